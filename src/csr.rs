@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::cancel::check;
 use crate::error::{Kind, Result};
-use crate::memory::{collected, try_zeroed, zeroed};
+use crate::memory::{try_zeroed, zeroed};
 use crate::parallel::{for_each, map};
 use crate::simd::prefetch;
 
@@ -375,7 +375,7 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
         let mut kept = self.parts(&|row, list| 0..if is_kept(row) { list.len() } else { 0 });
         let n = self.len();
         kept.append(lists);
-        let of: Vec<u32> = collected((0..n as u32).chain(rows.iter().copied()));
+        let of: Vec<u32> = crate::memory::collected((0..n as u32).chain(rows.iter().copied()));
         *self = Self::joined(n, &of, &kept);
     }
 

@@ -43,6 +43,9 @@ impl Options {
     }
 }
 
+/// The parent, child, lambda and size of each row of a condensed tree.
+type CondensedRows<'py> = (Vector<'py, i64>, Vector<'py, i64>, Vector<'py, f64>, Vector<'py, i64>);
+
 /// The spanning tree of points, and the clusters of that.
 #[pyclass(frozen, module = "ropewalk._native")]
 pub struct Clusters {
@@ -105,10 +108,7 @@ impl Clusters {
     }
 
     /// The columns of the condensed tree: parent, child, lambda, size.
-    fn condensed<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Vector<'py, i64>, Vector<'py, i64>, Vector<'py, f64>, Vector<'py, i64>)> {
+    fn condensed<'py>(&self, py: Python<'py>) -> PyResult<CondensedRows<'py>> {
         let (parents, children, lambdas, sizes) = run(py, Some(1), || {
             let rows = || self.found.condensed_tree().rows();
             let [parents, children] =

@@ -98,6 +98,11 @@ pub fn agree_on_files(ranks: &dyn Communicator, path: impl AsRef<Path>) -> Resul
     Err(Error::new(ErrorKind::Input, difference(&files)))
 }
 
+/// A number of a stamp.
+type PartOf = fn(&Stamp) -> u64;
+/// What an error says of such a number.
+type Said = fn(u64) -> String;
+
 /// The first file that not all ranks have alike, and how it differs.
 fn difference(files: &[Files<'_>]) -> String {
     let mut names: Vec<&[u8]> = files.iter().flat_map(|files| files.0.iter().map(|file| file.0)).collect();
@@ -113,7 +118,7 @@ fn difference(files: &[Files<'_>]) -> String {
         }
         let stamps: Vec<Stamp> = stamps.into_iter().flatten().collect();
         let same = |part: fn(&Stamp) -> u64| stamps.iter().all(|stamp| part(stamp) == part(&stamps[0]));
-        let what: (fn(&Stamp) -> u64, fn(u64) -> String) = match () {
+        let what: (PartOf, Said) = match () {
             () if !same(|stamp| stamp.bytes) => (|stamp| stamp.bytes, |bytes| format!("has {bytes} bytes")),
             () if !same(|stamp| stamp.checksum) => {
                 (|stamp| stamp.checksum, |checksum| format!("has contents with the checksum {checksum:016x}"))

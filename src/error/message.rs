@@ -331,20 +331,6 @@ impl Display for Grouped {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_short() {
-        let shown =
-            [-0.2, 0.0, 31.0, 1e14, 1e15, -1e308, 5e-324, f64::NAN, f64::INFINITY].map(|x| Number(x).to_string());
-        assert_eq!(shown, ["-0.2", "0", "31", "100000000000000", "1e15", "-1e308", "5e-324", "NaN", "inf"]);
-        let error = Error::from(Kind::Mass { index: 3, mass: -5e-324 });
-        assert_eq!(error.to_string(), "particle 3: its mass is -5e-324; masses must be finite and not negative");
-    }
-}
-
 /// A part of a whole: a fraction such as 1/8 if it is one to a percent, else a number.
 struct Share(f64);
 
@@ -356,5 +342,19 @@ impl Display for Share {
             _ if (0.001..1e6).contains(&self.0) => write!(f, "{:.3} times", self.0),
             _ => write!(f, "{:.2e} times", self.0),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let shown =
+            [-0.2, 0.0, 31.0, 1e14, 1e15, -1e308, 5e-324, f64::NAN, f64::INFINITY].map(|x| Number(x).to_string());
+        assert_eq!(shown, ["-0.2", "0", "31", "100000000000000", "1e15", "-1e308", "5e-324", "NaN", "inf"]);
+        let error = Error::from(Kind::Mass { index: 3, mass: -5e-324 });
+        assert_eq!(error.to_string(), "particle 3: its mass is -5e-324; masses must be finite and not negative");
     }
 }

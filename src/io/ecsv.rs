@@ -42,34 +42,33 @@ struct Column {
 
 /// The declarations of a header about the columns of its table.
 pub(super) struct Declared {
-    pub delimiter: u8,
+    /// `None` if the header names none.
+    pub delimiter: Option<u8>,
     pub values: Vec<Scalar>,
 }
 
 impl Declared {
     /// Reads the YAML of a header.
     ///
-    /// Errors: it cannot be read, or has no columns.
+    /// Errors: it cannot be read, or names a delimiter that enhanced CSV does not have.
     pub(super) fn of(yaml: &str) -> std::result::Result<Self, String> {
         let values = yaml::scalars(yaml).map_err(|message| format!("has a header of enhanced CSV that {message}"))?;
         let delimiter = values.iter().find(|(path, _)| path.len() == 1 && path[0] == "delimiter");
-        let delimiter = match delimiter.map_or(" ", |(_, text)| text) {
-            " " | "space" => b' ',
-            "," | "comma" => b',',
-            other => {
+        let delimiter = match delimiter.map(|(_, text)| &text[..]) {
+            None => None,
+            Some(" " | "space") => Some(b' '),
+            Some("," | "comma") => Some(b','),
+            Some(other) => {
                 return Err(format!("has a header of enhanced CSV with the delimiter '{}'", shorten(other.as_bytes())));
             }
         };
-        if columns(&values).is_empty() {
-            return Err("has a header of enhanced CSV that declares no columns".into());
-        }
         Ok(Self { delimiter, values })
     }
 
-    /// Errors: the names in the line of names are not those that are declared.
+    /// Errors: a column that is declared is not among those in the line of names.
     pub(super) fn check(&self, names: &[String]) -> std::result::Result<(), String> {
         let declared: Vec<String> = columns(&self.values).into_iter().map(|column| column.name).collect();
-        if declared == names {
+        if declared.iter().all(|name| names.contains(name)) {
             return Ok(());
         }
         let text = |names: &[String]| shorten(list(names).as_bytes());

@@ -9,7 +9,7 @@ use crate::io::{Error, ReadOptions, Result};
 /// The side of the cube; or what the sides are, and why they are none.
 fn cube(sides: &[f64]) -> std::result::Result<Option<f64>, String> {
     let Some(&first) = sides.first() else { return Ok(None) };
-    let is_valid = sides.iter().all(|&side| side >= 0.0 && side < f64::INFINITY);
+    let is_valid = sides.iter().all(|&side| (0.0..f64::INFINITY).contains(&side));
     if is_valid && sides.iter().all(|&side| side == first) {
         return Ok(Some(first).filter(|&side| side > 0.0));
     }

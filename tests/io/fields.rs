@@ -140,7 +140,7 @@ fn numbers_of_snapshots() {
             "rho,T,850\n1,2,3\n4,5,6\n",
             "column 1 is the number 1, but 'rho' in the first line: the first line is neither",
         ),
-        ("a,b\n1,NA\n1,2.5\n", "line 3: the field b is the number 2.5, but 'NA' in the first row. Choose the fields"),
+        ("a,b\n1,NA\n1,2.5\n", "the field b is the number 2.5, but 'NA' in the first row. Choose the fields"),
         ("a,b\n1,2\n1,\n", "line 3: column 2 is not a number: '', in the field b"),
         ("a,b\nc,d\n", "line 2: no column holds a number"),
         ("a,b\n", "has no rows of numbers"),

@@ -165,7 +165,7 @@ fn profiles_and_gallery() {
     let scratch = Scratch::new();
     let options = ["--profiles", "4", "--gallery", "3", "--so", "200c"];
     let report = halos(&sample(), &scratch.path("out"), &options).success();
-    assert!(report.contains("profiles.svg and gallery.png are in"), "{report}");
+    assert!(report.contains("profiles.svg, gallery.png and summary.json are in"), "{report}");
     assert!(std::fs::read(scratch.path("out/gallery.png")).unwrap().starts_with(b"\x89PNG"));
 
     let (names, halos) = table(&scratch.path("out/halos.ecsv"));

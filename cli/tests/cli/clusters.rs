@@ -199,7 +199,7 @@ fn bad_input() {
     assert!(program("kdist", &file, &["--periodic", "NaN"]).error().contains("box is NaN"));
     let holes = scratch.write("holes.csv", "0,0\n1,NaN\n2,2\n");
     for (command, options) in [("dbscan", &good[..]), ("kdist", &["--k", "1"])] {
-        assert!(program(command, &holes, options).error().contains("point 1: coordinate 1 is NaN"));
+        assert!(program(command, &holes, options).error().contains("line 2: column 2 is NaN"));
     }
     assert_eq!(scratch.names(""), ["holes.csv", "moons.csv"]);
     assert_eq!(fs::read(&file).unwrap(), before);

@@ -211,7 +211,7 @@ fn bad_input() {
     assert!(hdbscan(&file, &twice).error().contains("two outputs"));
     assert!(hdbscan(&sample(), &good).error().contains("points have 3 dimensions; --plot draws those of 2"));
     let holes = scratch.write("holes.csv", "0,0\n1,NaN\n2,2\n");
-    assert!(hdbscan(&holes, &["--min-cluster-size", "2"]).error().contains("point 1: coordinate 1 is NaN"));
+    assert!(hdbscan(&holes, &["--min-cluster-size", "2"]).error().contains("line 2: column 2 is NaN"));
     let empty = scratch.write("empty.npy", "");
     assert!(hdbscan(&empty, &["--min-cluster-size", "2"]).error().contains("empty.npy"));
     for arguments in [

@@ -221,7 +221,7 @@ fn bad_input() {
     let sources = hole(&files.sources, "no-source.csv");
     let values = hole(&files.values, "no-value.csv");
     let targets = hole(&files.targets, "no-target.csv");
-    let point = "point 2: coordinate 1 is NaN";
+    let point = "line 4: column 2 is NaN";
     for (inputs, more, path, text) in [
         ([&sources, &files.values, &files.targets], &[][..], &sources, point),
         ([&sources, &files.values, &files.targets], &["--periodic", "20"], &sources, point),

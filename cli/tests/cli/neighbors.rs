@@ -26,7 +26,7 @@ fn the_nearest() {
     // Text on standard output, and the report elsewhere.
     let output = run(["knn", &file, "--k", "1", "--out", "-", "--periodic", "10"]);
     assert_eq!(output.status, 0, "{}", output.stderr);
-    let rows = "point,neighbor,distance\n0,2,1.0\n1,2,4.242640687119285\n2,0,1.0\n3,4,1.0\n4,3,1.0\n";
+    let rows = "point,neighbor,distance\n0,2,1.0\n1,2,4.242640687119286\n2,0,1.0\n3,4,1.0\n4,3,1.0\n";
     assert_eq!(output.stdout, rows);
     assert!(output.stderr.contains("written: -"), "{}", output.stderr);
 
@@ -45,7 +45,7 @@ fn all_pairs() {
     let file = scratch.write("points.csv", POINTS).display().to_string();
     let of = |name: &str| scratch.path(name).display().to_string();
     run(["pairs", &file, "--radius", "5", "--out", &of("pairs.csv"), "--json", &of("pairs.json")]).success();
-    let rows = "low,high,distance\n0,1,5.0\n0,2,1.0\n1,2,4.242640687119285\n3,4,1.0\n";
+    let rows = "low,high,distance\n0,1,5.0\n0,2,1.0\n1,2,4.242640687119286\n3,4,1.0\n";
     assert_eq!(fs::read_to_string(of("pairs.csv")).unwrap(), rows);
     let json = fs::read_to_string(of("pairs.json")).unwrap();
     assert!(json.contains("\"pairs\": 4") && json.contains("\"radius\": 5.0"), "{json}");

@@ -210,7 +210,7 @@ mod unix {
         assert!(scratch.names("").contains(&long));
         let odd = scratch.path("").join(OsStr::from_bytes(b"o\xff\n d"));
         halos(&file, &odd, &["--eps", "0.5"]).success();
-        assert_eq!(fs::read_dir(odd).unwrap().count(), 5);
+        assert_eq!(fs::read_dir(odd).unwrap().count(), 6);
     }
 
     fn kill(signal: &str, id: u32) {

@@ -103,8 +103,8 @@ fn units_and_redshift_are_on_them() {
         assert!(!read(name).contains("snapshot"), "{name}");
     }
     assert!(
-        read("projection.svg").contains(">x  [comoving kpc/h]<")
-            && read("projection.svg").contains("box 32 comoving kpc/h")
+        read("projection.svg").contains(">x  [comoving Mpc/h]<")
+            && read("projection.svg").contains("box 0.032 comoving Mpc/h")
     );
     assert!(read("mass_function.svg").contains(">halo mass M  [10 Msun/h]<"));
     assert!(read("mass_function.svg").contains("n(≥ M)  [(comoving kpc/h)⁻³]"));

@@ -84,7 +84,7 @@ fn description_of_a_table_with_text() {
             "fare: i64\n",
             "payment: text",
             "lat: 1 of 5 rows have no value",
-            "ride (text), fare (beside lon and lat), payment (text)",
+            "ride (text), payment (text), fare (beside lon and lat)",
         ],
     );
 }

@@ -120,7 +120,7 @@ fn bad_input() {
             assert!(line.contains(said), "{line}");
         }
         let holes = scratch.write("holes.csv", "0,0\n1,NaN\n2,2\n");
-        assert!(error(&holes, &["--out", &out]).contains("point 1: coordinate 1 is NaN"));
+        assert!(error(&holes, &["--out", &out]).contains("line 2: column 2 is NaN"));
         let empty = scratch.write("empty.npy", "");
         assert!(error(&empty, &["--out", &out]).contains("empty.npy"));
         for (name, said) in

@@ -105,7 +105,7 @@ fn types_that_are_left_out() {
     }
     let summary: serde_json::Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
     assert_eq!(summary["types_not_read"], serde_json::json!([0, 4]));
-    assert_eq!(scratch.names("out"), ["halos.ecsv", "labels.npy"]);
+    assert_eq!(scratch.names("out"), ["halos.ecsv", "labels.npy", "summary.json"]);
     // Where all types are read nothing is said of others.
     let printed = halos(&path, &scratch.path("all"), &["--eps", "1", "--min-members", "2", "--no-pictures"]).success();
     assert!(!printed.contains("not read"), "{printed}");

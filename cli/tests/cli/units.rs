@@ -199,7 +199,9 @@ fn what_does_not_fit_is_refused() {
     write_case(&path, &snapshot, case);
     let refused = halos(&path, &scratch.path("out"), &OPTIONS).error();
     assert!(
-        ["--so", "omega_m = 0.31", "density", "--length-unit"].iter().all(|part| refused.contains(part)),
+        ["--so", "omega_m = 0.31", "0.157 times the mass expected", "--length-unit"]
+            .iter()
+            .all(|part| refused.contains(part)),
         "{refused}"
     );
     // Halos by themselves need no units, and say that they have none.

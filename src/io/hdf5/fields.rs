@@ -50,7 +50,7 @@ struct Piece<'a> {
 
 /// Masses of a piece: each its own, or one for all.
 enum Mass {
-    Each(Column),
+    Each(Box<Column>),
     One(f64),
 }
 
@@ -218,7 +218,7 @@ impl Fields<'_> {
     /// The masses of a piece; `None` if the file does not say.
     fn mass(&self, piece: Piece<'_>) -> Result<Option<Mass>> {
         if let Some(column) = piece.column(MASSES, 1)? {
-            return Ok(Some(Mass::Each(column)));
+            return Ok(Some(Mass::Each(Box::new(column))));
         }
         let one = piece.part.header.masses.get(usize::from(piece.particle_type)).copied();
         Ok(one.filter(|&mass| mass != 0.0).map(Mass::One))
@@ -252,7 +252,7 @@ impl Fields<'_> {
             self.mass_unit(None, header, units)?;
             return Ok(Masses::Equal(one * each));
         }
-        let own = all.iter().find_map(|mass| if let Mass::Each(column) = mass { Some(column) } else { None });
+        let own = all.iter().find_map(|mass| if let Mass::Each(column) = mass { Some(&**column) } else { None });
         self.mass_unit(own, header, units)?;
         let rows = all.iter().zip(&pieces).map(|(mass, piece)| -> Result<Box<dyn Rows<f64> + '_>> {
             match mass {
@@ -310,7 +310,7 @@ impl Fields<'_> {
         let (step, all) = (self.floats(column, |x: f64| x)?.band().max(1), column.shape.rows);
         let share = self.reading.share(all.div_ceil(step));
         let rows = share.start * step..share.end.saturating_mul(step).min(all);
-        let sums = self.fold(column, rows, |masses| MassSum::of(masses))?;
+        let sums = self.fold(column, rows, MassSum::of)?;
         Ok(sums.iter().fold(MassSum::default(), |mut all, sum| {
             all.merge(sum);
             all

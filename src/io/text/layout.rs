@@ -62,10 +62,8 @@ impl Layout {
         let yaml = ecsv::yaml(start.comments.iter().map(|(_, line)| &line[..]));
         let declared = yaml.map(|yaml| Declared::of(&yaml)).transpose().map_err(refuse)?;
         let Some((number, first)) = start.rows.first() else { return Err(refuse("has no rows of numbers".into())) };
-        let syntax = match &declared {
-            Some(declared) => Syntax::new(declared.delimiter),
-            None => find_syntax(&start.rows),
-        };
+        let delimiter = declared.as_ref().and_then(|declared| declared.delimiter);
+        let syntax = delimiter.map_or_else(|| find_syntax(&start.rows), Syntax::new);
         let split = |line: &[u8]| {
             let mut fields = Record::default();
             syntax.split(line, &mut fields);

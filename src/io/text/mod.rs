@@ -156,7 +156,7 @@ fn read_rows(path: &Path, layout: &Layout, longest: usize, reading: &Reading<'_>
         pushed.map_err(|message| refuse(format!("line {}: {message}", lines.number())))?;
     }
     if let Some(counts) = rows.counts() {
-        reading.options.wanted_types(path, &counts)?;
+        reading.wanted_types(path, &counts)?;
     }
     let all = rows.len();
     Ok((rows.finish(), all))

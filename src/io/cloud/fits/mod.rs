@@ -104,12 +104,12 @@ fn find(source: &mut Source) -> Result<Found> {
     Ok(Found { table, is_binary, entries, notes })
 }
 
+/// A keyword or name, and its value.
+type Entry = (String, String);
+
 /// The numbers of a header that are used, by the names that tables have for them, and the keywords that are not used.
-fn entries(
-    table: &Hdu,
-    primary: &[(String, String)],
-) -> std::result::Result<(Vec<(String, String)>, Vec<String>), String> {
-    let (mut used, mut unused): (Vec<(String, String)>, Vec<String>) = (vec![], vec![]);
+fn entries(table: &Hdu, primary: &[Entry]) -> std::result::Result<(Vec<Entry>, Vec<String>), String> {
+    let (mut used, mut unused): (Vec<Entry>, Vec<String>) = (vec![], vec![]);
     let primary = primary.iter().map(|(keyword, value)| (keyword.as_str(), value.as_str()));
     for (keyword, value) in table.entries().chain(primary) {
         let stem = keyword.trim_end_matches(|letter: char| letter.is_ascii_digit());

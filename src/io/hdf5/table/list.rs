@@ -5,11 +5,13 @@
 //! pandas: of a frame in the format "fixed" the names of `block0_items` are those of the columns, and axes are no columns; of one in
 //! the format "table" the field `index` is no column.
 
-use crate::io::Result;
 use crate::io::hdf5::file::File;
 use crate::io::hdf5::links::soft_links;
 use crate::io::hdf5::table::record::{Content, Spot, fields};
+use crate::io::{Error, Result};
 
+/// Groups that are looked into.
+const MOST_GROUPS: usize = 1 << 12;
 /// Groups within each other, and objects in all, that are looked at.
 const DEEPEST: usize = 8;
 const MOST_OBJECTS: usize = 4096;
@@ -55,9 +57,22 @@ impl Column {
 pub(super) fn columns(file: &File) -> Result<Vec<Column>> {
     let mut all = vec![];
     let mut groups = vec![(String::new(), 0)];
+    let mut seen = 0;
     while let Some((group, depth)) = groups.pop() {
+        // A group of a damaged file may be in itself.
+        seen += 1;
+        if seen > MOST_GROUPS {
+            return Err(Error::file(
+                &file.path,
+                format!("has more than {MOST_GROUPS} groups, and no header of a snapshot"),
+            ));
+        }
         let found = found_in(file, &group)?;
         for name in found.groups.into_iter().filter(|_| depth < DEEPEST && all.len() < MOST_OBJECTS) {
+            // PyTables keeps the indexes of its tables in hidden groups.
+            if name.starts_with("_i_") || name.starts_with("_p_") {
+                continue;
+            }
             groups.push((join(&group, &name), depth + 1));
         }
         let is_frame = matches!(file.attributes(&group)?.text("pandas_type"), Ok(Some("frame" | "frame_table")));

@@ -94,9 +94,12 @@ impl Value for u8 {
     }
 }
 
+/// A source, its bytes in bands, and how each of its columns is taken from a row of them.
+type Banded<'a, T> = (Source<'a>, Band<'a, u8>, Vec<Take<Option<T>>>);
+
 /// Rows of the numbers of all sources, which have as many rows, each times `factor` where that is possible.
 pub(super) struct Packed<'a, T> {
-    sources: Vec<(Source<'a>, Band<'a, u8>, Vec<Take<Option<T>>>)>,
+    sources: Vec<Banded<'a, T>>,
     width: usize,
     scale: fn(T, f64) -> T,
     factor: f64,
