@@ -105,7 +105,7 @@ def delaunay_weights(points):
     n = len(points)
     tree = minimum_spanning_tree(coo_matrix((squares(points, i, j), (i, j)), (n, n)).tocsr())
     assert tree.nnz == n - 1
-    return np.sqrt(np.sort(tree.data))
+    return reaching(np.sort(tree.data))
 
 
 class Program:
@@ -145,6 +145,11 @@ def equal(what, ours, theirs):
         sys.exit(f"{what}: {len(differ)} of {len(theirs)} differ, shapes {np.shape(ours)} and {np.shape(theirs)}")
 
 
+def equal_or_above(what, ours, theirs):
+    """Ours are rounded up where the nearest number is too small a radius."""
+    equal(what, np.where(ours == np.nextafter(theirs, np.inf), theirs, ours), theirs)
+
+
 def lengths(program, largest):
     cases = [(dim, n) for dim in (2, 3) for n in (5, 300, 20_000, largest)]
     for (dim, n), (name, cloud), scalar in itertools.product(cases, CLOUDS.items(), (np.float32, np.float64)):
@@ -159,7 +164,7 @@ def lengths(program, largest):
         equal(f"{what}: Delaunay and scipy", weights, delaunay_weights(points))
     for dim, (name, cloud) in itertools.product((4, 6, 10), CLOUDS.items()):
         points = cloud(2000, dim)
-        equal(f"{name}, {dim} dimensions: quitefastmst", program.emst(points)[2], quitefastmst.mst_euclid(points)[0])
+        equal_or_above(f"{name}, {dim} dimensions: quitefastmst", program.emst(points)[2], quitefastmst.mst_euclid(points)[0])
     print(f"lengths of up to {largest} points: equal")
 
 
@@ -168,7 +173,7 @@ def mutual_reachability(program):
         points = cloud(5000, dim)
         weights = program.emst(points, "--min-samples", min_samples)[2]
         theirs = quitefastmst.mst_euclid(points, min_samples - 1)[0]
-        equal(f"{name}, {dim} dimensions, min_samples {min_samples}: quitefastmst", weights, theirs)
+        equal_or_above(f"{name}, {dim} dimensions, min_samples {min_samples}: quitefastmst", weights, theirs)
     print("mutual reachability: equal")
 
 
@@ -197,11 +202,11 @@ def dendrograms(program):
         # With one sample by scipy's own distances.
         theirs = linkage(points if min_samples == 1 else squareform(matrix, checks=False), "single")
         assert is_valid_linkage(ours), what
-        equal(f"{what}: heights", ours[:, 2], theirs[:, 2])
+        equal_or_above(f"{what}: heights", ours[:, 2], theirs[:, 2])
         if min_samples == 1:
             assert (np.diff(theirs[:, 2]) > 0).all(), f"{what}: ties"
-            equal(f"{what}: merges", ours, theirs)
-        equal(f"{what}: cophenetic distances", cophenet(ours), cophenet(theirs))
+            equal_or_above(f"{what}: merges", ours, theirs)
+        equal_or_above(f"{what}: cophenetic distances", cophenet(ours), cophenet(theirs))
     print("dendrograms: equal")
 
 
