@@ -106,10 +106,10 @@ fn units_and_redshift_are_on_them() {
         read("projection.svg").contains(">x  [comoving Mpc/h]<")
             && read("projection.svg").contains("box 0.032 comoving Mpc/h")
     );
-    assert!(read("mass_function.svg").contains(">halo mass M  [10 Msun/h]<"));
-    assert!(read("mass_function.svg").contains("n(≥ M)  [(comoving kpc/h)⁻³]"));
-    assert!(read("profiles.svg").contains(">r  [comoving kpc/h]"));
-    assert!(read("gallery.svg").contains(" comoving kpc/h<"));
+    assert!(read("mass_function.svg").contains(">halo mass M  [Msun/h]<"));
+    assert!(read("mass_function.svg").contains("n(≥ M)  [(comoving Mpc/h)⁻³]"));
+    assert!(read("profiles.svg").contains(">r  [comoving Mpc/h]"));
+    assert!(read("gallery.svg").contains(" comoving Mpc/h<"));
 
     // Where they are not known nothing is claimed.
     let points = scratch.write("points.csv", "0 0 0\n1 1 1\n1.01 1 1\n");
