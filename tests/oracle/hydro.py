@@ -31,7 +31,6 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 REDSHIFT, OMEGA_M, OMEGA_L, OMEGA_B, HUBBLE = 0.5, 0.31, 0.69, 0.0486, 0.68
-G = 43.0091727e3 / 1e3  # (km/s)^2 Mpc / 1e10 Msun, times 1e3 for kpc below
 HALOS = 60
 MIN_MEMBERS = 20
 
@@ -285,7 +284,7 @@ def main():
 
         alone = Expected(side, particles, [])
         report = run(options.program, folder, folder / "alone", "--attach", "none")
-        assert f"types 0, 4 and 5" in report and f"{100 * share:.1f}%" in report, report
+        assert "types 0, 4 and 5" in report and f"{100 * share:.1f}%" in report, report
         bare = compare(folder / "alone", alone, particles)
         compare_mass_function(folder / "alone", alone)
         check("mass share that was not read", bare.meta["mass_share_not_read"], share, "-")
