@@ -111,7 +111,8 @@ fn rounded_points_of_lines_and_planes() {
                 {
                     let size: f64 = interpolator.coefficients().of(at).iter().map(|c| c.abs()).sum();
                     let right = field(target.map(|x| (x - f64::from(by)) as f32));
-                    let off = if degrees[at] == 0 { 0.5 } else { off };
+                    // A linear fit is off by the curvature of the field.
+                    let off = [0.5, 3.0 * off, off][degrees[at] as usize];
                     assert!(size < 100.0 && (found - right).abs() < off, "{target:?}: {found}, not {right}; {size}");
                 }
             }
