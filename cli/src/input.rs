@@ -66,6 +66,11 @@ pub fn of_rows<T: Copy>(values: &[T], skipped: &[u64], missing: T) -> Vec<T> {
     rows
 }
 
+/// Notes on another file than that of the points, which `what` names.
+pub fn notes_of<'a>(what: &'a str, notes: &'a [String]) -> impl Iterator<Item = String> + 'a {
+    notes.iter().map(move |note| format!("{what}: {note}"))
+}
+
 fn wide(points: Points) -> Vec<f64> {
     match points {
         Points::F32(table) => table.as_slice().iter().map(|&x| x.into()).collect(),

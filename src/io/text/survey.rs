@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+use crate::io::text::comments::Unused;
 use crate::io::text::layout::Layout;
 use crate::io::text::lines::{Lines, Record};
 use crate::io::text::values::{begins_like_a_number, is_missing, is_whole, number};
@@ -52,16 +53,23 @@ pub(super) struct ColumnSurvey {
 pub(super) struct Survey {
     pub rows: u64,
     pub columns: Vec<ColumnSurvey>,
+    /// The comments that are not used, those before the rows included.
+    pub comments: Unused,
 }
 
 impl Survey {
-    pub(super) fn of(path: &Path, layout: &Layout, longest: usize, purpose: Purpose) -> Result<Self> {
+    pub(super) fn of(path: &Path, layout: &Layout, purpose: Purpose) -> Result<Self> {
         let refuse = |message: String| Error::file(path, message);
-        let mut survey = Self { rows: 0, columns: vec![ColumnSurvey::default(); layout.width] };
-        let (mut lines, mut fields) = (Lines::open(path, longest)?, Record::default());
+        let comments = layout.comments.clone();
+        let mut survey = Self { rows: 0, columns: vec![ColumnSurvey::default(); layout.width], comments };
+        let (mut lines, mut fields) = (Lines::open(path)?, Record::default());
         let mut is_decided = false;
         while lines.advance().map_err(refuse)? {
-            if lines.number() <= layout.before || !layout.syntax.is_row(lines.line()) {
+            if lines.number() <= layout.before {
+                continue;
+            }
+            if !layout.syntax.is_row(lines.line()) {
+                survey.comments.add(lines.number(), lines.line());
                 continue;
             }
             // A line of blanks and delimiters alone.
