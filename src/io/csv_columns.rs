@@ -43,7 +43,7 @@ pub(super) struct Columns {
     /// The names of columns that are left out, with the reasons.
     pub left_out: Vec<(String, String)>,
     /// Sentences about columns that are read.
-    remarks: Vec<String>,
+    pub remarks: Vec<String>,
 }
 
 impl Columns {
@@ -140,13 +140,22 @@ impl Columns {
             && let Some((other, _)) = lengths.find(|(_, other)| *other != unit)
         {
             let [first, other] = [first, other].map(|column| shorten(self.names[column].as_bytes()));
-            return Err(format!("columns {first} and {other} have different units: coordinates must have one. {ADVICE}"));
+            return Err(format!(
+                "columns {first} and {other} have different units: coordinates must have one. {ADVICE}"
+            ));
         }
         let names: Vec<String> = units.iter().map(|(column, _)| shorten(self.names[*column].as_bytes())).collect();
         if !names.is_empty() {
             self.remarks.push(format!("units in the names of columns are not used: {}", list(&names)));
         }
         Ok(())
+    }
+
+    /// Leaves out the column of types, whose value `text` is none.
+    pub(super) fn leave_out_types(&mut self, text: &str) {
+        if let Some(column) = self.kind.take() {
+            self.leave_out(column, format!("'{text}' is no particle type"));
+        }
     }
 
     /// Leaves out the fields that hold no numbers.

@@ -83,7 +83,8 @@ impl Declared {
     pub(super) fn no_numbers(&self, names: &[String]) -> Vec<Option<String>> {
         let columns = columns(&self.values);
         // The first of each name.
-        let columns: HashMap<&str, &Column> = columns.iter().rev().map(|column| (column.name.as_str(), column)).collect();
+        let columns: HashMap<&str, &Column> =
+            columns.iter().rev().map(|column| (column.name.as_str(), column)).collect();
         let objects: HashMap<String, String> = self.objects().into_iter().rev().collect();
         let of = |name: &String| {
             let column = columns.get(name.as_str())?;

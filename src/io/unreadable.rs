@@ -93,7 +93,9 @@ mod tests {
             let why = sniff(prefix).unwrap_or_default();
             assert!(why.contains(said), "{said}: {why}");
         }
-        for text in [&b"x,y\n1,2\n"[..], b"", b"1", b"[1 2]\n", b"BZ\n", b"FEA1,FEA2\n", b"ORC,ARROW1\r\n", b"Rar!,b", b"BZh,x"] {
+        for text in
+            [&b"x,y\n1,2\n"[..], b"", b"1", b"[1 2]\n", b"BZ\n", b"FEA1,FEA2\n", b"ORC,ARROW1\r\n", b"Rar!,b", b"BZh,x"]
+        {
             assert_eq!(sniff(text), None);
         }
     }

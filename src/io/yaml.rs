@@ -116,7 +116,9 @@ fn paths(nodes: Vec<Node>) -> Result<Vec<Scalar>, String> {
                     };
                     bytes += nestings.iter().map(of_key).sum::<usize>();
                     if bytes > MOST_BYTES {
-                        return Err(format!("has keys of more than {MOST_BYTES} bytes, counted for each entry below them"));
+                        return Err(format!(
+                            "has keys of more than {MOST_BYTES} bytes, counted for each entry below them"
+                        ));
                     }
                     let steps = nestings.iter().map(|level| match level {
                         Nesting::Map { key } => key.clone().unwrap_or_default(),

@@ -246,6 +246,7 @@ impl Cloud<'_> {
             .map(|field| self.fields[field].name.as_str())
             .collect();
         notes.extend(left_out(&others));
+        notes.extend(columns.remarks.iter().cloned());
         notes
     }
 

@@ -113,7 +113,9 @@ pub(super) fn names(comments: &[Line], width: usize, delimiter: u8) -> Result<Na
             Ok(Naming { names, note: Some(note), lines })
         }
         // Prose that happens to have as many words.
-        [first, .., (lines, names)] if !is_known(names) && names.iter().all(|name| not_a_coordinate(name).is_none()) => {
+        [first, .., (lines, names)]
+            if !is_known(names) && names.iter().all(|name| not_a_coordinate(name).is_none()) =>
+        {
             let (first, last) = (first.0[0], lines[0]);
             let note = format!("the comments in line {first} and {last} may name the columns, and are not used");
             Ok(Naming { note: Some(note), ..Naming::default() })
@@ -163,7 +165,8 @@ fn numbered_name(text: &[u8]) -> Option<(usize, String)> {
         && bare.len() == first.len()
         && words.next().is_some_and(|next| !next.starts_with(['[', '(', '-', '=']));
     let name = if is_phrase { name } else { bare };
-    let has_space = rest.starts_with([' ', '\t']) || marked.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
+    let has_space =
+        rest.starts_with([' ', '\t']) || marked.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
     (has_space && is_name(name.as_bytes())).then(|| (number, name.to_string()))
 }
 
@@ -306,7 +309,9 @@ mod tests {
             assert_eq!(of(&texts, 3).names.len(), 0);
         }
         assert_eq!(of(&["# 1: halo id", "# 2: x position"], 2).names, ["halo id", "x position"]);
-        for texts in [["# 1.5 a", "# 2.5 b"], ["# 2 a", "# 3 b"], ["# 2 a", "# 1 b"], ["# 1 2", "# 2 3"], ["# 1", "# 2"]] {
+        for texts in
+            [["# 1.5 a", "# 2.5 b"], ["# 2 a", "# 3 b"], ["# 2 a", "# 1 b"], ["# 1 2", "# 2 3"], ["# 1", "# 2"]]
+        {
             assert_eq!(of(&texts, 2).names.len(), 0, "{texts:?}");
         }
         assert!(names(&lines(&["# 1 ID", "# 2 X", "# x y"]), 2, b' ').is_err());
@@ -326,7 +331,15 @@ mod tests {
             note(&["# a", "# b", "# c", "# d", "# box_size = 10"]).unwrap(),
             "comments that are not used: line 1 'a', line 2 'b', line 5 'box_size = 10', and 2 more"
         );
-        for text in ["box_size = 10", "z = 0.5", "h=0.7", "Particle mass: 1e10 Msun/h", "omega0 0.3", "length_unit: kpc", "Box size: 62.5 Mpc/h"] {
+        for text in [
+            "box_size = 10",
+            "z = 0.5",
+            "h=0.7",
+            "Particle mass: 1e10 Msun/h",
+            "omega0 0.3",
+            "length_unit: kpc",
+            "Box size: 62.5 Mpc/h",
+        ] {
             assert!(is_telling(text.as_bytes()), "{text}");
         }
         assert!(!is_telling(b"made by hand"));

@@ -130,9 +130,8 @@ impl Layout {
     fn name_first_column(&mut self, rows: &[Record]) -> std::result::Result<(), String> {
         let (names, width) = (self.names.len(), self.names.len() + 1);
         if rows.iter().all(|row| row.len() == width && row.get(names).is_empty()) {
-            let counts = |first: usize| {
-                rows.iter().zip(first..).all(|(row, place)| row.get(0) == place.to_string().as_bytes())
-            };
+            let counts =
+                |first: usize| rows.iter().zip(first..).all(|(row, place)| row.get(0) == place.to_string().as_bytes());
             if rows.len() > 1 && (counts(0) || counts(1)) {
                 return Err(format!(
                     "names {names} columns, and the rows have {width} fields, of which the first counts the rows and the last is \
@@ -143,8 +142,9 @@ impl Layout {
             self.notes.push("a delimiter ends each row: the empty field after it is left out".into());
             return Ok(());
         }
-        self.notes
-            .push(format!("the first line names {names} of {width} columns: the first column is taken for names of rows"));
+        self.notes.push(format!(
+            "the first line names {names} of {width} columns: the first column is taken for names of rows"
+        ));
         self.names.insert(0, String::new());
         self.width = width;
         Ok(())

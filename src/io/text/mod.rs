@@ -167,9 +167,13 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let survey = Survey::of(path, &layout, Purpose::Description)?;
     let mut notes = layout.notes.clone();
     notes.extend(survey.comments.note());
-    let columns = columns(&layout, &survey, reading).unwrap_or_else(|message| {
+    let mut columns = columns(&layout, &survey, reading).unwrap_or_else(|message| {
         notes.push(message);
         Columns::default()
+    });
+    let types = columns.kind.map_or(Ok(Ok(vec![])), |column| types(path, &layout, column))?.unwrap_or_else(|text| {
+        columns.leave_out_types(&text);
+        vec![]
     });
     notes.extend(columns.notes());
     let values = layout.header.as_deref().unwrap_or_default();
@@ -191,6 +195,9 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
             Kind::Number => "i64",
             Kind::Text | Kind::Mixed(..) => "text",
         };
+        if let Kind::Mixed(first, second) = &column.kind {
+            notes.push(format!("{}: the number {second}, but '{first}' in the first row", shorten(name.as_bytes())));
+        }
         if let Some((line, text)) = &column.text {
             notes.push(format!("{}: numbers, but in line {line} '{text}'", shorten(name.as_bytes())));
         }
@@ -207,10 +214,6 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         field.unit = layout.names.get(place).and_then(|name| units.get(name)).cloned().unwrap_or_default();
         fields.push(field);
     }
-    let types = match columns.kind {
-        Some(column) => types(path, &layout, column)?,
-        None => vec![],
-    };
     Ok(Contents {
         format: Format::Csv,
         code: None,
@@ -224,8 +227,8 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     })
 }
 
-/// Counts the rows of each particle type; empty if a value in `column` is no type.
-fn types(path: &Path, layout: &Layout, column: usize) -> Result<Vec<(u8, u64)>> {
+/// Counts the rows of each particle type; returns the value in `column` that is no type if there is one.
+fn types(path: &Path, layout: &Layout, column: usize) -> Result<std::result::Result<Vec<(u8, u64)>, String>> {
     let (mut lines, mut fields) = (Lines::open(path)?, Record::default());
     let mut each = vec![];
     while lines.advance().map_err(|message| Error::file(path, message))? {
@@ -233,7 +236,7 @@ fn types(path: &Path, layout: &Layout, column: usize) -> Result<Vec<(u8, u64)>> 
             layout.syntax.split(lines.line(), &mut fields);
             let kind = values::number(fields.get(column)).map_or(type_column::NO_TYPE, type_column::particle_type);
             if kind == type_column::NO_TYPE {
-                return Ok(vec![]);
+                return Ok(Err(shorten(fields.get(column))));
             }
             match each.last_mut() {
                 Some((last, n)) if *last == kind => *n += 1,
@@ -241,7 +244,7 @@ fn types(path: &Path, layout: &Layout, column: usize) -> Result<Vec<(u8, u64)>> 
             }
         }
     }
-    Ok(type_column::counts(each.into_iter()))
+    Ok(Ok(type_column::counts(each.into_iter())))
 }
 
 impl Columns {

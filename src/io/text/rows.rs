@@ -164,8 +164,7 @@ impl Rows {
             // Other values than types mean something else.
             (types @ Some(_), Some(column)) if kind == NO_TYPE => {
                 *types = None;
-                let name = self.columns.names[column].clone();
-                self.columns.left_out.push((name, format!("'{}' is no particle type", shorten(fields.get(column)))));
+                self.columns.leave_out_types(&shorten(fields.get(column)));
             }
             (Some(types), _) => match types.last_mut().filter(|last| last.particle_type == kind) {
                 Some(last) => last.count += 1,

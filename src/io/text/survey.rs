@@ -45,7 +45,7 @@ pub(super) struct ColumnSurvey {
     pub missing: u64,
     /// `true` if a number has a fraction; of a thorough survey.
     pub has_fractions: bool,
-    /// The first text among numbers and its line; of a thorough survey.
+    /// The first value among numbers that is text or not finite, and its line; of a thorough survey.
     pub text: Option<(u64, String)>,
 }
 
@@ -133,8 +133,11 @@ impl ColumnSurvey {
                 self.kind = Kind::Mixed(self.first.take().unwrap_or_default(), shorten(field));
             }
             (Kind::Text, _) => self.first = None,
-            (Kind::Number, false) if self.text.is_none() => self.text = Some((line, shorten(field))),
             _ => {}
+        }
+        let is_finite = number(field).is_some_and(f64::is_finite);
+        if is_thorough && self.kind == Kind::Number && !is_finite && self.text.is_none() {
+            self.text = Some((line, shorten(field)));
         }
         self.has_fractions |= is_number && !is_whole(field);
         self.is_decided = !is_thorough && self.first.is_none();
