@@ -78,9 +78,11 @@ fn wide(points: Points) -> Vec<f64> {
     }
 }
 
-/// One value for each point of a file of one column; `option` names it.
-pub fn values(option: &str, path: &Path, points: usize) -> Result<Vec<f64>, Failure> {
-    let column = ropewalk::io::read(path, &ReadOptions::default())?.points;
+/// One value for each point of a file of one column; `option` names it. Its notes are added to `notes`.
+pub fn values(option: &str, path: &Path, points: usize, notes: &mut Vec<String>) -> Result<Vec<f64>, Failure> {
+    let read = ropewalk::io::read(path, &ReadOptions::default())?;
+    notes.extend(notes_of(option, &read.notes));
+    let column = read.points;
     if column.dim() != 1 || column.len() != points {
         let (file, len, dim) = (path.display(), column.len(), column.dim());
         return Err(format!(

@@ -35,14 +35,19 @@ const XML: &str = "is XML, and no table; write the table as CSV";
 /// Beginnings of binary files that may also begin a line of names.
 const LIKE_NAMES: [&[u8]; 5] = [b"BZh", b"Rar!", b"ARROW1", b"FEA1", b"ORC"];
 
-/// Returns `true` if bytes have a control character that text has not.
-pub(super) fn is_binary(bytes: &[u8]) -> bool {
-    bytes.iter().any(|byte| byte.is_ascii_control() && !b"\t\n\r\x0b\x0c".contains(byte))
+/// Returns `true` if a file begins with letters that mark a binary format, and is no text that begins with a name of these letters.
+pub(super) fn is_marked(prefix: &[u8], letters: &[u8]) -> bool {
+    let is_binary = |byte: &u8| byte.is_ascii_control() && !b"\t\n\r\x0b\x0c".contains(byte);
+    // A file that ends after the letters is cut off.
+    prefix.starts_with(letters) && (prefix.len() == letters.len() || prefix.iter().any(is_binary))
 }
 
 /// What a file that begins with `prefix` is, if it is known and not read.
 pub(super) fn sniff(prefix: &[u8]) -> Option<&'static str> {
-    let is_it = |start: &[u8]| prefix.starts_with(start) && (!LIKE_NAMES.contains(&start) || is_binary(prefix));
+    let is_it = |start: &[u8]| match LIKE_NAMES.contains(&start) {
+        true => is_marked(prefix, start),
+        false => prefix.starts_with(start),
+    };
     if let Some((_, why)) = BINARY.iter().find(|(start, _)| is_it(start)) {
         return Some(why);
     }

@@ -209,7 +209,7 @@ fn headers_of_enhanced_csv() {
             Refused(&["redshift in kpc, but it has no unit"]),
         ),
         (meta("{redshift: !astropy.units.Quantity {unit: '', value: 1.0}}"), xy_read()),
-        (format!("{}# redshift: 9\n3,4\n", xy(kpc, kpc, "")), Read("x y", &[1.0, 2.0], &["line 7 'redshift: 9'"])),
+        (format!("{}# redshift: 9\n3,4\n", xy(kpc, kpc, "")), Read("x y", &[1.0, 2.0], &["line 9 'redshift: 9'"])),
         (
             meta("{telescope: Euclid}"),
             Read("x y", &[1.0, 2.0], &["entries of the header that are not read: telescope"]),

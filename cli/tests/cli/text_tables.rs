@@ -89,6 +89,10 @@ fn notes_on_fields_targets_and_queries() {
     has(&fs::read_to_string(&json).unwrap(), &said);
     let printed = run(["knn", &source, "--queries", &target, "--k", "1", "--out", &out]).success();
     has(&printed, &["queries: columns left out: w (beside x, y)"]);
+    let file = scratch.write("h.csv", "x,y,z\n1,1,1\n1,1,1.25\n9,9,9\n");
+    let masses = scratch.write("m.csv", "m,name\n1,a\n1,b\n2,c\n").display().to_string();
+    let options = ["--eps", "0.5", "--min-members", "2", "--mass", &masses];
+    has(&halos(&file, &scratch.path("out"), &options).success(), &["--mass: columns left out: name (text)"]);
 }
 
 /// Advice names an option that the command has.
