@@ -49,9 +49,10 @@ fn kinds_of_metadata() {
         // A comment for each column.
         (
             "#   1 ID  Number  [count]\n#   2 X  Position [pix]\n#   3 Y  Position\n7 1 2\n9 4 5\n",
-            Read("X Y", &[1.0, 2.0], &["the comments in lines 1 to 3 name the columns: ID, X, Y"]),
+            Read("X [pix] Y", &[1.0, 2.0], &["the comments in lines 1 to 3 name the columns: ID [count], X [pix], Y"]),
         ),
         ("# Column 1: id\n# Column 2: x\n7 1\n9 4\n", Read("x", &[1.0], &["lines 1 to 2"])),
+        ("# Column 1: x [kpc]\n# Column 2: y [Mpc]\n7 1\n", Refused(&["x [kpc] and y [Mpc] have different units"])),
         ("# 1 ID\n# 2 X\n7 1 2\n9 4 5\n", Read("", &[7.0, 1.0, 2.0], &["line 1 '1 ID', line 2 '2 X'"])),
         // Comments that are not used, wherever they are.
         ("x y z\n# box_size = 10 kpc\n1 2 3\n", Read("x y z", &[1.0, 2.0, 3.0], &["line 2 'box_size = 10 kpc'"])),

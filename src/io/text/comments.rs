@@ -3,7 +3,7 @@
 //! In: the comments, and the number of columns. Out: the names, if one comment has a name for each column, or if each column has a comment of
 //! its own, as `1 NUMBER` or `Column 1: id`; a note that lists the other comments.
 
-use crate::io::column_names::{list, not_a_coordinate};
+use crate::io::column_names::{list, not_a_coordinate, quantity_and_unit};
 use crate::io::shorten;
 use crate::io::text::layout::Line;
 use crate::io::text::lines::{Record, Syntax};
@@ -164,10 +164,15 @@ fn numbered_name(text: &[u8]) -> Option<(usize, String)> {
     let is_phrase = marked.is_some()
         && bare.len() == first.len()
         && words.next().is_some_and(|next| !next.starts_with(['[', '(', '-', '=']));
-    let name = if is_phrase { name } else { bare };
+    // The unit may follow a description.
+    let name = match quantity_and_unit(name) {
+        _ if is_phrase => name.to_string(),
+        Some((_, unit)) if quantity_and_unit(bare).is_none() => format!("{bare} [{unit}]"),
+        _ => bare.to_string(),
+    };
     let has_space =
         rest.starts_with([' ', '\t']) || marked.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
-    (has_space && is_name(name.as_bytes())).then(|| (number, name.to_string()))
+    (has_space && !name.is_empty() && is_name(name.as_bytes())).then(|| (number, name))
 }
 
 /// The text of a comment.
@@ -297,7 +302,7 @@ mod tests {
     fn a_comment_for_each_column() {
         let of = |texts: &[&str], width| names(&lines(texts), width, b' ').unwrap();
         for texts in [
-            ["#   1 ID   Running number  [count]", "#   2 X  Position [pixel]"],
+            ["#   1 ID   Running number", "#   2 X  Position, right"],
             ["# Column 1: ID", "# Column 2: X"],
             ["# column 0 = ID (of the halo)", "# column 1 = X, in kpc"],
             ["# (1) ID", "# (2) X"],
@@ -308,6 +313,9 @@ mod tests {
             assert_eq!((naming.names.join(" "), naming.lines), ("ID X".into(), vec![1, 2]), "{texts:?}");
             assert_eq!(of(&texts, 3).names.len(), 0);
         }
+        let units = of(&["#   1 ID   Running number  [count]", "#   2 X  Position [pixel]"], 2);
+        assert_eq!(units.names, ["ID [count]", "X [pixel]"]);
+        assert_eq!(of(&["# Column 1: x (kpc)", "# Column 2: y(kpc)"], 2).names, ["x [kpc]", "y(kpc)"]);
         assert_eq!(of(&["# 1: halo id", "# 2: x position"], 2).names, ["halo id", "x position"]);
         for texts in
             [["# 1.5 a", "# 2.5 b"], ["# 2 a", "# 3 b"], ["# 2 a", "# 1 b"], ["# 1 2", "# 2 3"], ["# 1", "# 2"]]
