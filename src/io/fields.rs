@@ -46,7 +46,7 @@ pub struct Fields {
 ///
 /// # Errors
 /// If the file cannot be read, is no table, is cut off or contradicts itself; a chosen column that is not there, holds no numbers or is chosen twice;
-/// in other formats than text a whole number beyond 2^53, as large ids are: choose the other columns then.
+/// in other formats than text a whole number beyond 2^53, as large ids are: choose the other columns then; a chosen column that the header of enhanced CSV masks.
 pub fn read_fields(path: impl AsRef<Path>, chosen: &[String]) -> Result<Fields> {
     let options = ReadOptions::default().columns(chosen);
     let reading = Reading::new(&options, None)?.of_fields();

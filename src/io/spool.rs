@@ -57,7 +57,7 @@ impl Spool {
         Self::checked(reader, name, |_| Ok(()))
     }
 
-    /// The same; `check` refuses a number of bytes that is too large, and is asked before each [`STEP`] bytes.
+    /// The same, for files of a limited size. `check` refuses a number of bytes that is too large; it is called once for each [`STEP`] bytes.
     fn checked(reader: impl Read, name: &Path, check: impl Fn(u64) -> Result<()>) -> Result<Self> {
         let (mut file, spool) = scratch(name)?;
         let (mut reader, mut buffer, mut bytes) = (Cancellable(reader), vec![0; 1 << 18], 0);

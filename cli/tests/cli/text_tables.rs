@@ -70,7 +70,7 @@ fn rows_with_missing_values() {
     assert_eq!(fs::read_to_string(&complete).unwrap(), "x,y\n0,0\n0.1,0.1\n0,0.1\n");
 }
 
-/// What is left out of other files than that of the points is said with their roles.
+/// The report has the notes on files of fields, targets, queries and masses, with the role of the file.
 #[test]
 fn notes_on_fields_targets_and_queries() {
     let scratch = Scratch::new();

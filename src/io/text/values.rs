@@ -24,7 +24,7 @@ const MISSING: [&[u8]; 20] = [
     b"--",
 ];
 
-/// Those of these words that begin with the sign of comments.
+/// The words for a missing value that begin as comments do.
 pub(super) const MISSING_AFTER_HASH: [&[u8]; 3] = [b"#N/A N/A", b"#N/A", b"#NA"];
 
 /// Returns `true` if a field stands for a missing value.
