@@ -66,6 +66,11 @@ pub fn of_rows<T: Copy>(values: &[T], skipped: &[u64], missing: T) -> Vec<T> {
     rows
 }
 
+/// Notes on another file than that of the points, which `what` names.
+pub fn notes_of<'a>(what: &'a str, notes: &'a [String]) -> impl Iterator<Item = String> + 'a {
+    notes.iter().map(move |note| format!("{what}: {note}"))
+}
+
 fn wide(points: Points) -> Vec<f64> {
     match points {
         Points::F32(table) => table.as_slice().iter().map(|&x| x.into()).collect(),
@@ -73,9 +78,11 @@ fn wide(points: Points) -> Vec<f64> {
     }
 }
 
-/// One value for each point of a file of one column; `option` names it.
-pub fn values(option: &str, path: &Path, points: usize) -> Result<Vec<f64>, Failure> {
-    let column = ropewalk::io::read(path, &ReadOptions::default())?.points;
+/// One value for each point of a file of one column; `option` names it. Its notes are added to `notes`.
+pub fn values(option: &str, path: &Path, points: usize, notes: &mut Vec<String>) -> Result<Vec<f64>, Failure> {
+    let read = ropewalk::io::read(path, &ReadOptions::default())?;
+    notes.extend(notes_of(option, &read.notes));
+    let column = read.points;
     if column.dim() != 1 || column.len() != points {
         let (file, len, dim) = (path.display(), column.len(), column.dim());
         return Err(format!(

@@ -26,9 +26,12 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let out = Column::of("--out", &args.out)?;
 
     let mut phases = Phases::default();
-    let input::Read { snapshot, outside } = input::points(&args.points, &mut phases)?;
+    let input::Read { mut snapshot, outside } = input::points(&args.points, &mut phases)?;
     let fields = input::fields(&args.values, &args.fields, snapshot.points.len())?;
-    let places = input::read(&args.targets, &args.points.options(), &mut phases)?.points;
+    let targets_read = input::read(&args.targets, &args.points.options(), &mut phases)?;
+    snapshot.notes.extend(input::notes_of("fields", &fields.notes));
+    snapshot.notes.extend(input::notes_of("targets", &targets_read.notes));
+    let places = targets_read.points;
     let prepared = phases
         .run("coefficients", || interpolator(&method(args), &snapshot.points, &places))
         .map_err(|error| of_point(error, [(&args.points.file, &snapshot.points), (&args.targets, &places)]))?;

@@ -22,12 +22,16 @@ pub fn knn(args: &Knn) -> Result<String, Failure> {
     let distances = args.distances.as_ref().map(|path| Column::of("--distances", path)).transpose()?;
 
     let mut phases = Phases::default();
-    let input::Read { snapshot, outside } = input::points(&args.points, &mut phases)?;
-    let points = &snapshot.points;
+    let input::Read { mut snapshot, outside } = input::points(&args.points, &mut phases)?;
     let queries = match &args.queries {
-        Some(file) => Some(input::read(file, &args.points.options(), &mut phases)?.points),
+        Some(file) => {
+            let queries = input::read(file, &args.points.options(), &mut phases)?;
+            snapshot.notes.extend(input::notes_of("queries", &queries.notes));
+            Some(queries.points)
+        }
         None => None,
     };
+    let points = &snapshot.points;
     let (k, others) = (args.k as usize, points.len().saturating_sub(usize::from(queries.is_none())));
     if others < k && !points.is_empty() {
         let file = args.points.file.display();

@@ -3,6 +3,8 @@
 //! In: names. Out: the reason why a column is no coordinate; the indices of the columns of longitude and latitude. All formats of tables use it.
 //! Values are never looked at: whole numbers may be coordinates, and labels may be floats.
 
+use crate::units::{LengthUnit, MassUnit, VelocityUnit};
+
 /// Last words of names that say which class, cluster or group a row belongs to.
 const LABELS: [&str; 26] = [
     "label",
@@ -67,7 +69,11 @@ const IDS: [&str; 14] = [
 ];
 /// Last words of names of what qualifies a row.
 const QUALIFIERS: [&str; 9] =
-    ["weight", "weights", "flag", "flags", "mask", "masked", "probability", "probabilities", "isnoise"];
+    [WEIGHT, "weights", "flag", "flags", "mask", "masked", "probability", "probabilities", "isnoise"];
+/// A weight, or that of a body.
+const WEIGHT: &str = "weight";
+/// Units in parentheses after names, beside those of lengths, masses and velocities.
+const OTHER_UNITS: [&str; 9] = ["deg", "degree", "degrees", "rad", "arcmin", "arcsec", "mas", "pix", "pixel"];
 const LONGITUDES: [&str; 7] = ["lon", "long", "lng", "longitude", "ra", "raj2000", "rightascension"];
 const LATITUDES: [&str; 8] = ["lat", "latitude", "dec", "decl", "de", "dej2000", "decj2000", "declination"];
 
@@ -80,13 +86,41 @@ pub(super) fn not_a_coordinate(name: &str) -> Option<&'static str> {
     if name.starts_with("__") || INDEXES.contains(&whole.as_str()) || whole == "level" {
         return Some("an index by its name");
     }
-    if has(&LABELS) {
+    // Principal components have numbers.
+    let is_numbered = last == "component" && name.trim_end().ends_with(|letter: char| letter.is_ascii_digit());
+    if has(&LABELS) && !is_numbered {
         return Some("a label by its name");
     }
     if has(&IDS) {
         return Some("an id by its name");
     }
     has(&QUALIFIERS).then_some("a flag or weight by its name")
+}
+
+/// Returns `true` if a column with this name holds weights of rows, or of bodies.
+pub(super) fn may_be_weight(name: &str) -> bool {
+    words(name).last().is_some_and(|last| last == WEIGHT)
+}
+
+/// The quantity and the unit in a name, as `x [kpc]` or `vx (km/s)`. Parentheses also hold other words; those with a known unit count.
+pub(super) fn quantity_and_unit(name: &str) -> Option<(&str, &str)> {
+    let name = name.trim();
+    let (quantity, unit, is_sure) = match name.strip_suffix(']') {
+        Some(name) => name.rsplit_once('[').map(|(quantity, unit)| (quantity, unit, true)),
+        None => name.strip_suffix(')')?.rsplit_once('(').map(|(quantity, unit)| (quantity, unit, false)),
+    }?;
+    let (quantity, unit) = (quantity.trim(), unit.trim());
+    let is_known = unit.parse::<LengthUnit>().is_ok()
+        || unit.parse::<MassUnit>().is_ok()
+        || unit.parse::<VelocityUnit>().is_ok()
+        || OTHER_UNITS.contains(&unit);
+    let is_unit = unit.contains(|letter: char| letter.is_alphabetic()) && (is_sure || is_known);
+    (is_unit && !quantity.is_empty()).then_some((quantity, unit))
+}
+
+/// A name without a unit in it.
+pub(super) fn quantity(name: &str) -> &str {
+    quantity_and_unit(name).map_or(name, |(quantity, _)| quantity)
 }
 
 /// The columns of longitude and latitude among `names`, or `None` if there is not one of each.
@@ -189,6 +223,8 @@ mod tests {
             "label_2",
             "SPECOBJID",
             "HaloID",
+            "component",
+            "gmm_component",
         ] {
             assert!(not_a_coordinate(name).is_some(), "{name}");
         }
@@ -211,8 +247,27 @@ mod tests {
             "paid",
             "solid",
             "index_of_refraction",
+            "principal component 1",
+            "component_2",
         ] {
             assert_eq!(not_a_coordinate(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn units_in_names() {
+        for (name, found) in [
+            ("x [kpc]", Some(("x", "kpc"))),
+            ("vx(km/s)", Some(("vx", "km/s"))),
+            ("sepal length (cm)", Some(("sepal length", "cm"))),
+            ("q [furlong]", Some(("q", "furlong"))),
+            ("x(3)", None),
+            ("v[2]", None),
+            ("mass (BH)", None),
+            ("[kpc]", None),
+            ("x", None),
+        ] {
+            assert_eq!(quantity_and_unit(name), found, "{name}");
         }
     }
 

@@ -3,13 +3,16 @@
 //! - names: `vx`, `vy`, `vz` are velocities, `id`, `mass` and `type` what they say. If there are columns `x` and `y`, they are the
 //!   coordinates, with `z` if there is one; else those of longitude and latitude, as `lon` and `lat` or `RA` and `DEC`, with `z`; else all
 //!   columns of numbers but those whose names say that they are no coordinates ([`column_names`](super::column_names)). Upper and lower case
-//!   are the same where that leaves no doubt.
+//!   are the same where that leaves no doubt, and a unit after the name does not count, as in `x [kpc]`.
 //! - no names: all columns are coordinates
 //! - fields: all columns that hold numbers, or the chosen ones, whatever their names
 //! - chosen columns, by name or number from 1: these are the coordinates, in this order, and other columns are what their names say
 
-use crate::io::column_names::{list, longitude_and_latitude, not_a_coordinate};
+use crate::io::column_names::{
+    list, longitude_and_latitude, may_be_weight, not_a_coordinate, quantity, quantity_and_unit,
+};
 use crate::io::{ReadOptions, shorten};
+use crate::units::LengthUnit;
 
 /// Why columns are taken for coordinates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -39,6 +42,8 @@ pub(super) struct Columns {
     pub kind: Option<usize>,
     /// The names of columns that are left out, with the reasons.
     pub left_out: Vec<(String, String)>,
+    /// Sentences about columns that are read.
+    pub remarks: Vec<String>,
 }
 
 impl Columns {
@@ -87,7 +92,7 @@ impl Columns {
             (Some(x), Some(y)) => columns.coordinates = [x, y].into_iter().chain(columns.find("z")?).collect(),
             _ => columns.take_rest(no_numbers)?,
         }
-        let lower: Vec<String> = columns.names.iter().map(|name| name.to_lowercase()).collect();
+        let lower: Vec<String> = columns.names.iter().map(|name| quantity(name).to_lowercase()).collect();
         // Velocities of the axes in the order in which they are chosen.
         let axes: Vec<&str> = columns.coordinates.iter().map(|&column| lower[column].as_str()).collect();
         let has_axes = axes.iter().all(|axis| ["x", "y", "z"].contains(axis));
@@ -115,7 +120,64 @@ impl Columns {
                 *role = None;
             }
         }
+        columns.check_units(chosen.is_empty())?;
         columns.checked()
+    }
+
+    /// Adds a remark about the units in the names of columns that are read.
+    ///
+    /// Errors: coordinates named x, y, z with different units of length.
+    fn check_units(&mut self, is_by_name: bool) -> Result<(), String> {
+        let read = self.coordinates.iter().chain(&self.velocities).chain(&self.mass);
+        let units: Vec<(usize, &str)> =
+            read.filter_map(|&column| Some((column, quantity_and_unit(&self.names[column])?.1))).collect();
+        let length = |&(column, unit): &(usize, &str)| {
+            let is_length = is_by_name && self.taken == Taken::ByName && self.coordinates.contains(&column);
+            unit.parse::<LengthUnit>().ok().filter(|_| is_length)
+        };
+        let mut lengths = units.iter().filter_map(|of| Some((of.0, length(of)?)));
+        if let Some((first, unit)) = lengths.next()
+            && let Some((other, _)) = lengths.find(|(_, other)| *other != unit)
+        {
+            let [first, other] = [first, other].map(|column| shorten(self.names[column].as_bytes()));
+            return Err(format!(
+                "columns {first} and {other} have different units: coordinates must have one. {ADVICE}"
+            ));
+        }
+        let names: Vec<String> = units.iter().map(|(column, _)| shorten(self.names[*column].as_bytes())).collect();
+        if !names.is_empty() {
+            self.remarks.push(format!("units in the names of columns are not used: {}", list(&names)));
+        }
+        Ok(())
+    }
+
+    /// Leaves out the column of types, whose value `text` is none.
+    pub(super) fn leave_out_types(&mut self, text: &str) {
+        if let Some(column) = self.kind.take() {
+            self.leave_out(column, format!("'{text}' is no particle type"));
+        }
+    }
+
+    /// Leaves out the fields that hold no numbers.
+    pub(super) fn leave_out_fields(&mut self, no_numbers: &dyn Fn(usize) -> Option<String>) {
+        for column in std::mem::take(&mut self.coordinates) {
+            match no_numbers(column) {
+                None => self.coordinates.push(column),
+                Some(why) => {
+                    let name = self.names.get(column).cloned().unwrap_or_else(|| format!("column {}", column + 1));
+                    self.left_out.push((name, why));
+                }
+            }
+        }
+    }
+
+    /// Errors: a chosen field holds no numbers.
+    pub(super) fn check_fields(&self, no_numbers: &dyn Fn(usize) -> Option<String>) -> Result<(), String> {
+        let found = self.coordinates.iter().find_map(|&column| Some((column, no_numbers(column)?)));
+        found.map_or(Ok(()), |(column, why)| {
+            let name = shorten(self.names[column].as_bytes());
+            Err(format!("column {name} holds {why}, which cannot be read as numbers. {FIELDS_ADVICE}"))
+        })
     }
 
     /// Forgets the columns that a caller does not want.
@@ -134,18 +196,32 @@ impl Columns {
         for name in ["vx", "vy", "vz", "id", "mass", "type"] {
             known.extend(self.find(name)?);
         }
-        let lower: Vec<String> = self.names.iter().map(|name| name.to_lowercase()).collect();
+        let lower: Vec<String> = self.names.iter().map(|name| quantity(name).to_lowercase()).collect();
         let numbered =
             |name: &str| name.strip_prefix('x').is_some_and(|rest| rest.trim_start_matches('_').parse::<u32>().is_ok());
         let has_numbered = lower.iter().any(|name| numbered(name));
-        let mut rest = vec![];
+        let (mut rest, mut weights) = (vec![], vec![]);
         for column in (0..self.width).filter(|column| !known.contains(column)) {
             // A table of one column is wanted for what it has.
             let by_name = not_a_coordinate(&self.names[column]).filter(|_| self.width > 1).map(String::from);
             let predicted = (lower[column] == "y" && has_numbered).then(|| "a label beside numbered x".to_string());
+            let is_weight = by_name.is_some() && may_be_weight(&self.names[column]) && no_numbers(column).is_none();
             match no_numbers(column).or(by_name).or(predicted) {
+                Some(why) if is_weight => weights.push((column, why)),
                 Some(why) => self.leave_out(column, why),
                 None => rest.push(column),
+            }
+        }
+        // Height and weight are two quantities of a body.
+        let is_quantity = rest.len() < 2 && weights.len() == 1;
+        for (column, why) in weights {
+            if is_quantity {
+                let name = shorten(self.names[column].as_bytes());
+                self.remarks.push(format!("column {name} is taken for a coordinate. {ADVICE}"));
+                rest.push(column);
+                rest.sort_unstable();
+            } else {
+                self.leave_out(column, why);
             }
         }
         let named: Vec<(usize, &str)> = rest.iter().map(|&column| (column, self.names[column].as_str())).collect();
@@ -183,10 +259,13 @@ impl Columns {
         free.into_iter().for_each(|column| self.leave_out(column, no_numbers(column).unwrap_or_else(|| why.clone())));
     }
 
-    /// The column with a known name: the one with exactly this name, or the one that differs in case alone.
+    /// The column with a known name: the one with exactly this name, or the one that differs in case alone, or that has a unit after the name.
     fn find(&self, name: &str) -> Result<Option<usize>, String> {
         let exact: Vec<usize> = (0..self.width).filter(|&i| self.names[i] == name).collect();
-        let alike: Vec<usize> = (0..self.width).filter(|&i| self.names[i].to_lowercase() == name).collect();
+        let mut alike: Vec<usize> = (0..self.width).filter(|&i| self.names[i].to_lowercase() == name).collect();
+        if alike.is_empty() {
+            alike = (0..self.width).filter(|&i| quantity(&self.names[i]).eq_ignore_ascii_case(name)).collect();
+        }
         match (&exact[..], &alike[..]) {
             ([one], _) | ([], [one]) => Ok(Some(*one)),
             ([], []) => Ok(None),
@@ -225,10 +304,14 @@ impl Columns {
         list(&self.left_out.iter().map(one).collect::<Vec<_>>())
     }
 
-    /// The note about the columns that are left out; empty if none are.
+    /// Notes about the columns that are left out, and remarks about those that are read.
     pub(super) fn notes(&self) -> Vec<String> {
-        let described = self.described();
-        if described.is_empty() { vec![] } else { vec![format!("columns left out: {described}. {ADVICE}")] }
+        let (described, mut notes) = (self.described(), self.remarks.clone());
+        let advice = if matches!(self.taken, Taken::Fields | Taken::AllFields) { FIELDS_ADVICE } else { ADVICE };
+        if !described.is_empty() {
+            notes.insert(0, format!("columns left out: {described}. {advice}"));
+        }
+        notes
     }
 
     /// What to add to the error that a field or coordinate in `column` is no number.
@@ -274,7 +357,7 @@ fn numbered(width: usize) -> Vec<String> {
 
 /// What to do if columns are taken for coordinates that are none.
 pub(super) const ADVICE: &str =
-    "Choose the columns that are coordinates (ReadOptions::columns, --columns A,B, in Python columns=)";
+    "Choose the columns that are coordinates (ReadOptions::columns, --coordinates A,B, in Python columns=)";
 
 /// What to do if columns are taken for fields that are none.
 pub(super) const FIELDS_ADVICE: &str = "Choose the fields that are wanted (read_fields, --fields A,B)";

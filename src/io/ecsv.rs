@@ -4,18 +4,21 @@
 //! catalogues of ours have, where it has them.
 //! Source: Aldcroft, "The Enhanced Character Separated Values table format", APE 6.
 
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::str::FromStr;
 
 use crate::io::column_names::list;
 use crate::io::yaml::{self, Scalar};
 use crate::io::{Background, Error, Result, shorten};
-use crate::units::{Frame, KnownUnits, LengthUnit};
+use crate::units::{Frame, KnownUnits, LengthUnit, MassUnit};
 
+/// Words for an entry without a value.
+const EMPTY: [&str; 4] = ["", "~", "null", "None"];
 /// Names of the box of a table.
 const BOX: [&str; 4] = ["box_size", "boxsize", "box", "lbox"];
-/// Entries that are numbers.
-const NUMBERS: [&str; 5] = ["redshift", "omega_m", "omega_lambda", "h", "particle_mass"];
+/// Entries that are numbers without a unit.
+const ENTRIES: [&str; 4] = ["redshift", "omega_m", "omega_lambda", "h"];
 
 /// The quantities of a snapshot that a header names.
 #[derive(Default)]
@@ -68,7 +71,8 @@ impl Declared {
     /// Errors: a column that is declared is not among those in the line of names.
     pub(super) fn check(&self, names: &[String]) -> std::result::Result<(), String> {
         let declared: Vec<String> = columns(&self.values).into_iter().map(|column| column.name).collect();
-        if declared.iter().all(|name| names.contains(name)) {
+        let known: HashSet<&String> = names.iter().collect();
+        if declared.iter().all(|name| known.contains(name)) {
             return Ok(());
         }
         let text = |names: &[String]| shorten(list(names).as_bytes());
@@ -78,9 +82,12 @@ impl Declared {
     /// Why each of the columns holds no numbers.
     pub(super) fn no_numbers(&self, names: &[String]) -> Vec<Option<String>> {
         let columns = columns(&self.values);
-        let objects = self.objects();
+        // The first of each name.
+        let columns: HashMap<&str, &Column> =
+            columns.iter().rev().map(|column| (column.name.as_str(), column)).collect();
+        let objects: HashMap<String, String> = self.objects().into_iter().rev().collect();
         let of = |name: &String| {
-            let column = columns.iter().find(|column| column.name == *name)?;
+            let column = columns.get(name.as_str())?;
             if let Some(subtype) = &column.subtype {
                 return Some(format!("arrays of {}", shorten(subtype.as_bytes())));
             }
@@ -88,7 +95,7 @@ impl Declared {
             if !["int", "uint", "float"].contains(&kind) {
                 return Some(format!("values of the type {}", shorten(column.datatype.as_bytes())));
             }
-            objects.iter().find(|(part, _)| part == name).map(|(_, why)| why.clone())
+            objects.get(name).cloned()
         };
         names.iter().map(of).collect()
     }
@@ -104,15 +111,21 @@ impl Declared {
             }
         }
         let all: Vec<(&str, &[String], &str)> = self.values.iter().filter_map(of).collect();
+        let (mut classes, mut masks) = (HashMap::new(), HashMap::new());
+        for (object, path, text) in &all {
+            match path {
+                [key] if key == "__class__" => _ = classes.entry(*object).or_insert(*text),
+                [key, _, ..] if key == "mask" => _ = masks.entry(*object).or_insert(*text),
+                _ => {}
+            }
+        }
         let mut parts = vec![];
         for (object, path, name) in &all {
             if path.last().is_none_or(|last| last != "name") {
                 continue;
             }
-            let own = || all.iter().filter(|(other, ..)| other == object);
-            let class =
-                own().find(|(_, path, _)| path.len() == 1 && path[0] == "__class__").map_or("", |(.., class)| class);
-            let mask = own().find(|(_, path, _)| path.len() > 1 && path[0] == "mask").map(|(.., mask)| *mask);
+            let class = classes.get(object).copied().unwrap_or_default();
+            let mask = masks.get(object);
             let is_plain = class.starts_with("astropy.coordinates.")
                 || ["Quantity", "Column", "MaskedColumn", "Masked", "MaskedQuantity"]
                     .iter()
@@ -156,8 +169,15 @@ impl Header {
             mass: common(&named(&["mass"]), "mass", &mut notes).map_err(refuse)?,
             velocity: common(&named(&["vx", "vy", "vz"]), "velocity", &mut notes).map_err(refuse)?,
         };
-        let entries = Entries { values, unit: coordinates.iter().find_map(|column| column.unit.as_deref()) };
-        let [redshift, omega_m, omega_lambda, h, particle_mass] = NUMBERS.map(|name| entries.number(&[name]));
+        let entries = Entries(values);
+        let masses = named(&["mass"]);
+        let length = Measure::Length(coordinates.iter().find_map(|column| column.unit.as_deref()));
+        let mass = masses.first().map_or(Measure::Unknown, |column| Measure::Mass(column.unit.as_deref()));
+        let [redshift, omega_m, omega_lambda, h] = ENTRIES.map(|name| entries.number(&[name], Measure::Pure));
+        let particle_mass = entries.number(&["particle_mass"], mass).map_err(refuse)?;
+        if particle_mass.is_some() && masses.is_empty() {
+            notes.push("particle_mass in the header is not used: the table has no column named mass".into());
+        }
         let positive = |value: Option<f64>, name: &str| match value {
             Some(value) if !(value > 0.0 && value < f64::INFINITY) => {
                 Err(refuse(format!("has the {name} {value} in its header; it must be above 0")))
@@ -167,13 +187,13 @@ impl Header {
         let header = Self {
             units,
             redshift: redshift.map_err(refuse)?,
-            box_size: positive(entries.number(&BOX).map_err(refuse)?, "box")?,
+            box_size: positive(entries.number(&BOX, length).map_err(refuse)?, "box")?,
             background: Background {
                 omega_m: positive(omega_m.map_err(refuse)?, "omega_m")?,
                 omega_lambda: omega_lambda.map_err(refuse)?,
                 h: positive(h.map_err(refuse)?, "h")?,
             },
-            particle_mass: positive(particle_mass.map_err(refuse)?, "particle_mass")?,
+            particle_mass: positive(particle_mass, "particle_mass")?,
             notes,
         };
         Ok(header)
@@ -181,13 +201,11 @@ impl Header {
 
     /// The keys of the scalars' entries that are neither read nor about columns.
     pub(super) fn unread(values: &[Scalar]) -> Vec<String> {
-        let mut keys: Vec<String> = vec![];
+        let known = [&BOX[..], &ENTRIES, &["particle_mass", "program", "__serialized_columns__"]].concat();
+        let (mut keys, mut seen): (Vec<String>, HashSet<&str>) = Default::default();
         for (path, _) in values {
             let Some(key) = entry(path).map(|(key, _)| key) else { continue };
-            let lower = key.to_lowercase();
-            let is_read =
-                [&BOX[..], &NUMBERS, &["program", "__serialized_columns__"]].concat().contains(&lower.as_str());
-            if !is_read && !keys.iter().any(|other| other == key) {
+            if !known.contains(&key.to_lowercase().as_str()) && seen.insert(key) {
                 keys.push(key.into());
             }
         }
@@ -195,9 +213,9 @@ impl Header {
     }
 }
 
-/// The unit that a header names of a column; `None` if it names none.
-pub(super) fn unit(values: &[Scalar], column: Option<&String>) -> Option<String> {
-    columns(values).into_iter().find(|own| Some(&own.name) == column)?.unit
+/// The units that a header gives to columns, by their names.
+pub(super) fn units(values: &[Scalar]) -> HashMap<String, String> {
+    columns(values).into_iter().rev().filter_map(|column| Some((column.name, column.unit?))).collect()
 }
 
 /// The key of the entry that a path leads to, and the rest of the path: entries are in a map, or in a list of maps.
@@ -209,31 +227,52 @@ fn entry(path: &[String]) -> Option<(&str, &[String])> {
     }
 }
 
-/// Entries of a header, and the unit that its coordinates have.
-struct Entries<'a> {
-    values: &'a [Scalar],
-    unit: Option<&'a str>,
+/// The quantity that an entry of a header measures, with the unit that columns of this quantity have.
+#[derive(Clone, Copy)]
+enum Measure<'a> {
+    Length(Option<&'a str>),
+    Mass(Option<&'a str>),
+    /// A number without a unit.
+    Pure,
+    /// No column has this quantity.
+    Unknown,
 }
+
+impl Measure<'_> {
+    /// Errors: the unit of an entry is another than that of the columns.
+    fn check(self, key: &str, text: &str) -> std::result::Result<(), String> {
+        fn is_same<T: FromStr + PartialEq>(text: &str, unit: &str) -> bool {
+            text == unit || matches!((text.parse::<T>(), unit.parse::<T>()), (Ok(text), Ok(unit)) if text == unit)
+        }
+        let (is_right, columns) = match self {
+            Self::Unknown | Self::Length(None) => (true, String::new()),
+            Self::Length(Some(unit)) => (is_same::<LengthUnit>(text, unit), format!("coordinates in {unit}")),
+            Self::Mass(Some(unit)) => (is_same::<MassUnit>(text, unit), format!("masses in {unit}")),
+            Self::Mass(None) => (false, "masses without a unit".into()),
+            Self::Pure => (["", "dimensionless", "1", "redshift"].contains(&text), "it has no unit".into()),
+        };
+        if is_right { Ok(()) } else { Err(format!("has {key} in {}, but {columns}", shorten(text.as_bytes()))) }
+    }
+}
+
+/// The entries of a header.
+struct Entries<'a>(&'a [Scalar]);
 
 impl Entries<'_> {
     /// The number that an entry with one of these names holds, alone or as a quantity; of a list all must be the same.
     ///
-    /// Errors: it is no number, or in another unit than the coordinates.
-    fn number(&self, names: &[&str]) -> std::result::Result<Option<f64>, String> {
+    /// Errors: it is no number, or in another unit than the columns.
+    fn number(&self, names: &[&str], measure: Measure<'_>) -> std::result::Result<Option<f64>, String> {
         let mut found: Option<f64> = None;
-        for (path, text) in self.values {
+        for (path, text) in self.0 {
             let Some((key, rest)) = entry(path).filter(|(key, _)| names.contains(&key.to_lowercase().as_str())) else {
                 continue;
             };
             let shown = || shorten(text.as_bytes());
             let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
             match &rest[..] {
-                ["unit", ..] if self.unit.is_none_or(|unit| unit == text) => {}
-                ["unit", ..] => {
-                    let unit = self.unit.unwrap_or("none");
-                    return Err(format!("has {key} in {}, but coordinates in {unit}", shown()));
-                }
-                [] | ["value"] if ["", "~", "null", "None"].contains(&text.as_str()) => {}
+                ["unit", ..] => measure.check(key, text)?,
+                [] | ["value"] if EMPTY.contains(&text.as_str()) => {}
                 [] | ["value"] => {
                     let value = text.parse::<f64>().or_else(|_| {
                         let words = [(".nan", f64::NAN), (".inf", f64::INFINITY), ("-.inf", f64::NEG_INFINITY)];
@@ -265,10 +304,16 @@ impl Entries<'_> {
     }
 }
 
+/// Returns `true` if the first line of a file begins a header of enhanced CSV.
+pub(super) fn begins(line: &[u8]) -> bool {
+    line.strip_prefix(b"#").is_some_and(|line| line.trim_ascii_start().starts_with(b"%ECSV"))
+}
+
 /// The YAML of the lines of a header without their `#`; `None` if they are no header of enhanced CSV.
 pub(super) fn yaml<'a>(mut lines: impl Iterator<Item = &'a [u8]>) -> Option<String> {
-    let first = String::from_utf8_lossy(lines.next()?).into_owned();
-    first.strip_prefix('#')?.trim_start().strip_prefix("%ECSV")?;
+    if !begins(lines.next()?) {
+        return None;
+    }
     let bare = |line: &[u8]| {
         let line = String::from_utf8_lossy(line).into_owned();
         let line = line.strip_prefix('#').map_or(line.as_str(), |line| line.strip_prefix(' ').unwrap_or(line));
@@ -296,7 +341,7 @@ fn columns(values: &[Scalar]) -> Vec<Column> {
         match (key.as_str(), rest) {
             ("name", []) => column.name.clone_from(value),
             // Alone, or in an object of the class Unit.
-            ("unit", _) => column.unit = Some(value.clone()),
+            ("unit", _) => column.unit = Some(value.clone()).filter(|unit| !EMPTY.contains(&unit.as_str())),
             ("datatype", []) => column.datatype.clone_from(value),
             ("subtype", _) => column.subtype = Some(value.clone()),
             ("description", []) => column.description.clone_from(value),

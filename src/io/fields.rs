@@ -20,6 +20,8 @@ pub struct Fields {
     pub columns: usize,
     /// What the columns are called, each; empty if the file does not say.
     pub names: Vec<String>,
+    /// Sentences about what the file has and is not read, such as columns without numbers.
+    pub notes: Vec<String>,
 }
 
 /// Reads the fields of a table: text, a NumPy array or archive, Parquet, or GenericIO. `chosen` are their names, or their numbers from 1, in
@@ -44,7 +46,7 @@ pub struct Fields {
 ///
 /// # Errors
 /// If the file cannot be read, is no table, is cut off or contradicts itself; a chosen column that is not there, holds no numbers or is chosen twice;
-/// in other formats than text a whole number beyond 2^53, as large ids are: choose the other columns then.
+/// in other formats than text a whole number beyond 2^53, as large ids are: choose the other columns then; a chosen column that the header of enhanced CSV masks.
 pub fn read_fields(path: impl AsRef<Path>, chosen: &[String]) -> Result<Fields> {
     let options = ReadOptions::default().columns(chosen);
     let reading = Reading::new(&options, None)?.of_fields();
@@ -54,5 +56,5 @@ pub fn read_fields(path: impl AsRef<Path>, chosen: &[String]) -> Result<Fields> 
         Points::F32(table) => table.as_slice().iter().map(|&x| x.into()).collect(),
         Points::F64(table) => table.into_vec(),
     };
-    Ok(Fields { values, columns, names: snapshot.columns })
+    Ok(Fields { values, columns, names: snapshot.columns, notes: snapshot.notes })
 }

@@ -113,14 +113,14 @@ pub(super) fn sniff(prefix: &[u8]) -> Found {
         Found::Hdf5
     } else if prefix.starts_with(b"PK\x03\x04") {
         Found::Zip
-    } else if prefix.starts_with(b"PAR1") {
+    } else if unreadable::is_marked(prefix, b"PAR1") {
         #[cfg(feature = "parquet")]
         return Found::Parquet;
         #[cfg(not(feature = "parquet"))]
         Found::Other("is a Parquet table, which needs the feature `parquet`")
     } else if prefix.starts_with(fits::MAGIC) {
         Found::Fits
-    } else if prefix.starts_with(las::MAGIC) {
+    } else if unreadable::is_marked(prefix, las::MAGIC) {
         Found::Las
     } else if ply::sniff(prefix) {
         Found::Ply

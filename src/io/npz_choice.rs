@@ -61,7 +61,7 @@ impl Choice {
             own.or_else(|| axes(["x", "y", "z"])).or_else(only).ok_or_else(|| {
                 refuse(format!(
                     "is a zip archive without an array named positions (pos, coordinates, points), or x and y; its arrays: {}. Choose those \
-                     that are coordinates (ReadOptions::columns, --columns A,B, in Python columns=)",
+                     that are coordinates (ReadOptions::columns, --coordinates A,B, in Python columns=)",
                     names()
                 ))
             })?

@@ -7,9 +7,12 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 
 use crate::io::atomic::Temporary;
+use crate::io::memory_limit;
 use crate::io::source::Cancellable;
 use crate::{Error, Result};
 
+/// Bytes that are copied between two checks of their number.
+const STEP: u64 = 1 << 24;
 /// How gzip files begin.
 pub(super) const GZIP: &[u8] = b"\x1f\x8b\x08";
 
@@ -51,14 +54,26 @@ fn scratch(name: &Path) -> Result<(File, Spool)> {
 impl Spool {
     /// All that `reader` has, which errors call `name`.
     pub(super) fn of(reader: impl Read, name: &Path) -> Result<Self> {
+        Self::checked(reader, name, |_| Ok(()))
+    }
+
+    /// The same, for files of a limited size. `check` refuses a number of bytes that is too large; it is called once for each [`STEP`] bytes.
+    fn checked(reader: impl Read, name: &Path, check: impl Fn(u64) -> Result<()>) -> Result<Self> {
         let (mut file, spool) = scratch(name)?;
-        let (mut reader, mut buffer) = (Cancellable(reader), vec![0; 1 << 18]);
+        let (mut reader, mut buffer, mut bytes) = (Cancellable(reader), vec![0; 1 << 18], 0);
+        let mut checked = 0;
         loop {
             match reader.read(&mut buffer) {
                 Ok(0) => break,
-                Ok(n) => file
-                    .write_all(&buffer[..n])
-                    .map_err(|error| Error::io(name, "cannot be copied into the temporary folder", error))?,
+                Ok(n) => {
+                    bytes += n as u64;
+                    if bytes > checked {
+                        checked = bytes.next_multiple_of(STEP);
+                        check(checked)?;
+                    }
+                    file.write_all(&buffer[..n])
+                        .map_err(|error| Error::io(name, "cannot be copied into the temporary folder", error))?;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(Error::io(name, "cannot be read", error)),
             }
@@ -67,14 +82,31 @@ impl Spool {
         Ok(spool)
     }
 
-    /// A gzip file, uncompressed.
+    /// A gzip file, uncompressed. A small file can hold far more than the disk has room for, so the memory that a run may take is the limit.
+    ///
+    /// Errors: the file is no gzip, or holds more bytes than there is memory.
     pub(super) fn uncompressed(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(|error| Error::io(path, "cannot be opened", error))?;
-        Self::of(MultiGzDecoder::new(io::BufReader::new(file)), path)
+        let check = |bytes| memory_limit::check(path, bytes);
+        Self::checked(MultiGzDecoder::new(io::BufReader::new(file)), path, check)
     }
 
     /// Where it is.
     pub(super) fn path(&self) -> &PathBuf {
         &self.path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_have_a_limit() {
+        let name = Path::new("a.gz");
+        let check = |bytes: u64| if bytes > 2 * STEP { Err(Error::file(name, "is too large")) } else { Ok(()) };
+        let copy = |bytes: u64| Spool::checked(io::repeat(0).take(bytes), name, check);
+        assert_eq!(std::fs::metadata(copy(2 * STEP).unwrap().path()).unwrap().len(), 2 * STEP);
+        assert!(copy(2 * STEP + 1).is_err_and(|error| error.to_string().contains("is too large")));
     }
 }

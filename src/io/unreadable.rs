@@ -32,9 +32,23 @@ const MARKUP: [(&str, &str); 7] = [
 const VOTABLE: &str = "is a VOTable; write it as enhanced CSV (astropy.table.Table.read(..).write(\"table.ecsv\"))";
 const XML: &str = "is XML, and no table; write the table as CSV";
 
+/// Beginnings of binary files that may also begin a line of names.
+const LIKE_NAMES: [&[u8]; 5] = [b"BZh", b"Rar!", b"ARROW1", b"FEA1", b"ORC"];
+
+/// Returns `true` if a file begins with letters that mark a binary format, and is no text that begins with a name of these letters.
+pub(super) fn is_marked(prefix: &[u8], letters: &[u8]) -> bool {
+    let is_binary = |byte: &u8| byte.is_ascii_control() && !b"\t\n\r\x0b\x0c".contains(byte);
+    // A file that ends after the letters is cut off.
+    prefix.starts_with(letters) && (prefix.len() == letters.len() || prefix.iter().any(is_binary))
+}
+
 /// What a file that begins with `prefix` is, if it is known and not read.
 pub(super) fn sniff(prefix: &[u8]) -> Option<&'static str> {
-    if let Some((_, why)) = BINARY.iter().find(|(start, _)| prefix.starts_with(start)) {
+    let is_it = |start: &[u8]| match LIKE_NAMES.contains(&start) {
+        true => is_marked(prefix, start),
+        false => prefix.starts_with(start),
+    };
+    if let Some((_, why)) = BINARY.iter().find(|(start, _)| is_it(start)) {
         return Some(why);
     }
     // Text in Latin letters has every other byte 0 in UTF-16.
@@ -75,12 +89,18 @@ mod tests {
             (b"[\n  {\"x\": 1}]", "JSON"),
             (b"\xff\xfex\0", "UTF-16"),
             (&utf16, "UTF-16"),
-            (b"BZh91AY", "bzip2"),
+            (b"BZh91AY&SY\xd4\0", "bzip2"),
+            (b"ORC\n\x03\0", "ORC"),
+            (b"ARROW1\0\0", "Arrow"),
+            (b"FEA1\0\0", "Feather"),
+            (b"Rar!\x1a\x07", "RAR"),
         ] {
             let why = sniff(prefix).unwrap_or_default();
             assert!(why.contains(said), "{said}: {why}");
         }
-        for text in [&b"x,y\n1,2\n"[..], b"", b"1", b"[1 2]\n", b"BZ\n"] {
+        for text in
+            [&b"x,y\n1,2\n"[..], b"", b"1", b"[1 2]\n", b"BZ\n", b"FEA1,FEA2\n", b"ORC,ARROW1\r\n", b"Rar!,b", b"BZh,x"]
+        {
             assert_eq!(sniff(text), None);
         }
     }

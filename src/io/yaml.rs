@@ -31,7 +31,7 @@ enum Node {
 ///
 /// Errors: no YAML, too deep, too long, or with aliases that multiply too often or stand for what they are in.
 pub(super) fn scalars(yaml: &str) -> Result<Vec<Scalar>, String> {
-    Ok(paths(nodes(yaml)?))
+    paths(nodes(yaml)?)
 }
 
 /// The nodes of a text, with copies for aliases.
@@ -81,13 +81,15 @@ fn nodes(yaml: &str) -> Result<Vec<Node>, String> {
 }
 
 /// The scalars among nodes, with their paths.
-fn paths(nodes: Vec<Node>) -> Vec<Scalar> {
+///
+/// Errors: the paths have too many bytes in all, as each scalar has a copy of the keys that lead to it.
+fn paths(nodes: Vec<Node>) -> Result<Vec<Scalar>, String> {
     enum Nesting {
         Map { key: Option<String> },
         List { at: usize },
     }
     let mut nestings: Vec<Nesting> = vec![];
-    let mut found = vec![];
+    let (mut found, mut bytes) = (vec![], 0);
     for node in nodes {
         let is_complete = match node {
             Node::Map => {
@@ -108,6 +110,16 @@ fn paths(nodes: Vec<Node>) -> Vec<Scalar> {
                     false
                 }
                 _ => {
+                    let of_key = |level: &Nesting| match level {
+                        Nesting::Map { key } => key.as_ref().map_or(0, String::len),
+                        Nesting::List { .. } => 0,
+                    };
+                    bytes += nestings.iter().map(of_key).sum::<usize>();
+                    if bytes > MOST_BYTES {
+                        return Err(format!(
+                            "has keys of more than {MOST_BYTES} bytes, counted for each entry below them"
+                        ));
+                    }
                     let steps = nestings.iter().map(|level| match level {
                         Nesting::Map { key } => key.clone().unwrap_or_default(),
                         Nesting::List { at } => at.to_string(),
@@ -127,7 +139,7 @@ fn paths(nodes: Vec<Node>) -> Vec<Scalar> {
             }
         }
     }
-    found
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -143,6 +155,8 @@ mod tests {
         assert!(scalars(&bomb).is_err());
         let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(60_000), "*a, ".repeat(2000));
         assert!(scalars(&long).is_err());
+        let key = format!("? {}\n: [{}]\n", "k".repeat(60_000), "x, ".repeat(60_000));
+        assert!(scalars(&key).unwrap_err().contains("keys of more than"));
         for deep in ["- ".repeat(20_000), "? ".repeat(20_000), "[".repeat(20_000), "{".repeat(20_000)] {
             assert!(scalars(&deep).is_err());
         }

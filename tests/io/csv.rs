@@ -67,7 +67,7 @@ fn names_that_are_half_known() {
     assert_eq!(case("petal,sepal,class\n1,2,0\n"), (f64s(2, [1.0, 2.0]), "petal sepal".into()));
     assert_eq!(case("1,2\n3,4\n"), (f64s(2, [1.0, 2.0, 3.0, 4.0]), String::new()));
     assert_eq!(case("petal,sepal,species\n1,2,setosa\n"), (f64s(2, [1.0, 2.0]), "petal sepal".into()));
-    refused(folder.with("a", "a,b,c,d,e,f,g,h,i,j,k\n1,2,3,4,5,6,7,8,9,10,11\n"), &["11 columns", "--columns"]);
+    refused(folder.with("a", "a,b,c,d,e,f,g,h,i,j,k\n1,2,3,4,5,6,7,8,9,10,11\n"), &["11 columns", "--coordinates"]);
 }
 
 #[test]
@@ -77,6 +77,9 @@ fn chosen_columns() {
     let choose = |path: &std::path::Path, columns: &[&str]| {
         read(path, &ReadOptions::default().columns(columns.iter().map(|c| c.to_string())))
     };
+    let genes: String = (0..9000).map(|gene| format!(",gene{gene}")).collect();
+    let wide = folder.with("wide", format!("lat,lon{genes}\n1,2{}\n", ",0".repeat(9000)));
+    assert_eq!(choose(&wide, &["lon", "lat"]).unwrap().points, f64s(2, [2.0, 1.0]));
     let snapshot = choose(&path, &["lat", "lon"]).unwrap();
     assert_eq!((snapshot.points, snapshot.columns), (f64s(2, [2.0, 1.0, 7.0, 6.0]), vec!["LAT".into(), "lon".into()]));
     assert_eq!((snapshot.ids, snapshot.masses), (Some(vec![7, 8]), Masses::Each(vec![5.0, 10.0])));
@@ -163,9 +166,9 @@ fn wrong() {
     refused(folder.with("a", "1,5;2,5\n"), &["'1,5'"]);
     refused(folder.with("a", b"1,2\n3,\xff\n"), &["line 2: column 2"]);
     refused(folder.with("a", "1,2,3,4,5,6,7,8,9,10,11\n"), &["11 columns of coordinates"]);
-    refused(folder.with("a", "1 ".repeat(1 << 20)), &["line 1 has 65536 bytes or more"]);
-    let late = format!("# a\r\n\r\n1 2\r\n{}", "3 ".repeat(1 << 20));
-    refused(folder.with("a", late), &["line 4 has 65536 bytes or more"]);
+    refused(folder.with("a", "1 ".repeat(1 << 23)), &["line 1 has 16777216 bytes or more"]);
+    let late = format!("# a\r\n\r\n1 2\r\n{}", "3 ".repeat(1 << 23));
+    refused(folder.with("a", late), &["line 4 has 16777216 bytes or more"]);
     // A stray quote does not swallow the lines after it.
     refused(folder.with("a", "1,2\n\"3,4\n5,6\n"), &["line 2: column 1 is not a number"]);
     let long = format!("1\n{}\n", "x".repeat(60_000));

@@ -62,9 +62,31 @@ fn all_formats_of_tables() {
 fn columns_that_are_left_out() {
     let folder = Folder::new("fields-out");
     let text = "a,b\n1,NA\n2,nan\n3,4\n";
-    assert_eq!(named(&read_fields(folder.with("a", text), &[]).unwrap()), [("a", vec![1.0, 2.0, 3.0])]);
+    let fields = read_fields(folder.with("a", text), &[]).unwrap();
+    assert_eq!(named(&fields), [("a", vec![1.0, 2.0, 3.0])]);
+    assert!(fields.notes.len() == 1 && fields.notes[0].starts_with("columns left out: b (text). Choose the fields"));
+    let fields = read_fields(folder.with("a", "# T in K\n1,u\n2,v\n3,w\n"), &[]).unwrap();
+    assert_eq!((fields.values, fields.notes.len()), (vec![1.0, 2.0, 3.0], 3));
+    assert!(fields.notes[2].contains("column 2 (text)"), "{:?}", fields.notes);
     let error = read_fields(folder.with("a", text), &chosen(&["b"])).unwrap_err().to_string();
     assert!(error.contains("line 2: column 2 is not a number: 'NA', in the field b"), "{error}");
+
+    // Values that enhanced CSV masks, as astropy writes them.
+    let declared =
+        "# - {name: rho, datatype: float64}\n# - {name: rho.mask, datatype: bool}\n# - {name: T, datatype: float64}\n";
+    let masked = "# meta: !!omap\n# - __serialized_columns__:\n#     rho:\n#       __class__: astropy.table.column.MaskedColumn\n\
+                  #       data: !astropy.table.SerializedColumn {name: rho}\n\
+                  #       mask: !astropy.table.SerializedColumn {name: rho.mask}\n";
+    let rows = "rho rho.mask T\n1.0 False 1.0\n777.0 True 3.0\n";
+    let path = folder.with("a", format!("# %ECSV 1.0\n# ---\n# datatype:\n{declared}{masked}{rows}"));
+    let fields = read_fields(&path, &[]).unwrap();
+    assert_eq!(named(&fields), [("T", vec![1.0, 3.0])]);
+    let said =
+        "columns left out: rho (values that the column rho.mask masks), rho.mask (values of the type bool). Choose";
+    assert!(fields.notes[0].starts_with(said), "{:?}", fields.notes);
+    let error = read_fields(&path, &chosen(&["T", "rho"])).unwrap_err().to_string();
+    assert!(error.contains("column rho holds values that the column rho.mask masks, which cannot be read"), "{error}");
+    assert_eq!(named(&read_fields(&path, &chosen(&["T"])).unwrap()), [("T", vec![1.0, 3.0])]);
 
     // An archive of arrays with these types and shapes, which hold zeros.
     let archive = |arrays: &[(&str, &str, &str, usize)]| {

@@ -42,7 +42,7 @@ fn links_that_are_not_followed() {
         &["PartType1/Masses is an external link to /masses", "elsewhere.hdf5", "not followed"],
     );
     refused(stored("wrong_soft_link.hdf5"), &["PartType1/Masses is a soft link to /nowhere"]);
-    refused(stored("table_link.hdf5"), &["z (is an external link to /z of the file elsewhere.hdf5", "--columns"]);
+    refused(stored("table_link.hdf5"), &["z (is an external link to /z of the file elsewhere.hdf5", "--coordinates"]);
     let two = read(stored("table_link.hdf5"), &ReadOptions::default().columns(["x", "y"])).unwrap();
     assert_eq!((two.points.len(), two.points.dim()), (20, 2));
 }
@@ -86,7 +86,10 @@ fn tables_of_records() {
 #[test]
 fn tables_that_are_unclear() {
     let path = stored("table_points.hdf5");
-    refused(&path, &["several groups of columns", "a (20 x 3 f64)", "b (20 x 3 f32)", "c/short (4 i64)", "--columns"]);
+    refused(
+        &path,
+        &["several groups of columns", "a (20 x 3 f64)", "b (20 x 3 f32)", "c/short (4 i64)", "--coordinates"],
+    );
     let chosen = |columns: &[&str]| read(&path, &ReadOptions::default().columns(columns.iter().copied()));
     assert_vectors(&chosen(&["/b"]).unwrap().points, (0..20).map(velocities), 32);
     assert_eq!(chosen(&["a", "b"]).unwrap().points.dim(), 6);

@@ -45,20 +45,67 @@ fn kinds_of_metadata() {
             "# on and on\n# over and out\n1 2 3\n",
             Read("", &[1.0, 2.0, 3.0], &["may name the columns, and are not used"]),
         ),
-        ("# made by hand\n1 2\n", Read("", &[1.0, 2.0], &[])),
+        ("# made by hand\n1 2\n", Read("", &[1.0, 2.0], &["comments that are not used: line 1 'made by hand'"])),
+        // A comment for each column.
+        (
+            "#   1 ID  Number  [count]\n#   2 X  Position [pix]\n#   3 Y  Position\n7 1 2\n9 4 5\n",
+            Read("X [pix] Y", &[1.0, 2.0], &["the comments in lines 1 to 3 name the columns: ID [count], X [pix], Y"]),
+        ),
+        ("# Column 1: id\n# Column 2: x\n7 1\n9 4\n", Read("x", &[1.0], &["lines 1 to 2"])),
+        ("# Column 1: x [kpc]\n# Column 2: y [Mpc]\n7 1\n", Refused(&["x [kpc] and y [Mpc] have different units"])),
+        ("# 1 ID\n# 2 X\n7 1 2\n9 4 5\n", Read("", &[7.0, 1.0, 2.0], &["line 1 '1 ID', line 2 '2 X'"])),
+        // Comments that are not used, wherever they are.
+        ("x y z\n# box_size = 10 kpc\n1 2 3\n", Read("x y z", &[1.0, 2.0, 3.0], &["line 2 'box_size = 10 kpc'"])),
+        ("x,y\n1,2\n# table 2 of 5: box 20\n", Read("x y", &[1.0, 2.0], &["line 3 'table 2 of 5: box 20'"])),
+        ("x,y\n# ---\n#\n1,2\n", Read("x y", &[1.0, 2.0], &[])),
+        (
+            "# one\n# two\n# three\n# four\n# z = 0.5\nx,y\n1,2\n",
+            Read("x y", &[1.0, 2.0], &["line 1 'one', line 2 'two', line 5 'z = 0.5', and 2 more"]),
+        ),
+        ("name,x,y\n#1 star,2,3\nb,4,5\n", Read("x y", &[4.0, 5.0], &["name (text)", "line 2 '1 star,2,3'"])),
+        // Rows that begin with `#` and a word for a missing value.
+        ("x,y\n1,2\n#N/A,3\n4,5\n", Refused(&["line 3: column 1 is not a number: '#N/A'", "--skip-missing"])),
+        ("#NA,3\n4,5\n", Refused(&["line 1: column 1 is not a number: '#NA'"])),
+        ("x y\n1 2\n#NA 3\n", Refused(&["line 3: column 1 is not a number: '#NA'"])),
+        ("x;y\n1;2\n#N/A N/A;3\n", Refused(&["line 3: column 1 is not a number: '#N/A N/A'"])),
+        ("x\n1\n#N/A\n", Refused(&["line 3: column 1 is not a number: '#N/A'"])),
+        ("#NA x y\n1 2 3\n", Read("x y", &[2.0, 3.0], &["line 1 names the columns"])),
         // Headers of numbers.
         (",0,1\n0,.5,.25\n1,2.5,3.5\n", Read("0 1", &[0.5, 0.25], &["a column without a name (an index by its name)"])),
         ("0,1\n.5,.25\n2.5,3.5\n", Read("0 1", &[0.5, 0.25], &["0,1, is taken for names"])),
         ("0,1\n2,3\n", Read("", &[0.0, 1.0], &["0,1, is taken for a row"])),
         ("x y\n1 2 3\n4 5 6\n", Read("x y", &[2.0, 3.0], &["taken for names of rows"])),
+        ("x,y,w\n1,20,3,\n4,50,6,\n", Read("x y", &[1.0, 20.0], &["a delimiter ends each row", "w (beside x, y)"])),
+        ("x y\n1 2 3\n4 5 \n", Refused(&["line 3: 2 columns where the first line has 3"])),
+        ("a;b\n1;2;\n4;5;\n", Read("a b", &[1.0, 2.0], &["a delimiter ends each row"])),
+        ("a,b\n0,1,\n1,2,\n", Refused(&["line 1 names 2 columns, and the rows have 3 fields", "counts the rows"])),
+        ("a,b,\n0,1,\n1,2,\n", Read("a b", &[0.0, 1.0], &["a column without a name"])),
         // Roles by name.
         ("a,b,label\n1,2,0\n", Read("a b", &[1.0, 2.0], &["label (a label by its name)"])),
         ("Unnamed: 0,a,b\n0,1,2\n", Read("a b", &[1.0, 2.0], &["Unnamed: 0 (an index"])),
         ("x1,x2,y\n1,2,0\n", Read("x1 x2", &[1.0, 2.0], &["y (a label beside numbered x)"])),
         ("lon,lat,fare\n1,2,9\n", Read("lon lat", &[1.0, 2.0], &["fare (beside lon and lat)"])),
-        ("a_lon,a_lat,b_lon,b_lat\n1,2,3,4\n", Refused(&["several columns of longitudes", "--columns"])),
-        ("label,id\n1,2\n", Refused(&["0 columns of coordinates", "label (a label", "--columns"])),
+        ("a_lon,a_lat,b_lon,b_lat\n1,2,3,4\n", Refused(&["several columns of longitudes", "--coordinates"])),
+        ("label,id\n1,2\n", Refused(&["0 columns of coordinates", "label (a label", "--coordinates"])),
         ("x,y,w\n1,2,3\n", Read("x y", &[1.0, 2.0], &["w (beside x, y)"])),
+        (
+            "principal component 1,principal component 2\n1,2\n",
+            Read("principal component 1 principal component 2", &[1.0, 2.0], &[]),
+        ),
+        ("a,b,component\n1,2,0\n", Read("a b", &[1.0, 2.0], &["component (a label"])),
+        (
+            "height,weight\n170,60\n",
+            Read("height weight", &[170.0, 60.0], &["column weight is taken for a coordinate"]),
+        ),
+        ("a,weight,b\n1,2,3\n", Read("a b", &[1.0, 3.0], &["weight (a flag or weight by its name)"])),
+        // Units in names.
+        ("x [kpc],y [Mpc]\n1,2\n", Refused(&["columns x [kpc] and y [Mpc] have different units"])),
+        (
+            "x [kpc],y [kpc],mass [Msun],id\n1,2,3,4\n",
+            Read("x [kpc] y [kpc]", &[1.0, 2.0], &["names of columns are not used: x [kpc], y [kpc], mass [Msun]"]),
+        ),
+        ("height (cm),width (m)\n1,2\n", Read("height (cm) width (m)", &[1.0, 2.0], &["are not used: height (cm)"])),
+        ("a (1),b (old)\n1,2\n", Read("a (1) b (old)", &[1.0, 2.0], &[])),
         // Text.
         ("a,b,name\n1,2,u\n3,4,v\n", Read("a b", &[1.0, 2.0], &["name (text)"])),
         ("x,y,z\n1,2,u\n3,4,v\n", Refused(&["column z holds text"])),
@@ -87,6 +134,12 @@ fn kinds_of_metadata() {
             "@relation r\n@attribute a numeric\n@attribute b {u, v}\n@data\n1,u\n",
             Read("a", &[1.0], &["b (a nominal attribute)"]),
         ),
+        (
+            "% box: 10 kpc\n@relation r\n@attribute a numeric\n@data\n1\n% end of part 2\n2\n",
+            Read("a", &[1.0], &["line 1 'box: 10 kpc', line 6 'end of part 2'"]),
+        ),
+        ("FEA1,FEA2\n1,2\n", Read("FEA1 FEA2", &[1.0, 2.0], &[])),
+        ("PAR1,x,y\n1,2,3\n", Read("x y", &[2.0, 3.0], &["PAR1 (beside x, y)"])),
         ("@relation r\n@attribute a numeric\n@data\n{0 1}\n", Refused(&["sparse rows"])),
         ("@relation r\n@attribute a complex\n@data\n1\n", Refused(&["line 2", "'complex'"])),
         ("<?xml version='1.0'?><VOTABLE>", Refused(&["is a VOTable", "enhanced CSV"])),
@@ -147,6 +200,17 @@ fn headers_of_enhanced_csv() {
         (meta("{redshift: high}"), Refused(&["redshift", "'high'"])),
         (meta("{h: !numpy.ndarray {buffer: abc}}"), Refused(&["has h in its header as an object"])),
         (meta("{box_size: null}"), xy_read()),
+        (xy(", unit: null, datatype: float64", float, ""), xy_read()),
+        (
+            meta("{particle_mass: !astropy.units.Quantity {unit: Msun, value: 1e10}}"),
+            Read("x y", &[1.0, 2.0], &["particle_mass in the header is not used: the table has no column named mass"]),
+        ),
+        (
+            meta("{redshift: !astropy.units.Quantity {unit: kpc, value: 1.0}}"),
+            Refused(&["redshift in kpc, but it has no unit"]),
+        ),
+        (meta("{redshift: !astropy.units.Quantity {unit: '', value: 1.0}}"), xy_read()),
+        (format!("{}# redshift: 9\n3,4\n", xy(kpc, kpc, "")), Read("x y", &[1.0, 2.0], &["line 9 'redshift: 9'"])),
         (
             meta("{telescope: Euclid}"),
             Read("x y", &[1.0, 2.0], &["entries of the header that are not read: telescope"]),
@@ -167,6 +231,66 @@ fn headers_of_enhanced_csv() {
     let quantity = meta("{box_size: !astropy.units.Quantity {unit: kpc, value: 10.0}}");
     let snapshot = read(folder.with("a", quantity), &options).unwrap();
     assert_eq!((snapshot.box_size, snapshot.units.length.map(|unit| unit.mpc)), (Some(10.0), Some(1e-3)));
+    // The unit of a particle's mass is that of the masses, not of the coordinates.
+    let masses = |own: &str, each: &str| {
+        let columns = column("x", kpc) + &column("mass", &format!(", unit: {own}, datatype: float64"));
+        let entry = format!("# - particle_mass: !astropy.units.Quantity {{unit: {each}, value: 3.0}}\n");
+        read(folder.with("a", format!("{ECSV}{columns}# meta: !!omap\n{entry}x,mass\n1,3\n")), &options)
+    };
+    assert_eq!(masses("Msun", "solMass").unwrap().masses, Masses::Equal(3.0));
+    let error = masses("Msun", "kg").unwrap_err().to_string();
+    assert!(error.contains("has particle_mass in kg, but masses in Msun"), "{error}");
+}
+
+/// A header is read whole, or refused, and never cut off.
+#[test]
+fn long_headers_of_enhanced_csv() {
+    let folder = Folder::new("ecsv-long");
+    let columns = "# - {name: x, datatype: float64}\n# - {name: y, datatype: float64}\n# meta: !!omap\n";
+    let text = |kilobytes: usize| {
+        let line = format!("#   - '{}'\n", "a".repeat(1000));
+        format!("{ECSV}{columns}# - history:\n{}# - {{box_size: 100.0}}\nx,y\n1,2\n", line.repeat(kilobytes))
+    };
+    assert_eq!(read(folder.with("a", text(1500)), &ReadOptions::default()).unwrap().box_size, Some(100.0));
+    let error = read(folder.with("a", text(5000)), &ReadOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("header of enhanced CSV with more than 4194304 bytes"), "{error}");
+    // Comments of any length are no header.
+    let path = folder.with("a", format!("{}x,y\n1,2\n", "# a comment of a hundred letters\n".repeat(200_000)));
+    let snapshot = read(path, &ReadOptions::default()).unwrap();
+    assert!(snapshot.columns == ["x", "y"] && snapshot.notes[0].ends_with("and 199997 more"), "{:?}", snapshot.notes);
+}
+
+/// The time for a description grows with the number of columns, not with its square.
+#[test]
+fn descriptions_of_wide_tables() {
+    let folder = Folder::new("ecsv-wide");
+    let names: Vec<String> = (0..8000).map(|i| format!("c{i}")).collect();
+    let declared: String =
+        names.iter().map(|name| format!("# - {{name: {name}, unit: kpc, datatype: float64}}\n")).collect();
+    let declared = declared.replace(", datatype: float64", ", datatype: int8");
+    let row = vec!["1"; names.len()].join(",");
+    let path = folder.with("a", format!("{ECSV}{declared}{}\n{row}\n", names.join(",")));
+    let start = std::time::Instant::now();
+    let contents = inspect(&path, &ReadOptions::default().columns(["c7999", "c0"])).unwrap();
+    assert_eq!((contents.types[0].fields.len(), contents.types[0].fields[7999].unit.as_str()), (8000, "kpc"));
+    assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
+}
+
+/// The sum of masses is that of all types, so that a mass that is wrong is an error in rows of any type.
+#[test]
+fn masses_of_types_that_are_not_wanted() {
+    let folder = Folder::new("masses-unwanted");
+    let of = |mass: &str, options: &ReadOptions| {
+        read(folder.with("a", format!("x,y,mass,type\n1,2,5,1\n2,3,{mass},0\n4,5,7,1\n")), options)
+    };
+    let options = ReadOptions::default().types([1]);
+    assert_eq!(of("8", &options).unwrap().matter, Some(20.0));
+    let said = |mass: &str| of(mass, &options).unwrap_err().to_string();
+    assert!(said("oops").contains("line 3: column 3 is not a mass: 'oops', in the column mass"), "{}", said("oops"));
+    assert!(said("").contains("--skip-missing"), "{}", said(""));
+    let snapshot = of("", &options.clone().skip_missing(true)).unwrap();
+    assert_eq!((snapshot.points.len(), snapshot.matter), (2, Some(12.0)));
+    assert!(of("oops", &options.skip_missing(true)).is_err());
 }
 
 #[track_caller]
@@ -187,13 +311,27 @@ fn check(folder: &Folder, text: &str, outcome: &Outcome) {
                 assert!(notes.contains(word), "{text:?}: {word:?} is not in: {notes}");
             }
             assert!(!words.is_empty() || notes.is_empty(), "{text:?}: {notes}");
-            assert!(described.is_ok(), "{text:?}: {described:?}");
+            let described = described.unwrap_or_else(|error| panic!("{text:?}: {error}"));
+            let notes = described.notes.join("\n");
+            for word in *words {
+                assert!(notes.contains(word), "{text:?}: {word:?} is not in the description: {notes}");
+            }
+            assert!(!words.is_empty() || notes.is_empty(), "{text:?}: {notes}");
+            let fields = described.types.iter().flat_map(|kind| &kind.fields);
+            let mut positions: Vec<&str> =
+                fields.filter(|field| field.role == Role::Position).map(|field| field.name.as_str()).collect();
+            let mut read: Vec<&str> = snapshot.columns.iter().map(String::as_str).collect();
+            (positions.sort_unstable(), read.sort_unstable());
+            assert!(read.is_empty() || positions == read, "{text:?}: {positions:?}, {read:?}");
         }
         (Err(error), Refused(words)) => {
             let message = error.to_string();
             for word in *words {
                 assert!(message.contains(word), "{text:?}: {word:?} is not in: {message}");
             }
+            // A description says that something is wrong, if not in the same words.
+            let said = described.map_or_else(|error| vec![error.to_string()], |contents| contents.notes);
+            assert!(!said.is_empty(), "{text:?}: the description says nothing of: {message}");
         }
         (Ok(snapshot), Refused(words)) => panic!("{text:?} is read, not refused for {words:?}: {:?}", snapshot.notes),
         (Err(error), Read(..)) => panic!("{text:?}: {error}"),
@@ -222,6 +360,10 @@ fn rows_with_missing_values() {
     assert!(message.contains("is no text table"), "{message}");
     let all = folder.with("all", "a,b\n1,\n,2\n");
     assert_eq!(read(&all, &options).unwrap().skipped, [0, 1]);
+    for token in ["#N/A", "#NA", "#N/A N/A", "\"#N/A\""] {
+        let snapshot = read(folder.with("first", format!("x,y\n1,2\n{token},3\n4,5\n")), &options).unwrap();
+        assert_eq!((snapshot.points.len(), snapshot.skipped), (2, vec![1]), "{token}");
+    }
 }
 
 /// Chosen columns alone must hold numbers, whatever the others do.

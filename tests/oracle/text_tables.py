@@ -27,10 +27,11 @@ RNG = np.random.default_rng(5)
 
 
 class Case:
-    """A file, and what is to become of it: an array, or the words of an error."""
+    """A file, and what is to become of it: positions and the arrays beside them, or the words of an error."""
 
-    def __init__(self, name, content, expected, *args, said=()):
+    def __init__(self, name, content, expected, *args, said=(), arrays=None):
         self.name, self.args, self.said = name, args, said
+        self.arrays = arrays or {}
         self.content = content.encode() if isinstance(content, str) else content
         self.expected = expected
 
@@ -138,6 +139,15 @@ def texts():
     table.insert(0, "mag", [np.nan if i % 2 else 1.0 for i in range(ROWS)])
     text = table.to_csv(index=False)
     yield Case("missing-unused", text, by_pandas(text, ["lat", "lon"]), "--coordinates", "lat,lon")
+    for token in ["#N/A", "#NA", "#N/A N/A", "NA", ""]:
+        for separator in [",", ";", "\t"]:
+            table = frame(["p", "q"]).astype(object)
+            table.iloc[3, 0] = np.nan
+            text = table.to_csv(index=False, na_rep=token, sep=separator)
+            name = f"missing-first-{sum(token.encode())}-{ord(separator)}"
+            wanted = pd.read_csv(io.StringIO(text), float_precision="round_trip", sep=separator).dropna().to_numpy(float)
+            yield Case(name, text, "line 5: column 1 is")
+            yield Case(f"{name}-skip", text, wanted, "--skip-missing", said=["1 of 7 rows have missing values"])
     for token in ["", "NA", "N/A", "nan", "NaN", "null", "None", "<NA>", "#N/A", "n/a", "NULL", "-nan"]:
         table = frame(["p", "q", "r"]).astype(object)
         table.iloc[2, 1] = table.iloc[4, 2] = np.nan
@@ -156,7 +166,7 @@ def texts():
 def enhanced():
     """ECSV of astropy."""
 
-    def of(table, columns, name, *args, said=(), refused=None, **options):
+    def of(table, columns, name, *args, said=(), refused=None, arrays=None, **options):
         file = io.StringIO()
         table.write(file, format="ascii.ecsv", **options)
         text = file.getvalue()
@@ -165,7 +175,7 @@ def enhanced():
         read = Table.read(text, format="ascii.ecsv")
         keep = ~np.any([np.ma.getmaskarray(np.ma.asarray(read[column])) for column in columns], axis=0)
         values = np.column_stack([np.asarray(read[column], float) for column in columns])
-        return Case(f"ecsv-{name}", text, values[keep], *args, said=said)
+        return Case(f"ecsv-{name}", text, values[keep], *args, said=said, arrays=arrays)
 
     for delimiter in [" ", ","]:
         for kind in [Table, QTable]:
@@ -174,10 +184,20 @@ def enhanced():
             yield of(table, ["x", "y"], label, delimiter=delimiter)
             table["name"] = [f"n {i}" for i in range(ROWS)]
             table["class"] = np.arange(ROWS)
-            table.meta.update(box_size=10.0, redshift=0.5, comments=["one", "two"])
-            yield of(table, ["x", "y"], f"{label}-meta", delimiter=delimiter, said=["comments", "name (values of the type string)"])
+            table["id"] = 2**60 + 3 * np.arange(ROWS)
+            table["mass"] = RNG.uniform(1, 2, ROWS) * u.Msun
+            masses = np.asarray(table["mass"], float)
+            arrays = {"box_size": 10.0, "redshift": 0.5, "omega_m": 0.3, "h": 0.7, "ids": np.asarray(table["id"]), "masses": masses}
+            table.meta.update(box_size=10.0, redshift=0.5, omega_m=0.3, h=0.7, comments=["one", "two"])
+            said = ["comments", "name (values of the type string)"]
+            yield of(table, ["x", "y"], f"{label}-meta", delimiter=delimiter, said=said, arrays=arrays)
             table.meta["box_size"] = 10 * u.kpc
-            yield of(table, ["x", "y"], f"{label}-quantity", delimiter=delimiter)
+            yield of(table, ["x", "y"], f"{label}-quantity", delimiter=delimiter, arrays=arrays)
+            table.meta["particle_mass"] = 2 * u.Msun
+            yield of(table, ["x", "y"], f"{label}-particle", delimiter=delimiter, arrays=arrays)
+            table.meta["particle_mass"] = 2 * u.kg
+            yield of(table, ["x", "y"], f"{label}-particle-unit", delimiter=delimiter, refused="particle_mass in kg, but masses in")
+            del table.meta["particle_mass"]
             table.meta["box_size"] = 10 * u.Mpc
             yield of(table, ["x", "y"], f"{label}-box-unit", delimiter=delimiter, refused="box_size in Mpc")
             table.meta["box_size"] = "ten"
@@ -255,6 +275,11 @@ def check(program, folder, case):
         positions = arrays["positions"]
         if positions.shape != case.expected.shape or not np.array_equal(positions, case.expected):
             return f"{case.name}: read as\n{positions}\nwhere others read\n{case.expected}\n{shown}"
+        extra = {"ids", "masses", "velocities", "types"} & set(arrays.files) if case.arrays else set()
+        for name in case.arrays.keys() | extra:
+            found, wanted = arrays.get(name), case.arrays.get(name)
+            if found is None or wanted is None or not np.array_equal(found, wanted):
+                return f"{case.name}: {name} is {found} where others read {wanted}: {shown}"
     missing = [words for words in case.said if words not in shown]
     return f"{case.name}: the report does not say {missing}: {shown}" if missing else None
 

@@ -129,7 +129,9 @@ fn read(args: &Args, path: &Path, phases: &mut Phases) -> Result<Snapshot, Failu
                 "--velocities: such a file has peculiar velocities; --velocity-unit km/s and its like say so".into()
             );
         }
-        let velocities = ropewalk::io::read(file, &ReadOptions::default())?.points;
+        let read = ropewalk::io::read(file, &ReadOptions::default())?;
+        snapshot.notes.extend(input::notes_of("--velocities", &read.notes));
+        let velocities = read.points;
         if (velocities.len(), velocities.dim()) != (n, 3) {
             let (file, len, dim) = (file.display(), velocities.len(), velocities.dim());
             return Err(format!("--velocities {file}: has {len} rows of {dim}; it must have {n} of 3").into());
@@ -138,7 +140,7 @@ fn read(args: &Args, path: &Path, phases: &mut Phases) -> Result<Snapshot, Failu
         snapshot.units.velocity = args.universe.velocity_unit.or(snapshot.units.velocity);
     }
     if let Some(file) = &particles.masses {
-        let masses = input::values("--mass", file, n)?;
+        let masses = input::values("--mass", file, n, &mut snapshot.notes)?;
         // Those of other types are not known with them.
         snapshot.matter = (snapshot.file_types.len() < 2).then(|| masses.iter().sum());
         snapshot.masses = Masses::Each(masses);

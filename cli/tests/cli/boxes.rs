@@ -61,7 +61,7 @@ fn columns_that_are_coordinates() {
     let command = ["dbscan", &file, "--eps", "0.5", "--min-samples", "2"];
     let printed = run(command).success();
     assert!(printed.contains("\ncolumns         RA, DEC, z\n"), "{printed}");
-    assert!(printed.contains("columns left out: name (text)") && printed.contains("--columns"), "{printed}");
+    assert!(printed.contains("columns left out: name (text)") && printed.contains("--coordinates"), "{printed}");
     let printed = run([&command[..], &["--columns", "ra,dec,Z"]].concat()).success();
     assert!(printed.contains("\ndimensions      3, 64-bit floats\ncolumns         RA, DEC, z\n"), "{printed}");
     assert!(printed.contains("\nclusters        1\n"), "{printed}");

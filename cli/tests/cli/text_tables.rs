@@ -70,6 +70,43 @@ fn rows_with_missing_values() {
     assert_eq!(fs::read_to_string(&complete).unwrap(), "x,y\n0,0\n0.1,0.1\n0,0.1\n");
 }
 
+/// The report has the notes on files of fields, targets, queries and masses, with the role of the file.
+#[test]
+fn notes_on_fields_targets_and_queries() {
+    let scratch = Scratch::new();
+    let source = scratch.write("s.csv", "x,y\n0,0\n1,0\n0,1\n").display().to_string();
+    let fields = scratch.write("f.csv", "# T in K\nrho,name\n1,a\n2,b\n3,c\n").display().to_string();
+    let target = scratch.write("t.csv", "x,y,w\n0.5,0.5,9\n").display().to_string();
+    let (out, json) = (scratch.path("o.csv").display().to_string(), scratch.path("o.json").display().to_string());
+    let command =
+        ["interpolate", &source, &fields, &target, "--method", "idw", "--k", "1", "--out", &out, "--json", &json];
+    let said = [
+        "fields: comments that are not used: line 1 'T in K'",
+        "fields: columns left out: name (text). Choose the fields that are wanted",
+        "targets: columns left out: w (beside x, y). Choose",
+    ];
+    has(&run(command).success(), &said);
+    has(&fs::read_to_string(&json).unwrap(), &said);
+    let printed = run(["knn", &source, "--queries", &target, "--k", "1", "--out", &out]).success();
+    has(&printed, &["queries: columns left out: w (beside x, y)"]);
+    let file = scratch.write("h.csv", "x,y,z\n1,1,1\n1,1,1.25\n9,9,9\n");
+    let masses = scratch.write("m.csv", "m,name\n1,a\n1,b\n2,c\n").display().to_string();
+    let options = ["--eps", "0.5", "--min-members", "2", "--mass", &masses];
+    has(&halos(&file, &scratch.path("out"), &options).success(), &["--mass: columns left out: name (text)"]);
+}
+
+/// Advice names an option that the command has.
+#[test]
+fn advice_names_an_option() {
+    let scratch = Scratch::new();
+    let file = scratch.write("a.csv", "a_lon,a_lat,b_lon,b_lat\n1,2,3,4\n2,3,4,5\n").display().to_string();
+    let out = scratch.path("o.csv").display().to_string();
+    for command in [&["convert", &file, &out][..], &["dbscan", &file, "--eps", "1", "--min-pts", "1"]] {
+        has(&run(command.iter().copied()).error(), &["--coordinates A,B"]);
+        run(command.iter().copied().chain(["--coordinates", "a_lon,a_lat"])).success();
+    }
+}
+
 #[test]
 fn description_of_a_table_with_text() {
     let scratch = Scratch::new();

@@ -106,7 +106,7 @@ fn left_out(names: &[&str]) -> Option<String> {
         list.push(format!("and {} more", names.len() - MOST));
     }
     let list = list.join(", ");
-    (!names.is_empty()).then(|| format!("columns that are not read: {list} (choose columns with --columns)"))
+    (!names.is_empty()).then(|| format!("columns that are not read: {list} (choose columns with --coordinates)"))
 }
 
 impl Cloud<'_> {
@@ -246,6 +246,7 @@ impl Cloud<'_> {
             .map(|field| self.fields[field].name.as_str())
             .collect();
         notes.extend(left_out(&others));
+        notes.extend(columns.remarks.iter().cloned());
         notes
     }
 

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use crate::io::text::comments::Unused;
 use crate::io::text::layout::Layout;
 use crate::io::text::lines::{Lines, Record, Syntax};
 use crate::io::{Error, Result, shorten};
@@ -17,6 +18,7 @@ pub(super) struct Arff {
     data: u64,
     /// The first row.
     first: Vec<u8>,
+    comments: Unused,
 }
 
 /// The rest of a line after a keyword.
@@ -27,14 +29,17 @@ fn after<'a>(line: &'a [u8], keyword: &[u8]) -> Option<&'a [u8]> {
 
 impl Arff {
     /// The header of a file; `None` if its first line that is no comment does not begin one.
-    pub(super) fn read(path: &Path, longest: usize) -> Result<Option<Self>> {
+    pub(super) fn read(path: &Path) -> Result<Option<Self>> {
         let refuse = |message: String| Error::file(path, message);
-        let mut lines = Lines::open(path, longest)?;
-        let mut arff = Self { names: vec![], declared: vec![], data: 0, first: vec![] };
+        let mut lines = Lines::open(path)?;
+        let mut arff = Self { names: vec![], declared: vec![], data: 0, first: vec![], comments: Unused::default() };
         let mut is_arff = false;
         while lines.advance().map_err(refuse)? {
             let line = lines.line().trim_ascii();
             if line.is_empty() || line.starts_with(b"%") {
+                if arff.data == 0 {
+                    arff.comments.add(lines.number(), line);
+                }
                 continue;
             }
             if arff.data > 0 {
@@ -90,6 +95,7 @@ impl Arff {
             declared: self.declared,
             header: None,
             slip: None,
+            comments: self.comments,
             notes: vec![],
         }
     }

@@ -1,16 +1,16 @@
-//! Comments before the rows of a text table: names of columns, and what is not read.
+//! Comments of a text table: the names of its columns, and a note about the comments that are not used.
 //!
-//! In: the comments, and how many columns the rows have. Out: the names, if one comment has as many as there are columns; a sentence about
-//! comments that seem to say more than is read.
+//! In: the comments, and the number of columns. Out: the names, if one comment has a name for each column, or if each column has a comment of
+//! its own, as `1 NUMBER` or `Column 1: id`; a note that lists the other comments.
 
-use crate::io::column_names::{list, not_a_coordinate};
+use crate::io::column_names::{list, not_a_coordinate, quantity_and_unit};
 use crate::io::shorten;
 use crate::io::text::layout::Line;
 use crate::io::text::lines::{Record, Syntax};
 use crate::io::text::values::{is_name, is_name_with_a_number, number};
 
-/// Words of comments that say what readers of other formats use.
-const SAID: [&str; 16] = [
+/// Words of comments that say what readers of other formats use. A note lists these comments before others.
+const SAID: [&str; 26] = [
     "box",
     "boxsize",
     "lbox",
@@ -27,7 +27,20 @@ const SAID: [&str; 16] = [
     "scalefactor",
     "comoving",
     "periodic",
+    "length",
+    "mass",
+    "velocity",
+    "particle",
+    "cosmology",
+    "omega0",
+    "om0",
+    "omegam",
+    "omegalambda",
+    "littleh",
 ];
+/// Comments that a note lists: those that say what readers of other formats use, and as many of all.
+const MOST_TELLING: usize = 8;
+const MOST: usize = 3;
 /// Names by which a comment is known to name columns.
 const KNOWN: [&str; 18] = [
     "x",
@@ -50,45 +63,122 @@ const KNOWN: [&str; 18] = [
     "target",
 ];
 
-/// The names that a comment gives to `width` columns, and a sentence about that; no names if none does.
+/// The names of the columns, as comments give them.
+#[derive(Debug, Default)]
+pub(super) struct Naming {
+    /// Empty if no comment names the columns.
+    pub names: Vec<String>,
+    /// A sentence about the comments that name them, or seem to.
+    pub note: Option<String>,
+    /// The numbers of the lines that the note is about.
+    pub lines: Vec<u64>,
+}
+
+/// The names that comments give to `width` columns.
 ///
 /// Errors: several comments that may name the columns.
-pub(super) fn names(comments: &[Line], width: usize, delimiter: u8) -> Result<(Vec<String>, Option<String>), String> {
-    let mut found: Vec<(u64, Vec<String>)> = vec![];
+pub(super) fn names(comments: &[Line], width: usize, delimiter: u8) -> Result<Naming, String> {
+    let mut found: Vec<(Vec<u64>, Vec<String>)> = vec![];
     for (number, comment) in comments {
         let text = bare(comment);
         let ways = [delimiter, b',', b'\t', b' '].map(|delimiter| split(text, delimiter));
         if let Some(names) = ways.into_iter().find(|names| names.len() == width && are_names(names)) {
-            found.push((*number, names));
+            found.push((vec![*number], names));
         }
     }
     let is_known = |names: &[String]| names.iter().any(|name| KNOWN.contains(&base(name).as_str()));
-    if found.iter().any(|(_, names)| is_known(names)) {
+    if let Some(numbered) = numbered(comments, width) {
+        found.retain(|(_, names)| is_known(names));
+        found.push(numbered);
+    } else if found.iter().any(|(_, names)| is_known(names)) {
         found.retain(|(_, names)| is_known(names));
     }
-    found.dedup_by(|a, b| a.1 == b.1);
-    match &found[..] {
-        [] => Ok((vec![], seems_to_name(comments, width))),
-        [(number, names)] => {
-            let note = format!("the comment in line {number} names the columns: {}", shorten(list(names).as_bytes()));
-            Ok((names.clone(), Some(note)))
+    found.dedup_by(|a, b| {
+        let is_same = a.1 == b.1;
+        if is_same {
+            b.0.append(&mut a.0);
+            b.0.sort_unstable();
+        }
+        is_same
+    });
+    match &mut found[..] {
+        [] => Ok(seems_to_name(comments, width)),
+        [(lines, names)] => {
+            let (names, lines) = (std::mem::take(names), std::mem::take(lines));
+            let which = match lines[..] {
+                [line] => format!("the comment in line {line} names"),
+                _ => format!("the comments in lines {} to {} name", lines[0], lines[lines.len() - 1]),
+            };
+            let note = format!("{which} the columns: {}", shorten(list(&names).as_bytes()));
+            Ok(Naming { names, note: Some(note), lines })
         }
         // Prose that happens to have as many words.
-        [.., (number, names)] if !is_known(names) && names.iter().all(|name| not_a_coordinate(name).is_none()) => {
-            let note =
-                format!("the comments in line {} and {number} may name the columns, and are not used", found[0].0);
-            Ok((vec![], Some(note)))
+        [first, .., (lines, names)]
+            if !is_known(names) && names.iter().all(|name| not_a_coordinate(name).is_none()) =>
+        {
+            let (first, last) = (first.0[0], lines[0]);
+            let note = format!("the comments in line {first} and {last} may name the columns, and are not used");
+            Ok(Naming { note: Some(note), ..Naming::default() })
         }
         [(first, _), .., (last, _)] => Err(format!(
-            "the comments in line {first} and {last} may name the columns; make one of them the first line, without #"
+            "the comments in line {} and {} may name the columns; make one of them the first line, without #",
+            first[0], last[0]
         )),
     }
+}
+
+/// The names that comments give to one column each, in order, and the numbers of their lines; `None` unless all columns have one.
+fn numbered(comments: &[Line], width: usize) -> Option<(Vec<u64>, Vec<String>)> {
+    let (mut lines, mut numbers, mut names) = (vec![], vec![], vec![]);
+    for (line, comment) in comments {
+        if let Some((number, name)) = numbered_name(bare(comment)) {
+            lines.push(*line);
+            numbers.push(number);
+            names.push(name);
+        }
+    }
+    let first = *numbers.first()?;
+    let is_complete = numbers.len() == width && numbers.iter().copied().eq(first..first + width);
+    (width > 1 && first < 2 && is_complete).then_some((lines, names))
+}
+
+/// The number and the name of a column in a comment that names one, as `1 NUMBER` or `Column 1: id`.
+fn numbered_name(text: &[u8]) -> Option<(usize, String)> {
+    let text = std::str::from_utf8(text).ok()?;
+    let of = |word: &str| {
+        let (start, rest) = text.split_at_checked(word.len())?;
+        start.eq_ignore_ascii_case(word).then_some(rest)
+    };
+    let rest = ["column", "col", "field"].into_iter().find_map(of).unwrap_or(text);
+    let rest = rest.trim_start_matches([' ', '\t', '.', '#', '(', '[']);
+    let digits = rest.len() - rest.trim_start_matches(|letter: char| letter.is_ascii_digit()).len();
+    let number = rest[..digits].parse().ok()?;
+    let rest = &rest[digits..];
+    let after = rest.trim_start();
+    let marked = after.strip_prefix([':', '=', ')', ']', '.', '-']);
+    let name = marked.unwrap_or(after).trim();
+    let mut words = name.split_whitespace();
+    let first = words.next()?;
+    let bare = first.trim_end_matches([',', ';', ':']);
+    // Without a mark a description follows the name; after a mark the name may have several words.
+    let is_phrase = marked.is_some()
+        && bare.len() == first.len()
+        && words.next().is_some_and(|next| !next.starts_with(['[', '(', '-', '=']));
+    // The unit may follow a description.
+    let name = match quantity_and_unit(name) {
+        _ if is_phrase => name.to_string(),
+        Some((_, unit)) if quantity_and_unit(bare).is_none() => format!("{bare} [{unit}]"),
+        _ => bare.to_string(),
+    };
+    let has_space =
+        rest.starts_with([' ', '\t']) || marked.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
+    (has_space && !name.is_empty() && is_name(name.as_bytes())).then(|| (number, name))
 }
 
 /// The text of a comment.
 fn bare(comment: &[u8]) -> &[u8] {
     let text = comment.trim_ascii();
-    let from = text.iter().position(|&byte| byte != b'#').unwrap_or(text.len());
+    let from = text.iter().position(|byte| !b"#%".contains(byte)).unwrap_or(text.len());
     text[from..].trim_ascii()
 }
 
@@ -112,8 +202,8 @@ fn base(name: &str) -> String {
 }
 
 /// A sentence about a comment that has names that are known, but not as many as there are columns.
-fn seems_to_name(comments: &[Line], width: usize) -> Option<String> {
-    comments.iter().find_map(|(number, comment)| {
+fn seems_to_name(comments: &[Line], width: usize) -> Naming {
+    let found = comments.iter().find_map(|(number, comment)| {
         let words: Vec<String> = bare(comment)
             .split(|byte| byte.is_ascii_whitespace() || b",;|".contains(byte))
             .filter(|word| !word.is_empty())
@@ -123,26 +213,66 @@ fn seems_to_name(comments: &[Line], width: usize) -> Option<String> {
         let known = words.iter().filter(|word| KNOWN.contains(&base(word).as_str())).count();
         let text = shorten(bare(comment));
         (known > 1 && 2 * known >= n).then(|| {
-            format!("the comment in line {number} has {n} names for {width} columns, and is not used: '{text}'")
+            let note =
+                format!("the comment in line {number} has {n} names for {width} columns, and is not used: '{text}'");
+            (note, *number)
         })
-    })
+    });
+    let (note, lines) = found.map_or((None, vec![]), |(note, line)| (Some(note), vec![line]));
+    Naming { names: vec![], note, lines }
 }
 
-/// Sentences about comments that speak of the box, units or cosmology, which plain text has no place for.
-pub(super) fn not_read(comments: &[Line]) -> Vec<String> {
-    let speaks = |comment: &[u8]| {
-        let text = String::from_utf8_lossy(bare(comment)).to_lowercase();
-        let has_value = text.contains([':', '=']) || text.bytes().any(|byte| byte.is_ascii_digit());
-        let mut words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-        let is_scale_factor = text.starts_with("a =") && number(text[3..].trim().as_bytes()).is_some();
-        is_scale_factor || (has_value && words.any(|word| SAID.contains(&word)))
+/// The comments that are not used, as far as a note lists them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Unused {
+    count: u64,
+    /// Comments that say what readers of other formats use.
+    telling: Vec<(u64, String)>,
+    others: Vec<(u64, String)>,
+}
+
+impl Unused {
+    /// Adds the comment in line `number`, if it has letters or digits.
+    pub(super) fn add(&mut self, number: u64, comment: &[u8]) {
+        let text = bare(comment);
+        if !text.iter().any(|byte| byte.is_ascii_alphanumeric() || *byte >= 0x80) {
+            return;
+        }
+        self.count += 1;
+        if self.telling.len() < MOST_TELLING && is_telling(text) {
+            self.telling.push((number, shorten(text)));
+        } else if self.others.len() < MOST {
+            self.others.push((number, shorten(text)));
+        }
+    }
+
+    /// A sentence about these comments; `None` if there are none.
+    pub(super) fn note(&self) -> Option<String> {
+        let others = MOST.saturating_sub(self.telling.len());
+        let mut shown: Vec<&(u64, String)> = self.telling.iter().chain(self.others.iter().take(others)).collect();
+        shown.sort();
+        let mut texts: Vec<String> = shown.iter().map(|(number, text)| format!("line {number} '{text}'")).collect();
+        let more = self.count - shown.len() as u64;
+        if more > 0 {
+            texts.push(format!("and {more} more"));
+        }
+        (self.count > 0).then(|| format!("comments that are not used: {}", texts.join(", ")))
+    }
+}
+
+/// Returns `true` if a comment speaks of the box, units or cosmology, or gives a value to a name.
+fn is_telling(text: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(text).to_lowercase();
+    let has_value = text.contains([':', '=']) || text.bytes().any(|byte| byte.is_ascii_digit());
+    let said = |letters: &[char]| {
+        let mut words = text.split(|letter: char| !letter.is_alphanumeric() && !letters.contains(&letter));
+        words.any(|word| SAID.contains(&word))
     };
-    let said: Vec<String> = comments
-        .iter()
-        .filter(|(_, comment)| speaks(comment))
-        .map(|(number, comment)| format!("line {number} '{}'", shorten(bare(comment))))
-        .collect();
-    if said.is_empty() { vec![] } else { vec![format!("comments that are not read: {}", list(&said))] }
+    let is_value = |mark: char| {
+        let value = text.split_once(mark).and_then(|(_, rest)| rest.split_whitespace().next());
+        value.is_some_and(|value| number(value.as_bytes()).is_some())
+    };
+    is_value('=') || is_value(':') || (has_value && (said(&[]) || said(&['_'])))
 }
 
 #[cfg(test)]
@@ -155,7 +285,7 @@ mod tests {
 
     #[test]
     fn names_in_comments() {
-        let of = |texts: &[&str], width| names(&lines(texts), width, b' ').unwrap().0.join(" ");
+        let of = |texts: &[&str], width| names(&lines(texts), width, b' ').unwrap().names.join(" ");
         assert_eq!(of(&["# id x y z"], 4), "id x y z");
         assert_eq!(of(&["#id,x,y,z"], 4), "id x y z");
         assert_eq!(of(&["# made by hand", "# x y z"], 3), "x y z");
@@ -164,14 +294,62 @@ mod tests {
         assert_eq!(of(&["# 1 2 3"], 3), "");
         assert_eq!(of(&["# on and on", "# over and out"], 3), "");
         assert!(names(&lines(&["# id x y", "# x y id"]), 3, b' ').is_err());
-        let note = names(&lines(&["# id x y"]), 4, b' ').unwrap().1.unwrap();
+        let note = names(&lines(&["# id x y"]), 4, b' ').unwrap().note.unwrap();
         assert!(note.contains("3 names for 4 columns"), "{note}");
     }
 
     #[test]
-    fn comments_that_say_more() {
-        let notes = not_read(&lines(&["# x y z", "#Box size: 62.5 Mpc/h", "#a = 0.5", "# made by hand"]));
-        assert_eq!(notes.len(), 1);
-        assert!(notes[0].contains("line 2") && notes[0].contains("line 3") && !notes[0].contains("line 4"));
+    fn a_comment_for_each_column() {
+        let of = |texts: &[&str], width| names(&lines(texts), width, b' ').unwrap();
+        for texts in [
+            ["#   1 ID   Running number", "#   2 X  Position, right"],
+            ["# Column 1: ID", "# Column 2: X"],
+            ["# column 0 = ID (of the halo)", "# column 1 = X, in kpc"],
+            ["# (1) ID", "# (2) X"],
+            ["# 1. ID", "# 2. X"],
+            ["# col1 ID", "# col2 X"],
+        ] {
+            let naming = of(&texts, 2);
+            assert_eq!((naming.names.join(" "), naming.lines), ("ID X".into(), vec![1, 2]), "{texts:?}");
+            assert_eq!(of(&texts, 3).names.len(), 0);
+        }
+        let units = of(&["#   1 ID   Running number  [count]", "#   2 X  Position [pixel]"], 2);
+        assert_eq!(units.names, ["ID [count]", "X [pixel]"]);
+        assert_eq!(of(&["# Column 1: x (kpc)", "# Column 2: y(kpc)"], 2).names, ["x [kpc]", "y(kpc)"]);
+        assert_eq!(of(&["# 1: halo id", "# 2: x position"], 2).names, ["halo id", "x position"]);
+        for texts in
+            [["# 1.5 a", "# 2.5 b"], ["# 2 a", "# 3 b"], ["# 2 a", "# 1 b"], ["# 1 2", "# 2 3"], ["# 1", "# 2"]]
+        {
+            assert_eq!(of(&texts, 2).names.len(), 0, "{texts:?}");
+        }
+        assert!(names(&lines(&["# 1 ID", "# 2 X", "# x y"]), 2, b' ').is_err());
+        assert_eq!(of(&["# 1 id", "# 2 x", "# id x"], 2).names, ["id", "x"]);
+    }
+
+    #[test]
+    fn comments_that_are_not_used() {
+        let note = |texts: &[&str]| {
+            let mut unused = Unused::default();
+            lines(texts).iter().for_each(|(number, text)| unused.add(*number, text));
+            unused.note()
+        };
+        assert_eq!(note(&["#", "# ----", "#"]), None);
+        assert_eq!(note(&["# made by hand"]).unwrap(), "comments that are not used: line 1 'made by hand'");
+        assert_eq!(
+            note(&["# a", "# b", "# c", "# d", "# box_size = 10"]).unwrap(),
+            "comments that are not used: line 1 'a', line 2 'b', line 5 'box_size = 10', and 2 more"
+        );
+        for text in [
+            "box_size = 10",
+            "z = 0.5",
+            "h=0.7",
+            "Particle mass: 1e10 Msun/h",
+            "omega0 0.3",
+            "length_unit: kpc",
+            "Box size: 62.5 Mpc/h",
+        ] {
+            assert!(is_telling(text.as_bytes()), "{text}");
+        }
+        assert!(!is_telling(b"made by hand"));
     }
 }

@@ -7,13 +7,13 @@ use std::path::Path;
 
 use crate::io::ecsv::{self, Declared};
 use crate::io::text::arff::Arff;
-use crate::io::text::comments;
+use crate::io::text::comments::{self, Unused};
 use crate::io::text::lines::{Lines, Record, Syntax};
 use crate::io::text::values::{begins_like_a_number, is_missing, is_name, is_name_with_a_number, is_whole, number};
 use crate::io::{Error, Result, shorten};
 
-/// Bytes of comments before the first row that are looked at.
-const MOST_COMMENTS: usize = 1 << 20;
+/// Bytes of comments before the first row that may name the columns, and of a header of enhanced CSV.
+const MOST_COMMENTS: usize = 1 << 22;
 /// Rows by which the delimiter is found.
 const SAMPLE: usize = 12;
 
@@ -42,6 +42,8 @@ pub(super) struct Layout {
     pub header: Option<Vec<(Vec<String>, String)>>,
     /// Text in the first row, if that has numbers beside it and nothing names the columns.
     pub slip: Option<Slip>,
+    /// The comments up to `before` that are not used.
+    pub comments: Unused,
     pub notes: Vec<String>,
 }
 
@@ -49,16 +51,18 @@ pub(super) struct Layout {
 struct Start {
     comments: Vec<Line>,
     rows: Vec<Line>,
+    /// The comments beyond the limit.
+    rest: Unused,
 }
 
 impl Layout {
-    /// The layout of a file whose lines have fewer than `longest` bytes.
-    pub(super) fn of(path: &Path, longest: usize) -> Result<Self> {
+    /// The layout of a file.
+    pub(super) fn of(path: &Path) -> Result<Self> {
         let refuse = |message: String| Error::file(path, message);
-        if let Some(arff) = Arff::read(path, longest)? {
+        if let Some(arff) = Arff::read(path)? {
             return Ok(arff.layout());
         }
-        let start = Start::read(path, longest)?;
+        let start = Start::read(path)?;
         let yaml = ecsv::yaml(start.comments.iter().map(|(_, line)| &line[..]));
         let declared = yaml.map(|yaml| Declared::of(&yaml)).transpose().map_err(refuse)?;
         let Some((number, first)) = start.rows.first() else { return Err(refuse("has no rows of numbers".into())) };
@@ -79,6 +83,7 @@ impl Layout {
             declared: vec![],
             header: None,
             slip: None,
+            comments: start.rest,
             notes: vec![],
         };
         if let Some(declared) = declared {
@@ -87,13 +92,16 @@ impl Layout {
             let (before, reasons) = (*number, declared.no_numbers(&names));
             return Ok(Self { before, names, declared: reasons, header: Some(declared.values), ..bare });
         }
+        let (mut is_named, mut used) = (false, vec![]);
         let mut layout = match first_line(&fields, second.as_ref()) {
             FirstLine::Names(note) => {
+                is_named = true;
                 Self { before: *number, names: fields.texts(), notes: note.into_iter().collect(), ..bare }
             }
             FirstLine::Row(note) => {
                 let found = comments::names(&start.comments, fields.len(), syntax.delimiter);
-                let (names, comment) = found.map_err(refuse)?;
+                let comments::Naming { names, note: comment, lines } = found.map_err(refuse)?;
+                used = lines;
                 let slip = (0..fields.len()).find(|&field| is_text(fields.get(field)) && names.is_empty());
                 let slip = slip.map(|column| Slip { line: *number, column, text: shorten(fields.get(column)) });
                 let is_slip = slip.is_some().then(|| {
@@ -102,27 +110,44 @@ impl Layout {
                 });
                 let note = note.filter(|_| names.is_empty());
                 let notes = [note, comment, is_slip].into_iter().flatten().collect();
-                Self { names, notes, slip, ..bare }
+                Self { before: number - 1, names, notes, slip, ..bare }
             }
         };
-        if let Some(rows) = second.filter(|_| layout.before > 0) {
-            layout.add_row_names(rows.len());
+        let rows: Vec<Record> = start.rows.iter().skip(1).map(|(_, line)| split(line)).collect();
+        if is_named && rows.first().is_some_and(|row| row.len() == fields.len() + 1) {
+            layout.name_first_column(&rows).map_err(|message| refuse(format!("line {number} {message}")))?;
         }
         layout.names = without_numbers(layout.names);
-        layout.notes.extend(comments::not_read(&start.comments));
+        let others = start.comments.iter().filter(|(line, _)| !used.contains(line));
+        others.for_each(|(line, comment)| layout.comments.add(*line, comment));
         Ok(layout)
     }
 
-    /// A line of names that has one less than its rows has none for the names of rows, which come first, as R writes tables.
-    fn add_row_names(&mut self, width: usize) {
-        if self.names.len() + 1 == width {
-            let names = self.names.len();
-            self.notes.push(format!(
-                "the first line names {names} of {width} columns: the first column is taken for names of rows"
-            ));
-            self.names.insert(0, String::new());
-            self.width = width;
+    /// Adds an empty name to a line of names that has one less than its rows have fields: the names of rows come first, as R writes tables.
+    /// If the last field is empty in all of these rows, a delimiter ends them instead.
+    ///
+    /// Errors: the last field is empty, and the first one counts the rows: both may be the column without a name.
+    fn name_first_column(&mut self, rows: &[Record]) -> std::result::Result<(), String> {
+        let (names, width) = (self.names.len(), self.names.len() + 1);
+        if rows.iter().all(|row| row.len() == width && row.get(names).is_empty()) {
+            let counts =
+                |first: usize| rows.iter().zip(first..).all(|(row, place)| row.get(0) == place.to_string().as_bytes());
+            if rows.len() > 1 && (counts(0) || counts(1)) {
+                return Err(format!(
+                    "names {names} columns, and the rows have {width} fields, of which the first counts the rows and the last is \
+                     empty; name the first column, or remove the delimiter at the end of each row"
+                ));
+            }
+            self.syntax.ends_rows = true;
+            self.notes.push("a delimiter ends each row: the empty field after it is left out".into());
+            return Ok(());
         }
+        self.notes.push(format!(
+            "the first line names {names} of {width} columns: the first column is taken for names of rows"
+        ));
+        self.names.insert(0, String::new());
+        self.width = width;
+        Ok(())
     }
 }
 
@@ -135,22 +160,37 @@ impl Layout {
 }
 
 impl Start {
-    fn read(path: &Path, longest: usize) -> Result<Self> {
+    fn read(path: &Path) -> Result<Self> {
         let refuse = |message: String| Error::file(path, message);
-        let mut start = Self { comments: vec![], rows: vec![] };
-        let (mut lines, mut bytes) = (Lines::open(path, longest)?, 0);
-        let syntax = Syntax::new(b',');
+        let mut start = Self { comments: vec![], rows: vec![], rest: Unused::default() };
+        let (mut lines, mut bytes) = (Lines::open(path)?, 0);
         while start.rows.len() < SAMPLE && lines.advance().map_err(refuse)? {
             let (number, line) = (lines.number(), lines.line());
-            if syntax.is_row(line) {
+            let has_rows = !start.rows.is_empty();
+            if may_be_row(line, has_rows) {
                 start.rows.push((number, line.to_vec()));
-            } else if start.rows.is_empty() && bytes < MOST_COMMENTS && !line.trim_ascii().is_empty() {
+            } else if !has_rows && !line.trim_ascii().is_empty() {
                 bytes += line.len();
-                start.comments.push((number, line.to_vec()));
+                if bytes <= MOST_COMMENTS {
+                    start.comments.push((number, line.to_vec()));
+                } else if start.comments.first().is_some_and(|(_, line)| ecsv::begins(line)) {
+                    let message = format!("has a header of enhanced CSV with more than {MOST_COMMENTS} bytes");
+                    return Err(refuse(message));
+                } else {
+                    start.rest.add(number, line);
+                }
             }
         }
         Ok(start)
     }
+}
+
+/// Returns `true` if a line may be a row with one of the delimiters. With blanks, `#NA x y` names columns, unless there are rows before it.
+fn may_be_row(line: &[u8], has_rows: bool) -> bool {
+    let is_row = |delimiter: &u8| Syntax::new(*delimiter).is_row(line);
+    let mut rest = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).skip(1);
+    b",;|\t".iter().any(is_row)
+        || (is_row(&b' ') && (has_rows || rest.all(|word| number(word).is_some() || is_missing(word))))
 }
 
 /// The meaning of the first line that is no comment, with a note for the report.

@@ -11,23 +11,24 @@ use flate2::read::MultiGzDecoder;
 
 use crate::io::source::Cancellable;
 use crate::io::spool::GZIP;
+use crate::io::text::values::MISSING_AFTER_HASH;
 use crate::io::{Error, Result};
 
 /// Bytes read at a time.
 const CHUNK: usize = 1 << 18;
+/// The limit on the bytes of a line, which must be fewer: rows of a wide table have thousands of fields.
+const LONGEST_LINE: usize = 1 << 24;
 
 /// The lines of a file, one at a time.
 pub(super) struct Lines {
     reader: Box<dyn BufRead>,
     end: u8,
-    /// Bytes in a line must be fewer.
-    longest: usize,
     line: Vec<u8>,
     number: u64,
 }
 
 impl Lines {
-    pub(super) fn open(path: &Path, longest: usize) -> Result<Self> {
+    pub(super) fn open(path: &Path) -> Result<Self> {
         let failed = |error| Error::io(path, "cannot be read", error);
         let mut file = BufReader::with_capacity(CHUNK, Cancellable(File::open(path).map_err(failed)?));
         let is_compressed = file.fill_buf().map_err(failed)?.starts_with(GZIP);
@@ -37,19 +38,19 @@ impl Lines {
         };
         let start = reader.fill_buf().map_err(failed)?;
         let end = if start.contains(&b'\r') && !start.contains(&b'\n') { b'\r' } else { b'\n' };
-        Ok(Self { reader, end, longest, line: vec![], number: 0 })
+        Ok(Self { reader, end, line: vec![], number: 0 })
     }
 
     /// Reads the next line, whatever it holds; false at the end.
     pub(super) fn advance(&mut self) -> std::result::Result<bool, String> {
         self.line.clear();
         self.number += 1;
-        let mut part = (&mut self.reader).take(self.longest as u64);
+        let mut part = (&mut self.reader).take(LONGEST_LINE as u64);
         let n = part.read_until(self.end, &mut self.line);
         let n = n.map_err(|error| format!("line {} cannot be read: {error}", self.number))?;
-        if n >= self.longest && self.line.last() != Some(&self.end) {
-            let Self { number, longest, .. } = self;
-            return Err(format!("line {number} has {longest} bytes or more; no line of a table is so long"));
+        if n >= LONGEST_LINE && self.line.last() != Some(&self.end) {
+            let number = self.number;
+            return Err(format!("line {number} has {LONGEST_LINE} bytes or more; no line of a table is so long"));
         }
         while self.line.last().is_some_and(|byte| b"\r\n".contains(byte)) {
             self.line.pop();
@@ -82,16 +83,29 @@ pub(super) struct Syntax {
     pub single_quotes: bool,
     /// `true` if empty fields at the ends of a line do not count.
     pub trims: bool,
+    /// `true` if a delimiter ends each row: the empty field after it does not count.
+    pub ends_rows: bool,
 }
 
 impl Syntax {
     pub(super) const fn new(delimiter: u8) -> Self {
-        Self { delimiter, comment: b'#', single_quotes: false, trims: false }
+        Self { delimiter, comment: b'#', single_quotes: false, trims: false, ends_rows: false }
     }
 
     /// Returns `true` if the line is neither blank nor a comment.
     pub(super) fn is_row(&self, line: &[u8]) -> bool {
-        line.trim_ascii().first().is_some_and(|&byte| byte != self.comment)
+        let line = line.trim_ascii();
+        line.first().is_some_and(|&byte| byte != self.comment) || self.begins_with_missing(line)
+    }
+
+    /// Returns `true` if the first field is a word for a missing value that begins with the sign of comments, as `#N/A`.
+    fn begins_with_missing(&self, line: &[u8]) -> bool {
+        let is_first = |word: &&[u8]| {
+            let Some(rest) = line.strip_prefix(*word) else { return false };
+            let next = rest.trim_ascii_start();
+            [rest, next].iter().any(|rest| rest.first().is_none_or(|&byte| self.separates(byte)))
+        };
+        MISSING_AFTER_HASH.iter().any(is_first)
     }
 
     fn separates(&self, byte: u8) -> bool {
@@ -142,6 +156,9 @@ impl Syntax {
         }
         if self.trims {
             fields.trim();
+        }
+        if self.ends_rows {
+            fields.drop_empty_end();
         }
     }
 
@@ -215,6 +232,13 @@ impl Record {
         }
     }
 
+    /// Leaves out an empty field at the end.
+    fn drop_empty_end(&mut self) {
+        if self.len() > 1 && self.get(self.len() - 1).is_empty() {
+            self.ends.pop();
+        }
+    }
+
     /// Adds a field.
     pub(in crate::io) fn push_field(&mut self, field: &[u8]) {
         self.push(field.iter().copied());
@@ -224,6 +248,27 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_and_comments() {
+        for (delimiter, line, is_row) in [
+            (b',', "#N/A,3", true),
+            (b',', " #N/A , 3", true),
+            (b',', "#NA", true),
+            (b';', "#N/A N/A;3", true),
+            (b'\t', "#NA\t3", true),
+            (b' ', "#N/A 3", true),
+            (b',', "#N/A N/A 3", false),
+            (b',', "#NAME,3", false),
+            (b',', "#NA values", false),
+            (b',', "# N/A,3", false),
+            (b',', "#1,3", false),
+            (b',', "1,3", true),
+            (b',', " ", false),
+        ] {
+            assert_eq!(Syntax::new(delimiter).is_row(line.as_bytes()), is_row, "{line}");
+        }
+    }
 
     #[test]
     fn lines_are_split() {
@@ -244,5 +289,9 @@ mod tests {
         assert_eq!(fields.texts(), ["1", "", "2"]);
         Syntax { trims: true, ..Syntax::new(b'\t') }.split(b"\t\t", &mut fields);
         assert_eq!(fields.len(), 0);
+        for (line, texts) in [("1,2,", vec!["1", "2"]), ("1,,", vec!["1", ""]), ("1,2", vec!["1", "2"])] {
+            Syntax { ends_rows: true, ..Syntax::new(b',') }.split(line.as_bytes(), &mut fields);
+            assert_eq!(fields.texts(), texts);
+        }
     }
 }

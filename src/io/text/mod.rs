@@ -1,15 +1,18 @@
 //! Text tables: numbers separated by commas, semicolons, vertical lines, tabs or blanks.
 //!
-//! - in: a row per point; empty lines and those that begin with `#` are skipped; enhanced CSV and ARFF by their headers
+//! - in: a row per point; empty lines and those that begin with `#` are skipped, but not rows that begin with `#N/A` or `#NA`; enhanced CSV and
+//!   ARFF by their headers
 //! - out: a [`Snapshot`] in f64
-//! - names: the first line, if none of its fields is a number; else a comment before the rows that has as many names as they have columns
+//! - names: the first line, if none of its fields is a number; else a comment before the rows that has as many names as they have columns, or
+//!   a comment for each column
 //! - steps: how the file is laid out (`layout`), what its columns hold and how many rows there are (`survey`), the rows (`rows`)
 //!
 //! | metadata | treatment |
 //! |---|---|
 //! | names of columns in the first line, or in a comment | used; those of a comment are printed |
 //! | comments that may name the columns, but do not fit | printed, or refused where two fit |
-//! | comments about the box, units or cosmology | printed |
+//! | other comments, before and between the rows, and after them | the first are printed, with their number |
+//! | units in names, as `x [kpc]` | printed; refused if the coordinates x, y, z have different ones |
 //! | columns of labels, ids, indexes and text; columns beside x and y | left out, printed; refused if they are named x, y, z, vx, vy, vz or mass |
 //! | missing values | refused, or left out and printed with [`ReadOptions::skip_missing`] |
 //! | header of enhanced CSV: units, box, redshift, cosmology, kinds of columns, masks, objects | used; what is not known is printed; what cannot be read, or differs between coordinates, is refused |
@@ -35,23 +38,18 @@ pub(super) use lines::Record;
 pub(super) use rows::Rows;
 use survey::{Kind, Purpose, Survey};
 
-/// Bytes in the longest line that is read of points; ten numbers need far fewer.
-const LONGEST_LINE: usize = 1 << 16;
-/// The same of fields, of which there may be any number.
-const LONGEST_LINE_OF_FIELDS: usize = 1 << 24;
-
 /// Reads the rows of the text file `path` whose types are wanted.
 pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     // All passes must find the same file.
     drop(reading.open(path)?);
     let options = reading.options;
-    let longest = if reading.is_of_fields { LONGEST_LINE_OF_FIELDS } else { LONGEST_LINE };
-    let mut layout = Layout::of(path, longest)?;
-    let (mut snapshot, rows) = read_rows(path, &layout, longest, reading)?;
+    let mut layout = Layout::of(path)?;
+    let survey = Survey::of(path, &layout, if reading.is_of_fields { Purpose::Fields } else { Purpose::Points })?;
+    let (mut snapshot, rows) = read_rows(path, &layout, &survey, reading)?;
+    snapshot.notes.splice(0..0, std::mem::take(&mut layout.notes).into_iter().chain(survey.comments.note()));
     if reading.is_of_fields {
         return Ok(snapshot);
     }
-    snapshot.notes.splice(0..0, std::mem::take(&mut layout.notes));
     let Some(values) = layout.header else { return with_velocities(path, snapshot, options, None) };
     let header = ecsv::Header::of(path, &values, &snapshot.columns)?;
     let ecsv::Header { units, redshift, box_size, background, particle_mass, notes } = header;
@@ -88,11 +86,13 @@ fn columns(layout: &Layout, survey: &Survey, reading: &Reading<'_>) -> std::resu
     if reading.is_of_fields {
         let mut columns = Columns::fields(names, layout.width, chosen)?;
         if columns.taken == Taken::AllFields {
-            columns.coordinates.retain(|&column| no_numbers(column).is_none());
+            columns.leave_out_fields(&no_numbers);
             if columns.coordinates.is_empty() {
                 return Err("no column holds a number".into());
             }
             check_mixed(&columns, survey)?;
+        } else {
+            columns.check_fields(&declared)?;
         }
         return Ok(columns);
     }
@@ -131,16 +131,14 @@ fn check_mixed(columns: &Columns, survey: &Survey) -> std::result::Result<(), St
 }
 
 /// The rows, and how many there are of all types.
-fn read_rows(path: &Path, layout: &Layout, longest: usize, reading: &Reading<'_>) -> Result<(Snapshot, u64)> {
+fn read_rows(path: &Path, layout: &Layout, survey: &Survey, reading: &Reading<'_>) -> Result<(Snapshot, u64)> {
     let refuse = |message: String| Error::file(path, message);
-    let purpose = if reading.is_of_fields { Purpose::Fields } else { Purpose::Points };
-    let survey = Survey::of(path, layout, longest, purpose)?;
     if survey.rows == 0 {
         return Err(refuse("has no rows of numbers".into()));
     }
-    let columns = columns(layout, &survey, reading).map_err(refuse)?;
+    let columns = columns(layout, survey, reading).map_err(refuse)?;
     let mut rows = Rows::new(path, columns, survey.rows, reading.options)?;
-    let (mut lines, mut fields) = (Lines::open(path, longest)?, Record::default());
+    let (mut lines, mut fields) = (Lines::open(path)?, Record::default());
     while lines.advance().map_err(refuse)? {
         if lines.number() <= layout.before || !layout.syntax.is_row(lines.line()) {
             continue;
@@ -165,12 +163,17 @@ fn read_rows(path: &Path, layout: &Layout, longest: usize, reading: &Reading<'_>
 /// Describes the columns of the text file `path`, and what cannot be read of them.
 pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     drop(reading.open(path)?);
-    let layout = Layout::of(path, LONGEST_LINE_OF_FIELDS)?;
-    let survey = Survey::of(path, &layout, LONGEST_LINE_OF_FIELDS, Purpose::Description)?;
+    let layout = Layout::of(path)?;
+    let survey = Survey::of(path, &layout, Purpose::Description)?;
     let mut notes = layout.notes.clone();
-    let columns = columns(&layout, &survey, reading).unwrap_or_else(|message| {
+    notes.extend(survey.comments.note());
+    let mut columns = columns(&layout, &survey, reading).unwrap_or_else(|message| {
         notes.push(message);
         Columns::default()
+    });
+    let types = columns.kind.map_or(Ok(Ok(vec![])), |column| types(path, &layout, column))?.unwrap_or_else(|text| {
+        columns.leave_out_types(&text);
+        vec![]
     });
     notes.extend(columns.notes());
     let values = layout.header.as_deref().unwrap_or_default();
@@ -183,7 +186,7 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     };
     notes.extend(header.notes.iter().cloned());
     notes.extend(ecsv::Header::unread(values));
-    let mut fields = vec![];
+    let (mut fields, units) = (vec![], ecsv::units(values));
     for (place, column) in survey.columns.iter().enumerate() {
         let name = layout.names.get(place).cloned().unwrap_or_else(|| format!("column {}", place + 1));
         let number = match &column.kind {
@@ -192,6 +195,9 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
             Kind::Number => "i64",
             Kind::Text | Kind::Mixed(..) => "text",
         };
+        if let Kind::Mixed(first, second) = &column.kind {
+            notes.push(format!("{}: the number {second}, but '{first}' in the first row", shorten(name.as_bytes())));
+        }
         if let Some((line, text)) = &column.text {
             notes.push(format!("{}: numbers, but in line {line} '{text}'", shorten(name.as_bytes())));
         }
@@ -205,13 +211,9 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
             ));
         }
         let mut field = Field::new(shown, number, 1, columns.role(place));
-        field.unit = ecsv::unit(values, layout.names.get(place)).unwrap_or_default();
+        field.unit = layout.names.get(place).and_then(|name| units.get(name)).cloned().unwrap_or_default();
         fields.push(field);
     }
-    let types = match columns.kind {
-        Some(column) => types(path, &layout, column)?,
-        None => vec![],
-    };
     Ok(Contents {
         format: Format::Csv,
         code: None,
@@ -225,16 +227,16 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     })
 }
 
-/// Counts the rows of each particle type; empty if a value in `column` is no type.
-fn types(path: &Path, layout: &Layout, column: usize) -> Result<Vec<(u8, u64)>> {
-    let (mut lines, mut fields) = (Lines::open(path, LONGEST_LINE_OF_FIELDS)?, Record::default());
+/// Counts the rows of each particle type; returns the value in `column` that is no type if there is one.
+fn types(path: &Path, layout: &Layout, column: usize) -> Result<std::result::Result<Vec<(u8, u64)>, String>> {
+    let (mut lines, mut fields) = (Lines::open(path)?, Record::default());
     let mut each = vec![];
     while lines.advance().map_err(|message| Error::file(path, message))? {
         if lines.number() > layout.before && layout.syntax.is_row(lines.line()) {
             layout.syntax.split(lines.line(), &mut fields);
             let kind = values::number(fields.get(column)).map_or(type_column::NO_TYPE, type_column::particle_type);
             if kind == type_column::NO_TYPE {
-                return Ok(vec![]);
+                return Ok(Err(shorten(fields.get(column))));
             }
             match each.last_mut() {
                 Some((last, n)) if *last == kind => *n += 1,
@@ -242,7 +244,7 @@ fn types(path: &Path, layout: &Layout, column: usize) -> Result<Vec<(u8, u64)>> 
             }
         }
     }
-    Ok(type_column::counts(each.into_iter()))
+    Ok(Ok(type_column::counts(each.into_iter())))
 }
 
 impl Columns {

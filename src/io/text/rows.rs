@@ -79,13 +79,20 @@ impl Rows {
 
     pub(in crate::io) fn push(&mut self, fields: &Record) -> std::result::Result<(), String> {
         let columns = &self.columns;
-        if let Some(column) = columns.mass {
-            self.matter += number(fields.get(column)).filter(|mass| mass.is_finite() || !self.skips).unwrap_or(0.0);
+        let mass = columns.mass.map(|column| (column, parse(fields, column, "a mass", number, true)));
+        if let Some((_, Ok(mass))) = mass
+            && (mass.is_finite() || !self.skips)
+        {
+            self.matter += mass;
         }
         let kind = columns.kind.map_or(NO_TYPE, |column| number(fields.get(column)).map_or(NO_TYPE, particle_type));
         *self.counts.entry(kind).or_default() += 1;
         if self.types.is_some() && kind != NO_TYPE && !self.wanted.is_empty() && !self.wanted.contains(&kind) {
-            return Ok(());
+            // The sum of masses is that of all types.
+            return match mass {
+                Some((column, Err(refused))) => self.refused(refused.with(&self.columns.advice(column))),
+                _ => Ok(()),
+            };
         }
         self.place += 1;
         let lengths = [self.coordinates.len(), self.velocities.len(), self.ids.len(), self.masses.len()];
@@ -99,8 +106,16 @@ impl Rows {
                 self.skipped.push(self.place - 1);
                 Ok(())
             }
-            Err(Refused::Missing(message)) => Err(message.trim_end_matches('.').to_string() + SKIP_ADVICE),
-            Err(Refused::Wrong(message)) => Err(message),
+            Err(refused) => self.refused(refused),
+        }
+    }
+
+    /// The error message about a row, unless its value is missing and may be.
+    fn refused(&self, refused: Refused) -> std::result::Result<(), String> {
+        match refused {
+            Refused::Missing(_) if self.skips => Ok(()),
+            Refused::Missing(message) => Err(message.trim_end_matches('.').to_string() + SKIP_ADVICE),
+            Refused::Wrong(message) => Err(message),
         }
     }
 
@@ -149,8 +164,7 @@ impl Rows {
             // Other values than types mean something else.
             (types @ Some(_), Some(column)) if kind == NO_TYPE => {
                 *types = None;
-                let name = self.columns.names[column].clone();
-                self.columns.left_out.push((name, format!("'{}' is no particle type", shorten(fields.get(column)))));
+                self.columns.leave_out_types(&shorten(fields.get(column)));
             }
             (Some(types), _) => match types.last_mut().filter(|last| last.particle_type == kind) {
                 Some(last) => last.count += 1,

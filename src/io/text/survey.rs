@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+use crate::io::text::comments::Unused;
 use crate::io::text::layout::Layout;
 use crate::io::text::lines::{Lines, Record};
 use crate::io::text::values::{begins_like_a_number, is_missing, is_whole, number};
@@ -44,7 +45,7 @@ pub(super) struct ColumnSurvey {
     pub missing: u64,
     /// `true` if a number has a fraction; of a thorough survey.
     pub has_fractions: bool,
-    /// The first text among numbers and its line; of a thorough survey.
+    /// The first value among numbers that is text or not finite, and its line; of a thorough survey.
     pub text: Option<(u64, String)>,
 }
 
@@ -52,16 +53,23 @@ pub(super) struct ColumnSurvey {
 pub(super) struct Survey {
     pub rows: u64,
     pub columns: Vec<ColumnSurvey>,
+    /// The comments that are not used, those before the rows included.
+    pub comments: Unused,
 }
 
 impl Survey {
-    pub(super) fn of(path: &Path, layout: &Layout, longest: usize, purpose: Purpose) -> Result<Self> {
+    pub(super) fn of(path: &Path, layout: &Layout, purpose: Purpose) -> Result<Self> {
         let refuse = |message: String| Error::file(path, message);
-        let mut survey = Self { rows: 0, columns: vec![ColumnSurvey::default(); layout.width] };
-        let (mut lines, mut fields) = (Lines::open(path, longest)?, Record::default());
+        let comments = layout.comments.clone();
+        let mut survey = Self { rows: 0, columns: vec![ColumnSurvey::default(); layout.width], comments };
+        let (mut lines, mut fields) = (Lines::open(path)?, Record::default());
         let mut is_decided = false;
         while lines.advance().map_err(refuse)? {
-            if lines.number() <= layout.before || !layout.syntax.is_row(lines.line()) {
+            if lines.number() <= layout.before {
+                continue;
+            }
+            if !layout.syntax.is_row(lines.line()) {
+                survey.comments.add(lines.number(), lines.line());
                 continue;
             }
             // A line of blanks and delimiters alone.
@@ -125,8 +133,11 @@ impl ColumnSurvey {
                 self.kind = Kind::Mixed(self.first.take().unwrap_or_default(), shorten(field));
             }
             (Kind::Text, _) => self.first = None,
-            (Kind::Number, false) if self.text.is_none() => self.text = Some((line, shorten(field))),
             _ => {}
+        }
+        let is_finite = number(field).is_some_and(f64::is_finite);
+        if is_thorough && self.kind == Kind::Number && !is_finite && self.text.is_none() {
+            self.text = Some((line, shorten(field)));
         }
         self.has_fractions |= is_number && !is_whole(field);
         self.is_decided = !is_thorough && self.first.is_none();

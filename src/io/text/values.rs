@@ -24,6 +24,9 @@ const MISSING: [&[u8]; 20] = [
     b"--",
 ];
 
+/// The words for a missing value that begin as comments do.
+pub(super) const MISSING_AFTER_HASH: [&[u8]; 3] = [b"#N/A N/A", b"#N/A", b"#NA"];
+
 /// Returns `true` if a field stands for a missing value.
 pub(super) fn is_missing(field: &[u8]) -> bool {
     MISSING.contains(&field) || field == b"?"
@@ -75,6 +78,12 @@ pub(super) fn is_whole(field: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn missing_values_that_look_like_comments() {
+        let begins = |word: &&&[u8]| word.starts_with(b"#");
+        assert!(MISSING.iter().filter(begins).all(|word| MISSING_AFTER_HASH.contains(word)));
+    }
 
     #[test]
     fn numbers() {

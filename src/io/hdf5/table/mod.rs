@@ -31,7 +31,7 @@ const MOST_LISTED: usize = 30;
 /// Names of columns that are known, in lower case.
 const KNOWN: [&str; 9] = ["x", "y", "z", "vx", "vy", "vz", "id", "mass", "type"];
 const ADVICE: &str =
-    "choose the columns that are coordinates (ReadOptions::columns, --columns A,B, in Python columns=)";
+    "choose the columns that are coordinates (ReadOptions::columns, --coordinates A,B, in Python columns=)";
 
 /// One number of a row: a column of the file, and which of its numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
