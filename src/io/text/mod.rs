@@ -25,8 +25,9 @@ mod values;
 use std::path::Path;
 
 use crate::io::contents::{Contents, Field, Role, TypeContents};
-use crate::io::csv_columns::{ADVICE, Columns, FIELDS_ADVICE, Taken, choose};
+use crate::io::csv_columns::{ADVICE, Columns, FIELDS_ADVICE, Taken, choose, own_coordinates};
 use crate::io::reading::Reading;
+use crate::io::sides::side_of_chosen;
 use crate::io::{Error, Format, Points, ReadOptions, Result, Snapshot, ecsv, shorten, type_column};
 use crate::units::{KnownUnits, VelocityUnit};
 use layout::{Layout, Slip};
@@ -59,11 +60,15 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     snapshot.notes.extend(ecsv::Header::unread(&values));
     snapshot.redshift = redshift;
     (snapshot.box_size, snapshot.background, snapshot.units) = (box_size, background, units);
+    if !options.columns.is_empty() {
+        let own = own_coordinates(&layout.names);
+        snapshot.box_size = side_of_chosen(box_size, &own, &snapshot.columns, &mut snapshot.notes);
+    }
     Ok(with_velocities(path, snapshot, options, units.velocity)?.with_equal_masses(particle_mass, 1.0, rows))
 }
 
 /// Velocities as peculiar ones, in the unit that the options or the file name.
-fn with_velocities(
+pub(super) fn with_velocities(
     path: &Path,
     mut snapshot: Snapshot,
     options: &ReadOptions,
@@ -209,7 +214,7 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         fields.push(field);
     }
     let types = match columns.kind {
-        Some(column) => types(path, &layout, column)?,
+        Some(column) => types(path, &layout, column, reading)?,
         None => vec![],
     };
     Ok(Contents {
@@ -226,7 +231,7 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
 }
 
 /// Counts the rows of each particle type; empty if a value in `column` is no type.
-fn types(path: &Path, layout: &Layout, column: usize) -> Result<Vec<(u8, u64)>> {
+fn types(path: &Path, layout: &Layout, column: usize, reading: &Reading<'_>) -> Result<Vec<(u8, u64)>> {
     let (mut lines, mut fields) = (Lines::open(path, LONGEST_LINE_OF_FIELDS)?, Record::default());
     let mut each = vec![];
     while lines.advance().map_err(|message| Error::file(path, message))? {
@@ -234,6 +239,8 @@ fn types(path: &Path, layout: &Layout, column: usize) -> Result<Vec<(u8, u64)>> 
             layout.syntax.split(lines.line(), &mut fields);
             let kind = values::number(fields.get(column)).map_or(type_column::NO_TYPE, type_column::particle_type);
             if kind == type_column::NO_TYPE {
+                let field = shorten(fields.get(column));
+                reading.refuse_types(&format!("'{field}' in line {} of column type", lines.number()));
                 return Ok(vec![]);
             }
             match each.last_mut() {
