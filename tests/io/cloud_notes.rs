@@ -310,10 +310,11 @@ fn reference_systems_of_las() {
     let said = |before: &[(u16, Vec<u8>)], after: &[(u16, Vec<u8>)]| notes(folder.with("a", las(before, after)));
     let wkt = "COMPD_CS[\"NAD83 / UTM zone 15N + height\",PROJCS[\"NAD83 / UTM zone 15N\",GEOGCS[\"NAD83\",UNIT[\"degree\",0.0174]],\
                UNIT[\"metre\",1]],VERT_CS[\"height\",UNIT[\"US survey foot\",0.3048]]]";
-    let named = "coordinate reference system: NAD83 / UTM zone 15N + height (units: degree, metre, US survey foot)";
-    has(&said(&[(2112, wkt.into())], &[]), &[named]);
+    let named = "coordinate reference system: COMPD_CS[\\\"NAD83 / UTM zone 15N + height";
+    let units = " (units: degree, metre, US survey foot)";
+    has(&said(&[(2112, wkt.into())], &[]), &[named, units]);
     // In a record after the points.
-    has(&said(&[], &[(2112, wkt.into())]), &[named]);
+    has(&said(&[], &[(2112, wkt.into())]), &[named, units]);
     let projected = said(&[keys(&[(1024, 1), (2048, 4269), (3072, 26915), (3076, 9001)])], &[]);
     has(&projected, &["EPSG 26915, a projection of EPSG 4269", "unit of length: metres"]);
     assert!(!projected.contains("longitudes"), "{projected}");

@@ -97,10 +97,11 @@ impl Records {
     }
 }
 
-/// The name and the units of a well-known text.
+/// The start of a well-known text, which names the system, and its units.
 fn of_well_known_text(wkt: &str) -> String {
+    let wkt = wkt.trim_end_matches('\0').trim();
+    let start = shorten(wkt.as_bytes());
     let quoted = |from: usize| wkt.get(from..)?.split('"').nth(1);
-    let name = quoted(0).map_or_else(|| shorten(wkt.as_bytes()), |name| shorten(name.as_bytes()));
     // Units are called UNIT, LENGTHUNIT or ANGLEUNIT.
     let mut units: Vec<String> = vec![];
     for (at, keyword) in wkt.match_indices("UNIT") {
@@ -113,8 +114,8 @@ fn of_well_known_text(wkt: &str) -> String {
         }
     }
     match units.len() {
-        0 => format!("coordinate reference system: {name}"),
-        _ => format!("coordinate reference system: {name} (units: {})", units.join(", ")),
+        0 => format!("coordinate reference system: {start}"),
+        _ => format!("coordinate reference system: {start} (units: {})", units.join(", ")),
     }
 }
 
