@@ -362,6 +362,11 @@ pub(super) const ADVICE: &str =
 /// What to do if columns are taken for fields that are none.
 pub(super) const FIELDS_ADVICE: &str = "Choose the fields that are wanted (read_fields, --fields A,B)";
 
+/// The names of the columns of a table that are coordinates without a choice; empty if there are no such columns.
+pub(super) fn own_coordinates(names: &[String]) -> Vec<String> {
+    Columns::named(names.to_vec(), &[]).map(|columns| columns.called()).unwrap_or_default()
+}
+
 /// The columns that are chosen by name or by number from 1.
 pub(super) fn choose(chosen: &[String], names: &[String], width: usize) -> Result<Vec<usize>, String> {
     let mut columns = Vec::with_capacity(chosen.len());

@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bytemuck::Pod;
 
+use crate::io::memory_limit;
 use crate::io::reading::{Reading, common};
 use crate::io::source::{Word, no_room};
 use crate::io::type_column::TypeColumn;
@@ -209,6 +210,7 @@ fn fill_places<T: Pod + Send + Sync>(
     let (cuts, kept) = cut(reading, pieces, types, &places);
     let values = kept.checked_mul(width as u64).ok_or_else(|| Error::file(path, "has more values than memory"))?;
     reading.expect(values * size_of::<T>() as u64);
+    memory_limit::check(path, values.saturating_mul(size_of::<T>() as u64))?;
     // Fresh zeros come from the system without being written.
     let all = usize::try_from(values).ok().and_then(try_zeroed);
     let mut all: Vec<T> = all.ok_or_else(|| no_room::<T>(path, values))?;

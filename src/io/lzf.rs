@@ -3,6 +3,8 @@
 //! In: a block of literals and references to earlier output. Out: its bytes. Cost: one pass.
 //! Source: the format of LibLZF by Marc Lehmann, as its `lzf_d.c` describes it.
 
+use crate::memory::grow;
+
 const CUT: &str = "its LZF block is cut off";
 
 /// Decodes `from` into `into`, which may have at most `most` bytes.
@@ -16,7 +18,7 @@ pub(super) fn decode(from: &[u8], into: &mut Vec<u8>, most: usize) -> Result<(),
         let control = usize::from(control);
         if control < 32 {
             let (literal, tail) = tail.split_at_checked(control + 1).ok_or(CUT)?;
-            check_room(into.len(), literal.len(), most)?;
+            make_room(into, literal.len(), most)?;
             into.extend_from_slice(literal);
             rest = tail;
             continue;
@@ -30,7 +32,7 @@ pub(super) fn decode(from: &[u8], into: &mut Vec<u8>, most: usize) -> Result<(),
         };
         let (n, back) = ((control >> 5) + 2 + more, ((control & 31) << 8) + usize::from(low) + 1);
         let start = into.len().checked_sub(back).ok_or("its LZF block refers to bytes before its first")?;
-        check_room(into.len(), n, most)?;
+        make_room(into, n, most)?;
         // The copy may overlap its own output.
         for at in start..start + n {
             into.push(into[at]);
@@ -40,8 +42,12 @@ pub(super) fn decode(from: &[u8], into: &mut Vec<u8>, most: usize) -> Result<(),
     Ok(())
 }
 
-fn check_room(len: usize, more: usize, most: usize) -> Result<(), String> {
-    if len + more > most { Err(format!("its LZF block has more than {most} bytes")) } else { Ok(()) }
+fn make_room(into: &mut Vec<u8>, more: usize, most: usize) -> Result<(), String> {
+    if into.len() + more > most {
+        return Err(format!("its LZF block has more than {most} bytes"));
+    }
+    grow(into, more);
+    Ok(())
 }
 
 #[cfg(test)]

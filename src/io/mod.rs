@@ -108,6 +108,7 @@ pub use tipsy::{TipsyOptions, write_tipsy};
 
 pub use crate::table::{Points, Table};
 
+use crate::cancel::guarded;
 use crate::{Error, Result};
 use format::{Found, sniff};
 use reading::Reading;
@@ -138,7 +139,8 @@ pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions, progress: Option
 
 fn read_all(path: &Path, reading: Reading<'_>) -> Result<Snapshot> {
     let (path, note) = located(path)?;
-    let mut snapshot = uncompressed(&path, &reading, read_format)?;
+    let mut snapshot = guarded(|| uncompressed(&path, &reading, read_format))?;
+    snapshot.notes.extend(reading.note_on_types());
     snapshot.notes.extend(note);
     let (slice, file_types) = (reading.slice(), reading.file_types());
     reading.finish()?;
@@ -180,12 +182,18 @@ pub fn inspect(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Contents
     // Also types that are not wanted, and where those that are wanted are none.
     let every = ReadOptions { part: None, ..options.clone().types([]) };
     let reading = Reading::new(&every, None)?;
-    let mut contents = uncompressed(&path, &reading, |at, reading, found| {
+    let work = |at: &Path, reading: &Reading<'_>, found| {
         let mut contents = inspect_format(at, reading, found)?;
         // The file that was compressed, not its copy.
         contents.files.iter_mut().filter(|file| *file == at).for_each(|file| file.clone_from(&path));
         Ok(contents)
-    })?;
+    };
+    let mut contents = guarded(|| uncompressed(&path, &reading, work))?;
+    if let Some(note) = reading.note_on_types() {
+        contents.notes.push(note);
+        let fields = contents.types.iter_mut().flat_map(|kind| &mut kind.fields);
+        fields.filter(|field| field.role == Role::Type).for_each(|field| field.role = Role::Other);
+    }
     contents.notes.extend(note);
     Ok(contents)
 }

@@ -40,6 +40,19 @@ pub(super) struct Choice {
     pub cosmology: [Option<usize>; 3],
 }
 
+/// The arrays of two or three axes.
+fn axes(archive: &Archive<'_>, names: [&str; 3]) -> Option<Vec<usize>> {
+    let two = [archive.find(&names[..1])?, archive.find(&names[1..2])?];
+    Some(two.into_iter().chain(archive.find(&names[2..])).collect())
+}
+
+/// The arrays that are positions without a choice.
+pub(super) fn own_positions(archive: &Archive<'_>) -> Option<Vec<usize>> {
+    let own = archive.find(&POSITIONS).map(|array| vec![array]);
+    let only = || (archive.arrays.len() == 1).then(|| vec![0]);
+    own.or_else(|| axes(archive, ["x", "y", "z"])).or_else(only)
+}
+
 impl Choice {
     pub(super) fn new(archive: &Archive<'_>, reading: &Reading<'_>) -> Result<Self> {
         let chosen = &reading.options.columns[..];
@@ -49,16 +62,10 @@ impl Choice {
                 archive.arrays.iter().take(20).map(|array| array.name.escape_debug().to_string()).collect();
             if names.is_empty() { "none".to_string() } else { names.join(", ") }
         };
-        let axes = |names: [&str; 3]| -> Option<Vec<usize>> {
-            let two = [archive.find(&names[..1])?, archive.find(&names[1..2])?];
-            Some(two.into_iter().chain(archive.find(&names[2..])).collect())
-        };
-        let only = || (archive.arrays.len() == 1).then(|| vec![0]);
         let positions = if chosen.is_empty() && reading.is_of_fields {
             archive.longest()?
         } else if chosen.is_empty() {
-            let own = archive.find(&POSITIONS).map(|array| vec![array]);
-            own.or_else(|| axes(["x", "y", "z"])).or_else(only).ok_or_else(|| {
+            own_positions(archive).ok_or_else(|| {
                 refuse(format!(
                     "is a zip archive without an array named positions (pos, coordinates, points), or x and y; its arrays: {}. Choose those \
                      that are coordinates (ReadOptions::columns, --coordinates A,B, in Python columns=)",
@@ -73,8 +80,11 @@ impl Choice {
             return Self { positions, ..Self::default() }.check(archive, reading);
         }
         let rest = |array: &usize| !positions.contains(array);
-        let velocities =
-            archive.find(&VELOCITIES).filter(rest).map(|array| vec![array]).or_else(|| axes(["vx", "vy", "vz"]));
+        let velocities = archive
+            .find(&VELOCITIES)
+            .filter(rest)
+            .map(|array| vec![array])
+            .or_else(|| axes(archive, ["vx", "vy", "vz"]));
         let choice = Self {
             velocities: velocities.filter(|all| all.iter().all(rest)).unwrap_or_default(),
             ids: archive.find(&IDS).filter(rest),

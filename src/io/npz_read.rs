@@ -19,9 +19,9 @@ use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::csv_columns::FIELDS_ADVICE;
 use crate::io::matter::Matter;
 use crate::io::npy;
-use crate::io::npz_choice::{COSMOLOGY, Choice};
+use crate::io::npz_choice::{COSMOLOGY, Choice, own_positions};
 use crate::io::reading::Reading;
-use crate::io::sides::told;
+use crate::io::sides::{of_chosen, told};
 use crate::io::source::Cancellable;
 use crate::io::spool::Spool;
 use crate::io::type_column::TypeColumn;
@@ -275,9 +275,12 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let ids = place(&mut archive, choice.ids.filter(|_| options.ids).as_slice())?;
     let masses = place(&mut archive, choice.masses.filter(|_| options.masses).as_slice())?;
     let mut notes = choice.notes(&archive);
-    // Other columns lie in no box.
-    let of_box = choice.box_size.filter(|_| options.columns.is_empty());
-    let box_size = options.side(path, &numbers(&mut archive, of_box, reading)?, &mut notes)?;
+    let mut sides = numbers(&mut archive, choice.box_size, reading)?;
+    if !options.columns.is_empty() {
+        let own = own_positions(&archive).unwrap_or_default();
+        sides = of_chosen(&sides, &own, &choice.positions, &mut notes);
+    }
+    let box_size = options.side(path, &sides, &mut notes)?;
     let background = background(&mut archive, &choice, reading)?;
     let redshift = number(&mut archive, choice.redshift, reading)?;
 

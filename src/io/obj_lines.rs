@@ -1,12 +1,19 @@
-//! The lines of Wavefront OBJ files: `\` at the end of a line continues it, and `#` begins a comment.
+//! The lines of Wavefront OBJ files: `\` at the end of a line continues it, and `#` begins a comment. Lines end by LF or CR LF, or by CR alone
+//! if the file has no LF.
+//!
+//! Cost: one pass, and memory for the longest line.
 
 use std::borrow::Cow;
 
+use crate::cancel::check_at;
 use crate::io::shorten;
+use crate::io::source::line_end;
+use crate::memory::{collected, grow};
 
 /// The lines of a text, those that `\` continues put together.
 pub(super) struct Lines<'a> {
     rest: &'a [u8],
+    end: u8,
     number: usize,
 }
 
@@ -19,14 +26,16 @@ pub(super) struct Line<'a> {
 
 impl<'a> Lines<'a> {
     pub(super) fn new(text: &'a [u8]) -> Self {
-        Self { rest: text, number: 0 }
+        // As much as other readers of text look at.
+        let end = line_end(text.get(..1 << 18).unwrap_or(text));
+        Self { rest: text, end, number: 0 }
     }
 
     fn take(&mut self) -> Option<&'a [u8]> {
         if self.rest.is_empty() {
             return None;
         }
-        let end = self.rest.iter().position(|&byte| byte == b'\n').map_or(self.rest.len(), |end| end + 1);
+        let end = self.rest.iter().position(|&byte| byte == self.end).map_or(self.rest.len(), |end| end + 1);
         let (line, rest) = self.rest.split_at(end);
         self.rest = rest;
         self.number += 1;
@@ -41,20 +50,32 @@ impl<'a> Iterator for Lines<'a> {
     fn next(&mut self) -> Option<Line<'a>> {
         let first = self.take()?;
         let number = self.number;
-        let mut text = Cow::from(first);
-        while let Some(part) = text.strip_suffix(b"\\") {
-            let mut joined = [part, b" "].concat();
-            joined.extend_from_slice(self.take().unwrap_or_default());
-            text = joined.into();
+        check_at(number);
+        if first.last() != Some(&b'\\') {
+            return Some(Line { text: first.into(), number });
         }
-        Some(Line { text, number })
+        let mut text = first.to_vec();
+        while text.last() == Some(&b'\\') {
+            check_at(self.number);
+            text.pop();
+            let next = self.take().unwrap_or_default();
+            grow(&mut text, next.len() + 1);
+            text.push(b' ');
+            text.extend_from_slice(next);
+        }
+        Some(Line { text: text.into(), number })
     }
 }
 
 impl Line<'_> {
     /// Its words.
     pub(super) fn words(&self) -> Vec<&[u8]> {
-        self.text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect()
+        collected(self.text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()))
+    }
+
+    /// Returns `true` if `word` is its first word.
+    pub(super) fn begins_with(&self, word: &[u8]) -> bool {
+        self.text.split(u8::is_ascii_whitespace).find(|word| !word.is_empty()) == Some(word)
     }
 
     /// Returns `true` if the line is text in UTF-8.

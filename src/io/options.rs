@@ -48,6 +48,9 @@ pub struct ReadOptions {
     /// of longitude and latitude, as `lon` and `lat` or `RA` and `DEC`, and z; otherwise all columns of numbers but id, mass, type, vx, vy, vz
     /// and those whose names say that they are indexes, ids, labels, weights or flags. [`Snapshot::notes`](crate::io::Snapshot::notes) names
     /// the columns that are left out. A Gadget snapshot has no columns, and refuses to have them chosen.
+    ///
+    /// The periodic box of a table holds for chosen columns that are coordinates without a choice. For others it is not used, which
+    /// [`Snapshot::notes`](crate::io::Snapshot::notes) says.
     pub columns: Vec<String>,
     /// Text tables: whether rows with a missing value in a column that is read are left out; otherwise such a value is an error. Missing are
     /// empty fields, `NA`, `N/A`, `NaN`, `null`, `None`, `--`, `?` and the other words that pandas takes for missing values.

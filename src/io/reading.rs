@@ -9,6 +9,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use crate::io::MassSum;
+use crate::io::columns::Target;
 use crate::io::matter::Matter;
 use crate::io::part::{Part, Places, Slice};
 use crate::io::source::Source;
@@ -56,6 +57,8 @@ pub(super) struct Reading<'a> {
     share: OnceLock<MassSum>,
     /// The types of the rows of a table, once they are read.
     types: OnceLock<TypeColumn>,
+    /// The note on a column of types that holds other values.
+    other_types: OnceLock<String>,
     /// The number of particles of each type in the file, once it is known.
     counts: OnceLock<Vec<(u8, u64)>>,
     on_progress: Option<OnProgress<'a>>,
@@ -77,6 +80,7 @@ impl<'a> Reading<'a> {
             places: OnceLock::new(),
             share: OnceLock::new(),
             types: OnceLock::new(),
+            other_types: OnceLock::new(),
             counts: OnceLock::new(),
             on_progress,
             done: AtomicU64::new(0),
@@ -138,6 +142,17 @@ impl<'a> Reading<'a> {
     /// The types of the rows of a table, if it has them.
     pub(super) fn types(&self) -> Option<&TypeColumn> {
         self.types.get()
+    }
+
+    /// Notes that a column has the name of types and is not read, since `what` is no particle type.
+    pub(super) fn refuse_types(&self, what: &str) {
+        // A table is read once in a reading.
+        _ = self.other_types.set(format!("types are not read: {what} is not {}", <u8 as Target>::MUST));
+    }
+
+    /// The note on a column that has the name of types and is not read.
+    pub(super) fn note_on_types(&self) -> Option<String> {
+        self.other_types.get().cloned()
     }
 
     /// Whether all rows of a table are read, by all parts together.

@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crate::cancel::check;
+use crate::io::memory_limit;
 use crate::memory::try_with_capacity;
 use crate::{Error, Result};
 
@@ -78,6 +79,11 @@ pub(super) fn half(bits: u16) -> f32 {
             _ => (exponent + 112) << 23 | fraction << 13,
         },
     )
+}
+
+/// The byte that ends the lines of a text which begins so: CR if it has CR and no LF.
+pub(super) fn line_end(start: &[u8]) -> u8 {
+    if start.contains(&b'\r') && !start.contains(&b'\n') { b'\r' } else { b'\n' }
 }
 
 /// True if words of this byte order must be swapped on this machine.
@@ -154,9 +160,17 @@ impl Source {
         Ok(())
     }
 
+    /// A note on the bytes from `end` on, which are after the last `what`; `None` if there are none.
+    pub(super) fn note_after(&self, end: u64, what: &str) -> Option<String> {
+        let left = self.len.saturating_sub(end);
+        (left > 0).then(|| format!("{left} bytes after the last {what} are not read"))
+    }
+
     /// Up to `n` bytes from the start of the file, and back to the start.
     pub(super) fn prefix(&mut self, n: usize) -> Result<Vec<u8>> {
-        let mut bytes = vec![0; self.len.min(n as u64) as usize];
+        let n = self.len.min(n as u64);
+        let mut bytes = room(&self.path, n)?;
+        bytes.resize(n as usize, 0);
         self.seek(0)?;
         self.fill(&mut bytes)?;
         self.seek(0)?;
@@ -205,7 +219,10 @@ impl<R: Read> Read for Cancellable<R> {
 }
 
 /// An empty vector with room for `n` values; the caller has checked `n` against the file `path`.
+///
+/// Errors: the system refuses the memory, or has less than that left.
 pub(super) fn room<T>(path: &Path, n: u64) -> Result<Vec<T>> {
+    memory_limit::check(path, n.saturating_mul(size_of::<T>() as u64))?;
     usize::try_from(n).ok().and_then(try_with_capacity).ok_or_else(|| no_room::<T>(path, n))
 }
 

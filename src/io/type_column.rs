@@ -44,12 +44,13 @@ pub(super) struct TypeColumn {
 
 impl TypeColumn {
     /// The column `name` of the table `path`. `None` if it has other values than particle types and no types are wanted: it means
-    /// something else.
+    /// something else, which is noted.
     ///
     /// Errors: types are wanted, and there are other values, or a type that is not there.
     pub(super) fn of(path: &Path, name: &str, each: Vec<u8>, reading: &Reading<'_>) -> Result<Option<Self>> {
         if let Some(row) = each.iter().position(|&kind| kind == NO_TYPE) {
             if reading.options.types.is_empty() {
+                reading.refuse_types(&format!("row {} of {name}", row + 1));
                 return Ok(None);
             }
             let message = format!("row {} of {name} is not {}, and types are to be chosen", row + 1, u8::MUST);

@@ -6,7 +6,7 @@ use ropewalk::units::LengthUnit;
 use super::{Folder, all, f32s, f64s, refused};
 
 /// A FITS file with one table, whose cards are these.
-fn fits(kind: &str, cards: &[String], width: usize, data: &[u8]) -> Vec<u8> {
+pub(super) fn fits(kind: &str, cards: &[String], width: usize, data: &[u8]) -> Vec<u8> {
     let card = |text: &str| format!("{text:80}").into_bytes();
     let mut bytes: Vec<u8> = ["SIMPLE  =                    T", "BITPIX  =  8", "NAXIS   =  0", "END"]
         .iter()
@@ -36,7 +36,7 @@ fn fits(kind: &str, cards: &[String], width: usize, data: &[u8]) -> Vec<u8> {
 }
 
 /// The cards of columns, each a name, a form and more cards, as `TNULL = 1`.
-fn columns(all: &[(&str, &str, &[&str])]) -> Vec<String> {
+pub(super) fn columns(all: &[(&str, &str, &[&str])]) -> Vec<String> {
     let mut cards = vec![format!("TFIELDS = {}", all.len())];
     for ((name, form, more), k) in all.iter().zip(1..) {
         cards.extend([format!("{:8}= '{name}'", format!("TTYPE{k}")), format!("{:8}= '{form}'", format!("TFORM{k}"))]);

@@ -4,6 +4,7 @@ mod abacus;
 mod atomic;
 mod boxes;
 mod cancel;
+mod cloud_notes;
 mod clouds;
 mod csv;
 mod damage;

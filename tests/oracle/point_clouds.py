@@ -155,6 +155,11 @@ def fits_files(folder):
         compare(path, own(path).astype("f8"))
     path = write("text_mixed", [dict(name="id", format="I8", array=np.arange(n)), dict(name="who", format="A5", array=np.array(["me"] * n)), *axes("D25.17", xyz)], table=fits.TableHDU)
     compare(path, own(path), says=["who"])
+    # Missing values in a column that is not read, and comments.
+    weights = dict(name="w", format="I4", null=-99, array=np.where(np.arange(n) % 2, -99, 3))
+    path = write("text_missing", [*axes("D25.17", xyz), weights], table=fits.TableHDU, header=[("COMMENT", "box size: 10 kpc")])
+    compare(path, own(path), says=["box size: 10 kpc"])
+    refuse(path, "row 2, column w: has no value", options=["--coordinates", "x,w"])
     # What is refused.
     path = write("null", axes("J", np.where(ints == ints[7, 1], -99, ints), null=-99))
     refuse(path, "column", "has no value")
@@ -194,6 +199,13 @@ def las_files(folder):
     las.header.vlrs.append(laspy.vlrs.known.WktCoordinateSystemVlr('PROJCS["somewhere"]'))
     las.write(str(folder / "extra.las"))
     compare(folder / "extra.las", np.stack([las.x, las.y, las.z], 1), says=["extra_bytes", 'PROJCS[\\"somewhere'])
+    las = laspy.read(str(folder / "v1_4_6.las"))
+    las.evlrs = laspy.vlrs.vlrlist.VLRList()
+    wkt = b'PROJCS["somewhere else",UNIT["US survey foot",0.3048006]]\0'
+    las.evlrs.append(laspy.vlrs.vlr.VLR("LASF_Projection", 2112, "system", wkt))
+    las.write(str(folder / "extended.las"))
+    says = ["somewhere else", "(units: US survey foot)"]
+    compare(folder / "extended.las", np.stack([las.x, las.y, las.z], 1), says=says)
     las.write(str(folder / "packed.laz"))
     refuse(folder / "packed.laz", "LAZ")
     whole = (folder / "v1_2_3.las").read_bytes()

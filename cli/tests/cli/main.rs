@@ -16,6 +16,7 @@ mod hop;
 mod interpolate;
 mod kdist;
 mod linking_lengths;
+mod memory;
 mod missing;
 #[cfg(feature = "mpi")]
 mod mpi;

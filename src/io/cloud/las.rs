@@ -2,7 +2,8 @@
 //!
 //! - in: point formats 0 to 10; the integers of a coordinate become `integer * scale + offset`, in 64-bit floats
 //! - used: the counts, the scales and offsets, the layout of records
-//! - printed: the coordinate reference system and its unit of length, columns that are not read, that flags of points are not read
+//! - printed: the coordinate reference system and its units ([`las_records`](super::las_records)), columns that are not read, that flags of
+//!   points are not read, bytes after the last point
 //! - refused: compressed files (LAZ), contradicting headers
 //!
 //! Source: ASPRS LAS 1.4 specification, revision 15.
@@ -15,6 +16,7 @@ use crate::io::reading::Reading;
 use crate::io::source::Source;
 use crate::io::{Format, Result, Snapshot, shorten};
 
+use super::las_records::{Records, spans};
 use super::rows::Mapping;
 use super::{Cloud, Field, Kind};
 
@@ -23,27 +25,23 @@ pub(in crate::io) const MAGIC: &[u8] = b"LASF";
 /// Bytes of the header of version 1.0 to 1.2, and of 1.4.
 const HEADER: usize = 227;
 const HEADER_4: usize = 375;
-/// Bytes of the header of a variable-length record.
-const RECORD: u64 = 54;
-/// Bytes of a variable-length record that are looked at.
-const LONGEST: u64 = 1 << 16;
 
 /// Bytes of the point formats 0 to 10.
 const SIZES: [u64; 11] = [20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67];
 
-fn short(bytes: &[u8], at: usize) -> u64 {
+pub(super) fn short(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..at + 2).and_then(|bytes| bytes.try_into().ok()).map_or(0, u16::from_le_bytes).into()
 }
 
-fn word(bytes: &[u8], at: usize) -> u64 {
+pub(super) fn word(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes).into()
 }
 
-fn long(bytes: &[u8], at: usize) -> u64 {
+pub(super) fn long(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(super) fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     shorten(bytes[..end].trim_ascii())
 }
@@ -90,8 +88,14 @@ fn cloud<'a>(path: &'a Path, mut source: Source) -> Result<Cloud<'a>> {
     fields.extend(
         others(format, least, stride).into_iter().map(|(name, at, kind)| Field::new(name, first + at, stride, kind)),
     );
-    let mut notes = reference_system(&mut source, size, word(&header, 100), first)?;
+    let mut records = Records::default();
+    for span in spans(&header, first, source.len(), is_new) {
+        records.read(&mut source, &span)?;
+    }
+    let mut notes = records.notes();
     notes.push("flags of points are not read: withheld and synthetic points are among the others".into());
+    let end = first.saturating_add(rows.saturating_mul(stride)).max(records.end);
+    notes.extend(source.note_after(end, "point or record"));
     let code = Some(text(&header[58..90])).filter(|code| !code.is_empty());
     let cloud =
         Cloud { format: Format::Las, path, spool: None, rows, big_endian: false, fields, entries: vec![], code, notes };
@@ -149,65 +153,6 @@ fn others(format: u8, size: u64, stride: u64) -> Vec<(&'static str, u64, Kind)> 
         all.push(("extra_bytes", size, Kind::Other("bytes")));
     }
     all
-}
-
-/// Notes on the coordinate reference system that variable-length records name.
-fn reference_system(source: &mut Source, start: u64, count: u64, end: u64) -> Result<Vec<String>> {
-    let mut notes = vec![];
-    let mut at = start;
-    for _ in 0..count {
-        if at + RECORD > end.min(source.len()) {
-            return Err(
-                source.error(format!("contradicts itself: {count} variable-length records end beyond byte {end}"))
-            );
-        }
-        source.seek(at)?;
-        let head: [u8; RECORD as usize] = source.array()?;
-        let length = short(&head, 20);
-        let number = short(&head, 18);
-        at += RECORD + length;
-        if at > end.min(source.len()) {
-            return Err(source.error(format!("contradicts itself: a variable-length record ends beyond byte {end}")));
-        }
-        if text(&head[2..18]) != "LASF_Projection" {
-            continue;
-        }
-        let mut data = vec![0; length.min(LONGEST) as usize];
-        source.fill(&mut data)?;
-        match number {
-            2112 => notes.push(format!("coordinate reference system: {}", text(&data))),
-            34735 => notes.extend(geo_keys(&data)),
-            _ => {}
-        }
-    }
-    Ok(notes)
-}
-
-/// The system and the unit of length that GeoTIFF keys name.
-fn geo_keys(data: &[u8]) -> Vec<String> {
-    let mut notes = vec![];
-    for key in data.chunks_exact(8).skip(1) {
-        let value = short(key, 6);
-        // Values in other records are names and parameters.
-        if short(key, 2) != 0 {
-            continue;
-        }
-        match short(key, 0) {
-            2048 => notes.push(format!("coordinate reference system: EPSG {value}, longitudes and latitudes")),
-            3072 => notes.push(format!("coordinate reference system: EPSG {value}")),
-            3076 => {
-                let unit = match value {
-                    9001 => "metres".into(),
-                    9002 => "feet".into(),
-                    9003 => "US survey feet".into(),
-                    other => format!("EPSG {other}"),
-                };
-                notes.push(format!("unit of length: {unit}"));
-            }
-            _ => {}
-        }
-    }
-    notes
 }
 
 pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {

@@ -9,6 +9,7 @@
 
 pub(super) mod fits;
 pub(super) mod las;
+mod las_records;
 pub(super) mod obj;
 pub(super) mod pcd;
 pub(super) mod ply;
@@ -24,6 +25,7 @@ use crate::io::csv_columns::{self, Columns};
 use crate::io::fill::{Rows, fill};
 use crate::io::matter::Matter;
 use crate::io::reading::Reading;
+use crate::io::sides::side_of_chosen;
 use crate::io::source::room;
 use crate::io::spool::Spool;
 use crate::io::type_column::TypeColumn;
@@ -88,6 +90,8 @@ struct Choice {
     slots: Vec<Slot>,
     /// The field of each slot.
     owners: Vec<usize>,
+    /// The slots that are coordinates without a choice.
+    own: Vec<usize>,
 }
 
 /// The columns of a table with these names, of which points or fields are read.
@@ -208,7 +212,9 @@ impl Cloud<'_> {
             .map(|slot| if is_twice(&names[slot]) { (slot + 1).to_string() } else { names[slot].clone() })
             .collect();
         let columns = named(names, &chosen, reading).map_err(|message| self.error(message))?;
-        Ok(Choice { columns, slots, owners })
+        let own = self.slots(false).0.into_iter().map(|slot| slot.name).collect();
+        let own = Columns::named(own, &[]).map(|columns| columns.coordinates).unwrap_or_default();
+        Ok(Choice { columns, slots, owners, own })
     }
 
     /// The units, the redshift, the box and the cosmology that the header names.
@@ -308,6 +314,11 @@ impl Cloud<'_> {
         let factor = unit.map(|unit| options.velocity_factor(unit, options.redshift, None)).transpose();
         let factor = factor.map_err(|error| self.error(error))?.unwrap_or(1.0);
         reading.choose(self.types(reading, &choice)?);
+        let mut notes = self.remarks(&choice, reading);
+        let box_size = match options.columns.is_empty() {
+            true => box_size,
+            false => side_of_chosen(box_size, &choice.own, &columns.coordinates, &mut notes),
+        };
         let joined = |slots: &[usize]| self.joined(reading, &choice, slots);
         let positions = Joined { is_finite: !reading.is_of_fields, ..joined(&columns.coordinates) };
         let positions = self.points(positions)?;
@@ -328,11 +339,11 @@ impl Cloud<'_> {
             matter,
             units: KnownUnits { velocity: unit.map(|unit| VelocityUnit { is_internal: false, ..unit }), ..units },
             redshift,
-            box_size: box_size.filter(|_| options.columns.is_empty()),
+            box_size,
             background,
             format: self.format,
             columns: columns.called(),
-            notes: self.remarks(&choice, reading),
+            notes,
             ..Snapshot::new(positions)
         })
     }

@@ -12,7 +12,7 @@ use crate::io::columns::Number;
 use crate::io::contents::Contents;
 use crate::io::lzf;
 use crate::io::reading::Reading;
-use crate::io::source::Source;
+use crate::io::source::{Source, room};
 use crate::io::spool::Spool;
 use crate::io::text::Record;
 use crate::io::{Error, Format, Result, Snapshot, shorten};
@@ -23,18 +23,30 @@ use super::{Cloud, Field, Kind};
 
 /// Bytes of a header that are read.
 const LONGEST_HEADER: usize = 1 << 16;
+/// Bytes of the largest page to which files are padded.
+const MOST_PADDING: u64 = 1 << 16;
 /// The maximum number of bytes that one compressed byte becomes: a reference of three bytes copies 264.
 const MOST_BYTES: u64 = 88;
 
 /// Returns `true` if `prefix` begins a PCD file.
 pub(in crate::io) fn sniff(prefix: &[u8]) -> bool {
     let text = prefix.strip_prefix(b"\xef\xbb\xbf").unwrap_or(prefix);
-    let mut lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let line_end = header_line_end(text);
+    let mut lines = text.split(|&byte| byte == line_end).map(<[u8]>::trim_ascii);
     let first = lines.find(|line| !line.is_empty() && (!line.starts_with(b"#") || line.starts_with(b"# .PCD")));
     let Some(first) = first else { return false };
     let is_version = |word: &[u8]| word.starts_with(b".") || word.starts_with(b"0.");
     let mut words = words(first);
     first.starts_with(b"# .PCD v") || (words.next() == Some(b"VERSION") && words.next().is_some_and(is_version))
+}
+
+/// The byte that ends the lines of a header: CR if the first CR is before any LF and ends a line alone.
+fn header_line_end(bytes: &[u8]) -> u8 {
+    let first = bytes.iter().position(|&byte| byte == b'\r' || byte == b'\n');
+    match first.map(|at| (bytes[at], bytes.get(at + 1))) {
+        Some((b'\r', next)) if next != Some(&b'\n') => b'\r',
+        _ => b'\n',
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -67,10 +79,11 @@ impl Header {
 
     fn parse(bytes: &[u8]) -> std::result::Result<Self, String> {
         let (mut at, mut lines) = (0, 0);
+        let line_end = header_line_end(bytes);
         let mut found: Vec<(String, Vec<String>)> = vec![];
         let encoding = loop {
             let rest = bytes.get(at..).unwrap_or_default();
-            let Some(end) = rest.iter().position(|&byte| byte == b'\n') else {
+            let Some(end) = rest.iter().position(|&byte| byte == line_end) else {
                 return Err("is no whole PCD file: its header has no line DATA".into());
             };
             at += end + 1;
@@ -197,6 +210,12 @@ fn cloud<'a>(path: &'a Path, mut source: Source, header: &Header) -> Result<Clou
         before += size * width;
     }
     let len = if is_compressed { record * header.points } else { source.len() };
+    let mut notes = header.notes.clone();
+    if !is_compressed {
+        notes.extend(source.note_after(header.at.saturating_add(record.saturating_mul(header.points)), "point"));
+    } else if !is_padding_left(&mut source)? {
+        notes.extend(source.note_after(source.at(), "point"));
+    }
     let cloud = Cloud {
         format: Format::Pcd,
         path,
@@ -206,13 +225,25 @@ fn cloud<'a>(path: &'a Path, mut source: Source, header: &Header) -> Result<Clou
         fields,
         entries: vec![],
         code: None,
-        notes: header.notes.clone(),
+        notes,
     };
     cloud.check_length(len)?;
     if header.points == 0 {
         return Err(cloud.error("has no points"));
     }
     Ok(cloud)
+}
+
+/// Returns `true` if zeros alone are left of a compressed file, fewer than a page: the Point Cloud Library pads files to whole pages.
+fn is_padding_left(source: &mut Source) -> Result<bool> {
+    let (at, left) = (source.at(), source.left());
+    if left >= MOST_PADDING {
+        return Ok(false);
+    }
+    let mut bytes = vec![0; left as usize];
+    source.fill(&mut bytes)?;
+    source.seek(at)?;
+    Ok(bytes.iter().all(|&byte| byte == 0))
 }
 
 /// The data of a compressed file.
@@ -228,9 +259,10 @@ fn uncompressed(path: &Path, source: &mut Source, header: &Header, record: u64) 
         let message = format!("truncated: {packed} compressed bytes are due, and {} are there", source.left());
         return Err(source.error(message));
     }
-    let mut bytes = vec![0; packed as usize];
+    let mut bytes = room(path, packed)?;
+    bytes.resize(packed as usize, 0);
     source.fill(&mut bytes)?;
-    let mut data = vec![];
+    let mut data = room(path, whole)?;
     lzf::decode(&bytes, &mut data, whole as usize).map_err(|message| source.error(message))?;
     if data.len() as u64 != whole {
         return Err(source.error(format!("has compressed data of {} bytes; {whole} are promised", data.len())));
@@ -242,7 +274,7 @@ pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot
     let mut source = reading.open(path)?;
     let header = Header::read(&mut source)?;
     match header.encoding {
-        Encoding::Text => read_text(path, reading, &header),
+        Encoding::Text => read_text(path, reading, &source, &header),
         _ => cloud(path, source, &header)?.read(reading),
     }
 }
@@ -251,12 +283,12 @@ pub(in crate::io) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Conte
     let mut source = reading.open(path)?;
     let header = Header::read(&mut source)?;
     match header.encoding {
-        Encoding::Text => Ok(text::inspect(path, &read_text(path, reading, &header)?)),
+        Encoding::Text => Ok(text::inspect(path, &read_text(path, reading, &source, &header)?)),
         _ => cloud(path, source, &header)?.inspect(reading),
     }
 }
 
-fn read_text(path: &Path, reading: &Reading<'_>, header: &Header) -> Result<Snapshot> {
+fn read_text(path: &Path, reading: &Reading<'_>, source: &Source, header: &Header) -> Result<Snapshot> {
     let (mut names, mut places, mut place) = (vec![], vec![], 0usize);
     for (field, name) in header.names.iter().enumerate() {
         // Each value of a field is a word, of which a line has no more than it has bytes.
@@ -272,10 +304,12 @@ fn read_text(path: &Path, reading: &Reading<'_>, header: &Header) -> Result<Snap
             return Err(Error::file(path, "its header has more than 65,536 values in a line"));
         }
     }
-    let cloud = TextCloud { format: Format::Pcd, path, names, notes: header.notes.clone() };
+    // Each value has a byte at least, and one after it.
+    let most_rows = header.points.min(source.len() / (2 * place).max(1) as u64 + 1);
+    let cloud = TextCloud { format: Format::Pcd, path, names, most_rows, notes: header.notes.clone() };
     let mut lines = Lines::open(path, header.at, header.lines)?;
     let mut left = header.points;
-    let snapshot = cloud.read(reading, |record: &mut Record| {
+    let mut snapshot = cloud.read(reading, |record: &mut Record| {
         while left > 0 {
             let Some((line, number)) = lines.next()? else {
                 let there = header.points - left;
@@ -295,5 +329,9 @@ fn read_text(path: &Path, reading: &Reading<'_>, header: &Header) -> Result<Snap
         }
         Ok(None)
     })?;
-    Ok(snapshot.reduced(reading))
+    let rest = lines.count_rest()?;
+    if rest > 0 {
+        snapshot.notes.push(format!("lines after the last point that are not read: {rest}"));
+    }
+    text::finish(path, snapshot, reading, None)
 }

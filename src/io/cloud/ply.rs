@@ -1,7 +1,7 @@
 //! The vertices of PLY files as points.
 //!
 //! - in: text, and binary of either byte order; the properties of the element `vertex` are columns
-//! - printed: comments, other elements, and properties that are not read
+//! - printed: comments, other elements, properties that are not read, and what follows the last value or element
 //! - refused: vertices without `x`, `y` and `z` or with lists, unless they are text; points that are not finite
 
 use std::fs::File;
@@ -86,11 +86,14 @@ fn cloud<'a>(path: &'a Path, source: &Source, header: &Header, big_endian: bool)
     for element in &header.elements[..place] {
         at = after(path, source, element, at, big_endian)?;
     }
+    let first = at;
     let mut fields = vec![];
     for property in &vertex.properties {
         fields.push(Field::new(property.name.clone(), at, stride, Kind::Number(property.number, Mapping::Same)));
         at = at.saturating_add(property.number.bytes());
     }
+    let mut notes = notes(header);
+    notes.extend(note_after(path, source, &header.elements[place..], first, big_endian)?);
     let cloud = Cloud {
         format: Format::Ply,
         path,
@@ -100,10 +103,30 @@ fn cloud<'a>(path: &'a Path, source: &Source, header: &Header, big_endian: bool)
         fields,
         entries: vec![],
         code: None,
-        notes: notes(header),
+        notes,
     };
     cloud.check_length(source.len())?;
     Ok(cloud)
+}
+
+/// A note on the bytes after the last of these elements, of which the first begins at `at`; or on those that are missing.
+fn note_after(
+    path: &Path,
+    source: &Source,
+    elements: &[Element],
+    mut at: u64,
+    big_endian: bool,
+) -> Result<Option<String>> {
+    for element in elements {
+        match after(path, source, element, at, big_endian) {
+            Ok(end) => at = end,
+            Err(_) => {
+                let name = shorten(element.name.as_bytes());
+                return Ok(Some(format!("truncated: the file ends within the element {name}")));
+            }
+        }
+    }
+    Ok(source.note_after(at, "element"))
 }
 
 /// The byte after all of an element that begins at `at`.
@@ -182,15 +205,19 @@ fn read_text(path: &Path, reading: &Reading<'_>, source: &Source, header: &Heade
     let vertex = &header.elements[place];
     let names =
         vertex.properties.iter().filter(|property| property.length.is_none()).map(|property| property.name.clone());
-    let cloud = TextCloud { format: Format::Ply, path, names: names.collect(), notes: notes(header) };
+    let names: Vec<String> = names.collect();
+    // Each value has a byte at least, and one after it.
+    let most_rows = vertex.count.min(source.len() / (2 * vertex.properties.len() as u64).max(1) + 1);
+    let cloud = TextCloud { format: Format::Ply, path, names, most_rows, notes: notes(header) };
     let mut lines = Lines::open(path, header.at, header.lines)?;
-    // Elements before the vertices: a line each.
-    let mut before = header.elements[..place]
-        .iter()
-        .filter(|element| !element.properties.is_empty())
-        .fold(0, |sum: u64, element| sum.saturating_add(element.count));
-    let mut left = vertex.count;
-    let snapshot = cloud.read(reading, |record: &mut Record| {
+    // Other elements: a line each.
+    let lines_of = |elements: &[Element]| {
+        let with_lines = elements.iter().filter(|element| !element.properties.is_empty());
+        with_lines.fold(0, |sum: u64, element| sum.saturating_add(element.count))
+    };
+    let mut before = lines_of(&header.elements[..place]);
+    let (mut left, mut longer) = (vertex.count, 0);
+    let mut snapshot = cloud.read(reading, |record: &mut Record| {
         while left > 0 {
             let Some((line, number)) = lines.next()? else {
                 let there = vertex.count - left;
@@ -206,18 +233,28 @@ fn read_text(path: &Path, reading: &Reading<'_>, source: &Source, header: &Heade
                 before -= 1;
                 continue;
             }
-            let found = push(line, vertex, record);
-            found.map_err(|message| Error::file(path, format!("line {}: {message}", number)))?;
+            let is_longer = push(line, vertex, record);
+            let is_longer = is_longer.map_err(|message| Error::file(path, format!("line {number}: {message}")))?;
+            longer += u64::from(is_longer);
             left -= 1;
             return Ok(Some(format!("line {}", number)));
         }
         Ok(None)
     })?;
-    Ok(snapshot.reduced(reading))
+    if longer > 0 {
+        snapshot.notes.push(format!("vertices with values that no property has, which are not read: {longer}"));
+    }
+    let (rest, due) = (lines.count_rest()?, lines_of(&header.elements[place + 1..]));
+    if rest > due {
+        snapshot.notes.push(format!("lines after the last element that are not read: {}", rest - due));
+    } else if rest < due {
+        snapshot.notes.push(format!("truncated: {rest} of {due} lines of the elements that are not read are there"));
+    }
+    text::finish(path, snapshot, reading, None)
 }
 
-/// Puts the single values of a vertex into a record; lists are passed over, and so is what follows.
-fn push(line: &[u8], vertex: &Element, record: &mut Record) -> std::result::Result<(), String> {
+/// Puts the single values of a vertex into a record, and returns whether values follow that no property has. Lists are passed over.
+fn push(line: &[u8], vertex: &Element, record: &mut Record) -> std::result::Result<bool, String> {
     let mut words = words(line);
     for property in &vertex.properties {
         let ends = || format!("ends before {} of the element vertex", shorten(property.name.as_bytes()));
@@ -232,5 +269,5 @@ fn push(line: &[u8], vertex: &Element, record: &mut Record) -> std::result::Resu
             words.nth(count - 1).ok_or_else(ends)?;
         }
     }
-    Ok(())
+    Ok(words.next().is_some())
 }

@@ -20,7 +20,7 @@ use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::csv_columns::choose;
 use crate::io::matter::Matter;
 use crate::io::reading::{Reading, common};
-use crate::io::sides::told;
+use crate::io::sides::{of_chosen, told};
 use crate::io::{Background, Error, Format, Masses, Result, Snapshot};
 use crate::parallel::map_tasks;
 use crate::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
@@ -147,8 +147,24 @@ struct Variables {
     velocities: Vec<usize>,
     id: Option<usize>,
     mass: Option<usize>,
-    /// Whether the positions were chosen.
-    is_chosen: bool,
+    /// The variables that are positions without a choice.
+    own: Vec<usize>,
+    /// `true` if the positions are among these.
+    has_own_positions: bool,
+}
+
+/// The variables with these names, if all are there.
+fn by_name(header: &Header, names: [&str; 3]) -> Option<Vec<usize>> {
+    names.iter().map(|name| header.find(name)).collect()
+}
+
+/// The variables that are positions without a choice.
+fn own_positions(header: &Header) -> Option<Vec<usize>> {
+    let marked = |axis: usize| {
+        let mut all = (0..).zip(&header.variables).filter(|(_, variable)| variable.axis == Some(axis));
+        all.next().filter(|_| all.next().is_none()).map(|(place, _)| place)
+    };
+    by_name(header, ["x", "y", "z"]).or_else(|| (0..3).map(marked).collect())
 }
 
 impl Variables {
@@ -156,11 +172,6 @@ impl Variables {
         let chosen = &reading.options.columns[..];
         let names: Vec<String> = header.variables.iter().map(|variable| variable.name.clone()).collect();
         let refuse = |message: String| Error::file(&header.path, message);
-        let by_name = |names: [&str; 3]| names.iter().map(|name| header.find(name)).collect::<Option<Vec<usize>>>();
-        let marked = |axis: usize| {
-            let mut all = (0..).zip(&header.variables).filter(|(_, variable)| variable.axis == Some(axis));
-            all.next().filter(|_| all.next().is_none()).map(|(place, _)| place)
-        };
         let positions = if chosen.is_empty() && reading.is_of_fields {
             let is_field = |place: &usize| {
                 let variable = &header.variables[*place];
@@ -168,7 +179,7 @@ impl Variables {
             };
             (0..names.len()).filter(is_field).collect()
         } else if chosen.is_empty() {
-            by_name(["x", "y", "z"]).or_else(|| (0..3).map(marked).collect()).ok_or_else(|| {
+            own_positions(header).ok_or_else(|| {
                 let list =
                     names.iter().take(20).map(|name| name.escape_debug().to_string()).collect::<Vec<_>>().join(", ");
                 refuse(format!(
@@ -188,7 +199,7 @@ impl Variables {
         let rest = |variable: &usize| !reading.is_of_fields && !positions.contains(variable);
         let other = |name: &str| header.find(name).filter(rest);
         let (id, mass) = (other("id"), other("mass"));
-        let velocities = by_name(["vx", "vy", "vz"]).filter(|all| positions.len() == 3 && all.iter().all(rest));
+        let velocities = by_name(header, ["vx", "vy", "vz"]).filter(|all| positions.len() == 3 && all.iter().all(rest));
         let velocities = velocities.unwrap_or_default();
         let is_wide = |variable: &usize| header.variables[*variable].width > 1;
         if let Some(wide) = positions.iter().chain(&velocities).chain(&id).chain(&mass).find(|v| is_wide(v)) {
@@ -197,7 +208,9 @@ impl Variables {
                 format!("variable {} has {} values a particle; it must have one", variable.name, variable.width);
             return Err(refuse(message));
         }
-        Ok(Self { positions, velocities, id, mass, is_chosen: !chosen.is_empty() })
+        let own = own_positions(header).unwrap_or_default();
+        let has_own_positions = positions.iter().all(|variable| own.contains(variable));
+        Ok(Self { positions, velocities, id, mass, own, has_own_positions })
     }
 
     fn role(&self, variable: usize) -> Role {
@@ -214,10 +227,10 @@ impl Variables {
         }
     }
 
-    /// HACC's units; of chosen variables nothing is known.
+    /// HACC's units; of chosen variables that are no positions nothing is known.
     fn units(&self) -> KnownUnits {
         KnownUnits {
-            length: (!self.is_chosen).then_some(LengthUnit::MPC_H),
+            length: self.has_own_positions.then_some(LengthUnit::MPC_H),
             mass: self.mass.map(|_| MassUnit::MSUN_H),
             velocity: (!self.velocities.is_empty()).then_some(VelocityUnit::KM_S),
         }
@@ -304,9 +317,11 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     }
     let mut notes = vec![];
     notes.extend(origin(first));
-    // Other columns lie in no box.
-    let sides = if options.columns.is_empty() && !reading.is_of_fields { &first.scale[..] } else { &[] };
-    let box_size = options.side(path, sides, &mut notes)?;
+    let sides = match reading.is_of_fields {
+        true => vec![],
+        false => of_chosen(&first.scale, &variables.own, &variables.positions, &mut notes),
+    };
+    let box_size = options.side(path, &sides, &mut notes)?;
     let velocity = velocities.as_ref().map(|_| VelocityUnit { is_internal: false, ..unit });
     Ok(Snapshot {
         velocities,

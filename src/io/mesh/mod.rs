@@ -5,7 +5,7 @@
 //! - cost: one pass over the file, which is read whole
 //!
 //! Colours, normals, materials, lines and points are passed over, and so is a UTF-8 mark before text. Fewer bytes after the last triangle of
-//! binary STL than a triangle has, bytes after the last element of binary PLY, and other lines of OBJ are named in notes. STL names no
+//! binary STL than a triangle has, what follows the last element of PLY or the last value of its lines, and other lines of OBJ are named in notes. STL names no
 //! vertices: corners with the same coordinates become one. The solids of an STL file become one mesh, and so do the parts of an OBJ file,
 //! whose vertices stay in the order of the file.
 
@@ -19,6 +19,7 @@ mod tests;
 use std::fs;
 use std::path::Path;
 
+use crate::cancel::guarded;
 use crate::io::{Points, Table};
 use crate::{Error, Result};
 
@@ -47,11 +48,13 @@ pub struct MeshData {
 ///
 /// # Errors
 /// If the file cannot be read, is none of these, has anything but no triangles, is cut off or contradicts itself, names a vertex that is not there, or has more than
-/// 2^32 - 1 vertices.
+/// 2^32 - 1 vertices. [`ErrorKind::Memory`](crate::ErrorKind::Memory) if there is no memory for it.
 pub fn read_mesh(path: impl AsRef<Path>) -> Result<MeshData> {
     let path = path.as_ref();
-    let bytes = fs::read(path).map_err(|error| Error::io(path, "could not be read", error))?;
-    read_bytes(&bytes).map_err(|message| Error::file(path, message))
+    guarded(|| {
+        let bytes = fs::read(path).map_err(|error| Error::io(path, "could not be read", error))?;
+        read_bytes(&bytes).map_err(|message| Error::file(path, message))
+    })
 }
 
 fn read_bytes(bytes: &[u8]) -> std::result::Result<MeshData, String> {

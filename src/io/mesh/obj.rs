@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use crate::io::mesh::{MeshData, fan, vertices};
 use crate::io::obj_lines::{Line, Lines, number};
 use crate::io::{Points, shorten};
+use crate::memory::{append, grow};
 
 /// Words that begin lines without triangles.
 const PASSED: [&[u8]; 10] = [b"vn", b"vt", b"vp", b"o", b"g", b"s", b"l", b"p", b"mtllib", b"usemtl"];
@@ -26,7 +27,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
                 let n = coordinates.len() / 3;
                 corners_of(&line, &words, n, &mut corners).map_err(not_obj)?;
                 highest = corners.iter().copied().fold(highest, u32::max);
-                faces.extend(fan(&corners));
+                append(&mut faces, fan(&corners));
             }
             Some(word) if !PASSED.contains(word) => *others.entry(shorten(word)).or_default() += 1,
             _ => {}
@@ -62,6 +63,7 @@ fn vertex(line: &Line<'_>, words: &[&[u8]], coordinates: &mut Vec<f64>) -> Resul
         _ => return Err(wrong(line, "has not 3, 4, 6 or 7 numbers")),
     };
     let weight = weight.map_err(|_| wrong(line, "has a fourth number that cannot be read"))?;
+    grow(coordinates, 3);
     for word in &words[1..4] {
         coordinates.push(number(word).map_err(|_| wrong(line, "has no three numbers"))? / weight);
     }
@@ -80,6 +82,7 @@ fn corners_of(line: &Line<'_>, words: &[&[u8]], n: usize, corners: &mut Vec<u32>
     if words.len() == 1 {
         return Err(format!("line {}: a face has no vertices", line.number));
     }
+    grow(corners, words.len());
     for word in &words[1..] {
         let mut parts = word.split(|&byte| byte == b'/');
         let index = parts.next().unwrap_or_default();

@@ -5,14 +5,14 @@ use std::cmp::Reverse;
 use std::io::{Cursor, ErrorKind};
 
 use ply_rs_bw::parser::{ParseError, Parser, Reader};
-use ply_rs_bw::ply::{
-    ElementDef, Encoding, Header, Property, PropertyAccess, PropertyAccessResult, PropertyType, ScalarType,
-};
+use ply_rs_bw::ply::{ElementDef, Encoding, Property, PropertyAccess, PropertyAccessResult, PropertyType, ScalarType};
 
+use crate::cancel::check_at;
 use crate::io::cloud::ply_header;
 use crate::io::mesh::ply_text::Lines;
 use crate::io::mesh::{MeshData, fan, vertices};
 use crate::io::{Points, shorten};
+use crate::memory::{append, collected, copy_of};
 
 /// What faces call their corners.
 const CORNERS: [&str; 2] = ["vertex_indices", "vertex_index"];
@@ -22,15 +22,23 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
     read_elements(&bytes).map_err(|error| format!("is no whole PLY file: {error}"))
 }
 
-/// The file with a header in ASCII, as the parser wants it: comments may be in any encoding.
+/// The file with a header as the parser wants it: comments may be in any encoding, and lines may end by CR alone.
 fn plain_header(bytes: &[u8]) -> Cow<'_, [u8]> {
     const END: &[u8] = b"end_header";
     let end = bytes.windows(END.len()).position(|text| text == END).unwrap_or(bytes.len());
-    if bytes[..end].is_ascii() {
+    // With the byte that ends the last line.
+    let header = &bytes[..(end + END.len() + 1).min(bytes.len())];
+    let first = header.iter().position(|&byte| byte == b'\r' || byte == b'\n').unwrap_or_default();
+    let has_cr = header.get(first) == Some(&b'\r') && header.get(first + 1) != Some(&b'\n');
+    if bytes[..end].is_ascii() && !has_cr {
         return bytes.into();
     }
-    let mut copy = bytes.to_vec();
+    let header = header.len();
+    let mut copy = copy_of(bytes);
     copy[..end].iter_mut().filter(|byte| !byte.is_ascii()).for_each(|byte| *byte = b'?');
+    if has_cr {
+        copy[..header].iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
+    }
     copy.into()
 }
 
@@ -44,7 +52,8 @@ fn read_elements(bytes: &[u8]) -> Result<MeshData, String> {
             let place = reader.get_ref().position() as usize;
             Payload::Text(Lines::new(bytes.get(place..).unwrap_or_default(), reader.line()))
         }
-        _ => Payload::Binary(reader, &header),
+        Encoding::BinaryBigEndian => Payload::Binary { cursor: reader.into_inner(), is_big_endian: true },
+        Encoding::BinaryLittleEndian => Payload::Binary { cursor: reader.into_inner(), is_big_endian: false },
     };
     let (mut coordinates, mut faces, mut is_wide) = (vec![], vec![], false);
     let (mut highest, mut n_faces) = (None, 0);
@@ -52,8 +61,7 @@ fn read_elements(bytes: &[u8]) -> Result<MeshData, String> {
         match name.as_str() {
             "vertex" => {
                 is_wide = has_doubles(element)?;
-                let corners: Vec<Corner> = payload.elements(element)?;
-                coordinates = corners.iter().flat_map(|corner| corner.0).collect();
+                payload.elements(element, |corner: Corner| append(&mut coordinates, corner.0))?;
             }
             "face" => {
                 let names: Vec<&str> = element.properties.iter().map(|(name, _)| name.as_str()).collect();
@@ -61,13 +69,15 @@ fn read_elements(bytes: &[u8]) -> Result<MeshData, String> {
                     let (names, known) = (names.join(", "), CORNERS.join(" or "));
                     return Err(format!("faces have {names}, of which none is the list {known}"));
                 }
-                for (place, Face(corners)) in payload.elements(element)?.into_iter().enumerate() {
-                    faces.extend(fan(&corners));
+                let mut place = 0;
+                payload.elements(element, |Face(corners)| {
+                    append(&mut faces, fan(&corners));
                     highest = highest.max(corners.into_iter().max().map(|corner| (corner, Reverse(place))));
-                }
+                    place += 1;
+                })?;
                 n_faces = element.count;
             }
-            _ => drop(payload.elements::<Other>(element)?),
+            _ => payload.elements(element, |_: Other| ())?,
         }
     }
     if u32::try_from(coordinates.len() / 3).is_err() {
@@ -80,15 +90,18 @@ fn read_elements(bytes: &[u8]) -> Result<MeshData, String> {
         return Err(format!("face {} of {n_faces} has {corner}; there are vertices 0 to {last}", place + 1));
     }
     let mut notes = vec![];
-    if let Payload::Binary(reader, _) = &payload {
-        let after = (bytes.len() as u64).saturating_sub(reader.get_ref().position());
-        if after > 0 {
-            notes.push(format!("{after} bytes after the last element are not read"));
+    match payload {
+        Payload::Text(lines) => notes.extend(lines.notes()),
+        Payload::Binary { cursor, .. } => {
+            let after = (bytes.len() as u64).saturating_sub(cursor.position());
+            if after > 0 {
+                notes.push(format!("{after} bytes after the last element are not read"));
+            }
         }
     }
     let vertices = match is_wide {
         true => vertices(coordinates, Points::F64)?,
-        false => vertices(coordinates.into_iter().map(|x: f64| x as f32).collect(), Points::F32)?,
+        false => vertices(collected(coordinates.into_iter().map(|x: f64| x as f32)), Points::F32)?,
     };
     Ok(MeshData { vertices, faces, notes })
 }
@@ -96,25 +109,35 @@ fn read_elements(bytes: &[u8]) -> Result<MeshData, String> {
 /// What follows the header.
 enum Payload<'a> {
     Text(Lines<'a>),
-    Binary(Reader<Cursor<&'a [u8]>>, &'a Header),
+    Binary { cursor: Cursor<&'a [u8]>, is_big_endian: bool },
 }
 
 impl Payload<'_> {
-    fn elements<E: PropertyAccess>(&mut self, element: &ElementDef) -> Result<Vec<E>, String> {
-        match self {
-            Self::Text(lines) => lines.elements(element),
-            // Nothing is stored of what has no properties, however many the header promises.
-            Self::Binary(..) if element.properties.is_empty() => Ok(vec![]),
-            Self::Binary(reader, header) => {
-                let read = Parser::<E>::new().read_payload_for_element(reader, element, header);
-                read.map_err(|error| match error.kind() {
-                    ErrorKind::UnexpectedEof => {
-                        format!("ends within the element {}, of which there should be {}", element.name, element.count)
-                    }
-                    _ => error.to_string(),
-                })
-            }
+    /// Hands all of an element to `each`, one by one.
+    fn elements<E: PropertyAccess>(&mut self, element: &ElementDef, mut each: impl FnMut(E)) -> Result<(), String> {
+        let (cursor, is_big_endian) = match self {
+            Self::Text(lines) => return lines.elements(element, each),
+            Self::Binary { cursor, is_big_endian } => (cursor, *is_big_endian),
+        };
+        // Nothing is stored of what has no properties, however many the header promises.
+        if element.properties.is_empty() {
+            return Ok(());
         }
+        let parser = Parser::<E>::new();
+        for done in 0..element.count {
+            check_at(done);
+            let read = match is_big_endian {
+                true => parser.read_big_endian_element(cursor, element),
+                false => parser.read_little_endian_element(cursor, element),
+            };
+            each(read.map_err(|error| match error.kind() {
+                ErrorKind::UnexpectedEof => {
+                    format!("ends within the element {}, of which there should be {}", element.name, element.count)
+                }
+                _ => error.to_string(),
+            })?);
+        }
+        Ok(())
     }
 }
 

@@ -4,11 +4,16 @@ use std::str::FromStr;
 
 use ply_rs_bw::ply::{ElementDef, Property, PropertyAccess, PropertyAccessResult, PropertyType, ScalarType};
 
+use crate::cancel::check_at;
 use crate::io::shorten;
+use crate::io::source::line_end;
 
-/// The lines after the header.
+/// The lines after the header. They end by LF or CR LF, or by CR alone if there is no LF.
 pub(super) struct Lines<'a> {
     rest: &'a [u8],
+    end: u8,
+    /// Lines with more values than their element has.
+    longer: u64,
     /// The number of the next line.
     number: usize,
 }
@@ -16,7 +21,7 @@ pub(super) struct Lines<'a> {
 impl<'a> Lines<'a> {
     /// The first of these lines has this number.
     pub(super) fn new(rest: &'a [u8], number: usize) -> Self {
-        Self { rest, number }
+        Self { rest, end: line_end(rest), longer: 0, number }
     }
 
     /// The next line and its number.
@@ -24,32 +29,56 @@ impl<'a> Lines<'a> {
         if self.rest.is_empty() {
             return None;
         }
-        let end = self.rest.iter().position(|&byte| byte == b'\n').map_or(self.rest.len(), |end| end + 1);
+        let end = self.rest.iter().position(|&byte| byte == self.end).map_or(self.rest.len(), |end| end + 1);
         let (line, rest) = self.rest.split_at(end);
         self.rest = rest;
         self.number += 1;
         Some((line, self.number - 1))
     }
 
-    /// Reads all of an element. What follows the numbers of a line is passed over, and so are blank lines.
-    pub(super) fn elements<E: PropertyAccess>(&mut self, element: &ElementDef) -> Result<Vec<E>, String> {
-        let mut all = vec![];
-        while all.len() < element.count {
+    /// Reads all of an element. Blank lines are skipped.
+    pub(super) fn elements<E: PropertyAccess>(
+        &mut self,
+        element: &ElementDef,
+        mut each: impl FnMut(E),
+    ) -> Result<(), String> {
+        let mut done = 0;
+        while done < element.count {
+            check_at(done);
             let Some((line, number)) = self.next() else {
                 let (name, count) = (&element.name, element.count);
-                return Err(format!("ends after {} of {count} lines of the element {name}", all.len()));
+                return Err(format!("ends after {done} of {count} lines of the element {name}"));
             };
             if line.trim_ascii().is_empty() && !element.properties.is_empty() {
                 continue;
             }
-            all.push(row(line, element).map_err(|message| format!("line {number}: {message}"))?);
+            let (found, is_longer) = row(line, element).map_err(|message| format!("line {number}: {message}"))?;
+            each(found);
+            self.longer += u64::from(is_longer);
+            done += 1;
         }
-        Ok(all)
+        Ok(())
+    }
+
+    /// Notes on values and lines that no element has.
+    pub(super) fn notes(mut self) -> Vec<String> {
+        let mut after = 0u64;
+        while let Some((line, _)) = self.next() {
+            after += u64::from(!line.trim_ascii().is_empty());
+        }
+        let mut notes = vec![];
+        if self.longer > 0 {
+            notes.push(format!("lines with values that no property has, which are not read: {}", self.longer));
+        }
+        if after > 0 {
+            notes.push(format!("lines after the last element that are not read: {after}"));
+        }
+        notes
     }
 }
 
-/// One element.
-fn row<E: PropertyAccess>(line: &[u8], element: &ElementDef) -> Result<E, String> {
+/// One element, and whether values follow that it does not have.
+fn row<E: PropertyAccess>(line: &[u8], element: &ElementDef) -> Result<(E, bool), String> {
     let line = String::from_utf8_lossy(line);
     let mut words = line.split_ascii_whitespace();
     let mut found = E::new();
@@ -66,7 +95,7 @@ fn row<E: PropertyAccess>(line: &[u8], element: &ElementDef) -> Result<E, String
             return Err(format!("{name} of the element {} has no type that it may have", element.name));
         }
     }
-    Ok(found)
+    Ok((found, words.next().is_some()))
 }
 
 /// What words must be that are no floats.

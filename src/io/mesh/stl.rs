@@ -1,11 +1,13 @@
 //! STL: the corners of each triangle, by 32-bit numbers.
 
+use std::collections::HashMap;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 
-use stl_io::IndexedMesh;
-
+use crate::cancel::check_at;
 use crate::io::Points;
 use crate::io::mesh::{MeshData, vertices};
+use crate::io::source::line_end;
+use crate::memory::{append, copy_of, out_of_memory};
 
 /// Bytes before the triangles of a binary file, and of each triangle.
 const HEADER: usize = 84;
@@ -52,13 +54,13 @@ pub(super) fn read_binary(bytes: &[u8]) -> Result<MeshData, String> {
     let mut bytes = bytes;
     // By its first word the reader would take it for text.
     if bytes.starts_with(b"solid") {
-        copy = bytes.to_vec();
+        copy = copy_of(bytes);
         copy[..5].fill(b' ');
         bytes = &copy;
     }
     let end = promised(bytes).map_or(0, length) as usize;
-    let mesh = stl_io::read_stl(&mut Cursor::new(&bytes[..end.min(bytes.len())]));
-    let mut mesh = of(mesh.map_err(|error| format!("is no whole STL file: {error}"))?)?;
+    let corners = Corners::read(&mut Cursor::new(&bytes[..end.min(bytes.len())]));
+    let mut mesh = corners.map_err(|error| format!("is no whole STL file: {error}"))?.mesh()?;
     if let Some(after) = bytes.len().checked_sub(end).filter(|&after| after > 0) {
         mesh.notes.push(format!("{after} bytes after the last triangle are not read"));
     }
@@ -67,17 +69,51 @@ pub(super) fn read_binary(bytes: &[u8]) -> Result<MeshData, String> {
 
 pub(super) fn read_text(bytes: &[u8]) -> Result<MeshData, String> {
     let mut solids = Solids::new(bytes);
-    let mesh = stl_io::read_stl(&mut solids);
-    of(mesh.map_err(|error| format!("is no whole STL file: line {}: {error}", solids.line))?)
+    let corners = Corners::read(&mut solids);
+    corners.map_err(|error| format!("is no whole STL file: line {}: {error}", solids.line))?.mesh()
 }
 
-fn of(mesh: IndexedMesh) -> Result<MeshData, String> {
-    if u32::try_from(mesh.vertices.len()).is_err() {
-        return Err("has more than 2^32 - 1 vertices".into());
+/// The corners of triangles, those with the same coordinates as one.
+#[derive(Default)]
+struct Corners {
+    coordinates: Vec<f32>,
+    /// The index of the vertex with these coordinates, by their bits.
+    places: HashMap<[u32; 3], u32>,
+    faces: Vec<[u32; 3]>,
+}
+
+impl Corners {
+    fn read(file: &mut (impl Read + Seek)) -> io::Result<Self> {
+        let mut all = Self::default();
+        for triangle in stl_io::create_stl_reader(file)? {
+            let vertices = triangle?.vertices;
+            check_at(all.faces.len());
+            let mut face = [0; 3];
+            for (corner, vertex) in face.iter_mut().zip(vertices) {
+                *corner = all.place(vertex.0)?;
+            }
+            append(&mut all.faces, [face]);
+        }
+        Ok(all)
     }
-    let coordinates = mesh.vertices.iter().flat_map(|vertex| vertex.0).collect();
-    let faces = mesh.faces.iter().map(|face| face.vertices.map(|at| at as u32)).collect();
-    Ok(MeshData { vertices: vertices(coordinates, Points::F32)?, faces, notes: vec![] })
+
+    /// The index of the vertex with these coordinates, which is a new one if none has them.
+    fn place(&mut self, vertex: [f32; 3]) -> io::Result<u32> {
+        if self.places.try_reserve(1).is_err() {
+            out_of_memory::<[u32; 4]>(2 * self.places.len());
+        }
+        let next = u32::try_from(self.places.len());
+        let next = next.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "has more than 2^32 - 1 vertices"))?;
+        let place = *self.places.entry(vertex.map(f32::to_bits)).or_insert(next);
+        if place == next {
+            append(&mut self.coordinates, vertex);
+        }
+        Ok(place)
+    }
+
+    fn mesh(self) -> Result<MeshData, String> {
+        Ok(MeshData { vertices: vertices(self.coordinates, Points::F32)?, faces: self.faces, notes: vec![] })
+    }
 }
 
 /// Whether a line begins with this word, in upper or lower case.
@@ -89,6 +125,8 @@ fn begins(line: &[u8], word: &[u8]) -> bool {
 /// solid ends and another begins is no line. It is handed out by lines, so that an error is in the line that was handed out last.
 struct Solids<'a> {
     text: &'a [u8],
+    /// The byte that ends lines.
+    end: u8,
     /// What is not yet read.
     rest: &'a [u8],
     /// What of a line is not yet handed out.
@@ -99,13 +137,13 @@ struct Solids<'a> {
 
 impl<'a> Solids<'a> {
     fn new(text: &'a [u8]) -> Self {
-        Self { text, rest: text, ready: Cursor::default(), line: 0 }
+        Self { text, end: line_end(text), rest: text, ready: Cursor::default(), line: 0 }
     }
 
     /// The next line that is not blank, without blanks around it.
     fn next(&mut self) -> Option<&'a [u8]> {
         while !self.rest.is_empty() {
-            let end = self.rest.iter().position(|&byte| byte == b'\n').map_or(self.rest.len(), |end| end + 1);
+            let end = self.rest.iter().position(|&byte| byte == self.end).map_or(self.rest.len(), |end| end + 1);
             let (line, rest) = self.rest.split_at(end);
             self.rest = rest;
             self.line += 1;

@@ -12,7 +12,7 @@ use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
 use crate::io::columns::{Number, Target};
 use crate::io::contents::{Contents, Field, Role, TypeContents};
-use crate::io::csv_columns::Columns;
+use crate::io::csv_columns::{Columns, own_coordinates};
 use crate::io::fill::{Rows, fill, fill_whole};
 use crate::io::parquet::kind::{Kind, decimal, unscaled};
 use crate::io::parquet::opened::Opened;
@@ -20,6 +20,7 @@ use crate::io::parquet::pages;
 use crate::io::parquet::said::Said;
 use crate::io::parquet::unpack::zstd_reader;
 use crate::io::reading::Reading;
+use crate::io::sides::side_of_chosen;
 use crate::io::source::{Word, half, room};
 use crate::io::type_column::TypeColumn;
 use crate::io::typed_columns::{Typed, choose_typed};
@@ -384,7 +385,11 @@ pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot
     let factor = unit.map(|unit| options.velocity_factor(unit, options.redshift, None)).transpose();
     let factor = factor.map_err(|error| Error::file(path, error))?.unwrap_or(1.0);
     reading.choose(scan.types(reading)?);
-    let columns = &scan.columns;
+    let (columns, mut notes) = (&scan.columns, scan.notes.clone());
+    let box_size = match options.columns.is_empty() {
+        true => box_size,
+        false => side_of_chosen(box_size, &own_coordinates(&columns.names), &columns.called(), &mut notes),
+    };
     let has_velocities = options.velocities && !columns.velocities.is_empty();
     let (mut masses, mut matter) = (Masses::Unknown, None);
     if let Some(mass) = columns.mass.filter(|_| options.masses) {
@@ -405,7 +410,7 @@ pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot
         redshift,
         box_size,
         background,
-        notes: scan.notes.clone(),
+        notes,
         format: Format::Parquet,
         columns: columns.called(),
         ..Snapshot::new(scan.points(&columns.coordinates, 1.0, reading)?)

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-use crate::io::source::Cancellable;
+use crate::io::source::{Cancellable, line_end};
 use crate::io::spool::GZIP;
 use crate::io::text::values::MISSING_AFTER_HASH;
 use crate::io::{Error, Result};
@@ -37,7 +37,7 @@ impl Lines {
             false => Box::new(file),
         };
         let start = reader.fill_buf().map_err(failed)?;
-        let end = if start.contains(&b'\r') && !start.contains(&b'\n') { b'\r' } else { b'\n' };
+        let end = line_end(start);
         Ok(Self { reader, end, line: vec![], number: 0 })
     }
 

@@ -28,8 +28,9 @@ mod values;
 use std::path::Path;
 
 use crate::io::contents::{Contents, Field, Role, TypeContents};
-use crate::io::csv_columns::{ADVICE, Columns, FIELDS_ADVICE, Taken, choose};
+use crate::io::csv_columns::{ADVICE, Columns, FIELDS_ADVICE, Taken, choose, own_coordinates};
 use crate::io::reading::Reading;
+use crate::io::sides::side_of_chosen;
 use crate::io::{Error, Format, Points, ReadOptions, Result, Snapshot, ecsv, shorten, type_column};
 use crate::units::{KnownUnits, VelocityUnit};
 use layout::{Layout, Slip};
@@ -57,11 +58,15 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     snapshot.notes.extend(ecsv::Header::unread(&values));
     snapshot.redshift = redshift;
     (snapshot.box_size, snapshot.background, snapshot.units) = (box_size, background, units);
+    if !options.columns.is_empty() {
+        let own = own_coordinates(&layout.names);
+        snapshot.box_size = side_of_chosen(box_size, &own, &snapshot.columns, &mut snapshot.notes);
+    }
     Ok(with_velocities(path, snapshot, options, units.velocity)?.with_equal_masses(particle_mass, 1.0, rows))
 }
 
 /// Velocities as peculiar ones, in the unit that the options or the file name.
-fn with_velocities(
+pub(super) fn with_velocities(
     path: &Path,
     mut snapshot: Snapshot,
     options: &ReadOptions,

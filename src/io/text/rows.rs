@@ -12,6 +12,7 @@ use crate::io::text::lines::Record;
 use crate::io::text::values::{id, is_missing, number};
 use crate::io::type_column::{NO_TYPE, particle_type};
 use crate::io::{Format, Masses, Points, ReadOptions, Result, Snapshot, Table, TypeRun, shorten};
+use crate::memory::grow;
 
 /// The advice in errors about missing values.
 const SKIP_ADVICE: &str = ". Leave out rows with missing values (ReadOptions::skip_missing, --skip-missing)";
@@ -168,7 +169,10 @@ impl Rows {
             }
             (Some(types), _) => match types.last_mut().filter(|last| last.particle_type == kind) {
                 Some(last) => last.count += 1,
-                None => types.push(TypeRun { particle_type: kind, count: 1 }),
+                None => {
+                    grow(types, 1);
+                    types.push(TypeRun { particle_type: kind, count: 1 });
+                }
             },
             (None, _) => {}
         }

@@ -149,12 +149,12 @@ pub(super) fn texts(table: &Hdu) -> Result<Vec<TextColumn>, String> {
 }
 
 impl TextColumn {
-    /// The number in a row, as text; what is no number stays as it is.
+    /// The number in a row, as text; empty if the row has no value. What is no number stays as it is.
     pub(super) fn word(&self, row: &[u8]) -> Result<String, String> {
         let bytes = row.get(self.start..self.start + self.width).ok_or("has no value")?;
         let text = String::from_utf8_lossy(bytes).trim().to_string();
         if text.is_empty() || self.null.as_ref() == Some(&text) {
-            return Err("has no value".into());
+            return Ok(String::new());
         }
         let Some(number) = real(&text) else { return Ok(text) };
         let has_point = text.contains('.') || self.digits == 0;

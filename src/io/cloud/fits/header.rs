@@ -24,6 +24,8 @@ pub(super) struct Hdu {
     /// Its number in the file, from 0.
     pub number: usize,
     cards: Vec<(String, Value)>,
+    /// The texts of comments, of its history, and of other cards without a value.
+    pub comments: Vec<String>,
     /// The byte where its data begin.
     pub at: u64,
 }
@@ -63,6 +65,7 @@ pub(super) fn hdus(source: &mut Source) -> Result<(Vec<Hdu>, u64)> {
 impl Hdu {
     fn read(source: &mut Source, number: usize) -> Result<Self> {
         let mut cards: Vec<(String, Value)> = vec![];
+        let mut comments = vec![];
         let mut block = [0; BLOCK as usize];
         loop {
             if source.left() < BLOCK {
@@ -72,7 +75,7 @@ impl Hdu {
             for card in block.chunks_exact(CARD) {
                 let keyword = card[..8].trim_ascii_end();
                 match (keyword, &card[8..10]) {
-                    (b"END", _) => return Ok(Self { number, cards, at: source.at() }),
+                    (b"END", _) => return Ok(Self { number, cards, comments, at: source.at() }),
                     (b"CONTINUE", _) => {
                         if let (Some((_, Value::Text(text))), Value::Text(more)) = (cards.last_mut(), value(&card[8..]))
                         {
@@ -80,17 +83,22 @@ impl Hdu {
                             text.push_str(&more);
                         }
                     }
-                    (b"HIERARCH", _) => {
-                        if let Some(at) = card.iter().position(|&byte| byte == b'=') {
+                    (b"HIERARCH", _) => match card.iter().position(|&byte| byte == b'=') {
+                        Some(at) => {
                             let name = String::from_utf8_lossy(card[8..at].trim_ascii()).into_owned();
-                            cards.push((name, value(&card[at + 1..])));
+                            push(&mut cards, name, value(&card[at + 1..]));
                         }
-                    }
+                        None => comments.push(String::from_utf8_lossy(card).trim().to_string()),
+                    },
                     (_, b"= ") => {
-                        cards.push((String::from_utf8_lossy(keyword).into_owned(), value(&card[10..])));
+                        let name = String::from_utf8_lossy(keyword).into_owned();
+                        push(&mut cards, name, value(&card[10..]));
                     }
-                    // Comments, and blank cards.
-                    _ => {}
+                    _ => {
+                        let is_named = !matches!(keyword, b"" | b"COMMENT" | b"HISTORY");
+                        let text = String::from_utf8_lossy(if is_named { card } else { &card[8..] });
+                        comments.extend(Some(text.trim().to_string()).filter(|text| !text.is_empty()));
+                    }
                 }
             }
         }
@@ -174,6 +182,13 @@ impl Hdu {
         let bytes =
             values.checked_add(parameters).and_then(|n| n.checked_mul(groups)).and_then(|n| n.checked_mul(bits / 8));
         bytes.ok_or_else(|| "its data have more bytes than memory".into())
+    }
+}
+
+/// Adds a card. A keyword without a value is undefined, as if it were not there.
+fn push(cards: &mut Vec<(String, Value)>, keyword: String, value: Value) {
+    if value != Value::Other(String::new()) {
+        cards.push((keyword, value));
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! - in: columns of bytes, integers, floats and vectors of them (`TFORM` B, I, J, K, E, D, and I, F, E, D of text tables)
 //! - used: `TTYPE`, `TFORM`, `TUNIT`, `TSCAL`, `TZERO` (unsigned integers stay exact), `TNULL`; redshift, box and cosmology by their names
-//! - printed: other tables and images, other keywords, columns that are not read, bytes after the last HDU
+//! - printed: other tables and images, other keywords, comments, columns that are not read, bytes after the last HDU
 //! - refused: images, compressed tables, random groups, contradicting headers, missing values in columns that are read, and the choice of
 //!   columns of text, truth values, bits, complex numbers or lists of variable length
 
@@ -14,7 +14,9 @@ use std::path::Path;
 use crate::io::text::Record;
 
 use crate::io::contents::Contents;
+use crate::io::csv_columns::own_coordinates;
 use crate::io::reading::Reading;
+use crate::io::sides::side_of_chosen;
 use crate::io::source::Source;
 use crate::io::{Error, Format, Result, Snapshot, shorten};
 
@@ -47,6 +49,12 @@ const NUMBERS: [(&str, &str); 10] = [
     ("H", "h"),
 ];
 
+/// The beginnings of the comments that writers put into every file.
+const USUAL_COMMENTS: [&str; 2] =
+    ["FITS (Flexible Image Transport System) format is defined in", "and Astrophysics', volume 376, page 359"];
+/// Comments that are printed.
+const MOST_COMMENTS: usize = 3;
+
 /// A table that has been found in a file.
 struct Found {
     table: Hdu,
@@ -76,6 +84,8 @@ fn find(source: &mut Source) -> Result<Found> {
         .flat_map(Hdu::entries)
         .map(|(keyword, value)| (keyword.to_string(), value.to_string()))
         .collect();
+    let of_primary: Vec<String> =
+        others.iter().filter(|hdu| hdu.number == 0).flat_map(|hdu| hdu.comments.clone()).collect();
     let mut tables = tables.into_iter();
     let Some(table) = tables.next() else {
         let message = format!("is a FITS file without tables ({images} images); points are read from tables");
@@ -100,8 +110,26 @@ fn find(source: &mut Source) -> Result<Found> {
         let list: Vec<String> = unused.iter().map(|keyword| shorten(keyword.as_bytes())).collect();
         notes.push(format!("keywords that are not used: {}", list.join(", ")));
     }
+    notes.extend(note_on_comments(of_primary.iter().chain(&table.comments)));
     let is_binary = table.text("XTENSION") != Some("TABLE");
     Ok(Found { table, is_binary, entries, notes })
+}
+
+/// The note on comments, which are not used.
+fn note_on_comments<'a>(comments: impl Iterator<Item = &'a String>) -> Option<String> {
+    let is_usual = |comment: &&String| USUAL_COMMENTS.iter().any(|usual| comment.starts_with(usual));
+    let comments: Vec<&String> = comments.filter(|comment| !is_usual(comment)).collect();
+    let mut list: Vec<String> =
+        comments.iter().take(MOST_COMMENTS).map(|text| format!("'{}'", shorten(text.as_bytes()))).collect();
+    if comments.len() > MOST_COMMENTS {
+        list.push(format!("and {} more", comments.len() - MOST_COMMENTS));
+    }
+    (!list.is_empty()).then(|| format!("comments that are not used: {}", list.join(", ")))
+}
+
+/// A value as messages quote it.
+fn shown(value: &str) -> String {
+    if value.is_empty() { "an empty text".into() } else { shorten(value.as_bytes()) }
 }
 
 /// A keyword or name, and its value.
@@ -124,8 +152,8 @@ fn entries(table: &Hdu, primary: &[Entry]) -> std::result::Result<(Vec<Entry>, V
             continue;
         };
         let number = header::real(value).filter(|number| number.is_finite() && (name == "redshift" || *number >= 0.0));
-        let number = number
-            .ok_or_else(|| format!("its keyword {keyword} is {}, which cannot be used", shorten(value.as_bytes())))?;
+        let number =
+            number.ok_or_else(|| format!("its keyword {keyword} is {}, which cannot be used", shown(value)))?;
         match used.iter().find(|(other, _)| other == name) {
             Some((_, other)) if header::real(other) != Some(number) => {
                 return Err(format!("its keyword {keyword} is {number}, but another for the same is {other}"));
@@ -178,14 +206,9 @@ fn read_text(path: &Path, mut source: Source, found: &Found, reading: &Reading<'
         let list: Vec<String> = others.iter().map(|column| shorten(column.name.as_bytes())).collect();
         notes.push(format!("columns of text that are not read: {}", list.join(", ")));
     }
-    let units: Vec<String> = columns
-        .iter()
-        .filter_map(|column| {
-            Some(format!("{} in {}", shorten(column.name.as_bytes()), shorten(column.unit.as_ref()?.as_bytes())))
-        })
-        .collect();
     let names = columns.iter().map(|column| column.name.clone()).collect();
-    let cloud = TextCloud { format: Format::Fits, path, names, notes };
+    let most_rows = rows.min(source.len());
+    let cloud = TextCloud { format: Format::Fits, path, names, most_rows, notes };
     source.seek(table.at)?;
     let mut line = vec![0; usize::try_from(width).unwrap_or(usize::MAX).min(source.len() as usize)];
     let mut row = 0;
@@ -195,6 +218,7 @@ fn read_text(path: &Path, mut source: Source, found: &Found, reading: &Reading<'
         }
         row += 1;
         source.fill(&mut line)?;
+        // A value that is missing is empty.
         for column in &columns {
             let word = column.word(&line).map_err(|message| {
                 Error::file(path, format!("row {row}, column {}: {message}", shorten(column.name.as_bytes())))
@@ -203,7 +227,7 @@ fn read_text(path: &Path, mut source: Source, found: &Found, reading: &Reading<'
         }
         Ok(Some(format!("row {row}")))
     })?;
-    finish(path, snapshot, found, &columns, units, reading)
+    finish(path, snapshot, found, &columns, reading)
 }
 
 /// Adds what the header of a text table says of its points.
@@ -212,18 +236,21 @@ fn finish(
     mut snapshot: Snapshot,
     found: &Found,
     columns: &[TextColumn],
-    units: Vec<String>,
     reading: &Reading<'_>,
 ) -> Result<Snapshot> {
-    if !reading.is_of_fields {
-        let named = columns.iter().map(|column| (column.name.as_str(), column.unit.as_deref()));
-        let header = super::header_of(path, named, &found.entries, &snapshot.columns)?;
-        snapshot.units = header.units;
-        (snapshot.redshift, snapshot.background) = (header.redshift, header.background);
-        snapshot.box_size = header.box_size.filter(|_| reading.options.columns.is_empty());
-        if !units.is_empty() && header.units == Default::default() {
-            snapshot.notes.push(format!("units that are not used: {}; numbers stay as they are", units.join(", ")));
-        }
+    if reading.is_of_fields {
+        return Ok(snapshot.reduced(reading));
     }
-    Ok(snapshot.reduced(reading))
+    let named = columns.iter().map(|column| (column.name.as_str(), column.unit.as_deref()));
+    let header = super::header_of(path, named, &found.entries, &snapshot.columns)?;
+    snapshot.units = header.units;
+    (snapshot.redshift, snapshot.background) = (header.redshift, header.background);
+    snapshot.notes.extend(header.notes);
+    snapshot.box_size = header.box_size;
+    if !reading.options.columns.is_empty() {
+        let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+        let own = own_coordinates(&names);
+        snapshot.box_size = side_of_chosen(header.box_size, &own, &snapshot.columns, &mut snapshot.notes);
+    }
+    text::finish(path, snapshot, reading, header.units.velocity)
 }

@@ -20,8 +20,9 @@ use crate::io::hdf5::file::File;
 use crate::io::hdf5::number::Number;
 use crate::io::matter::Matter;
 use crate::io::reading::Reading;
+use crate::io::sides::side_of_chosen;
 use crate::io::type_column::TypeColumn;
-use crate::io::{Background, Error, Format, MassSum, Masses, Points, Result, Snapshot, Table};
+use crate::io::{Background, Error, Format, MassSum, Masses, Points, ReadOptions, Result, Snapshot, Table};
 use crate::units::{KnownUnits, LengthUnit, VelocityUnit};
 use list::Column;
 use packed::{Packed, Source, Value};
@@ -232,6 +233,21 @@ impl<'a> Scan<'a> {
         }
     }
 
+    /// The side of the box in which the columns lie that are read; `notes` gets what is not used.
+    fn side(&self, reading: &Reading<'_>, notes: &mut Vec<String>) -> Result<Option<f64>> {
+        let side = self.box_size()?;
+        if reading.options.columns.is_empty() {
+            return Ok(side);
+        }
+        let options = ReadOptions::default();
+        let own = Scan::new(self.file, &Reading::new(&options, None)?).map(|own| own.coordinates());
+        Ok(side_of_chosen(side, &own.unwrap_or_default(), &self.coordinates(), notes))
+    }
+
+    fn coordinates(&self) -> Vec<Pick> {
+        self.roles.coordinates.iter().map(|&place| self.picks[place]).collect()
+    }
+
     /// The unit that the attribute `units` or `unit` of the coordinates names, if it is one of length.
     fn length_unit(&self) -> Option<LengthUnit> {
         let text = |attributes: &Attributes| {
@@ -338,6 +354,8 @@ pub(super) fn read(file: &File, reading: &Reading<'_>) -> Result<Snapshot> {
         .filter(|_| is_whole)
         .and_then(|masses| reading.matter(Matter { share: Some(MassSum::of(masses)), ..Matter::default() }));
     let id = roles.id.filter(|_| options.ids);
+    let mut notes = vec![];
+    let box_size = scan.side(reading, &mut notes)?;
     Ok(Snapshot {
         types: reading.types().map(|types| types.runs(reading)).unwrap_or_default(),
         velocities: velocities.map(|places| scan.points(reading, places, factor)).transpose()?,
@@ -350,7 +368,8 @@ pub(super) fn read(file: &File, reading: &Reading<'_>) -> Result<Snapshot> {
             ..KnownUnits::default()
         },
         redshift,
-        box_size: scan.box_size()?,
+        box_size,
+        notes,
         format: Format::Hdf5Table,
         columns: roles.called(),
         ..Snapshot::new(scan.points(reading, &roles.coordinates, 1.0)?)
