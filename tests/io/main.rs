@@ -16,6 +16,7 @@ mod genericio;
 mod hdf5;
 mod hdf5_metadata;
 mod hdf5_storage;
+mod hdf5_tables;
 mod losses;
 mod metadata;
 mod npy;

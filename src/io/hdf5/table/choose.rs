@@ -131,9 +131,7 @@ fn points(all: &[Column], own: &[usize], options: &ReadOptions) -> std::result::
     let has = |name: &str| own.iter().any(|&i| is_number(i) && lower(i) == name);
     let has_axes = has("x") && has("y");
     let is_wanted = |i: usize| {
-        is_named(i, &AXES)
-            || options.velocities && is_named(i, &SPEEDS)
-            || options.masses && is_named(i, &["mass"])
+        is_named(i, &AXES) || options.velocities && is_named(i, &SPEEDS) || options.masses && is_named(i, &["mass"])
     };
     let is_wrong = |i: usize| all[i].unread.is_some() || has_axes && !is_number(i);
     if let Some(&i) = own.iter().find(|&&i| is_wanted(i) && is_wrong(i)) {
@@ -155,7 +153,9 @@ fn points(all: &[Column], own: &[usize], options: &ReadOptions) -> std::result::
     for &i in own {
         let name = all[i].short.clone();
         match &all[i].unread {
-            Some(unread) => cells.push(Cell { pick: Pick { column: i, number: 0 }, name, why: Some(unread.what.clone()) }),
+            Some(unread) => {
+                cells.push(Cell { pick: Pick { column: i, number: 0 }, name, why: Some(unread.what.clone()) })
+            }
             None if has_axes && !is_number(i) => {
                 let why = Some(format!("rows of {} numbers", all[i].numbers.count));
                 cells.push(Cell { pick: Pick { column: i, number: 0 }, name, why });

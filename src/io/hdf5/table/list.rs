@@ -240,7 +240,7 @@ fn dataset(file: &File, group: &str, name: &str, pandas: Pandas) -> std::result:
                 is_nameless: pandas == Pandas::Table && short.starts_with("values_block_"),
                 ..unread(group, short, Unread::other("rows without numbers"))
             };
-            match field.content.and_then(|numbers| repeated(numbers, width, element)) {
+            match field.content.and_then(|numbers| repeated(numbers, width)) {
                 Ok(numbers) if numbers.count == 0 => {}
                 Ok(numbers) => (column.numbers, column.unread) = (numbers, None),
                 Err(unread) => column.unread = Some(unread),
@@ -254,13 +254,10 @@ fn dataset(file: &File, group: &str, name: &str, pandas: Pandas) -> std::result:
     Ok(Some(columns))
 }
 
-/// The numbers of a row of `width` elements of `element` bytes, each of which holds `numbers`.
-fn repeated(numbers: Numbers, width: u64, element: u64) -> std::result::Result<Numbers, Unread> {
-    let is_full = numbers.count.saturating_mul(numbers.number.size as u64) == element;
-    match numbers.count.checked_mul(width) {
-        Some(count) if width <= 1 || is_full => Ok(Numbers { count, ..numbers }),
-        _ => Err(Unread::numbers("rows of padded arrays")),
-    }
+/// The numbers of a row of `width` elements, each of which holds `numbers` and nothing else.
+fn repeated(numbers: Numbers, width: u64) -> std::result::Result<Numbers, Unread> {
+    let count = numbers.count.checked_mul(width);
+    count.map(|count| Numbers { count, ..numbers }).ok_or_else(|| Unread::numbers("rows of 2^64 numbers or more"))
 }
 
 /// The columns of a block of pandas, which the dataset `items` names.

@@ -207,17 +207,19 @@ fn number(file: &File, places: Vec<Place>, is_positive: bool) -> Result<Option<f
 /// Notes on the attributes of groups and read columns, and on the small datasets, that are not used.
 fn unused(all: &Listing, of_columns: &[Attributes], is_above: impl Fn(&str) -> bool) -> Vec<String> {
     let of = |attributes: &Attributes, is_used: bool| {
-        let is_pandas = attributes.has("CLASS");
+        let is_pandas = attributes.has("CLASS") || attributes.has("pandas_type");
         let is_unused = |name: &&str| {
             !(is_used && is_quantity(name)
                 || KNOWN.contains(&name.to_lowercase().as_str())
                 || is_pandas && is_of_pandas(name))
         };
-        let names: Vec<String> = attributes.names().filter(is_unused).map(|name| name.escape_debug().to_string()).collect();
+        let names: Vec<String> =
+            attributes.names().filter(is_unused).map(|name| name.escape_debug().to_string()).collect();
         (!names.is_empty()).then(|| format!("of {} {}", owner(attributes.owner()).escape_debug(), list(&names)))
     };
     let groups = all.groups.iter().filter_map(|attributes| of(attributes, is_above(attributes.owner())));
-    let attributes: Vec<String> = groups.chain(of_columns.iter().filter_map(|attributes| of(attributes, true))).collect();
+    let attributes: Vec<String> =
+        groups.chain(of_columns.iter().filter_map(|attributes| of(attributes, true))).collect();
     let is_unused = |scalar: &&Scalar| !(is_quantity(&scalar.name) && is_above(&scalar.group));
     let scalars: Vec<String> =
         all.scalars.iter().filter(is_unused).map(|scalar| scalar.path().escape_debug().to_string()).collect();

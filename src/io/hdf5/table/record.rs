@@ -83,7 +83,6 @@ pub(super) fn fields(message: &[u8]) -> Result<(u64, Vec<Field>), String> {
         Err(_) => true,
     };
     match fields.iter().find(|field| !is_inside(field)) {
-        Some(field) if field.name.is_empty() => Err(format!("has numbers that need more than its {size} bytes")),
         Some(field) => Err(format!("has a field {} that reaches beyond its record", field.name.escape_debug())),
         None => Ok((u64::from(size), fields)),
     }
@@ -149,9 +148,13 @@ fn array(message: &[u8], place: usize) -> Result<Content, String> {
     let base = if message[0] >> 4 < 3 { 12 + 8 * dims.len() } else { 9 + 4 * dims.len() };
     let base = message.get(base..).unwrap_or_default();
     let count = dims.iter().fold(1u64, |n, &dim| n.saturating_mul(dim));
+    let size = message.get(4..8).map_or(0, |size| size.iter().rev().fold(0, |size, &byte| size << 8 | u64::from(byte)));
     let may_be_numbers = base.first().is_none_or(|first| first & 15 < 2);
     Ok(match Number::parse(base) {
         Ok(_) if count == 0 => Err(Unread::other("arrays without numbers")),
+        Ok(number) if count.checked_mul(number.size as u64) != Some(size) => {
+            return Err(format!("has arrays of {size} bytes for {count} numbers of {} bytes", number.size));
+        }
         Ok(number) => Ok(Numbers { at: place, number, count }),
         Err(_) => Err(Unread { what: "arrays".into(), may_be_numbers }),
     })
@@ -177,9 +180,9 @@ mod tests {
         let (element, found) = fields(&array_of_doubles(24, 3)).unwrap();
         let numbers = found[0].content.as_ref().unwrap();
         assert_eq!((element, numbers.count, numbers.spot(2).0), (24, 3, 16));
-        for size in [0, 8, 16, 23] {
+        for size in [0, 8, 16, 23, 25] {
             let message = fields(&array_of_doubles(size, 3)).unwrap_err();
-            assert!(message.contains("need more than its"), "{message}");
+            assert_eq!(message, format!("has arrays of {size} bytes for 3 numbers of 8 bytes"));
         }
         assert!(fields(&array_of_doubles(u32::MAX, u32::MAX)).is_err());
         let (_, none) = fields(&array_of_doubles(0, 0)).unwrap();
