@@ -41,6 +41,7 @@ def names():
     with h5py.File(FOLDER / "groups.hdf5", "w", libver="latest") as file:
         for k, name in enumerate("xyz"):
             file[f"a/{name}"], file[f"b/{name}"] = column(k), TEXT
+    table("array_of_clusters", "", cluster=np.stack([column(k) for k in range(3)], axis=1), name=TEXT).close()
     with h5py.File(FOLDER / "twins.hdf5", "w", libver="latest") as file:
         for k, group in enumerate("ab"):
             for j, name in enumerate(["x", "y", "vx", "vy"]):

@@ -96,6 +96,9 @@ fn columns_that_are_left_out() {
     has(&notes("groups"), &["b/x (text)", "b/y (text)", "b/z (text)"]);
     assert_eq!(flat(&all(table("groups")).unwrap().points), rows(&[0, 1, 2]));
     assert_eq!(notes("order"), "");
+    // The only array is that of the points, whatever it is called.
+    assert_eq!(flat(&all(table("array_of_clusters")).unwrap().points), rows(&[0, 1, 2]));
+    has(&notes("array_of_clusters"), &["columns left out: name (text)"]);
     // Fields of records stay in their order.
     assert_eq!(all(table("fields_in_order")).unwrap().columns, ["feature_b", "feature_a"]);
 }

@@ -60,6 +60,9 @@ pub(super) fn choose(file: &File, all: &[Column], reading: &Reading<'_>) -> Resu
         return fields(all, &own).map_err(unclear);
     }
     let cells = points(all, &own, reading.options).map_err(unclear)?;
+    if let Some(lone) = lone_array(all, &own) {
+        return of_array(cells, lone, all, &own, reading.options).map_err(|message| file.error(message));
+    }
     let why = |place: usize| cells.get(place).and_then(|cell| cell.why.clone());
     let names = cells.iter().map(|cell| cell.name.clone()).collect();
     let roles = Columns::with_coordinates(names, None, &why, reading.options);
@@ -92,6 +95,11 @@ fn own_columns(all: &[Column]) -> std::result::Result<Vec<usize>, String> {
 fn elsewhere<'a>(all: &'a [Column], own: &'a [usize]) -> impl Iterator<Item = (String, String)> + 'a {
     let others = (0..all.len()).filter(|i| !own.contains(i));
     others.filter_map(|i| Some((all[i].path.clone(), all[i].unread.as_ref()?.what.clone())))
+}
+
+/// The columns of the container that are not read, and the reasons.
+fn unread<'a>(all: &'a [Column], own: &'a [usize]) -> impl Iterator<Item = (String, String)> + 'a {
+    own.iter().filter_map(|&i| Some((all[i].short.clone(), all[i].unread.as_ref()?.what.clone())))
 }
 
 /// Errors: a column that is not read, but may hold numbers; nameless columns of pandas beside others.
@@ -166,6 +174,27 @@ fn points(all: &[Column], own: &[usize], options: &ReadOptions) -> std::result::
     Ok(cells)
 }
 
+/// The only column of numbers, if it has several in a row.
+fn lone_array(all: &[Column], own: &[usize]) -> Option<usize> {
+    let mut read = own.iter().copied().filter(|&i| all[i].unread.is_none());
+    read.next().filter(|&i| read.next().is_none() && all[i].numbers.count > 1)
+}
+
+/// An array of points, whatever its name is.
+fn of_array(
+    cells: Vec<Cell>,
+    array: usize,
+    all: &[Column],
+    own: &[usize],
+    options: &ReadOptions,
+) -> std::result::Result<Choice, String> {
+    let cells: Vec<Cell> = cells.into_iter().filter(|cell| cell.pick.column == array).collect();
+    let names = cells.iter().map(|cell| cell.name.clone()).collect();
+    let mut roles = Columns::with_coordinates(names, Some((0..cells.len()).collect()), &|_| None, options)?;
+    roles.left_out = unread(all, own).chain(elsewhere(all, own)).collect();
+    Ok(Choice { picks: cells.iter().map(|cell| cell.pick).collect(), roles })
+}
+
 /// A cell for each number of a column that is called `name`.
 ///
 /// Errors: more than a row can have.
@@ -200,13 +229,12 @@ fn row_of(all: &[Column], columns: &[usize]) -> std::result::Result<Vec<Cell>, S
 fn fields(all: &[Column], own: &[usize]) -> std::result::Result<Choice, String> {
     check_read(all, own)?;
     check_names(all, own)?;
-    let (read, others): (Vec<usize>, Vec<usize>) = own.iter().copied().partition(|&i| all[i].unread.is_none());
+    let read: Vec<usize> = own.iter().copied().filter(|&i| all[i].unread.is_none()).collect();
     check_rows(all, read.iter().copied())?;
     let cells = row_of(all, &read)?;
     let names: Vec<String> = cells.iter().map(|cell| cell.name.clone()).collect();
     let mut roles = Columns::fields(names, cells.len(), &[])?;
-    let left_out = |i: usize| Some((all[i].short.clone(), all[i].unread.as_ref()?.what.clone()));
-    roles.left_out = others.into_iter().filter_map(left_out).chain(elsewhere(all, own)).collect();
+    roles.left_out = unread(all, own).chain(elsewhere(all, own)).collect();
     Ok(Choice { picks: cells.iter().map(|cell| cell.pick).collect(), roles })
 }
 

@@ -27,7 +27,7 @@ const UNITS: [&str; 2] = ["units", "unit"];
 /// Attributes that stand for missing values.
 const MISSING: [&str; 2] = ["_FillValue", "missing_value"];
 /// Attributes, in lower case, that describe without a number that counts, and those that h5py, netCDF and PyTables need themselves.
-const KNOWN: [&str; 38] = [
+const KNOWN: [&str; 39] = [
     "_fillvalue",
     "_nc3_strict",
     "_ncproperties",
@@ -66,6 +66,7 @@ const KNOWN: [&str; 38] = [
     "title",
     "unit",
     "units",
+    "version",
 ];
 /// Attributes that pandas needs itself.
 const PANDAS: [&str; 15] = [

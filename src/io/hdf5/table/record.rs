@@ -156,6 +156,7 @@ fn array(message: &[u8], place: usize) -> Result<Content, String> {
             return Err(format!("has arrays of {size} bytes for {count} numbers of {} bytes", number.size));
         }
         Ok(number) => Ok(Numbers { at: place, number, count }),
+        Err(_) if base.first().is_some_and(|first| first & 15 == TEXT) => Err(Unread::other("text")),
         Err(_) => Err(Unread { what: "arrays".into(), may_be_numbers }),
     })
 }
