@@ -97,11 +97,15 @@ def quantities():
     of("nan", Redshift=np.nan)
     of("negative_h", h=-0.7)
     of("none", BoxSize=0.0, omega_m=0.0)
+    of("group", units="kpc", scale_factor=0.5)
     of("unused", "g", g__seed=1, g__x__valid_max=3.0, g__x__long_name="abscissa")
     with table("quantities_datasets", BoxSize=100.0, Redshift=[0.5], h="0.7", seed=3) as file:
         file["elsewhere/BoxSize"] = 200.0
         file["elsewhere"].attrs["lbox"] = 1.0
     table("quantities_bad_dataset", BoxSize="ten").close()
+    with table("quantities_other_unit", BoxSize=100.0) as file:
+        for own, unit in dict(x="Mpc", y="Mpc", z="Mpc", BoxSize="kpc").items():
+            file[own].attrs["units"] = unit
     table("quantities_column", ["x", "y", "h"]).close()
 
 

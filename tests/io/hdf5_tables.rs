@@ -166,6 +166,8 @@ fn boxes_and_cosmologies() {
         &["attributes not used: of elsewhere lbox", "single values that are not used: seed, elsewhere/BoxSize"],
     );
     assert_eq!(notes("quantities_unused"), "attributes not used: of g seed, of g/x valid_max");
+    // Units and scale factors of a group are not those of numbers.
+    has(&notes("quantities_group"), &["attributes not used: of the root group scale_factor, units"]);
     let none = all(table("quantities_none")).unwrap();
     assert_eq!((none.box_size, none.background.omega_m, none.notes), (None, None, vec![]));
     // A number for each row is a column.
@@ -182,6 +184,7 @@ fn boxes_and_cosmologies_that_are_wrong() {
         ("many", &["attribute BoxSize of the root group has 6 numbers; it must have one to three"]),
         ("negative", &["has a box with sides of -1"]),
         ("nan", &["attribute Redshift of the root group is NaN; it must be one finite number"]),
+        ("other_unit", &["has BoxSize in kpc, but coordinates in Mpc"]),
         ("negative_h", &["attribute h of the root group is -0.7"]),
     ] {
         refused(table(&format!("quantities_{name}")), parts);

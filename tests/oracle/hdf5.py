@@ -560,7 +560,7 @@ def roles(program, folder):
     if arrays.get("box_size") != 100.0:
         bad.append(f"box of {arrays}")
     # Units and boxes that contradict each other are refused.
-    for name, key, value, words in [("y", "units", "kpc", ["column x has the unit", "column y has kpc"]), ("x", "BoxSize", 1.0, ["BoxSize of x is 1"]),
+    for name, key, value, words in [("y", "units", "kpc", ["column y has the unit kpc, but column x has none"]), ("x", "BoxSize", 1.0, ["BoxSize of x is 1"]),
                                     ("y", "scale_factor", 0.1, ["packed"]), ("y", "_FillValue", own["y"][3], ["row 4 of y", "missing value"])]:
         with h5py.File(path, "r+") as file:
             file[name].attrs[key] = value

@@ -26,15 +26,14 @@ const QUANTITIES: [&[&str]; 5] = [
 const UNITS: [&str; 2] = ["units", "unit"];
 /// Attributes that stand for missing values.
 const MISSING: [&str; 2] = ["_FillValue", "missing_value"];
+/// Attributes of datasets, besides units, that are read with their numbers.
+const OF_DATASETS: [&str; 5] = ["_FillValue", "_Unsigned", "add_offset", "missing_value", "scale_factor"];
 /// Attributes, in lower case, that describe without a number that counts, and those that h5py, netCDF and PyTables need themselves.
-const KNOWN: [&str; 39] = [
-    "_fillvalue",
+const KNOWN: [&str; 32] = [
     "_nc3_strict",
     "_ncproperties",
     "_netcdf4coordinates",
     "_netcdf4dimid",
-    "_unsigned",
-    "add_offset",
     "author",
     "axis",
     "class",
@@ -53,19 +52,15 @@ const KNOWN: [&str; 39] = [
     "history",
     "institution",
     "long_name",
-    "missing_value",
     "name",
     "nrows",
     "program",
     "pytables_format_version",
     "reference_list",
     "references",
-    "scale_factor",
     "source",
     "standard_name",
     "title",
-    "unit",
-    "units",
     "version",
 ];
 /// Attributes that pandas needs itself.
@@ -136,6 +131,9 @@ impl Metadata {
         for scalar in all.scalars.iter().filter(|scalar| is_above(&scalar.group)) {
             if let Some(k) = quantity(&scalar.name) {
                 let name = format!("dataset {}", scalar.path());
+                if k == 0 {
+                    check_unit(file, scalar, used, of_columns)?;
+                }
                 places[k].push(Place { values: read(file, scalar)?, name });
             }
         }
@@ -164,6 +162,27 @@ fn read(file: &File, place: &Scalar) -> Result<Vec<f64>> {
     let refuse = |what: String| file.error(format!("dataset {} {what}", place.path()));
     let numbers = numbers.map_err(refuse)?;
     if numbers.is_empty() { Err(refuse("has no elements; it must hold a number".into())) } else { Ok(numbers) }
+}
+
+/// Errors: a box in another unit than the coordinates, the first of `used`.
+fn check_unit(file: &File, place: &Scalar, used: &[&Column], of_columns: &[Attributes]) -> Result<()> {
+    let Some(found) = file.dataset(&place.group, &place.name)? else { return Ok(()) };
+    let own = unit_text(&file.dataset_attributes(&place.path(), &found)?)?;
+    let path = used.first().map(|column| column.dataset_path());
+    let coordinates = of_columns.iter().find(|attributes| Some(attributes.owner()) == path.as_deref());
+    match (own, coordinates.map(unit_text).transpose()?.flatten()) {
+        (Some(own), Some(other)) if own != other => {
+            Err(file.error(format!("has {} in {own}, but coordinates in {other}", place.path())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The unit that attributes name.
+fn unit_text(attributes: &Attributes) -> Result<Option<String>> {
+    let is_unit = |name: &&str| UNITS.contains(&name.to_lowercase().as_str());
+    let Some(name) = attributes.names().find(is_unit) else { return Ok(None) };
+    Ok(attributes.text(name)?.map(str::to_string).filter(|text| !text.trim().is_empty()))
 }
 
 /// The value on which all places agree, as one number if all numbers are equal. If `may_be_unset`, 0 stands for none.
@@ -207,20 +226,21 @@ fn number(file: &File, places: Vec<Place>, is_positive: bool) -> Result<Option<f
 
 /// Notes on the attributes of groups and read columns, and on the small datasets, that are not used.
 fn unused(all: &Listing, of_columns: &[Attributes], is_above: impl Fn(&str) -> bool) -> Vec<String> {
-    let of = |attributes: &Attributes, is_used: bool| {
+    let of = |attributes: &Attributes, is_used: bool, is_dataset: bool| {
         let is_pandas = attributes.has("CLASS") || attributes.has("pandas_type");
         let is_unused = |name: &&str| {
             !(is_used && is_quantity(name)
                 || KNOWN.contains(&name.to_lowercase().as_str())
+                || is_dataset && (OF_DATASETS.contains(name) || UNITS.contains(&name.to_lowercase().as_str()))
                 || is_pandas && is_of_pandas(name))
         };
         let names: Vec<String> =
             attributes.names().filter(is_unused).map(|name| name.escape_debug().to_string()).collect();
         (!names.is_empty()).then(|| format!("of {} {}", owner(attributes.owner()).escape_debug(), list(&names)))
     };
-    let groups = all.groups.iter().filter_map(|attributes| of(attributes, is_above(attributes.owner())));
+    let groups = all.groups.iter().filter_map(|attributes| of(attributes, is_above(attributes.owner()), false));
     let attributes: Vec<String> =
-        groups.chain(of_columns.iter().filter_map(|attributes| of(attributes, true))).collect();
+        groups.chain(of_columns.iter().filter_map(|attributes| of(attributes, true, true))).collect();
     let is_unused = |scalar: &&Scalar| !(is_quantity(&scalar.name) && is_above(&scalar.group));
     let scalars: Vec<String> =
         all.scalars.iter().filter(is_unused).map(|scalar| scalar.path().escape_debug().to_string()).collect();
@@ -250,12 +270,7 @@ pub(super) fn unit<T: FromStr + PartialEq + Copy>(
 ) -> Result<Option<T>> {
     let mut own = vec![];
     for (name, attributes) in columns {
-        let mut unit = None;
-        let is_unit = |name: &&str| UNITS.contains(&name.to_lowercase().as_str());
-        if let Some(name) = attributes.names().find(is_unit) {
-            unit = attributes.text(name)?.map(str::to_string).filter(|text| !text.trim().is_empty());
-        }
-        own.push(ecsv::Column::with_unit(name, unit));
+        own.push(ecsv::Column::with_unit(name, unit_text(attributes)?));
     }
     ecsv::common(&own.iter().collect::<Vec<_>>(), what, notes).map_err(|message| file.error(message))
 }

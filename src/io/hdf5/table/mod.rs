@@ -1,7 +1,7 @@
 //! Tables in HDF5: datasets of one length, compounds, and arrays of points, as h5py, PyTables and pandas write them.
 //!
 //! - in: a file without the groups of a snapshot, and the columns that are chosen, by path (`group/x`, `table/x`, `points`) or by name
-//! - out: points with what the names of other columns say, as of text tables; `BoxSize` and `Redshift` are attributes
+//! - out: points with what the names of other columns say, as of text tables; boxes, redshifts, cosmologies and units from attributes
 //! - columns that are not chosen must be clear: of several groups of columns, or of arrays of several widths, none is taken
 //! - cost: that of `fill`
 
