@@ -86,11 +86,27 @@ impl Columns {
         options: &ReadOptions,
     ) -> Result<Self, String> {
         let chosen = &options.columns[..];
+        let coordinates = (!chosen.is_empty()).then(|| choose(chosen, &names, names.len())).transpose()?;
+        Self::with_coordinates(names, coordinates, no_numbers, options)
+    }
+
+    /// The columns of a table with names, whose coordinates are at the given positions; `None` leaves the choice to the names.
+    ///
+    /// Errors: as [`Columns::named_of`].
+    pub(super) fn with_coordinates(
+        names: Vec<String>,
+        coordinates: Option<Vec<usize>>,
+        no_numbers: &dyn Fn(usize) -> Option<String>,
+        options: &ReadOptions,
+    ) -> Result<Self, String> {
+        let is_chosen = coordinates.is_some();
         let mut columns = Self { width: names.len(), names, ..Self::default() };
-        match (columns.find("x")?, columns.find("y")?) {
-            _ if !chosen.is_empty() => columns.coordinates = choose(chosen, &columns.names, columns.width)?,
-            (Some(x), Some(y)) => columns.coordinates = [x, y].into_iter().chain(columns.find("z")?).collect(),
-            _ => columns.take_rest(no_numbers)?,
+        match coordinates {
+            Some(coordinates) => columns.coordinates = coordinates,
+            None => match (columns.find("x")?, columns.find("y")?) {
+                (Some(x), Some(y)) => columns.coordinates = [x, y].into_iter().chain(columns.find("z")?).collect(),
+                _ => columns.take_rest(no_numbers)?,
+            },
         }
         let lower: Vec<String> = columns.names.iter().map(|name| quantity(name).to_lowercase()).collect();
         // Velocities of the axes in the order in which they are chosen.
@@ -100,12 +116,12 @@ impl Columns {
         for axis in axes {
             columns.velocities.extend(columns.other(&format!("v{axis}"))?);
         }
-        if !chosen.is_empty() && columns.velocities.len() != columns.coordinates.len() {
+        if is_chosen && columns.velocities.len() != columns.coordinates.len() {
             columns.velocities.clear();
         }
         (columns.id, columns.mass, columns.kind) =
             (columns.other("id")?, columns.other("mass")?, columns.other("type")?);
-        if chosen.is_empty() {
+        if !is_chosen {
             columns.leave_out_unused(no_numbers);
         }
         columns.keep_wanted(options);

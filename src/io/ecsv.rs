@@ -35,12 +35,19 @@ pub(super) struct Header {
 
 /// A column as a header declares it.
 #[derive(Default)]
-struct Column {
+pub(super) struct Column {
     name: String,
     unit: Option<String>,
     datatype: String,
     subtype: Option<String>,
     description: String,
+}
+
+impl Column {
+    /// A column of numbers with this unit.
+    pub(super) fn with_unit(name: &str, unit: Option<String>) -> Self {
+        Self { name: name.into(), unit, ..Self::default() }
+    }
 }
 
 /// The declarations of a header about the columns of its table.
@@ -357,7 +364,7 @@ const MOST_COLUMNS: usize = 1 << 16;
 /// The one unit of columns, if it is known; a unit that is not is noted.
 ///
 /// Errors: they have different units, or some have one that is known and others none.
-fn common<T: FromStr + PartialEq + Copy>(
+pub(super) fn common<T: FromStr + PartialEq + Copy>(
     own: &[&Column],
     what: &str,
     notes: &mut Vec<String>,

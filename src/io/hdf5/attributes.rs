@@ -56,7 +56,8 @@ impl Attributes {
     }
 
     fn error(&self, name: &str, what: &str) -> Error {
-        Error::file(&self.path, format!("attribute {name} of {} {what}", self.owner))
+        let owner = if self.owner.is_empty() { "the root group" } else { &self.owner };
+        Error::file(&self.path, format!("attribute {name} of {owner} {what}"))
     }
 
     /// The numbers of an attribute; `None` if it does not exist.

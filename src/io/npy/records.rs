@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use crate::io::columns::{Column, gather, points, sum, whole};
-use crate::io::csv_columns::Columns;
+use crate::io::csv_columns::{ADVICE, Columns};
 use crate::io::matter::Matter;
 use crate::io::npy::descr::{Field, fields};
 use crate::io::npy::{after, sides, value};
@@ -48,6 +48,9 @@ pub(super) fn read(path: &Path, text: &str, source: &mut Source, reading: &Readi
         return Err(refuse(source, format!("has records of {values} values; {MOST_COLUMNS} can be read")));
     }
     let (columns, typed) = spread(&fields, (path, source.at(), rows, bytes), options.columns.is_empty());
+    if options.columns.is_empty() && !reading.is_of_fields {
+        check_names(&fields).map_err(|message| refuse(source, message))?;
+    }
     let chosen = chosen(&fields, &options.columns);
     let chosen = choose_typed(&typed, &chosen, reading).map_err(|message| refuse(source, message))?;
     let mut notes = chosen.notes();
@@ -124,6 +127,22 @@ fn column_name(field: &Field, k: u64) -> String {
         _ if is(&TYPES) => "type".into(),
         _ => field.name.clone(),
     }
+}
+
+/// Errors: two fields that stand for one column, as `pos` and `x`.
+fn check_names(fields: &[Field]) -> std::result::Result<(), String> {
+    let read = || fields.iter().filter(|field| field.number.is_ok());
+    let columns = || read().flat_map(|field| (0..field.width.min(3)).map(move |k| (field, k)));
+    for (field, k) in columns().filter(|&(field, k)| column_name(field, k) != plain_name(field, k)) {
+        let name = column_name(field, k);
+        let is_same =
+            |&(other, k): &(&Field, u64)| column_name(other, k).eq_ignore_ascii_case(&name) && other.name != field.name;
+        if let Some((other, _)) = columns().find(is_same) {
+            let [a, b] = [field, other].map(|field| field.name.escape_debug().to_string());
+            return Err(format!("has the fields {a} and {b}, both of which hold {name}. {ADVICE}"));
+        }
+    }
+    Ok(())
 }
 
 /// The chosen columns, with each field of several values as its columns.

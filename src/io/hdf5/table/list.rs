@@ -1,22 +1,27 @@
 //! The columns of an HDF5 file without a header: 1-d and 2-d datasets, and the fields of compounds.
 //!
-//! In: a file. Out: columns by container: a group, or a dataset of compounds. Cost: object headers are read, data are not.
+//! In: a file. Out: columns by container (a group, or a dataset of compounds), datasets of single numbers, and the attributes of all groups.
+//! Cost: object headers are read, data are not, but for the names in a pandas table.
 //!
-//! pandas: of a frame in the format "fixed" the names of `block0_items` are those of the columns, and axes are no columns; of one in
-//! the format "table" the field `index` is no column.
+//! pandas: in the format "fixed" a dataset `block0_values` holds the columns that `block0_items` names, and axes are no columns. In the
+//! format "table" the field `index` is no column, and a field `values_block_0` holds columns whose names are pickled.
 
+use crate::io::hdf5::attributes::Attributes;
 use crate::io::hdf5::file::File;
 use crate::io::hdf5::links::soft_links;
-use crate::io::hdf5::table::record::{Content, Spot, fields};
+use crate::io::hdf5::number::Number;
+use crate::io::hdf5::table::metadata::is_quantity;
+use crate::io::hdf5::table::record::{Numbers, Unread, fields};
+use crate::io::hdf5::table::scalar::texts;
 use crate::io::{Error, Result};
 
-/// Groups that are looked into.
+/// The number of groups in a file, of groups within each other, of datasets, and of columns, above which a file is refused.
 const MOST_GROUPS: usize = 1 << 12;
-/// Groups within each other, and objects in all, that are looked at.
-const DEEPEST: usize = 8;
-const MOST_OBJECTS: usize = 4096;
+const DEEPEST: usize = 32;
+const MOST_DATASETS: usize = 1 << 12;
+const MOST_COLUMNS: usize = 1 << 16;
 
-/// A column: a dataset or a field of one.
+/// A column: a dataset, a field of one, or a column of a block of pandas.
 #[derive(Clone, Debug)]
 pub(super) struct Column {
     /// The group and the name of its dataset.
@@ -30,93 +35,168 @@ pub(super) struct Column {
     pub container: String,
     pub rows: u64,
     /// The numbers of a row, and the bytes of an element.
-    pub spots: Vec<Spot>,
+    pub numbers: Numbers,
     pub element: u64,
-    /// A phrase if it is not read, and whether it is text.
-    pub unread: Option<(String, bool)>,
-    /// The names of the numbers of a row, if the file has them.
-    pub names: Vec<String>,
+    /// The reason why it is not read.
+    pub unread: Option<Unread>,
+    /// `true` if it holds columns of a pandas table whose names cannot be read.
+    pub is_nameless: bool,
 }
 
 impl Column {
     /// A description for people, as `points (100 x 3 f64)`.
     pub(super) fn describe(&self) -> String {
-        let path = &self.path;
-        match (&self.unread, &self.spots[..]) {
-            (Some((what, _)), _) => format!("{path} ({what})"),
-            (None, [(_, number)]) => format!("{path} ({} {})", self.rows, number.name()),
-            (None, spots) => {
-                let number = spots.first().map_or(String::new(), |(_, number)| number.name());
-                format!("{path} ({} x {} {number})", self.rows, spots.len())
-            }
+        let (path, rows) = (&self.path, self.rows);
+        let Numbers { number, count, .. } = self.numbers;
+        match &self.unread {
+            Some(unread) => format!("{path} ({})", unread.what),
+            None if count == 1 => format!("{path} ({rows} {})", number.name()),
+            None => format!("{path} ({rows} x {count} {})", number.name()),
         }
+    }
+
+    /// The path of its dataset.
+    pub(super) fn dataset_path(&self) -> String {
+        join(&self.group, &self.dataset)
     }
 }
 
-/// All columns of a file, in the order of their paths.
-pub(super) fn columns(file: &File) -> Result<Vec<Column>> {
-    let mut all = vec![];
+/// A dataset of one number or text, or of a few numbers of a box or cosmology.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Scalar {
+    pub group: String,
+    pub name: String,
+}
+
+impl Scalar {
+    pub(super) fn path(&self) -> String {
+        join(&self.group, &self.name)
+    }
+}
+
+/// The contents of a file.
+#[derive(Default)]
+pub(super) struct Listing {
+    /// By the paths of their datasets, then in the order of the fields.
+    pub columns: Vec<Column>,
+    pub scalars: Vec<Scalar>,
+    /// The attributes of all groups.
+    pub groups: Vec<Attributes>,
+}
+
+/// Everything in a file.
+///
+/// Errors: more groups, datasets or columns than are looked at; groups nested too deep.
+pub(super) fn listing(file: &File) -> Result<Listing> {
+    let refuse = |what: String| Error::file(&file.path, format!("has {what}, and no header of a snapshot"));
+    let mut found = Listing::default();
     let mut groups = vec![(String::new(), 0)];
-    let mut seen = 0;
+    let (mut seen, mut datasets) = (0, 0);
     while let Some((group, depth)) = groups.pop() {
         // A group of a damaged file may be in itself.
         seen += 1;
         if seen > MOST_GROUPS {
-            return Err(Error::file(
-                &file.path,
-                format!("has more than {MOST_GROUPS} groups, and no header of a snapshot"),
-            ));
+            return Err(refuse(format!("more than {MOST_GROUPS} groups")));
         }
-        let found = found_in(file, &group)?;
-        for name in found.groups.into_iter().filter(|_| depth < DEEPEST && all.len() < MOST_OBJECTS) {
+        let members = members(file, &group)?;
+        for name in members.groups {
             // PyTables keeps the indexes of its tables in hidden groups.
             if name.starts_with("_i_") || name.starts_with("_p_") {
                 continue;
             }
+            if depth == DEEPEST {
+                let group = join(&group, &name);
+                return Err(refuse(format!("groups nested more than {DEEPEST} deep, as {}", group.escape_debug())));
+            }
             groups.push((join(&group, &name), depth + 1));
         }
-        let is_frame = matches!(file.attributes(&group)?.text("pandas_type"), Ok(Some("frame" | "frame_table")));
-        for (name, what) in found.dead {
-            all.push(unread(&group, &name, what, false));
+        let attributes = file.attributes(&group)?;
+        let pandas = Pandas::of(&attributes);
+        found.groups.push(attributes);
+        for (name, what) in members.dead {
+            found.columns.push(unread(&group, &name, Unread::numbers(what)));
         }
-        for name in found.datasets {
-            if all.len() >= MOST_OBJECTS {
-                break;
+        for name in members.datasets {
+            datasets += 1;
+            if datasets > MOST_DATASETS || found.columns.len() > MOST_COLUMNS {
+                return Err(refuse(format!("more than {MOST_DATASETS} datasets or {MOST_COLUMNS} columns")));
             }
-            let is_axis = is_frame && (name.starts_with("axis") || name.ends_with("_items"));
-            match dataset(file, &group, &name, is_frame) {
+            let is_axis = pandas != Pandas::None && (name.starts_with("axis") || name.ends_with("_items"));
+            match dataset(file, &group, &name, pandas) {
                 _ if is_axis => {}
-                Ok(own) => all.extend(own),
-                Err(what) => all.push(unread(&group, &name, what, false)),
+                Ok(None) => found.scalars.push(Scalar { group: group.clone(), name }),
+                Ok(Some(own)) => found.columns.extend(own),
+                Err(what) => found.columns.push(unread(&group, &name, Unread::numbers(what))),
             }
         }
     }
-    all.sort_by(|a, b| a.path.cmp(&b.path).then(a.group.cmp(&b.group)));
-    Ok(all)
+    found.columns.sort_by_key(Column::dataset_path);
+    found.take_quantities();
+    Ok(found)
 }
 
-struct FoundIn {
+impl Listing {
+    /// Moves to the scalars what has the name of a box, redshift or cosmology, and one to three rows where no column has as many.
+    fn take_quantities(&mut self) {
+        let is_few = |column: &Column| {
+            let is_one = column.numbers.count == 1 || column.unread.is_some();
+            (1..=3).contains(&column.rows) && is_one && is_quantity(&column.short) && column.container == column.group
+        };
+        let is_column = |column: &Column, all: &[Column]| {
+            let mut others = all.iter().filter(|other| other.container == column.container && !is_few(other));
+            others.any(|other| other.rows == column.rows)
+        };
+        let all = self.columns.clone();
+        self.columns.retain(|column| {
+            let is_scalar = is_few(column) && !is_column(column, &all);
+            if is_scalar {
+                self.scalars.push(Scalar { group: column.group.clone(), name: column.dataset.clone() });
+            }
+            !is_scalar
+        });
+    }
+}
+
+/// How pandas stores the table that a group is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Pandas {
+    None,
+    Fixed,
+    Table,
+}
+
+impl Pandas {
+    fn of(attributes: &Attributes) -> Self {
+        match attributes.text("pandas_type") {
+            Ok(Some("frame")) => Self::Fixed,
+            Ok(Some("frame_table")) => Self::Table,
+            _ => Self::None,
+        }
+    }
+}
+
+struct Members {
     groups: Vec<String>,
     datasets: Vec<String>,
     /// Links that lead nowhere, with a phrase.
     dead: Vec<(String, String)>,
 }
 
-fn found_in(file: &File, group: &str) -> Result<FoundIn> {
-    let none = FoundIn { groups: vec![], datasets: vec![], dead: vec![] };
+fn members(file: &File, group: &str) -> Result<Members> {
+    let none = Members { groups: vec![], datasets: vec![], dead: vec![] };
     let Some(own) = file.group(group)? else { return Ok(none) };
     let broken = |error| file.error(format!("/{group} is damaged: {error}"));
     let (groups, datasets) = file.members(&format!("/{group}"), &own)?;
     let mut dead = soft_links(&file.hdf5, &own).map_err(broken)?;
     dead.retain(|(name, _)| !groups.contains(name) && !datasets.contains(name));
-    Ok(FoundIn { groups, datasets, dead })
+    Ok(Members { groups, datasets, dead })
 }
 
 fn join(group: &str, name: &str) -> String {
     if group.is_empty() { name.to_string() } else { format!("{group}/{name}") }
 }
 
-fn unread(group: &str, name: &str, what: String, is_text: bool) -> Column {
+fn unread(group: &str, name: &str, unread: Unread) -> Column {
     Column {
         group: group.to_string(),
         dataset: name.to_string(),
@@ -124,17 +204,18 @@ fn unread(group: &str, name: &str, what: String, is_text: bool) -> Column {
         short: name.to_string(),
         container: group.to_string(),
         rows: 0,
-        spots: vec![],
+        numbers: Numbers { at: 0, number: Number::BYTE, count: 0 },
         element: 1,
-        unread: Some((what, is_text)),
-        names: vec![],
+        unread: Some(unread),
+        is_nameless: false,
     }
 }
 
-/// The columns of a dataset, or a phrase why it has none.
-fn dataset(file: &File, group: &str, name: &str, is_frame: bool) -> std::result::Result<Vec<Column>, String> {
+/// The columns of a dataset, or a phrase why it has none; `None` if it is a scalar.
+fn dataset(file: &File, group: &str, name: &str, pandas: Pandas) -> std::result::Result<Option<Vec<Column>>, String> {
     let found = file.dataset(group, name).map_err(|error| error.to_string())?.ok_or("is missing")?;
     let (rows, width) = match *found.shape() {
+        [] => return Ok(None),
         [rows] => (rows, 1),
         [rows, width] => (rows, width),
         ref other => return Err(format!("{} dimensions", other.len())),
@@ -145,40 +226,57 @@ fn dataset(file: &File, group: &str, name: &str, is_frame: bool) -> std::result:
     if is_compound && found.shape().len() != 1 {
         return Err("a table of records in two dimensions".into());
     }
-    let mut columns = vec![];
-    for field in fields.into_iter().filter(|field| !(is_frame && field.name == "index")) {
-        let (path, container) = match is_compound {
-            true => (join(&join(group, name), &field.name), join(group, name)),
-            false => (join(group, name), group.to_string()),
-        };
-        let short = if is_compound { field.name } else { name.to_string() };
-        let (own, unread) = match field.content {
-            Content::Numbers(spots) => (spots, None),
-            Content::Text => (vec![], Some(("text".to_string(), true))),
-            Content::Other(what) => (vec![], Some((what, false))),
-        };
-        let repeated =
-            (0..width).flat_map(|k| own.iter().map(move |(at, number)| (at + (k * element) as usize, *number)));
-        columns.push(Column {
-            group: group.to_string(),
-            dataset: name.to_string(),
-            path,
-            short,
-            container,
-            rows,
-            // More numbers than points have coordinates are no points.
-            spots: repeated.take(1 << 16).collect(),
-            element,
-            unread,
-            names: if is_frame { items(file, group, name) } else { vec![] },
-        });
+    let fields = fields.into_iter().filter(|field| !(pandas == Pandas::Table && field.name == "index"));
+    let mut columns: Vec<Column> = fields
+        .map(|field| {
+            let short = if is_compound { &field.name } else { name };
+            let container = if is_compound { join(group, name) } else { group.to_string() };
+            let mut column = Column {
+                dataset: name.to_string(),
+                path: join(&container, short),
+                container,
+                rows,
+                element,
+                is_nameless: pandas == Pandas::Table && short.starts_with("values_block_"),
+                ..unread(group, short, Unread::other("rows without numbers"))
+            };
+            match field.content.and_then(|numbers| repeated(numbers, width)) {
+                Ok(numbers) if numbers.count == 0 => {}
+                Ok(numbers) => (column.numbers, column.unread) = (numbers, None),
+                Err(unread) => column.unread = Some(unread),
+            }
+            column
+        })
+        .collect();
+    if let (Pandas::Fixed, [block], Some(items)) = (pandas, &columns[..], name.strip_suffix("_values")) {
+        columns = named(file, block, &format!("{items}_items"));
     }
-    Ok(columns)
+    Ok(Some(columns))
 }
 
-/// The names of the columns of a block of pandas.
-fn items(file: &File, group: &str, name: &str) -> Vec<String> {
-    let Some(block) = name.strip_suffix("_values") else { return vec![] };
-    let Ok(Some(items)) = file.dataset(group, &format!("{block}_items")) else { return vec![] };
-    items.read_strings().unwrap_or_default()
+/// The numbers of a row of `width` elements, each of which holds `numbers` and nothing else.
+fn repeated(numbers: Numbers, width: u64) -> std::result::Result<Numbers, Unread> {
+    let count = numbers.count.checked_mul(width);
+    count.map(|count| Numbers { count, ..numbers }).ok_or_else(|| Unread::numbers("rows of 2^64 numbers or more"))
+}
+
+/// The columns of a block of pandas, which the dataset `items` names.
+fn named(file: &File, block: &Column, items: &str) -> Vec<Column> {
+    if block.unread.is_some() {
+        return vec![block.clone()];
+    }
+    let names = match file.dataset(&block.group, items) {
+        Ok(Some(found)) => texts(&found).unwrap_or_default(),
+        _ => vec![],
+    };
+    if names.len() as u64 != block.numbers.count {
+        return vec![Column { is_nameless: true, ..block.clone() }];
+    }
+    let column = |(k, short): (usize, String)| Column {
+        path: join(&block.group, &short),
+        short,
+        numbers: Numbers { at: block.numbers.spot(k).0, number: block.numbers.number, count: 1 },
+        ..block.clone()
+    };
+    names.into_iter().enumerate().map(column).collect()
 }

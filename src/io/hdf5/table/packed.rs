@@ -7,7 +7,7 @@ use crate::io::columns::Target;
 use crate::io::fill::Rows;
 use crate::io::hdf5::bands::Band;
 use crate::io::hdf5::dataset::Column;
-use crate::io::hdf5::number::Take;
+use crate::io::hdf5::number::{Number, Take};
 use crate::io::hdf5::table::record::Spot;
 use crate::io::reading::Reading;
 use crate::io::{Error, Result};
@@ -15,8 +15,11 @@ use crate::io::{Error, Result};
 /// Numbers from one dataset.
 pub(super) struct Source<'a> {
     pub column: &'a Column,
-    pub name: &'a str,
-    pub spots: Vec<Spot>,
+    /// The place of each number in a row, and the name of its column.
+    pub spots: &'a [Spot],
+    pub names: &'a [String],
+    /// Values that stand for missing ones.
+    pub missing: &'a [f64],
 }
 
 /// A value that numbers of a file become.
@@ -150,19 +153,22 @@ impl<T: Value> Rows<T> for Packed<'_, T> {
         for (source, band, takes) in &self.sources {
             let row = source.column.shape.width as usize;
             let bytes = read_rows(band, source.column.shape.rows, first, rows, row)?;
-            for ((at, number), take) in source.spots.iter().zip(takes) {
+            for (((at, number), take), name) in source.spots.iter().zip(takes).zip(source.names) {
                 let mut words = vec![0; rows * number.size];
                 for (word, row) in words.chunks_exact_mut(number.size).zip(bytes.chunks_exact(row)) {
                     word.copy_from_slice(&row[*at..*at + number.size]);
                 }
+                let refuse = |k: usize, what: &str| {
+                    let row = first + k as u64 + 1;
+                    Error::file(&source.column.path, format!("row {row} of {name} {what}"))
+                };
+                if let Some((k, value)) = missing(*number, &words, rows, source.missing) {
+                    return Err(refuse(k, &format!("is {value}, which stands for a missing value by its attributes")));
+                }
                 let mut values = vec![None; rows];
                 take(&words, &mut values);
                 for (k, (values, row)) in values.iter().zip(out.chunks_exact_mut(self.width)).enumerate() {
-                    let Some(value) = values else {
-                        let row = first + k as u64 + 1;
-                        let message = format!("row {row} of {} is not {}", source.name, T::MUST);
-                        return Err(Error::file(&source.column.path, message));
-                    };
+                    let Some(value) = values else { return Err(refuse(k, &format!("is not {}", T::MUST))) };
                     row[place] = (self.scale)(*value, self.factor);
                 }
                 place += 1;
@@ -170,6 +176,16 @@ impl<T: Value> Rows<T> for Packed<'_, T> {
         }
         Ok(())
     }
+}
+
+/// The first of `rows` numbers that is one of `missing`, and its place.
+fn missing(number: Number, words: &[u8], rows: usize, missing: &[f64]) -> Option<(usize, f64)> {
+    if missing.is_empty() {
+        return None;
+    }
+    let mut values = vec![0.0; rows];
+    number.values()(words, &mut values);
+    values.into_iter().enumerate().find(|(_, value)| missing.contains(value))
 }
 
 /// The bytes of `rows` rows of `row` bytes from `first` on, whatever steps the band has.
