@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Compares halos of a hydrodynamical snapshot with an independent calculation by numpy and scipy.
 
-    python3 tests/oracle/hydro.py target/release/ropewalk data/p3m_64.gadget2 [--mpi PROGRAM] [--python]
-    python3 tests/oracle/hydro.py --python - data/p3m_64.gadget2
+    python3 tests/oracle/hydro.py target/release/ropewalk data/p3m_64.gadget2 [--python]
+    python3 tests/oracle/hydro.py - data/p3m_64.gadget2 --python
+    python3 tests/oracle/hydro.py target/release/ropewalk data/p3m_64.gadget2 --mpi PROGRAM
 
 Writes a snapshot as IllustrisTNG lays it out: three HDF5 files, particle types 0 (gas), 1 (dark matter), 4 (stars) and 5 (black
 holes), comoving kpc/h, redshift 0.5. Its dark matter is that of the given Gadget-2 snapshot; gas, stars and black holes are placed
@@ -20,8 +21,9 @@ halo of their nearest dark matter particle within the linking length, spheres an
 - `--finder adaptahop`: halos of dark matter alone, spheres and profiles over all types;
 - a zoom snapshot, in which dark matter has three resolutions (types 1, 2 and 3): the contamination of each halo.
 
-`--mpi PROGRAM` runs PROGRAM (built with MPI) on three ranks, too, and compares all files byte for byte. `--python` calls the installed
-Python package and compares its arrays. With `-` for the program only the Python package runs, and is held against numpy.
+`--python` calls the installed Python package and compares its arrays; with `-` for the program only the package runs, and is held against
+numpy. With `--mpi PROGRAM` PROGRAM, built with MPI, runs on three ranks, and its files are compared with those of one process byte for
+byte; numpy is left out then.
 """
 
 import argparse
@@ -546,7 +548,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program", help="the program; - for none")
     parser.add_argument("source", type=Path)
-    parser.add_argument("--mpi", help="the program, built with MPI")
+    parser.add_argument("--mpi", help="compare only the files of this program, built with MPI")
     parser.add_argument("--python", action="store_true", help="compare the installed Python package, too")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -554,12 +556,14 @@ def main():
         side, particles = make(options.source, folder)
         mass = {kind: float(table["m"].astype("f8").sum()) for kind, table in particles.items()}
         program_catalog = None
+        if options.mpi:
+            run(options.program, folder, folder / "whole", *OPTIONS)
+            compare_ranks(options, folder)
+            return
         if options.program != "-":
             compare_whole(options, folder, side, particles, 1 - mass[1] / sum(mass.values()))
             compare_zoom(options, folder, side, particles)
             program_catalog = Table.read(folder / "whole" / "halos.ecsv")
-        if options.mpi:
-            compare_ranks(options, folder)
         if options.python:
             compare_python(folder, side, particles, program_catalog)
 
