@@ -128,7 +128,8 @@ typedef struct ropewalk_fof_options {
     double linking_length;
     /* The least number of members of a halo; 0 for 2. */
     uint64_t min_members;
-    /* The sides of a periodic box, each at least twice the linking length; zeros for open space. A catalogue needs a cube. */
+    /* The sides of a periodic box, each at least twice the linking length; zeros for open space. A catalogue needs a cube. The particles of
+       all ranks may have any origin, but span no more than a side. */
     double box_size[3];
     /* ROPEWALK_NO_ROWS, ROPEWALK_ROWS_OF_OWNERS or ROPEWALK_ROWS_ON_RANK_0. */
     uint32_t rows;
@@ -141,7 +142,8 @@ typedef struct ropewalk_dbscan_options {
     double eps;
     /* A particle is core if so many, itself included, are within eps; 0 is refused. */
     uint64_t min_pts;
-    /* The sides of a periodic box, each at least twice eps; zeros for open space. */
+    /* The sides of a periodic box, each at least twice eps; zeros for open space. The particles of all ranks may have any origin, but span
+       no more than a side. */
     double box_size[3];
 } ropewalk_dbscan_options;
 

@@ -117,6 +117,8 @@ fn options_out_of_range_are_refused() {
         (FofOptions { box_size: [10.0, 0.0, 10.0], ..FOF }, "box"),
         (FofOptions { box_size: [1.0; 3], ..FOF }, "box"),
         (FofOptions { rows: 1, softening: -1.0, ..FOF }, "softening is -1"),
+        (FofOptions { linking_length: 0.1, box_size: [9.0; 3], ..FOF }, "the periodic box is 9, but along axis 0"),
+        (FofOptions { linking_length: 0.1, box_size: [9.0; 3], rows: 1, ..FOF }, "the periodic box is 9, but along"),
     ];
     for (options, word) in all {
         let (status, message) = fof(None, &particles(&POINTS), &options).unwrap_err();
@@ -126,6 +128,16 @@ fn options_out_of_range_are_refused() {
     // SAFETY: as the header says.
     let status = unsafe { ropewalk_dbscan(ptr::null(), &particles(&POINTS), &dbscan, &mut result) };
     assert_eq!((status, message()), (REFUSED, "min_pts is 0; it must be at least 1".into()));
+    let narrow = DbscanOptions { eps: 0.1, min_pts: 2, box_size: [10.0, 2.5, 10.0] };
+    // SAFETY: as the header says.
+    let status = unsafe { ropewalk_dbscan(ptr::null(), &particles(&POINTS), &narrow, &mut result) };
+    assert_eq!(status, OK);
+    // SAFETY: a result that is used no more.
+    unsafe { ropewalk_result_free(result) };
+    let narrow = DbscanOptions { box_size: [10.0, 1.5, 10.0], ..narrow };
+    // SAFETY: as the header says.
+    let status = unsafe { ropewalk_dbscan(ptr::null(), &particles(&POINTS), &narrow, &mut result) };
+    assert!(status == REFUSED && message().contains("the periodic box is 1.5, but along axis 1"), "{}", message());
 }
 
 #[test]

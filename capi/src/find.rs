@@ -1,6 +1,6 @@
 //! The calculations, on what [`crate::ffi`] has read.
 
-use ropewalk::distributed::{Communicator, Term, agree, agree_on};
+use ropewalk::distributed::{Communicator, Term, agree, agree_on, check_sides};
 use ropewalk::halo::pipeline::{Across, CenterKind, LinkingLength, Options};
 use ropewalk::halo::{self, Values};
 use ropewalk::io::{Points, Snapshot};
@@ -19,6 +19,11 @@ fn refused(sentence: impl Into<String>) -> Error {
 /// The sides of a periodic box, or none.
 fn box_size(sides: [f64; 3]) -> Option<BoxSize> {
     (sides != [0.0; 3]).then(|| BoxSize::from(sides))
+}
+
+/// Refuses particles that together span more than the periodic box. Collective.
+fn check_box(ranks: &dyn Communicator, part: &Snapshot, sides: [f64; 3]) -> Result<()> {
+    box_size(sides).map_or(Ok(()), |_| check_sides(ranks, &part.points, &sides))
 }
 
 fn sides(sides: [f64; 3]) -> [(&'static str, Term); 3] {
@@ -55,6 +60,7 @@ pub fn dbscan(ranks: &dyn Communicator, own: Result<(Snapshot, DbscanOptions)>) 
         vec![kind(&part.points), ("eps", Term::Real(options.eps)), ("min_pts", Term::Whole(options.min_pts))];
     terms.extend(sides(options.box_size));
     agree_on(ranks, DBSCAN, &terms)?;
+    check_box(ranks, &part, options.box_size)?;
     let dbscan = Dbscan::new(options.eps, whole(options.min_pts)).periodic(box_size(options.box_size));
     let labels = with_rows!(&part.points, |rows| dbscan.run_across(ranks, rows))?;
     let core = (0..part.points.len()).map(|i| labels.is_core(i).into()).collect();
@@ -82,6 +88,7 @@ pub fn fof(ranks: &dyn Communicator, own: Result<(Snapshot, FofOptions)>) -> Res
     if options.rows != types::NO_ROWS {
         return with_rows(ranks, &part, &options, center);
     }
+    check_box(ranks, &part, options.box_size)?;
     let fof = Fof::new(options.linking_length).min_members(whole(options.min_members));
     let fof = fof.periodic(box_size(options.box_size));
     let halos = with_rows!(&part.points, |rows| fof.run_across(ranks, rows))?;

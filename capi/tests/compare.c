@@ -237,6 +237,19 @@ static void refusals(void) {
         CHECK(status == ROPEWALK_REFUSED && found == NULL, "status %d of fault %d", status, fault);
         CHECK(strstr(ropewalk_error_message(), words[fault]), "fault %d: %s", fault, words[fault]);
     }
+    /* Particles that span more than the box, each rank's own and those of all ranks together. */
+    for (int fault = 0; fault < 3; fault++) {
+        const double spread = last == 0 || fault == 2 ? 100.0 : 100.0 * (double)mpi.ranks.rank;
+        const double wide[6] = {fault == 2 || last == 0 ? 0.0 : spread, 1.0, 1.0, spread, 1.0, 1.0};
+        const ropewalk_particles particles = {.count = 2, .positions = {.x = wide, .type = ROPEWALK_F64}};
+        const ropewalk_fof_options fof = {.linking_length = 0.1, .box_size = {1.0, 1.0, 1.0}};
+        const ropewalk_dbscan_options dbscan = {.eps = 0.1, .min_pts = 2, .box_size = {1.0, 200.0, 200.0}};
+        ropewalk_result *found = NULL;
+        const int status = fault == 1 ? ropewalk_dbscan(&mpi.ranks, &particles, &dbscan, &found)
+                                      : ropewalk_fof(&mpi.ranks, &particles, &fof, &found);
+        CHECK(status == ROPEWALK_REFUSED && found == NULL, "status %d of a narrow box", status);
+        CHECK(strstr(ropewalk_error_message(), "the periodic box is 1, but along axis 0"), "a narrow box");
+    }
     /* Ranks that do not ask for the same. */
     if (last == 0) return;
     for (int fault = 0; fault < 3; fault++) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers as abstract
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -64,18 +65,31 @@ def refuse_rounded(x: object, array: NDArray[Any], name: str) -> None:
     if isinstance(x, np.ndarray) or array.dtype != np.float64:
         return
     # NumPy makes float64 of whole numbers beside others, so these are looked at before that.
-    columns = getattr(x, "columns", None)
-    if columns is not None and hasattr(x, "__getitem__"):
-        for place, column in enumerate(columns):
-            own = np.asarray(x[column])
-            at = _first_rounded(own) if own.ndim == 1 else None
-            if at is not None:
-                _refuse(name, [*at, place], own[at])
-    elif isinstance(x, (list, tuple)):
+    for place, column in enumerate(_columns(x)):
+        at = _first_rounded(column) if column.ndim == 1 else None
+        if at is not None:
+            _refuse(name, [*at, place], column[at])
+    if isinstance(x, (list, tuple)):
         given = np.asarray(x, object)
         at = _first_rounded(given)
         if at is not None:
             _refuse(name, list(at), given[at])
+
+
+def _columns(x: Any) -> Iterator[NDArray[Any]]:
+    """The columns of a data frame or table of pandas, polars or pyarrow; none of anything else."""
+    if hasattr(x, "iloc"):
+        # By place, since names may repeat.
+        for place in range(len(getattr(x, "columns", ()))):
+            yield np.asarray(x.iloc[:, place])
+    elif hasattr(x, "column_names") and hasattr(x, "column"):
+        for place in range(len(x.column_names)):
+            column = x.column(place)
+            # Beside nulls NumPy makes float64 of whole numbers, too.
+            yield np.array(column.to_pylist(), object) if column.null_count else np.asarray(column)
+    elif hasattr(x, "dtypes") and hasattr(x, "columns"):
+        for name in x.columns:
+            yield np.asarray(x[name])
 
 
 def _refuse(name: str, at: list[int], value: object) -> None:
@@ -83,24 +97,39 @@ def _refuse(name: str, at: list[int], value: object) -> None:
     raise ValueError(f"{name}{place} is {value}, which float64 does not hold exactly; subtract an offset, or round it yourself")
 
 
+#: So many numbers are looked at together, which bounds the memory that takes.
+_BLOCK = 1 << 12
+
+
 def _first_rounded(array: NDArray[Any]) -> tuple[int, ...] | None:
     """The index of the first number that ``float64`` does not hold exactly."""
     kind, size = array.dtype.kind, array.dtype.itemsize
-    if array.size == 0:
+    if array.size == 0 or not (kind == "O" or (kind in "iu" and size == 8) or (kind == "f" and size > 8)):
         return None
-    if kind in "iu" and size == 8:
+    if array.ndim == 0:
+        return _first_rounded_of(array)
+    step = max(_BLOCK * len(array) // array.size, 1)
+    for start in range(0, len(array), step):
+        found = _first_rounded_of(array[start : start + step])
+        if found is not None:
+            return (start + found[0], *found[1:])
+    return None
+
+
+def _first_rounded_of(array: NDArray[Any]) -> tuple[int, ...] | None:
+    """The same of a few numbers."""
+    kind = array.dtype.kind
+    if kind in "iu":
         if array.max() <= _EXACT and array.min() >= -_EXACT:
             return None
         # Without the zeros at its end a number is exact if it has at most 53 bits.
         bits = array.astype(array.dtype.newbyteorder("="))
         bits = (np.abs(bits) if kind == "i" else bits).view(np.uint64)
         rounded = bits // np.maximum(bits & (~bits + np.uint64(1)), np.uint64(1)) > _EXACT
-    elif kind == "f" and size > 8:
+    elif kind == "f":
         rounded = (array.astype(np.float64) != array) & ~np.isnan(array)
-    elif kind == "O":
-        rounded = np.fromiter((_is_rounded(value) for value in array.flat), bool, array.size).reshape(array.shape)
     else:
-        return None
+        rounded = np.fromiter((_is_rounded(value) for value in array.flat), bool, array.size).reshape(array.shape)
     if not rounded.any():
         return None
     return tuple(int(index) for index in np.unravel_index(rounded.argmax(), array.shape))

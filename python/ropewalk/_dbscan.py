@@ -265,7 +265,7 @@ class DBSCAN(_base.WeightedClusterer):
             _check_scikit_learn(self.metric, self.p, self.metric_params, self.algorithm)
             points = _mpi.points(X, sample_weight, self.device)
             length, least = _base.real(self.eps, "eps"), _base.integer(self.min_samples, "min_samples", 1)
-            sides = _arrays.box(self.box_size, points, _base.threads(self.n_jobs))
+            sides = _arrays.sides(self.box_size, points.shape[1])
             return points, length, least, sides, _base.threads(self.n_jobs), _mpi.names(X)
 
         ready = _mpi.prepared(comm, prepare)

@@ -29,7 +29,7 @@ def ready(X: Any) -> Any:
 
 
 def box(X: Any, box_size: ArrayLike | None) -> list[float] | None:
-    """The sides of the box, one for each coordinate."""
+    """The sides of the box, one for each coordinate. The compiled part refuses points that span more, once they are on the device."""
     return _arrays.sides(box_size, _base.shape(X)[1])
 
 

@@ -369,7 +369,7 @@ class FriendsOfFriends(_base.Clusterer):
             points = _mpi.points(X, None, self.device)
             length = _base.real(self.linking_length, "linking_length")
             least = _base.integer(self.min_members, "min_members", 2)
-            sides = _arrays.box(self.box_size, points, _base.threads(self.n_jobs))
+            sides = _arrays.sides(self.box_size, points.shape[1])
             return points, length, least, sides, _base.threads(self.n_jobs), _mpi.names(X)
 
         ready = _mpi.prepared(comm, prepare)

@@ -38,21 +38,25 @@ class HaloCatalog(Table):
 
     Attributes
     ----------
+    particles : Snapshot or None
+        The linked particles, if they come from a snapshot: `labels`, `density` and what `members` returns index their arrays, as
+        ``catalog.particles.positions[catalog.members(0)]``. The snapshot that was given, or another one of type 1 alone where the
+        given one has several types; that one reads a field when it is first used. ``None`` if the positions are an array.
     labels : numpy.ndarray of int32, shape (n_particles,)
-        The group of each particle in the order of the positions, -1 for none: all groups, also those of fewer particles than
-        halos have at least. With subhalos the smallest structure that a particle is in. The column ``*_label`` has the label of
-        each row.
+        The group of each linked particle, in the order of `particles` or of the array of positions; -1 for none. Groups with fewer
+        than `min_members` particles have labels, too. With subhalos the label is that of the smallest structure that holds the
+        particle. The column ``*_label`` has the label of each row.
     notes : tuple of str
         What to know beside the numbers, those of the snapshot first; each is a `RopewalkWarning`, too.
     profiles : Table or None
         The density profiles of the largest halos, a row for each shell, if they were asked for.
     density : numpy.ndarray of float64, shape (n_particles,), or None
-        The density of each particle in units of the mean density, if it was asked for.
+        The density of each linked particle in units of the mean density, if it was asked for.
     attached_labels : dict of int to numpy.ndarray of int32
         For each attached type the group of each of its particles, in the order of that type in the file, -1 for none: the order in
         which ``PartType0`` of all files of a snapshot has them, one file after the other. Empty if no type was attached.
     attached_ids : dict of int to numpy.ndarray of uint64
-        For each attached type the ids of these particles, if the file has ids.
+        For each attached type the ids of these particles, if all attached types have ids in the file.
     linking_length : float
         In the unit of the catalogue's lengths.
     volume : float
@@ -71,9 +75,16 @@ class HaloCatalog(Table):
     (True, np.True_)
     """
 
-    def __init__(self, native: _native.Halos, table: _native.HaloTable, profiles: _native.HaloTable | None) -> None:
+    def __init__(
+        self,
+        native: _native.Halos,
+        table: _native.HaloTable,
+        profiles: _native.HaloTable | None,
+        particles: Snapshot | None = None,
+    ) -> None:
         super().__init__(table)
         self._halos = native
+        self.particles = particles
         self._lists: tuple[NDArray[np.int64], Indices] | None = None
         self.labels: NDArray[np.int32] = native.labels()
         self.density: NDArray[np.float64] | None = native.density()
@@ -87,7 +98,10 @@ class HaloCatalog(Table):
         self.n_wrapped: int = native.n_wrapped
 
     def members(self, i: int) -> Indices:
-        """The indices of the particles of halo `i`, ascending; those of a halo with subhalos have theirs, too. Nothing is copied.
+        """The indices of the linked particles of halo `i`, ascending; a halo with subhalos includes their particles. Nothing is copied.
+
+        Indices are those of `particles`, or of the array of positions. A snapshot of several types of which type 1 is linked has
+        other indices.
 
         Parameters
         ----------
@@ -181,7 +195,8 @@ def halos(
         Coordinates, all comoving or all physical, ``float32`` or ``float64``; C-contiguous ones are not copied. A `Snapshot` of
         `read_snapshot` brings velocities, masses, ids, box, units and cosmology; a path is read as ``read_snapshot(path)``. If a
         snapshot was read without `types` and has several, type 1 (dark matter) is linked, as the program does, or all types if it
-        has no type 1. Of ``read_snapshot(path, types=..)`` these types are linked.
+        has no type 1. Labels and members then index `HaloCatalog.particles`, and not the given snapshot, which is a note and a
+        warning. Of ``read_snapshot(path, types=..)`` these types are linked.
     velocities : array of shape (n, 3), optional
         Peculiar velocities. For their means and dispersions, spins, and `unbind`.
     masses : float or array of shape (n,), optional
@@ -332,22 +347,35 @@ def halos(
     _check_finder(wanted)
     kinds = None if attach is None else particle_types("attach", () if isinstance(attach, str) and attach == "none" else attach)
     if isinstance(positions, str | os.PathLike):
-        positions = read_snapshot(positions, n_jobs=n_jobs)
+        return _of_file(read_snapshot(positions, n_jobs=n_jobs), None, (velocities, masses, ids), kinds, wanted)
     if isinstance(positions, Snapshot):
-        positions = positions._linked()
-        found = _of_snapshot(positions, (velocities, masses, ids), kinds, wanted)
-    else:
-        if kinds:
-            raise ValueError("attach is for snapshots, which have particle types; the positions are an array")
-        found = _of_arrays(positions, (velocities, masses, ids), wanted)
-    catalog = HaloCatalog(*found)
-    if isinstance(positions, Snapshot):
-        catalog.notes = _types_note(positions) + catalog.notes
+        return _of_file(positions, positions, (velocities, masses, ids), kinds, wanted)
+    if kinds:
+        raise ValueError("attach is for snapshots, which have particle types; the positions are an array")
+    catalog = HaloCatalog(*_of_arrays(positions, (velocities, masses, ids), wanted))
     for note in catalog.notes:
         warn(note)
-    if isinstance(positions, Snapshot):
-        # Of these was warned when they were found.
-        catalog.notes = positions._assumed + catalog.notes
+    return catalog
+
+
+def _of_file(
+    snapshot: Snapshot,
+    given: Snapshot | None,
+    more: tuple[ArrayLike | None, ...],
+    attach: list[int] | None,
+    wanted: dict[str, Any],
+) -> HaloCatalog:
+    """The catalogue of a snapshot; `given` is the one that the caller has, if any."""
+    linked = snapshot._linked()
+    catalog = HaloCatalog(*_of_snapshot(linked, more, attach, wanted), linked)
+    catalog.notes = (*_types_notes(linked, given), *catalog.notes)
+    for note in catalog.notes:
+        warn(note)
+    # The snapshot warned of its own notes when it was read.
+    catalog.notes = linked._assumed + catalog.notes
+    if linked is not given:
+        # Nobody else has it, so its arrays would stay for the sake of the catalogue alone.
+        linked._forget()
     return catalog
 
 
@@ -387,6 +415,8 @@ def _of_snapshot(
     if attach is None:
         counts_in_spheres = wanted["finder"] != "adaptahop" or wanted["overdensities"] or wanted["profiles"]
         attach = snapshot._unread_types() if counts_in_spheres else []
+    if snapshot._how["single_part"] and wanted["eps"] is None and (wanted["finder"] == "fof" or (wanted["finder"] == "hop" and attach)):
+        raise ValueError("single_part: mean separations are of the particles of all files; give the linking length as eps")
     others = snapshot._others(attach, wanted["n_jobs"], bool(wanted["overdensities"])) if attach else None
     return _native.halos_of_particles(snapshot._whole(wanted["n_jobs"]), others, str(snapshot.path), wanted)
 
@@ -400,13 +430,20 @@ def _device(positions: object, device: str | None) -> int | None:
     return None if on_device(array, device) is None else number or 0
 
 
-def _types_note(snapshot: Snapshot) -> tuple[str, ...]:
-    """A note where more than one type is linked and the caller named none."""
-    kinds = [str(kind.particle_type) for kind in snapshot.types if kind.particle_type is not None and kind.count > 0]
-    if snapshot._how["types"] or len(kinds) < 2:
+def _types_notes(linked: Snapshot, given: Snapshot | None) -> tuple[str, ...]:
+    """Notes where the caller named no types: that more than one is linked, or other particles than those of the given snapshot."""
+    kinds = [str(kind.particle_type) for kind in linked.types if kind.particle_type is not None and kind.count > 0]
+    if len(kinds) < 2:
         return ()
     names = ", ".join(kinds[:-1]) + " and " + kinds[-1]
-    return (f"particles of the types {names} are linked with one another; to link one type: read_snapshot(path, types=1)",)
+    if not linked._how["types"]:
+        return (f"particles of the types {names} are linked with one another; to link one type: read_snapshot(path, types=1)",)
+    if given is None or linked is given:
+        return ()
+    return (
+        f"the snapshot has particles of the types {names}, and type 1 is linked: labels and members index the particles of type 1, "
+        "catalog.particles, not those of the snapshot; to give these alone: read_snapshot(path, types=1)",
+    )
 
 
 def _ids(ids: ArrayLike | None, n: int) -> NDArray[np.uint64] | None:

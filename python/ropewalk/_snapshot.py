@@ -376,6 +376,11 @@ class Snapshot:
         linked._assumed = self._assumed
         return linked
 
+    def _forget(self) -> None:
+        """Frees what was read. It is read again where it is asked for."""
+        with self._lock:
+            self._parts = {}
+
     def _unread_types(self) -> list[int]:
         """The types with positions that are in the file and not read."""
         read = self._how["types"]
@@ -384,11 +389,12 @@ class Snapshot:
         return [
             kind.particle_type
             for kind in placed
-            if read and kind.particle_type is not None and kind.particle_type not in read and kind.particle_type <= 6
+            if read and kind.particle_type is not None and kind.particle_type not in read
         ]
 
     def _others(self, types: list[int], n_jobs: int | None, velocities: bool) -> _native.Particles:
-        """Particles of types that are not read, with velocities if these are asked for; none of types of which there are none."""
+        """Particles of types that are not read, with velocities if these are asked for; none of types of which there are none. What is
+        assumed in reading them becomes a note of this snapshot."""
         if all(kind.particle_type is None for kind in self.types):
             raise ValueError(f"attach: {self.path}: a {self.format} has no particle types")
         linked = self._how["types"] or [kind.particle_type for kind in self.types]
@@ -398,8 +404,27 @@ class Snapshot:
         there = [kind for kind in types if any(kind == other.particle_type and other.count > 0 for other in self.types)]
         if not there:
             return _native.Particles.none()
-        fields = ["masses", "ids", *(["velocities"] if velocities else [])]
-        return _native.read_particles(self.path, {**self._how, "types": there}, True, fields, n_jobs)
+        fields = ["masses", *(["velocities"] if velocities else [])]
+        without_ids = self._without_ids(there)
+        if not without_ids:
+            fields.append("ids")
+        elif len(without_ids) < len(there):
+            self._add_notes([f"ids of attached particles are left out, because type {without_ids[0]} has none"])
+        try:
+            others = _native.read_particles(self.path, {**self._how, "types": there}, True, fields, n_jobs)
+        except ValueError as error:
+            raise ValueError(f"{error}; attach=() leaves other types out") from error
+        self._add_notes(others.notes())
+        return others
+
+    def _without_ids(self, types: list[int]) -> list[int]:
+        """Those of some types that have no ids, as far as the file lists their fields."""
+        kinds = [kind for kind in self.types if kind.particle_type in types and kind.count > 0 and kind.fields]
+        return [
+            kind.particle_type
+            for kind in kinds
+            if kind.particle_type is not None and not any(field.role == "ids" for field in kind.fields)
+        ]
 
     def _array(self, field: str) -> Any:
         with self._lock:
@@ -410,19 +435,9 @@ class Snapshot:
         return np.broadcast_to(np.float64(values), part.len) if isinstance(values, float) else values
 
 
-#: Names of particle types, as people write them.
-_TYPES = {
-    **dict.fromkeys(("gas",), 0),
-    **dict.fromkeys(("dm", "dark matter", "dark_matter", "halo"), 1),
-    **dict.fromkeys(("star", "stars"), 4),
-    **dict.fromkeys(("bh", "black hole", "black holes", "black_holes"), 5),
-    **dict.fromkeys(("neutrino", "neutrinos"), 6),
-}
-
-
 def _particle_type(name: str, kind: object) -> int:
     if isinstance(kind, str):
-        number = _TYPES.get(kind.lower())
+        number = _native.particle_type(kind)
         if number is None:
             raise ValueError(f"{name} has {kind!r}; types are numbers from 0 to 6, or 'gas' (0), 'dm' (1), 'stars' (4), 'bh' (5), 'neutrinos' (6)")
         return number
@@ -468,8 +483,8 @@ def read_snapshot(
         A file; of a snapshot in several files any of them, what they have in common (``snap_005``, ``snap_099.hdf5``,
         ``snap_099.*.hdf5``), or a folder with the files of one snapshot, whose other files are ignored.
     types : int or str, or iterable of them, optional
-        The particle types to read: 0 ``"gas"``, 1 ``"dm"``, 2 and 3 others, 4 ``"stars"``, 5 ``"bh"`` (black holes), 6
-        ``"neutrinos"``. Default: all. Formats without types ignore it.
+        The particle types to read: 0 ``"gas"``, 1 ``"dm"`` or ``"dark matter"``, 2 and 3 others, 4 ``"stars"``, 5 ``"bh"`` or
+        ``"black holes"``, 6 ``"neutrinos"``. Default: all. Formats without types ignore it.
     subsample : float, optional
         About this part of the particles, the same in each run; their masses are divided by it.
     columns : sequence of str or int

@@ -57,7 +57,9 @@ class SpanningTree(_Edges):
         """The cluster of each point if edges of at most `length` join points; -1 for points that are alone.
 
         Clusters are numbered by their smallest member. Of a tree with ``min_samples=1`` they are the groups of friends-of-friends with
-        this linking length and at least two members: squared weights are compared with the squared length.
+        this linking length and at least two members. An edge joins its ends if its weight, rounded up as in `weights` or to the
+        nearest number as scipy's ``fcluster`` has it, is at most `length`; so friends-of-friends may leave out an edge whose length is
+        `length` but for rounding.
 
         Parameters
         ----------

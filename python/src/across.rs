@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
-use ropewalk::distributed::{Communicator, Term, agree, agree_on};
+use ropewalk::distributed::{Communicator, Term, agree, agree_on, check_sides};
 use ropewalk::table::{self, Points};
 use ropewalk::{BoxSize, Dbscan, Error, ErrorKind, Fof, Result, memory};
 
@@ -35,7 +35,7 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// An error on all ranks if they differ. Collective.
+    /// An error on all ranks if they differ, or if the points of all ranks span more than the box. Collective.
     fn agree(&self, ranks: &dyn Communicator, points: &Points) -> Result<()> {
         let bits = if matches!(points, Points::F32(_)) { 32 } else { 64 };
         let mut terms = vec![
@@ -47,7 +47,9 @@ impl Call<'_> {
         // As many on all ranks.
         let sides = self.box_size.unwrap_or_default().iter().copied().chain(std::iter::repeat(0.0));
         terms.extend(sides.take(MOST_SIDES).map(|side| ("box_size (0 for none)", Term::Real(side))));
-        agree_on(ranks, self.function, &terms)
+        agree_on(ranks, self.function, &terms)?;
+        // Points of all ranks: those of each may fit a box that all of them together do not.
+        self.box_size.map_or(Ok(()), |sides| check_sides(ranks, points, sides))
     }
 }
 

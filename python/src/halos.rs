@@ -257,11 +257,16 @@ fn find(input: &Input<'_>, wanted: &Wanted) -> ropewalk::Result<Catalog> {
     let options = wanted.options()?;
     let system = wanted.system()?;
     let mut pipeline = Pipeline::new(snapshot, &options)?;
+    // An error about particles that cannot be attached, with the way to do without them.
+    let of_others = |error: Error| match error.kind() {
+        ErrorKind::Memory | ErrorKind::Cancelled => error,
+        kind => Error::new(kind, format!("{error}; attach=() leaves other types out")),
+    };
     if let Some(others) = others {
-        pipeline = pipeline.attaching(others)?;
+        pipeline = pipeline.attaching(others).map_err(of_others)?;
     }
     let mut found = found(&pipeline, wanted)?;
-    pipeline.attach(&mut found)?;
+    pipeline.attach(&mut found).map_err(of_others)?;
     let measured = pipeline.measure(&found)?;
     let mut meta: Vec<_> = name.map(|name| ("snapshot", Meta::Text(name.into()))).into_iter().collect();
     meta.extend(pipeline.meta());

@@ -77,7 +77,7 @@ mod _native {
     #[pymodule_export]
     use crate::sample::sample;
     #[pymodule_export]
-    use crate::snapshot::{Particles, inspect, read_particles};
+    use crate::snapshot::{Particles, inspect, particle_type, read_particles};
     #[pymodule_export]
     use crate::trees::{SpanningTree, minimum_spanning_tree};
 }

@@ -144,6 +144,12 @@ fn kind(kind: TypeContents) -> Kind {
     Kind { particle_type, name, count, mass, fields: fields.into_iter().map(field).collect() }
 }
 
+/// The particle type of a name; `None` if no type has it.
+#[pyfunction]
+pub fn particle_type(name: &str) -> Option<u8> {
+    io::particle_type(name)
+}
+
 /// What a file says of itself.
 #[pyfunction]
 pub fn inspect(py: Python<'_>, path: PathBuf, how: How) -> PyResult<About> {

@@ -163,6 +163,32 @@ def spacing(x) -> float:
     return float(len(x) ** (-1 / x.shape[1]))
 
 
+def narrow_boxes(cupy) -> None:
+    """Points that span more than their box, in arrays on the device and of NumPy's, in all kinds of coordinates."""
+    calls = {
+        "dbscan": lambda x, side: ropewalk.dbscan(x, 0.01, box_size=side, device="cuda"),
+        "friends_of_friends": lambda x, side: ropewalk.friends_of_friends(x, 0.01, box_size=side, device="cuda"),
+        "hop": lambda x, side: ropewalk.hop(x, 80.0, n_density=8, n_hop=8, box_size=side, device="cuda"),
+        "HDBSCAN": lambda x, side: ropewalk.HDBSCAN(min_cluster_size=5, ties="together", box_size=side, device="cuda").fit(x),
+        "minimum_spanning_tree": lambda x, side: ropewalk.minimum_spanning_tree(x, box_size=side, device="cuda"),
+        "DeviceBvh": lambda x, side: ropewalk.DeviceBvh(x, side, device="cuda"),
+    }
+    for dtype in [np.float32, np.float64]:
+        for dim in [1, 2, 3, 4, 6, 7, 10]:
+            x = np.random.default_rng(dim).random((500, dim)).astype(dtype)
+            x[0, -1], x[1, -1] = 0.0, 1.0
+            for name, call in calls.items():
+                if name == "hop" and dim not in (2, 3):
+                    continue
+                what = f"{name}: {dim} coordinates of {np.dtype(dtype)}"
+                for own in [x, cupy.asarray(x)]:
+                    call(own - own.dtype.type(0.5), 1.0)
+                    sides = [1.0] * (dim - 1) + [0.5]
+                    for side in [0.5, sides]:
+                        words = "the periodic box is 0.5, but along axis"
+                        refuses(lambda call=call, own=own, side=side: call(own, side), ValueError, words, what)
+
+
 @step
 def answers(name: str, library, n: int, dim: int, dtype, box) -> None:
     what = f"{name}, {n} points of {dim} {np.dtype(dtype)}, box {box}: "
@@ -275,6 +301,7 @@ def wrong_input(library) -> None:
     refuses(run(x, sample_weight=np.ones(1000)), ValueError, "weights", "weights")
     refuses(lambda: ropewalk.dbscan(x, float("nan")), ValueError, "eps", "eps NaN")
     refuses(lambda: ropewalk.dbscan(x, 0.7, box_size=1.0), ValueError, "box", "a box that is too small")
+    narrow_boxes(cupy)
     tree = ropewalk.DeviceBvh(x)
     for search in [tree.neighbors, tree.count_neighbors, tree.count_pairs]:
         for radius, word in [(np.inf, "inf"), (np.nan, "NaN"), (-1.0, "-1")]:

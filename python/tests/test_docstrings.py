@@ -39,7 +39,8 @@ PUBLIC = public()
 CALLED = {
     name: value for name, value in PUBLIC.items() if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, classmethod))
 }
-TOP = {name: value for name, value in PUBLIC.items() if not isinstance(value, types.ModuleType) and name.count(".") == 0}
+#: All but modules and the version, which is text.
+TOP = {name: value for name, value in PUBLIC.items() if not isinstance(value, (types.ModuleType, str)) and name.count(".") == 0}
 TOP |= {name: value for name, value in PUBLIC.items() if name.startswith(("plot.", "sample."))}
 
 

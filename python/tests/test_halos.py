@@ -422,11 +422,118 @@ def test_type_1_is_linked_where_none_is_chosen() -> None:
     path = ROOT / "tests" / "data" / "snapshots" / "gadget2.hdf5"
     snapshot = read_snapshot(path)
     others = [kind.particle_type for kind in snapshot.types if kind.count and kind.particle_type != 1]
-    catalog = halos(snapshot, min_members=2)
+    with pytest.warns(RopewalkWarning, match="labels and members index the particles of type 1, catalog.particles, not those of the snapshot"):
+        catalog = halos(snapshot, min_members=2)
     assert len(catalog.labels) == len(read_snapshot(path, types=1)) and list(catalog.attached_labels) == others
+    assert any("catalog.particles" in note for note in catalog.notes)
     assert catalog.meta["linked_types"] == "1" and catalog.meta["attached_types"] == ", ".join(map(str, others))
     # All types that the caller reads are linked.
     assert len(halos(read_snapshot(path, types=[1, *others]), min_members=2).labels) == len(snapshot)
+
+
+#: Places of dark matter, gas, stars and black holes: a pair, a group of three, and some that are far from both.
+PLACES: dict[int, list[list[float]]] = {
+    0: [[1, 1, 0.5], [8, 8, 8]],
+    1: [[5, 5, 5], [1, 1, 1], [9, 1, 9], [1, 1, 2], [5, 5, 6], [5, 5, 7]],
+    4: [[1, 1.5, 2], [5, 5, 5.5], [3, 3, 3]],
+    5: [[5, 5, 6]],
+}
+
+
+def snapshot_file(path: Path, **changes: Any) -> Path:
+    """A snapshot in HDF5 of four types; `changes` replace a data set by another, as `ids4`, or leave it out if they are None."""
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(path, "w") as file:
+        header = file.create_group("Header").attrs
+        counts = [len(PLACES.get(kind, [])) for kind in range(6)]
+        header["NumPart_ThisFile"], header["NumPart_Total"] = np.array(counts, "i4"), np.array(counts, "u4")
+        header["NumPart_Total_HighWord"], header["MassTable"] = np.zeros(6, "u4"), np.zeros(6)
+        header["Time"], header["Redshift"], header["BoxSize"], header["NumFilesPerSnapshot"] = 1.0, 0.0, 10.0, 1
+        header["Omega0"], header["OmegaLambda"], header["HubbleParam"] = 0.3, 0.7, 0.7
+        for kind, places in PLACES.items():
+            n = len(places)
+            sets: dict[str, Any] = {"x": np.array(places, "f4"), "v": np.zeros((n, 3), "f4"), "ids": 100 * kind + np.arange(n, dtype="u8")}
+            sets["m"] = np.full(n, 1.0 + kind)
+            sets |= {name: changes[f"{name}{kind}"] for name in sets if f"{name}{kind}" in changes}
+            group = file.create_group(f"PartType{kind}")
+            for name, field in (("x", "Coordinates"), ("v", "Velocities"), ("ids", "ParticleIDs"), ("m", "Masses")):
+                if sets[name] is not None:
+                    group[field] = sets[name]
+    return path
+
+
+def test_labels_and_members_index_the_linked_particles(tmp_path: Path) -> None:
+    path = snapshot_file(tmp_path / "snap.hdf5")
+    given = read_snapshot(path)
+    assert given.positions.shape == (12, 3)
+    with pytest.warns(RopewalkWarning, match="catalog.particles"):
+        warned = halos(given, eps=1, min_members=2)
+    alone = read_snapshot(path, types="dark")
+    # Where the caller has the linked particles nothing is to be said, and nothing is read twice.
+    same = halos(alone, eps=1, min_members=2)
+    assert same.particles is alone and same.notes == ()
+    by_path = halos(path, eps=1, min_members=2)
+    assert by_path.notes == ()
+    for catalog in (warned, same, by_path):
+        particles = catalog.particles
+        assert particles is not None and len(particles) == len(catalog.labels) == 6
+        assert particles.ids[catalog.members(0)].tolist() == [100, 104, 105]
+        assert particles.ids[catalog.members(1)].tolist() == [101, 103]
+        assert particles.positions[catalog.members(1)].tolist() == [[1, 1, 1], [1, 1, 2]]
+        rows = np.full(len(particles), -1)
+        for row in range(len(catalog)):
+            rows[catalog.members(row)] = row
+        assert rows.tolist() == [0, 1, -1, 1, 0, 0]
+        assert np.array_equal(catalog["fof_halo_label"][rows[rows >= 0]], catalog.labels[rows >= 0])
+        largest = int(catalog["fof_halo_label"][0])
+        assert catalog.attached_ids[4][catalog.attached_labels[4] == largest].tolist() == [401]
+        assert catalog.attached_ids[5][catalog.attached_labels[5] == largest].tolist() == [500]
+    # All types are linked, and are those of the snapshot.
+    every = halos(read_snapshot(path, types=(0, 1, 4, 5)), eps=1, min_members=2)
+    assert every.particles is not None and len(every.labels) == len(every.particles) == 12
+    assert halos(np.array(PLACES[1], float), eps=1, min_members=2).particles is None
+
+
+def test_notes_of_attached_particles_are_warned_of(tmp_path: Path) -> None:
+    path = snapshot_file(tmp_path / "snap.hdf5", ids4=np.array([0.5, 1.5, 2.5]))
+    for given in (path, read_snapshot(path, types=1)):
+        with pytest.warns(RopewalkWarning, match="PartType4/ParticleIDs.*ids are left out") as caught:
+            catalog = halos(given, eps=1, min_members=2)
+        assert len(caught) == 1 and len([note for note in catalog.notes if "ids are left out" in note]) == 1
+        assert catalog.attached_labels[4].tolist().count(-1) == 1
+    # Types without ids are attached all the same.
+    path = snapshot_file(tmp_path / "none.hdf5", ids4=None)
+    with pytest.warns(RopewalkWarning, match="ids of attached particles are left out, because type 4 has none"):
+        catalog = halos(path, eps=1, min_members=2)
+    assert catalog.attached_ids == {} and [len(labels) for labels in catalog.attached_labels.values()] == [2, 3, 1]
+    every = snapshot_file(tmp_path / "every.hdf5", ids0=None, ids4=None, ids5=None)
+    assert halos(every, eps=1, min_members=2).attached_ids == {}
+
+
+def test_what_cannot_be_attached_says_how_to_leave_it_out(tmp_path: Path) -> None:
+    cases: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+        ({"m5": None}, {}, "has no masses of type 5"),
+        ({"v5": None}, {"overdensities": "200c"}, "PartType5"),
+        ({"m0": None, "m4": None, "m5": None}, {}, "the linked particles have masses, and the attached ones have none"),
+        ({"x4": np.full((3, 3), np.nan, "f4")}, {}, "NaN"),
+        ({"m0": np.array([1.0, -2.0])}, {}, "its mass is -2"),
+    ]
+    for changes, options, match in cases:
+        path = snapshot_file(tmp_path / "snap.hdf5", **changes)
+        with pytest.raises(ValueError, match=rf"{match}.*; attach=\(\) leaves other types out"):
+            halos(path, eps=1, min_members=2, **options)
+        with pytest.warns(RopewalkWarning, match="not read"):
+            halos(path, eps=1, min_members=2, attach="none", **options)
+
+
+def test_parts_of_a_snapshot_have_no_mean_separation(tmp_path: Path) -> None:
+    part = read_snapshot(snapshot_file(tmp_path / "snap.hdf5"), types=1, single_part=True)
+    for finder, options in (("fof", {"attach": ()}), ("fof", {}), ("hop", {})):
+        with pytest.raises(ValueError, match="single_part: mean separations .* give the linking length as eps"):
+            halos(part, finder=finder, **options)  # type: ignore[arg-type]
+    assert len(halos(part, eps=1, min_members=2)) == 2
+    with pytest.warns(RopewalkWarning, match="not read"):
+        halos(part, finder="hop", attach=(), n_density=4, n_hop=4, min_members=2)
 
 
 def test_catalogues_are_not_pickled_and_say_so() -> None:

@@ -100,6 +100,32 @@ def test_columns_of_tables_that_would_be_rounded_are_refused() -> None:
         rw.Bvh(polars.DataFrame({"x": np.arange(60.0), "id": np.arange(60) + BIG}))
 
 
+def test_columns_of_any_name_are_looked_at() -> None:
+    pandas = pytest.importorskip("pandas")
+    for names in (["a", "a"], [0, 0], [("a", "x"), ("a", "x")]):
+        frame = pandas.concat([pandas.Series(np.arange(60.0)), pandas.Series(np.arange(60) + BIG)], axis=1)
+        frame.columns = pandas.MultiIndex.from_tuples(names) if isinstance(names[0], tuple) else names
+        with pytest.raises(ValueError, match=r"\[1, 1\] is 9007199254740993"):
+            rw.halos(frame.iloc[:, [0, 1, 1]], eps=0.1)
+        with pytest.raises(ValueError, match=r"\[1, 1\] is 9007199254740993"):
+            rw.Bvh(frame)
+        frame.iloc[:, 1] -= BIG
+        assert np.array_equal(rw.Bvh(frame).points, np.stack([np.arange(60.0)] * 2, axis=1))
+
+
+def test_tables_of_pyarrow() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table({"x": np.arange(60.0), "y": np.arange(60), "z": np.arange(60.0) / 4})
+    for call in (rw.Bvh, lambda x: rw.dbscan(x, 0.5), lambda x: rw.DBSCAN(0.5).fit(x), lambda x: rw.halos(x, eps=0.1), rw.linkage):
+        call(table)
+    assert np.array_equal(rw.Bvh(table).points, np.stack([np.arange(60.0), np.arange(60.0), np.arange(60.0) / 4], axis=1))
+    with pytest.raises(ValueError, match=r"\[1, 1\] is 9007199254740993"):
+        rw.Bvh(table.set_column(1, "y", pyarrow.array(np.arange(60) + BIG)))
+    whole = [None, *(BIG + at for at in range(1, 60))]
+    with pytest.raises(ValueError, match=r"\[1, 1\] is 9007199254740993"):
+        rw.HDBSCAN(min_cluster_size=5).fit(table.set_column(1, "y", pyarrow.array(whole)))
+
+
 def test_integers_that_are_exact_are_taken() -> None:
     for dtype in (np.int64, np.uint64, object):
         exact = integers(dtype, 2**60 + 2**10)
@@ -108,6 +134,15 @@ def test_integers_that_are_exact_are_taken() -> None:
     assert rw.Bvh(lowest).points[7, 1] == -(2.0**63)
     assert np.array_equal(rw.Bvh(X.astype(np.longdouble)).points, X)
     assert rw.Bvh([[1, 2**53], [2, 3.5]]).points[0, 1] == 2**53
+
+
+def test_a_number_far_down_is_found() -> None:
+    for shape in ((50_000, 3), (3, 50_000)):
+        array = np.zeros(shape, np.int64)
+        at = (shape[0] - 1, shape[1] - 1)
+        array[at] = BIG + 1
+        with pytest.raises(ValueError, match=rf"\[{at[0]}, {at[1]}\] is {BIG + 1}"):
+            rw.Bvh(array)
 
 
 def test_numbers_that_would_be_rounded_are_refused() -> None:

@@ -217,6 +217,13 @@ calls = {
     "an empty sentence": lambda: fof(either(Raises(ValueError()), X)),
     "half a letter": lambda: fof(either(Raises(ValueError("file \\udc80 is gone")), X)),
 }
+# Each rank's points fit the box; those of all ranks do not, or those of some by themselves.
+slab = X / 100 + rank
+calls |= {
+    "narrow box": lambda: dbscan(slab, eps=0.01, box_size=1.5),
+    "narrow box in groups": lambda: fof(slab.astype(np.float32), length=0.01, box_size=[200.0, 200.0, 1.5]),
+    "points that are wide": lambda: fof(either(100 * X, X), length=0.01, box_size=50.0),
+}
 found = {}
 for name, call in calls.items():
     try:
@@ -262,6 +269,9 @@ SENTENCES = {
     "no sentence": "Mute",
     "an empty sentence": "ValueError",
     "half a letter": "file \\udc80 is gone",
+    "narrow box": "the periodic box is 1.5, but along axis 0 the points run from 0 to 2.09",
+    "narrow box in groups": "the periodic box is 1.5, but along axis 2 the points run from 0.02",
+    "points that are wide": "the periodic box is 50, but along axis 0 the points run from 0 to 900",
 }
 
 

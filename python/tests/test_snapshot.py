@@ -6,6 +6,7 @@ import gzip
 import os
 import pickle
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -125,9 +126,18 @@ def test_types_of_hdf5() -> None:
             np.testing.assert_array_equal(one["ParticleIDs"], file[f"PartType{kind}"]["ParticleIDs"][:])
     with pytest.raises(ValueError, match="no particles of type 6"):
         read_snapshot(path, types=6).positions
-    for wrong, match in ((300, "types has 300"), ([1, 1], "types has 1 twice"), (-1, "types has -1")):
+    for wrong, match in ((300, "types has 300"), ([1, 1], "types has 1 twice"), (-1, "types has -1"), ("wimps", "types has 'wimps'")):
         with pytest.raises(ValueError, match=match):
             read_snapshot(path, types=wrong)
+    # The program takes the same names.
+    for name in ("dm", "DM", "dark", "dark-matter", "dark_matter", "dark matter", "halo"):
+        np.testing.assert_array_equal(read_snapshot(path, types=name).ids, read_snapshot(path, types=1).ids)
+    for name in ("bh", "black-hole", "black holes", "black_holes"):
+        with pytest.raises(ValueError, match="no particles of type 5") if 5 not in counts else nullcontext():
+            read_snapshot(path, types=name).load("ids")
+    for name in ("neutrino", "neutrinos"):
+        with pytest.raises(ValueError, match="no particles of type 6"):
+            read_snapshot(path, types=name).load("ids")
     assert len(read_snapshot(os.fsencode(path), types=np.int64(counts.popitem()[0]))) > 0  # type: ignore[arg-type]
 
 
@@ -151,18 +161,21 @@ def test_several_files() -> None:
 
 
 @pytest.mark.parametrize(
-    "name, path, keys",
+    "name, path, keys, note",
     [
-        ("genericio", "genericio/little", ("pos", "vel")),
-        ("tipsy_standard", "tipsy_standard/run.00080", ("pos", None)),
-        ("parquet", "parquet/pandas.parquet", ("pos", "vel")),
-        ("npz", "npz/stored.npz", ("pos", "vel")),
+        ("genericio", "genericio/little", ("pos", "vel"), None),
+        ("tipsy_standard", "tipsy_standard/run.00080", ("pos", None), None),
+        ("parquet", "parquet/pandas.parquet", ("pos", "vel"), "columns left out: __index_level_0__"),
+        ("npz", "npz/stored.npz", ("pos", "vel"), "arrays that are not used: name, other"),
     ],
 )
-def test_other_formats(name: str, path: str, keys: tuple[str | None, str | None]) -> None:
-    """Numbers that other programs wrote, as their maker stored them."""
+def test_other_formats(name: str, path: str, keys: tuple[str | None, str | None], note: str | None) -> None:
+    """Numbers that other programs wrote, as their maker stored them; what is not read is said."""
     expected = np.load(SNAPSHOTS / f"{name}.expected.npz")
     snapshot = read_snapshot(SNAPSHOTS / path)
+    if note is not None:
+        with pytest.warns(RopewalkWarning, match=note):
+            snapshot.load()
     assert snapshot.format != "memory" and len(snapshot) == len(snapshot.positions)
     for key, array in zip(keys, (snapshot.positions, snapshot.velocities), strict=True):
         if key in expected:
@@ -173,13 +186,15 @@ def test_tables(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_text("x,y,z,vx,vy,vz,id,mass,age\n1,2,3,4,5,6,7,8,9\n11,12,13,14,15,16,17,18,19\n")
     snapshot = read_snapshot(path)
-    np.testing.assert_array_equal(snapshot.positions, [[1, 2, 3], [11, 12, 13]])
+    with pytest.warns(RopewalkWarning, match="columns left out: age"):
+        np.testing.assert_array_equal(snapshot.positions, [[1, 2, 3], [11, 12, 13]])
     np.testing.assert_array_equal(snapshot.velocities[1], [14, 15, 16])
     assert snapshot.ids.tolist() == [7, 17] and snapshot.masses.tolist() == [8, 18]
     # What the caller knows is known to halos.
     told = read_snapshot(path, redshift=1, length_unit="kpc/h", mass_unit="Msun/h", velocity_unit="m/s")
     assert (told.redshift, told.box_size, told.units["length"], told.frame) == (1, None, "kpc/h", "comoving")
-    meta = halos(told, box_size=40, eps=18, min_members=2).meta
+    with pytest.warns(RopewalkWarning, match="columns left out: age"):
+        meta = halos(told, box_size=40, eps=18, min_members=2).meta
     with pytest.raises(ValueError, match="box"):
         halos(told, box_size=5, eps=18)
     assert (meta["redshift"], meta["box_size"]) == (1, 40) and "m/s" in str(meta["units"]) and "kpc" in str(meta["units"])
@@ -193,7 +208,8 @@ def test_tables(tmp_path: Path) -> None:
         read_snapshot(bare).velocities
     with gzip.open(tmp_path / "table.csv.gz", "wt") as file:
         file.write(path.read_text())
-    np.testing.assert_array_equal(read_snapshot(tmp_path / "table.csv.gz").positions, snapshot.positions)
+    with pytest.warns(RopewalkWarning, match="columns left out: age"):
+        np.testing.assert_array_equal(read_snapshot(tmp_path / "table.csv.gz").positions, snapshot.positions)
 
 
 def test_parquet_by_column() -> None:

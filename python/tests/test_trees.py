@@ -119,14 +119,16 @@ def test_cuts(box_size):
     assert (tree.cut_into(1) == 0).all() and tree.cut_into(500).tolist() == list(range(500))
 
 
-def test_cuts_compare_squares():
-    """As friends-of-friends do: the root of 3 that 64 bits hold is below the root, and its square below 3."""
+def test_cuts_at_the_weight_of_an_edge():
+    """The weight, the root of 3, is rounded up. A cut keeps the edge at the weight and at the nearest number, which is below the root."""
     tree = minimum_spanning_tree([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
     again = pickle.loads(pickle.dumps(tree))
     for same in [tree, again]:
         root = float(same.weights[0])
-        assert same.cut(root).tolist() == [-1, -1]
-        assert same.cut(np.nextafter(root, 2)).tolist() == [0, 0]
+        assert root == np.nextafter(np.sqrt(3.0), 2)
+        assert same.cut(root).tolist() == [0, 0]
+        assert same.cut(np.sqrt(3.0)).tolist() == [0, 0]
+        assert same.cut(np.nextafter(np.sqrt(3.0), 0)).tolist() == [-1, -1]
 
 
 def test_pickled_and_copied():

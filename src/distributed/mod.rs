@@ -47,6 +47,8 @@
 #[cfg(feature = "io")]
 mod attach;
 mod boundary;
+#[cfg(feature = "io")]
+mod box_check;
 pub(crate) mod communicator;
 mod components;
 mod contacts;
@@ -68,6 +70,8 @@ mod search;
 
 #[cfg(feature = "io")]
 pub(crate) use attach::AttachedPoints;
+#[cfg(feature = "io")]
+pub use box_check::{check_box, check_sides};
 #[cfg(feature = "mpi")]
 pub use communicator::Mpi;
 pub use communicator::{

@@ -4,7 +4,7 @@
 //! Cost: one pass in parallel.
 
 use crate::Scalar;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::io::{Points, Table};
 use crate::parallel::map_tasks;
 
@@ -34,13 +34,13 @@ impl Points {
     /// Errors: points that span more than a side.
     pub fn check_sides(&self, sides: &[f64]) -> Result<()> {
         let extent = Extent::of(self, f64::INFINITY);
-        for (axis, (&side, &(lo, hi))) in sides.iter().zip(&extent.axes).enumerate() {
-            if side > 0.0 && side < f64::INFINITY && hi - lo > side * (1.0 + ROUNDING) {
+        match extent.too_wide(sides) {
+            Some((axis, side)) => {
                 let outside = Extent::of(self, side).outside;
-                return Err(Kind::BoxTooNarrow { side, axis, lo, hi, outside, points: self.len() as u64 }.into());
+                Err(Extent { outside, ..extent }.refusal(axis, side, self.len() as u64))
             }
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -58,17 +58,30 @@ impl Extent {
         }
     }
 
+    /// The first axis along which the points span more than its side, with that side.
+    pub fn too_wide(&self, sides: &[f64]) -> Option<(usize, f64)> {
+        let is_too_wide = |&(_, (&side, (lo, hi))): &(usize, (&f64, &(f64, f64)))| {
+            side > 0.0 && side < f64::INFINITY && hi - lo > side * (1.0 + ROUNDING)
+        };
+        sides.iter().zip(&self.axes).enumerate().find(is_too_wide).map(|(axis, (&side, _))| (axis, side))
+    }
+
+    /// The error for so many points that span more than `side` along `axis`.
+    pub fn refusal(&self, axis: usize, side: f64, points: u64) -> Error {
+        let (lo, hi) = self.axes[axis];
+        Kind::BoxTooNarrow { side, axis, lo, hi, outside: self.outside, points }.into()
+    }
+
     /// The number of points outside, of so many; an error if they span more than [`Points::check_box`] lets them.
     pub fn check(&self, side: f64, is_of_file: bool, points: u64) -> Result<u64> {
-        let outside = self.outside;
         let max_width = if is_of_file { 2.0 * side } else { side * (1.0 + ROUNDING) };
         for (axis, &(lo, hi)) in self.axes.iter().enumerate() {
             let width = hi - lo;
             if width > max_width && width < f64::INFINITY {
-                return Err(Kind::BoxTooNarrow { side, axis, lo, hi, outside, points }.into());
+                return Err(self.refusal(axis, side, points));
             }
         }
-        Ok(outside)
+        Ok(self.outside)
     }
 
     fn of_table<S: Scalar>(table: &Table<S>, side: f64) -> Self {

@@ -64,6 +64,7 @@ mod options;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod part;
+mod particle_type;
 mod ramses;
 mod reading;
 mod snapshot;
@@ -100,6 +101,7 @@ pub use options::ReadOptions;
 #[cfg(feature = "parquet")]
 pub use parquet::write_parquet;
 pub use part::{Part, Slice};
+pub use particle_type::particle_type;
 pub use reading::{OnProgress, Progress};
 pub use snapshot::{Background, Masses, Snapshot, TypeRun};
 pub use snapshot_write::{SnapshotFormat, write_snapshot};

@@ -176,6 +176,25 @@ def gizmo():
             group["Masses"] = masses(own).astype(">f8")
 
 
+def types_ids():
+    """Clumps of dark matter, with gas and stars in and beside them and one black hole. Ids of stars are no whole numbers."""
+    with h5py.File(FOLDER / "types_ids.hdf5", "w") as file:
+        n = [60, 120, 0, 0, 20, 1]
+        header(file, n, n, NumPart_Total_HighWord=np.zeros(6, "u4"), MassTable=np.array([0, 4000.0, 0, 0, 0, 0]), Time=0.5, Redshift=1.0,
+               BoxSize=BOX, NumFilesPerSnapshot=np.int32(1), Omega0=0.3, OmegaLambda=0.7, HubbleParam=0.7,
+               UnitLength_in_cm=1000 * KPC, UnitMass_in_g=MSUN10, UnitVelocity_in_cm_per_s=KM_S)
+        first = 0
+        for t, in_clump, step in ((0, 3, (0, 0.75, 0)), (1, 6, (0.25, 0, 0)), (4, 1, (0, 0, 0.25)), (5, 1, (0.125, 0, 0))):
+            own = np.arange(n[t])
+            group = file.create_group(f"PartType{t}")
+            group["Coordinates"] = (coordinates(10 * (own // in_clump)) + (own % in_clump + 1)[:, None] * np.array(step)).astype("f4") % BOX
+            group["Velocities"] = velocities(first + own).astype("f4")
+            group["ParticleIDs"] = ids(first + own) + 0.5 if t == 4 else ids(first + own).astype("u8")
+            if t != 1:
+                group["Masses"] = (500 * masses(own)).astype("f4")
+            first += n[t]
+
+
 def floats(bits, exponent, size):
     """A float of fewer bits of mantissa, as SWIFT makes it."""
     kind = (h5py.h5t.IEEE_F32LE if size == 4 else h5py.h5t.IEEE_F64LE).copy()
@@ -519,5 +538,5 @@ def headers():
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for make in (gadget2, gadget4, tng, eagle, gizmo, swift, swift_parts, swift_writer, indexes, wrong, tops, tables, epochs, headers):
+    for make in (gadget2, gadget4, tng, eagle, gizmo, types_ids, swift, swift_parts, swift_writer, indexes, wrong, tops, tables, epochs, headers):
         make()

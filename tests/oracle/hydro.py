@@ -1,21 +1,33 @@
 #!/usr/bin/env python3
 """Compares halos of a hydrodynamical snapshot with an independent calculation by numpy and scipy.
 
-    python3 tests/oracle/hydro.py target/release/ropewalk data/p3m_64.gadget2 [--mpi PROGRAM] [--python]
+    python3 tests/oracle/hydro.py target/release/ropewalk data/p3m_64.gadget2 [--python]
+    python3 tests/oracle/hydro.py - data/p3m_64.gadget2 --python
+    python3 tests/oracle/hydro.py target/release/ropewalk data/p3m_64.gadget2 --mpi PROGRAM
 
 Writes a snapshot as IllustrisTNG lays it out: three HDF5 files, particle types 0 (gas), 1 (dark matter), 4 (stars) and 5 (black
 holes), comoving kpc/h, redshift 0.5. Its dark matter is that of the given Gadget-2 snapshot; gas, stars and black holes are placed
 around dark matter particles with a seeded generator, and all types together have the mean density of matter.
 
 The calculation shares no code with ropewalk: friends of friends are the connected components of scipy's pairs, other types join the
-halo of their nearest dark matter particle within the linking length, spheres and structure are sums over sorted arrays. Compared are
-labels of all types, total and per-type masses, M200c and R200c, spin, vmax, half-mass radius, axis ratios and the mass function; with
-`--attach none` the same for dark matter alone, and what the report and the catalogue say of the particles that were left out.
-`--mpi PROGRAM` runs PROGRAM (built with MPI) on three ranks too and compares all files byte for byte; `--python` calls the installed
-Python package and compares its arrays.
+halo of their nearest dark matter particle within the linking length, spheres and structure are sums over sorted arrays. Compared are:
+
+- labels and ids of all types, total and per-type masses, M200c and R200c, spin, vmax, half-mass radius, axis ratios, the most connected
+  particle, density profiles and the mass function;
+- the group catalogue in GADGET-4's layout: numbers, masses, centres of mass, velocities and dispersions over linked and attached
+  particles, and the ids of both by type;
+- with `--attach none` the same for dark matter alone, and what report, catalogue and group catalogue say of the particles that were left
+  out;
+- `--finder adaptahop`: halos of dark matter alone, spheres and profiles over all types;
+- a zoom snapshot, in which dark matter has three resolutions (types 1, 2 and 3): the contamination of each halo.
+
+`--python` calls the installed Python package and compares its arrays; with `-` for the program only the package runs, and is held against
+numpy. With `--mpi PROGRAM` PROGRAM, built with MPI, runs on three ranks, and its files are compared with those of one process byte for
+byte; numpy is left out then.
 """
 
 import argparse
+import json
 import os
 import struct
 import subprocess
@@ -33,6 +45,9 @@ from scipy.spatial import cKDTree
 REDSHIFT, OMEGA_M, OMEGA_L, OMEGA_B, HUBBLE = 0.5, 0.31, 0.69, 0.0486, 0.68
 HALOS = 60
 MIN_MEMBERS = 20
+PROFILES = 5
+GROUPS = "fof_subhalo_tab_000.0.hdf5"
+OPTIONS = ["--center", "mbp,mcp", "--so", "200c", "--profiles", str(PROFILES)]
 
 
 def read_dark_matter(path):
@@ -95,6 +110,7 @@ def write(folder, side, particles):
     # Uneven parts, and one file without black holes.
     cuts = {kind: np.array([0, len(table["m"]) // 4, len(table["m"]) * 2 // 3, len(table["m"])]) for kind, table in particles.items()}
     cuts[5][1] = 0
+    folder.mkdir(exist_ok=True)
     for part in range(files):
         with h5py.File(folder / f"snap_067.{part}.hdf5", "w") as file:
             here = [int(cuts[kind][part + 1] - cuts[kind][part]) if kind in cuts else 0 for kind in range(6)]
@@ -120,6 +136,19 @@ def write(folder, side, particles):
                     group["Masses"] = table["m"][rows]
 
 
+def zoom(folder, side, particles):
+    """Writes the same snapshot with dark matter of three types: 1 in the middle of the box, 2 around that, and 3 elsewhere."""
+    table = particles[1]
+    distance = np.max(np.abs(np.mod(table["x"].astype("f8"), side) - side / 2), axis=1) / side
+    kinds = np.select([distance < 0.3, distance < 0.4], [1, 2], 3)
+    parts = {kind: {name: values[kinds == kind] for name, values in table.items()} for kind in (1, 2, 3)}
+    for kind in (2, 3):
+        parts[kind]["m"] = parts[kind]["m"].astype("f4")
+    both = {**particles, **parts}
+    write(folder, side, both)
+    return both
+
+
 def friends_of_friends(x, side, length):
     """The connected components of two or more, numbered from 0 by their smallest member; -1 elsewhere."""
     pairs = cKDTree(x, boxsize=side).query_pairs(length, output_type="ndarray")
@@ -135,32 +164,42 @@ def friends_of_friends(x, side, length):
 
 
 class Expected:
-    """Halos of dark matter and of what joins them, by numpy."""
+    """Halos of linked particles and of what joins them, by numpy."""
 
-    def __init__(self, side, particles, attached):
+    def __init__(self, side, particles, attached, length=None, read=()):
+        """`attached` types join halos of type 1; types of `read` count in spheres alone."""
         self.side, self.attached = side, attached
         wrapped = {kind: np.mod(table["x"].astype("f8"), side) for kind, table in particles.items()}
         # A remainder may round to the side itself.
-        wrapped = {kind: np.where(x >= side, x - side, x) for kind, x in wrapped.items()}
-        length = 0.2 * side / len(wrapped[1]) ** (1 / 3)
-        self.labels = {1: friends_of_friends(wrapped[1], side, length)}
-        tree = cKDTree(wrapped[1], boxsize=side)
+        self.wrapped = {kind: np.where(x >= side, x - side, x) for kind, x in wrapped.items()}
+        self.tree = cKDTree(self.wrapped[1], boxsize=side)
+        self.length = 0.2 * side / len(self.wrapped[1]) ** (1 / 3) if length is None else length
+        self.labels = {1: friends_of_friends(self.wrapped[1], side, self.length)}
         for kind in attached:
-            distance, nearest = tree.query(wrapped[kind], distance_upper_bound=length * (1 + 1e-9))
-            near = distance <= length
+            distance, nearest = self.tree.query(self.wrapped[kind], distance_upper_bound=self.length * (1 + 1e-9))
+            near = distance <= self.length
             self.labels[kind] = np.where(near, self.labels[1][np.where(near, nearest, 0)], -1)
-        kinds = [1, *attached]
-        self.kind = np.concatenate([np.full(len(wrapped[kind]), kind) for kind in kinds])
+        for kind in read:
+            self.labels[kind] = np.full(len(self.wrapped[kind]), -1)
+        kinds = [1, *attached, *read]
+        self.kind = np.concatenate([np.full(len(self.wrapped[kind]), kind) for kind in kinds])
         self.x = np.concatenate([particles[kind]["x"].astype("f8") for kind in kinds])
         self.v = np.concatenate([particles[kind]["v"].astype("f8") for kind in kinds]) * np.sqrt(1 / (1 + REDSHIFT))
         self.m = np.concatenate([particles[kind]["m"].astype("f8") for kind in kinds])
+        self.ids = np.concatenate([particles[kind]["ids"] for kind in kinds])
         self.label = np.concatenate([self.labels[kind] for kind in kinds])
 
-    def halo(self, label, center):
+    def members(self, label):
+        return np.flatnonzero(self.label == label)
+
+    def offsets(self, center):
+        return (self.x - center + self.side / 2) % self.side - self.side / 2
+
+    def halo(self, members, center):
         """All numbers of one halo about a centre."""
         a = 1 / (1 + REDSHIFT)
         gravity = 43009.1727 / a  # (km/s)^2 kpc / 1e10 Msun, for comoving radii
-        offset = (self.x - center + self.side / 2) % self.side - self.side / 2
+        offset = self.offsets(center)
         radius = np.linalg.norm(offset, axis=1)
         order = np.argsort(radius, kind="stable")
         enclosed = np.cumsum(self.m[order])
@@ -168,14 +207,18 @@ class Expected:
         threshold = 200 * 27.7536627e-9 * expansion2 * a**3  # 1e10 Msun/h, (kpc/h)^-3, comoving
         reach = (3 * enclosed / (4 * np.pi * threshold)) ** (1 / 3)
         i = int(np.argmax(reach[:-1] < radius[order][1:]))
-        found = dict(m200c=enclosed[i], r200c=reach[i], count200c=i + 1)
+        count = i + 1 if reach[0] >= radius[order[0]] else 0
+        found = dict(m200c=enclosed[i], r200c=reach[i], count200c=count)
 
-        own = order[self.label[order] == label]
+        own = np.zeros(len(self.x), bool)
+        own[members] = True
+        own = order[own[order]]
         mass, distance = self.m[own], radius[own]
         total = mass.sum()
         found["mass"] = {kind: mass[self.kind[own] == kind].sum() for kind in [1, *self.attached]}
         found["count"] = {kind: int((self.kind[own] == kind).sum()) for kind in [1, *self.attached]}
         found["total"] = total
+        found["contamination"] = sum(found["mass"].get(kind, 0) for kind in (2, 3)) / total
         within = np.cumsum(mass)
         with np.errstate(divide="ignore"):
             speed = np.sqrt(gravity * within / distance)
@@ -188,10 +231,25 @@ class Expected:
         # Bullock et al. 2001, equation 5: momentum and mass of the halo's own particles within R200c.
         inside = own[distance <= reach[i]]
         m, x, v = self.m[inside], offset[inside], self.v[inside]
-        v = v - np.average(v, axis=0, weights=m)
-        momentum = np.linalg.norm((m[:, None] * np.cross(x, v)).sum(axis=0))
-        found["spin"] = momentum / (np.sqrt(2 * gravity * m.sum() * reach[i]) * m.sum())
+        if len(inside):
+            v = v - np.average(v, axis=0, weights=m)
+            momentum = np.linalg.norm((m[:, None] * np.cross(x, v)).sum(axis=0))
+            found["spin"] = momentum / (np.sqrt(2 * gravity * m.sum() * reach[i]) * m.sum())
         return found
+
+    def means(self, members):
+        """Centre of mass, mean velocity and its one-dimensional dispersion, by mass."""
+        mass, first = self.m[members], self.x[members[0]]
+        offset = (self.x[members] - first + self.side / 2) % self.side - self.side / 2
+        velocity = np.average(self.v[members], axis=0, weights=mass)
+        spread = np.average(np.sum((self.v[members] - velocity) ** 2, axis=1), weights=mass)
+        return (first + np.average(offset, axis=0, weights=mass)) % self.side, velocity, np.sqrt(spread / 3)
+
+    def most_connected(self, label):
+        """The linked members with most others within the linking length, and how many these are."""
+        own = np.flatnonzero(self.labels[1] == label)
+        friends = self.tree.query_ball_point(self.wrapped[1][own], self.length, return_length=True) - 1
+        return own[friends == friends.max()], friends.max()
 
     def totals(self):
         """The mass of each halo over all its types."""
@@ -202,7 +260,7 @@ class Expected:
 
 def run(program, folder, out, *options, ranks=None):
     """Runs `ropewalk halos`; returns what it prints."""
-    command = [program, "halos", folder / "snap_067.0.hdf5", "--out", out, "--so", "200c", "--threads", "1", *options]
+    command = [program, "halos", folder / "snap_067.0.hdf5", "--out", out, "--threads", "1", *options]
     env = dict(os.environ)
     if ranks:
         command = ["mpirun", "--oversubscribe", "-n", str(ranks), *command, "--mpi"]
@@ -217,20 +275,40 @@ def check(name, ours, theirs, row, limit=1e-6):
         sys.exit(f"halo {row}: {name} is {ours}, should be {theirs}")
 
 
+def some(rows):
+    """The largest halos, and some of all the others."""
+    return [int(row) for row in np.unique(np.r_[np.arange(min(HALOS, rows)), np.linspace(0, rows - 1, HALOS).astype(int)])]
+
+
+def apart(a, b, side):
+    """The largest distance along an axis in a periodic box."""
+    return np.max(np.abs((np.asarray(a) - b + side / 2) % side - side / 2))
+
+
 def compare(out, expected, particles):
     """Holds the files of one run against numpy."""
-    catalog = Table.read(out / "halos.ecsv")
     attached = expected.attached
-    assert np.array_equal(np.load(out / "labels.npy"), expected.labels[1]), "labels of dark matter"
     for kind in attached:
         labels, ids = np.load(out / f"labels_type{kind}.npy"), np.load(out / f"ids_type{kind}.npy")
         assert np.array_equal(labels, expected.labels[kind]), f"labels of type {kind}"
         assert np.array_equal(ids, particles[kind]["ids"]), f"ids of type {kind}"
+    catalog = Table.read(out / "halos.ecsv")
+    compare_rows(catalog, np.load(out / "labels.npy"), expected, particles)
+    compare_profiles(catalog, Table.read(out / "profiles.ecsv"), expected)
+    return catalog
+
+
+def compare_rows(catalog, labels, expected, particles):
+    attached, side = expected.attached, expected.side
+    assert np.array_equal(labels, expected.labels[1]), "labels of dark matter"
     assert len(catalog) == len(expected.totals())
-    for row in np.unique(np.r_[np.arange(HALOS), np.linspace(HALOS, len(catalog) - 1, HALOS).astype(int)]):
-        halo = catalog[int(row)]
+    has_contamination = any(kind in attached for kind in (2, 3))
+    assert ("fof_halo_contamination" in catalog.colnames) == has_contamination
+    for row in some(len(catalog)):
+        halo = catalog[row]
+        label = int(halo["fof_halo_label"])
         center = np.array([halo[f"fof_halo_center_{axis}"] for axis in "xyz"]).astype("f4").astype(float)
-        found = expected.halo(int(halo["fof_halo_label"]), center)
+        found = expected.halo(expected.members(label), center)
         check("mass of dark matter", halo["fof_halo_mass"], found["mass"][1], row)
         assert halo["fof_halo_count"] == found["count"][1], row
         if attached:
@@ -239,16 +317,132 @@ def compare(out, expected, particles):
             for kind in [1, *attached]:
                 check(f"mass of type {kind}", halo[f"fof_halo_mass_type{kind}"], found["mass"][kind], row)
                 assert halo[f"fof_halo_count_type{kind}"] == found["count"][kind], (row, kind)
+        if has_contamination:
+            check("contamination", halo["fof_halo_contamination"], found["contamination"], row)
+        linked = np.flatnonzero(expected.labels[1] == label)
+        mean, velocity, dispersion = expected.means(linked)
+        assert apart([halo[f"fof_halo_mean_{axis}"] for axis in "xyz"], mean, side) < 1e-6 * side, row
+        assert np.allclose([halo[f"fof_halo_mean_v{axis}"] for axis in "xyz"], velocity, rtol=1e-6, atol=1e-4), row
+        check("dispersion of dark matter", halo["fof_halo_vel_disp"], dispersion, row)
+        most, friends = expected.most_connected(label)
+        assert (halo["fof_halo_mcp_friends"], halo["fof_halo_mcp_ties"]) == (friends, len(most)), row
+        place = np.flatnonzero(particles[1]["ids"] == np.uint64(halo["fof_halo_mcp_id"]))
+        assert len(place) == 1 and place[0] in most, row
+        assert apart([halo[f"fof_halo_mcp_{axis}"] for axis in "xyz"], particles[1]["x"][place[0]], side) < 1e-6 * side, row
         for name in ("vmax", "rvmax", "half_mass_radius", "axis_ratio_b", "axis_ratio_c"):
             check(name, halo[f"fof_halo_{name}"], found[name], row)
-        if found["count200c"] >= MIN_MEMBERS:
-            assert halo["sod_halo_count_200c"] == found["count200c"], row
-            check("M200c", halo["sod_halo_m200c"], found["m200c"], row)
-            check("R200c", halo["sod_halo_r200c"], found["r200c"], row)
-            check("spin", halo["fof_halo_spin"], found["spin"], row)
-        else:
-            assert np.isnan(halo["sod_halo_m200c"]), row
-    return catalog
+        compare_sphere(halo, found, row, "fof_halo")
+
+
+def compare_sphere(halo, found, row, prefix):
+    assert halo["sod_halo_count_200c"] == found["count200c"], row
+    if found["count200c"] >= MIN_MEMBERS:
+        check("M200c", halo["sod_halo_m200c"], found["m200c"], row)
+        check("R200c", halo["sod_halo_r200c"], found["r200c"], row)
+        check("spin", halo[f"{prefix}_spin"], found["spin"], row)
+    else:
+        assert np.isnan(halo["sod_halo_m200c"]), row
+
+
+def compare_profiles(catalog, profiles, expected, prefix="fof_halo"):
+    """Shells are over all particles that were read."""
+    tags = list(dict.fromkeys(profiles[f"{prefix}_tag"]))
+    assert len(tags) == PROFILES, tags
+    rows = {tag: row for row, tag in enumerate(catalog[f"{prefix}_tag"])}
+    for tag in tags:
+        halo = catalog[rows[tag]]
+        center = np.array([halo[f"{prefix}_center_{axis}"] for axis in "xyz"]).astype("f4").astype(float)
+        radius = np.linalg.norm(expected.offsets(center), axis=1)
+        shells = profiles[profiles[f"{prefix}_tag"] == tag]
+        check("the outermost shell", shells["shell_outer"][-1], halo["sod_halo_r200c"], tag)
+        kinds = set()
+        for shell in shells:
+            # A radius is written with nine digits, the last of them rounded.
+            lo, hi = shell["shell_inner"], shell["shell_outer"]
+            inside = (radius > lo * (1 + 1e-9)) & (radius <= hi * (1 + 1e-9))
+            mass = expected.m[inside].sum()
+            kinds |= set(expected.kind[inside].tolist())
+            assert shell["shell_count"] == inside.sum(), (tag, shell["shell_count"], inside.sum())
+            check("the mass of a shell", shell["shell_mass"], mass, tag)
+            check("the density of a shell", shell["shell_density"], mass / (4 / 3 * np.pi * (hi**3 - lo**3)), tag)
+        assert kinds >= set(expected.kind.tolist()) - {2, 3, 5}, kinds
+
+
+def compare_groups(path, catalog, expected, particles, unread, share):
+    """Holds a group catalogue in GADGET-4's layout against numpy: comoving Mpc/h, 1e10 Msun/h, km/s."""
+    side = expected.side / 1000
+    with h5py.File(path) as file:
+        header = dict(file["Header"].attrs)
+        group = {name: values[()] for name, values in file["Group"].items()}
+        ids = file["IDs/ID"][()]
+    assert len(group["GroupLen"]) == len(catalog) and header["Nids_Total"] == len(ids) == group["GroupLen"].sum()
+    assert type_list(header["linked_types"]) == [1], header
+    assert type_list(header.get("types_not_read", "")) == unread, header
+    if unread:
+        check("mass share that was not read", float(header["mass_share_not_read"]), share, "-")
+    else:
+        assert "mass_share_not_read" not in header, header
+    ends = np.cumsum(group["GroupLen"]).astype(int)
+    for row in some(len(catalog)):
+        halo = catalog[row]
+        members = expected.members(int(halo["fof_halo_label"]))
+        own = np.split(members, np.searchsorted(members, np.cumsum([len(expected.labels[kind]) for kind in expected.labels])[:-1]))
+        by_type = {kind: part for kind, part in zip(expected.labels, own)}
+        counts = [len(by_type.get(kind, ())) for kind in range(6)]
+        assert group["GroupLenType"][row].tolist() == counts and group["GroupLen"][row] == len(members), row
+        for kind in by_type:
+            check(f"GroupMassType {kind}", group["GroupMassType"][row][kind], expected.m[by_type[kind]].sum(), row, 1e-5)
+        check("GroupMass", group["GroupMass"][row], expected.m[members].sum(), row)
+        center, velocity, dispersion = expected.means(members)
+        assert apart(group["GroupCM"][row], center / 1000, side) < 1e-6 * side, (row, group["GroupCM"][row], center / 1000)
+        assert np.allclose(group["GroupVel"][row], velocity, rtol=1e-6, atol=1e-4), (row, group["GroupVel"][row], velocity)
+        check("GroupVelDisp", group["GroupVelDisp"][row], dispersion, row)
+        place = np.array([halo[f"fof_halo_center_{axis}"] for axis in "xyz"]) / 1000
+        assert apart(group["GroupPos"][row], place, side) < 1e-7 * side, row
+        if not np.isnan(halo["sod_halo_m200c"]):
+            check("Group_M_Crit200", group["Group_M_Crit200"][row], halo["sod_halo_m200c"], row)
+        listed = np.split(ids[ends[row] - len(members) : ends[row]], np.cumsum(counts)[:-1])
+        for kind in by_type:
+            assert np.array_equal(np.sort(listed[kind]), np.sort(expected.ids[by_type[kind]])), (row, kind)
+    print(f"group catalogue: {len(catalog)} groups, {len(ids)} ids: equal")
+
+
+def type_list(attribute):
+    """Types of an attribute that lists them as text or as numbers."""
+    if isinstance(attribute, bytes):
+        attribute = attribute.decode()
+    if isinstance(attribute, str):
+        return [int(word) for word in attribute.replace(",", " ").split()]
+    return [int(number) for number in np.atleast_1d(attribute)]
+
+
+def compare_subhalos(out, expected, particles, report):
+    """Halos and subhalos of dark matter alone, whose spheres and profiles are over all types."""
+    catalog, labels = Table.read(out / "halos.ecsv"), np.load(out / "labels.npy")
+    assert len(labels) == len(particles[1]["m"]) and not list(out.glob("labels_type*")), sorted(out.iterdir())
+    assert str(catalog.meta["linked_types"]) == "1" and catalog.meta["types_in_spheres_only"] == "0, 4, 5", catalog.meta
+    assert not [name for name in catalog.colnames if name.endswith("_total") or "_type" in name], catalog.colnames
+    assert "not read" not in report, report
+    parent = dict(zip(catalog["halo_label"].tolist(), catalog["halo_parent"].tolist()))
+
+    def above(label):
+        while label >= 0:
+            yield label
+            label = parent[label]
+
+    for row in some(len(catalog)):
+        halo = catalog[row]
+        inside = [label for label in parent if int(halo["halo_label"]) in above(label)]
+        members = np.flatnonzero(np.isin(labels, inside))
+        center = np.array([halo[f"halo_center_{axis}"] for axis in "xyz"]).astype("f4").astype(float)
+        found = expected.halo(members, center)
+        assert halo["halo_count"] == len(members) and expected.kind[members].max() == 1, row
+        check("mass of dark matter", halo["halo_mass"], found["total"], row)
+        for name in ("vmax", "rvmax", "half_mass_radius", "axis_ratio_b", "axis_ratio_c"):
+            check(name, halo[f"halo_{name}"], found[name], row)
+        compare_sphere(halo, found, row, "halo")
+    compare_profiles(catalog, Table.read(out / "profiles.ecsv"), expected, "halo")
+    print(f"AdaptaHOP: {len(catalog)} halos and subhalos, with spheres over all types: equal")
 
 
 def compare_mass_function(out, expected):
@@ -261,62 +455,117 @@ def compare_mass_function(out, expected):
     assert table["count_above"][0] > 100
 
 
+def compare_whole(options, folder, side, particles, share):
+    """All types: those of the default run."""
+    whole = Expected(side, particles, [0, 4, 5])
+    report = run(options.program, folder, folder / "whole", *OPTIONS, "--group-catalog")
+    assert "not read" not in report, report
+    catalog = compare(folder / "whole", whole, particles)
+    compare_mass_function(folder / "whole", whole)
+    lost = Table.read(folder / "whole" / "halos.ecsv").meta.get("mass_share_not_read")
+    assert lost is None, lost
+    compare_groups(folder / "whole" / GROUPS, catalog, whole, particles, [], 0.0)
+
+    alone = Expected(side, particles, [])
+    report = run(options.program, folder, folder / "alone", *OPTIONS, "--group-catalog", "--attach", "none")
+    assert "types 0, 4 and 5" in report and f"{100 * share:.1f}%" in report, report
+    bare = compare(folder / "alone", alone, particles)
+    compare_mass_function(folder / "alone", alone)
+    check("mass share that was not read", bare.meta["mass_share_not_read"], share, "-")
+    assert str(bare.meta["types_not_read"]) == "0, 4, 5", bare.meta
+    lower = np.nanmedian(bare["sod_halo_m200c"] / catalog["sod_halo_m200c"])
+    assert 0.7 < lower < 0.95, lower
+    compare_groups(folder / "alone" / GROUPS, bare, alone, particles, [0, 4, 5], share)
+
+    spheres = Expected(side, particles, [], read=[0, 4, 5])
+    subhalos = ["--finder", "adaptahop", "--so", "200c", "--profiles", str(PROFILES), "--no-pictures"]
+    report = run(options.program, folder, folder / "subhalos", *subhalos)
+    compare_subhalos(folder / "subhalos", spheres, particles, report)
+    print(f"hydrodynamical snapshot: {len(catalog)} halos; {100 * share:.1f}% of the mass is in types 0, 4 and 5: equal")
+
+
+def compare_zoom(options, folder, side, particles):
+    """Dark matter of low resolution in some halos."""
+    both = zoom(folder / "zoom", side, particles)
+    length = 0.2 * side / len(particles[1]["m"]) ** (1 / 3)
+    expected = Expected(side, both, [0, 2, 3, 4, 5], length)
+    run(options.program, folder / "zoom", folder / "zoomed", *OPTIONS, "--eps", repr(length), "--no-pictures")
+    catalog = compare(folder / "zoomed", expected, both)
+    contaminated = int(np.sum(catalog["fof_halo_contamination"] > 0))
+    assert 5 < contaminated < len(catalog) / 2, contaminated
+    print(f"zoom snapshot: {len(catalog)} halos, {contaminated} of them contaminated: equal")
+
+
+def compare_ranks(options, folder):
+    """Files of three ranks are those of one process; ranks write no group catalogue, and a summary of their own."""
+    run(options.mpi, folder, folder / "ranks", *OPTIONS, ranks=3)
+    names = sorted(path.name for path in (folder / "whole").iterdir() if path.name != GROUPS)
+    assert names == sorted(path.name for path in (folder / "ranks").iterdir()), names
+    for name in names:
+        one, three = ((folder / out / name).read_bytes() for out in ("whole", "ranks"))
+        if name == "summary.json":
+            one, three = (
+                {key: json.loads(text).get(key) for key in ("linked_types", "attached_types", "types_not_read", "notes")}
+                for text in (one, three)
+            )
+        assert one == three, f"{name} of three ranks differs"
+    print(f"three ranks: {len(names)} files, byte for byte")
+
+
+def compare_python(folder, side, particles, program_catalog):
+    """Holds the arrays of the Python package against numpy, and its columns against the program's catalogue if that is there."""
+    import ropewalk
+
+    path = folder / "snap_067.0.hdf5"
+    for given in (str(path), ropewalk.read_snapshot(path, types=1)):
+        expected = Expected(side, particles, [0, 4, 5])
+        found = ropewalk.halos(given, center=["mbp", "mcp"], overdensities="200c", profiles=PROFILES)
+        assert found.notes == (), found.notes
+        compare_catalog(found, expected, particles)
+        if program_catalog is not None:
+            for name in program_catalog.colnames:
+                ours, theirs = np.asarray(found[name]), np.asarray(program_catalog[name])
+                assert np.allclose(ours, theirs, rtol=1e-8, atol=0, equal_nan=True), name
+    print(f"Python: {len(found)} halos, {len(found.columns)} columns: equal")
+
+
+def compare_catalog(found, expected, particles):
+    table = Table({name: np.asarray(found[name]) for name in found.columns}, meta=dict(found.meta))
+    compare_rows(table, found.labels, expected, particles)
+    profiles = Table({name: np.asarray(found.profiles[name]) for name in found.profiles.columns})
+    compare_profiles(table, profiles, expected)
+    for kind in expected.attached:
+        assert np.array_equal(found.attached_labels[kind], expected.labels[kind]), kind
+        assert np.array_equal(found.attached_ids[kind], particles[kind]["ids"]), kind
+    # Members and labels index the linked particles.
+    assert np.array_equal(found.particles.ids, particles[1]["ids"])
+    for row in some(len(found)):
+        own = expected.labels[1] == int(found["fof_halo_label"][row])
+        assert np.array_equal(found.particles.ids[found.members(row)], particles[1]["ids"][own]), row
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("program")
+    parser.add_argument("program", help="the program; - for none")
     parser.add_argument("source", type=Path)
-    parser.add_argument("--mpi", help="the program, built with MPI")
+    parser.add_argument("--mpi", help="compare only the files of this program, built with MPI")
     parser.add_argument("--python", action="store_true", help="compare the installed Python package, too")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         side, particles = make(options.source, folder)
         mass = {kind: float(table["m"].astype("f8").sum()) for kind, table in particles.items()}
-        share = 1 - mass[1] / sum(mass.values())
-
-        whole = Expected(side, particles, [0, 4, 5])
-        report = run(options.program, folder, folder / "whole")
-        assert "not read" not in report, report
-        catalog = compare(folder / "whole", whole, particles)
-        compare_mass_function(folder / "whole", whole)
-        lost = Table.read(folder / "whole" / "halos.ecsv").meta.get("mass_share_not_read")
-        assert lost is None, lost
-
-        alone = Expected(side, particles, [])
-        report = run(options.program, folder, folder / "alone", "--attach", "none")
-        assert "types 0, 4 and 5" in report and f"{100 * share:.1f}%" in report, report
-        bare = compare(folder / "alone", alone, particles)
-        compare_mass_function(folder / "alone", alone)
-        check("mass share that was not read", bare.meta["mass_share_not_read"], share, "-")
-        assert str(bare.meta["types_not_read"]) == "0, 4, 5", bare.meta
-        lower = np.nanmedian(bare["sod_halo_m200c"] / catalog["sod_halo_m200c"])
-        assert 0.7 < lower < 0.95, lower
-
+        program_catalog = None
         if options.mpi:
-            run(options.mpi, folder, folder / "ranks", ranks=3)
-            names = sorted(path.name for path in (folder / "whole").iterdir())
-            assert names == sorted(path.name for path in (folder / "ranks").iterdir()), names
-            for name in names:
-                one, three = ((folder / out / name).read_bytes() for out in ("whole", "ranks"))
-                assert one.replace(b"whole", b"") == three.replace(b"ranks", b""), f"{name} of three ranks differs"
-            print(f"three ranks: {len(names)} files, byte for byte")
+            run(options.program, folder, folder / "whole", *OPTIONS)
+            compare_ranks(options, folder)
+            return
+        if options.program != "-":
+            compare_whole(options, folder, side, particles, 1 - mass[1] / sum(mass.values()))
+            compare_zoom(options, folder, side, particles)
+            program_catalog = Table.read(folder / "whole" / "halos.ecsv")
         if options.python:
-            compare_python(folder, whole, catalog)
-        print(f"hydrodynamical snapshot: {len(catalog)} halos; {100 * share:.1f}% of the mass is in types 0, 4 and 5: equal")
-
-
-def compare_python(folder, expected, catalog):
-    """Holds the arrays of the Python package against numpy and against the program's catalogue."""
-    import ropewalk
-
-    found = ropewalk.halos(str(folder / "snap_067.0.hdf5"), center="mbp", overdensities="200c")
-    assert np.array_equal(found.labels, expected.labels[1])
-    for kind in expected.attached:
-        assert np.array_equal(found.attached_labels[kind], expected.labels[kind]), kind
-    for name in catalog.colnames:
-        ours, theirs = np.asarray(found[name]), np.asarray(catalog[name])
-        assert np.allclose(ours, theirs, rtol=1e-8, atol=0, equal_nan=True), name
-    print(f"Python: {len(catalog.colnames)} columns: equal")
+            compare_python(folder, side, particles, program_catalog)
 
 
 if __name__ == "__main__":

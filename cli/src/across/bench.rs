@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::rc::Rc;
 use std::time::Instant;
 
-use ropewalk::distributed::{Bvh, Communicator, Domain, Measured, Reduction, Traffic, agree};
+use ropewalk::distributed::{Bvh, Communicator, Domain, Measured, Reduction, Traffic, agree, check_box};
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
 use ropewalk::gpu;
 use ropewalk::internals::mixed;
@@ -20,7 +20,7 @@ use super::{Rank, read};
 use crate::args::Bench as Args;
 use crate::device::{Coordinate, Device, Name};
 use crate::dimensions::with_rows;
-use crate::{Failure, MEMORY, grouped, short};
+use crate::{Failure, MEMORY, grouped, periodic, short};
 
 /// What can be timed.
 const OPERATIONS: [&str; 5] = ["build", "range_count", "knn", "fof", "dbscan_densebox"];
@@ -42,7 +42,8 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
         (None, Some(spec)) => sample(spec, rank.ranks)?,
         (None, None) => return Err("bench needs a FILE or --sample SPEC".into()),
     };
-    let measured = with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, rank, rows, first));
+    let outside = args.periodic.map_or(Ok(0), |side| check_box(rank.ranks, &points, side, false))?;
+    let measured = with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, rank, rows, (first, outside)));
     measured.unwrap_or_else(|| Err(format!("points have {} dimensions; bench takes 2 or 3", points.dim()).into()))
 }
 
@@ -58,7 +59,7 @@ fn measure<S: Coordinate, const D: usize>(
     args: &Args,
     rank: &Rank<'_>,
     points: &[[S; D]],
-    first: u64,
+    (first, outside): (u64, u64),
 ) -> Result<Option<String>, Failure> {
     let ranks = rank.ranks;
     let mut all = [points.len() as u64];
@@ -80,6 +81,9 @@ fn measure<S: Coordinate, const D: usize>(
         args.k,
         args.periodic.map_or("open".to_string(), |side| format!("periodic box of {}", short(side))),
     );
+    if let Some(side) = args.periodic.filter(|_| outside > 0) {
+        report.insert_str(0, &format!("wrapped: {}\n", periodic::sentence(outside, side)));
+    }
     // Writing to a string does not fail.
     _ = writeln!(
         report,

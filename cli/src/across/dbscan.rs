@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ropewalk::Scalar;
-use ropewalk::distributed::{Communicator, Domain, Labels, Reduction};
+use ropewalk::distributed::{Communicator, Domain, Labels, Reduction, check_box};
 use ropewalk::io::{Points as Rows, Snapshot};
 
 use super::{Rank, Shared, describe, narrow, read};
@@ -13,7 +13,7 @@ use crate::dimensions::with_rows;
 use crate::outputs::{Column, Outputs, written};
 use crate::summary::Summary;
 use crate::text::share;
-use crate::{Failure, dbscan, grouped, short};
+use crate::{Failure, dbscan, grouped, periodic, short};
 
 /// Labels of all points; the report is rank 0's.
 pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
@@ -41,6 +41,10 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     };
     let mut phases = rank.phases();
     let part = read(&args.points.file, args.points.options(), rank, &mut phases)?;
+    let outside = match args.points.periodic {
+        Some(side) => check_box(ranks, &part.points, side, part.box_size == Some(side))?,
+        None => 0,
+    };
     let shared = args.out.as_ref().map(|out| Shared::create::<i32>(out, part.total_rows(), ranks)).transpose()?;
     let labels = phases.run("find clusters", || find(args, ranks, &part))?;
     if let Some(shared) = shared {
@@ -60,6 +64,9 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     describe(&mut summary, &phases, rank)?;
     let Some(outputs) = outputs else { return Ok(None) };
     summary.both("points", grouped(all), all);
+    if let Some(side) = args.points.periodic.filter(|_| outside > 0) {
+        summary.both("wrapped", periodic::sentence(outside, side), outside);
+    }
     summary.both("eps", short(args.eps), args.eps);
     summary.both("min_pts", args.min_pts.to_string(), args.min_pts);
     summary.value("star", args.star);

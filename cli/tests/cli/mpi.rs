@@ -8,6 +8,7 @@ use std::process::Output;
 use npyz::NpyFile;
 use zip::ZipArchive;
 
+use crate::data::root;
 use crate::mpirun::mpirun;
 use crate::program::{Scratch, halos, run, sample};
 
@@ -134,6 +135,60 @@ fn halos_by_hop_are_those_of_one_process() {
     are_equal(&one, &many, &["labels.npy", "density.npy"]);
     let catalog = scratch.names("one").into_iter().find(|name| name.starts_with("halos.")).unwrap();
     are_equal(&one, &many, &[catalog.as_str()]);
+}
+
+/// Gas, stars and a black hole beside dark matter: stars have no ids, and all ranks but one have no black hole.
+#[test]
+fn types_are_those_of_one_process() {
+    let scratch = Scratch::new();
+    let snapshot = root().join("tests/data/snapshots/types_ids.hdf5");
+    let file = snapshot.display().to_string();
+    let runs: [&[&str]; 5] = [
+        &[],
+        &["--attach", "0,5"],
+        &["--attach", "3,4"],
+        &["--attach", "none"],
+        &["--type", "1,4", "--profiles", "3", "--center", "mbp,mcp"],
+    ];
+    for (at, options) in runs.into_iter().enumerate() {
+        let own = ["--eps", "0.8", "--min-members", "3", "--so", "200c", "--members", "--no-pictures"];
+        let own = [&own[..], options].concat();
+        let one = scratch.path(&format!("{at}-one"));
+        let report = halos(&snapshot, &one, &own).success();
+        let names = scratch.names(&format!("{at}-one"));
+        assert!(names.contains(&"labels_type4.npy".into()) == (at != 1 && at != 3), "{names:?}");
+        for ranks in [1, 2, 3, 7] {
+            let out = format!("{at}-{ranks}");
+            let path = scratch.path(&out).display().to_string();
+            let printed = succeeds(ranks, &[&["halos", &file, "--out", &path, "--mpi"][..], &own].concat());
+            let lines = report.lines().take_while(|line| !line.is_empty());
+            let missing = lines.filter(|line| !printed.contains(&format!("{line}\n")));
+            assert_eq!(missing.collect::<Vec<_>>(), [""; 0], "{options:?}, {ranks} ranks: {printed}");
+            assert_eq!(scratch.names(&out), names);
+            let names = names.iter().map(String::as_str).filter(|name| *name != "summary.json");
+            are_equal(&one, Path::new(&path), &names.collect::<Vec<_>>());
+        }
+    }
+}
+
+/// Points that fit the box on each rank, but not together.
+#[test]
+fn points_wider_than_their_box_are_refused() {
+    let scratch = Scratch::new();
+    let text = (0..400).map(|i| format!("{},1,1\n", f64::from(i) / 100.0)).collect::<String>();
+    let file = scratch.write("points.csv", format!("x,y,z\n{text}")).display().to_string();
+    let options = ["dbscan", &file, "--eps", "0.1", "--min-pts", "2", "--mpi", "--periodic"];
+    for ranks in [1, 4] {
+        let error = fails(ranks, &[&options[..], &["1.5"]].concat());
+        assert!(error.contains("the periodic box is 1.5, but along axis 0 the points run from 0 to 3.99"), "{error}");
+        let printed = succeeds(ranks, &[&options[..], &["4"]].concat());
+        assert!(!printed.contains("wrapped"), "{printed}");
+    }
+    let text = (0..400).map(|i| format!("{},1,1\n", f64::from(i) / 100.0 - 2.0)).collect::<String>();
+    let file = scratch.write("points.csv", format!("x,y,z\n{text}")).display().to_string();
+    let options = ["dbscan", &file, "--eps", "0.1", "--min-pts", "2", "--mpi", "--periodic", "4"];
+    let printed = succeeds(4, &options);
+    assert!(printed.contains("wrapped         200 points, which lay outside of the box from 0 to 4\n"), "{printed}");
 }
 
 #[test]

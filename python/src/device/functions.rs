@@ -3,8 +3,11 @@
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use ropewalk::gpu::{self, Bvh, Dbscan, Fof, Halos, MinimumSpanningTree, Points, Widened, on_one_stream};
-use ropewalk::{BoxSize, Nearest};
+use ropewalk::gpu::{
+    self, Bvh, Coordinate, Dbscan, DeviceVec, Fof, Halos, MinimumSpanningTree, Points, Widened, on_one_stream,
+};
+use ropewalk::table::{self, Table};
+use ropewalk::{Aabb, BoxSize, Nearest};
 
 use crate::calls::run;
 use crate::device::array::{Column, DeviceArray};
@@ -37,8 +40,12 @@ macro_rules! with {
 
 impl Tree {
     fn new(source: Source, size: Option<Vec<f64>>) -> ropewalk::Result<Self> {
-        let (dim, size) = (source.dim, BoxSize::from(size));
-        Ok(match (source.coordinates()?, dim) {
+        let (dim, coordinates) = (source.dim, source.coordinates()?);
+        if let Some(sides) = &size {
+            check_sides(&coordinates, dim, sides)?;
+        }
+        let size = BoxSize::from(size);
+        Ok(match (coordinates, dim) {
             (Coordinates::F32(coordinates), 2) => Self::F32In2(Bvh::of(&Points::of(&coordinates, size)?)?),
             (Coordinates::F32(coordinates), 3) => Self::F32In3(Bvh::of(&Points::of(&coordinates, size)?)?),
             (Coordinates::F32(coordinates), _) => Self::of(coordinates.widened(dim, size)?)?,
@@ -58,6 +65,44 @@ impl Tree {
 
     fn len(&self) -> usize {
         with!(self, bvh => bvh.len())
+    }
+}
+
+/// Refuses points that span more than a periodic box, as `arrays::check_box` does for arrays in host memory. The device finds the range of
+/// the points; coordinates come to the host only for the error.
+fn check_sides(coordinates: &Coordinates, dim: usize, sides: &[f64]) -> ropewalk::Result<()> {
+    let widths = match (coordinates, dim) {
+        (Coordinates::F32(coordinates), 2) => widths::<f32, 2>(coordinates)?,
+        (Coordinates::F32(coordinates), 3) => widths::<f32, 3>(coordinates)?,
+        (Coordinates::F64(coordinates), 2 | 3 | 6 | 10) => widths_in(dim, coordinates)?,
+        (Coordinates::F32(coordinates), _) => widths_of(&coordinates.widened(dim, None::<f64>)?)?,
+        (Coordinates::F64(coordinates), _) => widths_of(&coordinates.widened(dim, None::<f64>)?)?,
+    };
+    if !widths.iter().zip(sides).any(|(width, side)| width > side) {
+        return Ok(());
+    }
+    match coordinates {
+        Coordinates::F32(values) => table::Points::F32(Table::new(dim, values.read()?)?).check_sides(sides),
+        Coordinates::F64(values) => table::Points::F64(Table::new(dim, values.read()?)?).check_sides(sides),
+    }
+}
+
+/// How much points span along each axis.
+fn widths<S: Coordinate, const D: usize>(coordinates: &DeviceVec<S>) -> ropewalk::Result<Vec<f64>> {
+    let Aabb { lo, hi } = Points::<S, D>::of(coordinates, None::<f64>)?.bounds();
+    Ok(lo.into_iter().zip(hi).map(|(lo, hi)| hi.into() - lo.into()).collect())
+}
+
+fn widths_of(Widened { coordinates, dim, .. }: &Widened) -> ropewalk::Result<Vec<f64>> {
+    widths_in(*dim, coordinates)
+}
+
+fn widths_in(dim: usize, coordinates: &DeviceVec<f64>) -> ropewalk::Result<Vec<f64>> {
+    match dim {
+        2 => widths::<f64, 2>(coordinates),
+        3 => widths::<f64, 3>(coordinates),
+        6 => widths::<f64, 6>(coordinates),
+        _ => widths::<f64, 10>(coordinates),
     }
 }
 

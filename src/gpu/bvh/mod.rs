@@ -166,6 +166,11 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
         })
     }
 
+    /// The box around all points, which in a periodic box are brought into it; [`Aabb::EMPTY`] without points.
+    pub fn bounds(&self) -> Aabb<S, D> {
+        self.bounds
+    }
+
     /// How many points there are.
     pub fn len(&self) -> usize {
         self.len

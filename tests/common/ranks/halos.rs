@@ -50,7 +50,7 @@ pub(super) fn part(whole: &Snapshot, range: std::ops::Range<usize>) -> Snapshot 
     part
 }
 
-fn text(catalog: &ropewalk::Catalog, meta: &[(&'static str, Meta)]) -> String {
+pub(super) fn text(catalog: &ropewalk::Catalog, meta: &[(&'static str, Meta)]) -> String {
     let mut text = vec![];
     catalog.write_ecsv(&mut text, meta).unwrap();
     String::from_utf8(text).unwrap()

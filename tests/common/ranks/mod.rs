@@ -1,6 +1,8 @@
 //! What ranks do together, as functions that threads run in the ordinary tests, and processes of MPI in `mpi`. A check that fails is a
 //! panic.
 
+pub mod attached;
+pub mod boxes;
 pub mod clusters;
 pub mod communicator;
 pub mod halos;
@@ -19,6 +21,8 @@ pub type Scenario = fn(&dyn Communicator);
 /// All scenarios, by module.
 pub const SCENARIOS: &[(&str, &[(&str, Scenario)])] = &[
     ("communicator", communicator::SCENARIOS),
+    ("attached", attached::SCENARIOS),
+    ("boxes", boxes::SCENARIOS),
     ("clusters", clusters::SCENARIOS),
     ("halos", halos::SCENARIOS),
     ("hop", hop::SCENARIOS),

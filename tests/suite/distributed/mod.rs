@@ -1,5 +1,7 @@
 //! Ranks that are threads: the scenarios that processes of MPI run as well, and ranks that end before the others.
 
+mod attached;
+mod boxes;
 mod clusters;
 mod communicator;
 mod halos;

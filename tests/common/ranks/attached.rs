@@ -1,0 +1,193 @@
+//! Particles of other types that join the halos of linked ones, on ranks, against one process, byte for byte.
+
+use ropewalk::distributed::Communicator;
+use ropewalk::halo::pipeline::{Across, CenterKind, Finder, LinkingLength, Options, Pipeline};
+use ropewalk::io::{Masses, Points, Snapshot, Table, TypeRun};
+
+use super::halos::{options, part, text};
+use super::shares::{Share, shares};
+use crate::random::Random;
+
+super::scenarios![
+    others_join_halos_and_spheres,
+    others_join_by_hop,
+    members_with_and_without_ids,
+    ranks_without_particles_of_a_kind,
+    precisions_that_differ,
+    other_particles_that_are_refused,
+];
+
+/// The side of the box that particles are in.
+const SIDE: f64 = 10.0;
+
+/// Clumps with particles of the given types, in units in which spheres can be measured. Clumps lie across faces of the box.
+fn clumps(types: &[(u8, usize)], seed: u64) -> Snapshot {
+    let mut random = Random::new(seed);
+    let places = [[0.0, 5.0, 5.0], [5.0, 9.97, 0.05], [3.0, 3.0, 3.0], [3.4, 3.0, 3.0], [7.0, 7.0, 2.0]];
+    let n: usize = types.iter().map(|(_, count)| count).sum();
+    let rows = (0..n).flat_map(|_| {
+        let place = places[random.below(places.len())];
+        // Some are far from all clumps.
+        let width = if random.below(6) == 0 { 3.0 } else { 0.12 };
+        place.map(|x| (x + width * random.normal()).rem_euclid(SIDE))
+    });
+    let mut whole = Snapshot::new(Points::F64(Table::new(3, rows.collect()).unwrap()));
+    let speeds = (0..3 * n).map(|_| 100.0 * random.normal()).collect();
+    whole.velocities = Some(Points::F64(Table::new(3, speeds).unwrap()));
+    whole.masses = Masses::Each((0..n).map(|_| 20.0 * random.unit()).collect());
+    whole.ids = Some((0..n as u64).map(|i| (i * 7919 + seed) % 100_003).collect());
+    whole.types = types.iter().map(|&(particle_type, count)| TypeRun { particle_type, count }).collect();
+    (whole.box_size, whole.redshift) = (Some(SIDE), Some(0.5));
+    (whole.background.omega_m, whole.background.omega_lambda) = (Some(0.3), Some(0.7));
+    whole.units = ropewalk::units::Units::GADGET.into();
+    whole
+}
+
+/// Dark matter of two resolutions, and gas, stars and black holes.
+fn both() -> (Snapshot, Snapshot) {
+    (clumps(&[(1, 600), (2, 200)], 3), clumps(&[(0, 300), (4, 150), (5, 7)], 4))
+}
+
+fn with_spheres() -> Options {
+    let mut options = options(5, Some(CenterKind::MostBound));
+    options.linking_length = LinkingLength::Length(0.15);
+    options.overdensities = ["200c", "500m"].map(|text| text.parse().unwrap()).to_vec();
+    (options.min_sphere_particles, options.profiles, options.most_connected) = (3, 4, true);
+    options
+}
+
+/// Labels, catalogue, header, notes, profiles and lists of members are those of one process.
+fn compare(ranks: &dyn Communicator, (linked, others): (&Snapshot, &Snapshot), options: &Options, share: [Share; 2]) {
+    let pipeline = Pipeline::new(linked, options).unwrap().attaching(others).unwrap();
+    let mut found = pipeline.find().unwrap();
+    pipeline.attach(&mut found).unwrap();
+    let expected = pipeline.measure(&found).unwrap();
+    let labels = &found.attached.as_ref().unwrap().labels;
+
+    let range = share[0].of(linked.points.len(), ranks);
+    let other_range = share[1].of(others.points.len(), ranks);
+    let own = [part(linked, range.clone()), part(others, other_range.clone())];
+    let across = Across::find_attaching(ranks, &own[0], &own[1], options).unwrap();
+    let is_equal = |across: &[i64], one: &[i32]| across.iter().copied().eq(one.iter().map(|&label| label.into()));
+    assert!(is_equal(across.halos().labels().as_slice(), &found.halos.labels().as_slice()[range]));
+    assert!(is_equal(across.attached_labels().unwrap(), &labels[other_range]), "labels of rank {}", ranks.rank());
+
+    let whole = across.pipeline().unwrap();
+    assert_eq!(whole.meta(), pipeline.meta());
+    assert_eq!(whole.particle_sets(), pipeline.particle_sets());
+    let measured = across.measure(ranks, &whole).unwrap();
+    assert_eq!(measured.is_some(), ranks.rank() == 0);
+    if let Some(measured) = measured {
+        assert_eq!(text(&measured.catalog, &whole.meta()), text(&expected.catalog, &pipeline.meta()));
+        assert_eq!(measured.notes, expected.notes);
+    }
+    let members = across.member_lists(ranks).unwrap();
+    assert_eq!(members.is_some(), ranks.rank() == 0);
+    if let Some(members) = members {
+        assert_eq!(members, pipeline.members(&found, &expected.catalog));
+    }
+    if options.profiles > 0 {
+        let one = pipeline.profiles(&pipeline.largest(&found, &expected.catalog, options.profiles).unwrap()).unwrap();
+        let largest = across.largest(ranks, &whole, options.profiles).unwrap();
+        if let Some(profiles) = across.profiles(ranks, &whole, &largest).unwrap() {
+            assert_eq!(profiles.profiles, one);
+        }
+    }
+}
+
+fn others_join_halos_and_spheres(ranks: &dyn Communicator) {
+    let (linked, others) = both();
+    let closed = with_spheres();
+    let mut open = closed.clone();
+    (open.open, open.center) = (true, Some(CenterKind::CenterOfMass));
+    for share in shares() {
+        compare(ranks, (&linked, &others), &closed, [share; 2]);
+    }
+    compare(ranks, (&linked, &others), &open, [Share::Uneven, Share::Even]);
+    // Equal masses of one type and of the others, and masses of no particle.
+    let (mut equal, mut bare) = (both(), both());
+    (equal.0.masses, equal.1.masses) = (Masses::Equal(8.0), Masses::Equal(3.0));
+    compare(ranks, (&equal.0, &equal.1), &closed, [Share::Even; 2]);
+    (bare.0.masses, bare.1.masses) = (Masses::Unknown, Masses::Unknown);
+    let mut counts = options(5, None);
+    counts.linking_length = closed.linking_length;
+    compare(ranks, (&bare.0, &bare.1), &counts, [Share::Even; 2]);
+}
+
+fn others_join_by_hop(ranks: &dyn Communicator) {
+    let (linked, others) = both();
+    let mut options = with_spheres();
+    options.finder = Finder::Hop(ropewalk::Hop::new(8.0).n_density(20).n_hop(12));
+    compare(ranks, (&linked, &others), &options, [Share::Uneven, Share::Even]);
+}
+
+/// Ids of linked particles, of attached ones, of both and of none.
+fn members_with_and_without_ids(ranks: &dyn Communicator) {
+    for (linked_have, others_have) in [(true, false), (false, true), (false, false)] {
+        let (mut linked, mut others) = both();
+        linked.ids = linked.ids.filter(|_| linked_have);
+        others.ids = others.ids.filter(|_| others_have);
+        let mut options = options(5, None);
+        options.linking_length = LinkingLength::Length(0.15);
+        compare(ranks, (&linked, &others), &options, [Share::Uneven, Share::OneEmpty]);
+    }
+}
+
+/// One rank has all linked or all other particles; there are no others at all; there is one.
+fn ranks_without_particles_of_a_kind(ranks: &dyn Communicator) {
+    let (linked, others) = both();
+    let options = with_spheres();
+    for share in [[Share::First, Share::Even], [Share::Even, Share::First]] {
+        compare(ranks, (&linked, &others), &options, share);
+    }
+    for types in [&[][..], &[(4, 1)]] {
+        compare(ranks, (&linked, &clumps(types, 5)), &options, [Share::Even; 2]);
+    }
+}
+
+fn narrow(points: &Points) -> Points {
+    match points {
+        Points::F64(table) => Points::F32(Table::new(3, table.as_slice().iter().map(|&x| x as f32).collect()).unwrap()),
+        same => same.clone(),
+    }
+}
+
+/// Linked particles in 32 bits and others in 64, and the other way round, and velocities of another precision than positions.
+fn precisions_that_differ(ranks: &dyn Communicator) {
+    let options = with_spheres();
+    let narrowed = |snapshot: &Snapshot, points: bool, velocities: bool| {
+        let mut other = snapshot.clone();
+        other.points = if points { narrow(&other.points) } else { other.points };
+        other.velocities = other.velocities.map(|of| if velocities { narrow(&of) } else { of });
+        other
+    };
+    let (linked, others) = both();
+    for [a, b, c, d] in [[true, true, false, false], [false, false, true, true], [true, true, true, false], [true; 4]] {
+        let both = (narrowed(&linked, a, b), narrowed(&others, c, d));
+        compare(ranks, (&both.0, &both.1), &options, [Share::Uneven, Share::Even]);
+    }
+}
+
+/// By one error, which all ranks have.
+fn other_particles_that_are_refused(ranks: &dyn Communicator) {
+    let (linked, others) = both();
+    let own = |whole: &Snapshot| part(whole, Share::Even.of(whole.points.len(), ranks));
+    let options = with_spheres();
+    let refused = |linked: &Snapshot, others: &Snapshot| {
+        Across::find_attaching(ranks, &own(linked), &own(others), &options).unwrap_err().to_string()
+    };
+    let mut bare = others.clone();
+    bare.masses = Masses::Unknown;
+    assert!(refused(&linked, &bare).contains("the linked particles have masses, and the attached ones have none"));
+    let mut negative = others.clone();
+    if let Masses::Each(masses) = &mut negative.masses {
+        masses[456] = -1.0;
+    }
+    assert!(refused(&linked, &negative).contains("its mass is -1"));
+    let Points::F64(table) = &others.points else { panic!("points have 64 bits") };
+    let mut values = table.as_slice().to_vec();
+    values[3 * 456 + 1] = f64::NAN;
+    let mut astray = others.clone();
+    astray.points = Points::F64(Table::new(3, values).unwrap());
+    assert!(refused(&linked, &astray).contains("coordinate 1 is NaN"));
+}

@@ -1,0 +1,51 @@
+//! The points of all ranks in a periodic box, against those of one process.
+
+use ropewalk::distributed::{Communicator, check_box, check_sides};
+use ropewalk::io::{Points, Table};
+
+use super::shares::shares;
+use crate::random::Random;
+
+super::scenarios![points_fit_their_box];
+
+/// The results of one process and of ranks are the same, where one rank's points span little and those of all span more than the box.
+fn points_fit_their_box(ranks: &dyn Communicator) {
+    let mut random = Random::new(11);
+    // In ascending order, so that each rank has a slab.
+    let mut rows: Vec<[f64; 3]> = (0..90).map(|_| std::array::from_fn(|_| 10.0 * random.unit() - 2.0)).collect();
+    rows.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    rows[0][0] = -2.0;
+    rows[89][0] = 8.0;
+    for share in shares() {
+        let of = |rows: &[[f64; 3]], is_wide: bool| {
+            if is_wide {
+                return Points::F64(Table::new(3, rows.concat()).unwrap());
+            }
+            Points::F32(Table::new(3, rows.as_flattened().iter().map(|&x| x as f32).collect()).unwrap())
+        };
+        for is_wide in [true, false] {
+            let (all, own) = (of(&rows, is_wide), of(&rows[share.of(90, ranks)], is_wide));
+            for side in [10.0, 9.5, 5.5, 4.5, 0.0, -1.0, f64::NAN, f64::INFINITY] {
+                for is_of_file in [true, false] {
+                    same(check_box(ranks, &own, side, is_of_file), all.check_box(side, is_of_file));
+                }
+                for sides in [[side; 3], [20.0, 20.0, side], [side, 20.0, 20.0]] {
+                    same(check_sides(ranks, &own, &sides), all.check_sides(&sides));
+                }
+            }
+        }
+    }
+    let none = Points::F32(Table::new(3, vec![]).unwrap());
+    assert_eq!(check_box(ranks, &none, 1.0, false).unwrap(), 0);
+    assert!(check_box(ranks, &of_rank(ranks), 5.0, false).is_err() == (ranks.size() > 1));
+}
+
+/// One point for each rank, which are 10 apart.
+fn of_rank(ranks: &dyn Communicator) -> Points {
+    Points::F32(Table::new(3, vec![10.0 * ranks.rank() as f32; 3]).unwrap())
+}
+
+fn same<T: PartialEq + std::fmt::Debug>(across: ropewalk::Result<T>, one: ropewalk::Result<T>) {
+    let text = |error: ropewalk::Error| error.to_string().trim_start_matches("rank 0: ").to_string();
+    assert_eq!(across.map_err(text), one.map_err(text));
+}

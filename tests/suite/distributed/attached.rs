@@ -1,0 +1,6 @@
+//! Particles of other types that threads share.
+
+#[test]
+fn scenarios_on_threads() {
+    super::run("attached", &[1, 2, 3, 4, 7, 16]);
+}

@@ -1,0 +1,6 @@
+//! Periodic boxes of points that threads share.
+
+#[test]
+fn scenarios_on_threads() {
+    super::run("boxes", &[1, 2, 3, 4, 7, 16]);
+}
