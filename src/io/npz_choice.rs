@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `positions` and other names, or `x`, `y`, `z`; velocities, ids and masses likewise | read; it is an error if they cannot be |
 //! | `types` | read if they are particle types; it is an error if they are not and types are chosen |
-//! | `box_size`, `redshift`, `omega_m`, `omega_lambda`, `h` | one number each, or three equal ones; other values are errors |
+//! | `box_size`, `redshift`, `omega_m`, `omega_lambda`, `h` | one number each, or three equal ones; other values are errors. With a value of each particle (more than three): not used |
 //! | others, and members that are no arrays | named in a note |
 
 use crate::io::contents::Role;
@@ -23,6 +23,8 @@ pub(super) const TYPES: [&str; 4] = ["types", "type", "particle_types", "ptype"]
 pub(super) const BOX: [&str; 5] = ["box_size", "boxsize", "box", "lbox", "side"];
 pub(super) const REDSHIFT: [&str; 2] = ["redshift", "redshifts"];
 pub(super) const COSMOLOGY: [&str; 3] = ["omega_m", "omega_lambda", "h"];
+/// Numbers in an array that holds for the whole archive.
+pub(super) const MOST_NUMBERS: u64 = 3;
 /// Names in a note.
 const MOST_NAMES: usize = 20;
 
@@ -73,6 +75,10 @@ impl Choice {
             return Self { positions, ..Self::default() }.check(archive, reading);
         }
         let rest = |array: &usize| !positions.contains(array);
+        // An array with a value of each particle, as of smoothing lengths `h`, is no number of the whole.
+        let rows = |array: usize| archive.header(array).ok().map(|header| header.points);
+        let particles = positions.first().and_then(|&array| rows(array)).filter(|&rows| rows > MOST_NUMBERS);
+        let is_of_all = |&array: &usize| particles.is_none() || rows(array) != particles;
         let velocities =
             archive.find(&VELOCITIES).filter(rest).map(|array| vec![array]).or_else(|| axes(["vx", "vy", "vz"]));
         let choice = Self {
@@ -84,9 +90,9 @@ impl Choice {
                 Some(array) if archive.header(array).is_err() && reading.options.types.is_empty() => None,
                 array => array,
             },
-            box_size: archive.find(&BOX).filter(rest),
-            redshift: archive.find(&REDSHIFT).filter(rest),
-            cosmology: COSMOLOGY.map(|name| archive.find(&[name]).filter(rest)),
+            box_size: archive.find(&BOX).filter(rest).filter(is_of_all),
+            redshift: archive.find(&REDSHIFT).filter(rest).filter(is_of_all),
+            cosmology: COSMOLOGY.map(|name| archive.find(&[name]).filter(rest).filter(is_of_all)),
             positions,
         };
         choice.check(archive, reading)

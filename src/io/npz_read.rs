@@ -19,7 +19,7 @@ use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::csv_columns::FIELDS_ADVICE;
 use crate::io::matter::Matter;
 use crate::io::npy;
-use crate::io::npz_choice::{COSMOLOGY, Choice};
+use crate::io::npz_choice::{COSMOLOGY, Choice, MOST_NUMBERS};
 use crate::io::reading::Reading;
 use crate::io::sides::told;
 use crate::io::source::Cancellable;
@@ -190,7 +190,7 @@ fn values<T: Target>(archive: &mut Archive<'_>, array: usize, reading: &Reading<
 fn numbers(archive: &mut Archive<'_>, array: Option<usize>, reading: &Reading<'_>) -> Result<Vec<f64>> {
     let Some(array) = array else { return Ok(vec![]) };
     let header = archive.header(array)?;
-    if header.dim != 1 || !(1..=3).contains(&header.points) {
+    if header.dim != 1 || !(1..=MOST_NUMBERS).contains(&header.points) {
         let message = format!("has {} rows of {}; it must have one to three numbers", header.points, header.dim);
         return Err(archive.error(array, message));
     }

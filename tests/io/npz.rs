@@ -134,3 +134,25 @@ fn broken() {
     }
     assert_modest_memory();
 }
+
+/// Arrays with a value of each particle have the names of numbers of the whole, as `h` is a smoothing length.
+#[test]
+fn numbers_of_each_particle() {
+    let folder = Folder::new("npz-each");
+    let path = folder.file("a.npz");
+    let numbers = |n: i32| Values::Numbers((0..n).map(f64::from).collect());
+    for name in ["h", "side", "redshift", "omega_m"] {
+        write_npz(&path, &[("x", numbers(6)), ("y", numbers(6)), (name, numbers(6))]).unwrap();
+        let snapshot = all(&path).unwrap();
+        assert_eq!((snapshot.points.len(), snapshot.box_size, snapshot.redshift), (6, None, None));
+        assert_eq!(snapshot.background, Default::default());
+        let note = format!("arrays that are not used: {name}");
+        assert_eq!(snapshot.notes, [note.clone()]);
+        assert_eq!(inspect(&path, &ReadOptions::default()).unwrap().notes, [note]);
+        // Of another number they are none of the particles, and up to three may be meant for the whole.
+        for (n, own) in [(6, 5), (6, 0), (6, 2), (3, 3)] {
+            write_npz(&path, &[("x", numbers(n)), ("y", numbers(n)), (name, numbers(own))]).unwrap();
+            assert!(all(&path).unwrap_err().to_string().contains(name), "{name} {n} {own}");
+        }
+    }
+}
