@@ -9,7 +9,7 @@ use bytemuck::Pod;
 
 use crate::io::fill::{Rows, fill};
 use crate::io::reading::Reading;
-use crate::io::source::{Word, foreign, half, room};
+use crate::io::source::{Half, Numeric, Word, foreign, room};
 use crate::io::{Error, MassSum, Points, Result, Table};
 use crate::parallel::map_tasks;
 
@@ -88,7 +88,7 @@ pub(super) trait Target: Pod + Send + Sync {
     const MUST: &'static str;
 
     /// `None` for a value that cannot be held exactly.
-    fn of<W: Word>(word: W) -> Option<Self>;
+    fn of<W: Numeric>(word: W) -> Option<Self>;
 
     fn times(self, factor: f64) -> Self;
 }
@@ -96,7 +96,7 @@ pub(super) trait Target: Pod + Send + Sync {
 impl Target for f32 {
     const MUST: &'static str = "a number";
 
-    fn of<W: Word>(word: W) -> Option<Self> {
+    fn of<W: Numeric>(word: W) -> Option<Self> {
         Some(word.number()? as Self)
     }
 
@@ -108,7 +108,7 @@ impl Target for f32 {
 impl Target for f64 {
     const MUST: &'static str = "a whole number that 64-bit floats hold, up to 2^53";
 
-    fn of<W: Word>(word: W) -> Option<Self> {
+    fn of<W: Numeric>(word: W) -> Option<Self> {
         word.number()
     }
 
@@ -118,9 +118,9 @@ impl Target for f64 {
 }
 
 impl Target for u64 {
-    const MUST: &'static str = "an id (a whole number from 0)";
+    const MUST: &'static str = "an id (a whole number from 0; a float must be small enough to be exact)";
 
-    fn of<W: Word>(word: W) -> Option<Self> {
+    fn of<W: Numeric>(word: W) -> Option<Self> {
         word.id()
     }
 
@@ -132,7 +132,7 @@ impl Target for u64 {
 impl Target for i8 {
     const MUST: &'static str = "a whole number from -128 to 127";
 
-    fn of<W: Word>(word: W) -> Option<Self> {
+    fn of<W: Numeric>(word: W) -> Option<Self> {
         let value = word.number()?;
         ((-128.0..=127.0).contains(&value) && value.fract() == 0.0).then_some(value as Self)
     }
@@ -159,7 +159,7 @@ impl<'a> Joined<'a> {
     }
 
     /// Reads words, of which `widen` makes numbers.
-    fn read_words<W: Word, V: Word, T: Target>(
+    fn read_words<W: Word, V: Numeric, T: Target>(
         &self,
         column: &Column<'_>,
         (first, place): (u64, usize),
@@ -218,7 +218,7 @@ impl<T: Target> Rows<T> for Joined<'_> {
         for column in &self.columns {
             let at = (first, place);
             match column.number {
-                Number::F16 => self.read_words(column, at, out, half),
+                Number::F16 => self.read_words(column, at, out, Half),
                 Number::F32 => self.read_words(column, at, out, |word: f32| word),
                 Number::F64 => self.read_words(column, at, out, |word: f64| word),
                 Number::I8 => self.read_words(column, at, out, |word: i8| word),

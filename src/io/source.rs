@@ -11,19 +11,28 @@ use crate::{Error, Result};
 /// Bytes read at a time: enough for the disk, and still in the cache when they are converted.
 const CHUNK: usize = 1 << 18;
 
-/// A number as it lies in a file.
-pub(super) trait Word: bytemuck::Pod + std::fmt::Display {
-    fn swapped(self) -> Self;
-
+/// A number of a file.
+pub(super) trait Numeric: Copy + std::fmt::Display {
     /// As a float; `None` for a whole number that it cannot hold.
     fn number(self) -> Option<f64>;
 
-    /// As an id; `None` for what is no whole number from 0, or a float beyond those that are exact.
+    /// As an id; `None` for what is no whole number from 0, and for a float so large that several whole numbers are that float.
     fn id(self) -> Option<u64>;
 }
 
-/// Floats hold all whole numbers up to this one.
-const EXACT: u64 = 1 << 53;
+/// A number as it lies in a file.
+pub(super) trait Word: Numeric + bytemuck::Pod {
+    fn swapped(self) -> Self;
+}
+
+/// Floats of 64 bits hold all whole numbers up to this one.
+const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
+
+/// The id that a float with so many digits of mantissa stands for.
+fn float_id(value: f64, digits: u32) -> Option<u64> {
+    let below = (1u64 << digits) as f64;
+    ((0.0..below).contains(&value) && value.fract() == 0.0).then_some(value as u64)
+}
 
 macro_rules! whole_words {
     ($($word:ty),*) => {
@@ -31,7 +40,9 @@ macro_rules! whole_words {
             fn swapped(self) -> Self {
                 self.swap_bytes()
             }
+        }
 
+        impl Numeric for $word {
             fn number(self) -> Option<f64> {
                 (i128::from(self).unsigned_abs() <= EXACT.into()).then_some(self as f64)
             }
@@ -51,14 +62,15 @@ macro_rules! float_words {
             fn swapped(self) -> Self {
                 Self::from_bits(self.to_bits().swap_bytes())
             }
+        }
 
+        impl Numeric for $word {
             fn number(self) -> Option<f64> {
                 Some(self.into())
             }
 
             fn id(self) -> Option<u64> {
-                let id = f64::from(self);
-                ((0.0..=EXACT as f64).contains(&id) && id.fract() == 0.0).then_some(id as u64)
+                float_id(self.into(), Self::MANTISSA_DIGITS)
             }
         })*
     };
@@ -66,8 +78,29 @@ macro_rules! float_words {
 
 float_words!(f32, f64);
 
+/// A 16-bit float, by its bits.
+#[derive(Clone, Copy)]
+pub(super) struct Half(pub u16);
+
+impl std::fmt::Display for Half {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        half(self.0).fmt(f)
+    }
+}
+
+impl Numeric for Half {
+    fn number(self) -> Option<f64> {
+        Some(half(self.0).into())
+    }
+
+    fn id(self) -> Option<u64> {
+        // 10 bits, and the implied one.
+        float_id(half(self.0).into(), 11)
+    }
+}
+
 /// Returns the value of a 16-bit float, which 32 bits hold exactly.
-pub(super) fn half(bits: u16) -> f32 {
+fn half(bits: u16) -> f32 {
     let (sign, exponent) = (u32::from(bits >> 15) << 31, u32::from(bits >> 10 & 31));
     let fraction = u32::from(bits & 1023);
     f32::from_bits(

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::io::columns::Target;
 use crate::io::reading::Reading;
-use crate::io::source::Word;
+use crate::io::source::Numeric;
 use crate::io::{Error, Result, TypeRun};
 
 /// The highest type.
@@ -25,7 +25,7 @@ pub(super) fn particle_type(number: f64) -> u8 {
 impl Target for u8 {
     const MUST: &'static str = "a particle type (a whole number from 0 to 6)";
 
-    fn of<W: Word>(word: W) -> Option<Self> {
+    fn of<W: Numeric>(word: W) -> Option<Self> {
         Some(word.number().map_or(NO_TYPE, particle_type))
     }
 

@@ -131,3 +131,39 @@ fn bytes_after_an_array() {
     let more = [file("'<f4'", false, "(2, 2)", &[0; 16]), file("'<f4'", false, "(1,)", &[0; 4])].concat();
     assert_eq!(all(folder.with("a", &more)).unwrap().notes, ["132 bytes follow the array and are not read"]);
 }
+
+/// Fields with the names of the keys of the header.
+#[test]
+fn fields_named_as_the_header() {
+    let folder = Folder::new("records-keys");
+    let data: Vec<u8> = (0..6).flat_map(|k| f64::from(k).to_le_bytes()).collect();
+    for name in ["'shape'", "'descr'", "'fortran_order'", "\"a 'shape': (9,) b\"", "\"'descr': \"", "'}{)('"] {
+        let descr = format!("[('x', '<f8'), ('y', '<f8'), ({name}, '<f8')]");
+        let table = all(folder.with("a.npy", file(&descr, false, "(2,)", &data))).unwrap();
+        assert_eq!(table.points, f64s(2, [0.0, 1.0, 3.0, 4.0]), "{name}");
+    }
+    let message = all(folder.with("b.npy", file("[('shape', '<f8')], 'other': 1", false, "(2,)", &data)));
+    assert_eq!(message.unwrap().points, f64s(1, [0.0, 1.0]));
+}
+
+/// Floats are ids up to the number from which on they do not hold all whole numbers.
+#[test]
+fn ids_in_floats() {
+    let folder = Folder::new("records-ids");
+    let case = |kind: &str, id: &[u8]| {
+        let data = [&1f32.to_le_bytes()[..], &2f32.to_le_bytes(), id].concat();
+        folder.with("a.npy", file(&format!("[('x', '<f4'), ('y', '<f4'), ('id', '<{kind}')]"), false, "(1,)", &data))
+    };
+    let refuse = |kind: &str, bytes: &[u8], id: &str| {
+        refused(case(kind, bytes), &[&format!("holds {id}; it must be an id"), "small enough to be exact"]);
+    };
+    assert_eq!(all(case("f4", &16_777_215f32.to_le_bytes())).unwrap().ids, Some(vec![16_777_215]));
+    refuse("f4", &16_777_216f32.to_le_bytes(), "16777216");
+    let most = (1u64 << 53) - 1;
+    assert_eq!(all(case("f8", &(most as f64).to_le_bytes())).unwrap().ids, Some(vec![most]));
+    refuse("f8", &((most + 1) as f64).to_le_bytes(), "9007199254740992");
+    // 2047 and 2048.
+    assert_eq!(all(case("f2", &0x67ffu16.to_le_bytes())).unwrap().ids, Some(vec![2047]));
+    refuse("f2", &0x6800u16.to_le_bytes(), "2048");
+    assert_eq!(all(case("i8", &(1u64 << 60).to_le_bytes())).unwrap().ids, Some(vec![1 << 60]));
+}

@@ -259,14 +259,36 @@ impl Header {
     }
 }
 
-/// What follows `'key':` in the header.
+/// What follows `'key':` in the dictionary of the header; texts and lists within it, as the names of fields, are no keys.
 fn value<'a>(text: &'a str, key: &str) -> std::result::Result<&'a str, String> {
-    let quoted = [format!("'{key}'"), format!("\"{key}\"")];
-    let after = quoted.iter().find_map(|key| Some(text.split_once(key.as_str())?.1));
-    after
-        .and_then(|rest| rest.trim_start().strip_prefix(':'))
-        .map(str::trim)
-        .ok_or_else(|| format!("its header has no '{key}'"))
+    let (mut depth, mut rest) = (0i64, text);
+    while let Some(at) = rest.find(['\'', '"', '(', ')', '[', ']', '{', '}']) {
+        let mark = rest.as_bytes()[at];
+        rest = &rest[at + 1..];
+        match mark {
+            b'\'' | b'"' => {
+                let Some(end) = end_of_text(rest, mark) else { break };
+                let (word, after) = (&rest[..end], &rest[end + 1..]);
+                rest = after;
+                if let Some(value) = after.trim_start().strip_prefix(':').filter(|_| depth == 1 && word == key) {
+                    return Ok(value.trim());
+                }
+            }
+            b'(' | b'[' | b'{' => depth += 1,
+            _ => depth -= 1,
+        }
+    }
+    Err(format!("its header has no '{key}'"))
+}
+
+/// Where the quote is that ends a text.
+fn end_of_text(text: &str, quote: u8) -> Option<usize> {
+    let mut is_escaped = false;
+    text.bytes().position(|byte| {
+        let is_end = byte == quote && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        is_end
+    })
 }
 
 /// What is in the quotes with which a value begins.

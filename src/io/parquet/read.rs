@@ -20,7 +20,7 @@ use crate::io::parquet::pages;
 use crate::io::parquet::said::Said;
 use crate::io::parquet::unpack::zstd_reader;
 use crate::io::reading::Reading;
-use crate::io::source::{Word, half, room};
+use crate::io::source::{Half, Numeric, room};
 use crate::io::type_column::TypeColumn;
 use crate::io::typed_columns::{Typed, choose_typed};
 use crate::io::{Error, Format, Masses, Points, ReadOptions, Result, Snapshot, Table, ecsv};
@@ -260,7 +260,7 @@ impl<T: Target> Rows<T> for Group<'_> {
                 }
                 ColumnReader::FixedLenByteArrayColumnReader(reader) if kind == Kind::Number(Number::F16) => self
                     .read_column(reader, place, out, |value: FixedLenByteArray| {
-                        Some(half(u16::from_le_bytes(*value.data().first_chunk()?)))
+                        Some(Half(u16::from_le_bytes(*value.data().first_chunk()?)))
                     }),
                 _ => Err(Error::file(path, format!("column {} holds no numbers", self.scan.name(column)))),
             }?;
@@ -284,7 +284,7 @@ impl Group<'_> {
         }
     }
 
-    fn read_unscaled<W: Word, T: Target>(
+    fn read_unscaled<W: Numeric, T: Target>(
         &self,
         reader: ColumnReader,
         place: usize,
@@ -308,7 +308,7 @@ impl Group<'_> {
         }
     }
 
-    fn read_column<D: DataType, W: Word, T: Target>(
+    fn read_column<D: DataType, W: Numeric, T: Target>(
         &self,
         mut reader: ColumnReaderImpl<D>,
         place: usize,
