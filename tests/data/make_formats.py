@@ -2,7 +2,7 @@
 """Small snapshots and tables in formats other than HDF5, written by others' programs, and what others read of them.
 
     pip install numpy==2.4.6 pynbody==2.8.0 asdf==6.0.0 abacusutils==2.1.2 pyarrow==26.0.1 pandas==3.1.1 astropy
-    python3 make_formats.py [tipsy genericio npz ramses abacus parquet parquet_kinds]        # all, unless some are named
+    python3 make_formats.py [tipsy genericio npz ramses abacus parquet parquet_kinds parquet_bombs]        # all, unless some are named
 
 For each, a folder or file in snapshots/, and beside it NAME.expected.npz with the arrays that a reader must find, in the order of the
 file.
@@ -439,7 +439,58 @@ def kinds():
         pq.write_table(table, folder / f"said_{place}.parquet")
 
 
-MAKERS = {"tipsy": tipsy, "genericio": genericio, "npz": npz, "ramses": ramses, "abacus": abacus, "parquet": tables, "parquet_kinds": kinds}
+def bombs():
+    """Parquet by pyarrow whose first column has, in place of its page, one of the same length that unpacks to far more."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder = fresh("parquet_bombs")
+    n, random = 200, np.random.default_rng(3)
+    table = pa.table({"x": np.frombuffer(random.bytes(8 * n), "f8"), "y": np.zeros(n)})
+
+    def packed_size(header):
+        # Integers of Thrift: a byte for the field, then 7 bits a byte. The third is the size of the packed page.
+        numbers, at = [], 0
+        for _ in range(3):
+            value, shift, at = 0, 0, at + 1
+            while True:
+                byte = header[at]
+                value, shift, at = value | (byte & 127) << shift, shift + 7, at + 1
+                if byte < 128:
+                    break
+            numbers.append(value >> 1)
+        return numbers[2]
+
+    def zstd(length):
+        # A window of 128 KiB, a raw block that fills up, and blocks that repeat a byte 128 Ki times.
+        start, block = b"\x28\xb5\x2f\xfd\x00" + bytes([7 << 3]), struct.Struct("<I")
+        fill = (length - len(start) - 3) % 4
+        repeats = (length - len(start) - 3 - fill) // 4
+        blocks = [block.pack(last | 1 << 1 | 1 << 20)[:3] + b"\0" for last in [0] * (repeats - 1) + [1]]
+        return start + block.pack(fill << 3)[:3] + bytes(fill) + b"".join(blocks)
+
+    def packed(codec):
+        def page(length):
+            # Random bytes at the end make up the length.
+            for more in range(length // 2, length):
+                for zeros in range(1 << 18, (1 << 18) + 5):
+                    packed = pa.Codec(codec).compress(bytes(zeros) + random.bytes(more), asbytes=True)
+                    if len(packed) == length:
+                        return packed
+            raise ValueError(length)
+        return page
+
+    for codec, page in {"zstd": zstd, "gzip": packed("gzip"), "brotli": packed("brotli")}.items():
+        path = folder / f"{codec}.parquet"
+        pq.write_table(table, path, compression=codec, use_dictionary=False, write_statistics=False)
+        column = pq.ParquetFile(path).metadata.row_group(0).column(0)
+        bytes_, start, length = bytearray(path.read_bytes()), column.data_page_offset, column.total_compressed_size
+        own = packed_size(bytes_[start:start + 16])
+        bytes_[start + length - own:start + length] = page(own)
+        path.write_bytes(bytes_)
+
+
+MAKERS = {"tipsy": tipsy, "genericio": genericio, "npz": npz, "ramses": ramses, "abacus": abacus, "parquet": tables, "parquet_kinds": kinds, "parquet_bombs": bombs}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")

@@ -1,9 +1,12 @@
 //! Parquet columns of other kinds than floats and integers of 32 and 64 bits, indexes of pandas, and metadata.
 
-use ropewalk::io::{ReadOptions, inspect, read, read_fields};
+use std::fs::File;
+
+use ropewalk::halo::{Column, Meta, Values};
+use ropewalk::io::{ReadOptions, inspect, read, read_fields, write_parquet};
 
 use super::expected::{Expected, flat, stored};
-use super::{all, refused};
+use super::{Folder, all, refused};
 
 fn file(name: &str) -> std::path::PathBuf {
     stored("parquet_kinds").join(format!("{name}.parquet"))
@@ -64,9 +67,39 @@ fn indexes_of_pandas() {
 
 #[test]
 fn metadata() {
-    refused(file("said_0"), &["metadata box_size is '-5'; it must be a finite number from 0"]);
+    refused(file("said_0"), &["metadata box_size is '-5'; it must be a finite number above 0, or 0 for none"]);
     refused(file("said_1"), &["metadata box_size is 'wide'"]);
     refused(file("said_2"), &["metadata redshift is '[1, 2]'; it must be a finite number"]);
     assert_eq!(all(file("said_3")).unwrap().box_size, Some(10.0));
     assert_eq!(all(file("said_4")).unwrap().notes, ["entries of its metadata that are not used: finder"]);
+}
+
+/// Zero stands for an open box and for a cosmology that is not known, but not for a mass.
+#[test]
+fn zeros_of_metadata() {
+    let folder = Folder::new("parquet-zeros");
+    let path = folder.file("table.parquet");
+    let column = |name: &str| Column::new(name, Values::Numbers(vec![1.0, 2.0]));
+    let with = |name: &str, value: f64| {
+        let out = File::create(&path).unwrap();
+        write_parquet(out, &[column("x"), column("y")], None, &[(name, Meta::Number(value))]).unwrap();
+    };
+    for name in ["box_size", "omega_m", "h"] {
+        with(name, 0.0);
+        let table = all(&path).unwrap();
+        assert_eq!((table.box_size, table.background.omega_m, table.background.h), (None, None, None), "{name}");
+        with(name, -1.0);
+        refused(&path, &[name, "is '-1'; it must be a finite number above 0, or 0 for none"]);
+    }
+    with("particle_mass", 0.0);
+    refused(&path, &["particle_mass is '0'; it must be a finite number above 0"]);
+}
+
+/// Pages that unpack to more than their headers promise are refused before memory is given to them.
+#[test]
+fn pages_that_unpack_to_more() {
+    for (name, codec) in [("zstd", "Zstandard"), ("gzip", "gzip"), ("brotli", "Brotli")] {
+        let path = stored("parquet_bombs").join(format!("{name}.parquet"));
+        refused(&path, &[&format!("a page of {codec}: unpacks to more than the 16"), "that its header promises"]);
+    }
 }

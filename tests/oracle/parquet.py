@@ -192,6 +192,17 @@ expect("metadata in capitals", with_metadata(BoxSize=10, Redshift=0.5), wanted)
 expect("other metadata", with_metadata(finder="a"), {"positions": stack(columns)}, ["metadata that are not used: finder"])
 for key, value in [("box_size", -5), ("box_size", "nan"), ("box_size", "[1, 2, 3]"), ("redshift", "high"), ("h", -1), ("omega_m", "x")]:
     refuse(f"{key} = {value}", with_metadata(**{key: value}), [f"metadata {key}", "must be"])
+for key in ["box_size", "h", "omega_m"]:
+    expect(f"{key} = 0", with_metadata(**{key: 0}), {"positions": stack(columns)})
+    assert key not in np.load(FOLDER / "out.npz"), key
+
+# Ids in floats with n digits of mantissa: 2^n and the number after it are one float.
+few = cloud(n=2)
+for kind, bits in [("f2", 11), ("f4", 24), ("f8", 53)]:
+    exact = np.array([1, 2**bits - 1])
+    expect(f"ids in {kind}", pa.table(few | {"id": exact.astype(kind)}), {"positions": stack(few), "ids": exact})
+    refuse(f"large ids in {kind}", pa.table(few | {"id": (exact + 1).astype(kind)}), ["column id holds", "an id"])
+
 fields = [pa.field(axis, "f8", metadata={"unit": "kpc"}) for axis in "xyz"]
 path = FOLDER / "units.parquet"
 pq.write_table(pa.table(columns, schema=pa.schema(fields)), path, compression="zstd")

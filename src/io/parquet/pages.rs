@@ -1,6 +1,7 @@
 //! The pages of a column chunk: whether what they promise can be true, before memory is given to it.
 //!
-//! In: where a chunk lies in a file. Out: an error if a page is cut, or promises to unpack to more than its bytes can.
+//! In: where a chunk lies in a file. Out: the largest size of an unpacked page by the headers, or an error if a page is cut, or promises
+//! to unpack to more than its bytes can.
 //! Cost: the headers of pages.
 //! Source: parquet.thrift, PageHeader; "Thrift compact protocol".
 
@@ -14,7 +15,7 @@ const LONGEST: u64 = 1 << 16;
 /// The largest ratio of Deflate; that of Snappy and LZ4 is smaller.
 const MOST_RATIO: u64 = 1032;
 /// The largest ratio of Zstandard: 128 KiB for a block of four bytes. Brotli has no bound, and the same limit.
-pub(super) const MOST_ZSTD_RATIO: u64 = 1 << 15;
+const MOST_ZSTD_RATIO: u64 = 1 << 15;
 /// Structures and lists within each other.
 const DEEPEST: u32 = 8;
 
@@ -26,8 +27,9 @@ pub(super) fn most_ratio(compression: Compression) -> u64 {
     }
 }
 
-/// Looks at the pages in `length` bytes from `start` on, which unpack to at most `ratio` times as many bytes.
-pub(super) fn check(source: &mut Source, (start, length): (u64, u64), ratio: u64, column: &str) -> Result<()> {
+/// Looks at the pages in `length` bytes from `start` on, which unpack to at most `ratio` times as many bytes. Returns the most bytes that
+/// one of them unpacks to by its header.
+pub(super) fn check(source: &mut Source, (start, length): (u64, u64), ratio: u64, column: &str) -> Result<u64> {
     let end = start.checked_add(length).filter(|&end| end <= source.len());
     let Some(end) = end else {
         let there = source.len();
@@ -35,7 +37,7 @@ pub(super) fn check(source: &mut Source, (start, length): (u64, u64), ratio: u64
             "truncated: column {column} has {length} bytes from byte {start} on, the file has {there} in all"
         )));
     };
-    let mut at = start;
+    let (mut at, mut most) = (start, 0);
     while at < end {
         source.seek(at)?;
         let mut bytes = vec![0; (end - at).min(LONGEST) as usize];
@@ -45,13 +47,14 @@ pub(super) fn check(source: &mut Source, (start, length): (u64, u64), ratio: u64
             let after = (end - at).saturating_sub((bytes.len() - words.bytes.len()) as u64);
             packed <= after && unpacked <= packed.saturating_mul(ratio).saturating_add(LONGEST)
         });
-        let Some((_, packed)) = header else {
+        let Some((unpacked, packed)) = header else {
             return Err(source
                 .error(format!("the page of column {column} at byte {at} is cut, or promises what it cannot hold")));
         };
+        most = most.max(unpacked);
         at += (bytes.len() - words.bytes.len()) as u64 + packed;
     }
-    Ok(())
+    Ok(most)
 }
 
 /// Bytes in Thrift's compact protocol.

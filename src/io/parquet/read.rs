@@ -18,7 +18,7 @@ use crate::io::parquet::kind::{Kind, decimal, unscaled};
 use crate::io::parquet::opened::Opened;
 use crate::io::parquet::pages;
 use crate::io::parquet::said::Said;
-use crate::io::parquet::unpack::zstd_reader;
+use crate::io::parquet::unpack::{is_unpacked_here, packed_reader};
 use crate::io::reading::Reading;
 use crate::io::source::{Half, Numeric, room};
 use crate::io::type_column::TypeColumn;
@@ -91,14 +91,12 @@ impl<'a> Scan<'a> {
         self.metadata().file_metadata().schema_descr()
     }
 
-    /// The reader of a column of a row group.
-    fn reader(&self, group: usize, column: usize) -> Result<ColumnReader> {
+    /// The reader of a column of a row group, whose pages unpack to at most `most` bytes each.
+    fn reader(&self, group: usize, column: usize, most: u64) -> Result<ColumnReader> {
         let metadata = self.metadata().row_group(group);
-        let reader = match metadata.column(column).compression() {
-            Compression::ZSTD(_) => {
-                zstd_reader(Opened { path: self.path.to_path_buf(), len: self.len }, metadata, column)
-            }
-            _ => self.file.get_row_group(group).and_then(|group| group.get_column_reader(column)),
+        let reader = match is_unpacked_here(metadata.column(column).compression()) {
+            true => packed_reader(Opened { path: self.path.to_path_buf(), len: self.len }, metadata, column, most),
+            false => self.file.get_row_group(group).and_then(|group| group.get_column_reader(column)),
         };
         reader.map_err(refuse(self.path))
     }
@@ -112,8 +110,9 @@ impl<'a> Scan<'a> {
         column.map_or_else(String::new, |column| name_of(column).escape_debug().to_string())
     }
 
-    /// Columns of a row group whose pages can be what they promise.
-    fn check(&self, group: usize, columns: &[usize], reading: &Reading<'_>) -> Result<()> {
+    /// The most bytes of a page of each of these columns of a row group, whose pages can be what they promise.
+    fn check(&self, group: usize, columns: &[usize], reading: &Reading<'_>) -> Result<Vec<u64>> {
+        let mut sizes = vec![];
         let mut source = reading.open(self.path)?;
         let Some(group) = self.metadata().row_groups().get(group) else {
             return Err(source.error("has no such row group"));
@@ -144,9 +143,22 @@ impl<'a> Scan<'a> {
             let (Ok(start), Ok(length)) = (u64::try_from(first), u64::try_from(chunk.compressed_size())) else {
                 return Err(source.error(format!("column {name} is said to begin at byte {first}")));
             };
-            pages::check(&mut source, (start, length), pages::most_ratio(chunk.compression()), &name)?;
+            let ratio = pages::most_ratio(chunk.compression());
+            sizes.push(pages::check(&mut source, (start, length), ratio, &name)?);
         }
-        Ok(())
+        Ok(sizes)
+    }
+
+    /// Columns of a row group, times `factor`.
+    fn group<'b>(
+        &'b self,
+        group: usize,
+        columns: &'b [usize],
+        factor: f64,
+        reading: &Reading<'_>,
+    ) -> Result<Group<'b>> {
+        let pages = self.check(group, columns, reading)?;
+        Ok(Group { scan: self, group, columns, pages, factor })
     }
 
     /// Rows of these columns together, times `factor`.
@@ -162,8 +174,7 @@ impl<'a> Scan<'a> {
     ) -> Result<Vec<Box<dyn Rows<T> + 'b>>> {
         let mut pieces: Vec<Box<dyn Rows<T> + '_>> = vec![];
         for group in 0..self.metadata().num_row_groups() {
-            self.check(group, columns, reading)?;
-            pieces.push(Box::new(Group { scan: self, group, columns, factor }));
+            pieces.push(Box::new(self.group(group, columns, factor, reading)?));
         }
         Ok(pieces)
     }
@@ -178,10 +189,10 @@ impl<'a> Scan<'a> {
     }
 
     /// The sum of a column that has been read.
-    fn sum(&self, column: usize) -> Result<f64> {
-        let mut total = 0.0;
+    fn sum(&self, column: usize, reading: &Reading<'_>) -> Result<f64> {
+        let (mut total, column) = (0.0, [column]);
         for group in 0..self.metadata().num_row_groups() {
-            let piece = Group { scan: self, group, columns: &[column], factor: 1.0 };
+            let piece = self.group(group, &column, 1.0, reading)?;
             let mut values = vec![0.0; Rows::<f64>::len(&piece) as usize];
             piece.read(0, &mut values)?;
             total += values.iter().sum::<f64>();
@@ -191,11 +202,10 @@ impl<'a> Scan<'a> {
 
     /// The types of the rows, if there is a column of types.
     fn types(&self, reading: &Reading<'_>) -> Result<Option<TypeColumn>> {
-        let Some(column) = self.columns.kind else { return Ok(None) };
+        let Some(column) = self.columns.kind.map(|column| [column]) else { return Ok(None) };
         let mut each: Vec<u8> = room(self.path, self.rows())?;
         for group in 0..self.metadata().num_row_groups() {
-            self.check(group, &[column], reading)?;
-            let piece = Group { scan: self, group, columns: &[column], factor: 1.0 };
+            let piece = self.group(group, &column, 1.0, reading)?;
             let start = each.len();
             each.resize(start + Rows::<u8>::len(&piece) as usize, 0);
             piece.read(0, &mut each[start..])?;
@@ -220,6 +230,8 @@ struct Group<'a> {
     scan: &'a Scan<'a>,
     group: usize,
     columns: &'a [usize],
+    /// The most bytes of a page of each of the columns.
+    pages: Vec<u64>,
     factor: f64,
 }
 
@@ -235,10 +247,10 @@ impl<T: Target> Rows<T> for Group<'_> {
 
     fn read(&self, _: u64, out: &mut [T]) -> Result<()> {
         let path = self.scan.path;
-        for (place, &column) in self.columns.iter().enumerate() {
+        for (place, (&column, &most)) in self.columns.iter().zip(&self.pages).enumerate() {
             let Some(&kind) = self.scan.kinds.get(column) else { continue };
             let is_unsigned = matches!(kind, Kind::Number(Number::U32 | Number::U64));
-            match self.scan.reader(self.group, column)? {
+            match self.scan.reader(self.group, column, most)? {
                 reader if matches!(kind, Kind::Decimal { .. }) => self.read_decimals(reader, place, kind, out),
                 ColumnReader::FloatColumnReader(reader) => {
                     self.read_column(reader, place, out, |value: f32| Some(value))
@@ -390,7 +402,7 @@ pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot
     if let Some(mass) = columns.mass.filter(|_| options.masses) {
         // Whether all are the same, none of the parts can tell alone.
         let all: Vec<f64> = fill_whole(reading, path, 1, &scan.pieces(&[mass], 1.0 / reading.keep.fraction, reading)?)?;
-        let total = if reading.is_whole() { all.iter().sum() } else { scan.sum(mass)? };
+        let total = if reading.is_whole() { all.iter().sum() } else { scan.sum(mass, reading)? };
         matter = Some(total).filter(|&matter: &f64| matter > 0.0);
         masses = Masses::Each(all);
     }

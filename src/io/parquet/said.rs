@@ -5,7 +5,7 @@
 //! | `ARROW:schema` | units of columns: `unit` or `units` of their metadata; which columns are durations |
 //! | `table_meta_yaml` | astropy's header: units of columns, and the quantities below |
 //! | `pandas` | index columns, which are not coordinates |
-//! | `box_size`, `redshift`, `omega_m`, `omega_lambda`, `h`, `particle_mass` | quantities of the snapshot; other values than numbers are errors |
+//! | `box_size`, `redshift`, `omega_m`, `omega_lambda`, `h`, `particle_mass` | quantities of the snapshot; other values than numbers are errors. A `box_size` of 0 is an open box, and 0 for `omega_m` and `h` is none |
 //! | `program` | not used |
 //! | others | named in a note |
 
@@ -21,14 +21,23 @@ use crate::io::{Error, Result, ecsv, shorten};
 
 const ASTROPY: &str = "table_meta_yaml";
 const PANDAS: &str = "pandas";
-/// Entries that are numbers, and whether they must be above 0.
-const NUMBERS: [(&str, bool); 6] = [
-    ("box_size", true),
-    ("redshift", false),
-    ("omega_m", true),
-    ("omega_lambda", false),
-    ("h", true),
-    ("particle_mass", true),
+/// The numbers that an entry may hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Must {
+    BeFinite,
+    BePositive,
+    /// Zero stands for none.
+    BePositiveOrZero,
+}
+
+/// Entries that are numbers.
+const NUMBERS: [(&str, Must); 6] = [
+    ("box_size", Must::BePositiveOrZero),
+    ("redshift", Must::BeFinite),
+    ("omega_m", Must::BePositiveOrZero),
+    ("omega_lambda", Must::BeFinite),
+    ("h", Must::BePositiveOrZero),
+    ("particle_mass", Must::BePositive),
 ];
 /// Entries named in a note.
 const MOST_NAMES: usize = 20;
@@ -56,6 +65,13 @@ fn quantity(key: &str) -> Option<&'static str> {
         return Some("redshift");
     }
     NUMBERS.iter().map(|(name, _)| *name).find(|name| *name == key)
+}
+
+/// Returns `true` for an entry whose 0 stands for none.
+fn is_none(keys: &[String], value: &str) -> bool {
+    let is = |name: &str| keys.first().is_some_and(|key| key == "meta") && keys.last().is_some_and(|key| key == name);
+    let of = NUMBERS.iter().find(|(name, _)| is(name));
+    of.is_some_and(|(_, must)| *must == Must::BePositiveOrZero) && value.trim().parse() == Ok(0.0)
 }
 
 impl Said {
@@ -101,6 +117,7 @@ impl Said {
             said.notes.push(format!("entries of its metadata that are not used: {}{more}", unused.join(", ")));
         }
         said.check(path)?;
+        said.values.retain(|(keys, value)| !is_none(keys, value));
         Ok(said)
     }
 
@@ -122,13 +139,16 @@ impl Said {
     /// Errors: a quantity that is no number, or is below 0 and must not be.
     fn check(&self, path: &Path) -> Result<()> {
         for (keys, value) in self.values.iter().filter(|(keys, _)| keys.first().is_some_and(|key| key == "meta")) {
-            let Some((name, is_positive)) = NUMBERS.iter().find(|(name, _)| keys.last().is_some_and(|key| key == name))
-            else {
+            let Some((name, must)) = NUMBERS.iter().find(|(name, _)| keys.last().is_some_and(|key| key == name)) else {
                 continue;
             };
             let number = value.trim().parse::<f64>().ok().filter(|number| number.is_finite());
-            let must = if *is_positive { "a finite number from 0" } else { "a finite number" };
-            if number.is_none_or(|number| *is_positive && number < 0.0) {
+            let (least, must) = match must {
+                Must::BeFinite => (f64::MIN, "a finite number"),
+                Must::BePositive => (f64::MIN_POSITIVE, "a finite number above 0"),
+                Must::BePositiveOrZero => (0.0, "a finite number above 0, or 0 for none"),
+            };
+            if number.is_none_or(|number| number < least) {
                 let message = format!("its metadata {name} is '{}'; it must be {must}", shorten(value.as_bytes()));
                 return Err(Error::file(path, message));
             }
