@@ -483,7 +483,41 @@ def epochs():
             group["ParticleIDs"] = ids(own).astype("u4")
 
 
+def headers():
+    """Headers whose groups repeat each other, particles that no header counts, masses of two units, and ids in floats."""
+    own = np.arange(8)
+    # The oldest layout has no checksums, so that tests can change numbers. Those of the two groups differ in the last digits.
+    with h5py.File(FOLDER / "groups.hdf5", "w", libver="earliest") as file:
+        n = [0, 8, 0, 0, 0, 0]
+        header(file, n, n, NumFilesPerSnapshot=1.0, MassTable=np.array([0, 0.5, 0, 0, 0, 0]), Time=0.4, Redshift=1.5, BoxSize=BOX, Omega0=0.3,
+               OmegaLambda=0.7, HubbleParam=0.68, UnitLength_in_cm=KPC)
+        # A cut-out keeps the parameters of the whole.
+        file.create_group("Parameters").attrs.update(
+            NumFilesPerSnapshot=600.0, Redshift=1.5001, BoxSize=BOX + 2**-16, Omega0=0.3001, OmegaLambda=0.7001, HubbleParam=0.6801)
+        group = file.create_group("PartType1")
+        group["Coordinates"] = coordinates(own).astype("f4")
+        group["Velocities"] = velocities(own).astype("f4")
+
+    def make(name, n, groups):
+        with h5py.File(FOLDER / f"{name}.hdf5", "w", libver="latest") as file:
+            header(file, n, n, MassTable=np.zeros(6), Time=1.0, Redshift=0.0, BoxSize=BOX, NumFilesPerSnapshot=1)
+            for t, fields in groups.items():
+                group = file.create_group(f"PartType{t}")
+                for name, (values, cgs) in fields.items():
+                    group[name] = values
+                    if cgs:
+                        scale(group[name], 0, -1, cgs)
+
+    at, one = (coordinates(own).astype("f4"), None), np.ones(8)
+    make("uncounted", [0, 8, 0, 0, 0, 0], {1: {"Coordinates": at, "Masses": (one, None)}, 4: {"Coordinates": (at[0][:6], None)}})
+    make("mixed_masses", [8, 8, 0, 0, 0, 0], {0: {"Coordinates": at, "Masses": (one, MSUN10)}, 1: {"Coordinates": at, "Masses": (one, MSUN10 / 1e10)}})
+    for name, kind in dict(single="f4", short="f2").items():
+        make(f"{name}_ids", [0, 8, 0, 0, 0, 0], {1: {"Coordinates": at, "ParticleIDs": (ids(own).astype(kind), None)}})
+    with h5py.File(FOLDER / "table_ids.hdf5", "w", libver="latest") as file:
+        file["table"] = np.rec.fromarrays([own / 2.0, own / 4.0, ids(own)], dtype=[("x", "f4"), ("y", "f4"), ("id", "f4")])
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for make in (gadget2, gadget4, tng, eagle, gizmo, swift, swift_parts, swift_writer, indexes, wrong, tops, tables, epochs):
+    for make in (gadget2, gadget4, tng, eagle, gizmo, swift, swift_parts, swift_writer, indexes, wrong, tops, tables, epochs, headers):
         make()

@@ -14,6 +14,7 @@ mod fuzz;
 mod gadget;
 mod genericio;
 mod hdf5;
+mod hdf5_headers;
 mod hdf5_metadata;
 mod hdf5_storage;
 mod losses;

@@ -523,12 +523,23 @@ def parts(program, folder):
         header(file, 1)
         file["PartType1/Coordinates"] = np.zeros((1, 3))
     bad += expect(program, ["info", place], "2 snapshots", "other.hdf5", "snap_009.0.hdf5")
-    # Ids that are stored as floats.
-    for kind, ids, note in (("f8", [1, 2**52], False), ("f4", [1, 2**24], False), ("f8", [1, 2.5], True), ("f4", [1, 2**25], True)):
+    # Ids that are stored as floats: with a mantissa of n bits, 2^(n + 1) and the number after it are one float.
+    short = h5py.h5t.IEEE_F32LE.copy()
+    short.set_fields(17, 9, 8, 0, 9)
+    short.set_offset(0)
+    short.set_precision(18)
+    bounds = [("f8", 53), ("f4", 24), ("f2", 11), (short, 10)]
+    cases = [(kind, [1, 2**bits - 1 + over], bool(over)) for kind, bits in bounds for over in (0, 1)]
+    for kind, ids, note in cases + [("f8", [1, 2.5], True), ("f4", [1, 2**25], True), ("f8", [1, -1], True)]:
         path = folder / "ids.hdf5"
         with h5py.File(path, "w") as file:
             header(file, 2)
-            file["PartType1/Coordinates"], file["PartType1/ParticleIDs"] = np.zeros((2, 3)), np.array(ids, kind)
+            file["PartType1/Coordinates"] = np.zeros((2, 3))
+            if kind == short:
+                dataset = h5py.h5d.create(file["PartType1"].id, b"ParticleIDs", short, h5py.h5s.create_simple((2,)))
+                dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, np.array(ids, "f8"), mtype=h5py.h5t.NATIVE_DOUBLE)
+            else:
+                file["PartType1/ParticleIDs"] = np.array(ids, kind)
         bad += expect(program, ["convert", path, folder / "ids.npz"], *["ids are left out"] if note else [], fails=False)
         with np.load(folder / "ids.npz") as arrays:
             if ("ids" in arrays) == note or (not note and arrays["ids"].tolist() != ids):

@@ -18,7 +18,7 @@ use crate::io::reading::Reading;
 use crate::io::snapshot::TypeRun;
 use crate::io::{Error, Masses, Points, Result, Table};
 use crate::parallel::map_tasks;
-use crate::units::{KnownUnits, VelocityUnit};
+use crate::units::{KnownUnits, MassUnit, VelocityUnit};
 
 /// What codes call a field; EAGLE is the one that says `Velocity` and `Mass`.
 pub(super) const COORDINATES: &[&str] = &["Coordinates"];
@@ -30,6 +30,13 @@ pub(super) const MASSES: &[&str] = &["Masses", "Mass", "DynamicalMasses"];
 /// The group of a type.
 pub(super) fn group(particle_type: u8) -> String {
     format!("PartType{particle_type}")
+}
+
+/// The error or note on a field that types have in different units.
+pub(super) fn mixed_units(field: &str) -> String {
+    format!(
+        "has {field} in different units for different types; read types of one unit alone (ReadOptions::types, --type, in Python types=)"
+    )
 }
 
 /// What is wanted of the parts of a snapshot.
@@ -79,9 +86,15 @@ impl Piece<'_> {
     }
 }
 
-/// The largest whole number up to which the floats of a column are exact.
-fn exact_up_to(column: &Column) -> u64 {
-    if column.shape.number.is_single() { 1 << 24 } else { 1 << 53 }
+impl Mass {
+    /// What the masses are to be multiplied with to be physical; `None` for one mass of a header without a unit of mass.
+    fn scaling(&self, header: &Header) -> Result<Option<Scaling>> {
+        match self {
+            Self::Each(column) => Scaling::mass(&column.attributes, header).map(Some),
+            Self::One(_) if header.cgs.mass.is_some() => Scaling::mass(&Attributes::default(), header).map(Some),
+            Self::One(_) => Ok(None),
+        }
+    }
 }
 
 impl Fields<'_> {
@@ -166,11 +179,11 @@ impl Fields<'_> {
             // All rows decide, so that all parts of a whole decide alike.
             if let Some(value) = self.inexact_id(column)? {
                 notes.push(format!(
-                    "{}: {} holds floats, among them {value}, which is no exact id (whole numbers from 0 to {}): ids are \
+                    "{}: {} holds floats, among them {value}, which is no exact id (whole numbers from 0, below {}): ids are \
                      left out",
                     column.path.display(),
                     column.name,
-                    exact_up_to(column),
+                    column.shape.number.exact_below().unwrap_or_default(),
                 ));
                 return Ok(None);
             }
@@ -185,9 +198,9 @@ impl Fields<'_> {
 
     /// A value of a column of floats that stands for no id, or not for one alone.
     fn inexact_id(&self, column: &Column) -> Result<Option<f64>> {
-        let most = exact_up_to(column) as f64;
+        let below = column.shape.number.exact_below().unwrap_or_default() as f64;
         let bad = self.fold(column, 0..column.shape.rows, |ids| {
-            ids.iter().copied().find(|&id| !((0.0..=most).contains(&id) && id.fract() == 0.0))
+            ids.iter().copied().find(|&id| !((0.0..below).contains(&id) && id.fract() == 0.0))
         })?;
         Ok(bad.into_iter().flatten().next())
     }
@@ -247,6 +260,10 @@ impl Fields<'_> {
             };
         }
         let Some(first) = all.first() else { return Ok(Masses::Unknown) };
+        let scalings = all.iter().filter_map(|mass| mass.scaling(header).transpose()).collect::<Result<Vec<_>>>()?;
+        if scalings.windows(2).any(|pair| !pair[0].is_same_mass(pair[1])) {
+            return Err(Error::file(self.path, mixed_units("Masses")));
+        }
         let is_first = |mass: &Mass| matches!((mass, first), (Mass::One(mass), Mass::One(first)) if mass == first);
         if let (Mass::One(one), true) = (first, all.iter().all(is_first)) {
             self.mass_unit(None, header, units)?;
@@ -276,9 +293,9 @@ impl Fields<'_> {
         Ok(())
     }
 
-    /// The mass of all particles of all `types`; `None` where some have none, and where masses are not wanted and would have to be
-    /// read. Masses that are broken are told where they are needed.
-    pub(super) fn matter(&self, types: &[u8], read: &Masses) -> Option<f64> {
+    /// The mass of all particles of all `types` in `unit`; `None` where some have none or are in another unit, and where masses are not
+    /// wanted and would have to be read. Masses that are broken are told where they are needed.
+    pub(super) fn matter(&self, types: &[u8], read: &Masses, unit: Option<MassUnit>) -> Option<f64> {
         let (mut read, is_whole) = match read {
             Masses::Each(own) if self.reading.keep.is_all() && types == self.types => {
                 let matter = Matter { share: Some(MassSum::of(own)), ..Matter::default() };
@@ -296,7 +313,12 @@ impl Fields<'_> {
                 matter.share(&MassSum::of(own));
                 continue;
             }
-            match self.mass(piece).ok()?? {
+            let mass = self.mass(piece).ok()??;
+            let own = mass.scaling(&piece.part.header).ok()?.and_then(Scaling::mass_unit);
+            if unit.zip(own).is_some_and(|(unit, own)| unit != own) {
+                return None;
+            }
+            match mass {
                 Mass::One(mass) => matter.known.add_times(mass, piece.rows),
                 Mass::Each(_) if !self.reading.options.masses => return None,
                 Mass::Each(column) => matter.share(&self.sum(&column).unwrap_or_else(|_| MassSum::broken())),

@@ -53,13 +53,37 @@ pub(super) struct Header {
     pub unused: String,
 }
 
-/// Relative difference of values of one quantity that are taken for equal.
+/// Relative difference of values of one quantity that are taken for equal: constants are rounded differently.
 const EQUAL: f64 = 1e-3;
+/// The same for sides of a box, which only single precision rounds.
+const EQUAL_SIDES: f64 = 1e-6;
+/// Numbers at most this large are taken for 0.
+const ZERO: f64 = 1e-9;
 /// Unused attributes of a group that are listed by name.
 const MOST_LISTED: usize = 24;
 
 /// The groups that describe a file, first those that know better.
 const GROUPS: [&str; 6] = ["Header", "Cosmology", "Parameters", "RuntimePars", "Units", "Code"];
+
+/// A number in one of the groups.
+#[derive(Clone, Copy)]
+struct Entry {
+    value: f64,
+    name: &'static str,
+    /// Its place in [`GROUPS`].
+    group: usize,
+}
+
+impl std::fmt::Display for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of {} is {}", self.name, GROUPS[self.group], self.value)
+    }
+}
+
+/// Returns `true` for values of one quantity that contradict each other, with a relative `tolerance`.
+fn differ(a: f64, b: f64, tolerance: f64) -> bool {
+    (a - b).abs() > ZERO.max(tolerance * a.abs().max(b.abs()))
+}
 
 struct Said<'a> {
     path: &'a Path,
@@ -79,29 +103,64 @@ impl Said<'_> {
         self.header().numbers(name)
     }
 
-    /// The first number that any group has by one of these names.
+    /// The number of an attribute of one group.
     ///
-    /// Errors: one of them is no number, or two differ.
-    fn number(&self, names: &[&'static str]) -> Result<Option<f64>> {
-        let mut first: Option<(f64, &str, &str)> = None;
-        for &name in names {
-            self.used.borrow_mut().insert(name);
-            for (attributes, group) in self.groups.iter().zip(GROUPS) {
-                let Some(value) = attributes.number(name)? else { continue };
-                let Some((known, known_name, known_group)) = first else {
-                    first = Some((value, name, group));
-                    continue;
-                };
-                // Zero stands for a value that is not set.
-                if known != 0.0 && value != 0.0 && (known - value).abs() > EQUAL * known.abs().max(value.abs()) {
-                    return Err(Error::file(
-                        self.path,
-                        format!("{known_name} of {known_group} is {known}, but {name} of {group} is {value}"),
-                    ));
-                }
-            }
+    /// Errors: it is no number, or is not finite.
+    fn entry(&self, group: usize, name: &'static str) -> Result<Option<Entry>> {
+        self.used.borrow_mut().insert(name);
+        let Some(value) = self.groups[group].number(name)? else { return Ok(None) };
+        let entry = Entry { value, name, group };
+        if value.is_finite() {
+            Ok(Some(entry))
+        } else {
+            Err(Error::file(self.path, format!("{entry}; it must be finite")))
         }
-        Ok(first.map(|(value, ..)| value))
+    }
+
+    /// The numbers of all groups by these names.
+    ///
+    /// Errors: as [`Said::entry`].
+    fn entries(&self, names: &[&'static str]) -> Result<Vec<Entry>> {
+        let all = names
+            .iter()
+            .flat_map(|&name| (0..GROUPS.len()).filter_map(move |group| self.entry(group, name).transpose()));
+        all.collect()
+    }
+
+    /// The first of several numbers of one quantity.
+    ///
+    /// Errors: two of them differ.
+    fn agreed(&self, entries: &[Entry]) -> Result<Option<f64>> {
+        let Some(first) = entries.first() else { return Ok(None) };
+        match entries.iter().find(|other| differ(first.value, other.value, EQUAL)) {
+            Some(other) => Err(Error::file(self.path, format!("{first}, but {other}"))),
+            None => Ok(Some(first.value)),
+        }
+    }
+
+    /// The number by one of these names, in which all groups agree. Zero is a value like any other.
+    ///
+    /// Errors: as [`Said::entry`] and [`Said::agreed`].
+    fn number(&self, names: &[&'static str]) -> Result<Option<f64>> {
+        self.agreed(&self.entries(names)?)
+    }
+
+    /// The positive one of several numbers of one quantity. Zero stands for a value that is not set.
+    ///
+    /// Errors: one of them is negative, or two that are set differ.
+    fn positive_of(&self, mut entries: Vec<Entry>) -> Result<Option<f64>> {
+        if let Some(bad) = entries.iter().find(|entry| entry.value < 0.0) {
+            return Err(Error::file(self.path, format!("{bad}; it must be positive, or 0 for none")));
+        }
+        entries.retain(|entry| entry.value > 0.0);
+        self.agreed(&entries)
+    }
+
+    /// The positive number by one of these names.
+    ///
+    /// Errors: as [`Said::entry`] and [`Said::positive_of`].
+    fn positive(&self, names: &[&'static str]) -> Result<Option<f64>> {
+        self.positive_of(self.entries(names)?)
     }
 
     fn text(&self, group: usize, name: &'static str) -> Result<Option<&str>> {
@@ -170,24 +229,46 @@ impl Said<'_> {
         }
     }
 
+    /// The sides of the periodic box in one group; none if they are not set or 0.
+    ///
+    /// Errors: they are neither one nor three lengths.
+    fn sides_of(&self, group: usize) -> Result<Option<Vec<f64>>> {
+        let (Some(sides), name) = (self.groups[group].numbers("BoxSize")?, GROUPS[group]) else { return Ok(None) };
+        if !matches!(sides.len(), 1 | 3) {
+            let n = sides.len();
+            return Err(self.error(format!("has {n} numbers in BoxSize of {name}; it must have one or three")));
+        }
+        match sides.iter().find(|side| !(side.is_finite() && **side >= 0.0)) {
+            Some(side) => Err(self.error(format!("has box size {side} in {name}; it must be positive, or 0 for none"))),
+            None => Ok(Some(sides).filter(|sides| sides.iter().any(|&side| side > 0.0))),
+        }
+    }
+
     /// The sides of the periodic box; none if the run is not periodic, of which `notes` gets a sentence.
+    ///
+    /// Errors: as [`Said::sides_of`]; two groups have different sides.
     fn sides(&self, notes: &mut Vec<String>) -> Result<Vec<f64>> {
         self.used.borrow_mut().insert("BoxSize");
-        let mut sides = vec![];
+        let mut first: Option<(Vec<f64>, usize)> = None;
         // The header, else the parameters.
         for group in [0, 2, 3] {
-            let own = self.groups[group].numbers("BoxSize")?.unwrap_or_default();
-            sides = if sides.is_empty() { own } else { sides };
+            let Some(sides) = self.sides_of(group)? else { continue };
+            let Some((known, known_group)) = &first else {
+                first = Some((sides, group));
+                continue;
+            };
+            let is_other = |k: usize| differ(known[k % known.len()], sides[k % sides.len()], EQUAL_SIDES);
+            if (0..3).any(is_other) {
+                let [a, b] =
+                    [known, &sides].map(|sides| sides.iter().map(f64::to_string).collect::<Vec<_>>().join(", "));
+                let (own, other) = (GROUPS[*known_group], GROUPS[group]);
+                return Err(Error::file(self.path, format!("BoxSize of {own} is {a}, but BoxSize of {other} is {b}")));
+            }
         }
-        if !matches!(sides.len(), 0 | 1 | 3) {
-            return Err(self.error(format!("has {} numbers in BoxSize; it must have one or three", sides.len())));
-        }
-        if let Some(side) = sides.iter().find(|side| !(side.is_finite() && **side >= 0.0)) {
-            return Err(self.error(format!("has box size {side}; it must be positive, or 0 for none")));
-        }
+        let sides = first.map_or(vec![], |(sides, _)| sides);
         if self.number(&["InitialConditions:periodic"])? == Some(0.0) && !sides.is_empty() {
             notes.push("InitialConditions:periodic is 0, so the box is open".into());
-            sides.clear();
+            return Ok(vec![]);
         }
         Ok(sides)
     }
@@ -207,11 +288,6 @@ impl Said<'_> {
         }))
     }
 
-    /// The first number by one of these names, if it is positive and finite.
-    fn positive(&self, names: &[&'static str]) -> Result<Option<f64>> {
-        Ok(self.number(names)?.filter(|&value| value > 0.0 && value < f64::INFINITY))
-    }
-
     fn cgs(&self) -> Result<Cgs> {
         let length = self.positive(&["UnitLength_in_cm", "UnitLength_In_CGS", "Unit length in cgs (U_L)"])?;
         let mass = self.positive(&["UnitMass_in_g", "UnitMass_In_CGS", "Unit mass in cgs (U_M)"])?;
@@ -220,18 +296,26 @@ impl Said<'_> {
         Ok(Cgs { length, mass, velocity: velocity.or_else(|| Some(length? / time?)) })
     }
 
+    /// The density parameter of the cosmological constant.
+    ///
+    /// A group without matter has no cosmology, so that its 0 is not set, unless there is no other value.
+    fn lambda(&self, matter: &[&'static str]) -> Result<Option<f64>> {
+        let with_matter: Vec<usize> =
+            self.entries(matter)?.iter().filter(|entry| entry.value > 0.0).map(|entry| entry.group).collect();
+        let all = self.entries(&["OmegaLambda", "Omega_Lambda", "Omega_lambda"])?;
+        let is_set = |entry: &Entry| entry.value != 0.0 || with_matter.contains(&entry.group);
+        let set: Vec<Entry> = all.iter().copied().filter(is_set).collect();
+        self.agreed(if set.is_empty() { &all } else { &set })
+    }
+
     fn background(&self) -> Result<Background> {
-        let omega_m = self.positive(&["Omega0", "Omega_Matter", "Omega_m"])?;
-        let lambda = self.number(&["OmegaLambda", "Omega_Lambda", "Omega_lambda"])?;
-        let h = match self.positive(&["HubbleParam"])? {
-            None => {
-                self.used.borrow_mut().insert("h");
-                self.groups[1].number("h")?.filter(|&h| h > 0.0 && h < f64::INFINITY)
-            }
-            known => known,
-        };
+        let matter = ["Omega0", "Omega_Matter", "Omega_m"];
+        let omega_m = self.positive(&matter)?;
+        let omega_lambda = self.lambda(&matter)?;
+        // Only that of SWIFT's cosmology is the Hubble parameter.
+        let h = [self.entries(&["HubbleParam"])?, self.entry(1, "h")?.into_iter().collect()].concat();
         // A header without matter has no cosmology.
-        Ok(Background { omega_m, omega_lambda: lambda.filter(|_| omega_m.is_some()), h })
+        Ok(Background { omega_m, omega_lambda: omega_lambda.filter(|_| omega_m.is_some()), h: self.positive_of(h)? })
     }
 
     /// The code that wrote it, and whose conventions it follows.
@@ -274,7 +358,8 @@ impl Header {
         let Some(here) = said.counts("NumPart_ThisFile")? else {
             return Err(said.error("has no NumPart_ThisFile, the particles of each type"));
         };
-        let files = match said.number(&["NumFilesPerSnapshot"])? {
+        // A file that was cut out of a snapshot keeps the parameters of the run.
+        let files = match said.entry(0, "NumFilesPerSnapshot")?.map(|entry| entry.value) {
             None => 1,
             Some(files) if files >= 1.0 && files <= f64::from(u32::MAX) && files.fract() == 0.0 => files as u32,
             Some(files) => return Err(said.error(format!("says the snapshot is split over {files} files"))),
@@ -314,18 +399,29 @@ impl Header {
         }
     }
 
+    /// Values that all files of a snapshot share, by name.
+    fn shared(&self) -> [(&'static str, String); 12] {
+        let shown = |value: Option<f64>| value.map_or("none".into(), |value| value.to_string());
+        let (background, cgs) = (self.background, self.cgs);
+        [
+            ("total particle counts", format!("{:?}", self.counts)),
+            ("mass table", format!("{:?}", self.masses)),
+            ("redshift", shown(self.epoch.redshift)),
+            ("box size", format!("{:?}", self.sides)),
+            ("number of files", self.files.to_string()),
+            ("Omega0", shown(background.omega_m)),
+            ("OmegaLambda", shown(background.omega_lambda)),
+            ("HubbleParam", shown(background.h)),
+            ("unit of length in cm", shown(cgs.length)),
+            ("unit of mass in g", shown(cgs.mass)),
+            ("unit of velocity in cm/s", shown(cgs.velocity)),
+            ("conventions", format!("{:?}", self.dialect)),
+        ]
+    }
+
     /// An error if `other`, of the file `path`, is not of the same snapshot.
     pub(super) fn check_same(&self, other: &Self, path: &Path) -> Result<()> {
-        let shared = |header: &Self| {
-            [
-                ("total particle counts", format!("{:?}", header.counts)),
-                ("mass table", format!("{:?}", header.masses)),
-                ("redshift", format!("{:?}", header.epoch.redshift)),
-                ("box size", format!("{:?}", header.sides)),
-                ("number of files", header.files.to_string()),
-            ]
-        };
-        for ((name, first), (_, here)) in shared(self).into_iter().zip(shared(other)) {
+        for ((name, first), (_, here)) in self.shared().into_iter().zip(other.shared()) {
             if first != here {
                 let message = format!("its header has {name} {here}, that of the first file has {first}");
                 return Err(Error::file(path, message));

@@ -30,7 +30,7 @@ use crate::io::{Masses, Points, Result, Snapshot, Table};
 use crate::units::{KnownUnits, VelocityUnit};
 use attributes::Attributes;
 use dataset::Shape;
-use fields::{COORDINATES, Fields, IDS, MASSES, VELOCITIES, group};
+use fields::{COORDINATES, Fields, IDS, MASSES, VELOCITIES, group, mixed_units};
 use file::File;
 use header::Header;
 use number::Number;
@@ -61,6 +61,12 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let (parts, options) = (open_all(path, reading)?, reading.options);
     let header = first_header(path, &parts)?;
     let counts = particles(&parts)?;
+    let uncounted = uncounted(&parts)?;
+    // A choice of types leaves out the others.
+    let is_wanted = |group: &&Uncounted| options.types.is_empty() || options.types.contains(&group.particle_type);
+    if let Some(group) = uncounted.iter().find(is_wanted) {
+        return Err(group.file.error(format!("{}; {UNCOUNTED_ADVICE}", group.describe())));
+    }
     let types = reading.wanted_types(path, &counts)?;
     let all: Vec<u8> = counts.iter().map(|&(particle_type, _)| particle_type).collect();
     let fields = Fields { path, reading, parts: &parts, types: &types };
@@ -79,12 +85,12 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let is_scaled = speeds.iter().any(|scaling| scaling.a != 0.0);
     let mut notes = options.settled(path, header.epoch.doubt.as_ref(), is_scaled)?;
     notes.extend(header.notes.iter().cloned());
+    notes.extend(uncounted.iter().map(Uncounted::describe));
     let box_size = options.side(path, &header.sides, &mut notes)?;
     let mut units = units_of(header, positions.first().map(|column| &column.attributes))?;
     for (what, scalings) in [("Coordinates", &lengths), ("Velocities", &speeds)] {
         if scalings.windows(2).any(|pair| pair[0] != pair[1]) {
-            let message = format!("has {what} in different units for different types; read one of them");
-            return Err(Error::file(path, message));
+            return Err(Error::file(path, mixed_units(what)));
         }
     }
     if let Some(scaling) = speeds.first() {
@@ -98,8 +104,11 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         points,
         velocities: fields.vectors(&velocities, |k| factors.get(k).copied().unwrap_or(1.0))?,
         ids,
-        // The mass of one part says nothing about the whole.
-        matter: if options.single_part && header.files > 1 { None } else { fields.matter(&all, &masses) },
+        // The mass of one part says nothing about the whole, nor does that of some of the particles.
+        matter: match options.single_part && header.files > 1 || !uncounted.is_empty() {
+            true => None,
+            false => fields.matter(&all, &masses, units.mass),
+        },
         masses,
         types: fields.runs(),
         units,
@@ -123,19 +132,21 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     }
     let (parts, missing) = open_present(path, reading)?;
     let header = first_header(path, &parts)?;
-    let mut units = units_of(header, None)?;
-    let (mut types, mut is_scaled) = (vec![], false);
+    let mut stored = StoredUnits { units: units_of(header, None)?, scalings: vec![] };
+    let mut types = vec![];
     for (t, &count) in header.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
         let mut fields = vec![];
         if let Some(part) = parts.iter().find(|part| part.header.here.get(t).is_some_and(|&n| n > 0)) {
-            fields = stored(&part.file, &group(t as u8), header, (&mut units, &mut is_scaled))?;
+            fields = stored.fields(&part.file, &group(t as u8), header)?;
         }
         let has_masses = fields.iter().any(|field| field.role == Role::Mass);
         let mass = header.masses.get(t).copied().filter(|&mass| mass != 0.0 && !has_masses);
         types.push(TypeContents { particle_type: Some(t as u8), name: group(t as u8), count, mass, fields });
     }
     let (box_size, mut notes) = told(&header.sides);
-    notes.extend(reading.options.in_doubt(header.epoch.doubt.as_ref(), is_scaled).map(str::to_string));
+    notes.extend(reading.options.in_doubt(header.epoch.doubt.as_ref(), stored.is_scaled()).map(str::to_string));
+    notes.extend(stored.notes());
+    notes.extend(uncounted(&parts)?.iter().map(Uncounted::describe));
     notes.extend(missing);
     notes.extend(header.notes.iter().cloned());
     notes.extend(Some(&header.unused).filter(|unused| !unused.is_empty()).cloned());
@@ -147,7 +158,7 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         box_size,
         redshift: header.epoch.redshift,
         background: header.background,
-        units,
+        units: stored.units,
         notes,
     })
 }
@@ -180,6 +191,47 @@ fn particles(parts: &[Part]) -> Result<Vec<(u8, u64)>> {
     Ok(counts)
 }
 
+/// Particles of a type that the header of their file does not count.
+struct Uncounted<'a> {
+    file: &'a File,
+    particle_type: u8,
+    /// The name of their coordinates, and the number of rows.
+    name: String,
+    rows: u64,
+}
+
+impl Uncounted<'_> {
+    fn describe(&self) -> String {
+        let Self { name, rows, particle_type, .. } = self;
+        format!("{name} has {rows} rows, but the header counts no particles of type {particle_type}")
+    }
+}
+
+const UNCOUNTED_ADVICE: &str = "choose the types to read without them (ReadOptions::types, --type, in Python types=)";
+
+/// Groups of particles with coordinates that the headers do not count.
+fn uncounted(parts: &[Part]) -> Result<Vec<Uncounted<'_>>> {
+    let mut found = vec![];
+    for Part { file, header } in parts {
+        for group in file.groups()? {
+            let Some(particle_type) = group.strip_prefix("PartType").and_then(|number| number.parse().ok()) else {
+                continue;
+            };
+            if header.here.get(usize::from(particle_type)).is_some_and(|&count| count > 0) {
+                continue;
+            }
+            for name in COORDINATES {
+                // A dataset that cannot be opened has no particles that could be read.
+                let rows =
+                    file.dataset(&group, name).ok().flatten().and_then(|dataset| dataset.shape().first().copied());
+                let rows = rows.filter(|&rows| rows > 0);
+                found.extend(rows.map(|rows| Uncounted { file, particle_type, name: format!("{group}/{name}"), rows }));
+            }
+        }
+    }
+    Ok(found)
+}
+
 /// The units that hold for the whole snapshot, as its header and one column of coordinates have them.
 fn units_of(header: &Header, coordinates: Option<&Attributes>) -> Result<KnownUnits> {
     let none = Attributes::default();
@@ -190,41 +242,66 @@ fn units_of(header: &Header, coordinates: Option<&Attributes>) -> Result<KnownUn
     })
 }
 
-/// The datasets of a type, the units of those that are read, and whether velocities are to be scaled.
-fn stored(
-    file: &File,
-    group: &str,
-    header: &Header,
-    (units, is_scaled): (&mut KnownUnits, &mut bool),
-) -> Result<Vec<Field>> {
-    let mut fields = vec![];
-    for name in file.datasets(group)? {
-        let Some(dataset) = file.dataset(group, &name)? else { continue };
-        let attributes = file.dataset_attributes(&format!("{group}/{name}"), &dataset)?;
-        let is = |names: &[&str]| names.contains(&name.as_str());
-        let role = if is(COORDINATES) {
-            units.length = Scaling::length(&attributes, header)?.length_unit();
-            Role::Position
-        } else if is(VELOCITIES) {
-            let scaling = Scaling::velocity(&attributes, header)?;
-            units.velocity = scaling.velocity_unit(header);
-            *is_scaled |= scaling.a != 0.0;
-            Role::Velocity
-        } else if is(IDS) {
-            Role::Id
-        } else if is(MASSES) {
-            units.mass = Scaling::mass(&attributes, header)?.mass_unit();
-            Role::Mass
-        } else {
-            Role::Other
-        };
-        let number = match (Shape::of(&dataset), dataset.raw_datatype()) {
-            (Ok(shape), _) => shape.number.name(),
-            (Err(_), Ok(message)) => Number::parse(&message).map_or("other".into(), |number| number.name()),
-            (Err(_), Err(_)) => "other".into(),
-        };
-        let width = dataset.shape().iter().skip(1).fold(1, |width: u64, &n| width.saturating_mul(n));
-        fields.push(Field { unit: Scaling::describe(&attributes)?, ..Field::new(name, number, width, role) });
+/// The units of the fields of all types.
+struct StoredUnits {
+    units: KnownUnits,
+    /// Those of the fields that are read, in the order of the types.
+    scalings: Vec<(Role, Scaling)>,
+}
+
+impl StoredUnits {
+    /// Returns `true` if velocities are to be scaled.
+    fn is_scaled(&self) -> bool {
+        self.scalings.iter().any(|(role, scaling)| *role == Role::Velocity && scaling.a != 0.0)
     }
-    Ok(fields)
+
+    /// Sentences about fields whose units differ between types.
+    fn notes(&self) -> impl Iterator<Item = String> {
+        let fields = [(Role::Position, "Coordinates"), (Role::Velocity, "Velocities"), (Role::Mass, "Masses")];
+        fields.into_iter().filter_map(|(role, name)| {
+            let own: Vec<Scaling> =
+                self.scalings.iter().filter(|(other, _)| *other == role).map(|(_, scaling)| *scaling).collect();
+            let is_same = |a: Scaling, b: Scaling| if role == Role::Mass { a.is_same_mass(b) } else { a == b };
+            own.windows(2).any(|pair| !is_same(pair[0], pair[1])).then(|| mixed_units(name))
+        })
+    }
+
+    /// The datasets of a type, whose units are taken down.
+    fn fields(&mut self, file: &File, group: &str, header: &Header) -> Result<Vec<Field>> {
+        let mut fields = vec![];
+        for name in file.datasets(group)? {
+            let Some(dataset) = file.dataset(group, &name)? else { continue };
+            let attributes = file.dataset_attributes(&format!("{group}/{name}"), &dataset)?;
+            let role = self.role(&name, &attributes, header)?;
+            let number = match (Shape::of(&dataset), dataset.raw_datatype()) {
+                (Ok(shape), _) => shape.number.name(),
+                (Err(_), Ok(message)) => Number::parse(&message).map_or("other".into(), |number| number.name()),
+                (Err(_), Err(_)) => "other".into(),
+            };
+            let width = dataset.shape().iter().skip(1).fold(1, |width: u64, &n| width.saturating_mul(n));
+            fields.push(Field { unit: Scaling::describe(&attributes)?, ..Field::new(name, number, width, role) });
+        }
+        Ok(fields)
+    }
+
+    /// The role of a dataset by its name; its unit is taken down.
+    fn role(&mut self, name: &str, attributes: &Attributes, header: &Header) -> Result<Role> {
+        let (role, scaling) = if COORDINATES.contains(&name) {
+            let scaling = Scaling::length(attributes, header)?;
+            self.units.length = scaling.length_unit();
+            (Role::Position, scaling)
+        } else if VELOCITIES.contains(&name) {
+            let scaling = Scaling::velocity(attributes, header)?;
+            self.units.velocity = scaling.velocity_unit(header);
+            (Role::Velocity, scaling)
+        } else if MASSES.contains(&name) {
+            let scaling = Scaling::mass(attributes, header)?;
+            self.units.mass = scaling.mass_unit();
+            (Role::Mass, scaling)
+        } else {
+            return Ok(if IDS.contains(&name) { Role::Id } else { Role::Other });
+        };
+        self.scalings.push((role, scaling));
+        Ok(role)
+    }
 }

@@ -110,6 +110,14 @@ impl Number {
         matches!(self.kind, Kind::Float(Float { range: Range::Half | Range::Single, .. }))
     }
 
+    /// The bound below which floats hold all whole numbers; from it on, several whole numbers are one float. `None` for whole numbers.
+    pub(super) fn exact_below(&self) -> Option<u64> {
+        match self.kind {
+            Kind::Float(float) => Some(2 << float.mantissa_bits),
+            Kind::Whole { .. } => None,
+        }
+    }
+
     /// Takes floats, each as `convert` makes it; `None` if these are whole numbers.
     pub(super) fn floats<T: 'static>(
         &self,
@@ -266,6 +274,8 @@ mod tests {
         assert!(value(half, 0x7e00).is_nan());
         assert_eq!(value(half, 0xfc00), f64::NEG_INFINITY);
         assert!(nine.is_single() && half.is_single() && !double.is_single());
+        let bounds = [half, nine, single, double].map(|number| number.exact_below());
+        assert_eq!(bounds, [11, 10, 24, 53].map(|bits| Some(1 << bits)));
     }
 
     #[test]

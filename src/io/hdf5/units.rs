@@ -59,6 +59,15 @@ impl Scaling {
         Self::own(attributes, Self { cgs: header.cgs.mass, a: 0.0, h }, header.epoch.scale_factor)
     }
 
+    /// Returns `true` if masses of both scalings are in one unit, whose size may be rounded differently.
+    pub(super) fn is_same_mass(self, other: Self) -> bool {
+        let is_near = match (self.cgs, other.cgs) {
+            (Some(a), Some(b)) => (a / b - 1.0).abs() < 1e-3,
+            (a, b) => a == b,
+        };
+        is_near && self.a == other.a && self.h == other.h
+    }
+
     pub(super) fn velocity(attributes: &Attributes, header: &Header) -> Result<Self> {
         let a = if header.dialect == Dialect::Gadget { 0.5 } else { 0.0 };
         Self::own(attributes, Self { cgs: header.cgs.velocity, a, h: 0.0 }, header.epoch.scale_factor)

@@ -3,6 +3,7 @@
 //! In: columns that are read as bytes, and the places of numbers in their rows. Out: [`Rows`] for `fill`.
 //! Cost: for each thread the bytes of a band.
 
+use crate::io::columns::Target;
 use crate::io::fill::Rows;
 use crate::io::hdf5::bands::Band;
 use crate::io::hdf5::dataset::Column;
@@ -58,11 +59,11 @@ impl Value for f32 {
 }
 
 impl Value for u64 {
-    const MUST: &'static str = "an id (a whole number from 0)";
+    const MUST: &'static str = <Self as Target>::MUST;
 
     fn take((_, number): &Spot) -> Take<Option<Self>> {
         let (values, wholes) = (number.values(), number.wholes());
-        let most = if number.is_single() { 16_777_216.0 } else { EXACT };
+        let below = number.exact_below().unwrap_or_default() as f64;
         Box::new(move |bytes, out| {
             let mut floats = vec![0.0; out.len()];
             values(bytes, &mut floats);
@@ -73,7 +74,7 @@ impl Value for u64 {
             for ((slot, x), whole) in out.iter_mut().zip(floats).zip(exact) {
                 *slot = match wholes {
                     Some(_) => (x >= 0.0).then_some(whole),
-                    None => ((0.0..=most).contains(&x) && x.fract() == 0.0).then_some(x as u64),
+                    None => ((0.0..below).contains(&x) && x.fract() == 0.0).then_some(x as u64),
                 };
             }
         })
