@@ -26,7 +26,7 @@ impl Points {
         if !(side > 0.0 && side < f64::INFINITY) {
             return Ok(0);
         }
-        Extent::of(self, side).check(side, is_of_file, self.len() as u64)
+        Extent::of(self, side).check(side, is_of_file, ("points", self.len() as u64))
     }
 
     /// Checks the same of a box with a side for each axis, of which the caller and no file tells.
@@ -37,7 +37,16 @@ impl Points {
         for (axis, (&side, &(lo, hi))) in sides.iter().zip(&extent.axes).enumerate() {
             if side > 0.0 && side < f64::INFINITY && hi - lo > side * (1.0 + ROUNDING) {
                 let outside = Extent::of(self, side).outside;
-                return Err(Kind::BoxTooNarrow { side, axis, lo, hi, outside, points: self.len() as u64 }.into());
+                return Err(Kind::BoxTooNarrow {
+                    what: "points",
+                    side,
+                    axis,
+                    lo,
+                    hi,
+                    outside,
+                    points: self.len() as u64,
+                }
+                .into());
             }
         }
         Ok(())
@@ -58,14 +67,16 @@ impl Extent {
         }
     }
 
-    /// The number of points outside, of so many; an error if they span more than [`Points::check_box`] lets them.
-    pub fn check(&self, side: f64, is_of_file: bool, points: u64) -> Result<u64> {
+    /// Returns the number of points outside of the box.
+    ///
+    /// Errors: points that span more than [`Points::check_box`] allows. `what` and `points` are their name and their number.
+    pub fn check(&self, side: f64, is_of_file: bool, (what, points): (&'static str, u64)) -> Result<u64> {
         let outside = self.outside;
         let max_width = if is_of_file { 2.0 * side } else { side * (1.0 + ROUNDING) };
         for (axis, &(lo, hi)) in self.axes.iter().enumerate() {
             let width = hi - lo;
             if width > max_width && width < f64::INFINITY {
-                return Err(Kind::BoxTooNarrow { side, axis, lo, hi, outside, points }.into());
+                return Err(Kind::BoxTooNarrow { what, side, axis, lo, hi, outside, points }.into());
             }
         }
         Ok(outside)

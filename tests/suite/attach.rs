@@ -181,10 +181,10 @@ fn masses_of_some_types() {
     let error = message(Masses::Unknown, Masses::Equal(1.0)).unwrap_err();
     assert_eq!(error, "the attached particles have masses, and the linked ones have none");
     let error = message(Masses::Equal(1.0), Masses::Each(vec![1.0, -2.0])).unwrap_err();
-    assert_eq!(error, "particle 1: its mass is -2; masses must be finite and not negative");
+    assert_eq!(error, "type 4: particle 1: its mass is -2; masses must be finite and not negative");
     for bad in [-1.0, f64::NAN, f64::INFINITY] {
         let error = message(Masses::Equal(1.0), Masses::Equal(bad)).unwrap_err();
-        assert_eq!(error, format!("particle 0: its mass is {bad}; masses must be finite and not negative"));
+        assert_eq!(error, format!("type 4: particle 0: its mass is {bad}; masses must be finite and not negative"));
     }
     assert!(message(Masses::Unknown, Masses::Unknown).is_ok());
     let mut negative = Options::default();

@@ -14,12 +14,14 @@ mod structures;
 
 use std::io::Write;
 
+use super::meta::attached_sentence;
+use super::particle_sets::listed;
 use super::{Found, Pipeline, with_particles};
 use crate::error::{Error, Result};
 use crate::halo::{Catalog, Column, Halo, Halos, Motion, Values};
-use crate::io::Points;
 use crate::io::cgs::Cgs;
-use crate::io::hdf5_write::{Dataset, Group as Hdf5};
+use crate::io::hdf5_write::{Dataset, Group as Hdf5, Value};
+use crate::io::{Points, Snapshot};
 use crate::units::{Factors, Quantity, Units};
 use members::Members;
 use structures::{Structures, own};
@@ -35,10 +37,13 @@ impl Pipeline<'_> {
     /// `fof_subhalo_tab_NAME.0.hdf5`.
     ///
     /// Numbers are in comoving Mpc/h, 1e10 Msun/h and peculiar km/s, which readers take for granted, where the snapshot's units are known.
-    /// Positions are those of the centres if the options ask for centres, else of the centres of mass; attached particles count. Columns
-    /// that [`Options::columns`](super::Options::columns) leaves out are missing.
+    /// Masses, counts, centres of mass, velocities and dispersions of groups are over linked members and attached particles. Positions are
+    /// the centres if the options ask for centres, else the centres of mass. Columns that [`Options::columns`](super::Options::columns)
+    /// leaves out are missing, as are velocities of groups if attached particles have none. Where the file has several types, the attributes
+    /// `linked_types`, `attached_types`, `types_in_spheres_only`, `types_not_read`, `mass_share_not_read` and `notes` of `Header` say which
+    /// particles the numbers are over.
     ///
-    /// Errors: what `out` refuses.
+    /// Errors: what `out` refuses; as [`Catalog::new`].
     ///
     /// ```
     /// use ropewalk::halo::pipeline::{LinkingLength, Options, Pipeline};
@@ -84,7 +89,7 @@ struct Tables<'a> {
 impl Tables<'_> {
     fn root<'d>(&self) -> Result<Hdf5<'d>> {
         let width = self.types();
-        let (group, ids) = self.groups(width);
+        let (group, ids) = self.groups(width)?;
         let mut root = Hdf5::default();
         root.group("Header", self.header(ids.len()));
         root.group("Parameters", self.parameters());
@@ -116,7 +121,34 @@ impl Tables<'_> {
         header.attribute("NumFiles", 1i32);
         header.attribute("Generator", concat!("ropewalk ", env!("CARGO_PKG_VERSION")));
         self.describe(&mut header);
+        self.describe_types(&mut header);
         header
+    }
+
+    /// The types that numbers are over, and those that are left out.
+    fn describe_types(&self, header: &mut Hdf5<'_>) {
+        let sets = self.pipeline.particle_sets();
+        if sets.is_one_type() {
+            return;
+        }
+        for (name, kinds) in sets.lists() {
+            header.attribute(name, &*listed(kinds));
+        }
+        if let Some(share) = sets.unread_share {
+            header.attribute("mass_share_not_read", share);
+        }
+        let prefix = self.pipeline.options.finder.column_prefix();
+        let attached = attached_sentence(&sets, prefix);
+        let sentences = [sets.unread_sentence(), attached, sets.in_spheres_sentence(prefix)];
+        let mut notes: Vec<String> = sentences.into_iter().flatten().collect();
+        let is_still = |others: &Snapshot| others.velocities.is_none() && !others.points.is_empty();
+        if self.pipeline.velocities.is_some() && self.pipeline.others.is_some_and(is_still) && !sets.attached.is_empty()
+        {
+            notes.push("no velocities of groups: the attached particles have no velocities".into());
+        }
+        if !notes.is_empty() {
+            header.attribute("notes", Value::texts(&notes));
+        }
     }
 
     fn parameters<'d>(&self) -> Hdf5<'d> {
@@ -143,7 +175,7 @@ impl Tables<'_> {
     }
 
     /// The data sets of groups, and the ids of all members.
-    fn groups<'d>(&self, width: usize) -> (Hdf5<'d>, Vec<u64>) {
+    fn groups<'d>(&self, width: usize) -> Result<(Hdf5<'d>, Vec<u64>)> {
         let groups = &self.structures.groups;
         let (mut counts, mut masses, mut ids) = (vec![], vec![], vec![]);
         for group in groups {
@@ -167,7 +199,12 @@ impl Tables<'_> {
             ids.append(&mut all.ids);
         }
         let rows: Vec<usize> = groups.iter().map(|group| group.row).collect();
-        let halos: Vec<&Halo> = rows.iter().map(|&row| &self.catalog.halos()[row]).collect();
+        let of_all = self.pipeline.halos_of_all(self.found)?;
+        let halo = |&row: &usize| match &of_all {
+            Some(halos) => &halos[self.catalog.order()[row] as usize],
+            None => &self.catalog.halos()[row],
+        };
+        let halos: Vec<&Halo> = rows.iter().map(halo).collect();
         let lengths = counts.chunks_exact(width).map(|counts| counts.iter().sum::<u64>()).collect();
         let totals = masses.chunks_exact(width).map(|masses| masses.iter().sum()).collect();
         let redshift = self.pipeline.universe.redshift.unwrap_or(0.0);
@@ -195,7 +232,7 @@ impl Tables<'_> {
                 }
             }
         }
-        (out, ids)
+        Ok((out, ids))
     }
 
     /// The data sets of subhalos, whose members are their own.
