@@ -214,7 +214,6 @@ pub(super) fn sets(
     let about = Snapshot { matter: whole.matter, ..part.without_particles() };
     let kinds = others.map_or(vec![], |others| others.kinds.clone());
     let is_known = whole.masses != Masses::Unknown;
-    let n = whole.n + others.map_or(0, |others| others.n);
-    let read = || MassSum::from_words(&words).filter(|_| is_known).map(|sum| (sum, n));
+    let read = || MassSum::from_words(&words).filter(|_| is_known);
     Ok(ParticleSets::of_types(whole.kinds.clone(), (kinds, true), &about, read))
 }

@@ -70,33 +70,30 @@ impl ParticleSets {
     pub(super) fn of(linked: &Snapshot, others: Option<&Snapshot>, joins: bool) -> Self {
         let read = || {
             let mut all = mass_sum(linked)?;
-            let others = others.filter(|others| !others.points.is_empty());
-            if let Some(others) = others {
+            if let Some(others) = others.filter(|others| !others.points.is_empty()) {
                 all.merge(&mass_sum(others)?);
             }
-            Some((all, (linked.points.len() + others.map_or(0, |others| others.points.len())) as u64))
+            Some(all)
         };
         Self::of_types(kinds(linked), (others.map(kinds).unwrap_or_default(), joins), linked, read)
     }
 
-    /// The sets of types, where `about` knows the types and the matter of the file, and `read` returns the mass and the number of the
-    /// particles that were read.
+    /// The sets of types, where `about` knows the types and the matter of the file, and `read` sums the mass that was read.
     pub(super) fn of_types(
         linked: Vec<u8>,
         (others, joins): (Vec<u8>, bool),
         about: &Snapshot,
-        read: impl FnOnce() -> Option<(MassSum, u64)>,
+        read: impl FnOnce() -> Option<MassSum>,
     ) -> Self {
         let is_read = |kind: &u8| linked.contains(kind) || others.contains(kind);
         let mut unread: Vec<u8> =
             about.file_types.iter().map(|&(kind, _)| kind).filter(|kind| !is_read(kind)).collect();
         unread.sort_unstable();
-        let n: u64 = about.file_types.iter().filter(|(kind, _)| is_read(kind)).map(|&(_, count)| count).sum();
+        let share =
+            |(matter, read): (f64, MassSum)| (matter > 0.0).then(|| (1.0 - read.value() / matter).clamp(0.0, 1.0));
         // The mass of a sample of the particles differs from that of all.
-        let share = |(matter, (read, n_read)): (f64, (MassSum, u64))| {
-            (matter > 0.0 && n_read == n).then(|| (1.0 - read.value() / matter).clamp(0.0, 1.0))
-        };
-        let unread_share = if unread.is_empty() { None } else { about.matter.zip(read()).and_then(share) };
+        let is_known = !unread.is_empty() && about.subsample.is_none();
+        let unread_share = if is_known { about.matter.zip(read()).and_then(share) } else { None };
         let (attached, in_spheres) = if joins { (others, vec![]) } else { (vec![], others) };
         Self { linked, attached, in_spheres, unread, unread_share }
     }

@@ -353,33 +353,69 @@ mod tests {
 
     #[test]
     fn particles_of_all_types_count() {
-        let linked = snapshot(&[1.0, 7.0, 7.5, 1.5, 2.0], &[(1, 3), (2, 2)], &[50, 51, 52, 53, 54], Masses::Equal(2.0));
-        let others = snapshot(
+        let mut linked =
+            snapshot(&[1.0, 7.0, 7.5, 1.5, 2.0], &[(1, 3), (2, 2)], &[50, 51, 52, 53, 54], Masses::Equal(2.0));
+        let mut others = snapshot(
             &[1.1, 7.1, 4.0, 7.2],
             &[(0, 1), (4, 3)],
             &[60, 61, 62, 63],
             Masses::Each(vec![1.0, 0.5, 9.0, 0.25]),
         );
-        let mut options = Options::default();
-        (options.linking_length, options.min_members) = (LinkingLength::Length(0.6), 2);
-        let pipeline = Pipeline::new(&linked, &options).unwrap().attaching(&others).unwrap();
-        let mut found = pipeline.find().unwrap();
-        pipeline.attach(&mut found).unwrap();
-        let catalog = pipeline.measure(&found).unwrap().catalog;
-        let mut bytes = vec![];
-        pipeline.write_group_catalog(&mut bytes, &found, &catalog).unwrap();
-
-        let file = Hdf5File::from_vec(bytes).unwrap();
+        linked.file_types = vec![(0, 1), (1, 3), (2, 2), (4, 3), (5, 9)];
+        linked.matter = Some(40.0);
+        let along_x = |x: &[f64]| Points::F64(Table::new(3, x.iter().flat_map(|&x| [x, 0.0, 0.0]).collect()).unwrap());
+        linked.velocities = Some(along_x(&[1.0, 2.0, 3.0, 1.0, 1.0]));
+        let file = written(&linked, &others);
         let numbers = |name: &str| file.dataset(name).unwrap().read_array::<f64>().unwrap().into_raw_vec_and_offset().0;
         let counts = |name: &str| file.dataset(name).unwrap().read_array::<u64>().unwrap().into_raw_vec_and_offset().0;
         assert_eq!(counts("Group/GroupLen"), [4, 4]);
         assert_eq!(counts("Group/GroupLenType"), [1, 1, 2, 0, 0, 0, 0, 2, 0, 0, 2, 0]);
         assert_eq!(numbers("Group/GroupMassType"), [1.0, 2.0, 4.0, 0.0, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, 0.75, 0.0]);
         assert_eq!(numbers("Group/GroupMass"), [7.0, 4.75]);
-        assert_eq!(numbers("Group/GroupPos"), [1.5, 5.0, 5.0, 7.25, 5.0, 5.0]);
+        // Over all types: (2 (1 + 1.5 + 2) + 1.1) / 7 and (2 (7 + 7.5) + 7.1 / 2 + 7.2 / 4) / 4.75.
+        for name in ["Group/GroupPos", "Group/GroupCM"] {
+            let near = |(a, b): (&f64, f64)| (a - b).abs() < 1e-12;
+            let centers = [10.1 / 7.0, 5.0, 5.0, 34.35 / 4.75, 5.0, 5.0];
+            assert!(numbers(name).iter().zip(centers).all(near), "{name} {:?}", numbers(name));
+        }
         assert_eq!(counts("IDs/ID"), [60, 50, 53, 54, 51, 52, 61, 63]);
-        assert!(file.dataset("Group/GroupVel").is_err());
         assert!(file.dataset("Subhalo/SubhaloLen").is_err());
+        // Velocities of some members alone are not those of the group.
+        assert!(file.dataset("Group/GroupVel").is_err());
+        let text = |file: &Hdf5File, name: &str| {
+            file.group("Header").unwrap().attribute(name).unwrap().read_strings().unwrap()
+        };
+        assert_eq!(text(&file, "linked_types"), ["1, 2"]);
+        assert_eq!(text(&file, "attached_types"), ["0, 4"]);
+        assert_eq!(text(&file, "types_not_read"), ["5"]);
+        let share =
+            file.group("Header").unwrap().attribute("mass_share_not_read").unwrap().read_scalar::<f64>().unwrap();
+        assert!((share - (1.0 - 20.75 / 40.0)).abs() < 1e-12, "{share}");
+        assert!(text(&file, "notes").iter().any(|note| note.contains("the attached particles have no velocities")));
+
+        others.velocities = Some(along_x(&[4.0, 5.0, 6.0, 7.0]));
+        let file = written(&linked, &others);
+        let numbers = |name: &str| file.dataset(name).unwrap().read_array::<f64>().unwrap().into_raw_vec_and_offset().0;
+        let means = [(2.0 * 3.0 + 4.0) / 7.0, (2.0 * 5.0 + 0.5 * 5.0 + 0.25 * 7.0) / 4.75];
+        let found = numbers("Group/GroupVel");
+        assert!((0..2).all(|i| (found[3 * i] - means[i]).abs() < 1e-12), "{found:?} {means:?}");
+        let dispersion = ((6.0 * (1.0 - means[0]).powi(2) + (4.0 - means[0]).powi(2)) / 21.0).sqrt();
+        let found = numbers("Group/GroupVelDisp");
+        assert!((found[0] - dispersion).abs() < 1e-12, "{found:?} {dispersion}");
+        assert!(!text(&file, "notes").iter().any(|note| note.contains("no velocities")));
+    }
+
+    /// The group catalogue of linked particles and others that join their halos.
+    fn written(linked: &Snapshot, others: &Snapshot) -> Hdf5File {
+        let mut options = Options::default();
+        (options.linking_length, options.min_members) = (LinkingLength::Length(0.6), 2);
+        let pipeline = Pipeline::new(linked, &options).unwrap().attaching(others).unwrap();
+        let mut found = pipeline.find().unwrap();
+        pipeline.attach(&mut found).unwrap();
+        let catalog = pipeline.measure(&found).unwrap().catalog;
+        let mut bytes = vec![];
+        pipeline.write_group_catalog(&mut bytes, &found, &catalog).unwrap();
+        Hdf5File::from_vec(bytes).unwrap()
     }
 
     #[test]
