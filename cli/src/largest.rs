@@ -104,7 +104,8 @@ pub fn write_profiles(
         })
         .collect();
     let units = axes(pipeline, factors.as_ref());
-    let title = format!("Density profiles of the largest halos{}", units.when());
+    let of = pipeline.particle_sets().spheres_alone().map_or(String::new(), |kinds| format!(", {kinds}"));
+    let title = format!("Density profiles of the largest halos{of}{}", units.when());
     let picture = plot::profiles(&panels, [&title, "R200c"], &units, Picture::Profiles.style(args))?;
     outputs.write(folder.join(Picture::Profiles.file(args)), |out| out.write_all(&picture))
 }

@@ -16,7 +16,7 @@ use ropewalk::plot::PictureFormat;
 
 use super::{Failure, signals};
 use folder::Folder;
-pub use folder::{Earlier, Plan, SUMMARY};
+pub use folder::{Earlier, Plan, SUMMARY, other_run};
 pub use identity::{Identity, Inputs};
 
 /// The outputs of a run, no two of them one file and none of them an input. They are incomplete until [`Outputs::commit`] gives them their
@@ -29,6 +29,8 @@ pub struct Outputs {
     made: Vec<PathBuf>,
     files: Vec<AtomicFile>,
     folders: Vec<Folder>,
+    /// The folder that the user names, which is the folder of a run or has the folders of runs in it.
+    root: PathBuf,
     /// The names that any run may write into its folder.
     known: Vec<&'static str>,
 }

@@ -217,10 +217,14 @@ pub fn mass_function(
     let [halos, _] = counts(catalog);
     let how = match args.finder {
         args::Finder::Fof => format!("linking length {}", linking_length(pipeline, factors)),
-        args::Finder::Hop => "HOP".into(),
+        args::Finder::Hop => match pipeline.particle_sets().attached[..] {
+            [] => "HOP".into(),
+            _ => format!("HOP, other types within {}", linking_length(pipeline, factors)),
+        },
         args::Finder::AdaptaHop => "AdaptaHOP".into(),
     };
-    let title = format!("{halos} of {} or more particles, {how}{}", args.min_members, units.when());
+    let of = pipeline.particle_sets().halos_alone().map_or(String::new(), |kinds| format!(", mass of {kinds}"));
+    let title = format!("{halos} of {} or more particles, {how}{of}{}", args.min_members, units.when());
     let measured = MassCounts::new(catalog, pipeline.scales().volume);
     // A picture's curve is no reason to lose a catalogue.
     let curves = expected(snapshot, pipeline.universe(), &measured).unwrap_or_else(|why| {
@@ -272,7 +276,8 @@ fn dendrogram(
         (Some(halo), Some(label)) => {
             let count = grouped(halo.count as u64);
             let (mass, unit) = (short(factor(factors.as_ref(), Quantity::Mass) * halo.mass), units.mass());
-            format!("label {label}: {count} particles, mass {mass} [{unit}]{}", units.when())
+            let of = pipeline.particle_sets().halos_alone().map_or(String::new(), |kinds| format!(" of {kinds}"));
+            format!("label {label}: {count} particles, mass {mass} [{unit}]{of}{}", units.when())
         }
         _ => String::new(),
     };

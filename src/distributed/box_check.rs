@@ -32,7 +32,7 @@ pub fn check_box(ranks: &dyn Communicator, points: &Points, side: f64, is_of_fil
     if !(side > 0.0 && side < f64::INFINITY) {
         return Ok(0);
     }
-    agree(ranks, extent(ranks, points, side)?.check(side, is_of_file, all))
+    agree(ranks, extent(ranks, points, side)?.check(side, is_of_file, ("points", all)))
 }
 
 /// Checks the points of all ranks against a box with a side for each axis, as [`Points::check_sides`] does for the points of one process.
@@ -44,7 +44,7 @@ pub fn check_sides(ranks: &dyn Communicator, points: &Points, sides: &[f64]) -> 
     let all = reduce(ranks, points.len() as u64, Reduction::Sum)?;
     // All ranks know the same extent, so all take the same branch.
     let Some((axis, side)) = extent(ranks, points, f64::INFINITY)?.too_wide(sides) else { return Ok(()) };
-    agree(ranks, Err(extent(ranks, points, side)?.refusal(axis, side, all)))
+    agree(ranks, Err(extent(ranks, points, side)?.refusal(axis, side, ("points", all))))
 }
 
 /// The range of the points of all ranks along each axis, and the number of points with a coordinate outside of `[0, side]`. Collective.

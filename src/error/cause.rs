@@ -3,11 +3,16 @@
 #[cfg(feature = "io")]
 use std::path::PathBuf;
 
-use crate::error::ErrorKind;
+use crate::error::{Error, ErrorKind};
 
 #[derive(Debug)]
 #[allow(dead_code, reason = "what only some features refuse")]
 pub(crate) enum Kind {
+    /// An error about a particle, with its index among the particles of its type.
+    OfType {
+        particle_type: u8,
+        error: Error,
+    },
     NotFinite {
         index: usize,
         axis: usize,
@@ -246,6 +251,7 @@ pub(crate) enum Kind {
         dim: usize,
     },
     BoxTooNarrow {
+        what: &'static str,
         side: f64,
         axis: usize,
         lo: f64,

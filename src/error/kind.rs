@@ -45,6 +45,7 @@ pub enum ErrorKind {
 impl Kind {
     pub(super) fn kind(&self) -> ErrorKind {
         match self {
+            Kind::OfType { error, .. } => error.kind(),
             Kind::NotFinite { .. } | Kind::Velocity { .. } => ErrorKind::NotFinite,
             Kind::TooFar { .. }
             | Kind::Inverted { .. }
@@ -150,6 +151,7 @@ impl Kind {
 
     pub(super) fn parameter(&self) -> Option<&'static str> {
         match *self {
+            Kind::OfType { ref error, .. } => error.parameter(),
             Kind::Radii { .. } | Kind::Radius { .. } => Some("radius"),
             Kind::Parameter { name, .. }
             | Kind::BoxTooSmall { name, .. }
@@ -163,6 +165,7 @@ impl Kind {
 
     pub(super) fn index(&self) -> Option<usize> {
         match *self {
+            Kind::OfType { ref error, .. } => error.index(),
             Kind::NotFinite { index, .. }
             | Kind::TooFar { index, .. }
             | Kind::Inverted { index, .. }

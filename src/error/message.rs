@@ -7,6 +7,7 @@ use crate::error::{Error, Kind};
 impl Display for Error {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match &*self.0 {
+            Kind::OfType { particle_type, error } => write!(f, "type {particle_type}: {error}"),
             Kind::NotFinite { index, axis, value } => write!(
                 f,
                 "point {index}: coordinate {axis} is {value}; coordinates must be finite",
@@ -208,9 +209,9 @@ impl Display for Error {
                 volume = Short(*volume)
             ),
             Kind::HaloDimension { what, dim } => write!(f, "{what} have {dim} coordinates; halos need 3"),
-            Kind::BoxTooNarrow { side, axis, lo, hi, outside, points } => write!(
+            Kind::BoxTooNarrow { what, side, axis, lo, hi, outside, points } => write!(
                 f,
-                "the periodic box is {side}, but along axis {axis} the points run from {lo} to {hi}, which is {width} wide; {outside} of \
+                "the periodic box is {side}, but along axis {axis} the {what} run from {lo} to {hi}, which is {width} wide; {outside} of \
          {points} points lie outside of the box. Give the box that they come from",
                 side = Short(*side),
                 lo = Short(*lo),

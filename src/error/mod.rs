@@ -71,6 +71,19 @@ impl Error {
         self.0.index()
     }
 
+    /// The same error about a particle of a type, with the particle's index among those of its type.
+    #[cfg(feature = "io")]
+    pub(crate) fn of_type(self, particle_type: u8, index: usize) -> Self {
+        let error = match *self.0 {
+            Kind::NotFinite { axis, value, .. } => Kind::NotFinite { index, axis, value },
+            Kind::TooFar { axis, value, limit, .. } => Kind::TooFar { index, axis, value, limit },
+            Kind::Velocity { axis, value, .. } => Kind::Velocity { index, axis, value },
+            Kind::Mass { mass, .. } => Kind::Mass { index, mass },
+            other => return other.into(),
+        };
+        Kind::OfType { particle_type, error: error.into() }.into()
+    }
+
     /// Whether it is told by another rank, or is about one that has ended.
     #[cfg(feature = "distributed")]
     pub(crate) fn is_of_another_rank(&self) -> bool {

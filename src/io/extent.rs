@@ -26,7 +26,7 @@ impl Points {
         if !(side > 0.0 && side < f64::INFINITY) {
             return Ok(0);
         }
-        Extent::of(self, side).check(side, is_of_file, self.len() as u64)
+        Extent::of(self, side).check(side, is_of_file, ("points", self.len() as u64))
     }
 
     /// Checks the same of a box with a side for each axis, of which the caller and no file tells.
@@ -37,7 +37,7 @@ impl Points {
         match extent.too_wide(sides) {
             Some((axis, side)) => {
                 let outside = Extent::of(self, side).outside;
-                Err(Extent { outside, ..extent }.refusal(axis, side, self.len() as u64))
+                Err(Extent { outside, ..extent }.refusal(axis, side, ("points", self.len() as u64)))
             }
             None => Ok(()),
         }
@@ -66,19 +66,21 @@ impl Extent {
         sides.iter().zip(&self.axes).enumerate().find(is_too_wide).map(|(axis, (&side, _))| (axis, side))
     }
 
-    /// The error for so many points that span more than `side` along `axis`.
-    pub fn refusal(&self, axis: usize, side: f64, points: u64) -> Error {
+    /// The error for points that span more than `side` along `axis`. `what` and `points` are their name and their number.
+    pub fn refusal(&self, axis: usize, side: f64, (what, points): (&'static str, u64)) -> Error {
         let (lo, hi) = self.axes[axis];
-        Kind::BoxTooNarrow { side, axis, lo, hi, outside: self.outside, points }.into()
+        Kind::BoxTooNarrow { what, side, axis, lo, hi, outside: self.outside, points }.into()
     }
 
-    /// The number of points outside, of so many; an error if they span more than [`Points::check_box`] lets them.
-    pub fn check(&self, side: f64, is_of_file: bool, points: u64) -> Result<u64> {
+    /// Returns the number of points outside of the box.
+    ///
+    /// Errors: points that span more than [`Points::check_box`] allows. `what` and `points` are their name and their number.
+    pub fn check(&self, side: f64, is_of_file: bool, (what, points): (&'static str, u64)) -> Result<u64> {
         let max_width = if is_of_file { 2.0 * side } else { side * (1.0 + ROUNDING) };
         for (axis, &(lo, hi)) in self.axes.iter().enumerate() {
             let width = hi - lo;
             if width > max_width && width < f64::INFINITY {
-                return Err(self.refusal(axis, side, points));
+                return Err(self.refusal(axis, side, (what, points)));
             }
         }
         Ok(self.outside)

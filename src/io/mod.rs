@@ -145,8 +145,9 @@ fn read_all(path: &Path, reading: Reading<'_>) -> Result<Snapshot> {
     snapshot.notes.extend(reading.note_on_types());
     snapshot.notes.extend(note);
     let (slice, file_types) = (reading.slice(), reading.file_types());
+    let subsample = reading.options.subsample.filter(|&fraction| fraction < 1.0);
     reading.finish()?;
-    Ok(Snapshot { slice, file_types, ..snapshot })
+    Ok(Snapshot { slice, file_types, subsample, ..snapshot })
 }
 
 /// [`read`] of what is in no file, as standard input; errors call it `name`. It is copied into a temporary file first, for most formats

@@ -101,6 +101,9 @@ pub struct Snapshot {
     pub notes: Vec<String>,
     /// Where these points are in the whole that they are a part of; `None` if they are the whole.
     pub slice: Option<Slice>,
+    /// The fraction of the particles that were kept, as [`ReadOptions::subsample`](crate::io::ReadOptions::subsample) asks. `None` if all
+    /// were.
+    pub subsample: Option<f64>,
 }
 
 /// Without the header, which repeats the rest.
@@ -146,6 +149,7 @@ impl Snapshot {
             skipped: vec![],
             notes: vec![],
             slice: None,
+            subsample: None,
         }
     }
 
@@ -162,6 +166,7 @@ impl Snapshot {
             columns: self.columns.clone(),
             notes: self.notes.clone(),
             file_types: self.file_types.clone(),
+            subsample: self.subsample,
             ..Self::new(Points::F32(crate::table::Table::of(3, vec![])))
         }
     }

@@ -536,7 +536,39 @@ def headers():
         file["table"] = np.rec.fromarrays([own / 2.0, own / 4.0, ids(own)], dtype=[("x", "f4"), ("y", "f4"), ("id", "f4")])
 
 
+def ids_of_some():
+    """Gas, dark matter and a star, each near the others: no ids of the star, ids of the star that are fractions, or velocities of the
+    star that are missing or not finite."""
+    places = {0: [[1, 1, 0.5], [8, 8, 8]], 1: [[1, 1, 1], [1, 1, 2], [5, 5, 5]], 4: [[1, 1.5, 2]]}
+
+    def make(name, change):
+        with h5py.File(FOLDER / f"{name}.hdf5", "w", libver="latest") as file:
+            n, i = [2, 3, 0, 0, 1, 0], Counter()
+            header(file, n, n, MassTable=np.array([0, 4.0, 0, 0, 0, 0]), Time=1.0, Redshift=0.0, BoxSize=10.0, NumFilesPerSnapshot=1,
+                   Omega0=0.3, OmegaLambda=0.7, HubbleParam=0.7)
+            for t, rows in places.items():
+                own, group = i.next(len(rows)), file.create_group(f"PartType{t}")
+                group["Coordinates"] = np.array(rows, "f4")
+                group["Velocities"] = velocities(own).astype("f4")
+                group["ParticleIDs"] = ids(own).astype("u4")
+                if t != 1:
+                    group["Masses"] = np.full(len(rows), 0.5)
+            change(file["PartType4"])
+
+    def fractions(group):
+        del group["ParticleIDs"]
+        group["ParticleIDs"] = np.array([0.5])
+
+    def nan(group):
+        group["Velocities"][0, 2] = np.nan
+
+    make("stars_without_ids", lambda group: group.pop("ParticleIDs"))
+    make("stars_with_float_ids", fractions)
+    make("stars_without_velocities", lambda group: group.pop("Velocities"))
+    make("stars_with_nan", nan)
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for make in (gadget2, gadget4, tng, eagle, gizmo, types_ids, swift, swift_parts, swift_writer, indexes, wrong, tops, tables, epochs, headers):
+    for make in (gadget2, gadget4, tng, eagle, gizmo, types_ids, swift, swift_parts, swift_writer, indexes, wrong, tops, tables, epochs, headers, ids_of_some):
         make()

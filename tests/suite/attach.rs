@@ -1,7 +1,9 @@
 //! Particles of other types in the halos of linked ones, against loops over all pairs.
 
 use common::random::Random;
-use ropewalk::halo::pipeline::{LinkingLength, Options, Pipeline};
+use ropewalk::distributed::{Communicator, on_threads};
+use ropewalk::halo::pipeline::{Across, Finder, LinkingLength, Options, Pipeline};
+use ropewalk::halo::{Meta, Values};
 use ropewalk::io::{Masses, Points, Snapshot, Table, TypeRun};
 use ropewalk::{ErrorKind, Fof};
 
@@ -128,11 +130,17 @@ fn spheres_know_what_is_attached() {
     let mut options = Options::default();
     options.linking_length = LinkingLength::Length(0.2);
     options.overdensities = vec!["200c".parse().unwrap()];
-    options.profiles = 1;
+    (options.profiles, options.most_connected) = (1, true);
     let pipeline = Pipeline::new(&linked, &options).unwrap().attaching(&others).unwrap();
     let mut found = pipeline.find().unwrap();
     pipeline.attach(&mut found).unwrap();
     let measured = pipeline.measure(&found).unwrap();
+    // Each column says which types it is over, but for names of halos and columns of one type.
+    let columns = measured.catalog.columns().iter();
+    let silent: Vec<&str> =
+        columns.filter(|column| !column.describe(None).contains("; over ")).map(|column| column.name()).collect();
+    let of_types = ["count_type0", "mass_type0", "count_type1", "mass_type1"].map(|name| format!("fof_halo_{name}"));
+    assert_eq!(silent, [&["fof_halo_tag", "fof_halo_label"], &of_types.each_ref().map(String::as_str)[..]].concat());
     let value = |name: &str| {
         let column = measured.catalog.columns().iter().find(|column| column.name() == name).unwrap();
         match column.values() {
@@ -181,13 +189,175 @@ fn masses_of_some_types() {
     let error = message(Masses::Unknown, Masses::Equal(1.0)).unwrap_err();
     assert_eq!(error, "the attached particles have masses, and the linked ones have none");
     let error = message(Masses::Equal(1.0), Masses::Each(vec![1.0, -2.0])).unwrap_err();
-    assert_eq!(error, "particle 1: its mass is -2; masses must be finite and not negative");
+    assert_eq!(error, "type 4: particle 1: its mass is -2; masses must be finite and not negative");
     for bad in [-1.0, f64::NAN, f64::INFINITY] {
         let error = message(Masses::Equal(1.0), Masses::Equal(bad)).unwrap_err();
-        assert_eq!(error, format!("particle 0: its mass is {bad}; masses must be finite and not negative"));
+        assert_eq!(error, format!("type 4: particle 0: its mass is {bad}; masses must be finite and not negative"));
     }
     assert!(message(Masses::Unknown, Masses::Unknown).is_ok());
     let mut negative = Options::default();
     negative.softening = -1.0;
     assert!(negative.check().unwrap_err().to_string().contains("softening is -1"));
+}
+
+fn pair_options() -> Options {
+    let mut options = Options::default();
+    (options.linking_length, options.min_members) = (LinkingLength::Length(1.0), 2);
+    options
+}
+
+/// A pair of dark matter in a box of 10, and stars at these places.
+fn pair_and_stars(stars: &[[f64; 3]]) -> (Snapshot, Snapshot) {
+    let mut linked = snapshot(&[[1.0, 1.0, 1.0], [1.0, 1.0, 2.0]], &[(1, 2)], Masses::Equal(4.0));
+    linked.box_size = Some(10.0);
+    (linked, snapshot(stars, &[(0, 1), (4, stars.len() - 1)], Masses::Equal(0.5)))
+}
+
+/// Attached particles must lie in the box like linked ones. Some outside of the box are wrapped and counted; if linked and attached
+/// particles together span more than the box, they are refused, on one process and across ranks.
+#[test]
+fn attached_particles_outside_of_the_box() {
+    let options = pair_options();
+    let refused = |stars: &[[f64; 3]]| {
+        let (linked, others) = pair_and_stars(stars);
+        let one =
+            Pipeline::new(&linked, &options).unwrap().attaching(&others).map(drop).map_err(|error| error.to_string());
+        let across = on_threads(3, |ranks| {
+            let [linked, others] = [&linked, &others].map(|whole| on_rank(whole, ranks));
+            let across = Across::find_attaching(ranks, &linked, &others, &options)?;
+            Ok(across.pipeline()?.outside())
+        });
+        (one, across.map_err(|error| error.to_string()))
+    };
+    // Of the box by a thousand, all to one side, and so that the stars alone would fit.
+    for stars in [[[1.0, 1.0, 1.0], [5000.0, 1.0, 1.0]], [[5000.0, 1.0, 1.0], [5001.0, 1.0, 1.0]]] {
+        let (one, across) = refused(&stars);
+        let one = one.unwrap_err();
+        assert!(one.contains("along axis 0 the linked and attached points run from 1 to 500"), "{one}");
+        assert!(one.ends_with("Give the box that they come from"), "{one}");
+        let across = across.unwrap_err();
+        assert!(across.ends_with(&one), "{across}");
+    }
+    let stars = [[1.0, 1.0, 1.5], [11.0, 1.0, 1.5], [-9.0, 1.0, 1.5]];
+    let (one, across) = refused(&stars[..2]);
+    assert_eq!((one, across), (Ok(()), Ok(vec![1, 1, 1])));
+    let (mut linked, others) = pair_and_stars(&stars);
+    linked.box_size = Some(15.0);
+    let pipeline = Pipeline::new(&linked, &options).unwrap().attaching(&others).unwrap();
+    assert_eq!(pipeline.outside(), 1);
+}
+
+/// The particles of a rank: the first rank has the first particle, the last rank all others.
+fn on_rank(whole: &Snapshot, ranks: &dyn Communicator) -> Snapshot {
+    let range = match ranks.rank() {
+        0 => 0..1,
+        rank if rank + 1 == ranks.size() => 1..whole.points.len(),
+        _ => 0..0,
+    };
+    let rows = |points: &Points| match points {
+        Points::F64(table) => Points::F64(Table::new(3, table.rows::<3>().unwrap()[range.clone()].concat()).unwrap()),
+        Points::F32(_) => panic!("of 64 bits"),
+    };
+    let mut part = whole.clone();
+    (part.points, part.velocities) = (rows(&whole.points), whole.velocities.as_ref().map(rows));
+    let mut start = 0;
+    for run in &mut part.types {
+        let end = start + run.count;
+        run.count = end.min(range.end).saturating_sub(start.max(range.start));
+        start = end;
+    }
+    part
+}
+
+/// Errors name the type of a particle and its index in the type, also of particles in no halo, and alike across ranks.
+#[test]
+fn numbers_that_are_not_finite() {
+    let options = pair_options();
+    let refused = |stars: &[[f64; 3]], velocities: Option<[f64; 12]>| {
+        let (mut linked, mut others) = pair_and_stars(stars);
+        linked.velocities = Some(Points::F64(Table::new(3, vec![0.0; 6]).unwrap()));
+        others.velocities = velocities.map(|values| Points::F64(Table::new(3, values.to_vec()).unwrap()));
+        let one = Pipeline::new(&linked, &options).unwrap().attaching(&others).map(drop).unwrap_err();
+        let across = on_threads(2, |ranks| {
+            let [linked, others] = [&linked, &others].map(|whole| on_rank(whole, ranks));
+            Across::find_attaching(ranks, &linked, &others, &options).map(drop)
+        });
+        let across = across.unwrap_err();
+        assert_eq!((one.kind(), across.kind()), (ErrorKind::NotFinite, ErrorKind::NotFinite));
+        assert_eq!(one.index(), Some(2));
+        assert!(across.to_string().ends_with(&one.to_string()), "{across}");
+        one.to_string()
+    };
+    let mut stars = [[1.0, 1.0, 1.5], [1.0, 1.0, 1.5], [1.0, 1.0, 1.5], [7.0, 7.0, 7.0]];
+    let mut velocities = [0.0; 12];
+    velocities[10] = f64::INFINITY;
+    let error = refused(&stars, Some(velocities));
+    assert_eq!(error, "type 4: particle 2: velocity 1 is inf; velocities must be finite");
+    stars[3][2] = f64::NAN;
+    assert_eq!(refused(&stars, None), "type 4: point 2: coordinate 2 is NaN; coordinates must be finite");
+}
+
+/// The share of the mass that was not read is that of all particles, not of a sample.
+#[test]
+fn share_of_the_mass_of_a_sample() {
+    let (mut linked, others) = pair_and_stars(&[[1.0; 3]]);
+    linked.file_types = vec![(0, 1), (1, 2), (4, 7)];
+    linked.matter = Some(10.0);
+    let options = pair_options();
+    let share = |linked: &Snapshot| {
+        let pipeline = Pipeline::new(linked, &options).unwrap().attaching(&others).unwrap();
+        let sets = pipeline.particle_sets();
+        (sets.unread.clone(), sets.unread_share, sets.describe_unread().unwrap())
+    };
+    let (unread, known, words) = share(&linked);
+    assert_eq!((unread, words.as_str()), (vec![4], "type 4: 15.0% of the mass in the file"));
+    assert!((known.unwrap() - 0.15).abs() < 1e-12);
+    linked.subsample = Some(0.9);
+    assert_eq!(share(&linked), (vec![4], None, "type 4: the share of the mass is not known".into()));
+}
+
+/// With HOP the attached particles alone depend on the linking length, which the header has then.
+#[test]
+fn linking_length_of_hop() {
+    let rows: Vec<[f64; 3]> = (0..30).map(|i| [1.0 + 0.01 * f64::from(i), 1.0, 1.0]).collect();
+    let linked = snapshot(&rows, &[(1, 30)], Masses::Equal(1.0));
+    let others = snapshot(&rows[..2], &[(4, 2)], Masses::Equal(1.0));
+    let mut options = pair_options();
+    options.finder = Finder::Hop(ropewalk::Hop::new(1.0).n_density(8).n_hop(4));
+    let pipeline = Pipeline::new(&linked, &options).unwrap();
+    let length = |pipeline: &Pipeline<'_>| {
+        let entry = pipeline.meta().into_iter().find(|(name, _)| *name == "linking_length");
+        entry.map(|(_, value)| if let Meta::Measured(length, _) = value { length } else { f64::NAN })
+    };
+    assert_eq!(length(&pipeline), None);
+    assert_eq!(length(&pipeline.attaching(&others).unwrap()), Some(1.0));
+}
+
+/// Lists of members have the particles of any type, by their ids or by their places among the particles of their type.
+#[test]
+fn lists_of_any_type() {
+    let (linked, mut others) = pair_and_stars(&[[9.0; 3], [8.0; 3], [1.0, 1.0, 1.5]]);
+    others.types = vec![TypeRun { particle_type: 31, count: 3 }];
+    let options = pair_options();
+    let run = |others: &Snapshot| {
+        let pipeline = Pipeline::new(&linked, &options).unwrap().attaching(others).unwrap();
+        let mut found = pipeline.find().unwrap();
+        pipeline.attach(&mut found).unwrap();
+        let catalog = pipeline.measure(&found).unwrap().catalog;
+        let notes = pipeline.meta().into_iter().find(|(name, _)| *name == "notes").unwrap().1;
+        let Meta::Lines(notes) = notes else { panic!("notes are lines") };
+        let members = pipeline.members(&found, &catalog);
+        let list = |(name, values): &(&str, Values)| match values {
+            Values::Integers(values) => format!("{name} {values:?}"),
+            _ => panic!("{name} has no integers"),
+        };
+        (members.iter().map(list).collect::<Vec<_>>().join("; "), notes.join("; "))
+    };
+    let (lists, notes) = run(&others);
+    assert!(lists.contains("offsets_type31 [0, 1]; ids_type31 [2]"), "{lists}");
+    assert!(notes.contains("attached particles (type 31) have no ids that were read"), "{notes}");
+    others.ids = Some(vec![70, 80, 90]);
+    let (lists, notes) = run(&others);
+    assert!(lists.contains("ids_type31 [90]"), "{lists}");
+    assert!(!notes.contains("have no ids that were read"), "{notes}");
 }

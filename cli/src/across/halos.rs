@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use ropewalk::Particles;
-use ropewalk::distributed::{Communicator, Reduction};
+use ropewalk::distributed::{Communicator, Reduction, agree};
 use ropewalk::halo::Meta;
 use ropewalk::halo::pipeline::{Across, LargestProfiles, Measured, Pipeline};
-use ropewalk::io::Snapshot;
+use ropewalk::io::{Snapshot, inspect};
 
 use super::type_files::TypeFiles;
 use super::{Rank, Shared, describe, narrow, narrow_all, read};
@@ -46,12 +46,16 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let mut outputs = if ranks.rank() == 0 { Some(create(args, &catalogs, snapshot)?) } else { None };
 
     let mut phases = rank.phases();
-    let part = read(snapshot, read_options(args, &args.particles.types), rank, &mut phases)?;
+    let mut part = read(snapshot, read_options(args, &args.particles.types), rank, &mut phases)?;
     check_slab(args, &part, || extent(&part, ranks))?;
     let others = read_others(args, &part, rank, &mut phases)?;
+    let more_notes = others::more_notes(others.as_ref(), &part.notes);
+    part.notes.extend(more_notes);
     let wanted = others::wanted(args, &part);
     let attached = if others.is_some() { &wanted[..] } else { &[] };
-    let files_by_type = typed(&others::kinds(args, &part), attached, part.ids.is_some());
+    let have_ids = have_ids(&part, ranks, false)?;
+    let others_have_ids = others.as_ref().map_or(Ok(false), |others| self::have_ids(others, ranks, have_ids))?;
+    let files_by_type = typed((&others::kinds(args, &part), have_ids), (attached, others_have_ids));
     // Names first: what cannot be written shows before the work.
     let mut shared = vec![];
     for (kind, names) in files_by_type {
@@ -78,7 +82,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
             Device::Gpu(device) => Across::find_on(ranks, (&part, others.as_ref()), &run.options, device),
         })
         .map_err(|error| match error.parameter() {
-            Some("attach" | "masses") if others.is_some() => others::refused(&error),
+            Some("attach" | "masses") if others.is_some() => others::refused(snapshot, &error),
             _ => refused(args, snapshot, &error),
         })?;
     let pipeline = across.pipeline()?;
@@ -188,7 +192,7 @@ fn create(args: &Args, catalogs: &Catalogs, snapshot: &PathBuf) -> Result<Output
     let names = files(args, catalogs);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let folders = std::slice::from_ref(&args.out);
-    let plan = Plan { folders, names: &names, shared: &[LABELS, DENSITY], known: known() };
+    let plan = Plan { root: &args.out, folders, names: &names, shared: &[LABELS, DENSITY], known: known() };
     let mut outputs = Outputs::in_folders(plan, &Rc::new(inputs(args, std::slice::from_ref(snapshot))))?;
     if let Some(json) = &args.json {
         outputs.add_summary(json)?;
@@ -268,10 +272,23 @@ fn read_others(
     if wanted.is_empty() {
         return Ok(None);
     }
+    others::check_length(args, &wanted)?;
     match &others::there(&wanted, part)[..] {
         [] => others::nothing().map(Some),
-        there => read(path, others::options(args, there), rank, phases).map(Some),
+        there => {
+            let read = |options| read(path, options, rank, phases);
+            others::read_types(args, (path, there), read, |options| agree(rank.ranks, inspect(path, options))).map(Some)
+        }
     }
+}
+
+/// Returns `true` if the particles of all ranks have ids; `otherwise` if there are no particles and nothing is known of ids. Collective.
+fn have_ids(part: &Snapshot, ranks: &dyn Communicator, otherwise: bool) -> Result<bool, Failure> {
+    let has_ids = part.ids.is_some();
+    let mut counts = [u64::from(has_ids), u64::from(!has_ids && !part.points.is_empty()), part.points.len() as u64];
+    ranks.all_reduce(&mut counts, Reduction::Sum)?;
+    let [have, lack, n] = counts;
+    Ok(lack == 0 && (have > 0 || (n == 0 && otherwise)))
 }
 
 /// How many particles of all ranks joined a group, and how many there are. Collective.

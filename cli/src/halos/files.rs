@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use ropewalk::halo::pipeline::Pipeline;
 use ropewalk::halo::{Catalog, Column, Meta, Values, meta_in_units};
@@ -22,35 +23,39 @@ pub const PROFILES: &str = "profiles.ecsv";
 pub const DENSITY: &str = "density.npy";
 pub const STANDARD_OUTPUT: &str = "-";
 const ALL: [&str; 5] = [GROUPS, LABELS, MEMBERS, PROFILES, DENSITY];
-/// The labels and the ids of the particles of each type.
-pub const TYPED: [[&str; 2]; 7] = [
-    ["labels_type0.npy", "ids_type0.npy"],
-    ["labels_type1.npy", "ids_type1.npy"],
-    ["labels_type2.npy", "ids_type2.npy"],
-    ["labels_type3.npy", "ids_type3.npy"],
-    ["labels_type4.npy", "ids_type4.npy"],
-    ["labels_type5.npy", "ids_type5.npy"],
-    ["labels_type6.npy", "ids_type6.npy"],
-];
+/// The number of types that snapshots of Gadget may have.
+const TYPES: u8 = 32;
 /// What earlier versions called the labels of attached particles.
 const ATTACHED: &str = "attached.npy";
 
+/// The files with the labels and the ids of the particles of a type.
+fn names_of_type(kind: u8) -> [&'static str; 2] {
+    static NAMES: LazyLock<Vec<[String; 2]>> = LazyLock::new(|| {
+        (0..=u8::MAX).map(|kind| ["labels", "ids"].map(|what| format!("{what}_type{kind}.npy"))).collect()
+    });
+    NAMES[usize::from(kind)].each_ref().map(String::as_str)
+}
+
 /// The names that a run may write into a folder, unless --catalog chooses others.
 pub fn known() -> Vec<&'static str> {
-    let fixed = ALL.into_iter().chain(TYPED.into_iter().flatten()).chain([ATTACHED]);
+    let fixed = ALL.into_iter().chain((0..TYPES).flat_map(names_of_type)).chain([ATTACHED]);
     fixed.chain(CATALOGS).chain(pictures::all_files()).collect()
 }
 
-/// Types with files of their own, each with the names of its files: all types but a single linked one, which labels.npy is of.
-pub fn typed(linked: &[u8], attached: &[u8], has_ids: bool) -> Vec<(u8, Vec<&'static str>)> {
-    let linked = if linked.len() > 1 { linked } else { &[] };
-    let mut kinds: Vec<u8> = linked.iter().chain(attached).copied().collect();
-    kinds.sort_unstable();
-    let names = |kind: u8| {
-        let names = TYPED.get(usize::from(kind)).map_or(&[][..], |names| &names[..if has_ids { 2 } else { 1 }]);
-        (kind, names.to_vec())
+/// Linked or attached types, and whether their particles have ids.
+pub type TypesWithIds<'a> = (&'a [u8], bool);
+
+/// Types with files of their own, each with the names of its files: all types but a single linked one, which labels.npy is of. Particles
+/// without ids have labels alone.
+pub fn typed(linked: TypesWithIds<'_>, attached: TypesWithIds<'_>) -> Vec<(u8, Vec<&'static str>)> {
+    let linked = if linked.0.len() > 1 { linked } else { (&[][..], false) };
+    let names = |(kinds, have_ids): TypesWithIds<'_>| {
+        let names = |&kind: &u8| (kind, names_of_type(kind)[..if have_ids { 2 } else { 1 }].to_vec());
+        kinds.iter().map(names).collect::<Vec<_>>()
     };
-    kinds.into_iter().map(names).collect()
+    let mut all = [names(linked), names(attached)].concat();
+    all.sort_unstable_by_key(|(kind, _)| *kind);
+    all
 }
 
 /// What the catalogue is called.

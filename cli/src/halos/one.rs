@@ -40,7 +40,7 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device) -> Result<String, Failu
     let mut files = files(args, &catalogs);
     let names: Vec<&str> = files.iter().map(String::as_str).collect();
     let folders: Vec<PathBuf> = runs.iter().map(|run| run.folder.clone()).collect();
-    let plan = Plan { folders: &folders, names: &names, shared: &[], known: known() };
+    let plan = Plan { root: task.out, folders: &folders, names: &names, shared: &[], known: known() };
     let mut outputs = Outputs::in_folders(plan, task.inputs)?;
     if let Some(json) = &task.json {
         outputs.add_summary(json)?;
@@ -50,9 +50,11 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device) -> Result<String, Failu
     }
 
     let mut phases = Phases::default();
-    let snapshot = read(args, task.snapshot, &mut phases)?;
+    let mut snapshot = read(args, task.snapshot, &mut phases)?;
     check_slab(args, &snapshot, || Ok(extent(&snapshot)))?;
     let others = Others::read(args, task.snapshot, &snapshot, &mut phases)?;
+    let more_notes = others.more_notes(&snapshot.notes);
+    snapshot.notes.extend(more_notes);
     for (_, names) in others.typed(args, &snapshot) {
         for name in names {
             folders.iter().try_for_each(|folder| outputs.add(&folder.join(name)))?;
@@ -64,7 +66,7 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device) -> Result<String, Failu
     let mut all_runs = vec![];
     for run in &runs {
         let pipeline = Pipeline::new(&snapshot, &run.options).map_err(|error| refused(args, task.snapshot, &error))?;
-        let pipeline = others.join(pipeline)?;
+        let pipeline = others.join(task.snapshot, pipeline)?;
         if tree.is_none() && !args.linking_lengths.is_empty() {
             tree = Some(phases.run("spanning tree", || pipeline.spanning_tree())?);
         }

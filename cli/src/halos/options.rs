@@ -59,7 +59,9 @@ fn check_finder(args: &Args) -> Result<(), Failure> {
     if is_adaptahop && args.device != Name::Cpu {
         return Err(format!("--finder adaptahop runs on the cpu, not on {}", args.device).into());
     }
-    if args.particles.single_part && args.eps.is_none() && !is_hop && !is_adaptahop {
+    // HOP also attaches particles by the linking length: see `others::check_length`.
+    let has_length = !(is_hop || is_adaptahop) || args.center.contains(&Kind::Mcp);
+    if args.particles.single_part && args.eps.is_none() && has_length {
         return Err("--single-part: mean separations are of all particles; give the linking length with --eps".into());
     }
     if (is_hop || is_adaptahop) && !args.linking_lengths.is_empty() {
@@ -161,7 +163,7 @@ pub fn refused(args: &Args, snapshot: &Path, error: &Error) -> Failure {
         (ErrorKind::Missing, Some("units")) => format!("{by}: {error}; give --length-unit and --mass-unit").into(),
         (ErrorKind::Missing, Some("velocity_unit")) => format!("{by}: {error}; give --velocity-unit").into(),
         (ErrorKind::Missing, _) => format!("{by}: {error}").into(),
-        (ErrorKind::Input, _) => format!("{}: {error}", snapshot.display()).into(),
+        (ErrorKind::Input | ErrorKind::NotFinite, _) => format!("{}: {error}", snapshot.display()).into(),
         _ => error.to_string().into(),
     }
 }

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use ropewalk::halo::pipeline::{Found, Pipeline};
-use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table};
+use ropewalk::io::{Contents, Masses, Points, ReadOptions, Role, Snapshot, Table, inspect};
 use ropewalk::{Error, ErrorKind};
 
-use super::files::{TYPED, typed};
+use super::files::typed;
 use super::one::read_options;
 use crate::args::{Finder, Halos as Args};
 use crate::outputs::Outputs;
@@ -32,8 +32,17 @@ pub fn wanted(args: &Args, linked: &Snapshot) -> Vec<u8> {
         return vec![];
     }
     let is_linked = |kind: u8| args.particles.types.contains(&kind);
-    let known = linked.file_types.iter().map(|&(kind, _)| kind).filter(|&kind| usize::from(kind) < TYPED.len());
-    known.filter(|&kind| !is_linked(kind)).collect()
+    linked.file_types.iter().map(|&(kind, _)| kind).filter(|&kind| !is_linked(kind)).collect()
+}
+
+/// Refuses to attach particles by mean separations where only one file of a snapshot is read. Separations are of all particles.
+pub fn check_length(args: &Args, wanted: &[u8]) -> Result<(), Failure> {
+    if args.particles.single_part && args.eps.is_none() && args.finder == Finder::Hop && !wanted.is_empty() {
+        let message = "--single-part: other types join halos within the linking length, and mean separations are of all particles; give \
+                       the length with --eps, or leave other types out with --attach none";
+        return Err(message.into());
+    }
+    Ok(())
 }
 
 /// Those of the types that the file has particles of: early snapshots of a series have no stars yet.
@@ -47,6 +56,44 @@ pub fn options(args: &Args, kinds: &[u8]) -> ReadOptions {
     read_options(args, kinds).velocities(!args.so.is_empty() || args.group_catalog)
 }
 
+/// Reads particles of these types with `read`. If ids are missing for some of the types, they are read for none, and a note says so.
+///
+/// Errors: as `read`, with the option that leaves other types out.
+pub fn read_types(
+    args: &Args,
+    (path, kinds): (&Path, &[u8]),
+    mut read: impl FnMut(ReadOptions) -> Result<Snapshot, Failure>,
+    inspect: impl FnOnce(&ReadOptions) -> ropewalk::Result<Contents>,
+) -> Result<Snapshot, Failure> {
+    let options = options(args, kinds);
+    let left_out = |error: Failure| -> Failure { format!("{error}; --attach none leaves other types out").into() };
+    let error = match read(options.clone()) {
+        Ok(snapshot) => return Ok(snapshot),
+        Err(error) => left_out(error),
+    };
+    let without = inspect(&options).map_or(vec![], |contents| without_ids(&contents, kinds));
+    if without.is_empty() {
+        return Err(error);
+    }
+    let mut snapshot = read(options.ids(false)).map_err(left_out)?;
+    let (path, without, all) = (path.display(), listed(&without), listed(kinds));
+    snapshot.notes.push(format!(
+        "{path}: particles of type {without} have no ids; ids of attached particles (type {all}) are left out"
+    ));
+    Ok(snapshot)
+}
+
+/// The types among `kinds` whose particles have no ids in the file.
+fn without_ids(contents: &Contents, kinds: &[u8]) -> Vec<u8> {
+    let lack_ids =
+        contents.types.iter().filter(|kind| kind.count > 0 && kind.fields.iter().all(|field| field.role != Role::Id));
+    lack_ids.filter_map(|kind| kind.particle_type).filter(|kind| kinds.contains(kind)).collect()
+}
+
+fn listed(kinds: &[u8]) -> String {
+    kinds.iter().map(u8::to_string).collect::<Vec<_>>().join(", ")
+}
+
 /// No particles.
 pub fn nothing() -> Result<Snapshot, Failure> {
     let mut none = Snapshot::new(Points::F32(Table::new(3, vec![])?));
@@ -54,13 +101,13 @@ pub fn nothing() -> Result<Snapshot, Failure> {
     Ok(none)
 }
 
-/// An error about particles that cannot be attached, with the option that leaves them out.
-pub fn refused(error: &Error) -> Failure {
+/// An error about particles that cannot be attached, with the path of their file and the option that leaves them out.
+pub fn refused(path: &Path, error: &Error) -> Failure {
     match (error.kind(), error.parameter()) {
         (ErrorKind::Missing, Some("masses" | "attach")) => {
             format!("--attach: {error}; name the types to attach, or leave all out with --attach none").into()
         }
-        _ => error.to_string().into(),
+        _ => format!("{}: {error}; --attach none leaves other types out", path.display()).into(),
     }
 }
 
@@ -77,24 +124,38 @@ impl Others {
         if wanted.is_empty() {
             return Ok(Self { snapshot: None, kinds: vec![] });
         }
+        check_length(args, &wanted)?;
         let there = there(&wanted, linked);
         let snapshot = match there[..] {
             [] => nothing()?,
-            _ => input::read(path, &options(args, &there), phases)?,
+            _ => {
+                let read = |options| input::read(path, &options, phases);
+                read_types(args, (path, &there), read, |options| inspect(path, options))?
+            }
         };
         let kinds = if args.finder == Finder::AdaptaHop { vec![] } else { wanted };
         Ok(Self { snapshot: Some(snapshot), kinds })
     }
 
     /// The pipeline with these particles.
-    pub fn join<'a>(&'a self, pipeline: Pipeline<'a>) -> Result<Pipeline<'a>, Failure> {
+    pub fn join<'a>(&'a self, path: &Path, pipeline: Pipeline<'a>) -> Result<Pipeline<'a>, Failure> {
         let Some(others) = &self.snapshot else { return Ok(pipeline) };
-        pipeline.attaching(others).map_err(|error| refused(&error))
+        pipeline.attaching(others).map_err(|error| refused(path, &error))
+    }
+
+    /// The notes of the reader that `known` does not have.
+    pub fn more_notes(&self, known: &[String]) -> Vec<String> {
+        more_notes(self.snapshot.as_ref(), known)
     }
 
     /// Types with files of their own, each with the names of its files.
     pub fn typed(&self, args: &Args, linked: &Snapshot) -> Vec<(u8, Vec<&'static str>)> {
-        typed(&kinds(args, linked), &self.kinds, linked.ids.is_some())
+        let have_ids = linked.ids.is_some();
+        let others_have_ids = self.snapshot.as_ref().is_some_and(|others| match &others.ids {
+            None => have_ids && others.points.is_empty(),
+            Some(_) => true,
+        });
+        typed((&kinds(args, linked), have_ids), (&self.kinds, others_have_ids))
     }
 
     /// Writes the groups and ids of the particles of each type.
@@ -124,6 +185,12 @@ impl Others {
         }
         Ok(())
     }
+}
+
+/// The notes of the reader of other particles that `known` does not have.
+pub fn more_notes(others: Option<&Snapshot>, known: &[String]) -> Vec<String> {
+    let notes = others.into_iter().flat_map(|others| &others.notes);
+    notes.filter(|note| !known.contains(note)).cloned().collect()
 }
 
 /// The types of the linked particles, ascending, also of those that other ranks have.

@@ -106,7 +106,18 @@ pub fn halos(
             let length = factor(factors, Quantity::Length) * pipeline.scales().linking_length;
             summary.both("linking length", linking_length(pipeline, factors), length);
         }
-        other => summary.both("finder", other.to_string(), other.to_string()),
+        other => {
+            summary.both("finder", other.to_string(), other.to_string());
+            // Other types join halos within this length.
+            if !pipeline.particle_sets().attached.is_empty() {
+                let length = factor(factors, Quantity::Length) * pipeline.scales().linking_length;
+                summary.both(
+                    "linking length",
+                    format!("{} of attached types", linking_length(pipeline, factors)),
+                    length,
+                );
+            }
+        }
     }
     if args.device != Name::Cpu {
         summary.both("device", args.device.to_string(), args.device.to_string());

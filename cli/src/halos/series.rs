@@ -11,7 +11,7 @@ use super::one::{self, Task};
 use super::resume::{description, is_finished};
 use crate::args::Halos as Args;
 use crate::device::Device;
-use crate::outputs::{Identity, Inputs};
+use crate::outputs::{Identity, Inputs, other_run};
 use crate::{Failure, one_line};
 
 /// The snapshots that are named, by themselves, by one or all of their files, or by a pattern; each once, in order. If `are_parts` is
@@ -71,11 +71,15 @@ pub fn run(args: &Args, snapshots: &[PathBuf], inputs: &Rc<Inputs>, device: Devi
             Ok(text) => {
                 let halos = text.lines().filter_map(|line| line.strip_prefix("halos ")).map(str::trim);
                 _ = writeln!(report, "{path}: halos {}, in {out}", halos.collect::<Vec<_>>().join("; "));
-                let is_told = |line: &&str| line.starts_with("removed: ") || line.starts_with("kept: ");
-                text.lines().filter(is_told).for_each(|line| _ = writeln!(report, "{path}: {line}"));
+                for line in passed_on(&text) {
+                    _ = writeln!(report, "{path}: {line}");
+                }
             }
             Err(error) => failed.push(one_line(&error.to_string())),
         }
+    }
+    if let Some(kept) = other_run(&args.out) {
+        _ = writeln!(report, "kept: {kept}");
     }
     if failed.is_empty() {
         return Ok(report);
@@ -84,6 +88,21 @@ pub fn run(args: &Args, snapshots: &[PathBuf], inputs: &Rc<Inputs>, device: Devi
     // A report that cannot be printed has no other place to go.
     _ = std::io::stdout().write_all(report.as_bytes());
     Err(format!("{failed} of {all} snapshots have no halos: {why}").into())
+}
+
+/// The lines of a report on one snapshot that the report on all of them repeats: what is left out or assumed, and files of earlier runs.
+/// Each line once.
+fn passed_on(report: &str) -> Vec<String> {
+    let is_passed_on = |line: &&str| {
+        ["not read ", "wrapped ", "note ", "removed: ", "kept: "].iter().any(|name| line.starts_with(name))
+    };
+    let mut lines: Vec<String> = vec![];
+    for line in report.lines().filter(is_passed_on).map(one_line) {
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
 }
 
 /// The name of a snapshot without its endings: `snap_099` of `snap_099.0.hdf5`.

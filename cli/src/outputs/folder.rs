@@ -107,6 +107,8 @@ pub struct Folder {
 
 /// The files that runs are about to write into their folders.
 pub struct Plan<'a> {
+    /// The folder that the user names: the only folder, or the one that the folders are in.
+    pub root: &'a Path,
     /// The folders, which get a file of each name.
     pub folders: &'a [PathBuf],
     pub names: &'a [&'a str],
@@ -132,7 +134,7 @@ impl Outputs {
         for folder in plan.folders {
             created().try_for_each(|name| outputs.create(&folder.join(name)))?;
         }
-        outputs.known = plan.known;
+        (outputs.root, outputs.known) = (plan.root.to_path_buf(), plan.known);
         Ok(outputs)
     }
 
@@ -188,6 +190,7 @@ impl Outputs {
             folder.note_others(written, &self.known, &mut committed);
         }
         AtomicFile::commit_all(complete)?;
+        committed.kept.extend(other_runs(&self.root, &self.folders));
         Ok(committed)
     }
 }
@@ -230,6 +233,26 @@ impl Folder {
         let others = known.iter().filter(|name| !is_listed(name) && self.path.join(name).is_file());
         committed.kept.extend(others.map(|name| format!("{name} (not of this run)")));
     }
+}
+
+/// The results of earlier runs that are beside those of this run: in the folder that the user names, and in the folders of linking lengths
+/// in it.
+fn other_runs(root: &Path, folders: &[Folder]) -> Vec<String> {
+    let is_of_this_run = |path: &Path| folders.iter().any(|folder| folder.path == path);
+    let entries = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_length = |path: &PathBuf| {
+        let length = path.file_name().and_then(|name| name.to_str()?.strip_prefix('b')?.parse::<f64>().ok());
+        length.is_some()
+    };
+    let mut all: Vec<PathBuf> = entries.filter(is_length).chain([root.to_path_buf()]).collect();
+    all.sort();
+    all.iter().filter(|path| !is_of_this_run(path)).filter_map(|path| other_run(path)).collect()
+}
+
+/// The results of a run in a folder, in words; `None` if no run wrote a summary there.
+pub fn other_run(folder: &Path) -> Option<String> {
+    let earlier = Earlier::read(folder).ok().flatten();
+    earlier.map(|_| format!("{} and the files that it lists (of an earlier run)", folder.join(SUMMARY).display()))
 }
 
 fn pretty(value: &Value) -> Result<Vec<u8>, Failure> {

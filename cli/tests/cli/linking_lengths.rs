@@ -51,6 +51,34 @@ fn the_same_files_as_of_single_runs() {
     assert_eq!(scratch.names("many/b0.1"), [&FILES[..], &["summary.json"]].concat());
 }
 
+/// The report names the results of earlier runs that stay beside those of a run: of other linking lengths, and of a run without them.
+#[test]
+fn results_of_earlier_runs() {
+    let scratch = Scratch::new();
+    let points = scratch.write("points.csv", "x,y,z\n0,0,0\n1,1,1\n5,5,5\n5,5,5.5\n8,8,6\n");
+    let out = scratch.path("out");
+    let run = |options: &[&str]| {
+        let printed = halos(&points, &out, &[&["--min-members", "2", "--no-pictures"], options].concat()).success();
+        printed.lines().find(|line| line.starts_with("kept: ")).map(String::from)
+    };
+    let kept = |folders: &[&str]| {
+        let of = |folder: &&str| {
+            format!(
+                "{} and the files that it lists (of an earlier run)",
+                out.join(folder).join("summary.json").display()
+            )
+        };
+        Some(format!("kept: {}", folders.iter().map(of).collect::<Vec<_>>().join(", ")))
+    };
+    assert_eq!(run(&["--linking-lengths", "0.15,0.2"]), None);
+    // Folders of the user's own are no results.
+    fs::create_dir(out.join("b1")).unwrap();
+    fs::write(out.join("b1/summary.json"), "{}").unwrap();
+    assert_eq!(run(&["--linking-lengths", "0.1"]), kept(&["b0.15", "b0.2"]));
+    assert_eq!(run(&[]), kept(&["b0.1", "b0.15", "b0.2"]));
+    assert_eq!(run(&["--linking-lengths", "0.1,0.15"]), kept(&["", "b0.2"]));
+}
+
 #[test]
 fn a_table_in_open_space() {
     let scratch = Scratch::new();

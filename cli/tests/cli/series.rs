@@ -167,3 +167,30 @@ fn what_belongs_to_a_snapshot() {
     scratch.write("snap_001.csv.iord", "3\n1\n2\n3\n");
     assert_eq!(finished(series(&[&a, &b], &out, &options)), 1);
 }
+
+/// The report on several snapshots says what each leaves out, and which results of earlier runs are beside theirs.
+#[test]
+fn what_is_left_out_of_a_series() {
+    let scratch = Scratch::new();
+    let table = "x,y,z,type,mass\n1,1,1,1,4\n1,1,2,1,4\n5,5,5,1,4\n1,1,0.5,4,1\n";
+    let files = ["snap_001.csv", "snap_002.csv"].map(|name| scratch.write(name, table).display().to_string());
+    let out = scratch.path("out");
+    let printed = series(&[&files[0], &files[1]], &out, &["--attach", "none"]).success();
+    for file in &files {
+        assert!(printed.contains(&format!("{file}: not read type 4: 7.7% of the mass in the file\n")), "{printed}");
+        assert!(
+            printed.contains(&format!("{file}: note type 4 was not read (7.7% of the mass in the file); ")),
+            "{printed}"
+        );
+    }
+    assert!(!printed.contains("kept: "), "{printed}");
+    let printed = series(&[&files[0]], &out, &[]).success();
+    assert!(!printed.contains("kept: "), "{printed}");
+    let printed = series(&[&files[0], &files[1]], &out, &[]).success();
+    let summary = out.join("summary.json").display().to_string();
+    assert!(
+        printed.contains(&format!("kept: {summary} and the files that it lists (of an earlier run)\n")),
+        "{printed}"
+    );
+    assert!(!printed.contains("not read"), "{printed}");
+}

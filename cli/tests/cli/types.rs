@@ -5,6 +5,7 @@ use std::fs;
 use npyz::NpyFile;
 use ropewalk::io::{GadgetOptions, Masses, Points, Species, Table, write_gadget};
 
+use crate::data::root;
 use crate::program::{Scratch, halos, run};
 
 /// A pair and a single of dark matter, gas and a star near the pair.
@@ -165,4 +166,159 @@ fn the_same_types_of_each_format() {
     assert!(
         halos(&table, &scratch.path("no"), &["--type", "3"]).error().contains("types present: 0 (2), 1 (3), 4 (1)")
     );
+}
+
+/// A stored snapshot with gas, dark matter and a star near the dark matter.
+fn stored(name: &str) -> std::path::PathBuf {
+    root().join("tests/data/snapshots").join(name)
+}
+
+const PAIR: [&str; 5] = ["--eps", "1", "--min-members", "2", "--no-pictures"];
+
+/// Types without ids have labels alone, and the report and the header say so. No file is empty.
+#[test]
+fn ids_of_some_types() {
+    let scratch = Scratch::new();
+    let options = [&PAIR[..], &["--members"]].concat();
+    for (name, note) in [
+        (
+            "stars_without_ids.hdf5",
+            "particles of type 4 have no ids; ids of attached particles (type 0, 4) are left out",
+        ),
+        ("stars_with_float_ids.hdf5", "PartType4/ParticleIDs holds floats, among them 0.5"),
+    ] {
+        let printed = halos(&stored(name), &scratch.path(name), &options).success();
+        assert!(printed.contains(note) && printed.contains("\nattached        2 of 3 joined a group\n"), "{printed}");
+        let files = ["halos.ecsv", "labels.npy", "labels_type0.npy", "labels_type4.npy", "members.npz", "summary.json"];
+        assert_eq!(scratch.names(name), files);
+        assert_eq!((labels(&scratch, name, 0), labels(&scratch, name, 4)), (vec![0, -1], vec![0]));
+        let text = fs::read_to_string(scratch.path(name).join("halos.ecsv")).unwrap();
+        assert!(
+            text.contains("attached particles (types 0 and 4) have no ids that were read; in lists of members"),
+            "{text}"
+        );
+        let summary = fs::read_to_string(scratch.path(name).join("summary.json")).unwrap();
+        let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+        let assumed = summary["assumed"].as_array().unwrap();
+        assert!(assumed.iter().any(|said| said.as_str().unwrap().contains(note)), "{assumed:?}");
+    }
+    // Dark matter with ids that are no ids, linked or attached, and gas that has some.
+    let linked = [&options[..], &["--type", "0", "--attach", "1"]].concat();
+    halos(&stored("stars_without_ids.hdf5"), &scratch.path("gas"), &linked).success();
+    assert_eq!(ids(&scratch, "gas", 1).len(), 3);
+    let linked = [&options[..], &["--type", "4", "--attach", "0,1"]].concat();
+    halos(&stored("stars_without_ids.hdf5"), &scratch.path("star"), &linked).success();
+    assert_eq!((ids(&scratch, "star", 0).len(), ids(&scratch, "star", 1).len()), (2, 3));
+}
+
+/// Errors about particles that were not asked for name the option that leaves them out.
+#[test]
+fn attached_types_that_cannot_be_used() {
+    let scratch = Scratch::new();
+    let options = [&PAIR[..], &["--group-catalog"]].concat();
+    let error = |path: &std::path::Path, options: &[&str]| halos(path, &scratch.path("no"), options).error();
+    let line = error(&stored("stars_without_velocities.hdf5"), &options);
+    assert!(line.contains("has no PartType4/Velocities"), "{line}");
+    assert!(line.ends_with("; --attach none leaves other types out"), "{line}");
+    let line = error(&stored("stars_with_nan.hdf5"), &options);
+    let said = "stars_with_nan.hdf5: type 4: particle 0: velocity 2 is NaN; velocities must be finite";
+    assert!(line.ends_with(&format!("{said}; --attach none leaves other types out")), "{line}");
+    halos(&stored("stars_with_nan.hdf5"), &scratch.path("none"), &[&options[..], &["--attach", "none"]].concat())
+        .success();
+
+    // A star far outside of the box, and one that has drifted out of it.
+    let place = |star: &str| format!("x,y,z,type,mass\n1,1,1,1,4\n1,1,2,1,4\n5,5,5,1,4\n1,1,0.5,0,1\n{star},4,1\n");
+    let boxed = [&PAIR[..], &["--box", "10"]].concat();
+    let far = scratch.write("far.csv", place("1,1500,2"));
+    let line = error(&far, &boxed);
+    assert!(line.contains("along axis 1 the linked and attached points run from 1 to 1500"), "{line}");
+    assert!(line.contains("Give the box that they come from; --attach none leaves other types out"), "{line}");
+    let drifted = scratch.write("drifted.csv", place("1,1,10.5"));
+    let printed = halos(&drifted, &scratch.path("drifted"), &boxed).success();
+    assert!(printed.contains("\nwrapped         1 points, which lay outside of the box from 0 to 10\n"), "{printed}");
+    assert_eq!(labels(&scratch, "drifted", 4), [0]);
+}
+
+/// Mean separations of one file of several are no length to attach by, whatever the finder.
+#[test]
+fn lengths_of_single_parts() {
+    let scratch = Scratch::new();
+    let error = |options: &[&str]| {
+        let options = [&["--single-part"][..], options].concat();
+        halos(&stored("tng.0.hdf5"), &scratch.path("no"), &options).error()
+    };
+    let line = error(&["--finder", "hop"]);
+    assert!(line.contains("--single-part: other types join halos within the linking length"), "{line}");
+    for finder in ["hop", "adaptahop"] {
+        let line = error(&["--finder", finder, "--attach", "none", "--center", "mcp"]);
+        assert!(line.contains("give the linking length with --eps"), "{line}");
+    }
+    let small = ["--finder", "hop", "--n-density", "8", "--n-hop", "8", "--min-members", "2", "--no-pictures"];
+    let alone = [&["--single-part", "--attach", "none"][..], &small].concat();
+    let printed = halos(&stored("tng.0.hdf5"), &scratch.path("alone"), &alone).success();
+    assert!(!printed.contains("linking length"), "{printed}");
+    let with_length = [&["--single-part", "--eps", "2"][..], &small].concat();
+    let printed = halos(&stored("tng.0.hdf5"), &scratch.path("attached"), &with_length).success();
+    assert!(printed.contains("\nlinking length  2 of attached types\n"), "{printed}");
+    let text = fs::read_to_string(scratch.path("attached/halos.ecsv")).unwrap();
+    assert!(text.contains("# - {linking_length: 2"), "{text}");
+}
+
+/// Figures and notes say that masses are of some types alone, and a sample does not say how much of the mass the others have.
+#[test]
+fn figures_of_some_types() {
+    let scratch = Scratch::new();
+    let path = snapshot(&scratch);
+    let pair = ["--eps", "1", "--min-members", "2", "--dpi", "30"];
+    let title = |folder: &str| {
+        let text = fs::read_to_string(scratch.path(folder).join("mass_function.svg")).unwrap();
+        text.contains("linking length 1, mass of type 1 alone")
+    };
+    halos(&path, &scratch.path("alone"), &[&pair[..], &["--attach", "none"]].concat()).success();
+    assert!(title("alone"));
+    halos(&path, &scratch.path("all"), &pair).success();
+    assert!(!title("all"));
+    let sample = [&pair[..], &["--attach", "none", "--subsample", "0.99"]].concat();
+    let printed = halos(&path, &scratch.path("sample"), &sample).success();
+    assert!(printed.contains("\nnot read        types 0 and 4: the share of the mass is not known\n"), "{printed}");
+}
+
+/// `info` says how much memory a run takes that attaches all types, and one that attaches none.
+#[test]
+fn memory_of_attached_types() {
+    let scratch = Scratch::new();
+    let n = 30_000;
+    let rows = |shift: usize| {
+        let place = |i: usize| [97, 193, 389].map(|step| ((i * step + shift) % 9973) as f32 / 100.0);
+        Points::F32(Table::new(3, (0..n).flat_map(place).collect()).unwrap())
+    };
+    let (dark, gas, ids) = (rows(0), rows(7), (0..n as u64).collect::<Vec<u64>>());
+    let of = |particle_type, positions, masses| Species {
+        particle_type,
+        positions,
+        velocities: Some(positions),
+        ids: Some(&ids[..]),
+        masses,
+    };
+    let gas_masses = Masses::Each(vec![0.5; n]);
+    let species = [of(0, &gas, &gas_masses), of(1, &dark, &Masses::Equal(4.0))];
+    let mut options = GadgetOptions::default();
+    options.box_size = Some(100.0);
+    let path = scratch.path("snap");
+    write_gadget(&path, &species, &options).unwrap();
+    let info = run(["info".as_ref(), path.as_os_str()]).success();
+    let line = info.lines().find(|line| line.starts_with("memory ")).unwrap();
+    let estimate = |words: &str| -> f64 {
+        let before = line.split(words).next().unwrap().trim_end().rsplit(", ").next().unwrap();
+        let (number, unit) = before.split_once(' ').unwrap();
+        number.parse::<f64>().unwrap() * if unit == "MB" { 1e6 } else { 1e3 }
+    };
+    for (words, attach) in [("with other types attached", "0"), ("to find the halos of type 1", "none")] {
+        let options = ["--eps", "0.2", "--no-pictures", "--threads", "1", "--attach", attach];
+        let printed = halos(&path, &scratch.path("out"), &options).success();
+        let total = printed.lines().find(|line| line.starts_with("total ")).unwrap();
+        let measured = total.split_whitespace().rev().nth(1).unwrap().parse::<f64>().unwrap() * 1_048_576.0;
+        let ratio = estimate(words) / measured;
+        assert!((0.75..1.5).contains(&ratio), "{attach}: {line}, {total}");
+    }
 }

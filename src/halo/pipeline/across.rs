@@ -49,6 +49,7 @@ pub struct Across<'a> {
     /// Particles of all ranks, and whether they have ids.
     n: u64,
     has_ids: bool,
+    others_have_ids: bool,
     pub(super) halos: distributed::Halos,
     /// All particles, if spheres or profiles are asked for.
     pub(super) around: Option<Around<'a>>,
@@ -111,7 +112,8 @@ impl<'a> Across<'a> {
             return agree(ranks, Err(Kind::AcrossOptions.into()));
         }
         let whole = Whole::of(ranks, part, options)?;
-        let others = others.map(|others| Others::of(ranks, (part, &whole), others)).transpose()?;
+        let period = whole.side.filter(|_| !options.open);
+        let others = others.map(|others| Others::of(ranks, (part, &whole), others, period)).transpose()?;
         let sets = sets(ranks, (part, &whole), others.as_ref())?;
         let how = (options, place, others.is_some());
         let (halos, points, around) = if whole.is_wide {
@@ -129,7 +131,6 @@ impl<'a> Across<'a> {
             (halos, Points::F32(Table::of(3, members.into_flattened())), around)
         };
         check_clusters(halos.labels().n_clusters() as usize)?;
-        let period = whole.side.filter(|_| !options.open);
         let joined = others.as_ref().map(|others| others.join(ranks, (part, &whole), &halos, period)).transpose()?;
         let has_spheres = !options.overdensities.is_empty() || options.profiles > 0;
         let around = match &others {
@@ -162,9 +163,10 @@ impl<'a> Across<'a> {
             members,
             options,
             scales: whole.scales,
-            outside: whole.outside,
+            outside: whole.outside + others.as_ref().map_or(0, |others| others.outside),
             n: whole.n,
             has_ids: whole.has_ids,
+            others_have_ids: others.as_ref().is_none_or(Others::have_ids),
             halos,
             around,
             joined,
@@ -199,13 +201,14 @@ impl<'a> Across<'a> {
     /// As [`Pipeline::new`].
     pub fn pipeline(&self) -> Result<Pipeline<'_>> {
         let mut pipeline = Pipeline::new(&self.members, &self.options)?;
-        (pipeline.scales, pipeline.outside) = (self.scales, self.outside);
-        (pipeline.n, pipeline.has_ids) = (self.n, self.has_ids);
-        pipeline.whole_sets = Some(self.sets.clone());
-        match &self.joined {
-            Some(joined) => pipeline.attaching(&joined.snapshot),
-            None => Ok(pipeline),
+        if let Some(joined) = &self.joined {
+            pipeline = pipeline.attaching(&joined.snapshot)?;
         }
+        pipeline.scales = self.scales;
+        (pipeline.outside, pipeline.outside_others) = (self.outside, 0);
+        (pipeline.n, pipeline.has_ids, pipeline.others_have_ids) = (self.n, self.has_ids, self.others_have_ids);
+        pipeline.whole_sets = Some(self.sets.clone());
+        Ok(pipeline)
     }
 
     /// Measures the halos: each rank its own, and rank 0 returns the rows of all; the catalogue, its order and its notes are those of one

@@ -1,35 +1,72 @@
 //! Linked and other particles together: spheres, profiles and the structure of halos.
 //!
 //! In: the linked particles and the others that were read ([`Pipeline::attaching`]). Out: spheres and profiles over all of them, and the
-//! structure of halos over their linked members and attached particles.
+//! structure and motion of halos over their linked members and attached particles.
 //! Cost: where there are others, a copy of all positions, velocities and masses.
 
 use super::{Found, Pipeline, with_particles};
-use crate::error::{Kind, Result};
-use crate::geometry::Scalar;
-use crate::halo::particles::check_masses;
+use crate::error::{Error, Kind, Result};
+use crate::geometry::{Scalar, Space};
+use crate::halo::particles::{check_masses, check_velocities};
 use crate::halo::{
-    Centers, Halos, NoSphere, Particles, Profile, Profiles, SphericalOverdensity, Structure, measure_structure,
-    overdensities,
+    Catalog, Centers, Halo, Halos, NoSphere, Particles, Profile, Profiles, SphericalOverdensity, Structure,
+    measure_structure, overdensities,
 };
+use crate::io::extent::Extent;
 use crate::io::{Masses, Points, Snapshot, Table};
+
+/// The name of all particles in an error about the periodic box.
+pub(super) const ALL_POINTS: &str = "linked and attached points";
 
 /// For each centre, a sphere for each threshold.
 pub(super) type Spheres = Vec<Vec<std::result::Result<SphericalOverdensity, NoSphere>>>;
+
+/// Runs `$work` with the [`Particles`] of a snapshot that holds all particles, in their precision.
+macro_rules! with_all {
+    ($pipeline:expr, $all:expr, |$particles:ident| $work:expr) => {
+        match (&$all.points, &$all.velocities) {
+            (Points::F32(table), Some(Points::F32(velocities))) => {
+                let $particles = $pipeline.of(table, $all)?.velocities(rows("velocities", velocities)?);
+                $work
+            }
+            (Points::F64(table), Some(Points::F64(velocities))) => {
+                let $particles = $pipeline.of(table, $all)?.velocities(rows("velocities", velocities)?);
+                $work
+            }
+            (Points::F32(table), _) => {
+                let $particles = $pipeline.of(table, $all)?;
+                $work
+            }
+            (Points::F64(table), _) => {
+                let $particles = $pipeline.of(table, $all)?;
+                $work
+            }
+        }
+    };
+}
 
 impl<'a> Pipeline<'a> {
     /// Adds particles of other types. Halos are found among the linked particles alone; [`Pipeline::attach`] then attaches the others to
     /// them. Spheres and profiles are over all particles, linked or not, attached or not. For halos with subhalos
     /// ([`Finder::AdaptaHop`](super::Finder::AdaptaHop)) the others count in spheres and profiles alone.
     ///
-    /// Errors: positions or velocities without three coordinates; more than 2^32 - 1 particles in all; masses of the linked or of the
-    /// other particles alone; masses that are negative or not finite; units that differ.
+    /// Errors: positions or velocities without three coordinates; coordinates or velocities that are not finite; more than 2^32 - 1
+    /// particles in all; linked and other particles that together span more than the periodic box; masses of the linked or of the other
+    /// particles alone; masses that are negative or not finite; units that differ.
     pub fn attaching(mut self, others: &'a Snapshot) -> Result<Self> {
-        check_others(self.snapshot, others)?;
+        check_others(self.snapshot, others, &[0; 256])?;
         let (n, max) = (self.points.len().saturating_add(others.points.len()), u32::MAX as usize);
         if n > max {
             return Err(Kind::TooMany { n, max }.into());
         }
+        self.outside_others = 0;
+        if let Some(side) = self.period.filter(|side| (f64::MIN_POSITIVE..f64::INFINITY).contains(side)) {
+            let all = Extent::of(&others.points, side);
+            self.outside_others = all.outside;
+            let all = all.join(&Extent::of(&self.points, side));
+            all.check(side, self.snapshot.box_size == Some(side), (ALL_POINTS, n as u64))?;
+        }
+        self.others_have_ids = others.ids.is_some() || others.points.is_empty();
         self.others = Some(others);
         self.all.take();
         Ok(self)
@@ -89,18 +126,20 @@ impl<'a> Pipeline<'a> {
             });
         };
         let halos = self.halos_with_attached(found)?;
-        match (&all.points, &all.velocities) {
-            (Points::F32(table), Some(Points::F32(velocities))) => {
-                let velocities = rows("velocities", velocities)?;
-                measure_structure(&halos, &self.of(table, all)?.velocities(velocities), centers, spheres, gravity)
-            }
-            (Points::F64(table), Some(Points::F64(velocities))) => {
-                let velocities = rows("velocities", velocities)?;
-                measure_structure(&halos, &self.of(table, all)?.velocities(velocities), centers, spheres, gravity)
-            }
-            (Points::F32(table), _) => measure_structure(&halos, &self.of(table, all)?, centers, spheres, gravity),
-            (Points::F64(table), _) => measure_structure(&halos, &self.of(table, all)?, centers, spheres, gravity),
+        with_all!(self, all, |particles| measure_structure(&halos, &particles, centers, spheres, gravity))
+    }
+
+    /// Mass, mean position and motion of each halo over its linked members and attached particles, in the order of `found`. `None` without
+    /// attached particles.
+    pub(super) fn halos_of_all(&self, found: &Found<'_>) -> Result<Option<Vec<Halo>>> {
+        let Some(all) = found.attached.is_some().then(|| self.all()).flatten() else { return Ok(None) };
+        let halos = self.halos_with_attached(found)?;
+        let catalog = with_all!(self, all, |particles| Catalog::new(&halos, &particles))?;
+        let mut rows = catalog.halos().to_vec();
+        for (row, &halo) in catalog.halos().iter().zip(catalog.order()) {
+            rows[halo as usize] = *row;
         }
+        Ok(Some(rows))
     }
 
     /// The halos with their attached particles, among all particles together.
@@ -122,8 +161,9 @@ impl<'a> Pipeline<'a> {
     }
 }
 
-/// What does not depend on where particles are: dimensions, masses and units of `others` that fit those of the linked particles.
-pub(super) fn check_others(linked: &Snapshot, others: &Snapshot) -> Result<()> {
+/// Checks that dimensions, masses and units of `others` fit those of the linked particles, and that their numbers are finite. Errors about
+/// a particle have its index among those of its type, of which lower ranks have as many as `before` says.
+pub(super) fn check_others(linked: &Snapshot, others: &Snapshot, before: &[u64; 256]) -> Result<()> {
     let points = Some(&others.points).filter(|points| !points.is_empty());
     for (what, points) in [("attached points", points), ("velocities of attached points", others.velocities.as_ref())] {
         if let Some(dim) = points.map(Points::dim).filter(|&dim| dim != 3) {
@@ -136,11 +176,7 @@ pub(super) fn check_others(linked: &Snapshot, others: &Snapshot) -> Result<()> {
         let message = format!("the {with} particles have masses, and the {without} ones have none");
         return Err(Kind::Missing { name: "masses", message }.into());
     }
-    match &others.masses {
-        Masses::Equal(mass) => check_masses(&[*mass])?,
-        Masses::Each(masses) => check_masses(masses)?,
-        Masses::Unknown => {}
-    }
+    check_numbers(others).map_err(|error| of_type(error, others, before))?;
     let (own, theirs) = (&linked.units, &others.units);
     let differ = [
         ("lengths", own.length.zip(theirs.length).is_some_and(|(a, b)| a != b)),
@@ -152,6 +188,39 @@ pub(super) fn check_others(linked: &Snapshot, others: &Snapshot) -> Result<()> {
         return Err(Kind::Missing { name: "attach", message }.into());
     }
     Ok(())
+}
+
+/// Errors: a coordinate or a velocity that is not finite; a mass that is negative or not finite.
+fn check_numbers(others: &Snapshot) -> Result<()> {
+    match &others.points {
+        Points::F32(table) => crate::bvh::check(table.rows::<3>().unwrap_or_default(), &Space::OPEN).map(drop)?,
+        Points::F64(table) => crate::bvh::check(table.rows::<3>().unwrap_or_default(), &Space::OPEN).map(drop)?,
+    }
+    match &others.velocities {
+        Some(Points::F32(table)) => check_velocities(table.rows::<3>().unwrap_or_default())?,
+        Some(Points::F64(table)) => check_velocities(table.rows::<3>().unwrap_or_default())?,
+        None => {}
+    }
+    match &others.masses {
+        Masses::Equal(mass) => check_masses(&[*mass]),
+        Masses::Each(masses) => check_masses(masses),
+        Masses::Unknown => Ok(()),
+    }
+}
+
+/// An error about a particle, with the particle's type and its index among those of its type. Other errors stay as they are.
+fn of_type(error: Error, others: &Snapshot, before: &[u64; 256]) -> Error {
+    let mut earlier = *before;
+    let Some(mut place) = error.index() else { return error };
+    for run in &others.types {
+        let count = &mut earlier[usize::from(run.particle_type)];
+        if place < run.count {
+            return error.of_type(run.particle_type, *count as usize + place);
+        }
+        place -= run.count;
+        *count += run.count as u64;
+    }
+    error
 }
 
 fn rows<'s, S: Scalar>(what: &'static str, table: &'s Table<S>) -> Result<&'s [[S; 3]]> {

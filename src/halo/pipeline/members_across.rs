@@ -69,7 +69,7 @@ impl Across<'_> {
                 let counts: Vec<u64> = keys.iter().map(|key| of_halos[key[4] as usize].len() as u64).collect();
                 let own: Vec<u64> = keys.iter().flat_map(|key| &of_halos[key[4] as usize]).copied().collect();
                 let found = in_order(ranks, &counts, &own, owners())?;
-                lists.extend(list_names(kind).into_iter().flatten().zip(found));
+                lists.extend(list_names(kind).into_iter().zip(found));
             }
         }
         Ok((ranks.rank() == 0).then_some(lists))

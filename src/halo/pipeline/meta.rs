@@ -30,6 +30,8 @@ pub enum Note {
     NoAttachedVelocities,
     /// Types of the file were not read: a sentence that says which, and what share of the mass they have.
     TypesNotRead(String),
+    /// Types count in spheres and profiles alone: a sentence that says which types halos and their masses are of.
+    TypesInSpheres(String),
 }
 
 impl fmt::Display for Note {
@@ -45,7 +47,7 @@ impl fmt::Display for Note {
             Self::NoRedshift => f.write_str("the redshift is not known, and taken to be 0"),
             Self::NoVelocityUnit => f.write_str("no spins: the unit of velocities is not known"),
             Self::NoAttachedVelocities => f.write_str("no spins: the attached particles have no velocities"),
-            Self::TypesNotRead(sentence) => f.write_str(sentence),
+            Self::TypesNotRead(sentence) | Self::TypesInSpheres(sentence) => f.write_str(sentence),
         }
     }
 }
@@ -72,14 +74,7 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     ];
     let sets = pipeline.particle_sets();
     if !sets.is_one_type() {
-        let kinds = [
-            ("linked_types", &sets.linked),
-            ("attached_types", &sets.attached),
-            ("types_in_spheres_only", &sets.in_spheres),
-            ("types_not_read", &sets.unread),
-        ];
-        let kinds = kinds.into_iter().filter(|(_, kinds)| !kinds.is_empty());
-        meta.extend(kinds.map(|(name, kinds)| (name, Meta::Text(listed(kinds)))));
+        meta.extend(sets.lists().map(|(name, kinds)| (name, Meta::Text(listed(kinds)))));
         meta.extend(sets.unread_share.map(|share| ("mass_share_not_read", Meta::Number(share))));
     }
     match &options.finder {
@@ -87,8 +82,8 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
         Finder::Hop(hop) => meta.extend(hop.parameters().map(|(name, value)| (name, Meta::Number(value)))),
         Finder::AdaptaHop { finder, .. } => meta.extend(finder.parameters()),
     }
-    // The others have no such length, but for the most connected particle.
-    if options.finder == Finder::FriendsOfFriends || options.has_most_connected() {
+    // HOP and AdaptaHOP use the length for attached particles and for the most connected particle alone.
+    if options.finder == Finder::FriendsOfFriends || options.has_most_connected() || !sets.attached.is_empty() {
         meta.push(("linking_length", Meta::Measured(scales.linking_length, Quantity::Length)));
         meta.extend(scales.separations.map(|value| ("linking_length_in_mean_separations", Meta::Number(value))));
     }
@@ -120,12 +115,19 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
         meta.push(("softening", Meta::Measured(options.softening, Quantity::Length)));
     }
     let mut notes: Vec<String> = sets.unread_sentence().into_iter().collect();
-    notes.extend(sets_sentence(&sets, options.finder.column_prefix()));
+    notes.extend(attached_sentence(&sets, options.finder.column_prefix()));
+    notes.extend(sets.in_spheres_sentence(options.finder.column_prefix()));
     if snapshot.masses == Masses::Unknown {
         notes.push("the snapshot has no masses; masses are particle counts".into());
     }
     if !pipeline.has_ids {
         notes.push("the snapshot has no particle ids; tags are indices from 0".into());
+    }
+    if let Some(attached) = named(&sets.attached).filter(|_| !pipeline.others_have_ids) {
+        notes.push(format!(
+            "attached particles ({attached}) have no ids that were read; in lists of members they are indices from 0 among the particles \
+             of their type"
+        ));
     }
     if let Finder::AdaptaHop { unbind, .. } = options.finder {
         notes.push(
@@ -157,16 +159,15 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     meta
 }
 
-/// Which particles masses, structure, spheres and mass functions are over, where particles of several types were read.
-fn sets_sentence(sets: &ParticleSets, prefix: &str) -> Option<String> {
+/// Which particles masses, structure, spheres and mass functions are over, where particles of other types were attached.
+pub(super) fn attached_sentence(sets: &ParticleSets, prefix: &str) -> Option<String> {
     let [linked, halos, spheres] = [&sets.linked, &sets.of_halos(), &sets.of_spheres()].map(|kinds| named(kinds));
     let (linked, halos, spheres) = (linked?, halos?, spheres?);
-    if !sets.attached.is_empty() {
-        return Some(format!(
+    (!sets.attached.is_empty()).then(|| {
+        format!(
             "halos are found among {linked}; other types join the halo of their nearest linked particle within the linking length; \
              {prefix}_mass, means, dispersions and centres are of {linked}; {prefix}_mass_total, the structure of halos and mass \
              functions are of {halos}; spheres and profiles are of {spheres}"
-        ));
-    }
-    (!sets.in_spheres.is_empty()).then(|| format!("halos are of {linked} alone; spheres and profiles are of {spheres}"))
+        )
+    })
 }

@@ -104,7 +104,9 @@ pub struct Pipeline<'a> {
     velocities: Option<Cow<'a, Points>>,
     scales: Scales,
     period: Option<f64>,
+    /// Points outside of the box: linked ones, and others.
     outside: u64,
+    outside_others: u64,
     universe: Universe,
     thresholds: Vec<f64>,
     /// The density of R200c, if units and cosmology give one.
@@ -115,6 +117,7 @@ pub struct Pipeline<'a> {
     has_ids: bool,
     /// Particles of other types, which join the halos or count in spheres alone.
     others: Option<&'a Snapshot>,
+    others_have_ids: bool,
     /// The linked particles and the others together, once they are needed.
     all: OnceLock<Snapshot>,
     /// The types that were linked, attached or not read, where this snapshot is a part of a whole.
@@ -203,6 +206,7 @@ impl<'a> Pipeline<'a> {
             scales,
             period,
             outside,
+            outside_others: 0,
             universe,
             thresholds: spheres,
             r200c,
@@ -210,6 +214,7 @@ impl<'a> Pipeline<'a> {
             n: snapshot.points.len() as u64,
             has_ids: snapshot.ids.is_some(),
             others: None,
+            others_have_ids: true,
             all: OnceLock::new(),
             whole_sets: None,
         })
@@ -230,9 +235,10 @@ impl<'a> Pipeline<'a> {
         self.period
     }
 
-    /// The number of points outside of the periodic box `[0, side]`, which are wrapped into it.
+    /// The number of points outside of the periodic box `[0, side]`, which are wrapped into it: linked ones, and those of
+    /// [`Pipeline::attaching`].
     pub fn outside(&self) -> u64 {
-        self.outside
+        self.outside + self.outside_others
     }
 
     /// The cosmology and the units.
@@ -302,7 +308,9 @@ impl<'a> Pipeline<'a> {
             columns::add_unbound(&mut catalog, unbound)?;
         }
         self.add_types(&mut catalog, found)?;
-        let mut notes: Vec<Note> = self.particle_sets().unread_sentence().map(Note::TypesNotRead).into_iter().collect();
+        let sets = self.particle_sets();
+        let mut notes: Vec<Note> = sets.unread_sentence().map(Note::TypesNotRead).into_iter().collect();
+        notes.extend(sets.in_spheres_sentence(options.finder.column_prefix()).map(Note::TypesInSpheres));
         if self.universe.redshift.is_none() && (self.unbinding.is_some() || !options.overdensities.is_empty()) {
             notes.push(Note::NoRedshift);
         }
@@ -384,7 +392,7 @@ impl<'a> Pipeline<'a> {
         for kind in found.attached.iter().flat_map(Attached::types) {
             let lists = found.attached.as_ref().map(|attached| attached.ids_of_type(kind)).unwrap_or_default();
             let lists = columns::lists(catalog, &|halo| lists[halo].clone());
-            members.extend(types::list_names(kind).into_iter().flatten().zip(lists));
+            members.extend(types::list_names(kind).into_iter().zip(lists));
         }
         members
     }

@@ -10,10 +10,10 @@ use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
 use crate::halo::Halos;
 use crate::halo::pipeline::around::{Around, InRegions, OneOrder};
-use crate::halo::pipeline::combined::check_others;
+use crate::halo::pipeline::combined::{ALL_POINTS, check_others};
 use crate::halo::pipeline::particle_sets::mass_sum;
 use crate::halo::pipeline::types::{places_in_types, type_of_each};
-use crate::halo::pipeline::whole::{Whole, each, kinds_of, masses_of, narrow, runs_of, wide};
+use crate::halo::pipeline::whole::{Whole, each, extent_across, is_box, kinds_of, masses_of, narrow, runs_of, wide};
 use crate::halo::pipeline::{Attached, ParticleSets};
 use crate::io::{MassSum, Masses, Points, Snapshot, Table};
 
@@ -36,6 +36,11 @@ impl Joined {
 /// What all ranks know of the other particles.
 pub(super) struct Others<'p> {
     part: &'p Snapshot,
+    /// The number of particles of all ranks, and of those outside of the periodic box.
+    n: u64,
+    pub outside: u64,
+    /// The number of particles of each type on lower ranks.
+    before: [u64; 256],
     has_velocities: bool,
     has_ids: bool,
     has_wide_points: bool,
@@ -47,8 +52,14 @@ pub(super) struct Others<'p> {
 impl<'p> Others<'p> {
     /// Errors on all ranks: what [`Pipeline::attaching`](super::Pipeline::attaching) refuses on one; velocities, ids or masses that only
     /// some ranks have. Collective.
-    pub fn of(ranks: &dyn Communicator, linked: (&Snapshot, &Whole), part: &'p Snapshot) -> Result<Self> {
-        agree(ranks, check_others(linked.0, part))?;
+    pub fn of(
+        ranks: &dyn Communicator,
+        linked: (&Snapshot, &Whole),
+        part: &'p Snapshot,
+        period: Option<f64>,
+    ) -> Result<Self> {
+        let before = counts_before(ranks, part)?;
+        agree(ranks, check_others(linked.0, part, &before))?;
         let own = part.points.len() as u64;
         let n = reduce(ranks, own, Reduction::Sum)?;
         let any = |is: bool| Ok(reduce(ranks, u64::from(is && own > 0), Reduction::Max)? == 1);
@@ -59,8 +70,22 @@ impl<'p> Others<'p> {
         let has_velocities = all(part.velocities.is_some(), "velocities")?;
         let has_ids = all(part.ids.is_some(), "ids")?;
         let has_masses = all(part.masses != Masses::Unknown, "masses")?;
+        let outside = match period.filter(is_box) {
+            Some(side) => {
+                let others = extent_across(ranks, &part.points, Some(side))?;
+                let outside = others.outside;
+                let all = others.join(&linked.1.extent);
+                let checked = all.check(side, linked.0.box_size == Some(side), (ALL_POINTS, linked.1.n + n));
+                agree(ranks, checked)?;
+                outside
+            }
+            None => 0,
+        };
         let others = Self {
             part,
+            n,
+            outside,
+            before,
             has_velocities: has_velocities || n == 0,
             has_ids,
             has_wide_points: any(matches!(part.points, Points::F64(_)))?,
@@ -106,7 +131,8 @@ impl<'p> Others<'p> {
         if self.has_velocities {
             snapshot.velocities = Some(bring(&points, part.velocities.as_ref(), self.has_wide_velocities)?);
         }
-        let places = self.places(ranks)?;
+        // The index of each particle of this rank among those of its type on all ranks.
+        let places = places_in_types(part, &self.before);
         snapshot.ids =
             Some(points.bring(ranks, if self.has_ids { part.ids.as_deref().unwrap_or_default() } else { &places })?);
         snapshot.types = runs_of(&self.kinds, points.bring(ranks, &type_of_each(part))?);
@@ -117,15 +143,9 @@ impl<'p> Others<'p> {
         Ok(Joined { snapshot, points })
     }
 
-    /// The index of each particle of this rank among those of its type on all ranks. Collective.
-    fn places(&self, ranks: &dyn Communicator) -> Result<Vec<u64>> {
-        let mut counts = [0u64; 256];
-        self.part.types.iter().for_each(|run| counts[usize::from(run.particle_type)] += run.count as u64);
-        let mut before = [0; 256];
-        for of_rank in all_gather_v(ranks, &counts)?.iter().take(ranks.rank()) {
-            before.iter_mut().zip(of_rank).for_each(|(before, count)| *before += count);
-        }
-        Ok(places_in_types(self.part, &before))
+    /// Returns `true` if the particles have ids, or if there are no particles.
+    pub fn have_ids(&self) -> bool {
+        self.has_ids || self.n == 0
     }
 
     /// Linked and other particles together in the regions of ranks, in the precision in which one process joins them. Collective.
@@ -151,6 +171,17 @@ impl<'p> Others<'p> {
         let all = [narrow(&linked.points), narrow(&self.part.points)].concat();
         Ok(Around::F32(regions(ranks, &all, period, &masses.concat(), order)?))
     }
+}
+
+/// The number of particles of each type on lower ranks. Collective.
+fn counts_before(ranks: &dyn Communicator, part: &Snapshot) -> Result<[u64; 256]> {
+    let mut counts = [0u64; 256];
+    part.types.iter().for_each(|run| counts[usize::from(run.particle_type)] += run.count as u64);
+    let mut before = [0; 256];
+    for of_rank in all_gather_v(ranks, &counts)?.iter().take(ranks.rank()) {
+        before.iter_mut().zip(of_rank).for_each(|(before, count)| *before += count);
+    }
+    Ok(before)
 }
 
 fn regions<'a, S: Scalar>(

@@ -60,7 +60,8 @@ pub struct ParticleSets {
     pub in_spheres: Vec<u8>,
     /// The types of the file that were not read.
     pub unread: Vec<u8>,
-    /// The share of the mass of the file that the types in [`ParticleSets::unread`] have; `None` if it is not known.
+    /// The share of the mass of the file that the types in [`ParticleSets::unread`] have; `None` if it is not known, as where a sample of
+    /// the particles was read.
     pub unread_share: Option<f64>,
 }
 
@@ -90,7 +91,9 @@ impl ParticleSets {
         unread.sort_unstable();
         let share =
             |(matter, read): (f64, MassSum)| (matter > 0.0).then(|| (1.0 - read.value() / matter).clamp(0.0, 1.0));
-        let unread_share = if unread.is_empty() { None } else { about.matter.zip(read()).and_then(share) };
+        // The mass of a sample of the particles differs from that of all.
+        let is_known = !unread.is_empty() && about.subsample.is_none();
+        let unread_share = if is_known { about.matter.zip(read()).and_then(share) } else { None };
         let (attached, in_spheres) = if joins { (others, vec![]) } else { (vec![], others) };
         Self { linked, attached, in_spheres, unread, unread_share }
     }
@@ -98,6 +101,17 @@ impl ParticleSets {
     /// Returns `true` if there is at most one type, so that nothing has to be said of types.
     pub fn is_one_type(&self) -> bool {
         self.linked.len() < 2 && self.attached.is_empty() && self.in_spheres.is_empty() && self.unread.is_empty()
+    }
+
+    /// The lists that are not empty, by their names in headers.
+    pub(super) fn lists(&self) -> impl Iterator<Item = (&'static str, &[u8])> {
+        let lists = [
+            ("linked_types", &self.linked),
+            ("attached_types", &self.attached),
+            ("types_in_spheres_only", &self.in_spheres),
+            ("types_not_read", &self.unread),
+        ];
+        lists.into_iter().filter(|(_, kinds)| !kinds.is_empty()).map(|(name, kinds)| (name, kinds.as_slice()))
     }
 
     /// The types that halos have particles of.
@@ -127,6 +141,26 @@ impl ParticleSets {
             "{unread} {were} not read ({}); masses, spheres, profiles and mass functions are of {read} alone",
             self.share()
         ))
+    }
+
+    /// One sentence on the types that count in spheres and profiles alone; `None` if there are none.
+    pub(super) fn in_spheres_sentence(&self, prefix: &str) -> Option<String> {
+        let (spheres, halos) = (named(&self.of_spheres())?, named(&self.of_halos())?);
+        let sentence = format!(
+            "halos, {prefix}_mass and mass functions are of {halos} alone; spheres and profiles are of {spheres}"
+        );
+        (!self.in_spheres.is_empty()).then_some(sentence)
+    }
+
+    /// The types of the particles in halos, for titles: `type 1 alone`. `None` if halos have particles of all types of the file.
+    pub fn halos_alone(&self) -> Option<String> {
+        let lacks_types = !self.unread.is_empty() || !self.in_spheres.is_empty();
+        named(&self.of_halos()).filter(|_| lacks_types).map(|halos| format!("{halos} alone"))
+    }
+
+    /// The types of the particles in spheres and profiles, for titles: `type 1 alone`. `None` if they are all types of the file.
+    pub fn spheres_alone(&self) -> Option<String> {
+        named(&self.of_spheres()).filter(|_| !self.unread.is_empty()).map(|spheres| format!("{spheres} alone"))
     }
 
     fn share(&self) -> String {

@@ -1,6 +1,7 @@
 //! Particle types in the catalogue: particles that join halos, and the number and mass of each type in each halo.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use super::particle_sets::kinds;
 use super::{Found, Pipeline};
@@ -14,20 +15,12 @@ use crate::units::Quantity;
 /// Types that are dark matter of low resolution in zoom runs.
 const LOW_RESOLUTION: [u8; 2] = [2, 3];
 
-/// The names of the lists of members of each type.
-const LISTS: [[&str; 2]; 7] = [
-    ["offsets_type0", "ids_type0"],
-    ["offsets_type1", "ids_type1"],
-    ["offsets_type2", "ids_type2"],
-    ["offsets_type3", "ids_type3"],
-    ["offsets_type4", "ids_type4"],
-    ["offsets_type5", "ids_type5"],
-    ["offsets_type6", "ids_type6"],
-];
-
-/// The names of the lists of members of a type; `None` for a number that is no type.
-pub(super) fn list_names(kind: u8) -> Option<[&'static str; 2]> {
-    LISTS.get(usize::from(kind)).copied()
+/// The names of the lists of members of a type.
+pub(super) fn list_names(kind: u8) -> [&'static str; 2] {
+    static NAMES: LazyLock<Vec<[String; 2]>> = LazyLock::new(|| {
+        (0..=u8::MAX).map(|kind| ["offsets", "ids"].map(|what| format!("{what}_type{kind}"))).collect()
+    });
+    NAMES[usize::from(kind)].each_ref().map(String::as_str)
 }
 
 /// Particles that joined halos after these were found.

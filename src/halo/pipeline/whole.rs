@@ -90,6 +90,7 @@ pub(super) struct Whole {
     pub side: Option<f64>,
     pub scales: Scales,
     pub outside: u64,
+    pub extent: Extent,
     pub is_wide: bool,
     pub has_velocities: bool,
     pub has_wide_velocities: bool,
@@ -121,21 +122,14 @@ impl Whole {
 
         let side = options.box_size.or(part.box_size);
         let period = side.filter(|_| !options.open);
-        let extent = Extent::of(&part.points, period.unwrap_or(f64::INFINITY));
-        let corners = |k: usize| extent.axes.get(k).copied().unwrap_or((f64::INFINITY, f64::NEG_INFINITY));
-        let of_ranks = all_gather(ranks, [0, 1, 2].map(|k| [corners(k).0, corners(k).1]))?;
-        let outside = reduce(ranks, extent.outside, Reduction::Sum)?;
-        let of_rank = |axes: &[[f64; 2]; 3]| Extent { axes: axes.map(|[lo, hi]| (lo, hi)).to_vec(), outside: 0 };
-        let first = Extent { outside, ..of_rank(&[[f64::INFINITY, f64::NEG_INFINITY]; 3]) };
-        let extent = of_ranks.iter().fold(first, |all, axes| all.join(&of_rank(axes)));
+        let extent = extent_across(ranks, &part.points, period)?;
         let volume = match side {
             Some(side) => side.powi(3),
             None if n == 0 => 0.0,
             None => extent.axes.iter().map(|(lo, hi)| hi - lo).product(),
         };
-        let is_box = |side: &f64| *side > 0.0 && *side < f64::INFINITY;
         let outside = match period.filter(is_box) {
-            Some(side) => extent.check(side, part.box_size == Some(side), n),
+            Some(side) => extent.check(side, part.box_size == Some(side), ("points", n)),
             None => Ok(0),
         };
         let outside = agree(ranks, outside)?;
@@ -161,6 +155,7 @@ impl Whole {
             side,
             scales,
             outside,
+            extent,
             is_wide,
             has_velocities,
             has_wide_velocities,
@@ -224,6 +219,22 @@ impl Whole {
         }
         Ok(runs_of(&self.kinds, halos.bring(ranks, &type_of_each(part))?))
     }
+}
+
+/// Returns `true` if the side is that of a periodic box.
+pub(super) fn is_box(side: &f64) -> bool {
+    *side > 0.0 && *side < f64::INFINITY
+}
+
+/// The range of the points of all ranks along each axis, and the number of points outside of the box. Collective.
+pub(super) fn extent_across(ranks: &dyn Communicator, points: &Points, period: Option<f64>) -> Result<Extent> {
+    let extent = Extent::of(points, period.unwrap_or(f64::INFINITY));
+    let corners = |k: usize| extent.axes.get(k).copied().unwrap_or((f64::INFINITY, f64::NEG_INFINITY));
+    let of_ranks = all_gather(ranks, [0, 1, 2].map(|k| [corners(k).0, corners(k).1]))?;
+    let outside = reduce(ranks, extent.outside, Reduction::Sum)?;
+    let of_rank = |axes: &[[f64; 2]; 3]| Extent { axes: axes.map(|[lo, hi]| (lo, hi)).to_vec(), outside: 0 };
+    let first = Extent { outside, ..of_rank(&[[f64::INFINITY, f64::NEG_INFINITY]; 3]) };
+    Ok(of_ranks.iter().fold(first, |all, axes| all.join(&of_rank(axes))))
 }
 
 /// Stretches of particles of one type; the first of them are empty ones of all `kinds`.

@@ -123,6 +123,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         skipped: vec![],
         notes,
         slice: None,
+        subsample: None,
         file_types: vec![],
     })
 }

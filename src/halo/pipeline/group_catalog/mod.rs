@@ -14,12 +14,14 @@ mod structures;
 
 use std::io::Write;
 
+use super::meta::attached_sentence;
+use super::particle_sets::listed;
 use super::{Found, Pipeline, with_particles};
 use crate::error::{Error, Result};
 use crate::halo::{Catalog, Column, Halo, Halos, Motion, Values};
-use crate::io::Points;
 use crate::io::cgs::Cgs;
-use crate::io::hdf5_write::{Dataset, Group as Hdf5};
+use crate::io::hdf5_write::{Dataset, Group as Hdf5, Value};
+use crate::io::{Points, Snapshot};
 use crate::units::{Factors, Quantity, Units};
 use members::Members;
 use structures::{Structures, own};
@@ -35,10 +37,13 @@ impl Pipeline<'_> {
     /// `fof_subhalo_tab_NAME.0.hdf5`.
     ///
     /// Numbers are in comoving Mpc/h, 1e10 Msun/h and peculiar km/s, which readers take for granted, where the snapshot's units are known.
-    /// Positions are those of the centres if the options ask for centres, else of the centres of mass; attached particles count. Columns
-    /// that [`Options::columns`](super::Options::columns) leaves out are missing.
+    /// Masses, counts, centres of mass, velocities and dispersions of groups are over linked members and attached particles. Positions are
+    /// the centres if the options ask for centres, else the centres of mass. Columns that [`Options::columns`](super::Options::columns)
+    /// leaves out are missing, as are velocities of groups if attached particles have none. Where the file has several types, the attributes
+    /// `linked_types`, `attached_types`, `types_in_spheres_only`, `types_not_read`, `mass_share_not_read` and `notes` of `Header` say which
+    /// particles the numbers are over.
     ///
-    /// Errors: what `out` refuses.
+    /// Errors: what `out` refuses; as [`Catalog::new`].
     ///
     /// ```
     /// use ropewalk::halo::pipeline::{LinkingLength, Options, Pipeline};
@@ -84,7 +89,7 @@ struct Tables<'a> {
 impl Tables<'_> {
     fn root<'d>(&self) -> Result<Hdf5<'d>> {
         let width = self.types();
-        let (group, ids) = self.groups(width);
+        let (group, ids) = self.groups(width)?;
         let mut root = Hdf5::default();
         root.group("Header", self.header(ids.len()));
         root.group("Parameters", self.parameters());
@@ -116,7 +121,34 @@ impl Tables<'_> {
         header.attribute("NumFiles", 1i32);
         header.attribute("Generator", concat!("ropewalk ", env!("CARGO_PKG_VERSION")));
         self.describe(&mut header);
+        self.describe_types(&mut header);
         header
+    }
+
+    /// The types that numbers are over, and those that are left out.
+    fn describe_types(&self, header: &mut Hdf5<'_>) {
+        let sets = self.pipeline.particle_sets();
+        if sets.is_one_type() {
+            return;
+        }
+        for (name, kinds) in sets.lists() {
+            header.attribute(name, &*listed(kinds));
+        }
+        if let Some(share) = sets.unread_share {
+            header.attribute("mass_share_not_read", share);
+        }
+        let prefix = self.pipeline.options.finder.column_prefix();
+        let attached = attached_sentence(&sets, prefix);
+        let sentences = [sets.unread_sentence(), attached, sets.in_spheres_sentence(prefix)];
+        let mut notes: Vec<String> = sentences.into_iter().flatten().collect();
+        let is_still = |others: &Snapshot| others.velocities.is_none() && !others.points.is_empty();
+        if self.pipeline.velocities.is_some() && self.pipeline.others.is_some_and(is_still) && !sets.attached.is_empty()
+        {
+            notes.push("no velocities of groups: the attached particles have no velocities".into());
+        }
+        if !notes.is_empty() {
+            header.attribute("notes", Value::texts(&notes));
+        }
     }
 
     fn parameters<'d>(&self) -> Hdf5<'d> {
@@ -143,7 +175,7 @@ impl Tables<'_> {
     }
 
     /// The data sets of groups, and the ids of all members.
-    fn groups<'d>(&self, width: usize) -> (Hdf5<'d>, Vec<u64>) {
+    fn groups<'d>(&self, width: usize) -> Result<(Hdf5<'d>, Vec<u64>)> {
         let groups = &self.structures.groups;
         let (mut counts, mut masses, mut ids) = (vec![], vec![], vec![]);
         for group in groups {
@@ -167,7 +199,12 @@ impl Tables<'_> {
             ids.append(&mut all.ids);
         }
         let rows: Vec<usize> = groups.iter().map(|group| group.row).collect();
-        let halos: Vec<&Halo> = rows.iter().map(|&row| &self.catalog.halos()[row]).collect();
+        let of_all = self.pipeline.halos_of_all(self.found)?;
+        let halo = |&row: &usize| match &of_all {
+            Some(halos) => &halos[self.catalog.order()[row] as usize],
+            None => &self.catalog.halos()[row],
+        };
+        let halos: Vec<&Halo> = rows.iter().map(halo).collect();
         let lengths = counts.chunks_exact(width).map(|counts| counts.iter().sum::<u64>()).collect();
         let totals = masses.chunks_exact(width).map(|masses| masses.iter().sum()).collect();
         let redshift = self.pipeline.universe.redshift.unwrap_or(0.0);
@@ -195,7 +232,7 @@ impl Tables<'_> {
                 }
             }
         }
-        (out, ids)
+        Ok((out, ids))
     }
 
     /// The data sets of subhalos, whose members are their own.
@@ -316,33 +353,69 @@ mod tests {
 
     #[test]
     fn particles_of_all_types_count() {
-        let linked = snapshot(&[1.0, 7.0, 7.5, 1.5, 2.0], &[(1, 3), (2, 2)], &[50, 51, 52, 53, 54], Masses::Equal(2.0));
-        let others = snapshot(
+        let mut linked =
+            snapshot(&[1.0, 7.0, 7.5, 1.5, 2.0], &[(1, 3), (2, 2)], &[50, 51, 52, 53, 54], Masses::Equal(2.0));
+        let mut others = snapshot(
             &[1.1, 7.1, 4.0, 7.2],
             &[(0, 1), (4, 3)],
             &[60, 61, 62, 63],
             Masses::Each(vec![1.0, 0.5, 9.0, 0.25]),
         );
-        let mut options = Options::default();
-        (options.linking_length, options.min_members) = (LinkingLength::Length(0.6), 2);
-        let pipeline = Pipeline::new(&linked, &options).unwrap().attaching(&others).unwrap();
-        let mut found = pipeline.find().unwrap();
-        pipeline.attach(&mut found).unwrap();
-        let catalog = pipeline.measure(&found).unwrap().catalog;
-        let mut bytes = vec![];
-        pipeline.write_group_catalog(&mut bytes, &found, &catalog).unwrap();
-
-        let file = Hdf5File::from_vec(bytes).unwrap();
+        linked.file_types = vec![(0, 1), (1, 3), (2, 2), (4, 3), (5, 9)];
+        linked.matter = Some(40.0);
+        let along_x = |x: &[f64]| Points::F64(Table::new(3, x.iter().flat_map(|&x| [x, 0.0, 0.0]).collect()).unwrap());
+        linked.velocities = Some(along_x(&[1.0, 2.0, 3.0, 1.0, 1.0]));
+        let file = written(&linked, &others);
         let numbers = |name: &str| file.dataset(name).unwrap().read_array::<f64>().unwrap().into_raw_vec_and_offset().0;
         let counts = |name: &str| file.dataset(name).unwrap().read_array::<u64>().unwrap().into_raw_vec_and_offset().0;
         assert_eq!(counts("Group/GroupLen"), [4, 4]);
         assert_eq!(counts("Group/GroupLenType"), [1, 1, 2, 0, 0, 0, 0, 2, 0, 0, 2, 0]);
         assert_eq!(numbers("Group/GroupMassType"), [1.0, 2.0, 4.0, 0.0, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, 0.75, 0.0]);
         assert_eq!(numbers("Group/GroupMass"), [7.0, 4.75]);
-        assert_eq!(numbers("Group/GroupPos"), [1.5, 5.0, 5.0, 7.25, 5.0, 5.0]);
+        // Over all types: (2 (1 + 1.5 + 2) + 1.1) / 7 and (2 (7 + 7.5) + 7.1 / 2 + 7.2 / 4) / 4.75.
+        for name in ["Group/GroupPos", "Group/GroupCM"] {
+            let near = |(a, b): (&f64, f64)| (a - b).abs() < 1e-12;
+            let centers = [10.1 / 7.0, 5.0, 5.0, 34.35 / 4.75, 5.0, 5.0];
+            assert!(numbers(name).iter().zip(centers).all(near), "{name} {:?}", numbers(name));
+        }
         assert_eq!(counts("IDs/ID"), [60, 50, 53, 54, 51, 52, 61, 63]);
-        assert!(file.dataset("Group/GroupVel").is_err());
         assert!(file.dataset("Subhalo/SubhaloLen").is_err());
+        // Velocities of some members alone are not those of the group.
+        assert!(file.dataset("Group/GroupVel").is_err());
+        let text = |file: &Hdf5File, name: &str| {
+            file.group("Header").unwrap().attribute(name).unwrap().read_strings().unwrap()
+        };
+        assert_eq!(text(&file, "linked_types"), ["1, 2"]);
+        assert_eq!(text(&file, "attached_types"), ["0, 4"]);
+        assert_eq!(text(&file, "types_not_read"), ["5"]);
+        let share =
+            file.group("Header").unwrap().attribute("mass_share_not_read").unwrap().read_scalar::<f64>().unwrap();
+        assert!((share - (1.0 - 20.75 / 40.0)).abs() < 1e-12, "{share}");
+        assert!(text(&file, "notes").iter().any(|note| note.contains("the attached particles have no velocities")));
+
+        others.velocities = Some(along_x(&[4.0, 5.0, 6.0, 7.0]));
+        let file = written(&linked, &others);
+        let numbers = |name: &str| file.dataset(name).unwrap().read_array::<f64>().unwrap().into_raw_vec_and_offset().0;
+        let means = [(2.0 * 3.0 + 4.0) / 7.0, (2.0 * 5.0 + 0.5 * 5.0 + 0.25 * 7.0) / 4.75];
+        let found = numbers("Group/GroupVel");
+        assert!((0..2).all(|i| (found[3 * i] - means[i]).abs() < 1e-12), "{found:?} {means:?}");
+        let dispersion = ((6.0 * (1.0 - means[0]).powi(2) + (4.0 - means[0]).powi(2)) / 21.0).sqrt();
+        let found = numbers("Group/GroupVelDisp");
+        assert!((found[0] - dispersion).abs() < 1e-12, "{found:?} {dispersion}");
+        assert!(!text(&file, "notes").iter().any(|note| note.contains("no velocities")));
+    }
+
+    /// The group catalogue of linked particles and others that join their halos.
+    fn written(linked: &Snapshot, others: &Snapshot) -> Hdf5File {
+        let mut options = Options::default();
+        (options.linking_length, options.min_members) = (LinkingLength::Length(0.6), 2);
+        let pipeline = Pipeline::new(linked, &options).unwrap().attaching(others).unwrap();
+        let mut found = pipeline.find().unwrap();
+        pipeline.attach(&mut found).unwrap();
+        let catalog = pipeline.measure(&found).unwrap().catalog;
+        let mut bytes = vec![];
+        pipeline.write_group_catalog(&mut bytes, &found, &catalog).unwrap();
+        Hdf5File::from_vec(bytes).unwrap()
     }
 
     #[test]
