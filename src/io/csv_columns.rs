@@ -136,7 +136,7 @@ impl Columns {
                 *role = None;
             }
         }
-        columns.check_units(chosen.is_empty())?;
+        columns.check_units(!is_chosen)?;
         columns.checked()
     }
 

@@ -31,6 +31,20 @@ fn plain_numbers() {
     assert_eq!(all(folder.with("a", ten)).unwrap().points.dim(), 10);
 }
 
+/// Clouds in text have colours or normals after the coordinates.
+#[test]
+fn columns_of_xyz() {
+    let folder = Folder::new("csv-xyz");
+    for name in ["a.xyz", "B.XYZ"] {
+        let cloud = all(folder.with(name, "1 2 3 255 0 7\n4 5 6 0 0 0\n")).unwrap();
+        assert_eq!(cloud.points, f64s(3, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), "{name}");
+        assert!(cloud.notes[0].contains("column 4") && cloud.notes[0].contains("column 6"), "{:?}", cloud.notes);
+    }
+    assert_eq!(all(folder.with("b.xyz", "1 2\n3 4\n")).unwrap().points.dim(), 2);
+    assert_eq!(all(folder.with("c.xyz", "a b c d\n1 2 3 4\n")).unwrap().points.dim(), 4);
+    assert_eq!(all(folder.with("d.txt", "1 2 3 4\n")).unwrap().points.dim(), 4);
+}
+
 #[test]
 fn named_columns() {
     let folder = Folder::new("csv-named");

@@ -134,6 +134,7 @@ fn kinds_of_metadata() {
             "@relation r\n@attribute a numeric\n@attribute b {u, v}\n@data\n1,u\n",
             Read("a", &[1.0], &["b (a nominal attribute)"]),
         ),
+        ("% r\n@attribute a numeric\n@data\n1\n", Read("a", &[1.0], &["line 1 'r'"])),
         (
             "% box: 10 kpc\n@relation r\n@attribute a numeric\n@data\n1\n% end of part 2\n2\n",
             Read("a", &[1.0], &["line 1 'box: 10 kpc', line 6 'end of part 2'"]),

@@ -46,10 +46,12 @@ impl Arff {
                 arff.first = line.to_vec();
                 break;
             }
-            if after(line, b"@relation").is_some() {
-                is_arff = true;
-            } else if !is_arff {
+            let is_first = !is_arff;
+            is_arff |= after(line, b"@relation").is_some() || after(line, b"@attribute").is_some();
+            if !is_arff {
                 return Ok(None);
+            } else if is_first && after(line, b"@relation").is_some() {
+                continue;
             } else if let Some(attribute) = after(line, b"@attribute") {
                 arff.add(attribute).map_err(|message| refuse(format!("line {}: {message}", lines.number())))?;
             } else if after(line, b"@data").is_some() {

@@ -118,6 +118,10 @@ impl Layout {
             layout.name_first_column(&rows).map_err(|message| refuse(format!("line {number} {message}")))?;
         }
         layout.names = without_numbers(layout.names);
+        if layout.names.is_empty() && layout.slip.is_none() && layout.width > 3 && is_xyz(path) {
+            let others = (4..=layout.width).map(|column| format!("column {column}"));
+            layout.names = ["x", "y", "z"].map(String::from).into_iter().chain(others).collect();
+        }
         let others = start.comments.iter().filter(|(line, _)| !used.contains(line));
         others.for_each(|(line, comment)| layout.comments.add(*line, comment));
         Ok(layout)
@@ -224,6 +228,12 @@ fn first_line(fields: &Record, second: Option<&Record>) -> FirstLine {
         true => FirstLine::Names(None),
         false => FirstLine::Row(None),
     }
+}
+
+/// Returns `true` for the name of a point cloud in text, whose rows are `x y z` and colours or normals.
+fn is_xyz(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    name.strip_suffix(".gz").unwrap_or(&name).ends_with(".xyz")
 }
 
 /// Returns `true` if a field is neither a number nor missing.
