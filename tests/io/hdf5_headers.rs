@@ -156,7 +156,7 @@ fn ids_that_floats_do_not_hold() {
     };
     let single = |id: f32| with("single_ids", &1007f32.to_le_bytes(), &id.to_le_bytes());
     // 2^9 times 1 + 495 / 512.
-    let short = |bits: u16| with("short_ids", &(24 << 10 | 495 << 1u16).to_le_bytes(), &bits.to_le_bytes());
+    let short = |bits: u16| with("short_ids", &(24u16 << 10 | 495 << 1).to_le_bytes(), &bits.to_le_bytes());
     for (path, id) in [(single(16_777_215.0), 16_777_215), (short(0x67ff), 2047)] {
         assert_eq!(all(path).unwrap().ids.unwrap()[1], id);
     }
