@@ -135,8 +135,7 @@ fn check_names(fields: &[Field]) -> std::result::Result<(), String> {
     let columns = || read().flat_map(|field| (0..field.width.min(3)).map(move |k| (field, k)));
     for (field, k) in columns().filter(|&(field, k)| column_name(field, k) != plain_name(field, k)) {
         let name = column_name(field, k);
-        let is_same =
-            |&(other, k): &(&Field, u64)| column_name(other, k).eq_ignore_ascii_case(&name) && other.name != field.name;
+        let is_same = |&(other, k): &(&Field, u64)| column_name(other, k) == name && other.name != field.name;
         if let Some((other, _)) = columns().find(is_same) {
             let [a, b] = [field, other].map(|field| field.name.escape_debug().to_string());
             return Err(format!("has the fields {a} and {b}, both of which hold {name}. {ADVICE}"));
