@@ -120,7 +120,7 @@ class Case:
         n = len(values)
         if self.masks is not None and dataset.chunks:
             direct(dataset, values, self.masks)
-        elif self.order == "forward":
+        elif self.order == "forward" or (self.order == "columns" and rank == 1):
             dataset[...] = values
         elif self.order == "backward":
             for row in range(n)[::-1]:
@@ -477,7 +477,7 @@ def tables(program, folder):
             file.create_dataset("a", data=points, **wide)
             file.create_dataset("b", data=points + 1, **wide)
             file["g/c"] = np.arange(4)
-        bad.extend(expect(program, ["convert", path, folder / "table.npy"], "a (50 x 3 f64)", "b (50 x 3 f64)", "g/c (4 i64)", "--columns"))
+        bad.extend(expect(program, ["convert", path, folder / "table.npy"], "a (50 x 3 f64)", "b (50 x 3 f64)", "g/c (4 i64)", "--coordinates"))
         check(path, points + 1, "--coordinates", "b")
         bad.extend(expect(program, ["convert", path, folder / "table.npy", "--coordinates", "a,g/c"], "differ in length"))
         bad.extend(expect(program, ["info", path], "a: 3 x f64", "g/c: i64", fails=False))

@@ -52,7 +52,10 @@ fn files_larger_than_memory() {
     let file = scratch.path("points");
     for (command, head, line, n, end) in TEXTS {
         fs::write(&file, [head, &line.repeat(n), end].concat()).unwrap();
-        assert!(is_refused(&scratch, command, &file, 140_000), "{command} {line}");
+        // Without optimizations the program itself is larger.
+        let too_few = if cfg!(debug_assertions) { 140_000 } else { 100_000 };
+        assert!(is_refused(&scratch, command, &file, too_few), "{command} {line}");
+        is_refused(&scratch, command, &file, 140_000);
         is_refused(&scratch, command, &file, 180_000);
     }
 }

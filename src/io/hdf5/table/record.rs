@@ -186,7 +186,6 @@ mod tests {
             assert_eq!(message, format!("has arrays of {size} bytes for 3 numbers of 8 bytes"));
         }
         assert!(fields(&array_of_doubles(u32::MAX, u32::MAX)).is_err());
-        let (_, none) = fields(&array_of_doubles(0, 0)).unwrap();
-        assert_eq!(none[0].content, Err(Unread::other("arrays without numbers")));
+        assert!(fields(&array_of_doubles(0, 0)).is_err());
     }
 }
