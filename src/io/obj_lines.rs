@@ -79,11 +79,13 @@ impl Line<'_> {
     }
 
     /// Returns `true` if the line is text in UTF-8.
+    #[cfg(feature = "mesh")]
     pub(super) fn is_text(&self) -> bool {
         std::str::from_utf8(&self.text).is_ok()
     }
 
     /// The line as messages quote it.
+    #[cfg(feature = "mesh")]
     pub(super) fn quoted(&self) -> String {
         shorten(self.text.trim_ascii())
     }

@@ -60,8 +60,8 @@ fn zero_is_not_set() {
 #[test]
 fn groups_that_contradict_each_other() {
     let folder = Folder::new("headers-apart");
-    let infinite = f64::INFINITY;
-    let cases: [(&[(f64, f64)], &[&str]); 15] = [
+    type Case = (&'static [(f64, f64)], &'static [&'static str]);
+    let cases: [Case; 15] = [
         (&[(BOX[1], 20.0)], &["BoxSize of Header is 64, but BoxSize of Parameters is 20"]),
         (&[(BOX[1], 64.01)], &["BoxSize of Header is 64, but BoxSize of Parameters is 64.01"]),
         (&[(BOX[1], -64.0)], &["box size -64 in Parameters"]),
@@ -74,7 +74,7 @@ fn groups_that_contradict_each_other() {
         (&[(REDSHIFT[1], 0.0)], &["Redshift of Header is 1.5, but Redshift of Parameters is 0"]),
         (&[(OMEGA_M[0], -0.3)], &["Omega0 of Header is -0.3", "positive, or 0 for none"]),
         (&[(HUBBLE[0], f64::NAN)], &["HubbleParam of Header is NaN; it must be finite"]),
-        (&[(HUBBLE[1], infinite)], &["HubbleParam of Parameters is inf; it must be finite"]),
+        (&[(HUBBLE[1], f64::INFINITY)], &["HubbleParam of Parameters is inf; it must be finite"]),
         (&[(OMEGA_LAMBDA[1], f64::NAN)], &["OmegaLambda of Parameters is NaN"]),
         (&[(KPC, -1.0)], &["UnitLength_in_cm of Header is -1"]),
         (&[(1.0, 1.5)], &["split over 1.5 files"]),

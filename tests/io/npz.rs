@@ -147,8 +147,8 @@ fn numbers_of_each_particle() {
         assert_eq!((snapshot.points.len(), snapshot.box_size, snapshot.redshift), (6, None, None));
         assert_eq!(snapshot.background, Default::default());
         let note = format!("arrays that are not used: {name}");
-        assert_eq!(snapshot.notes, [note.clone()]);
-        assert_eq!(inspect(&path, &ReadOptions::default()).unwrap().notes, [note]);
+        assert_eq!(snapshot.notes, [note.as_str()]);
+        assert_eq!(inspect(&path, &ReadOptions::default()).unwrap().notes, [note.as_str()]);
         // Of another number they are none of the particles, and up to three may be meant for the whole.
         for (n, own) in [(6, 5), (6, 0), (6, 2), (3, 3)] {
             write_npz(&path, &[("x", numbers(n)), ("y", numbers(n)), (name, numbers(own))]).unwrap();

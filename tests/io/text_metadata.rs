@@ -322,7 +322,8 @@ fn check(folder: &Folder, text: &str, outcome: &Outcome) {
             let mut positions: Vec<&str> =
                 fields.filter(|field| field.role == Role::Position).map(|field| field.name.as_str()).collect();
             let mut read: Vec<&str> = snapshot.columns.iter().map(String::as_str).collect();
-            (positions.sort_unstable(), read.sort_unstable());
+            positions.sort_unstable();
+            read.sort_unstable();
             assert!(read.is_empty() || positions == read, "{text:?}: {positions:?}, {read:?}");
         }
         (Err(error), Refused(words)) => {

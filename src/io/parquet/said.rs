@@ -23,21 +23,21 @@ const ASTROPY: &str = "table_meta_yaml";
 const PANDAS: &str = "pandas";
 /// The numbers that an entry may hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Must {
-    BeFinite,
-    BePositive,
+enum Limit {
+    Finite,
+    Positive,
     /// Zero stands for none.
-    BePositiveOrZero,
+    PositiveOrZero,
 }
 
 /// Entries that are numbers.
-const NUMBERS: [(&str, Must); 6] = [
-    ("box_size", Must::BePositiveOrZero),
-    ("redshift", Must::BeFinite),
-    ("omega_m", Must::BePositiveOrZero),
-    ("omega_lambda", Must::BeFinite),
-    ("h", Must::BePositiveOrZero),
-    ("particle_mass", Must::BePositive),
+const NUMBERS: [(&str, Limit); 6] = [
+    ("box_size", Limit::PositiveOrZero),
+    ("redshift", Limit::Finite),
+    ("omega_m", Limit::PositiveOrZero),
+    ("omega_lambda", Limit::Finite),
+    ("h", Limit::PositiveOrZero),
+    ("particle_mass", Limit::Positive),
 ];
 /// Entries named in a note.
 const MOST_NAMES: usize = 20;
@@ -71,7 +71,7 @@ fn quantity(key: &str) -> Option<&'static str> {
 fn is_none(keys: &[String], value: &str) -> bool {
     let is = |name: &str| keys.first().is_some_and(|key| key == "meta") && keys.last().is_some_and(|key| key == name);
     let of = NUMBERS.iter().find(|(name, _)| is(name));
-    of.is_some_and(|(_, must)| *must == Must::BePositiveOrZero) && value.trim().parse() == Ok(0.0)
+    of.is_some_and(|(_, must)| *must == Limit::PositiveOrZero) && value.trim().parse() == Ok(0.0)
 }
 
 impl Said {
@@ -144,9 +144,9 @@ impl Said {
             };
             let number = value.trim().parse::<f64>().ok().filter(|number| number.is_finite());
             let (least, must) = match must {
-                Must::BeFinite => (f64::MIN, "a finite number"),
-                Must::BePositive => (f64::MIN_POSITIVE, "a finite number above 0"),
-                Must::BePositiveOrZero => (0.0, "a finite number above 0, or 0 for none"),
+                Limit::Finite => (f64::MIN, "a finite number"),
+                Limit::Positive => (f64::MIN_POSITIVE, "a finite number above 0"),
+                Limit::PositiveOrZero => (0.0, "a finite number above 0, or 0 for none"),
             };
             if number.is_none_or(|number| number < least) {
                 let message = format!("its metadata {name} is '{}'; it must be {must}", shorten(value.as_bytes()));

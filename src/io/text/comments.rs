@@ -172,7 +172,7 @@ fn numbered_name(text: &[u8]) -> Option<(usize, String)> {
     };
     let has_space =
         rest.starts_with([' ', '\t']) || marked.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
-    (has_space && !name.is_empty() && is_name(name.as_bytes())).then(|| (number, name))
+    (has_space && !name.is_empty() && is_name(name.as_bytes())).then_some((number, name))
 }
 
 /// The text of a comment.

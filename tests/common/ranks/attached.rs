@@ -68,7 +68,7 @@ fn compare(ranks: &dyn Communicator, (linked, others): (&Snapshot, &Snapshot), o
     let other_range = share[1].of(others.points.len(), ranks);
     let own = [part(linked, range.clone()), part(others, other_range.clone())];
     let across = Across::find_attaching(ranks, &own[0], &own[1], options).unwrap();
-    let is_equal = |across: &[i64], one: &[i32]| across.iter().copied().eq(one.iter().map(|&label| label.into()));
+    let is_equal = |across: &[i64], one: &[i32]| across.iter().copied().eq(one.iter().map(|&label| i64::from(label)));
     assert!(is_equal(across.halos().labels().as_slice(), &found.halos.labels().as_slice()[range]));
     assert!(is_equal(across.attached_labels().unwrap(), &labels[other_range]), "labels of rank {}", ranks.rank());
 
