@@ -347,7 +347,7 @@ def halos(
     _check_finder(wanted)
     kinds = None if attach is None else particle_types("attach", () if isinstance(attach, str) and attach == "none" else attach)
     if isinstance(positions, str | os.PathLike):
-        return _of_file(read_snapshot(positions, n_jobs=n_jobs), None, (velocities, masses, ids), kinds, wanted)
+        return _of_file(read_snapshot(positions, open=bool(open), n_jobs=n_jobs), None, (velocities, masses, ids), kinds, wanted)
     if isinstance(positions, Snapshot):
         return _of_file(positions, positions, (velocities, masses, ids), kinds, wanted)
     if kinds:

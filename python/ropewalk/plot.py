@@ -116,7 +116,7 @@ def mass_function(catalog: HaloCatalog, ax: Any = None, *, bins: int | ArrayLike
     Parameters
     ----------
     catalog : HaloCatalog
-        Subhalos are not counted.
+        Subhalos are not counted. Masses are those of all types that were linked or attached.
     ax : matplotlib.axes.Axes, optional
     bins : int or array
         How many bins of equal width in the logarithm, or their edges in the unit of the catalogue's masses.
@@ -137,7 +137,8 @@ def mass_function(catalog: HaloCatalog, ax: Any = None, *, bins: int | ArrayLike
     """
     ax = _axes(ax)
     prefix = catalog.prefix
-    column = f"{prefix}_mass"
+    total = f"{prefix}_mass_total"
+    column = total if total in catalog else f"{prefix}_mass"
     mass: NDArray[np.float64] = catalog[column]
     if f"{prefix}_parent" in catalog:
         mass = mass[catalog[f"{prefix}_parent"] < 0]

@@ -16,6 +16,9 @@ from typing import Any
 
 import numpy as np
 
+# Libraries that are loaded before the limit: under it the threads of OpenBLAS may wait forever.
+import scipy.cluster.hierarchy  # noqa: F401
+
 import ropewalk as rw
 
 #: The number of points of each input.
@@ -281,7 +284,7 @@ def cases() -> dict[str, Callable[[], Callable[[], Any]]]:
     attribute("Table", "columns")
     case("Table", lambda: lambda: fitted("Table").keys())
 
-    case("sample.lattice", lambda: lambda: rw.sample.lattice(round(n ** (1 / 3))))
+    case("sample.lattice", lambda: lambda: rw.sample.lattice(round(n ** (1 / 3)) ** 3))
     case("sample.mock_halos", lambda: lambda: rw.sample.mock_halos(n, box_size=50.0, seed=1))
     case("sample.nfw", lambda: lambda: rw.sample.nfw(n))
     case("sample.uniform", lambda: lambda: rw.sample.uniform(n))

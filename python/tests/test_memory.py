@@ -57,7 +57,7 @@ def test_a_call_succeeds_after_one_that_found_no_memory() -> None:
     code = """if True:
         import resource, numpy as np, ropewalk as rw
         rw.set_threads(2)
-        x = np.random.default_rng(0).random((300_000, 3))
+        x = np.random.default_rng(0).random((1_000_000, 3))
         small = x[:1000].copy()
         expected = rw.HDBSCAN().fit(small).labels_
         used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 
+ROOT = Path(__file__).parents[2]
 N, SIDE = 5_000, 20.0
 MASS = 0.3 * 27.7536627 * SIDE**3 / N
 
@@ -57,6 +59,18 @@ def test_mass_function(catalog: ropewalk.HaloCatalog) -> None:
     assert plot.mass_function(catalog, own, bins=[1e3, 1e4, 1e5], volume=1.0) is own
     none = halos(np.zeros((0, 3)), box_size=1)
     assert plot.mass_function(none) is not None
+
+
+def test_mass_function_of_all_types() -> None:
+    path = ROOT / "tests" / "data" / "snapshots" / "gizmo.hdf5"
+    if not path.is_file():
+        pytest.skip("tests/data/snapshots is not there")
+    catalog = halos(path, linking_length=1.0, min_members=2)
+    total = catalog["fof_halo_mass_total"]
+    assert (total > catalog["fof_halo_mass"]).any()
+    largest = total.max()
+    ax = plot.mass_function(catalog, bins=[0.999 * largest, 1.001 * largest], volume=1.0)
+    assert len(ax.containers[0].lines[0].get_ydata()) == 1
 
 
 def test_mass_function_of_subhalos() -> None:

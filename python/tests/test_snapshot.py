@@ -350,6 +350,8 @@ def test_a_box_that_is_no_cube_is_read_as_an_open_one(tmp_path: Path) -> None:
     with pytest.warns(RopewalkWarning, match="taken for open"):
         snapshot = read_snapshot(path, open=True).load()
     assert snapshot.box_size is None and len(snapshot) == 4 and len(snapshot.notes) == 1
+    with pytest.warns(RopewalkWarning, match="taken for open"):
+        assert len(halos(path, open=True, eps=1, min_members=2)) == 1
 
 
 def test_units_that_are_left_out_are_said(tmp_path: Path) -> None:

@@ -144,6 +144,7 @@ fn read_all(path: &Path, reading: Reading<'_>) -> Result<Snapshot> {
     let mut snapshot = guarded(|| uncompressed(&path, &reading, read_format))?;
     snapshot.notes.extend(reading.note_on_types());
     snapshot.notes.extend(note);
+    check_redshift(&path, snapshot.redshift)?;
     let (slice, file_types) = (reading.slice(), reading.file_types());
     let subsample = reading.options.subsample.filter(|&fraction| fraction < 1.0);
     reading.finish()?;
@@ -198,7 +199,16 @@ pub fn inspect(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Contents
         fields.filter(|field| field.role == Role::Type).for_each(|field| field.role = Role::Other);
     }
     contents.notes.extend(note);
+    check_redshift(&path, contents.redshift)?;
     Ok(contents)
+}
+
+/// Errors: a redshift for which there is no scale factor.
+fn check_redshift(path: &Path, redshift: Option<f64>) -> Result<()> {
+    match redshift.filter(|&redshift| !(redshift > -1.0 && redshift < f64::INFINITY)) {
+        Some(redshift) => Err(Error::file(path, format!("has redshift {redshift}; it must be above -1"))),
+        None => Ok(()),
+    }
 }
 
 /// What `work` makes of a file, and of a compressed one when it is uncompressed.

@@ -97,6 +97,10 @@ fn our_own() {
         ],
         &["2 coordinates a point, but 3 components"],
     );
+    refuse(
+        &[("x", numbers(&[1.0])), ("y", numbers(&[1.0])), ("redshift", numbers(&[-5.0]))],
+        &["has redshift -5; it must be above -1"],
+    );
     refused(stored("npz").join("stored.npz").with_extension("absent"), &["cannot be opened"]);
     let message =
         read(stored("npz").join("stored.npz"), &ReadOptions::default().columns(["q"])).unwrap_err().to_string();

@@ -121,6 +121,23 @@ fn begins(line: &[u8], word: &[u8]) -> bool {
     line.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
 }
 
+/// Returns `true` for the line of a normal. It is not used, and its numbers may be NaN, which the reader refuses.
+fn is_normal(line: &[u8]) -> bool {
+    let words: Vec<&[u8]> = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
+    let is_number = |word: &[u8]| {
+        let word = String::from_utf8_lossy(word).to_lowercase();
+        word.contains("nan") || word.parse::<f64>().is_ok()
+    };
+    match words[..] {
+        [facet, normal, x, y, z] => {
+            facet.eq_ignore_ascii_case(b"facet")
+                && normal.eq_ignore_ascii_case(b"normal")
+                && [x, y, z].into_iter().all(is_number)
+        }
+        _ => false,
+    }
+}
+
 /// Text of one or more solids as that of one, which is all that the reader takes: names are left out, words are in lower case, and where a
 /// solid ends and another begins is no line. It is handed out by lines, so that an error is in the line that was handed out last.
 struct Solids<'a> {
@@ -170,6 +187,7 @@ impl<'a> Solids<'a> {
         Ok(match line {
             None => vec![],
             Some(line) if begins(line, b"solid") => b"solid \n".to_vec(),
+            Some(line) if is_normal(line) => b"facet normal 0 0 0\n".to_vec(),
             Some(line) => [&line.to_ascii_lowercase()[..], b"\n"].concat(),
         })
     }

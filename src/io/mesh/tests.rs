@@ -298,6 +298,9 @@ fn all_solids_of_a_text_are_read() {
     let faces = [[0, 1, 2], [0, 1, 3]];
     assert_eq!(read_bytes(text.as_bytes()).unwrap().faces, faces);
     assert_eq!(read_bytes(text.to_uppercase().as_bytes()).unwrap().faces, faces);
+    let without_normals = text.replace("normal 0 0 0", "normal NaN -nan(ind) 1e999");
+    assert_eq!(read_bytes(without_normals.as_bytes()).unwrap().faces, faces);
+    read_bytes(text.replace("normal 0 0 0", "normal 0 0 up").as_bytes()).unwrap_err();
     assert_eq!(read_bytes(format!("  \r\n  {}", text.replace('\n', "\r\n")).as_bytes()).unwrap().faces, faces);
     // A name in another encoding.
     assert_eq!(read_bytes(&[b"solid \xe9\n", one.as_bytes(), b"endsolid"].concat()).unwrap().faces, faces[..1]);
