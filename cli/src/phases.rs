@@ -28,7 +28,10 @@ impl Phases {
             return self.time(name, work);
         }
         let spinner = ProgressBar::new_spinner().with_message(name);
-        spinner.enable_steady_tick(Duration::from_millis(100));
+        // Ticks need a thread, for which there may be no memory.
+        if !spinner.is_hidden() {
+            spinner.enable_steady_tick(Duration::from_millis(100));
+        }
         let result = self.time(name, work);
         spinner.finish_and_clear();
         result
