@@ -236,15 +236,15 @@ fn odd_universes() {
         io::write_gadget(&path, &[species], &options).unwrap();
         let run = |options: &[&str]| halos(&path, &scratch.path("out"), options);
         let few = ["--min-members", "300"];
-        let mut unit = &[][..];
         if i == 1 {
             // A redshift of -1 and a time of 1 exclude each other, so the header does not tell what velocities are.
             assert!(run(&few).error().contains("--velocity-unit"));
-            unit = &["--velocity-unit", "km/s"];
+            assert!(run(&["--velocity-unit", "km/s"]).error().contains("has redshift -1; it must be above -1"));
+            continue;
         }
-        let report = run(&[&few[..], unit].concat()).success();
+        let report = run(&few).success();
         assert_eq!(report.contains("no expected mass functions"), i > 0, "{report}");
-        assert_eq!(run(&[&["--so", "200c"][..], unit].concat()).status, i32::from(i > 0));
+        assert_eq!(run(&["--so", "200c"]).status, i32::from(i > 0));
     }
 }
 
