@@ -46,7 +46,7 @@ pub(crate) fn try_zeroed<T: Zeroable>(n: usize) -> Option<Vec<T>> {
     Some(all)
 }
 
-/// Returns room for `n` values. Without memory for it the call ends ([`out_of_memory`]).
+/// Returns room for `n` values. Without memory for it the call ends with an error of kind `Memory`.
 pub fn with_capacity<T>(n: usize) -> Vec<T> {
     try_with_capacity(n).unwrap_or_else(|| out_of_memory::<T>(n))
 }
