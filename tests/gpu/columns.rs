@@ -47,7 +47,7 @@ fn columns_are_what_read_gives() {
     let read = nearest.read().unwrap();
     let indices: Vec<u32> = read.values().iter().map(|neighbor| neighbor.index).collect();
     let distances2: Vec<f64> = read.values().iter().map(|neighbor| neighbor.distance2).collect();
-    let distances: Vec<f64> = distances2.iter().map(|distance2| distance2.sqrt()).collect();
+    let distances: Vec<f64> = distances2.iter().map(|&distance2| ropewalk::distance_from_square(distance2)).collect();
     assert_eq!((nearest.k(), nearest.indices().read().unwrap()), (4, indices));
     assert_eq!(nearest.distances2().read().unwrap(), distances2);
     assert_eq!(nearest.distances().unwrap().read().unwrap(), distances);

@@ -10,10 +10,13 @@ use std::sync::{Mutex, PoisonError};
 use cubecl::prelude::*;
 
 use crate::error::{Kind, Result};
-use crate::geometry::{Scalar, Space};
+use crate::geometry::{Scalar, Space, distance_from_square};
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::device::{Device, is_cuda};
 use crate::gpu::metric::exact_distance2;
+
+/// The part of a number that, added to it, gives the next one.
+const NEXT: f32 = 0.75 * f64::EPSILON as f32;
 
 /// A product of its own: compilers may fuse one with a sum, but nothing with what is fused already.
 #[cube]
@@ -89,14 +92,14 @@ fn divide_and_root(
     }
 }
 
-/// The square root of each number, as the CPU rounds it.
+/// The distance of each squared distance, as `distance_from_square` rounds it.
 pub(in crate::gpu) fn roots<R: Runtime>(
     client: &ComputeClient<R>,
     device: Device,
     squares: &Buffer<f64>,
 ) -> Result<Buffer<f64>> {
     if !rounds_well(client, device)? {
-        let roots: Vec<f64> = squares.read(client)?.into_iter().map(f64::sqrt).collect();
+        let roots: Vec<f64> = squares.read(client)?.into_iter().map(distance_from_square).collect();
         return Ok(Buffer::from_slice(client, &roots));
     }
     let n = squares.len();
@@ -109,7 +112,10 @@ pub(in crate::gpu) fn roots<R: Runtime>(
 fn take_roots(squares: &Array<f64>, roots: &mut Array<f64>, n: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
-        roots[i] = squares[i].sqrt();
+        let root = squares[i].sqrt();
+        // Three quarters to one and a half of the step to the next number.
+        let step = product(root, f64::new(comptime!(NEXT)));
+        roots[i] = select(product(root, root) < squares[i], root + step, root);
     }
 }
 
