@@ -418,7 +418,7 @@ class Snapshot:
         return others
 
     def _without_ids(self, types: list[int]) -> list[int]:
-        """Those of some types that have no ids, as far as the file lists their fields."""
+        """The types among `types` that have no ids, as far as the file lists their fields."""
         kinds = [kind for kind in self.types if kind.particle_type in types and kind.count > 0 and kind.fields]
         return [
             kind.particle_type

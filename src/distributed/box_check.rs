@@ -7,7 +7,7 @@
 use crate::distributed::communicator::{Communicator, Reduction, agree, all_gather_v, reduce};
 use crate::error::Result;
 use crate::io::Points;
-use crate::io::extent::Extent;
+use crate::io::extent::{Extent, is_box};
 
 /// Returns the number of points of all ranks that lie outside of the periodic box `[0, side]`, as [`Points::check_box`] does for the points
 /// of one process. Collective.
@@ -29,7 +29,7 @@ use crate::io::extent::Extent;
 /// On all ranks, if the points of all ranks together span more than [`Points::check_box`] allows; if a rank has ended.
 pub fn check_box(ranks: &dyn Communicator, points: &Points, side: f64, is_of_file: bool) -> Result<u64> {
     let all = reduce(ranks, points.len() as u64, Reduction::Sum)?;
-    if !(side > 0.0 && side < f64::INFINITY) {
+    if !is_box(&side) {
         return Ok(0);
     }
     agree(ranks, extent(ranks, points, side)?.check(side, is_of_file, ("points", all)))
@@ -48,13 +48,35 @@ pub fn check_sides(ranks: &dyn Communicator, points: &Points, sides: &[f64]) -> 
 }
 
 /// The range of the points of all ranks along each axis, and the number of points with a coordinate outside of `[0, side]`. Collective.
-fn extent(ranks: &dyn Communicator, points: &Points, side: f64) -> Result<Extent> {
+///
+/// All ranks return the same, also those without points, whose tables may have fewer axes.
+pub(crate) fn extent(ranks: &dyn Communicator, points: &Points, side: f64) -> Result<Extent> {
     let own = Extent::of(points, side);
     let axes: Vec<[f64; 2]> = own.axes.iter().map(|&(lo, hi)| [lo, hi]).collect();
     let of_ranks = all_gather_v(ranks, &axes)?;
     let outside = reduce(ranks, own.outside, Reduction::Sum)?;
-    let all = of_ranks
-        .iter()
-        .fold(own, |all, axes| all.join(&Extent { axes: axes.iter().map(|&[lo, hi]| (lo, hi)).collect(), outside: 0 }));
-    Ok(Extent { outside, ..all })
+    let dim = of_ranks.iter().map(Vec::len).max().unwrap_or(0);
+    let none = Extent { axes: vec![(f64::INFINITY, f64::NEG_INFINITY); dim], outside };
+    let of_rank = |axes: &Vec<[f64; 2]>| Extent { axes: axes.iter().map(|&[lo, hi]| (lo, hi)).collect(), outside: 0 };
+    Ok(of_ranks.iter().fold(none, |all, axes| all.join(&of_rank(axes))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::distributed::on_threads;
+    use crate::io::Table;
+
+    #[test]
+    fn ranks_without_points_know_all_axes() {
+        let refused = on_threads(3, |ranks| {
+            let (dim, values) = if ranks.rank() == 1 { (3, vec![0.0, 0.0, 0.0, 0.5, 0.5, 9.0]) } else { (1, vec![]) };
+            let points = Points::F64(Table::new(dim, values)?);
+            let box_error = check_box(ranks, &points, 1.0, false).unwrap_err().to_string();
+            Ok([box_error, check_sides(ranks, &points, &[1.0; 3]).unwrap_err().to_string()])
+        });
+        for message in refused.unwrap().into_iter().flatten() {
+            assert!(message.contains("along axis 2 the points run from 0 to 9"), "{message}");
+        }
+    }
 }

@@ -100,7 +100,7 @@ pub fn agree_on_files(ranks: &dyn Communicator, path: impl AsRef<Path>) -> Resul
 
 /// A number of a stamp.
 type PartOf = fn(&Stamp) -> u64;
-/// What an error says of such a number.
+/// The words of an error for such a number.
 type Said = fn(u64) -> String;
 
 /// The first file that not all ranks have alike, and how it differs.

@@ -23,7 +23,7 @@ impl Points {
     ///
     /// Errors: points that span more.
     pub fn check_box(&self, side: f64, is_of_file: bool) -> Result<u64> {
-        if !(side > 0.0 && side < f64::INFINITY) {
+        if !is_box(&side) {
             return Ok(0);
         }
         Extent::of(self, side).check(side, is_of_file, ("points", self.len() as u64))
@@ -44,6 +44,11 @@ impl Points {
     }
 }
 
+/// Returns `true` if a periodic box may have this side.
+pub(crate) fn is_box(side: &f64) -> bool {
+    *side > 0.0 && *side < f64::INFINITY
+}
+
 /// The range of the points along each axis, and the number of points with a coordinate outside of the box.
 pub(crate) struct Extent {
     pub axes: Vec<(f64, f64)>,
@@ -60,9 +65,8 @@ impl Extent {
 
     /// The first axis along which the points span more than its side, with that side.
     pub fn too_wide(&self, sides: &[f64]) -> Option<(usize, f64)> {
-        let is_too_wide = |&(_, (&side, (lo, hi))): &(usize, (&f64, &(f64, f64)))| {
-            side > 0.0 && side < f64::INFINITY && hi - lo > side * (1.0 + ROUNDING)
-        };
+        let is_too_wide =
+            |&(_, (&side, (lo, hi))): &(usize, (&f64, &(f64, f64)))| is_box(&side) && hi - lo > side * (1.0 + ROUNDING);
         sides.iter().zip(&self.axes).enumerate().find(is_too_wide).map(|(axis, (&side, _))| (axis, side))
     }
 

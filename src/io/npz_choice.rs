@@ -1,4 +1,4 @@
-//! Which arrays of a NumPy archive are what, by their names.
+//! The roles of the arrays of a NumPy archive, by their names.
 //!
 //! | arrays | use |
 //! |---|---|

@@ -17,7 +17,7 @@ pub(super) trait Numeric: Copy + std::fmt::Display {
     /// As a float; `None` for a whole number that it cannot hold.
     fn number(self) -> Option<f64>;
 
-    /// As an id; `None` for what is no whole number from 0, and for a float so large that several whole numbers are that float.
+    /// The number as an id; `None` if it is no whole number from 0, or a float so large that several whole numbers round to it.
     fn id(self) -> Option<u64>;
 }
 

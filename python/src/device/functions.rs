@@ -87,7 +87,7 @@ fn check_sides(coordinates: &Coordinates, dim: usize, sides: &[f64]) -> ropewalk
     }
 }
 
-/// How much points span along each axis.
+/// The width of the points along each axis.
 fn widths<S: Coordinate, const D: usize>(coordinates: &DeviceVec<S>) -> ropewalk::Result<Vec<f64>> {
     let Aabb { lo, hi } = Points::<S, D>::of(coordinates, None::<f64>)?.bounds();
     Ok(lo.into_iter().zip(hi).map(|(lo, hi)| Into::<f64>::into(hi) - Into::<f64>::into(lo)).collect())

@@ -12,7 +12,7 @@ use crate::halo::{
     Catalog, Centers, Halo, Halos, NoSphere, Particles, Profile, Profiles, SphericalOverdensity, Structure,
     measure_structure, overdensities,
 };
-use crate::io::extent::Extent;
+use crate::io::extent::{Extent, is_box};
 use crate::io::{Masses, Points, Snapshot, Table};
 
 /// The name of all particles in an error about the periodic box.
@@ -60,7 +60,7 @@ impl<'a> Pipeline<'a> {
             return Err(Kind::TooMany { n, max }.into());
         }
         self.outside_others = 0;
-        if let Some(side) = self.period.filter(|side| (f64::MIN_POSITIVE..f64::INFINITY).contains(side)) {
+        if let Some(side) = self.period.filter(is_box) {
             let all = Extent::of(&others.points, side);
             self.outside_others = all.outside;
             let all = all.join(&Extent::of(&self.points, side));

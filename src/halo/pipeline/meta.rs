@@ -159,7 +159,7 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     meta
 }
 
-/// Which particles masses, structure, spheres and mass functions are over, where particles of other types were attached.
+/// A sentence on the particles that masses, structure, spheres and mass functions are over; `None` without attached types.
 pub(super) fn attached_sentence(sets: &ParticleSets, prefix: &str) -> Option<String> {
     let [linked, halos, spheres] = [&sets.linked, &sets.of_halos(), &sets.of_spheres()].map(|kinds| named(kinds));
     let (linked, halos, spheres) = (linked?, halos?, spheres?);

@@ -4,6 +4,7 @@
 //! all particles of all types in the regions of ranks.
 //! Cost: a tree over the linked particles for the search, and where spheres or profiles are asked for one over all particles.
 
+use crate::distributed::box_check::extent;
 use crate::distributed::communicator::{all_gather_v, reduce, starts};
 use crate::distributed::{self, AttachedPoints, Communicator, Domain, Reduction, agree};
 use crate::error::{Kind, Result};
@@ -13,8 +14,9 @@ use crate::halo::pipeline::around::{Around, InRegions, OneOrder};
 use crate::halo::pipeline::combined::{ALL_POINTS, check_others};
 use crate::halo::pipeline::particle_sets::mass_sum;
 use crate::halo::pipeline::types::{places_in_types, type_of_each};
-use crate::halo::pipeline::whole::{Whole, each, extent_across, is_box, kinds_of, masses_of, narrow, runs_of, wide};
+use crate::halo::pipeline::whole::{Whole, each, kinds_of, masses_of, narrow, runs_of, wide};
 use crate::halo::pipeline::{Attached, ParticleSets};
+use crate::io::extent::is_box;
 use crate::io::{MassSum, Masses, Points, Snapshot, Table};
 
 /// The particles that joined the halos of this rank, and the labels of those that it came with.
@@ -72,7 +74,7 @@ impl<'p> Others<'p> {
         let has_masses = all(part.masses != Masses::Unknown, "masses")?;
         let outside = match period.filter(is_box) {
             Some(side) => {
-                let others = extent_across(ranks, &part.points, Some(side))?;
+                let others = extent(ranks, &part.points, side)?;
                 let outside = others.outside;
                 let all = others.join(&linked.1.extent);
                 let checked = all.check(side, linked.0.box_size == Some(side), (ALL_POINTS, linked.1.n + n));

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::cluster::{Fof, Hop};
+use crate::distributed::box_check::extent;
 use crate::distributed::communicator::{all_gather, all_gather_v, reduce};
 use crate::distributed::{self, Communicator, Domain, Reduction, agree};
 use crate::error::{Kind, Result};
@@ -15,7 +16,7 @@ use crate::halo::pipeline::around::InRegions;
 use crate::halo::pipeline::particle_sets::kinds;
 use crate::halo::pipeline::types::type_of_each;
 use crate::halo::pipeline::{Finder, Options, Pipeline, Scales};
-use crate::io::extent::Extent;
+use crate::io::extent::{Extent, is_box};
 use crate::io::{MassSum, Masses, Points, Snapshot, Table, TypeRun};
 
 /// What a rank can refuse by itself.
@@ -122,7 +123,7 @@ impl Whole {
 
         let side = options.box_size.or(part.box_size);
         let period = side.filter(|_| !options.open);
-        let extent = extent_across(ranks, &part.points, period)?;
+        let extent = extent(ranks, &part.points, period.unwrap_or(f64::INFINITY))?;
         let volume = match side {
             Some(side) => side.powi(3),
             None if n == 0 => 0.0,
@@ -219,22 +220,6 @@ impl Whole {
         }
         Ok(runs_of(&self.kinds, halos.bring(ranks, &type_of_each(part))?))
     }
-}
-
-/// Returns `true` if the side is that of a periodic box.
-pub(super) fn is_box(side: &f64) -> bool {
-    *side > 0.0 && *side < f64::INFINITY
-}
-
-/// The range of the points of all ranks along each axis, and the number of points outside of the box. Collective.
-pub(super) fn extent_across(ranks: &dyn Communicator, points: &Points, period: Option<f64>) -> Result<Extent> {
-    let extent = Extent::of(points, period.unwrap_or(f64::INFINITY));
-    let corners = |k: usize| extent.axes.get(k).copied().unwrap_or((f64::INFINITY, f64::NEG_INFINITY));
-    let of_ranks = all_gather(ranks, [0, 1, 2].map(|k| [corners(k).0, corners(k).1]))?;
-    let outside = reduce(ranks, extent.outside, Reduction::Sum)?;
-    let of_rank = |axes: &[[f64; 2]; 3]| Extent { axes: axes.map(|[lo, hi]| (lo, hi)).to_vec(), outside: 0 };
-    let first = Extent { outside, ..of_rank(&[[f64::INFINITY, f64::NEG_INFINITY]; 3]) };
-    Ok(of_ranks.iter().fold(first, |all, axes| all.join(&of_rank(axes))))
 }
 
 /// Stretches of particles of one type; the first of them are empty ones of all `kinds`.

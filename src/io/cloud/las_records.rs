@@ -3,6 +3,7 @@
 //! In: the records before the points and, of version 1.4, the extended records after them. Out: notes; coordinates stay as they are.
 //! Source: ASPRS LAS 1.4 specification, revision 15, sections 2.5 to 2.7; OGC GeoTIFF standard 1.1, annexes A and B.
 
+use crate::io::column_names::list;
 use crate::io::source::Source;
 use crate::io::{Result, shorten};
 
@@ -61,12 +62,10 @@ impl Records {
             at = after
                 .filter(|&after| after <= end)
                 .ok_or_else(|| source.error(format!("contradicts itself: a {what} record ends beyond byte {end}")))?;
-            let mut data = vec![0; length.min(LONGEST) as usize];
             let (owner, number) = (text(&head[2..18]), short(&head, 18));
             let is_known = owner == "LASF_Projection" && matches!(number, 2112 | 34735 | 34737);
-            if is_known {
-                source.fill(&mut data)?;
-            }
+            let mut data = vec![0; if is_known { length.min(LONGEST) as usize } else { 0 }];
+            source.fill(&mut data)?;
             match number {
                 2112 if is_known => self.well_known_texts.push(String::from_utf8_lossy(&data).into_owned()),
                 34735 if is_known => self.keys = data,
@@ -91,7 +90,7 @@ impl Records {
             notes.push(format!("names of the coordinate reference system: {}", names.escape_debug()));
         }
         if !self.others.is_empty() {
-            notes.push(format!("variable-length records that are not read: {}", self.others.join(", ")));
+            notes.push(format!("variable-length records that are not read: {}", list(&self.others)));
         }
         notes
     }
@@ -129,7 +128,7 @@ fn unit(code: u64) -> String {
     }
 }
 
-/// What a GeoTIFF code names.
+/// The name of the system with a GeoTIFF code.
 fn system(code: u64) -> String {
     match code {
         0 => "not defined".into(),
@@ -187,7 +186,7 @@ fn of_keys(data: &[u8]) -> Vec<String> {
         .map(|id| id.to_string())
         .collect();
     if !others.is_empty() {
-        notes.push(format!("GeoTIFF keys that are not read: {}", others.join(", ")));
+        notes.push(format!("GeoTIFF keys that are not read: {}", list(&others)));
     }
     notes
 }

@@ -87,7 +87,7 @@ impl Piece<'_> {
 }
 
 impl Mass {
-    /// What the masses are to be multiplied with to be physical; `None` for one mass of a header without a unit of mass.
+    /// The factor that makes the masses physical; `None` for a single mass of a header without a unit of mass.
     fn scaling(&self, header: &Header) -> Result<Option<Scaling>> {
         match self {
             Self::Each(column) => Scaling::mass(&column.attributes, header).map(Some),

@@ -246,7 +246,7 @@ fn units_of(header: &Header, coordinates: Option<&Attributes>) -> Result<KnownUn
 /// The units of the fields of all types.
 struct StoredUnits {
     units: KnownUnits,
-    /// Those of the fields that are read, in the order of the types.
+    /// The scalings of the fields that are read, in the order of the types.
     scalings: Vec<(Role, Scaling)>,
 }
 

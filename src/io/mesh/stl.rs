@@ -123,6 +123,9 @@ fn begins(line: &[u8], word: &[u8]) -> bool {
 
 /// Returns `true` for the line of a normal. It is not used, and its numbers may be NaN, which the reader refuses.
 fn is_normal(line: &[u8]) -> bool {
+    if !begins(line, b"facet") {
+        return false;
+    }
     let words: Vec<&[u8]> = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
     let is_number = |word: &[u8]| {
         let word = String::from_utf8_lossy(word).to_lowercase();

@@ -259,7 +259,7 @@ impl Header {
     }
 }
 
-/// What follows `'key':` in the dictionary of the header; texts and lists within it, as the names of fields, are no keys.
+/// The text after `'key':` in the dictionary of the header. Texts and lists within it, as the names of fields, are no keys.
 fn value<'a>(text: &'a str, key: &str) -> std::result::Result<&'a str, String> {
     let (mut depth, mut rest) = (0i64, text);
     while let Some(at) = rest.find(['\'', '"', '(', ')', '[', ']', '{', '}']) {
@@ -281,7 +281,7 @@ fn value<'a>(text: &'a str, key: &str) -> std::result::Result<&'a str, String> {
     Err(format!("its header has no '{key}'"))
 }
 
-/// Where the quote is that ends a text.
+/// The position of the quote that ends a text.
 fn end_of_text(text: &str, quote: u8) -> Option<usize> {
     let mut is_escaped = false;
     text.bytes().position(|byte| {

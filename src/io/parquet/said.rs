@@ -1,4 +1,4 @@
-//! What the metadata of a Parquet table says: units, redshift, box, cosmology, and the indexes of pandas.
+//! The metadata of a Parquet table: units, redshift, box, cosmology, and the indexes of pandas.
 //!
 //! | entry | use |
 //! |---|---|

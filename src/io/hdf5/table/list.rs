@@ -130,7 +130,7 @@ pub(super) fn listing(file: &File) -> Result<Listing> {
             }
         }
     }
-    found.columns.sort_by_key(Column::dataset_path);
+    found.columns.sort_by_cached_key(Column::dataset_path);
     found.take_quantities();
     Ok(found)
 }
@@ -146,18 +146,18 @@ impl Listing {
             let mut others = all.iter().filter(|other| other.container == column.container && !is_few(other));
             others.any(|other| other.rows == column.rows)
         };
-        let all = self.columns.clone();
-        self.columns.retain(|column| {
-            let is_scalar = is_few(column) && !is_column(column, &all);
-            if is_scalar {
-                self.scalars.push(Scalar { group: column.group.clone(), name: column.dataset.clone() });
+        let all = std::mem::take(&mut self.columns);
+        let are_scalars: Vec<bool> = all.iter().map(|column| is_few(column) && !is_column(column, &all)).collect();
+        for (column, is_scalar) in all.into_iter().zip(are_scalars) {
+            match is_scalar {
+                true => self.scalars.push(Scalar { group: column.group, name: column.dataset }),
+                false => self.columns.push(column),
             }
-            !is_scalar
-        });
+        }
     }
 }
 
-/// How pandas stores the table that a group is.
+/// The format of a group that pandas wrote.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Pandas {
     None,

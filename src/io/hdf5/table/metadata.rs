@@ -104,9 +104,9 @@ pub(super) struct Metadata {
     pub notes: Vec<String>,
 }
 
-/// Where a quantity may be, and what is there.
+/// A place of a quantity, and the values in it.
 struct Place {
-    /// As `attribute BoxSize of the root group`.
+    /// For messages: `attribute BoxSize of the root group`.
     name: String,
     values: Vec<f64>,
 }

@@ -151,7 +151,6 @@ fn array(message: &[u8], place: usize) -> Result<Content, String> {
     let size = message.get(4..8).map_or(0, |size| size.iter().rev().fold(0, |size, &byte| size << 8 | u64::from(byte)));
     let may_be_numbers = base.first().is_none_or(|first| first & 15 < 2);
     Ok(match Number::parse(base) {
-        Ok(_) if count == 0 => Err(Unread::other("arrays without numbers")),
         Ok(number) if count.checked_mul(number.size as u64) != Some(size) => {
             return Err(format!("has arrays of {size} bytes for {count} numbers of {} bytes", number.size));
         }
