@@ -55,9 +55,9 @@ pub(crate) fn extent(ranks: &dyn Communicator, points: &Points, side: f64) -> Re
     let axes: Vec<[f64; 2]> = own.axes.iter().map(|&(lo, hi)| [lo, hi]).collect();
     let of_ranks = all_gather_v(ranks, &axes)?;
     let outside = reduce(ranks, own.outside, Reduction::Sum)?;
-    let dim = of_ranks.iter().map(Vec::len).max().unwrap_or(0);
+    let dim = of_ranks.iter().map(<[_]>::len).max().unwrap_or(0);
     let none = Extent { axes: vec![(f64::INFINITY, f64::NEG_INFINITY); dim], outside };
-    let of_rank = |axes: &Vec<[f64; 2]>| Extent { axes: axes.iter().map(|&[lo, hi]| (lo, hi)).collect(), outside: 0 };
+    let of_rank = |axes: &[[f64; 2]]| Extent { axes: axes.iter().map(|&[lo, hi]| (lo, hi)).collect(), outside: 0 };
     Ok(of_ranks.iter().fold(none, |all, axes| all.join(&of_rank(axes))))
 }
 

@@ -48,7 +48,7 @@
 mod attach;
 mod boundary;
 #[cfg(feature = "io")]
-mod box_check;
+pub(crate) mod box_check;
 pub(crate) mod communicator;
 mod components;
 mod contacts;
