@@ -397,6 +397,11 @@ def wrong():
             del file["Header"].attrs["BoxSize"]
             put(file["Header"].attrs, "BoxSize")
         make(kind, change, prefix="box_")
+
+    def as_dataset(file, _):
+        del file["Header"].attrs["BoxSize"]
+        file["Header/BoxSize"] = 64.0
+    make("dataset", as_dataset, prefix="box_")
     for kind, link in [("external", h5py.ExternalLink("elsewhere.hdf5", "/masses")), ("soft", h5py.SoftLink("/nowhere"))]:
         make(f"{kind}_link", lambda _, group, link=link: group.__setitem__("Masses", link))
     make("wide_float", replace("Coordinates", data=coordinates(own).astype("f16")))

@@ -41,6 +41,38 @@ fn groups_that_agree() {
 }
 
 #[test]
+fn names_are_spelled_in_other_ways() {
+    let folder = Folder::new("headers-spelled");
+    let mut bytes = fs::read(stored("groups.hdf5")).unwrap();
+    let spellings = [
+        ("BoxSize", "Boxsize"),
+        ("OmegaLambda", "omegalambda"),
+        ("HubbleParam", "HUBBLEPARAM"),
+        ("Redshift", "redshift"),
+    ];
+    for (name, other) in spellings {
+        let places: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(name.as_bytes())).collect();
+        assert!(!places.is_empty(), "{name}");
+        places.into_iter().for_each(|at| bytes[at..at + other.len()].copy_from_slice(other.as_bytes()));
+    }
+    let path = folder.with("a.hdf5", &bytes);
+    assert_eq!(all(&path).unwrap(), all(stored("groups.hdf5")).unwrap());
+    let notes = |path| inspect(path, &ReadOptions::default()).unwrap().notes.join("\n").to_lowercase();
+    assert_eq!(notes(path), notes(stored("groups.hdf5")));
+    // Messages spell them as the file does.
+    replace(&mut bytes, &BOX[1].to_le_bytes(), &20.0_f64.to_le_bytes());
+    replace(&mut bytes, &HUBBLE[0].to_le_bytes(), &f64::NAN.to_le_bytes());
+    refused(folder.with("b.hdf5", &bytes), &["HUBBLEPARAM of Header is NaN"]);
+}
+
+#[test]
+fn datasets_of_the_header_are_named() {
+    let snapshot = all(stored("box_dataset.hdf5")).unwrap();
+    assert_eq!(snapshot.box_size, None);
+    assert_eq!(snapshot.notes, ["datasets in Header are not read, only its attributes are: BoxSize"]);
+}
+
+#[test]
 fn zero_is_not_set() {
     let folder = Folder::new("headers-zero");
     let zeros = [(BOX[0], 0.0), (OMEGA_M[0], 0.0), (OMEGA_LAMBDA[0], 0.0), (HUBBLE[0], 0.0)];

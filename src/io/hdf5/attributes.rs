@@ -51,6 +51,17 @@ impl Attributes {
         self.values.contains_key(name)
     }
 
+    /// The attribute of this name, as the file spells it: exactly so, else without regard to case, blanks, `_` and `-`.
+    ///
+    /// Names of one or two letters must be spelled exactly: `H` and `h` are different numbers of SWIFT.
+    pub(super) fn spelled(&self, name: &str) -> Option<&str> {
+        if let Some((exact, _)) = self.values.get_key_value(name) {
+            return Some(exact);
+        }
+        let wanted = folded(name);
+        self.names().find(|other| wanted.len() > 2 && folded(other) == wanted)
+    }
+
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.values.keys().map(String::as_str)
     }
@@ -105,6 +116,11 @@ impl Attributes {
             Some(Value::Other(what)) => Err(self.error(name, &format!("holds {what}; it must be a text"))),
         }
     }
+}
+
+/// A name without what writers spell differently.
+fn folded(name: &str) -> String {
+    name.chars().filter(|c| !matches!(c, ' ' | '_' | '-')).flat_map(char::to_lowercase).collect()
 }
 
 fn value(attribute: &Attribute, raw: Option<&RawAttribute>) -> Value {

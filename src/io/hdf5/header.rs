@@ -67,14 +67,15 @@ const GROUPS: [&str; 6] = ["Header", "Cosmology", "Parameters", "RuntimePars", "
 
 /// A number in one of the groups.
 #[derive(Clone, Copy)]
-struct Entry {
+struct Entry<'a> {
     value: f64,
-    name: &'static str,
+    /// As the file spells it.
+    name: &'a str,
     /// Its place in [`GROUPS`].
     group: usize,
 }
 
-impl std::fmt::Display for Entry {
+impl std::fmt::Display for Entry<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} of {} is {}", self.name, GROUPS[self.group], self.value)
     }
@@ -88,8 +89,8 @@ fn differ(a: f64, b: f64, tolerance: f64) -> bool {
 struct Said<'a> {
     path: &'a Path,
     groups: [Attributes; 6],
-    /// Names that were looked up.
-    used: RefCell<BTreeSet<&'static str>>,
+    /// Names that were looked up, as the file spells them.
+    used: RefCell<BTreeSet<String>>,
 }
 
 impl Said<'_> {
@@ -97,17 +98,23 @@ impl Said<'_> {
         &self.groups[0]
     }
 
-    /// The numbers of an attribute of the header.
-    fn numbers(&self, name: &'static str) -> Result<Option<Vec<f64>>> {
-        self.used.borrow_mut().insert(name);
-        self.header().numbers(name)
+    /// The name as one group spells it, which counts as used; `None` if the group has no such attribute.
+    fn spelled(&self, group: usize, name: &str) -> Option<&str> {
+        let spelled = self.groups.get(group)?.spelled(name)?;
+        self.used.borrow_mut().insert(spelled.to_string());
+        Some(spelled)
+    }
+
+    /// The numbers of an attribute of one group.
+    fn numbers(&self, group: usize, name: &str) -> Result<Option<Vec<f64>>> {
+        self.spelled(group, name).map_or(Ok(None), |name| self.groups[group].numbers(name))
     }
 
     /// The number of an attribute of one group.
     ///
     /// Errors: it is no number, or is not finite.
-    fn entry(&self, group: usize, name: &'static str) -> Result<Option<Entry>> {
-        self.used.borrow_mut().insert(name);
+    fn entry(&self, group: usize, name: &str) -> Result<Option<Entry<'_>>> {
+        let Some(name) = self.spelled(group, name) else { return Ok(None) };
         let Some(value) = self.groups[group].number(name)? else { return Ok(None) };
         let entry = Entry { value, name, group };
         if value.is_finite() {
@@ -120,7 +127,7 @@ impl Said<'_> {
     /// The numbers of all groups by these names.
     ///
     /// Errors: as [`Said::entry`].
-    fn entries(&self, names: &[&'static str]) -> Result<Vec<Entry>> {
+    fn entries(&self, names: &[&str]) -> Result<Vec<Entry<'_>>> {
         let all = names
             .iter()
             .flat_map(|&name| (0..GROUPS.len()).filter_map(move |group| self.entry(group, name).transpose()));
@@ -130,7 +137,7 @@ impl Said<'_> {
     /// The first of several numbers of one quantity.
     ///
     /// Errors: two of them differ.
-    fn agreed(&self, entries: &[Entry]) -> Result<Option<f64>> {
+    fn agreed(&self, entries: &[Entry<'_>]) -> Result<Option<f64>> {
         let Some(first) = entries.first() else { return Ok(None) };
         match entries.iter().find(|other| differ(first.value, other.value, EQUAL)) {
             Some(other) => Err(Error::file(self.path, format!("{first}, but {other}"))),
@@ -141,14 +148,14 @@ impl Said<'_> {
     /// The number by one of these names, in which all groups agree. Zero is a value like any other.
     ///
     /// Errors: as [`Said::entry`] and [`Said::agreed`].
-    fn number(&self, names: &[&'static str]) -> Result<Option<f64>> {
+    fn number(&self, names: &[&str]) -> Result<Option<f64>> {
         self.agreed(&self.entries(names)?)
     }
 
     /// The positive one of several numbers of one quantity. Zero stands for a value that is not set.
     ///
     /// Errors: one of them is negative, or two that are set differ.
-    fn positive_of(&self, mut entries: Vec<Entry>) -> Result<Option<f64>> {
+    fn positive_of(&self, mut entries: Vec<Entry<'_>>) -> Result<Option<f64>> {
         if let Some(bad) = entries.iter().find(|entry| entry.value < 0.0) {
             return Err(Error::file(self.path, format!("{bad}; it must be positive, or 0 for none")));
         }
@@ -159,20 +166,19 @@ impl Said<'_> {
     /// The positive number by one of these names.
     ///
     /// Errors: as [`Said::entry`] and [`Said::positive_of`].
-    fn positive(&self, names: &[&'static str]) -> Result<Option<f64>> {
+    fn positive(&self, names: &[&str]) -> Result<Option<f64>> {
         self.positive_of(self.entries(names)?)
     }
 
-    fn text(&self, group: usize, name: &'static str) -> Result<Option<&str>> {
-        self.used.borrow_mut().insert(name);
-        self.groups.get(group).map_or(Ok(None), |group| group.text(name))
+    fn text(&self, group: usize, name: &str) -> Result<Option<&str>> {
+        self.spelled(group, name).map_or(Ok(None), |name| self.groups[group].text(name))
     }
 
     /// A sentence that lists the attributes that no one looked up.
     fn unused(&self) -> String {
         let used = self.used.borrow();
         let groups = self.groups.iter().zip(GROUPS).filter_map(|(attributes, group)| {
-            let names: Vec<&str> = attributes.names().filter(|name| !used.contains(name)).collect();
+            let names: Vec<&str> = attributes.names().filter(|&name| !used.contains(name)).collect();
             let more = names.len().saturating_sub(MOST_LISTED);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             let listed = names[..names.len().min(MOST_LISTED)].join(", ");
@@ -187,8 +193,8 @@ impl Said<'_> {
     }
 
     /// Counts of particles by type.
-    fn counts(&self, name: &'static str) -> Result<Option<Vec<u64>>> {
-        let Some(numbers) = self.numbers(name)? else { return Ok(None) };
+    fn counts(&self, name: &str) -> Result<Option<Vec<u64>>> {
+        let Some(numbers) = self.numbers(0, name)? else { return Ok(None) };
         if numbers.len() > 256 {
             return Err(self.error(format!("has {} types in {name}; at most 256 are read", numbers.len())));
         }
@@ -217,7 +223,7 @@ impl Said<'_> {
 
     /// The mass of a particle of each of `n` types; 0 for those with masses of their own.
     fn masses(&self, n: usize) -> Result<Vec<f64>> {
-        let Some(masses) = self.numbers("MassTable")? else { return Ok(vec![0.0; n]) };
+        let Some(masses) = self.numbers(0, "MassTable")? else { return Ok(vec![0.0; n]) };
         if masses.len() != n {
             return Err(self.error(format!("has {} masses in MassTable for {n} types", masses.len())));
         }
@@ -233,7 +239,7 @@ impl Said<'_> {
     ///
     /// Errors: they are neither one nor three lengths.
     fn sides_of(&self, group: usize) -> Result<Option<Vec<f64>>> {
-        let (Some(sides), name) = (self.groups[group].numbers("BoxSize")?, GROUPS[group]) else { return Ok(None) };
+        let (Some(sides), name) = (self.numbers(group, "BoxSize")?, GROUPS[group]) else { return Ok(None) };
         if !matches!(sides.len(), 1 | 3) {
             let n = sides.len();
             return Err(self.error(format!("has {n} numbers in BoxSize of {name}; it must have one or three")));
@@ -248,7 +254,6 @@ impl Said<'_> {
     ///
     /// Errors: as [`Said::sides_of`]; two groups have different sides.
     fn sides(&self, notes: &mut Vec<String>) -> Result<Vec<f64>> {
-        self.used.borrow_mut().insert("BoxSize");
         let mut first: Option<(Vec<f64>, usize)> = None;
         // The header, else the parameters.
         for group in [0, 2, 3] {
@@ -299,12 +304,12 @@ impl Said<'_> {
     /// The density parameter of the cosmological constant.
     ///
     /// A group without matter has no cosmology, so that its 0 is not set, unless there is no other value.
-    fn lambda(&self, matter: &[&'static str]) -> Result<Option<f64>> {
+    fn lambda(&self, matter: &[&str]) -> Result<Option<f64>> {
         let with_matter: Vec<usize> =
             self.entries(matter)?.iter().filter(|entry| entry.value > 0.0).map(|entry| entry.group).collect();
-        let all = self.entries(&["OmegaLambda", "Omega_Lambda", "Omega_lambda"])?;
-        let is_set = |entry: &Entry| entry.value != 0.0 || with_matter.contains(&entry.group);
-        let set: Vec<Entry> = all.iter().copied().filter(is_set).collect();
+        let all = self.entries(&["OmegaLambda"])?;
+        let is_set = |entry: &Entry<'_>| entry.value != 0.0 || with_matter.contains(&entry.group);
+        let set: Vec<Entry<'_>> = all.iter().copied().filter(is_set).collect();
         self.agreed(if set.is_empty() { &all } else { &set })
     }
 
@@ -320,10 +325,7 @@ impl Said<'_> {
 
     /// The code that wrote it, and whose conventions it follows.
     fn code(&self, has_swift_units: bool) -> Result<(Dialect, Option<String>)> {
-        let has = |name: &'static str| {
-            self.used.borrow_mut().insert(name);
-            self.header().has(name)
-        };
+        let has = |name: &str| self.spelled(0, name).is_some();
         let name = self.text(5, "Code")?.or(self.text(0, "Code")?);
         if has_swift_units || name == Some("SWIFT") {
             let version = self.text(5, "Code Version")?.map(|version| format!("SWIFT {version}"));
@@ -373,9 +375,13 @@ impl Header {
             let (total, here) = (counts.len(), here.len());
             return Err(said.error(format!("has {total} types in NumPart_Total and {here} in NumPart_ThisFile")));
         }
-        let has_swift_units = said.groups[4].number("Unit length in cgs (U_L)")?.is_some();
+        let has_swift_units = said.entry(4, "Unit length in cgs (U_L)")?.is_some();
         let (dialect, code) = said.code(has_swift_units)?;
         let (background, mut notes) = (said.background()?, vec![]);
+        let datasets = file.datasets(GROUPS[0])?;
+        if !datasets.is_empty() {
+            notes.push(format!("datasets in Header are not read, only its attributes are: {}", datasets.join(", ")));
+        }
         Ok(Self {
             dialect,
             code,

@@ -15,7 +15,8 @@ use crate::io::{Format, Masses, Points, ReadOptions, Result, Snapshot, Table, Ty
 use crate::memory::grow;
 
 /// The advice in errors about missing values.
-const SKIP_ADVICE: &str = ". Leave out rows with missing values (ReadOptions::skip_missing, --skip-missing)";
+const SKIP_ADVICE: &str =
+    ". Leave out rows with missing values (ropewalk convert --skip-missing, in Rust ReadOptions::skip_missing)";
 
 /// The rows read so far.
 pub(in crate::io) struct Rows {
