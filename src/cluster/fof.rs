@@ -7,12 +7,12 @@
 
 use crate::bvh::Bvh;
 use crate::cancel::guarded;
+use crate::cluster::Halos;
 use crate::cluster::connect::{Participants, connect};
 use crate::cluster::relabel::IsCore;
 use crate::cluster::union_find::UnionFind;
 use crate::error::Result;
 use crate::geometry::{Boundary, Bounded, BoxSize, Scalar, Space};
-use crate::halo::Halos;
 use crate::phases::mark;
 use crate::precompiled::precompiled;
 #[cfg(feature = "reference")]

@@ -5,6 +5,7 @@ pub(crate) mod dbscan;
 mod dendrogram;
 mod dense_box;
 pub(crate) mod fof;
+pub(crate) mod halos;
 pub(crate) mod hdbscan;
 pub(crate) mod hop;
 pub(crate) mod labels;
@@ -17,6 +18,7 @@ pub(crate) mod union_find;
 pub use dbscan::{Dbscan, DbscanAlgorithm, dbscan};
 pub use dendrogram::{Dendrogram, Merge};
 pub use fof::{Fof, FofAlgorithm};
+pub use halos::{HaloMembers, Halos};
 pub use hdbscan::{
     ClusterSelection, CondensedCluster, CondensedRow, CondensedTree, Hdbscan, HdbscanClusters, HdbscanPrediction, Ties,
 };

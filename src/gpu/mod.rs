@@ -93,8 +93,8 @@ pub use bvh::{Bvh, Coordinate, Points};
 #[cfg(feature = "distributed")]
 pub(crate) use cluster::Groups;
 pub use cluster::{
-    Dbscan, Dendrogram, Fof, Hdbscan, HdbscanClusters, Hop, HopChains, KernelDensity, Labels, MinimumSpanningTree,
-    SpanningTree, dbscan, minimum_spanning_tree,
+    Dbscan, Dendrogram, Fof, Halos, Hdbscan, HdbscanClusters, Hop, HopChains, KernelDensity, Labels,
+    MinimumSpanningTree, SpanningTree, dbscan, minimum_spanning_tree,
 };
 pub use csr::Csr;
 /// What a [`Visitor`] is written in.
@@ -103,7 +103,6 @@ pub use device::{Device, Memory, devices, on_one_stream};
 pub use device_vec::DeviceVec;
 #[cfg(feature = "halos")]
 pub use halo::CenterFinder;
-pub use halo::Halos;
 #[cfg(feature = "cuda")]
 pub use interop::CudaMemory;
 pub use interpolate::{Interpolator, MovingLeastSquares};

@@ -7,9 +7,9 @@
 //! section 7.1).
 
 use crate::bvh::Bvh;
+use crate::cluster::Halos;
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
-use crate::halo::Halos;
 use crate::search::Nearest;
 
 /// Particles that are searched for at a time, so that lists of all of them are never there at once.

@@ -9,7 +9,6 @@ mod catalog;
 pub(crate) mod centers;
 #[cfg(feature = "halos")]
 mod cosmology;
-mod groups;
 #[cfg(feature = "halos")]
 mod mass_counts;
 #[cfg(feature = "halos")]
@@ -28,6 +27,7 @@ mod sphere_search;
 mod structure;
 mod subhalos;
 
+pub use crate::cluster::{HaloMembers, Halos};
 #[cfg(feature = "parquet")]
 pub(crate) use catalog::ecsv_header;
 #[cfg(feature = "halos")]
@@ -38,7 +38,6 @@ pub(crate) use catalog::{Head, rows_of, write_header};
 pub use centers::{Center, CenterFinder, Centers, HaloCenter, NoCenter, Places};
 #[cfg(feature = "halos")]
 pub use cosmology::{Cosmology, MassFunction};
-pub use groups::{HaloMembers, Halos};
 #[cfg(feature = "halos")]
 pub use mass_counts::{Expected, MassCounts};
 #[cfg(feature = "halos")]

@@ -3,10 +3,10 @@
 //! In: [`Halos`], their [`Particles`], a centre for each halo and the sphere about it. Out: a [`Structure`] for each.
 //! Cost: the members of each halo are sorted by their distance; in parallel over halos, sums in `f64` and in a fixed order.
 
+use crate::cluster::halos::Halos;
 use crate::error::{Kind, Result};
 use crate::geometry::{Boundary, Scalar, Space, length2};
 use crate::halo::centers::Places;
-use crate::halo::groups::Halos;
 use crate::halo::overdensity::SphericalOverdensity;
 use crate::halo::particles::Particles;
 use crate::parallel::map;

@@ -4,9 +4,9 @@ use super::Points;
 use super::rows::{compiled, with_rows};
 use crate::cancel::guarded;
 use crate::cluster::Fof;
+use crate::cluster::Halos;
 use crate::error::Result;
 use crate::geometry::Boundary;
-use crate::halo::Halos;
 
 /// The halos of points, as [`Fof::run`] finds them.
 ///

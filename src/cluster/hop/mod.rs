@@ -18,10 +18,10 @@ pub use graph::{HopChains, Peak};
 
 use crate::bvh::Bvh;
 use crate::cancel::guarded;
+use crate::cluster::Halos;
 use crate::cluster::labels::{Labels, check_clusters};
 use crate::error::{Kind, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar, Space};
-use crate::halo::Halos;
 use crate::memory::{collected, filled};
 use crate::phases::mark;
 use crate::search::nearest::kth_distances2;

@@ -9,8 +9,8 @@ use crate::geometry::Boundary;
 use crate::gpu::buffer::mark;
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
 use crate::gpu::cluster::dbscan::Dbscan;
+use crate::gpu::cluster::halos::Halos;
 use crate::gpu::device::on;
-use crate::gpu::halo::groups::Halos;
 
 /// A friends-of-friends finder: options, then [`Fof::run`]. The twin of [`crate::Fof`]; points are in a periodic box if they were
 /// uploaded so.

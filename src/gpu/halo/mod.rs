@@ -2,8 +2,6 @@
 
 #[cfg(feature = "halos")]
 mod centers;
-pub(super) mod groups;
 
 #[cfg(feature = "halos")]
 pub use centers::CenterFinder;
-pub use groups::Halos;

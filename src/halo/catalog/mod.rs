@@ -27,9 +27,9 @@ pub use in_units::meta_in_units;
 use std::io::Write;
 
 use crate::cancel::check;
+use crate::cluster::halos::Halos;
 use crate::error::{Kind, Result};
 use crate::geometry::{Boundary, Scalar, Space, length2};
-use crate::halo::groups::Halos;
 use crate::halo::particles::Particles;
 use crate::halo::subhalos::Subhalo;
 use crate::parallel::map;

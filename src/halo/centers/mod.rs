@@ -28,9 +28,9 @@ use self::direct::MostBound;
 use self::members::{Members, unwrap};
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
 pub(crate) use self::members::{exponent, power};
+use crate::cluster::Halos;
 use crate::error::{Kind, Result};
 use crate::geometry::{Boundary, Bounded, BoxSize, Scalar, Space};
-use crate::halo::Halos;
 use crate::parallel::map;
 #[cfg(feature = "reference")]
 use crate::reference::{mbp_astar, mbp_poisson};

@@ -4,8 +4,8 @@
 
 use std::fmt;
 
+use crate::cluster::Halos;
 use crate::geometry::Boundary;
-use crate::halo::Halos;
 
 /// Why a halo has no centre. As text it is a part of a sentence: "the halo is 6 wide along axis 0, ..".
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,10 +2,10 @@
 
 use super::found::OnDevice;
 use super::{Finder, Found, Pipeline, with_particles};
+#[cfg(feature = "distributed")]
+use crate::cluster::Halos;
 use crate::error::{Kind, Result};
 use crate::gpu::{self, Coordinate, Device};
-#[cfg(feature = "distributed")]
-use crate::halo::Halos;
 use crate::io::Points;
 
 impl<'a> Pipeline<'a> {

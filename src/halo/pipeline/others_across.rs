@@ -4,12 +4,12 @@
 //! all particles of all types in the regions of ranks.
 //! Cost: a tree over the linked particles for the search, and where spheres or profiles are asked for one over all particles.
 
+use crate::cluster::Halos;
 use crate::distributed::box_check::extent;
 use crate::distributed::communicator::{all_gather_v, reduce, starts};
 use crate::distributed::{self, AttachedPoints, Communicator, Domain, Reduction, agree};
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
-use crate::halo::Halos;
 use crate::halo::pipeline::around::{Around, InRegions, OneOrder};
 use crate::halo::pipeline::combined::{ALL_POINTS, check_others};
 use crate::halo::pipeline::particle_sets::mass_sum;

@@ -1,10 +1,10 @@
 //! Halos of any linking length from one spanning tree.
 
 use super::{Found, Pipeline, with_particles};
+use crate::cluster::Halos;
 use crate::cluster::{MinimumSpanningTree, SpanningTree};
 use crate::error::{Kind, Result};
 use crate::geometry::{Boundary, Space};
-use crate::halo::Halos;
 use crate::io::Points;
 
 impl<'a> Pipeline<'a> {

@@ -1,8 +1,8 @@
 //! Structures with all that is in them, for measurements that take halos.
 
 use super::Subhalos;
+use crate::cluster::Halos;
 use crate::cluster::Labels;
-use crate::halo::Halos;
 use crate::memory::{filled, zeroed};
 
 impl Subhalos {

@@ -5,11 +5,11 @@
 use super::significance::Kept;
 use super::tree::{NONE, Structure, Structures};
 use crate::cancel::check_at;
+use crate::cluster::Halos;
 use crate::cluster::Labels;
 use crate::cluster::labels::check_clusters;
 use crate::error::Result;
 use crate::geometry::Boundary;
-use crate::halo::Halos;
 use crate::memory::{filled, zeroed};
 
 /// A halo or a subhalo.

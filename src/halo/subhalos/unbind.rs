@@ -6,10 +6,10 @@
 
 use super::binding::{Settled, settle};
 use super::result::{Subhalo, Subhalos, numbers, renumbered};
+use crate::cluster::halos::Halos;
 use crate::error::{Kind, Result};
 use crate::geometry::{Boundary, Scalar, Space};
 use crate::halo::centers::{Center, CenterFinder, NoCenter};
-use crate::halo::groups::Halos;
 use crate::halo::overdensity::SphericalOverdensity;
 use crate::halo::particles::Particles;
 use crate::halo::structure::measure;

@@ -9,10 +9,10 @@ use crate::cluster::hop::boundaries::falling;
 use crate::cluster::hop::regroup::{Thresholds, regroup as regroup_chains};
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::cluster::Halos;
 use crate::gpu::cluster::connect::Forest;
 use crate::gpu::cluster::hop::graph::HopChains;
 use crate::gpu::cluster::labels::{Membership, label, relabel};
-use crate::gpu::halo::Halos;
 use crate::gpu::primitives::gather::{Layout, gather};
 
 /// The group of a chain that has none.

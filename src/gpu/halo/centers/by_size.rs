@@ -10,8 +10,8 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::cluster::halos::Halos;
 use crate::gpu::halo::centers::members::owner;
-use crate::gpu::halo::groups::Halos;
 
 /// Halos with more members are large: blocks of members bound their potentials. In others all pairs are summed.
 const SMALL: u32 = 512;

@@ -1,4 +1,4 @@
-//! Groups of points on a device: the twin of `halo::groups`.
+//! Groups of points on a device: the twin of `cluster::halos`.
 //!
 //! In: a label for each point. Out: [`Halos`], the members of each group (CSR), largest first.
 //! Kernels count the sizes, sort the clusters by size, and sort the points by the rank of their cluster; both sorts are
