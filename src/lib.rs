@@ -172,23 +172,18 @@
 //!
 //! # Centres and what is about them
 //!
-//! With the feature `halos`: most bound and most connected particles, catalogues, spherical overdensities, profiles. Halos know the
+//! Most bound and most connected particles, catalogues, spherical overdensities, profiles. Halos know the
 //! box that they were found in, so what is measured on them is measured there.
 //!
-#![cfg_attr(
-    feature = "halos",
-    doc = "
-```
-use ropewalk::{Center, Fof};
-
-let points = [[9.5f32, 5.0, 5.0], [0.25, 5.0, 5.0], [0.5, 5.0, 5.0]];
-let halos = Fof::new(1.0).periodic(10.0).run(&points)?;
-let centers = halos.centers(&points, Center::MostBound { softening: 0.0 })?;
-assert_eq!(centers.as_slice()[0].member, Some(1));
-# Ok::<(), ropewalk::Error>(())
-```
-"
-)]
+//! ```
+//! use ropewalk::{Center, Fof};
+//!
+//! let points = [[9.5f32, 5.0, 5.0], [0.25, 5.0, 5.0], [0.5, 5.0, 5.0]];
+//! let halos = Fof::new(1.0).periodic(10.0).run(&points)?;
+//! let centers = halos.centers(&points, Center::MostBound { softening: 0.0 })?;
+//! assert_eq!(centers.as_slice()[0].member, Some(1));
+//! # Ok::<(), ropewalk::Error>(())
+//! ```
 //!
 //! # GPUs
 //!
@@ -196,7 +191,7 @@ assert_eq!(centers.as_slice()[0].member, Some(1));
 //! results stay there until they are read.
 //!
 #![cfg_attr(
-    any(feature = "cuda", feature = "vulkan"),
+    feature = "gpu",
     doc = "
 ```no_run
 use ropewalk::gpu::{Device, Fof, Points};
@@ -294,7 +289,6 @@ pub mod search;
 pub mod cluster;
 pub mod interpolate;
 pub mod halo;
-#[cfg(any(feature = "halos", feature = "io"))]
 pub mod units;
 #[cfg(feature = "distributed")]
 pub mod distributed;
@@ -308,7 +302,7 @@ pub mod io;
 pub mod plot;
 #[cfg(feature = "sample")]
 pub mod sample;
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
+#[cfg(feature = "gpu")]
 pub mod gpu;
 
 pub use bvh::Bvh;
@@ -327,7 +321,6 @@ pub use geometry::{
     Kdop, Obb, Query, Ray, Scalar, Segment, Space, Sphere, Tetrahedron, Triangle, distance_from_square,
 };
 pub use halo::{AdaptaHop, AdaptaHopAlgorithm, Halos, Subhalo, SubhaloSelection, Subhalos};
-#[cfg(feature = "halos")]
 pub use halo::{Catalog, Center, CenterFinder, Centers, Cosmology, Particles};
 pub use interpolate::{Interpolator, InverseDistance, MovingLeastSquares, Sph};
 pub use phases::phases;
@@ -343,6 +336,6 @@ pub mod internals {
 }
 
 /// The README's programs, compiled and run as documentation. One of them needs a device's features.
-#[cfg(all(doctest, feature = "halos", feature = "distributed", any(feature = "cuda", feature = "vulkan")))]
+#[cfg(all(doctest, feature = "distributed", feature = "gpu"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -49,7 +49,7 @@ impl Drop for Outer {
 }
 
 /// Whether anybody listens.
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
+#[cfg(feature = "gpu")]
 pub(crate) fn is_heard() -> bool {
     LISTENER.with_borrow(Option::is_some)
 }

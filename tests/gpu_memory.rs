@@ -1,5 +1,5 @@
 //! What a device tells of its memory; a program of its own, for threads may share what they are told.
-#![cfg(any(feature = "cuda", feature = "vulkan"))]
+#![cfg(feature = "gpu")]
 
 use ropewalk::gpu::{Bvh, Device};
 use ropewalk::sample::Sample;

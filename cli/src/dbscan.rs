@@ -8,7 +8,7 @@ use ropewalk::{Dbscan, Labels, plot};
 
 use super::args::Dbscan as Args;
 use super::device::{Device, Name};
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
+#[cfg(feature = "gpu")]
 use super::device::{There, with_points_there};
 use super::dimensions::with_rows;
 use super::outputs::{Column, Outputs, picture_format, write_csv};
@@ -36,7 +36,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     }
     let labels = match device {
         Device::Cpu => phases.run("find clusters", || ropewalk::table::dbscan(points, &on_host(args)))?,
-        #[cfg(any(feature = "cuda", feature = "vulkan"))]
+        #[cfg(feature = "gpu")]
         Device::Gpu(device) => {
             let there = phases.run("upload", || There::new(points, args.points.periodic, device))?;
             let dbscan =

@@ -4,13 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 
 // What a device can store; without devices, any coordinate.
-#[cfg(not(any(feature = "cuda", feature = "vulkan")))]
+#[cfg(not(feature = "gpu"))]
 pub use ropewalk::Scalar as Coordinate;
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
+#[cfg(feature = "gpu")]
 pub use ropewalk::gpu::Coordinate;
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
+#[cfg(feature = "gpu")]
 use ropewalk::gpu::{self, DeviceVec, Widened};
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
+#[cfg(feature = "gpu")]
 use ropewalk::io::Points;
 
 use super::Failure;
@@ -27,12 +27,12 @@ pub enum Name {
 #[derive(Clone, Copy)]
 pub enum Device {
     Cpu,
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     Gpu(gpu::Device),
 }
 
 /// Points on a device, of one of the kinds that this program is compiled for.
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
+#[cfg(feature = "gpu")]
 pub enum There {
     F32In2(gpu::Points<f32, 2>),
     F32In3(gpu::Points<f32, 3>),
@@ -42,7 +42,7 @@ pub enum There {
     F64In10(gpu::Points<f64, 10>),
 }
 
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
+#[cfg(feature = "gpu")]
 impl There {
     /// Copies points to a device. Those of other kinds become the next wider ones there.
     pub fn new(points: &Points, periodic: Option<f64>, device: gpu::Device) -> ropewalk::Result<Self> {
@@ -84,7 +84,7 @@ impl There {
 }
 
 /// Evaluates `$work` with the points on a device, whatever their kind.
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
+#[cfg(feature = "gpu")]
 macro_rules! with_points_there {
     ($there:expr, $points:ident => $work:expr) => {
         match $there {
@@ -97,7 +97,7 @@ macro_rules! with_points_there {
         }
     };
 }
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
+#[cfg(feature = "gpu")]
 pub(super) use with_points_there;
 
 /// One device, or several of a kind that share the work; then each is a rank's, and one that is named twice is two ranks'.

@@ -10,7 +10,7 @@ use ropewalk::{Error, Hdbscan, HdbscanClusters};
 
 use super::args::{Hdbscan as Args, Method};
 use super::device::{Device, Name};
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
+#[cfg(feature = "gpu")]
 use super::device::{There, with_points_there};
 use super::dimensions::with_rows;
 use super::outputs::{Column, Outputs, picture_format, write_csv};
@@ -41,7 +41,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     }
     let clusters = match device {
         Device::Cpu => phases.run("find clusters", || ropewalk::table::hdbscan(points, &hdbscan(args))),
-        #[cfg(any(feature = "cuda", feature = "vulkan"))]
+        #[cfg(feature = "gpu")]
         Device::Gpu(device) => {
             let there = phases.run("upload", || There::new(points, args.points.periodic, device))?;
             let hdbscan = ropewalk::gpu::Hdbscan::from(hdbscan(args));

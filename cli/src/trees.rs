@@ -7,7 +7,7 @@ use ropewalk::{Dendrogram, MinimumSpanningTree, SpanningTree};
 
 use super::args::{Emst, Linkage, Spanned};
 use super::device::{Device, Name};
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
+#[cfg(feature = "gpu")]
 use super::device::{There, with_points_there};
 use super::outputs::{Column, Outputs, write_csv};
 use super::phases::Phases;
@@ -97,7 +97,7 @@ impl Read {
                 let options = MinimumSpanningTree::new().min_samples(args.min_samples).periodic(args.points.periodic);
                 phases.run("spanning tree", || ropewalk::table::minimum_spanning_tree(points, &options))?
             }
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            #[cfg(feature = "gpu")]
             Device::Gpu(device) => {
                 let there = phases.run("upload", || There::new(points, args.points.periodic, device))?;
                 let options = ropewalk::gpu::MinimumSpanningTree::new().min_samples(args.min_samples);

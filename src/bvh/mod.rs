@@ -20,7 +20,7 @@ mod reduce;
 mod refit;
 mod validate;
 
-#[cfg(any(feature = "cuda", feature = "vulkan", feature = "distributed"))]
+#[cfg(any(feature = "gpu", feature = "distributed"))]
 pub(crate) use build::check_count;
 #[cfg(feature = "reference")]
 pub(crate) use build::place;
@@ -201,7 +201,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     }
 
     /// What a device has built, of points.
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     pub(crate) fn from_parts(nodes: Vec<Node<S, D>>, lo: [Vec<S>; D], index: Vec<u32>, space: Space<D>) -> Self {
         Self { nodes, lo, hi: None, index, space, motion: Motion::default() }
     }

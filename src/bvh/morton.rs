@@ -35,13 +35,13 @@ impl<S: Scalar, const D: usize> Grid<S, D> {
     }
 
     /// What a device needs to compute the same codes: a point times `shrink`, less `origin`, times `scale`.
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     pub fn numbers(&self) -> (S, [S; D], S) {
         (self.shrink, self.origin, self.scale)
     }
 
     /// The last cell of an axis, which a device gives to what is beyond it, too.
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     pub fn last_cell() -> u64 {
         Self::cell(S::INFINITY)
     }

@@ -82,7 +82,7 @@ impl Labels {
     }
 
     /// A bit per point, unless every point with a label is core.
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     pub(crate) fn core(&self) -> Option<&[u64]> {
         self.core.as_deref()
     }

@@ -59,7 +59,7 @@ mod ghosts;
 mod halos;
 mod hop;
 mod labels;
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
+#[cfg(feature = "gpu")]
 mod on_device;
 mod order;
 mod regions;

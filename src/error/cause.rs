@@ -30,53 +30,53 @@ pub(crate) enum Kind {
         lo: f64,
         hi: f64,
     },
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     NoDevice {
         what: &'static str,
         index: usize,
         found: usize,
     },
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     DevicePoints,
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     DeviceLists {
         values: u64,
     },
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     DeviceMemory {
         bytes: u128,
         most: u64,
     },
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     DeviceCenter {
         center: String,
     },
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     DeviceTies,
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     DeviceRounding,
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     DeviceLoops {
         what: &'static str,
     },
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     DeviceSmall {
         value: f64,
     },
-    #[cfg(all(feature = "io", any(feature = "cuda", feature = "vulkan")))]
+    #[cfg(all(feature = "io", feature = "gpu"))]
     DeviceAdaptaHop,
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     Devices {
         what: [&'static str; 2],
         on: [String; 2],
     },
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     DeviceValues {
         len: usize,
         n: usize,
         what: &'static str,
     },
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     DeviceRows {
         len: usize,
         dim: usize,
@@ -88,7 +88,7 @@ pub(crate) enum Kind {
         index: usize,
         found: String,
     },
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     Device(String),
     TooManyClusters {
         clusters: usize,
@@ -313,7 +313,7 @@ pub(crate) enum Kind {
     },
     #[cfg(feature = "distributed")]
     AcrossOptions,
-    #[cfg(all(feature = "distributed", any(feature = "cuda", feature = "vulkan")))]
+    #[cfg(all(feature = "distributed", feature = "gpu"))]
     AcrossTree {
         points: usize,
         domain: usize,

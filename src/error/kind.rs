@@ -106,7 +106,7 @@ impl Kind {
             Kind::AcrossWeights | Kind::AcrossOption { .. } => ErrorKind::Unsupported,
             #[cfg(feature = "distributed")]
             Kind::AcrossOptions => ErrorKind::Parameter,
-            #[cfg(all(feature = "distributed", any(feature = "cuda", feature = "vulkan")))]
+            #[cfg(all(feature = "distributed", feature = "gpu"))]
             Kind::AcrossTree { .. } => ErrorKind::Parameter,
             #[cfg(feature = "distributed")]
             Kind::AcrossColumn { .. } => ErrorKind::Input,
@@ -128,7 +128,7 @@ impl Kind {
             },
             #[cfg(feature = "io")]
             Kind::File { source: None, .. } => ErrorKind::Format,
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            #[cfg(feature = "gpu")]
             Kind::DevicePoints
             | Kind::DeviceLists { .. }
             | Kind::DeviceCenter { .. }
@@ -136,15 +136,15 @@ impl Kind {
             | Kind::DeviceRounding
             | Kind::DeviceLoops { .. }
             | Kind::DeviceSmall { .. } => ErrorKind::Unsupported,
-            #[cfg(all(feature = "io", any(feature = "cuda", feature = "vulkan")))]
+            #[cfg(all(feature = "io", feature = "gpu"))]
             Kind::DeviceAdaptaHop => ErrorKind::Unsupported,
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            #[cfg(feature = "gpu")]
             Kind::DeviceMemory { .. } => ErrorKind::Memory,
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            #[cfg(feature = "gpu")]
             Kind::DeviceValues { .. } | Kind::DeviceRows { .. } | Kind::Devices { .. } => ErrorKind::Input,
             #[cfg(feature = "cuda")]
             Kind::DeviceAddress { .. } => ErrorKind::Input,
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            #[cfg(feature = "gpu")]
             Kind::NoDevice { .. } | Kind::Device(_) => ErrorKind::Device,
         }
     }

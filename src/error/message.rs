@@ -24,54 +24,54 @@ impl Display for Error {
                 lo = Number(*lo),
                 hi = Number(*hi)
             ),
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            #[cfg(feature = "gpu")]
             Kind::NoDevice { what, index, found } => write!(f, "there is no {what} device {index}: {found} were found"),
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            #[cfg(feature = "gpu")]
             Kind::DevicePoints => write!(f, "the tree is over boxes; trees on a device are over points"),
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            #[cfg(feature = "gpu")]
             Kind::DeviceLists { values } => write!(
                 f,
                 "{values} neighbours are too many for lists on a device, which hold at most 4294967295; ask for less at a time"
             ),
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            #[cfg(feature = "gpu")]
             Kind::DeviceMemory { bytes, most } => write!(
                 f,
                 "a buffer of {bytes} bytes is needed; this device's have at most {most}. Use less at a time, or the CPU"
             ),
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            #[cfg(feature = "gpu")]
             Kind::DeviceRounding => f.write_str(
                 "this device's driver rounds sums of products otherwise than the CPU, so that answers would differ; use CUDA for NVIDIA's GPUs, or the CPU",
             ),
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            #[cfg(feature = "gpu")]
             Kind::DeviceLoops { what } => write!(
                 f,
                 "{what} takes longer loops than this device's driver runs; use CUDA, or the CPU"
             ),
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            #[cfg(feature = "gpu")]
             Kind::DeviceSmall { value } => write!(
                 f,
                 "this device's driver takes a coordinate of {value:e} for 0; multiply all coordinates by a power of two, or use CUDA or the CPU"
             ),
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            #[cfg(feature = "gpu")]
             Kind::DeviceTies => f.write_str(
                 "on a device, edges of equal weight are removed together (Ties::Together), not one after the other",
             ),
-            #[cfg(all(feature = "io", any(feature = "cuda", feature = "vulkan")))]
+            #[cfg(all(feature = "io", feature = "gpu"))]
             Kind::DeviceAdaptaHop => f.write_str("AdaptaHOP runs on the CPU, not on a device"),
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            #[cfg(feature = "gpu")]
             Kind::DeviceCenter { center } => write!(
                 f,
                 "on a device, centres are most bound or most connected particles (MostBound, MostConnected), not {center}"
             ),
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            #[cfg(feature = "gpu")]
             Kind::Devices { what: [a, b], on: [one, other] } => {
                 write!(f, "{a} are on {one}, {b} on {other}; they must be on the same device")
             }
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            #[cfg(feature = "gpu")]
             Kind::DeviceValues { len, n, what } => {
                 write!(f, "there are {len} values for {n} {what}; there must be one each")
             }
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            #[cfg(feature = "gpu")]
             Kind::DeviceRows { len, dim } => {
                 write!(f, "{len} coordinates do not make points of {dim}; their number must be a multiple of {dim}")
             }
@@ -79,7 +79,7 @@ impl Display for Error {
             Kind::DeviceAddress { address, bytes, index, found } => {
                 write!(f, "{bytes} bytes at {address:#x} are to be memory of CUDA device {index}: {found}")
             }
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            #[cfg(feature = "gpu")]
             Kind::Device(message) => write!(f, "the device failed: {message}"),
             Kind::TooManyClusters { clusters, max } => write!(
                 f,
@@ -257,7 +257,7 @@ impl Display for Error {
             Kind::AcrossOption { what } => write!(f, "{what}: not across ranks; run on one rank"),
             #[cfg(feature = "distributed")]
             Kind::AcrossOptions => f.write_str("ranks give differing options; all are to give the same"),
-            #[cfg(all(feature = "distributed", any(feature = "cuda", feature = "vulkan")))]
+            #[cfg(all(feature = "distributed", feature = "gpu"))]
             Kind::AcrossTree { points, domain } => write!(
                 f,
                 "the tree of {points} points is not of the {domain} points of the domain, or not in its space; build it of these"

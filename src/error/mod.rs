@@ -105,7 +105,6 @@ impl std::error::Error for Error {
 /// The crate's results.
 pub type Result<T> = std::result::Result<T, Error>;
 
-#[cfg(feature = "halos")]
 impl Error {
     /// What a writer refuses. It keeps the writer's error.
     pub(crate) fn write(source: std::io::Error) -> Self {

@@ -3,9 +3,7 @@
 use std::fmt;
 
 use super::Space;
-#[cfg(feature = "halos")]
 use crate::error::{Kind, Result};
-#[cfg(feature = "halos")]
 use crate::geometry::BoxSize;
 
 /// The space that halos or centres were found in: [`Halos::boundary`](crate::Halos::boundary),
@@ -42,7 +40,6 @@ impl Boundary {
     }
 }
 
-#[cfg(feature = "halos")]
 impl Boundary {
     /// The three-dimensional space that a user names; unknown if there are no sides.
     pub(crate) fn said(size: &BoxSize) -> Result<Self> {

@@ -24,7 +24,7 @@ pub(crate) struct FilteredRadius<S, const D: usize> {
 
 impl<S: Scalar, const D: usize> FilteredRadius<S, D> {
     /// The thresholds of an inclusive `radius`.
-    #[cfg(any(feature = "reference", feature = "cuda", feature = "vulkan"))]
+    #[cfg(any(feature = "reference", feature = "gpu"))]
     pub fn new(radius: f64, space: &Space<D>) -> Self {
         Self::squared(if radius >= 0.0 { radius * radius } else { -1.0 }, space, 1.0)
     }

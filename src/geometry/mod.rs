@@ -43,6 +43,5 @@ pub use scalar::Scalar;
 pub use shapes::{
     Capsule, Convex, Dop6, Dop8, Dop14, Dop18, Dop26, Ellipsoid, Kdop, Obb, Segment, Tetrahedron, Triangle,
 };
-#[cfg(feature = "halos")]
 pub(crate) use space::length2;
 pub use space::{BoxSize, Space};

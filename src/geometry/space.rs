@@ -284,7 +284,6 @@ impl<const D: usize> Space<D> {
 }
 
 /// The squared length of a vector, summed in the order of the axes.
-#[cfg(feature = "halos")]
 #[inline(always)]
 pub(crate) fn length2([x, y, z]: [f64; 3]) -> f64 {
     x * x + y * y + z * z

@@ -101,7 +101,6 @@ pub use csr::Csr;
 pub use cubecl;
 pub use device::{Device, Memory, devices, on_one_stream};
 pub use device_vec::DeviceVec;
-#[cfg(feature = "halos")]
 pub use halo::CenterFinder;
 #[cfg(feature = "cuda")]
 pub use interop::CudaMemory;

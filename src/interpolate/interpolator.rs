@@ -260,7 +260,7 @@ impl Interpolator {
     }
 
     /// Rows of `k` sources each, of which those without a degree have none; `shape` is the number of sources, the dimension, and `k`.
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     pub(crate) fn of_rows(
         [n_sources, dim, k]: [usize; 3],
         degree: i8,
@@ -320,7 +320,7 @@ impl Interpolator {
 }
 
 /// The rows of `width` whose targets have a degree, which are nearly always all.
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
+#[cfg(feature = "gpu")]
 fn with_degree<T: Copy>(values: Vec<T>, width: usize, degrees: &[i8]) -> Vec<T> {
     if degrees.iter().all(|&degree| degree >= 0) {
         return values;

@@ -3,9 +3,7 @@
 pub(crate) mod brute_force;
 pub(crate) mod fof_all_pairs;
 pub(crate) mod fof_bins;
-#[cfg(feature = "halos")]
 pub(crate) mod mbp_astar;
-#[cfg(feature = "halos")]
 pub(crate) mod mbp_poisson;
 pub(crate) mod points;
 

@@ -36,7 +36,7 @@ pub use neighbors::{nearest_neighbors, nearest_to};
 pub use pairs::{Pairs, pairs};
 pub use predict::{dbscan_predict, hdbscan_predict};
 pub use queries::Radii;
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
+#[cfg(feature = "gpu")]
 pub(crate) use rows::Wider;
 pub use spanning_tree::minimum_spanning_tree;
 

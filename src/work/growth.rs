@@ -29,7 +29,6 @@ fn searches<const D: usize>(points: &[[f64; D]]) -> Vec<(&'static str, u64)> {
     ]
 }
 
-#[cfg(feature = "halos")]
 fn densities(points: &[[f64; 3]]) -> Vec<(&'static str, u64)> {
     let tree = Bvh::build(points).unwrap();
     let density = crate::KernelDensity::new().volume(1.0);
@@ -60,6 +59,5 @@ fn radii_of_all_sizes() {
 #[test]
 fn copies_of_a_point() {
     assert_growth("copies", searches, copies);
-    #[cfg(feature = "halos")]
     assert_growth("copies", densities, copies);
 }

@@ -1,5 +1,5 @@
 //! Every operation on the first device, against the same on the CPU.
-#![cfg(any(feature = "cuda", feature = "vulkan"))]
+#![cfg(feature = "gpu")]
 
 #[path = "../suite/centers/shapes.rs"]
 mod shapes;

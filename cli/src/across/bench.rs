@@ -4,12 +4,12 @@
 //! any number of ranks have one checksum if they are equal.
 
 use std::fmt::Write;
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
+#[cfg(feature = "gpu")]
 use std::rc::Rc;
 use std::time::Instant;
 
 use ropewalk::distributed::{Bvh, Communicator, Domain, Measured, Reduction, Traffic, agree, check_box};
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
+#[cfg(feature = "gpu")]
 use ropewalk::gpu;
 use ropewalk::internals::mixed;
 use ropewalk::io::{Points, ReadOptions, Table};
@@ -105,7 +105,7 @@ fn measure<S: Coordinate, const D: usize>(
                 let sum = operate(args, &counted, (points, first, eps), name)?;
                 Ok(Box::new(move || Ok(sum)))
             }),
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            #[cfg(feature = "gpu")]
             Device::Gpu(device) => groups_on(device, args, &counted, (points, eps))?,
         };
         // A run that is cut off shows what was timed before.
@@ -221,7 +221,7 @@ fn operate<S: Scalar, const D: usize>(
 }
 
 /// Labels of groups, on devices: of points that have been moved to their regions and to the devices before, and labels stay there.
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
+#[cfg(feature = "gpu")]
 fn groups_on<'a, S: Coordinate, const D: usize>(
     device: gpu::Device,
     args: &Args,

@@ -78,7 +78,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
                 Some(others) => Across::find_attaching(ranks, &part, others, &run.options),
                 None => Across::find(ranks, &part, &run.options),
             },
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            #[cfg(feature = "gpu")]
             Device::Gpu(device) => Across::find_on(ranks, (&part, others.as_ref()), &run.options, device),
         })
         .map_err(|error| match error.parameter() {

@@ -3,7 +3,7 @@
 //! Every operation is warmed up, its result is checked against the definition at some of the points, and only then timed. That of
 //! a device is also held against the CPU's.
 
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
+#[cfg(feature = "gpu")]
 mod device;
 mod operations;
 mod scaling;
@@ -115,7 +115,7 @@ fn measure<S: Coordinate, const D: usize>(
     }
     let first = match device {
         Device::Cpu => "",
-        #[cfg(any(feature = "cuda", feature = "vulkan"))]
+        #[cfg(feature = "gpu")]
         Device::Gpu(_) => "       first",
     };
     // Writing to a string does not fail.
@@ -130,7 +130,7 @@ fn measure<S: Coordinate, const D: usize>(
         let mut report = String::new();
         let row = match device {
             Device::Cpu => time(&operation, &case, args.reps)?,
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            #[cfg(feature = "gpu")]
             Device::Gpu(device) => device::time(&operation, &case, device, args.reps, args.phases)?,
         };
         let first = row.first.map(|first| format!("{first:>10.4} s"));

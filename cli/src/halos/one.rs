@@ -73,7 +73,7 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device) -> Result<String, Failu
         let mut found = phases.run("find halos", || match (&tree, device) {
             (Some(tree), _) => pipeline.find_in(tree),
             (None, Device::Cpu) => pipeline.find(),
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            #[cfg(feature = "gpu")]
             (None, Device::Gpu(device)) => pipeline.find_on(device),
         })?;
         if others.snapshot.is_some() {

@@ -108,7 +108,7 @@ pub(crate) fn name(tree: &mut CondensedTree, chosen: &[usize], sizes: &[u32]) ->
 
 impl HdbscanClusters {
     /// From the fields.
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     pub(crate) fn from_parts(
         labels: Labels,
         probabilities: Vec<f64>,
@@ -120,7 +120,7 @@ impl HdbscanClusters {
     }
 
     /// The fields.
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     pub(crate) fn into_parts(self) -> (Labels, Vec<f64>, Vec<f64>, CondensedTree, Members) {
         (self.labels, self.probabilities, self.persistence, self.tree, self.members)
     }

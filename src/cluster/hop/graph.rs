@@ -76,7 +76,7 @@ impl HopChains {
     }
 
     /// What a device has found.
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     pub(crate) fn from_parts(
         density: Vec<f64>,
         chain: Vec<u32>,

@@ -25,7 +25,7 @@ use crate::geometry::{Bounded, BoxSize, Scalar, Space};
 use crate::memory::{collected, filled};
 use crate::phases::mark;
 use crate::search::nearest::kth_distances2;
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
+#[cfg(feature = "gpu")]
 pub(crate) use density::check_dimension;
 use density::check_points;
 use regroup::{Thresholds, regroup};

@@ -156,7 +156,7 @@ crate::brief::brief_debug!(SpanningTree, lists: [edges], others: [n_points]);
 
 impl SpanningTree {
     /// From the fields.
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     pub(crate) fn from_parts(n_points: usize, edges: Vec<Edge>) -> Self {
         Self { n_points, edges }
     }

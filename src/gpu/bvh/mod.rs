@@ -119,7 +119,6 @@ pub struct Points<S, const D: usize> {
     pub(in crate::gpu) bounds: Aabb<S, D>,
     pub(in crate::gpu) len: usize,
     /// The smallest coordinate but 0.
-    #[cfg_attr(not(feature = "halos"), allow(dead_code))]
     pub(in crate::gpu) finest: f64,
     pub(in crate::gpu) values: Buffer<S>,
 }

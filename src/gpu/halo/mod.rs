@@ -1,7 +1,5 @@
 //! Halos and their centres.
 
-#[cfg(feature = "halos")]
 mod centers;
 
-#[cfg(feature = "halos")]
 pub use centers::CenterFinder;

@@ -13,7 +13,6 @@ pub(in crate::gpu) enum Layout {
     /// Row after row.
     Rows,
     /// Column after column, as the tree stores points: axis by axis.
-    #[cfg_attr(not(feature = "halos"), allow(dead_code))]
     Columns,
 }
 

@@ -74,7 +74,6 @@ impl Warp {
     }
 
     /// Units that share one item of work: those of a warp, or one.
-    #[cfg(feature = "halos")]
     pub fn lanes(self) -> u32 {
         if self.is_some() { WIDTH } else { 1 }
     }
@@ -162,7 +161,6 @@ pub(in crate::gpu) fn warp_shuffle_up<T: CubePrimitive>(value: T, steps: u32, #[
 
 /// The value of the unit `steps` behind; the last ones get their own.
 #[cube]
-#[cfg(feature = "halos")]
 pub(in crate::gpu) fn warp_shuffle_down<T: CubePrimitive>(value: T, steps: u32, #[comptime] warp: Warp) -> T {
     if comptime!(warp == Warp::Native) {
         plane_shuffle_down(value, steps)
@@ -340,7 +338,6 @@ pub(in crate::gpu) fn block_aggregate(at: u32, value: u32, #[comptime] op: Reduc
 /// Raises the number at `at` to `bits`, unless these are 0. The first unit of a warp does it for all with the same address, which
 /// would wait for each other. All units of the block call it.
 #[cube]
-#[cfg(feature = "halos")]
 pub(in crate::gpu) fn warp_atomic_max(numbers: &mut Array<Atomic<u32>>, at: u32, bits: u32, #[comptime] warp: Warp) {
     let mut own = bits + 0;
     if comptime!(warp.is_some()) {

@@ -26,7 +26,7 @@ use std::cmp::Reverse;
 
 use self::direct::MostBound;
 use self::members::{Members, unwrap};
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
+#[cfg(feature = "gpu")]
 pub(crate) use self::members::{exponent, power};
 use crate::cluster::Halos;
 use crate::error::{Kind, Result};

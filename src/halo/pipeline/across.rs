@@ -89,7 +89,7 @@ impl<'a> Across<'a> {
     ///
     /// # Errors
     /// As [`Across::find_attaching`] and [`Pipeline::find_on`]; HOP.
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     pub fn find_on(
         ranks: &'a dyn Communicator,
         (part, others): (&Snapshot, Option<&Snapshot>),
@@ -249,7 +249,7 @@ impl<'a> Across<'a> {
             density: None,
             on_device: match self.place {
                 Place::Cpu => None,
-                #[cfg(any(feature = "cuda", feature = "vulkan"))]
+                #[cfg(feature = "gpu")]
                 Place::Device(device) => Some(agree(ranks, pipeline.centers_on(owned, device))?),
             },
         };

@@ -39,7 +39,7 @@ mod largest_across;
 #[cfg(feature = "distributed")]
 mod members_across;
 mod meta;
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
+#[cfg(feature = "gpu")]
 mod on_device;
 mod options;
 #[cfg(feature = "distributed")]

@@ -7,9 +7,9 @@ use crate::distributed::box_check::extent;
 use crate::distributed::communicator::{all_gather, all_gather_v, reduce};
 use crate::distributed::{self, Communicator, Domain, Reduction, agree};
 use crate::error::{Kind, Result};
-#[cfg(not(any(feature = "cuda", feature = "vulkan")))]
+#[cfg(not(feature = "gpu"))]
 use crate::geometry::Scalar as Coordinate;
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
+#[cfg(feature = "gpu")]
 use crate::gpu::Coordinate;
 use crate::halo::particles::{check_masses, check_velocities};
 use crate::halo::pipeline::around::InRegions;
@@ -62,7 +62,7 @@ pub(super) fn check(part: &Snapshot, options: &Options, place: Place) -> Result<
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Place {
     Cpu,
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     Device(crate::gpu::Device),
 }
 
@@ -70,7 +70,7 @@ pub(super) enum Place {
 enum OneOf {
     Hop(Hop),
     Fof(Fof),
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[cfg(feature = "gpu")]
     OnDevice(crate::gpu::Fof, crate::gpu::Device),
 }
 
@@ -79,7 +79,7 @@ impl OneOf {
     fn new(length: f64, min_members: usize, place: Place) -> Self {
         match place {
             Place::Cpu => Self::Fof(Fof::new(length).min_members(min_members)),
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            #[cfg(feature = "gpu")]
             Place::Device(device) => Self::OnDevice(crate::gpu::Fof::new(length).min_members(min_members), device),
         }
     }
@@ -185,7 +185,7 @@ impl Whole {
             let halos = match finder {
                 OneOf::Hop(hop) => hop.periodic(period).run_across(ranks, rows)?,
                 OneOf::Fof(fof) => fof.periodic(period).run_across(ranks, rows)?,
-                #[cfg(any(feature = "cuda", feature = "vulkan"))]
+                #[cfg(feature = "gpu")]
                 OneOf::OnDevice(fof, device) => fof.run_across(ranks, rows, period, device)?,
             };
             return Ok((halos, None));
@@ -194,7 +194,7 @@ impl Whole {
         let halos = match finder {
             OneOf::Hop(hop) => hop.run_on_domain(&domain)?,
             OneOf::Fof(fof) => fof.run_on_domain(&domain)?,
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            #[cfg(feature = "gpu")]
             OneOf::OnDevice(fof, device) => fof.halos_on_domain(&domain, device)?,
         };
         Ok((halos, Some(InRegions::new(ranks, domain, &each(part), &self.masses, None)?)))

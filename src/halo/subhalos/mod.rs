@@ -5,7 +5,6 @@
 //! Flow: densities and chains of [`Hop`], `saddles`, then `exact` or `stepped` (with `significance`) for the tree of nodes, `tree` for
 //! the structures, `result`. Then `unbind`, with `binding` for each.
 
-#[cfg(feature = "halos")]
 mod binding;
 mod exact;
 mod nested;
@@ -16,12 +15,10 @@ mod saddles;
 mod significance;
 mod stepped;
 mod tree;
-#[cfg(feature = "halos")]
 mod unbind;
 
 pub use result::{Subhalo, Subhalos};
 pub use tree::SubhaloSelection;
-#[cfg(feature = "halos")]
 pub use unbind::{Bound, BoundStructure, Unbinding};
 
 use crate::bvh::Bvh;
