@@ -5,9 +5,10 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use ropewalk::halo::pipeline::{Finder, Found, Options, Pipeline};
-use ropewalk::halo::{Column, Meta, Overdensity, meta_in_units};
+use ropewalk::columns::{Column, Meta, meta_in_units};
+use ropewalk::halo::Overdensity;
 use ropewalk::io::{AtomicFile, ReadOptions, TableFormat, TableWriter, read};
+use ropewalk::pipeline::{Finder, Found, Options, Pipeline};
 use ropewalk::units::UnitSystem;
 use ropewalk::{AdaptaHop, Catalog};
 

@@ -290,6 +290,7 @@ pub mod cluster;
 pub mod interpolate;
 pub mod halo;
 pub mod units;
+pub mod columns;
 #[cfg(feature = "distributed")]
 pub mod distributed;
 #[cfg(feature = "reference")]
@@ -298,6 +299,8 @@ pub mod reference;
 pub mod table;
 #[cfg(feature = "io")]
 pub mod io;
+#[cfg(feature = "io")]
+pub mod pipeline;
 #[cfg(feature = "plot")]
 pub mod plot;
 #[cfg(feature = "sample")]

@@ -1,9 +1,9 @@
 //! Options and results are stored as text, and are the same when they come back.
 #![cfg(feature = "serde")]
 
-use ropewalk::halo::pipeline::{self, LinkingLength, Options};
 use ropewalk::interpolate::{Fallback, Weight};
 use ropewalk::io::{Points, Snapshot, Table};
+use ropewalk::pipeline::{self, LinkingLength, Options};
 use ropewalk::{Catalog, ClusterSelection, Dbscan, Fof, Hdbscan, Labels, MovingLeastSquares, Ties};
 
 #[test]

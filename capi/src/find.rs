@@ -1,9 +1,10 @@
 //! The calculations, on what [`crate::ffi`] has read.
 
+use ropewalk::columns::Values;
 use ropewalk::distributed::{Communicator, Term, agree, agree_on, check_sides};
-use ropewalk::halo::pipeline::{Across, CenterKind, LinkingLength, Options};
-use ropewalk::halo::{self, Values};
+use ropewalk::halo;
 use ropewalk::io::{Points, Snapshot};
+use ropewalk::pipeline::{Across, CenterKind, LinkingLength, Options};
 use ropewalk::{BoxSize, Catalog, Dbscan, Error, ErrorKind, Fof, Result};
 
 use crate::types::{self, DbscanOptions, FofOptions, Found, Halo};

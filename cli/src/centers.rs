@@ -1,6 +1,6 @@
 //! `--center`: which centre.
 
-use ropewalk::halo::pipeline::CenterKind;
+use ropewalk::pipeline::CenterKind;
 
 /// The kinds of centres, by their names on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]

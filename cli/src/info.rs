@@ -1,7 +1,7 @@
 //! `ropewalk info`.
 
 use ropewalk::Scalar;
-use ropewalk::halo::pipeline::{Universe, UniverseOptions};
+use ropewalk::halo::{Universe, UniverseOptions};
 use ropewalk::io::{
     Contents, Field, Format, Masses, Points, ReadOptions, Role, Snapshot, Table, TypeContents, inspect,
 };
@@ -125,7 +125,7 @@ fn universe(contents: &Contents) -> Result<Universe, Failure> {
     snapshot.redshift = contents.redshift;
     snapshot.box_size = contents.box_size;
     snapshot.background = contents.background;
-    Ok(Universe::new(&UniverseOptions::default(), &snapshot, contents.box_size))
+    Ok(snapshot.universe(&UniverseOptions::default(), contents.box_size))
 }
 
 /// What reading takes, and finding halos.

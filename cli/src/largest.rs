@@ -3,8 +3,9 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use ropewalk::halo::pipeline::{CenterKind, Largest, Pipeline, profile_columns};
-use ropewalk::halo::{Meta, Profile, write_ecsv};
+use ropewalk::columns::{Meta, write_ecsv};
+use ropewalk::halo::Profile;
+use ropewalk::pipeline::{CenterKind, Largest, Pipeline, profile_columns};
 use ropewalk::plot::{self, GalleryPanel, ProfilePanel};
 use ropewalk::units::Quantity;
 use ropewalk::{Centers, Space};

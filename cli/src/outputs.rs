@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use ropewalk::halo::csv_name;
+use ropewalk::columns::csv_name;
 use ropewalk::io::AtomicFile;
 use ropewalk::plot::PictureFormat;
 

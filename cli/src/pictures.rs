@@ -1,8 +1,10 @@
 //! The pictures of `ropewalk halos`, and the words on them.
 
-use ropewalk::halo::pipeline::{Pipeline, Universe};
-use ropewalk::halo::{Expected, MassCounts, MassFunction, Meta, write_ecsv};
+use ropewalk::columns::{Meta, write_ecsv};
+use ropewalk::halo::Universe;
+use ropewalk::halo::{Expected, MassCounts, MassFunction};
 use ropewalk::io::{Masses, Snapshot};
+use ropewalk::pipeline::Pipeline;
 use ropewalk::plot::{self, AxisUnits, PictureFormat, Projection, Style};
 use ropewalk::units::{Factors, Quantity};
 use ropewalk::{Catalog, Particles};

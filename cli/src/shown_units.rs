@@ -1,6 +1,6 @@
 //! The units of pictures and reports.
 
-use ropewalk::halo::pipeline::Pipeline;
+use ropewalk::pipeline::Pipeline;
 use ropewalk::plot::AxisUnits;
 use ropewalk::units::{Factors, Frame, Quantity, UnitSystem};
 

@@ -1,6 +1,6 @@
 //! Options on units and cosmology, which the library completes from the file.
 
-use ropewalk::halo::pipeline::{Universe, UniverseOptions};
+use ropewalk::halo::{Universe, UniverseOptions};
 use ropewalk::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
 
 use super::short;

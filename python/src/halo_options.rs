@@ -1,7 +1,8 @@
 //! What `ropewalk.halos` asks of the library: the names and the defaults of the command line.
 
 use pyo3::prelude::*;
-use ropewalk::halo::pipeline::{CenterKind, Finder, LinkingLength, Options, UniverseOptions};
+use ropewalk::halo::UniverseOptions;
+use ropewalk::pipeline::{CenterKind, Finder, LinkingLength, Options};
 use ropewalk::units::UnitSystem;
 use ropewalk::{AdaptaHop, AdaptaHopAlgorithm, Hop, SubhaloSelection};
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
-use ropewalk::halo::pipeline::{Universe, UniverseOptions};
+use ropewalk::halo::UniverseOptions;
 use ropewalk::io::{
     self, Contents, Format, Header, Masses, Points, ReadOptions, Role, Snapshot, SnapshotFormat, Table, TypeContents,
 };
@@ -283,7 +283,7 @@ impl Particles {
 
     /// Units as the file names them, or as they fit the mean density of matter; and what is said of that.
     fn units(&self) -> (Named, String) {
-        let universe = Universe::new(&UniverseOptions::default(), &self.snapshot, self.snapshot.box_size);
+        let universe = self.snapshot.universe(&UniverseOptions::default(), self.snapshot.box_size);
         let named = match universe.known_units() {
             KnownUnits { length: None, mass: None, velocity: None } => self.snapshot.units,
             known => known,

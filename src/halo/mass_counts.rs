@@ -3,7 +3,8 @@
 //! In: a [`Catalog`], the volume that its halos were found in, and numbers that theory expects. Out: counts in bins of mass, and a table.
 //! Cost: sorting the masses.
 
-use crate::halo::{Catalog, Column, Values};
+use crate::columns::{Column, Values};
+use crate::halo::Catalog;
 use crate::units::{Factors, Quantity};
 
 /// The width of a bin in decades of mass.
@@ -144,7 +145,7 @@ impl MassCounts {
         self.masses.partition_point(|&other| other >= mass)
     }
 
-    /// A row for each bin, for [`write_ecsv`](crate::halo::write_ecsv): its edges and its halos, their number per volume and e-fold of mass,
+    /// A row for each bin, for [`write_ecsv`](crate::columns::write_ecsv): its edges and its halos, their number per volume and e-fold of mass,
     /// the number of halos and the number per volume at or above the lower edge, and there what each of `expected` has. Errors are of
     /// Poisson: the square root of a number.
     pub fn columns(&self, expected: &[Expected]) -> Vec<Column> {

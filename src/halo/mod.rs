@@ -1,4 +1,4 @@
-//! Halos: groups of points, their centres, catalogues, overdensities and profiles, and the pipeline from a snapshot to a catalogue.
+//! Halos: groups of points, their centres, catalogues, overdensities and profiles.
 //! [`Fof`](crate::Fof), [`Hop`](crate::Hop) and [`AdaptaHop`] find them.
 
 mod attach;
@@ -7,21 +7,16 @@ pub(crate) mod centers;
 mod cosmology;
 mod mass_counts;
 mod nfw;
-mod overdensity;
-mod particles;
-#[cfg(feature = "io")]
-pub mod pipeline;
+pub(crate) mod overdensity;
+pub(crate) mod particles;
 mod profile;
-mod sphere_search;
+pub(crate) mod sphere_search;
 mod structure;
 mod subhalos;
+mod universe;
 
 pub use crate::cluster::{HaloMembers, Halos};
-#[cfg(feature = "parquet")]
-pub(crate) use catalog::ecsv_header;
-pub use catalog::{Catalog, Column, Halo, Meta, Motion, Values, csv_name, meta_in_units, write_csv, write_ecsv};
-#[cfg(feature = "io")]
-pub(crate) use catalog::{Head, rows_of, write_header};
+pub use catalog::{Catalog, Halo, Motion};
 pub use centers::{Center, CenterFinder, Centers, HaloCenter, NoCenter, Places};
 pub use cosmology::{Cosmology, MassFunction};
 pub use mass_counts::{Expected, MassCounts};
@@ -32,3 +27,4 @@ pub use profile::{Profile, Profiles, Resolution, Shell, profiles};
 pub use structure::{Structure, measure_structure};
 pub use subhalos::{AdaptaHop, AdaptaHopAlgorithm, Subhalo, SubhaloSelection, Subhalos};
 pub use subhalos::{Bound, BoundStructure, Unbinding};
+pub use universe::{Background, StatedUniverse, Universe, UniverseOptions};

@@ -1,9 +1,5 @@
 //! Particles: positions, velocities, masses and ids.
 
-#[cfg(feature = "distributed")]
-use crate::distributed::Communicator;
-#[cfg(feature = "distributed")]
-use crate::distributed::communicator::all_gather_v;
 use crate::error::{Kind, Result};
 use crate::geometry::{Boundary, BoxSize, Scalar, Space};
 use crate::parallel::map_tasks;
@@ -25,7 +21,7 @@ enum Masses<'a> {
 }
 
 /// The lower and the upper corner of a box.
-type Corners = [[f64; 3]; 2];
+pub(crate) type Corners = [[f64; 3]; 2];
 
 /// The box around nothing.
 const NOTHING: Corners = [[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]];
@@ -35,7 +31,7 @@ fn join([lo, hi]: Corners, [other_lo, other_hi]: Corners) -> Corners {
 }
 
 /// The box around all boxes; zeros if there are none.
-fn box_around(boxes: &[Corners]) -> Corners {
+pub(crate) fn box_around(boxes: &[Corners]) -> Corners {
     if boxes.is_empty() {
         return [[0.0; 3]; 2];
     }
@@ -97,28 +93,6 @@ impl<'a, S: Scalar> Particles<'a, S> {
             range.map(|i| [self.position(i); 2]).fold(NOTHING, join)
         }));
         (lo, hi)
-    }
-
-    /// The same of the particles of all ranks, of which these are one's; zeros if no rank has any. Collective.
-    ///
-    /// ```
-    /// use ropewalk::Particles;
-    /// use ropewalk::distributed::{Communicator, on_threads};
-    ///
-    /// let parts = [&[[-3.0f32, 1.0, 0.5]][..], &[], &[[2.0, 4.0, 0.5]]];
-    /// let extents = on_threads(3, |ranks| Particles::new(parts[ranks.rank()]).extent_across(ranks))?;
-    /// assert_eq!(extents, [([-3.0, 1.0, 0.5], [2.0, 4.0, 0.5]); 3]);
-    /// # Ok::<(), ropewalk::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// If a rank has ended.
-    #[cfg(feature = "distributed")]
-    pub fn extent_across(&self, ranks: &dyn Communicator) -> Result<([f64; 3], [f64; 3])> {
-        let (lo, hi) = self.extent();
-        let own = if self.positions.is_empty() { &[][..] } else { &[[lo, hi]] };
-        let [lo, hi] = box_around(all_gather_v(ranks, own)?.values());
-        Ok((lo, hi))
     }
 
     pub(crate) fn position(&self, i: usize) -> [f64; 3] {

@@ -83,6 +83,7 @@ mod yaml;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+pub use crate::halo::Background;
 pub use crate::mass_sum::MassSum;
 pub use atomic::AtomicFile;
 pub use companions::companions;
@@ -103,7 +104,7 @@ pub use parquet::write_parquet;
 pub use part::{Part, Slice};
 pub use particle_type::particle_type;
 pub use reading::{OnProgress, Progress};
-pub use snapshot::{Background, Masses, Snapshot, TypeRun};
+pub use snapshot::{Masses, Snapshot, TypeRun};
 pub use snapshot_write::{SnapshotFormat, write_snapshot};
 pub use tables::{TableFormat, TableWriter};
 pub use tipsy::{TipsyOptions, write_tipsy};

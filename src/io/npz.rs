@@ -6,8 +6,8 @@ use std::path::Path;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
+use crate::columns::Values;
 use crate::error::{Error, Result};
-use crate::halo::Values;
 use crate::io::atomic::replace;
 use crate::io::npy;
 
@@ -16,7 +16,7 @@ use crate::io::npy;
 /// Errors: if the file cannot be written; one that was there is then unchanged. Two arrays of one name.
 ///
 /// ```
-/// use ropewalk::halo::Values;
+/// use ropewalk::columns::Values;
 /// use ropewalk::io::write_npz;
 ///
 /// let path = std::env::temp_dir().join("ropewalk_write_npz.npz");
@@ -32,7 +32,7 @@ pub fn write_npz(path: impl AsRef<Path>, arrays: &[(&str, Values)]) -> Result<()
 /// The same into a writer.
 ///
 /// ```
-/// use ropewalk::halo::Values;
+/// use ropewalk::columns::Values;
 /// use ropewalk::io::write_npz_to;
 ///
 /// let mut bytes = Vec::new();

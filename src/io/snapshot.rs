@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::halo::{Background, StatedUniverse, Universe, UniverseOptions};
 use crate::io::reading::Reading;
 use crate::io::{Format, Header, Points, Slice};
 use crate::units::KnownUnits;
@@ -42,18 +43,6 @@ pub struct TypeRun {
 impl TypeRun {
     /// The type that particles have in formats without types: dark matter.
     pub(super) const DARK: u8 = 1;
-}
-
-/// The cosmology that a file names, as far as it does.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
-pub struct Background {
-    /// The density of matter today, over the critical one.
-    pub omega_m: Option<f64>,
-    /// The density of the cosmological constant, over the critical one.
-    pub omega_lambda: Option<f64>,
-    /// The Hubble constant in 100 km/s/Mpc.
-    pub h: Option<f64>,
 }
 
 /// The contents of a file. All per-point parts have the length and the order of `points`.
@@ -218,6 +207,13 @@ impl Snapshot {
     /// ```
     pub fn has_types(&self) -> bool {
         self.types.iter().any(|run| run.particle_type != TypeRun::DARK)
+    }
+
+    /// The units and the cosmology, from the options and from what the snapshot states. `side` is that of the periodic box, whether or
+    /// not halos are found in it.
+    pub fn universe(&self, options: &UniverseOptions, side: Option<f64>) -> Universe {
+        let (background, redshift, units, matter) = (self.background, self.redshift, self.units, self.matter);
+        Universe::new(options, &StatedUniverse { background, redshift, units, matter, side })
     }
 }
 

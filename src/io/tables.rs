@@ -10,8 +10,8 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
+use crate::columns::{Column, Meta, Values, rows_of, write_csv, write_ecsv};
 use crate::error::{Error, Result};
-use crate::halo::{Column, Meta, Values, rows_of, write_csv, write_ecsv};
 use crate::io::hdf5_write::{Dataset, Group, Value};
 use crate::units::Units;
 
@@ -83,7 +83,7 @@ pub(super) fn ending(path: &Path) -> String {
 /// A table to be written: columns, and what belongs to them.
 ///
 /// ```
-/// use ropewalk::halo::{Column, Meta, Values};
+/// use ropewalk::columns::{Column, Meta, Values};
 /// use ropewalk::io::{TableFormat, TableWriter};
 /// use ropewalk::units::{Quantity, Units};
 ///
@@ -125,7 +125,7 @@ impl<'a> TableWriter<'a> {
         self
     }
 
-    /// Lists of members, as [`Pipeline::members`](crate::halo::pipeline::Pipeline::members) makes them: the members of row i are
+    /// Lists of members, as [`Pipeline::members`](crate::pipeline::Pipeline::members) makes them: the members of row i are
     /// `ids[offsets[i]..offsets[i + 1]]`. Of the formats HDF5 alone has a place for them.
     #[must_use]
     pub fn members(mut self, members: &'a [(&'a str, Values)]) -> Self {

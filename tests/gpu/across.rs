@@ -6,8 +6,8 @@ use common::ranks::shares::{Share, shares};
 use ropewalk::distributed::{Communicator, Domain, on_threads};
 use ropewalk::gpu::{self, Bvh, Coordinate, Device};
 use ropewalk::halo::Overdensity;
-use ropewalk::halo::pipeline::{self, Across, LinkingLength, Options};
 use ropewalk::io::{Masses, Points, Snapshot, Table};
+use ropewalk::pipeline::{self, Across, LinkingLength, Options};
 use ropewalk::{ErrorKind, Fof};
 
 fn device() -> Device {

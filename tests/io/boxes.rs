@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ropewalk::halo::Values;
+use ropewalk::columns::Values;
 use ropewalk::io::{ReadOptions, inspect, read, write_npz};
 
 use super::expected::stored;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ropewalk::halo::{Column, Meta, Values};
+use ropewalk::columns::{Column, Meta, Values};
 use ropewalk::io::{ReadOptions, Role, TableFormat, TableWriter, inspect, read, write_npz};
 use ropewalk::units::VelocityUnit;
 

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Write;
 
-use ropewalk::halo::{Column, Values};
+use ropewalk::columns::{Column, Values};
 use ropewalk::io::{Fields, ReadOptions, read, read_fields, write_npy_f64_rows_to, write_npz, write_parquet};
 
 use super::Folder;

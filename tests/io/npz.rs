@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{Cursor, Write};
 
-use ropewalk::halo::Values;
+use ropewalk::columns::Values;
 use ropewalk::io::{Format, Masses, Points, ReadOptions, Role, inspect, read, write_npz};
 use ropewalk::units::VelocityUnit;
 use zip::write::SimpleFileOptions;

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::PathBuf;
 
-use ropewalk::halo::{Column, Meta, Values};
+use ropewalk::columns::{Column, Meta, Values};
 use ropewalk::io::{Format, Points, ReadOptions, Role, inspect, read, write_parquet};
 use ropewalk::units::{LengthUnit, MassUnit, Quantity, Units, VelocityUnit};
 

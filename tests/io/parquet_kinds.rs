@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use ropewalk::halo::{Column, Meta, Values};
+use ropewalk::columns::{Column, Meta, Values};
 use ropewalk::io::{ReadOptions, inspect, read, read_fields, write_parquet};
 
 use super::expected::{Expected, flat, stored};

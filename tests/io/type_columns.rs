@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ropewalk::halo::Values;
+use ropewalk::columns::Values;
 use ropewalk::io::{
     Masses, ReadOptions, Role, Snapshot, SnapshotFormat, TypeRun, inspect, read, write_npz, write_snapshot,
 };

@@ -7,8 +7,8 @@ use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
 use common::random::Random;
-use ropewalk::halo::pipeline::{self, CenterKind, LinkingLength, Options};
 use ropewalk::io::{Points, Snapshot, Table};
+use ropewalk::pipeline::{self, CenterKind, LinkingLength, Options};
 use ropewalk::sample::MockHalos;
 use ropewalk::table::{nearest_neighbors, pairs};
 use ropewalk::{

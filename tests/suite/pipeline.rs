@@ -1,9 +1,10 @@
 //! From a snapshot to its catalogue: the same as the steps by hand, and what is missing by its name.
 
 use common::data::root;
-use ropewalk::halo::pipeline::{self, CenterKind, Finder, LinkingLength, Note, Options, Pipeline};
-use ropewalk::halo::{Unbinding, Values};
+use ropewalk::columns::Values;
+use ropewalk::halo::Unbinding;
 use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table, read};
+use ropewalk::pipeline::{self, CenterKind, Finder, LinkingLength, Note, Options, Pipeline};
 use ropewalk::{AdaptaHop, Catalog, Center, CenterFinder, ErrorKind, Fof, Hop, Particles};
 
 fn sample() -> Snapshot {
@@ -99,7 +100,7 @@ fn subhalos_by_hand() {
         let tags: Vec<u64> = hosts.map(|(halo, _)| halo.tag).take(2).collect();
         assert_eq!(output.largest.unwrap().tags, tags);
         let finder = output.meta.iter().find(|(name, _)| *name == "finder").map(|(_, meta)| meta.clone());
-        assert_eq!(finder, Some(ropewalk::halo::Meta::Text("AdaptaHOP".into())));
+        assert_eq!(finder, Some(ropewalk::columns::Meta::Text("AdaptaHOP".into())));
     }
     assert!(
         [Finder::default(), Finder::Hop(Hop::new(80.0))].map(|finder| finder.column_prefix()) == ["fof_halo", "halo"]

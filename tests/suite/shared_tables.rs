@@ -3,8 +3,8 @@
 use std::sync::{Arc, Weak};
 
 use common::data::root;
-use ropewalk::halo::pipeline::{self, Options};
 use ropewalk::io::{Points, ReadOptions, Snapshot, Table, read};
+use ropewalk::pipeline::{self, Options};
 use ropewalk::table::{adaptahop, dbscan, hdbscan, k_distances, minimum_spanning_tree, pairs};
 use ropewalk::{AdaptaHop, BoxSize, Dbscan, Hdbscan, MinimumSpanningTree};
 

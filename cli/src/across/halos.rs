@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use ropewalk::Particles;
+use ropewalk::columns::Meta;
 use ropewalk::distributed::{Communicator, Reduction, agree};
-use ropewalk::halo::Meta;
-use ropewalk::halo::pipeline::{Across, LargestProfiles, Measured, Pipeline};
 use ropewalk::io::{Snapshot, inspect};
+use ropewalk::pipeline::{Across, LargestProfiles, Measured, Pipeline};
 
 use super::type_files::TypeFiles;
 use super::{Rank, Shared, describe, narrow, narrow_all, read};

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use ropewalk::halo::pipeline::Pipeline;
-use ropewalk::halo::{Catalog, Column, Meta, Values, meta_in_units};
+use ropewalk::columns::{Column, Meta, Values, meta_in_units};
+use ropewalk::halo::Catalog;
 use ropewalk::io::{TableFormat, TableWriter};
+use ropewalk::pipeline::Pipeline;
 use ropewalk::units::Units;
 
 use super::options::Run;

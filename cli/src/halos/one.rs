@@ -4,9 +4,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use ropewalk::halo::pipeline::{Found, Pipeline};
-use ropewalk::halo::{Catalog, Meta};
+use ropewalk::columns::Meta;
+use ropewalk::halo::Catalog;
 use ropewalk::io::{Masses, ReadOptions, Snapshot};
+use ropewalk::pipeline::{Found, Pipeline};
 
 use super::files::{Catalogs, DENSITY, GROUPS, LABELS, STANDARD_OUTPUT, files, known, write_catalogs};
 use super::options::{refused, runs};

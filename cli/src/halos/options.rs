@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ropewalk::halo::pipeline::{CenterKind, Finder, LinkingLength, Options};
+use ropewalk::pipeline::{CenterKind, Finder, LinkingLength, Options};
 use ropewalk::{Error, ErrorKind, plot};
 
 use crate::Failure;

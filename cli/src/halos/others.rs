@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use ropewalk::halo::pipeline::{Found, Pipeline};
 use ropewalk::io::{Contents, Masses, Points, ReadOptions, Role, Snapshot, Table, inspect};
+use ropewalk::pipeline::{Found, Pipeline};
 use ropewalk::{Error, ErrorKind};
 
 use super::files::typed;

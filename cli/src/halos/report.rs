@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ropewalk::halo::Catalog;
-use ropewalk::halo::pipeline::{Finder, Found, Note, ParticleSets, Pipeline};
 use ropewalk::io::Snapshot;
+use ropewalk::pipeline::{Finder, Found, Note, ParticleSets, Pipeline};
 use ropewalk::units::{Factors, Quantity};
 
 use crate::args::{self, Halos as Args};

@@ -3,7 +3,7 @@
 use std::fs;
 
 use npyz::NpyFile;
-use ropewalk::halo::Values;
+use ropewalk::columns::Values;
 use ropewalk::io::{Points, Table, read_fields, write_npy, write_npz};
 
 use crate::program::{Scratch, run};

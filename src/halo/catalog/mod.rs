@@ -5,29 +5,13 @@
 //! Cost: two passes over the members, in parallel over halos; sums are in `f64` and in the order of the members, so the result
 //! does not depend on the number of threads.
 
-#[cfg(all(feature = "distributed", feature = "io"))]
-mod across;
-mod columns;
-mod csv;
-mod ecsv;
-mod in_units;
 mod subhalos;
-
-pub use columns::{Column, Values};
-#[cfg(feature = "io")]
-pub(crate) use csv::rows_of;
-pub use csv::{csv_name, write_csv};
-#[cfg(feature = "parquet")]
-pub(crate) use ecsv::header as ecsv_header;
-#[cfg(feature = "io")]
-pub(crate) use ecsv::{Head, write_header};
-pub use ecsv::{Meta, write_ecsv};
-pub use in_units::meta_in_units;
 
 use std::io::Write;
 
 use crate::cancel::check;
 use crate::cluster::halos::Halos;
+use crate::columns::{Column, Meta, Values, write_ecsv};
 use crate::error::{Kind, Result};
 use crate::geometry::{Boundary, Scalar, Space, length2};
 use crate::halo::particles::Particles;
@@ -93,15 +77,15 @@ pub struct Motion {
 #[derive(Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Catalog {
-    halos: Vec<Halo>,
+    pub(crate) halos: Vec<Halo>,
     /// The index in [`Halos`] of each row.
-    order: Vec<u32>,
+    pub(crate) order: Vec<u32>,
     /// The label of each row.
-    labels: Vec<u32>,
+    pub(crate) labels: Vec<u32>,
     /// What each row is in, by the numbers of rows; empty unless [`Catalog::add_subhalos`] was told.
     subhalos: Vec<Subhalo>,
     prefix: String,
-    columns: Vec<Column>,
+    pub(crate) columns: Vec<Column>,
     units: Option<Units>,
     boundary: Boundary,
 }
@@ -138,6 +122,12 @@ impl Catalog {
 
     /// The space that the halos were measured in, as far as it is known.
     #[cfg(feature = "plot")]
+    /// The same catalogue with other rows: halos, their indices and labels, and all columns.
+    #[cfg(all(feature = "distributed", feature = "io"))]
+    pub(crate) fn with_rows(self, halos: Vec<Halo>, order: Vec<u32>, labels: Vec<u32>, columns: Vec<Column>) -> Self {
+        Self { halos, order, labels, columns, ..self }
+    }
+
     pub(crate) fn boundary(&self) -> &Boundary {
         &self.boundary
     }

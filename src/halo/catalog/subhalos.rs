@@ -1,6 +1,7 @@
 //! What each row of a catalogue is in: halos and the subhalos in them.
 
-use super::{Catalog, Column, Values};
+use super::Catalog;
+use crate::columns::{Column, Values};
 use crate::error::{Kind, Result};
 use crate::halo::subhalos::{Subhalo, Subhalos};
 
@@ -12,7 +13,7 @@ impl Catalog {
     /// Errors: not one row for each of them; names that are taken.
     ///
     /// ```
-    /// use ropewalk::halo::Values;
+    /// use ropewalk::columns::Values;
     /// use ropewalk::{AdaptaHop, Catalog, Particles};
     ///
     /// // A wide clump with a narrow one in it.

@@ -11,8 +11,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
+use crate::columns::{Column, Meta, Values, ecsv_header};
 use crate::error::{Error, Kind as Refused, Result};
-use crate::halo::{Column, Meta, Values, ecsv_header};
 use crate::io::parquet::arrow::{self, Field, Kind};
 use crate::units::Units;
 
@@ -28,7 +28,7 @@ const GROUP: usize = 1 << 20;
 /// What `out` refuses; columns of unequal length; two of one name.
 ///
 /// ```
-/// use ropewalk::halo::{Column, Values};
+/// use ropewalk::columns::{Column, Values};
 /// use ropewalk::io::write_parquet;
 /// use ropewalk::units::{Quantity, Units};
 ///

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 
-use crate::halo::pipeline::{Universe, UniverseOptions};
+use crate::halo::UniverseOptions;
 use crate::io::cgs::Cgs;
 use crate::io::hdf5_write::{Dataset, Group};
 use crate::io::snapshot_write::Epoch;
@@ -31,7 +31,7 @@ fn root<'a>(path: &Path, snapshot: &'a Snapshot) -> Result<Group<'a>> {
     }
     let types = Types::of(snapshot, path)?;
     let epoch = Epoch::of(snapshot);
-    let universe = Universe::new(&UniverseOptions::default(), snapshot, snapshot.box_size);
+    let universe = snapshot.universe(&UniverseOptions::default(), snapshot.box_size);
     let cgs = universe.units().and_then(|units| units.conversion(epoch.redshift, universe.h).ok());
     // Velocities are written in km/s: whoever overlooks the units takes them for that.
     let cgs = cgs.map(|conversion| Cgs::of(&Conversion { velocity: 1.0, ..conversion }));

@@ -13,7 +13,7 @@
 //! In: a snapshot and a format. Out: sentences. Cost: a pass over the masses.
 
 #[cfg(feature = "parquet")]
-use crate::halo::pipeline::{Universe, UniverseOptions};
+use crate::halo::UniverseOptions;
 use crate::io::snapshot_write::types::one_mass;
 use crate::io::snapshot_write::{SnapshotFormat, tipsy_units};
 use crate::io::{Background, Masses, Points, Snapshot};
@@ -124,5 +124,5 @@ impl SnapshotFormat {
 /// Whether units of length, mass and velocity are known, as far as the snapshot tells.
 #[cfg(feature = "parquet")]
 fn has_all_units(snapshot: &Snapshot) -> bool {
-    Universe::new(&UniverseOptions::default(), snapshot, snapshot.box_size).units().is_some()
+    snapshot.universe(&UniverseOptions::default(), snapshot.box_size).units().is_some()
 }

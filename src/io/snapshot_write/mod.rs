@@ -17,7 +17,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use crate::error::Kind;
-use crate::halo::pipeline::{Universe, UniverseOptions};
+use crate::halo::UniverseOptions;
 use crate::io::atomic::AtomicFile;
 use crate::io::tables::ending;
 use crate::io::{
@@ -122,7 +122,7 @@ impl SnapshotFormat {
                 Some("it has no units of 1/h, and the Hubble constant h is not known".into())
             }
             _ => {
-                let universe = Universe::new(&UniverseOptions::default(), snapshot, snapshot.box_size);
+                let universe = snapshot.universe(&UniverseOptions::default(), snapshot.box_size);
                 universe.units().is_none().then(|| universe.describe_units())
             }
         }
@@ -254,7 +254,7 @@ fn tipsy_options(snapshot: &Snapshot) -> TipsyOptions {
 
 /// The units of a Tipsy file: none with 1/h where h is not known, for it has no such units.
 fn tipsy_units(snapshot: &Snapshot) -> Option<Units> {
-    let universe = Universe::new(&UniverseOptions::default(), snapshot, snapshot.box_size);
+    let universe = snapshot.universe(&UniverseOptions::default(), snapshot.box_size);
     let units = universe.units().copied()?;
     (snapshot.background.h.is_some() || !(units.length.per_h || units.mass.per_h)).then_some(units)
 }

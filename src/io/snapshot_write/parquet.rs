@@ -5,8 +5,8 @@
 use std::io::Write;
 use std::path::Path;
 
-use crate::halo::pipeline::{Universe, UniverseOptions};
-use crate::halo::{Column, Values};
+use crate::columns::{Column, Values};
+use crate::halo::UniverseOptions;
 use crate::io::snapshot_write::text::{Part, columns, component, meta};
 use crate::io::snapshot_write::types::Types;
 use crate::io::{Masses, Result, Snapshot, write_parquet};
@@ -14,7 +14,7 @@ use crate::units::Quantity;
 
 pub(super) fn write(out: &mut (dyn Write + Send), path: &Path, snapshot: &Snapshot) -> Result<()> {
     let types = Types::of(snapshot, path)?;
-    let universe = Universe::new(&UniverseOptions::default(), snapshot, snapshot.box_size);
+    let universe = snapshot.universe(&UniverseOptions::default(), snapshot.box_size);
     // Without a unit of their own velocities are pure numbers.
     let velocity = if universe.has_velocity_unit { Quantity::Velocity } else { Quantity::Pure };
     let rows = 0..snapshot.points.len();

@@ -9,8 +9,8 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
 
-use crate::halo::pipeline::{Universe, UniverseOptions};
-use crate::halo::{Head, Meta, write_header};
+use crate::columns::{Head, Meta, write_header};
+use crate::halo::UniverseOptions;
 use crate::io::snapshot_write::types::Types;
 use crate::io::{Error, Masses, Points, Result, Snapshot};
 use crate::units::{Frame, KnownUnits, VelocityUnit};
@@ -65,7 +65,7 @@ fn write_lines(
     is_enhanced: bool,
 ) -> io::Result<()> {
     if is_enhanced {
-        let universe = Universe::new(&UniverseOptions::default(), snapshot, snapshot.box_size);
+        let universe = snapshot.universe(&UniverseOptions::default(), snapshot.box_size);
         let units = universe.known_units().or(snapshot.units);
         let heads: Vec<Head<'_>> = columns.iter().map(|(name, part)| head(name, *part, units)).collect();
         write_header(out, &heads, &meta(snapshot))?;

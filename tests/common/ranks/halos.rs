@@ -2,10 +2,11 @@
 
 use std::sync::OnceLock;
 
+use ropewalk::columns::Meta;
 use ropewalk::distributed::{Communicator, Reduction};
-use ropewalk::halo::pipeline::{self, Across, CenterKind, Finder, LinkingLength, Options, Output};
-use ropewalk::halo::{Meta, Overdensity};
+use ropewalk::halo::Overdensity;
 use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table, TypeRun};
+use ropewalk::pipeline::{self, Across, CenterKind, Finder, LinkingLength, Options, Output};
 
 use super::shares::{Share, shares};
 use crate::clouds;

@@ -1,7 +1,7 @@
 //! Structures with all that is in them as halos, catalogues of them, and what a table gives.
 
 use common::random::Random;
-use ropewalk::halo::Values;
+use ropewalk::columns::Values;
 use ropewalk::table::{Points, Table, adaptahop, density, hop};
 use ropewalk::{AdaptaHop, Catalog, ErrorKind, Hop, KernelDensity, Particles, Subhalos};
 

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use crate::halo::pipeline::particle_sets::{listed, named};
-use crate::halo::pipeline::{Finder, ParticleSets, Pipeline};
-use crate::halo::{Catalog, Centers, Meta, NoCenter};
+use crate::columns::Meta;
+use crate::halo::{Catalog, Centers, NoCenter};
 use crate::io::Masses;
+use crate::pipeline::particle_sets::{listed, named};
+use crate::pipeline::{Finder, ParticleSets, Pipeline};
 use crate::units::Quantity;
 
 /// What a user should know beside the results. As text it is a sentence.

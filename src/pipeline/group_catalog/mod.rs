@@ -17,8 +17,9 @@ use std::io::Write;
 use super::meta::attached_sentence;
 use super::particle_sets::listed;
 use super::{Found, Pipeline, with_particles};
+use crate::columns::{Column, Values};
 use crate::error::{Error, Result};
-use crate::halo::{Catalog, Column, Halo, Halos, Motion, Values};
+use crate::halo::{Catalog, Halo, Halos, Motion};
 use crate::io::cgs::Cgs;
 use crate::io::hdf5_write::{Dataset, Group as Hdf5, Value};
 use crate::io::{Points, Snapshot};
@@ -46,7 +47,7 @@ impl Pipeline<'_> {
     /// Errors: what `out` refuses; as [`Catalog::new`].
     ///
     /// ```
-    /// use ropewalk::halo::pipeline::{LinkingLength, Options, Pipeline};
+    /// use ropewalk::pipeline::{LinkingLength, Options, Pipeline};
     /// use ropewalk::io::{Points, Snapshot, Table};
     ///
     /// let snapshot = Snapshot::new(Points::F32(Table::new(3, vec![0.0, 5.0, 5.0, 0.5, 5.0, 5.0])?));
@@ -338,8 +339,8 @@ impl Tables<'_> {
 mod tests {
     use hdf5_reader::Hdf5File;
 
-    use crate::halo::pipeline::{LinkingLength, Options, Pipeline};
     use crate::io::{Masses, Points, Snapshot, Table, TypeRun};
+    use crate::pipeline::{LinkingLength, Options, Pipeline};
 
     fn snapshot(x: &[f64], types: &[(u8, usize)], ids: &[u64], masses: Masses) -> Snapshot {
         let points = x.iter().flat_map(|&x| [x, 5.0, 5.0]).collect();

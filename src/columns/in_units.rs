@@ -1,13 +1,13 @@
 //! Columns and entries in other units.
 
-use crate::halo::catalog::{Column, Meta, Values};
+use crate::columns::{Column, Meta, Values};
 use crate::units::Factors;
 
 impl Column {
     /// The column with its values in other units, by what they measure. Names and descriptions stay.
     ///
     /// ```
-    /// use ropewalk::halo::{Column, Values};
+    /// use ropewalk::columns::{Column, Values};
     /// use ropewalk::units::{Factors, Quantity, UnitSystem, Units};
     ///
     /// let factors = Factors::new(&Units::GADGET, &UnitSystem::H.units(), 0.0, None)?;

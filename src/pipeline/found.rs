@@ -3,8 +3,9 @@
 use std::fmt;
 
 use super::{Attached, Largest, Note, Universe};
+use crate::columns::Meta;
 use crate::error::Result;
-use crate::halo::{BoundStructure, Catalog, Center, Centers, Halos, Meta, Profile, Subhalos};
+use crate::halo::{BoundStructure, Catalog, Center, Centers, Halos, Profile, Subhalos};
 
 /// Everything that [`run`](super::run) finds.
 #[derive(Clone, Debug, PartialEq)]

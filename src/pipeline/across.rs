@@ -9,19 +9,19 @@ use crate::cluster::labels::check_clusters;
 use crate::distributed::communicator::{all_gather, gather};
 use crate::distributed::{self, Communicator, agree};
 use crate::error::{Kind, Result};
-use crate::halo::pipeline::around::{Around, Asked};
-use crate::halo::pipeline::others_across::{Joined, Others, sets};
-use crate::halo::pipeline::whole::{Place, Whole, check, each, narrow, wide};
-use crate::halo::pipeline::{Found, LinkingLength, Measured, Note, Options, ParticleSets, Pipeline, Scales};
 use crate::halo::{Halos, NoCenter};
 use crate::io::{Masses, Points, Snapshot, Table};
+use crate::pipeline::around::{Around, Asked};
+use crate::pipeline::others_across::{Joined, Others, sets};
+use crate::pipeline::whole::{Place, Whole, check, each, narrow, wide};
+use crate::pipeline::{Found, LinkingLength, Measured, Note, Options, ParticleSets, Pipeline, Scales};
 use crate::random::mixed;
 
 /// The halos of a snapshot that ranks share, and what is needed to measure them.
 ///
 /// ```
 /// use ropewalk::distributed::{Communicator, on_threads};
-/// use ropewalk::halo::pipeline::{Across, LinkingLength, Options};
+/// use ropewalk::pipeline::{Across, LinkingLength, Options};
 /// use ropewalk::io::{Points, Snapshot, Table};
 ///
 /// let mut options = Options::default();

@@ -10,14 +10,14 @@ use crate::distributed::communicator::{all_gather_v, reduce, starts};
 use crate::distributed::{self, AttachedPoints, Communicator, Domain, Reduction, agree};
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
-use crate::halo::pipeline::around::{Around, InRegions, OneOrder};
-use crate::halo::pipeline::combined::{ALL_POINTS, check_others};
-use crate::halo::pipeline::particle_sets::mass_sum;
-use crate::halo::pipeline::types::{places_in_types, type_of_each};
-use crate::halo::pipeline::whole::{Whole, each, kinds_of, masses_of, narrow, runs_of, wide};
-use crate::halo::pipeline::{Attached, ParticleSets};
 use crate::io::extent::is_box;
 use crate::io::{MassSum, Masses, Points, Snapshot, Table};
+use crate::pipeline::around::{Around, InRegions, OneOrder};
+use crate::pipeline::combined::{ALL_POINTS, check_others};
+use crate::pipeline::particle_sets::mass_sum;
+use crate::pipeline::types::{places_in_types, type_of_each};
+use crate::pipeline::whole::{Whole, each, kinds_of, masses_of, narrow, runs_of, wide};
+use crate::pipeline::{Attached, ParticleSets};
 
 /// The particles that joined the halos of this rank, and the labels of those that it came with.
 #[derive(Debug)]

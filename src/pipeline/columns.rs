@@ -1,13 +1,13 @@
 //! Columns of the catalogue about the centres of halos: positions, most connected particles, spheres and structure.
 
+use crate::columns::{Column, Values};
 use crate::error::Result;
-use crate::halo::pipeline::Unbound;
-use crate::halo::pipeline::combined::Spheres as Found;
-use crate::halo::pipeline::options::CenterKind;
 use crate::halo::{
-    BoundStructure, Catalog, Centers, Column, HaloCenter, NoSphere, Overdensity, SphericalOverdensity, Structure,
-    Values,
+    BoundStructure, Catalog, Centers, HaloCenter, NoSphere, Overdensity, SphericalOverdensity, Structure,
 };
+use crate::pipeline::Unbound;
+use crate::pipeline::combined::Spheres as Found;
+use crate::pipeline::options::CenterKind;
 use crate::units::Quantity;
 
 /// What stands for no particle in a column of ids: all bits, which readers of signed numbers see as -1.

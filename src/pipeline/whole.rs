@@ -12,12 +12,12 @@ use crate::geometry::Scalar as Coordinate;
 #[cfg(feature = "gpu")]
 use crate::gpu::Coordinate;
 use crate::halo::particles::{check_masses, check_velocities};
-use crate::halo::pipeline::around::InRegions;
-use crate::halo::pipeline::particle_sets::kinds;
-use crate::halo::pipeline::types::type_of_each;
-use crate::halo::pipeline::{Finder, Options, Pipeline, Scales};
 use crate::io::extent::{Extent, is_box};
 use crate::io::{MassSum, Masses, Points, Snapshot, Table, TypeRun};
+use crate::pipeline::around::InRegions;
+use crate::pipeline::particle_sets::kinds;
+use crate::pipeline::types::type_of_each;
+use crate::pipeline::{Finder, Options, Pipeline, Scales};
 
 /// What a rank can refuse by itself.
 pub(super) fn check(part: &Snapshot, options: &Options, place: Place) -> Result<()> {

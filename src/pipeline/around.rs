@@ -15,11 +15,11 @@ use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
 use crate::halo::centers::Places;
 use crate::halo::overdensity::{Crossing, GROWTH, MIN_RADIUS, radius_of, reach};
-use crate::halo::pipeline::combined::Spheres;
 use crate::halo::sphere_search::{ParticleInSphere, ball_about, sort};
 use crate::halo::{NoSphere, Profile, Profiles};
 use crate::io::Masses;
 use crate::parallel::map;
+use crate::pipeline::combined::Spheres;
 
 /// Particles that a rank asks for at once, at most, unless one shell has more.
 const LOAD: u64 = 1 << 22;

@@ -1,13 +1,78 @@
 //! The cosmology and the units of a snapshot.
 //!
-//! In: the user's options, the snapshot, and the mean density of matter. Out: a [`Universe`], which has `None` for what these leave
-//! open.
+//! In: the user's options, what the snapshot states, and the mean density of matter. Out: a [`Universe`], which has `None` for what these
+//! leave open.
 
 use crate::error::{Kind, Result};
-use crate::halo::pipeline::options::UniverseOptions;
 use crate::halo::{Cosmology, MassFunction, Overdensity};
-use crate::io::Snapshot;
 use crate::units::{Conversion, Factors, KnownUnits, UnitSystem, Units, VelocityUnit};
+
+/// The cosmology that a file names, as far as it does.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+pub struct Background {
+    /// The density of matter today, over the critical one.
+    pub omega_m: Option<f64>,
+    /// The density of the cosmological constant, over the critical one.
+    pub omega_lambda: Option<f64>,
+    /// The Hubble constant in 100 km/s/Mpc.
+    pub h: Option<f64>,
+}
+
+/// What a snapshot states about its units and its universe.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StatedUniverse {
+    /// Density parameters and the Hubble constant.
+    pub background: Background,
+    /// The redshift.
+    pub redshift: Option<f64>,
+    /// The units.
+    pub units: KnownUnits,
+    /// The mass of all particles, of all types.
+    pub matter: Option<f64>,
+    /// The side of the periodic box, whether or not halos are found in it.
+    pub side: Option<f64>,
+}
+
+/// Units and cosmology from the user. `None` takes the snapshot's, if it has any.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[non_exhaustive]
+pub struct UniverseOptions {
+    /// Units of lengths, masses and velocities.
+    pub units: KnownUnits,
+    /// The redshift.
+    pub redshift: Option<f64>,
+    /// The density of matter today, over the critical one.
+    pub omega_m: Option<f64>,
+    /// The density of the cosmological constant, over the critical one.
+    pub omega_lambda: Option<f64>,
+    /// The density of baryons, over the critical one; for mass functions, as are the next two.
+    pub omega_b: Option<f64>,
+    /// The standard deviation of the linear density today in spheres of 8 Mpc/h.
+    pub sigma_8: Option<f64>,
+    /// The slope of the primordial power spectrum.
+    pub n_s: Option<f64>,
+    /// The Hubble constant in 100 km/s/Mpc.
+    pub h: Option<f64>,
+}
+
+impl UniverseOptions {
+    /// Errors where an option by itself is no property of a universe.
+    pub(crate) fn check(&self) -> Result<()> {
+        let usual = Cosmology::default();
+        let cosmology = Cosmology {
+            omega_m: self.omega_m.unwrap_or(usual.omega_m),
+            omega_lambda: self.omega_lambda.unwrap_or(usual.omega_lambda),
+            omega_b: self.omega_b.unwrap_or(0.0),
+            h: self.h.unwrap_or(usual.h),
+            sigma_8: self.sigma_8.unwrap_or(usual.sigma_8),
+            n_s: self.n_s.unwrap_or(usual.n_s),
+            redshift: self.redshift.unwrap_or(0.0),
+        };
+        cosmology.check()
+    }
+}
 
 /// The universe of a snapshot.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,16 +98,16 @@ pub struct Universe {
 }
 
 impl Universe {
-    /// Options come first, then the snapshot. Units that neither names are those in which all matter over the volume of the box is
-    /// the mean density: see [`Units::matching`]. `side` is that of the periodic box, whether or not halos are found in it.
-    pub fn new(options: &UniverseOptions, snapshot: &Snapshot, side: Option<f64>) -> Self {
-        let background = snapshot.background;
-        let redshift = options.redshift.or(snapshot.redshift);
+    /// Options come first, then what the snapshot states. Units that neither names are those in which all matter over the volume of the
+    /// box is the mean density: see [`Units::matching`].
+    pub fn new(options: &UniverseOptions, stated: &StatedUniverse) -> Self {
+        let StatedUniverse { background, side, .. } = *stated;
+        let redshift = options.redshift.or(stated.redshift);
         let omega_m = options.omega_m.or(background.omega_m);
         let omega_lambda = options.omega_lambda.or(background.omega_lambda);
         let h = options.h.or(background.h);
-        let known = options.units.or(snapshot.units);
-        let density = snapshot.matter.zip(side).map(|(mass, side)| mass / side.powi(3));
+        let known = options.units.or(stated.units);
+        let density = stated.matter.zip(side).map(|(mass, side)| mass / side.powi(3));
         let z = redshift.unwrap_or(0.0);
         let (found, source) = match (known.complete(), density.zip(omega_m)) {
             (Some(units), _) => (Ok(units), "as told"),
@@ -52,7 +117,7 @@ impl Universe {
             }
             (None, None) => {
                 let lacks = [
-                    (snapshot.matter.is_none(), "the masses of all particles"),
+                    (stated.matter.is_none(), "the masses of all particles"),
                     (omega_m.is_none(), "omega_m"),
                     (side.is_none(), "a periodic box"),
                 ];
@@ -113,7 +178,7 @@ impl Universe {
     }
 
     /// The factors of the units. `what` needs them.
-    pub(super) fn conversion(&self, what: &str) -> Result<Conversion> {
+    pub(crate) fn conversion(&self, what: &str) -> Result<Conversion> {
         Ok(self.known(what)?.1)
     }
 
@@ -125,7 +190,7 @@ impl Universe {
     }
 
     /// The comoving densities that overdensities stand for, in the snapshot's units. `what` needs them.
-    pub(super) fn thresholds(&self, overdensities: &[Overdensity], what: &str) -> Result<Vec<f64>> {
+    pub(crate) fn thresholds(&self, overdensities: &[Overdensity], what: &str) -> Result<Vec<f64>> {
         let Some(omega_m) = self.omega_m else {
             let message = format!("{what} need the density of matter, which the snapshot does not tell");
             return Err(Kind::Missing { name: "omega_m", message }.into());

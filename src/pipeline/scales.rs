@@ -2,8 +2,8 @@
 
 use crate::error::{Kind, Result};
 use crate::halo::Particles;
-use crate::halo::pipeline::options::LinkingLength;
 use crate::io::Points;
+use crate::pipeline::options::LinkingLength;
 
 /// The lengths of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq)]

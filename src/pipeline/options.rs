@@ -4,8 +4,7 @@ use std::fmt;
 
 use crate::cluster::Hop;
 use crate::error::{Kind, Result};
-use crate::halo::{AdaptaHop, Center, Cosmology, Overdensity};
-use crate::units::KnownUnits;
+use crate::halo::{AdaptaHop, Center, Overdensity, UniverseOptions};
 
 /// The linking length of friends of friends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -122,50 +121,10 @@ impl fmt::Display for CenterKind {
     }
 }
 
-/// Units and cosmology from the user. `None` takes the snapshot's, if it has any.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
-#[non_exhaustive]
-pub struct UniverseOptions {
-    /// Units of lengths, masses and velocities.
-    pub units: KnownUnits,
-    /// The redshift.
-    pub redshift: Option<f64>,
-    /// The density of matter today, over the critical one.
-    pub omega_m: Option<f64>,
-    /// The density of the cosmological constant, over the critical one.
-    pub omega_lambda: Option<f64>,
-    /// The density of baryons, over the critical one; for mass functions, as are the next two.
-    pub omega_b: Option<f64>,
-    /// The standard deviation of the linear density today in spheres of 8 Mpc/h.
-    pub sigma_8: Option<f64>,
-    /// The slope of the primordial power spectrum.
-    pub n_s: Option<f64>,
-    /// The Hubble constant in 100 km/s/Mpc.
-    pub h: Option<f64>,
-}
-
-impl UniverseOptions {
-    /// Errors where an option by itself is no property of a universe.
-    fn check(&self) -> Result<()> {
-        let usual = Cosmology::default();
-        let cosmology = Cosmology {
-            omega_m: self.omega_m.unwrap_or(usual.omega_m),
-            omega_lambda: self.omega_lambda.unwrap_or(usual.omega_lambda),
-            omega_b: self.omega_b.unwrap_or(0.0),
-            h: self.h.unwrap_or(usual.h),
-            sigma_8: self.sigma_8.unwrap_or(usual.sigma_8),
-            n_s: self.n_s.unwrap_or(usual.n_s),
-            redshift: self.redshift.unwrap_or(0.0),
-        };
-        cosmology.check()
-    }
-}
-
 /// What to find in a snapshot, and what to measure. Start from [`Options::default`] and set fields.
 ///
 /// ```
-/// use ropewalk::halo::pipeline::{LinkingLength, Options};
+/// use ropewalk::pipeline::{LinkingLength, Options};
 ///
 /// let mut options = Options::default();
 /// options.linking_length = LinkingLength::Separations(0.168);

@@ -9,7 +9,7 @@
 //! [`run`] takes all steps; a [`Pipeline`] takes them one by one, for callers that time them or need the centres of a device.
 //!
 //! ```
-//! use ropewalk::halo::pipeline::{self, LinkingLength, Options};
+//! use ropewalk::pipeline::{self, LinkingLength, Options};
 //! use ropewalk::io::{Points, Snapshot, Table};
 //!
 //! let points = vec![0.5f32, 5.0, 5.0, 9.75, 5.0, 5.0, 3.0, 3.0, 3.0];
@@ -28,6 +28,8 @@
 mod across;
 #[cfg(feature = "distributed")]
 mod around;
+#[cfg(feature = "distributed")]
+mod catalog_across;
 mod columns;
 mod combined;
 mod found;
@@ -48,7 +50,6 @@ mod particle_sets;
 mod scales;
 mod spanning_tree;
 mod types;
-mod universe;
 #[cfg(feature = "distributed")]
 mod whole;
 
@@ -62,16 +63,16 @@ pub use largest::{Largest, profile_columns};
 #[cfg(feature = "distributed")]
 pub use largest_across::{LargestAcross, LargestProfiles};
 pub use meta::Note;
-pub use options::{CenterKind, Finder, LinkingLength, Options, UniverseOptions};
+pub use options::{CenterKind, Finder, LinkingLength, Options};
 pub use particle_sets::ParticleSets;
 pub use scales::Scales;
 pub use types::Attached;
-pub use universe::Universe;
 
 use crate::cluster::Fof;
+use crate::columns::{Meta, Values};
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
-use crate::halo::{Catalog, CenterFinder, Centers, Halos, Meta, Overdensity, Particles, Unbinding, Values};
+use crate::halo::{Catalog, CenterFinder, Centers, Halos, Overdensity, Particles, Unbinding, Universe};
 use crate::io::{Masses, Points, Snapshot, Table};
 
 const R200C: Overdensity = Overdensity::Critical(200.0);
@@ -180,7 +181,7 @@ impl<'a> Pipeline<'a> {
             Some(side) => snapshot.points.check_box(side, snapshot.box_size == Some(side))?,
             None => 0,
         };
-        let universe = Universe::new(&options.universe, snapshot, side);
+        let universe = snapshot.universe(&options.universe, side);
         let thresholds = |overdensities: &[Overdensity], what: &str| {
             if universe.omega_m.is_some() && snapshot.masses == Masses::Unknown {
                 let message = format!("{what} need masses, and the snapshot has none");

@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 
 use super::particle_sets::kinds;
 use super::{Found, Pipeline};
+use crate::columns::{Column, Values};
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
-use crate::halo::{Catalog, Column, Halos, Values};
+use crate::halo::{Catalog, Halos};
 use crate::io::{Masses, Points, Snapshot, Table};
 use crate::parallel::map;
 use crate::units::Quantity;

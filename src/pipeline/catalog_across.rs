@@ -3,9 +3,10 @@
 //! In: on each rank the catalogue of its halos. Out: on rank 0 all rows, in the order in which one process has them.
 //! Cost: a row is sent once.
 
-use super::{Catalog, Halo, Motion, Values};
+use crate::columns::Values;
 use crate::distributed::communicator::{Communicator, gather};
 use crate::error::Result;
+use crate::halo::{Catalog, Halo, Motion};
 
 /// Numbers of a row beside its columns: what [`Halo`] has, the label, and the first member.
 const NUMBERS: usize = 16;
@@ -30,7 +31,7 @@ impl Catalog {
 
     /// The rows of all ranks on rank 0, `None` on the others. `labels` and `firsts` have the label and the smallest member of each halo, by
     /// global index, in the order of the halos. Collective.
-    pub(crate) fn gather(self, ranks: &dyn Communicator, labels: &[u64], firsts: &[u64]) -> Result<Option<Self>> {
+    pub(crate) fn gather(mut self, ranks: &dyn Communicator, labels: &[u64], firsts: &[u64]) -> Result<Option<Self>> {
         let own: Vec<[u64; NUMBERS]> = self
             .halos
             .iter()
@@ -45,7 +46,7 @@ impl Catalog {
             (std::cmp::Reverse(row[1]), row[0], row[FIRST])
         });
         let label_column = self.name("label");
-        let mut columns = self.columns;
+        let mut columns = std::mem::take(&mut self.columns);
         for column in &mut columns {
             column.values = if column.name == label_column {
                 Values::Integers(rows.iter().map(|row| row[LABEL]).collect())
@@ -61,7 +62,7 @@ impl Catalog {
         let halos = order.iter().map(|&at| unpacked(&rows[at as usize])).collect();
         let labels = order.iter().map(|&at| rows[at as usize][LABEL] as u32).collect();
         let order = (0..rows.len() as u32).collect();
-        Ok(Some(Self { halos, order, labels, columns, ..self }))
+        Ok(Some(self.with_rows(halos, order, labels, columns)))
     }
 }
 

@@ -43,7 +43,7 @@ impl Values {
     }
 
     /// The values at these positions, which must be below the length.
-    pub(super) fn at(&self, order: &[u32]) -> Self {
+    pub(crate) fn at(&self, order: &[u32]) -> Self {
         match self {
             Self::Integers(values) => Self::Integers(order.iter().map(|&i| values[i as usize]).collect()),
             Self::Signed(values) => Self::Signed(order.iter().map(|&i| values[i as usize]).collect()),
@@ -63,7 +63,7 @@ impl Values {
 /// A column of a table: a name, a value for each row, what the values measure, and a sentence about them.
 ///
 /// ```
-/// use ropewalk::halo::{Column, Values};
+/// use ropewalk::columns::{Column, Values};
 /// use ropewalk::units::Quantity;
 ///
 /// let radius = Column::new("radius", Values::Numbers(vec![0.5])).quantity(Quantity::Length).description("of the sphere");
@@ -117,7 +117,7 @@ impl Column {
     /// What values are in, as astropy spells it ([`Units::astropy_name`]), where `units` are known and there is one.
     ///
     /// ```
-    /// use ropewalk::halo::{Column, Values};
+    /// use ropewalk::columns::{Column, Values};
     /// use ropewalk::units::{Quantity, Units};
     ///
     /// let radius = Column::new("radius", Values::Numbers(vec![0.5])).quantity(Quantity::Length).description("of the sphere");

@@ -3,7 +3,8 @@
 //! In: the snapshots that were read. Out: types, their share of the mass, and sentences for reports, headers and columns.
 //! Cost: one pass over the masses, where some types were not read.
 
-use crate::halo::{Catalog, Column};
+use crate::columns::Column;
+use crate::halo::Catalog;
 use crate::io::{MassSum, Masses, Snapshot};
 
 /// Columns of the linked members, without their prefix.

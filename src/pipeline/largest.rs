@@ -1,10 +1,11 @@
 //! The largest halos: their most bound particles, R200c, and density profiles.
 
+use crate::columns::{Column, Values};
 use crate::error::Result;
-use crate::halo::pipeline::combined::Spheres;
-use crate::halo::pipeline::options::CenterKind;
-use crate::halo::pipeline::{Found, Pipeline};
-use crate::halo::{Catalog, Centers, Column, Halos, NfwFit, Profile, Profiles, Resolution, Shell, Values};
+use crate::halo::{Catalog, Centers, Halos, NfwFit, Profile, Profiles, Resolution, Shell};
+use crate::pipeline::combined::Spheres;
+use crate::pipeline::options::CenterKind;
+use crate::pipeline::{Found, Pipeline};
 use crate::units::Quantity;
 
 /// Shells of a profile.

@@ -3,12 +3,12 @@
 use crate::distributed::communicator::{all_gather_v, gather};
 use crate::distributed::{Communicator, agree};
 use crate::error::Result;
-use crate::halo::pipeline::around::Asked;
-use crate::halo::pipeline::largest::radii_of;
-use crate::halo::pipeline::members_across::{Key, in_catalogue};
-use crate::halo::pipeline::options::CenterKind;
-use crate::halo::pipeline::{Across, Largest, Pipeline};
 use crate::halo::{Halos, NfwFit, Profile, Shell};
+use crate::pipeline::around::Asked;
+use crate::pipeline::largest::radii_of;
+use crate::pipeline::members_across::{Key, in_catalogue};
+use crate::pipeline::options::CenterKind;
+use crate::pipeline::{Across, Largest, Pipeline};
 
 /// Those of the largest halos of all ranks that this one owns.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,12 +6,12 @@
 
 use std::cmp::Reverse;
 
+use crate::columns::Values;
 use crate::distributed::Communicator;
 use crate::distributed::communicator::gather;
 use crate::error::Result;
-use crate::halo::Values;
-use crate::halo::pipeline::Across;
-use crate::halo::pipeline::types::list_names;
+use crate::pipeline::Across;
+use crate::pipeline::types::list_names;
 
 /// Of a halo how many members it has, its tag, its first member, its owner, and its number there.
 pub(super) type Key = [u64; 5];
@@ -45,7 +45,7 @@ fn in_order(
 }
 
 impl Across<'_> {
-    /// The members of all halos as [`Pipeline::members`](crate::halo::pipeline::Pipeline::members) lists them, on rank 0; `None` on the
+    /// The members of all halos as [`Pipeline::members`](crate::pipeline::Pipeline::members) lists them, on rank 0; `None` on the
     /// others. Rank 0 must have room for all of them. Collective.
     ///
     /// # Errors

@@ -2,16 +2,16 @@
 
 use std::io::{self, Write};
 
+use crate::columns::column::Column;
 use crate::error::{Error, Kind, Result};
-use crate::halo::catalog::columns::Column;
 
-/// Writes columns as plain CSV, with nine significant digits: the rows of [`write_ecsv`](crate::halo::write_ecsv), without what it
+/// Writes columns as plain CSV, with nine significant digits: the rows of [`write_ecsv`](crate::columns::write_ecsv), without what it
 /// says about them.
 ///
 /// Errors: what `out` refuses; columns of unequal length.
 ///
 /// ```
-/// use ropewalk::halo::{Column, Values, write_csv};
+/// use ropewalk::columns::{Column, Values, write_csv};
 ///
 /// let mut text = vec![];
 /// write_csv(&mut text, &[Column::new("id", Values::Integers(vec![7])), Column::new("x", Values::Numbers(vec![0.1 + 0.2]))])?;
@@ -54,7 +54,7 @@ pub(super) fn write_rows(out: &mut dyn Write, columns: &[Column], rows: usize) -
 /// Ends of lines become blanks, for a line of a table ends there also within quotes.
 ///
 /// ```
-/// use ropewalk::halo::csv_name;
+/// use ropewalk::columns::csv_name;
 ///
 /// assert_eq!(["mass", "a;b", "", "a \"b\""].map(csv_name), ["mass", "\"a;b\"", "\"\"", "\"a \"\"b\"\"\""]);
 /// ```

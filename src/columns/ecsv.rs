@@ -6,9 +6,9 @@
 
 use std::io::{self, Write};
 
+use crate::columns::column::{Column, Values};
+use crate::columns::csv::{rows_of, write_rows};
 use crate::error::{Error, Result};
-use crate::halo::catalog::columns::{Column, Values};
-use crate::halo::catalog::csv::{rows_of, write_rows};
 use crate::units::{Quantity, Units};
 
 /// An entry of a table's header.
@@ -32,7 +32,7 @@ pub enum Meta {
 /// Errors: what `out` refuses; columns of unequal length.
 ///
 /// ```
-/// use ropewalk::halo::{Column, Meta, Values, write_ecsv};
+/// use ropewalk::columns::{Column, Meta, Values, write_ecsv};
 /// use ropewalk::units::{Quantity, Units};
 ///
 /// let radius = Column::new("radius", Values::Numbers(vec![0.5, f64::NAN])).quantity(Quantity::Length);
