@@ -291,6 +291,8 @@ pub mod interpolate;
 pub mod halo;
 pub mod units;
 pub mod columns;
+#[cfg(feature = "io")]
+pub mod points;
 #[cfg(feature = "distributed")]
 pub mod distributed;
 #[cfg(feature = "reference")]

@@ -1,10 +1,11 @@
 //! The calculations, on what [`crate::ffi`] has read.
 
 use ropewalk::columns::Values;
-use ropewalk::distributed::{Communicator, Term, agree, agree_on, check_sides};
+use ropewalk::distributed::{Communicator, Term, agree, agree_on};
 use ropewalk::halo;
 use ropewalk::io::{Points, Snapshot};
 use ropewalk::pipeline::{Across, CenterKind, LinkingLength, Options};
+use ropewalk::table::check_sides_across;
 use ropewalk::{BoxSize, Catalog, Dbscan, Error, ErrorKind, Fof, Result};
 
 use crate::types::{self, DbscanOptions, FofOptions, Found, Halo};
@@ -24,7 +25,7 @@ fn box_size(sides: [f64; 3]) -> Option<BoxSize> {
 
 /// Refuses particles that together span more than the periodic box. Collective.
 fn check_box(ranks: &dyn Communicator, part: &Snapshot, sides: [f64; 3]) -> Result<()> {
-    box_size(sides).map_or(Ok(()), |_| check_sides(ranks, &part.points, &sides))
+    box_size(sides).map_or(Ok(()), |_| check_sides_across(ranks, &part.points, &sides))
 }
 
 fn sides(sides: [f64; 3]) -> [(&'static str, Term); 3] {

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
-use ropewalk::distributed::{Communicator, Term, agree, agree_on, check_sides};
+use ropewalk::distributed::{Communicator, Term, agree, agree_on};
+use ropewalk::table::check_sides_across;
 use ropewalk::table::{self, Points};
 use ropewalk::{BoxSize, Dbscan, Error, ErrorKind, Fof, Result, memory};
 
@@ -49,7 +50,7 @@ impl Call<'_> {
         terms.extend(sides.take(MOST_SIDES).map(|side| ("box_size (0 for none)", Term::Real(side))));
         agree_on(ranks, self.function, &terms)?;
         // Points of all ranks: those of each may fit a box that all of them together do not.
-        self.box_size.map_or(Ok(()), |sides| check_sides(ranks, points, sides))
+        self.box_size.map_or(Ok(()), |sides| check_sides_across(ranks, points, sides))
     }
 }
 

@@ -19,7 +19,7 @@ use crate::phases::mark;
 const TASK: usize = 1 << 16;
 
 /// The components of one rank among all.
-pub(super) struct Numbered {
+pub(crate) struct Numbered {
     /// The global number of each component.
     pub numbers: Vec<u64>,
     /// How many points of all ranks it has.
@@ -31,11 +31,11 @@ pub(super) struct Numbered {
 }
 
 /// No number.
-pub(super) const NONE: u64 = u64::MAX;
+pub(crate) const NONE: u64 = u64::MAX;
 
 /// Numbers components across ranks: `labels` has that of each point, negative for none, and `n` is how many this rank has, each with a point.
 /// `edges` are between these and those of other ranks. Collective.
-pub(super) fn number<S: Scalar, const D: usize>(
+pub(crate) fn number<S: Scalar, const D: usize>(
     domain: &Domain<'_, S, D>,
     labels: &[i32],
     n: usize,
@@ -55,7 +55,7 @@ pub(super) fn number<S: Scalar, const D: usize>(
 
 /// The same where it is known for which components others stand: `smallest` and `sizes` are of the points here. Of components that stand
 /// for themselves some may have no points; they have no number. Collective.
-pub(super) fn number_roots<S: Scalar, const D: usize>(
+pub(crate) fn number_roots<S: Scalar, const D: usize>(
     domain: &Domain<'_, S, D>,
     mut smallest: Vec<u64>,
     mut sizes: Vec<u64>,

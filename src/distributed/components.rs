@@ -11,17 +11,17 @@ use crate::distributed::route::Route;
 use crate::error::Result;
 
 /// A component: the rank in the high half, its number there in the low one.
-pub(super) fn vertex(rank: usize, number: u32) -> u64 {
+pub(crate) fn vertex(rank: usize, number: u32) -> u64 {
     (rank as u64) << 32 | u64::from(number)
 }
 
 /// The rank that a component is of.
-pub(super) fn rank_of(vertex: u64) -> usize {
+pub(crate) fn rank_of(vertex: u64) -> usize {
     (vertex >> 32) as usize
 }
 
 /// Rows of other ranks, named by vertices: asks for those of `wanted`, which ascend.
-pub(super) fn request(ranks: &dyn Communicator, wanted: &[u64]) -> Result<Route> {
+pub(crate) fn request(ranks: &dyn Communicator, wanted: &[u64]) -> Result<Route> {
     let mut counts = vec![0; ranks.size()];
     wanted.iter().for_each(|&vertex| counts[rank_of(vertex)] += 1);
     let rows: Vec<u32> = wanted.iter().map(|&vertex| vertex as u32).collect();
@@ -30,7 +30,7 @@ pub(super) fn request(ranks: &dyn Communicator, wanted: &[u64]) -> Result<Route>
 
 /// The components of this rank that are connected with a lesser one, ascending, and the least of all with which each is; `edges` are between
 /// components of this rank, by number, and those of any rank. Collective.
-pub(super) fn connect(ranks: &dyn Communicator, mut edges: Vec<(u32, u64)>) -> Result<Vec<(u32, u64)>> {
+pub(crate) fn connect(ranks: &dyn Communicator, mut edges: Vec<(u32, u64)>) -> Result<Vec<(u32, u64)>> {
     let rank = ranks.rank();
     edges.sort_unstable();
     edges.dedup();

@@ -47,16 +47,16 @@ const TASK: usize = 1 << 12;
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub struct Domain<'a, S, const D: usize> {
-    pub(super) ranks: &'a dyn Communicator,
-    pub(super) space: Space<D>,
+    pub(crate) ranks: &'a dyn Communicator,
+    pub(crate) space: Space<D>,
     /// The points of this rank's region, by ascending global index.
-    pub(super) points: Vec<[S; D]>,
+    pub(crate) points: Vec<[S; D]>,
     /// Their global indices.
-    pub(super) ids: Vec<u64>,
+    pub(crate) ids: Vec<u64>,
     /// From where the points came from to here.
-    pub(super) home: Route,
+    pub(crate) home: Route,
     /// The global index of each rank's first point, at last the number of all.
-    pub(super) starts: Vec<u64>,
+    pub(crate) starts: Vec<u64>,
 }
 
 impl<'a, S: Scalar, const D: usize> Domain<'a, S, D> {
@@ -161,7 +161,7 @@ impl<'a, S: Scalar, const D: usize> Domain<'a, S, D> {
     }
 
     /// The rank that came with a point.
-    pub(super) fn home_of(&self, id: u64) -> usize {
+    pub(crate) fn home_of(&self, id: u64) -> usize {
         self.starts.partition_point(|&start| start <= id) - 1
     }
 }

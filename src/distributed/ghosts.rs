@@ -20,7 +20,7 @@ const TASK: usize = 1 << 4;
 
 /// Which of two ranks sends its points to the other.
 #[derive(Clone, Copy)]
-pub(super) enum Sends {
+pub(crate) enum Sends {
     /// Both: each has ghosts of the other.
     Both,
     /// One, where it is enough that one of them meets each pair. Each rank is it for about half of the others.
@@ -38,7 +38,7 @@ impl Sends {
 }
 
 /// Points of other ranks.
-pub(super) struct Ghosts<S, const D: usize> {
+pub(crate) struct Ghosts<S, const D: usize> {
     pub route: Route,
     /// By the ranks they are of, in the order that they have there.
     pub points: Vec<[S; D]>,

@@ -63,7 +63,7 @@ impl std::fmt::Debug for Halos {
 impl Halos {
     /// `own` has the component of each point of the domain, negative for none; the rank of the component that stands for its halo owns that.
     /// Collective.
-    pub(super) fn gather<S: Scalar, const D: usize>(
+    pub(crate) fn gather<S: Scalar, const D: usize>(
         domain: &Domain<'_, S, D>,
         labels: Labels,
         own: &[i32],
@@ -121,7 +121,7 @@ impl Halos {
         &self.labels
     }
 
-    pub(super) fn with_density(self, density: Vec<f64>) -> Self {
+    pub(crate) fn with_density(self, density: Vec<f64>) -> Self {
         Self { density: Some(density), ..self }
     }
 
@@ -152,7 +152,7 @@ impl Halos {
 
     /// The global index of each rank's first point, at last the number of all.
     #[cfg(feature = "io")]
-    pub(super) fn starts(&self) -> &[u64] {
+    pub(crate) fn starts(&self) -> &[u64] {
         &self.starts
     }
 

@@ -14,17 +14,17 @@ const TASK: usize = 1 << 14;
 /// process would give to the points of all ranks.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Labels {
-    pub(super) labels: Vec<i64>,
+    pub(crate) labels: Vec<i64>,
     /// Whether each point is core, unless every point with a label is.
-    pub(super) core: Option<Vec<bool>>,
-    pub(super) n_clusters: u64,
+    pub(crate) core: Option<Vec<bool>>,
+    pub(crate) n_clusters: u64,
 }
 
 crate::brief::brief_debug!(Labels, lists: [labels], others: [n_clusters]);
 
 impl Labels {
     /// The numbers of the components of a domain's points, negative for none, where the points came from. Collective.
-    pub(super) fn send_back<S: Scalar, const D: usize>(
+    pub(crate) fn send_back<S: Scalar, const D: usize>(
         domain: &Domain<'_, S, D>,
         own: &[i32],
         numbered: &Numbered,

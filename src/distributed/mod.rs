@@ -46,33 +46,25 @@
 
 #[cfg(feature = "io")]
 mod attach;
-mod boundary;
-#[cfg(feature = "io")]
-pub(crate) mod box_check;
+pub(crate) mod boundary;
 pub(crate) mod communicator;
-mod components;
+pub(crate) mod components;
 mod contacts;
 mod dbscan;
-mod domain;
+pub(crate) mod domain;
 mod extent;
 mod fof;
-mod ghosts;
-mod halos;
+pub(crate) mod ghosts;
+pub(crate) mod halos;
 mod hop;
-mod labels;
-#[cfg(feature = "gpu")]
-mod on_device;
+pub(crate) mod labels;
 mod order;
-mod regions;
-mod route;
-#[cfg(feature = "io")]
-mod same_files;
+pub(crate) mod regions;
+pub(crate) mod route;
 mod search;
 
 #[cfg(feature = "io")]
 pub(crate) use attach::AttachedPoints;
-#[cfg(feature = "io")]
-pub use box_check::{check_box, check_sides};
 #[cfg(feature = "mpi")]
 pub use communicator::Mpi;
 pub use communicator::{
@@ -81,8 +73,6 @@ pub use communicator::{
 pub use domain::Domain;
 pub use halos::Halos;
 pub use labels::Labels;
-#[cfg(feature = "io")]
-pub use same_files::agree_on_files;
 #[cfg(feature = "io")]
 pub(crate) use search::ShellAbout;
 pub use search::{Bvh, Hit, Neighbor, Portable};

@@ -21,7 +21,7 @@ const MOST: usize = 1 << 10;
 const MOST_OF_ALL: usize = 1 << 20;
 
 /// The boxes of all ranks.
-pub(super) struct Regions<S, const D: usize> {
+pub(crate) struct Regions<S, const D: usize> {
     /// Over the boxes.
     pub tree: Bvh<S, D>,
     /// Those of this rank first, then by rank.
@@ -78,7 +78,7 @@ impl<S: Scalar, const D: usize> Regions<S, D> {
 }
 
 /// How many boxes a rank has at most.
-pub(super) fn most_boxes(ranks: &dyn Communicator) -> usize {
+pub(crate) fn most_boxes(ranks: &dyn Communicator) -> usize {
     (MOST_OF_ALL / ranks.size()).clamp(16, MOST)
 }
 
@@ -102,7 +102,7 @@ fn tops<S: Scalar, const D: usize>(tree: &Bvh<S, D>, most: usize) -> Vec<usize> 
 }
 
 /// All that is within a distance of a box.
-pub(super) struct Near<'a, S, const D: usize> {
+pub(crate) struct Near<'a, S, const D: usize> {
     pub bounds: &'a Aabb<S, D>,
     pub radius2: f64,
 }
@@ -114,7 +114,7 @@ impl<S: Scalar, const D: usize> Query<S, D> for Near<'_, S, D> {
 }
 
 /// The rows for each rank, of pairs of a rank and a row.
-pub(super) fn by_rank(size: usize, pairs: &[(u32, u32)]) -> Vec<Vec<u32>> {
+pub(crate) fn by_rank(size: usize, pairs: &[(u32, u32)]) -> Vec<Vec<u32>> {
     let mut lists = vec![vec![]; size];
     pairs.iter().for_each(|&(rank, row)| lists[rank as usize].push(row));
     lists

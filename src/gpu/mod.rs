@@ -68,6 +68,8 @@
 // `b + 0` is a copy.
 #![allow(clippy::collapsible_if, clippy::manual_is_multiple_of, clippy::identity_op)]
 
+#[cfg(feature = "distributed")]
+mod across;
 mod buffer;
 mod bvh;
 mod cluster;

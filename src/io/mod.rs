@@ -41,7 +41,6 @@ mod contents;
 mod csv_columns;
 mod ecsv;
 mod epoch;
-pub(crate) mod extent;
 mod fields;
 mod fill;
 mod folder;
@@ -67,6 +66,8 @@ mod part;
 mod particle_type;
 mod ramses;
 mod reading;
+#[cfg(feature = "distributed")]
+mod same_files;
 mod snapshot;
 mod snapshot_write;
 mod sides;
@@ -104,12 +105,14 @@ pub use parquet::write_parquet;
 pub use part::{Part, Slice};
 pub use particle_type::particle_type;
 pub use reading::{OnProgress, Progress};
+#[cfg(feature = "distributed")]
+pub use same_files::agree_on_files;
 pub use snapshot::{Masses, Snapshot, TypeRun};
 pub use snapshot_write::{SnapshotFormat, write_snapshot};
 pub use tables::{TableFormat, TableWriter};
 pub use tipsy::{TipsyOptions, write_tipsy};
 
-pub use crate::table::{Points, Table};
+pub use crate::points::{Points, Table};
 
 use crate::cancel::guarded;
 use crate::{Error, Result};

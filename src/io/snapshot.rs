@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::halo::{Background, StatedUniverse, Universe, UniverseOptions};
 use crate::io::reading::Reading;
-use crate::io::{Format, Header, Points, Slice};
+use crate::io::{Format, Header, Points, Slice, Table};
 use crate::units::KnownUnits;
 
 /// The masses of the particles, in the file's unit (Gadget: usually 1e10 Msun/h).
@@ -156,7 +156,7 @@ impl Snapshot {
             notes: self.notes.clone(),
             file_types: self.file_types.clone(),
             subsample: self.subsample,
-            ..Self::new(Points::F32(crate::table::Table::of(3, vec![])))
+            ..Self::new(Points::F32(Table::of(3, vec![])))
         }
     }
 

@@ -12,8 +12,8 @@ use crate::halo::{
     Catalog, Centers, Halo, Halos, NoSphere, Particles, Profile, Profiles, SphericalOverdensity, Structure,
     measure_structure, overdensities,
 };
-use crate::io::extent::{Extent, is_box};
 use crate::io::{Masses, Points, Snapshot, Table};
+use crate::points::extent::{Extent, is_box};
 
 /// The name of all particles in an error about the periodic box.
 pub(super) const ALL_POINTS: &str = "linked and attached points";

@@ -5,12 +5,10 @@
 //! Cost: a tree over the linked particles for the search, and where spheres or profiles are asked for one over all particles.
 
 use crate::cluster::Halos;
-use crate::distributed::box_check::extent;
 use crate::distributed::communicator::{all_gather_v, reduce, starts};
 use crate::distributed::{self, AttachedPoints, Communicator, Domain, Reduction, agree};
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
-use crate::io::extent::is_box;
 use crate::io::{MassSum, Masses, Points, Snapshot, Table};
 use crate::pipeline::around::{Around, InRegions, OneOrder};
 use crate::pipeline::combined::{ALL_POINTS, check_others};
@@ -18,6 +16,8 @@ use crate::pipeline::particle_sets::mass_sum;
 use crate::pipeline::types::{places_in_types, type_of_each};
 use crate::pipeline::whole::{Whole, each, kinds_of, masses_of, narrow, runs_of, wide};
 use crate::pipeline::{Attached, ParticleSets};
+use crate::points::extent::is_box;
+use crate::table::extent_across::extent;
 
 /// The particles that joined the halos of this rank, and the labels of those that it came with.
 #[derive(Debug)]

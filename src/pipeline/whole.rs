@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use crate::cluster::{Fof, Hop};
-use crate::distributed::box_check::extent;
 use crate::distributed::communicator::{all_gather, all_gather_v, reduce};
 use crate::distributed::{self, Communicator, Domain, Reduction, agree};
 use crate::error::{Kind, Result};
@@ -12,12 +11,13 @@ use crate::geometry::Scalar as Coordinate;
 #[cfg(feature = "gpu")]
 use crate::gpu::Coordinate;
 use crate::halo::particles::{check_masses, check_velocities};
-use crate::io::extent::{Extent, is_box};
 use crate::io::{MassSum, Masses, Points, Snapshot, Table, TypeRun};
 use crate::pipeline::around::InRegions;
 use crate::pipeline::particle_sets::kinds;
 use crate::pipeline::types::type_of_each;
 use crate::pipeline::{Finder, Options, Pipeline, Scales};
+use crate::points::extent::{Extent, is_box};
+use crate::table::extent_across::extent;
 
 /// What a rank can refuse by itself.
 pub(super) fn check(part: &Snapshot, options: &Options, place: Place) -> Result<()> {

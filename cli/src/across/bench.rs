@@ -8,12 +8,13 @@ use std::fmt::Write;
 use std::rc::Rc;
 use std::time::Instant;
 
-use ropewalk::distributed::{Bvh, Communicator, Domain, Measured, Reduction, Traffic, agree, check_box};
+use ropewalk::distributed::{Bvh, Communicator, Domain, Measured, Reduction, Traffic, agree};
 #[cfg(feature = "gpu")]
 use ropewalk::gpu;
 use ropewalk::internals::mixed;
 use ropewalk::io::{Points, ReadOptions, Table};
 use ropewalk::sample::Sample;
+use ropewalk::table::check_box_across;
 use ropewalk::{Dbscan, Fof, Nearest, Scalar};
 
 use super::{Rank, read};
@@ -42,7 +43,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
         (None, Some(spec)) => sample(spec, rank.ranks)?,
         (None, None) => return Err("bench needs a FILE or --sample SPEC".into()),
     };
-    let outside = args.periodic.map_or(Ok(0), |side| check_box(rank.ranks, &points, side, false))?;
+    let outside = args.periodic.map_or(Ok(0), |side| check_box_across(rank.ranks, &points, side, false))?;
     let measured = with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, rank, rows, (first, outside)));
     measured.unwrap_or_else(|| Err(format!("points have {} dimensions; bench takes 2 or 3", points.dim()).into()))
 }

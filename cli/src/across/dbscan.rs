@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use ropewalk::Scalar;
-use ropewalk::distributed::{Communicator, Domain, Labels, Reduction, check_box};
+use ropewalk::distributed::{Communicator, Domain, Labels, Reduction};
 use ropewalk::io::{Points as Rows, Snapshot};
+use ropewalk::table::check_box_across;
 
 use super::{Rank, Shared, describe, narrow, read};
 use crate::args::{Dbscan as Args, Points};
@@ -42,7 +43,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let mut phases = rank.phases();
     let part = read(&args.points.file, args.points.options(), rank, &mut phases)?;
     let outside = match args.points.periodic {
-        Some(side) => check_box(ranks, &part.points, side, part.box_size == Some(side))?,
+        Some(side) => check_box_across(ranks, &part.points, side, part.box_size == Some(side))?,
         None => 0,
     };
     let shared = args.out.as_ref().map(|out| Shared::create::<i32>(out, part.total_rows(), ranks)).transpose()?;

@@ -11,7 +11,8 @@ pub mod mpi;
 
 use std::path::{Path, PathBuf};
 
-use ropewalk::distributed::{Communicator, Labels, Reduction, agree, agree_on_files, on_threads};
+use ropewalk::distributed::{Communicator, Labels, Reduction, agree, on_threads};
+use ropewalk::io::agree_on_files;
 use ropewalk::io::{NpyNumber, ReadOptions, SharedNpy, SharedNpyRows, Snapshot};
 use ropewalk::{Error, ErrorKind};
 

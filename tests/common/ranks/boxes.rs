@@ -1,7 +1,8 @@
 //! The points of all ranks in a periodic box, against those of one process.
 
-use ropewalk::distributed::{Communicator, check_box, check_sides};
+use ropewalk::distributed::Communicator;
 use ropewalk::io::{Points, Table};
+use ropewalk::table::{check_box_across, check_sides_across};
 
 use super::shares::shares;
 use crate::random::Random;
@@ -27,17 +28,17 @@ fn points_fit_their_box(ranks: &dyn Communicator) {
             let (all, own) = (of(&rows, is_wide), of(&rows[share.of(90, ranks)], is_wide));
             for side in [10.0, 9.5, 5.5, 4.5, 0.0, -1.0, f64::NAN, f64::INFINITY] {
                 for is_of_file in [true, false] {
-                    same(check_box(ranks, &own, side, is_of_file), all.check_box(side, is_of_file));
+                    same(check_box_across(ranks, &own, side, is_of_file), all.check_box(side, is_of_file));
                 }
                 for sides in [[side; 3], [20.0, 20.0, side], [side, 20.0, 20.0]] {
-                    same(check_sides(ranks, &own, &sides), all.check_sides(&sides));
+                    same(check_sides_across(ranks, &own, &sides), all.check_sides(&sides));
                 }
             }
         }
     }
     let none = Points::F32(Table::new(3, vec![]).unwrap());
-    assert_eq!(check_box(ranks, &none, 1.0, false).unwrap(), 0);
-    assert!(check_box(ranks, &of_rank(ranks), 5.0, false).is_err() == (ranks.size() > 1));
+    assert_eq!(check_box_across(ranks, &none, 1.0, false).unwrap(), 0);
+    assert!(check_box_across(ranks, &of_rank(ranks), 5.0, false).is_err() == (ranks.size() > 1));
 }
 
 /// One point for each rank, which are 10 apart.

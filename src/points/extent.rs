@@ -5,8 +5,8 @@
 
 use crate::Scalar;
 use crate::error::{Error, Kind, Result};
-use crate::io::{Points, Table};
 use crate::parallel::map_tasks;
+use crate::points::{Points, Table};
 
 /// Points per parallel task.
 const TASK: usize = 1 << 14;

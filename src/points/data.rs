@@ -73,7 +73,7 @@ mod tests {
 
     use super::*;
     use crate::ErrorKind;
-    use crate::table::Table;
+    use crate::points::Table;
 
     /// An owner that shows as many values as it is told to.
     struct Changing {

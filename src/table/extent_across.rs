@@ -6,20 +6,20 @@
 
 use crate::distributed::communicator::{Communicator, Reduction, agree, all_gather_v, reduce};
 use crate::error::Result;
-use crate::io::Points;
-use crate::io::extent::{Extent, is_box};
+use crate::points::Points;
+use crate::points::extent::{Extent, is_box};
 
 /// Returns the number of points of all ranks that lie outside of the periodic box `[0, side]`, as [`Points::check_box`] does for the points
 /// of one process. Collective.
 ///
 /// ```
-/// use ropewalk::distributed::{Communicator, check_box, on_threads};
-/// use ropewalk::io::{Points, Table};
+/// use ropewalk::distributed::{Communicator, on_threads};
+/// use ropewalk::table::{Points, Table, check_box_across};
 ///
 /// let error = on_threads(2, |ranks| {
 ///     // Each rank has one point, which alone spans nothing.
 ///     let points = Points::F32(Table::new(3, vec![100.0 * ranks.rank() as f32; 3])?);
-///     check_box(ranks, &points, 1.0, false)
+///     check_box_across(ranks, &points, 1.0, false)
 /// });
 /// assert!(error.unwrap_err().to_string().contains("the points run from 0 to 100"));
 /// # Ok::<(), ropewalk::Error>(())
@@ -27,7 +27,7 @@ use crate::io::extent::{Extent, is_box};
 ///
 /// # Errors
 /// On all ranks, if the points of all ranks together span more than [`Points::check_box`] allows; if a rank has ended.
-pub fn check_box(ranks: &dyn Communicator, points: &Points, side: f64, is_of_file: bool) -> Result<u64> {
+pub fn check_box_across(ranks: &dyn Communicator, points: &Points, side: f64, is_of_file: bool) -> Result<u64> {
     let all = reduce(ranks, points.len() as u64, Reduction::Sum)?;
     if !is_box(&side) {
         return Ok(0);
@@ -40,7 +40,7 @@ pub fn check_box(ranks: &dyn Communicator, points: &Points, side: f64, is_of_fil
 ///
 /// # Errors
 /// On all ranks, if the points of all ranks together span more than a side; if a rank has ended.
-pub fn check_sides(ranks: &dyn Communicator, points: &Points, sides: &[f64]) -> Result<()> {
+pub fn check_sides_across(ranks: &dyn Communicator, points: &Points, sides: &[f64]) -> Result<()> {
     let all = reduce(ranks, points.len() as u64, Reduction::Sum)?;
     // All ranks know the same extent, so all take the same branch.
     let Some((axis, side)) = extent(ranks, points, f64::INFINITY)?.too_wide(sides) else { return Ok(()) };
@@ -65,15 +65,15 @@ pub(crate) fn extent(ranks: &dyn Communicator, points: &Points, side: f64) -> Re
 mod tests {
     use super::*;
     use crate::distributed::on_threads;
-    use crate::io::Table;
+    use crate::points::Table;
 
     #[test]
     fn ranks_without_points_know_all_axes() {
         let refused = on_threads(3, |ranks| {
             let (dim, values) = if ranks.rank() == 1 { (3, vec![0.0, 0.0, 0.0, 0.5, 0.5, 9.0]) } else { (1, vec![]) };
             let points = Points::F64(Table::new(dim, values)?);
-            let box_error = check_box(ranks, &points, 1.0, false).unwrap_err().to_string();
-            Ok([box_error, check_sides(ranks, &points, &[1.0; 3]).unwrap_err().to_string()])
+            let box_error = check_box_across(ranks, &points, 1.0, false).unwrap_err().to_string();
+            Ok([box_error, check_sides_across(ranks, &points, &[1.0; 3]).unwrap_err().to_string()])
         });
         for message in refused.unwrap().into_iter().flatten() {
             assert!(message.contains("along axis 2 the points run from 0 to 9"), "{message}");

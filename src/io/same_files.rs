@@ -66,7 +66,8 @@ impl<'a> Files<'a> {
 /// may differ. A file that is missing on all ranks is left to the reader. Collective.
 ///
 /// ```
-/// use ropewalk::distributed::{Communicator, agree_on_files, on_threads};
+/// use ropewalk::distributed::{Communicator, on_threads};
+/// use ropewalk::io::agree_on_files;
 ///
 /// let folder = std::env::temp_dir().join("ropewalk_agree_on_files");
 /// for (rank, text) in ["1,2\n", "1,2\n3,4\n"].into_iter().enumerate() {
