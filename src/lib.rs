@@ -314,8 +314,8 @@ pub use bvh::Bvh;
 pub use cancel::Cancel;
 pub use cluster::{
     ChainBoundary, ClusterSelection, CondensedCluster, CondensedRow, CondensedTree, Dbscan, DbscanAlgorithm,
-    Dendrogram, DensityKernel, DensityUnit, Edge, Fof, FofAlgorithm, Hdbscan, HdbscanClusters, HdbscanPrediction, Hop,
-    HopChains, KernelDensity, Labels, MinimumSpanningTree, Peak, SpanningTree, Ties,
+    Dendrogram, DensityKernel, DensityUnit, Edge, Fof, Hdbscan, HdbscanClusters, HdbscanPrediction, Hop, HopChains,
+    KernelDensity, Labels, MinimumSpanningTree, Peak, SpanningTree, Ties,
 };
 pub use cluster::{dbscan, minimum_spanning_tree};
 pub use csr::Csr;

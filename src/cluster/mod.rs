@@ -17,7 +17,7 @@ pub(crate) mod union_find;
 
 pub use dbscan::{Dbscan, DbscanAlgorithm, dbscan};
 pub use dendrogram::{Dendrogram, Merge};
-pub use fof::{Fof, FofAlgorithm};
+pub use fof::Fof;
 pub use halos::{HaloMembers, Halos};
 pub use hdbscan::{
     ClusterSelection, CondensedCluster, CondensedRow, CondensedTree, Hdbscan, HdbscanClusters, HdbscanPrediction, Ties,

@@ -96,11 +96,11 @@ impl Display for Error {
             Kind::Dimension { dim } => write!(f, "{dim} dimensions: points may have 1 to 10"),
             Kind::BinsDimension { dim } => write!(
                 f,
-                "{dim} dimensions: bins are for points of 1 to 3; the tree takes up to 10 (FofAlgorithm::Tree)"
+                "{dim} dimensions: bins are for points of 1 to 3; the tree takes up to 10 (Fof::run)"
             ),
             Kind::BinsExtent => write!(
                 f,
-                "bins are for points, and these primitives have an extent; the tree takes them (FofAlgorithm::Tree)"
+                "bins are for points, and these primitives have an extent; the tree takes them (Fof::run)"
             ),
             Kind::HopDimension { dim } => {
                 write!(f, "{dim} dimensions: densities and HOP are for points of 2 or 3")

@@ -74,6 +74,7 @@ use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
 use crate::halo::{Catalog, CenterFinder, Centers, Halos, Overdensity, Particles, Unbinding, Universe};
 use crate::io::{Masses, Points, Snapshot, Table};
+use crate::reference::{PoissonGrid, most_bound_a_star, most_bound_poisson};
 
 const R200C: Overdensity = Overdensity::Critical(200.0);
 
@@ -365,8 +366,9 @@ impl<'a> Pipeline<'a> {
     /// The centres of all halos, on the device that found them.
     fn centers(&self, found: &Found<'_>, kind: CenterKind) -> Result<Centers> {
         match &found.on_device {
-            Some(find) => find(kind.center(self.options.softening, self.scales.linking_length)),
-            None => self.centers_of(&found.halos, kind),
+            // Devices have the usual searches.
+            Some(find) if !kind.is_reference() => find(kind.center(self.options.softening, self.scales.linking_length)),
+            _ => self.centers_of(&found.halos, kind),
         }
     }
 
@@ -379,7 +381,11 @@ impl<'a> Pipeline<'a> {
         if let Some(masses) = self.masses() {
             finder = finder.masses(masses);
         }
-        with_particles!(self, |positions, _particles| finder.run(positions, halos))
+        with_particles!(self, |positions, _particles| match kind {
+            CenterKind::MostBoundAStar => most_bound_a_star(&finder, positions, halos),
+            CenterKind::MostBoundPoisson => most_bound_poisson(&finder, PoissonGrid::default(), positions, halos),
+            _ => finder.run(positions, halos),
+        })
     }
 
     /// The linked members of all halos in the order of the catalogue: `offsets`, and the `ids` one halo after the other; for each

@@ -69,11 +69,9 @@ pub enum CenterKind {
     MostBound,
     /// [`Center::MostBoundBrute`].
     MostBoundBrute,
-    /// [`Center::MostBoundAStar`].
-    #[cfg(feature = "reference")]
+    /// [`Center::MostBound`] by [`most_bound_a_star`](crate::reference::most_bound_a_star).
     MostBoundAStar,
-    /// [`Center::poisson`].
-    #[cfg(feature = "reference")]
+    /// [`Center::MostBound`] by [`most_bound_poisson`](crate::reference::most_bound_poisson), with its usual grid.
     MostBoundPoisson,
     /// [`Center::MostConnected`] with the linking length of the halos.
     MostConnected,
@@ -87,16 +85,17 @@ impl CenterKind {
     /// The definition with its lengths.
     pub(super) fn center(self, softening: f64, linking_length: f64) -> Center {
         match self {
-            Self::MostBound => Center::MostBound { softening },
+            Self::MostBound | Self::MostBoundAStar | Self::MostBoundPoisson => Center::MostBound { softening },
             Self::MostBoundBrute => Center::MostBoundBrute { softening },
-            #[cfg(feature = "reference")]
-            Self::MostBoundAStar => Center::MostBoundAStar { softening },
-            #[cfg(feature = "reference")]
-            Self::MostBoundPoisson => Center::poisson(softening),
             Self::MostConnected => Center::MostConnected { linking_length },
             Self::CenterOfMass => Center::CenterOfMass,
             Self::ShrinkingSphere => Center::shrinking_sphere(),
         }
+    }
+
+    /// Whether the search is one of the module `reference`.
+    pub(super) fn is_reference(self) -> bool {
+        matches!(self, Self::MostBoundAStar | Self::MostBoundPoisson)
     }
 
     /// Whether the centre is a particle.
@@ -109,10 +108,7 @@ impl CenterKind {
 impl fmt::Display for CenterKind {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(match self {
-            Self::MostBound | Self::MostBoundBrute => "most bound particle",
-            #[cfg(feature = "reference")]
-            Self::MostBoundAStar => "most bound particle",
-            #[cfg(feature = "reference")]
+            Self::MostBound | Self::MostBoundBrute | Self::MostBoundAStar => "most bound particle",
             Self::MostBoundPoisson => "most bound particle near the lowest cell of a grid's potential",
             Self::MostConnected => "most connected particle",
             Self::CenterOfMass => "centre of mass",

@@ -16,10 +16,14 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use crate::geometry::Aabb;
+use crate::cluster::Halos;
+use crate::error::Result;
+use crate::geometry::{Aabb, Bounded, Scalar};
 use crate::halo::centers::direct::{Best, MostBound, NO_TERMS, Sum, Terms, add, rounding, sums};
 use crate::halo::centers::members::{Members, PADDING};
+use crate::halo::{CenterFinder, Centers};
 use crate::parallel::{Scratch, map};
+use crate::reference::check_most_bound;
 use crate::simd::{LANES, dispatch};
 
 /// Members per cell, if they were spread evenly.
@@ -61,7 +65,34 @@ impl PartialEq for Candidate {
 
 impl Eq for Candidate {}
 
-pub(crate) fn most_bound(members: &Members) -> Option<MostBound> {
+/// The centres that a finder of [`Center::MostBound`](crate::Center::MostBound) finds, by a best-first search as in HACC: the distances to the cells of a grid bound
+/// each member's potential; the members with the best bounds have their cells opened from near to far, until the best is known exactly.
+/// [`HaloCenter::pairs`](crate::halo::HaloCenter::pairs) counts the pairs that this search evaluates.
+///
+/// Source: Habib et al. 2016; Sewell et al. 2015, section 3.
+///
+/// ```
+/// use ropewalk::{Center, CenterFinder, Fof, reference::most_bound_a_star};
+///
+/// let points = [[0.0f64, 0.0, 0.0], [1.0, 0.0, 0.0], [1.5, 0.0, 0.0]];
+/// let halos = Fof::new(1.0).run(&points)?;
+/// let finder = CenterFinder::new(Center::MostBound { softening: 0.0 });
+/// assert_eq!(most_bound_a_star(&finder, &points, &halos)?.as_slice()[0].member, Some(1));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`CenterFinder::run`]; if the finder finds other centres than [`Center::MostBound`](crate::Center::MostBound).
+pub fn most_bound_a_star<T: Bounded<S, 3>, S: Scalar>(
+    finder: &CenterFinder<'_>,
+    points: &[T],
+    halos: &Halos,
+) -> Result<Centers> {
+    check_most_bound(finder)?;
+    finder.run_by(points, halos, &|members| Ok(most_bound(members)))
+}
+
+fn most_bound(members: &Members) -> Option<MostBound> {
     let grid = Grid::new(members);
     let margin = 1.0 + 4.0 * rounding(members.len());
     let n = members.len() as u64;

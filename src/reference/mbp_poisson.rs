@@ -13,15 +13,56 @@ use rustfft::algorithm::Radix4;
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftDirection};
 
-use crate::geometry::Aabb;
+use crate::cluster::Halos;
+use crate::error::{Kind, Result};
+use crate::geometry::{Aabb, Bounded, Scalar};
 use crate::halo::centers::direct::{Best, MostBound, sums};
 use crate::halo::centers::members::Members;
+use crate::halo::{CenterFinder, Centers};
 use crate::parallel::{Scratch, fill};
+use crate::reference::check_most_bound;
 
 /// Cells along an axis, at most: a grid of 265 MB. One less than a power of two, as all numbers of cells.
-pub(crate) const MAX_CELLS: usize = 255;
+const MAX_CELLS: usize = 255;
 
-pub(crate) fn most_bound(members: &Members, cells: usize, search: usize) -> Option<MostBound> {
+/// The grid of [`most_bound_poisson`]. Its default is that of the paper: 63 cells along each axis, a search two cells wide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoissonGrid {
+    /// Cells along each axis, 1 to 255; the next number that is one less than a power of two is taken.
+    pub cells: usize,
+    /// How many cells around the lowest one are searched, along each axis both ways.
+    pub search: usize,
+}
+
+impl Default for PoissonGrid {
+    fn default() -> Self {
+        Self { cells: 63, search: 2 }
+    }
+}
+
+/// The most bound particles approximately: Poisson's equation on a grid of the halo's box with a potential of 0 at its faces; then exact
+/// sums for the members in a cube about the lowest cell.
+///
+/// It may be another member than the exact one, most often in small halos and beside an attached heavy neighbour. Source: Sewell et al.
+/// 2015, section 3.
+///
+/// # Errors
+/// As [`CenterFinder::run`]; if the finder finds other centres than [`Center::MostBound`](crate::Center::MostBound); a number of cells outside of 1 to 255.
+pub fn most_bound_poisson<T: Bounded<S, 3>, S: Scalar>(
+    finder: &CenterFinder<'_>,
+    grid: PoissonGrid,
+    points: &[T],
+    halos: &Halos,
+) -> Result<Centers> {
+    check_most_bound(finder)?;
+    if !(1..=MAX_CELLS).contains(&grid.cells) {
+        let name = "the number of cells along an axis";
+        return Err(Kind::Parameter { name, value: grid.cells as f64, must: "from 1 to 255" }.into());
+    }
+    finder.run_by(points, halos, &|members| Ok(most_bound(members, grid.cells, grid.search)))
+}
+
+fn most_bound(members: &Members, cells: usize, search: usize) -> Option<MostBound> {
     // A transform of a power of two takes one algorithm; of any length, all that there are.
     let lattice = Lattice::new(members, (cells + 1).next_power_of_two() - 1);
     let lowest = lattice.lowest(members);

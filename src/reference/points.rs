@@ -1,11 +1,9 @@
 //! Points in a row, for the algorithms that need no tree.
 //!
-//! In: points, or a tree's. Out: coordinates in one array per axis, inside of the periodic box, with the caller's indices.
-//! Cost: O(n); `S * D + 4` bytes a point (twice the corners for boxes), none where a tree holds them already.
+//! In: points. Out: coordinates in one array per axis, inside of the periodic box, with the caller's indices.
+//! Cost: O(n); `S * D + 4` bytes a point (twice the corners for boxes).
 
-use std::borrow::Cow;
-
-use crate::bvh::{Bvh, check, place};
+use crate::bvh::{check, place};
 use crate::error::Result;
 use crate::geometry::{Aabb, Bounded, Scalar, Space};
 use crate::parallel::fill;
@@ -15,20 +13,20 @@ use crate::simd::LANES;
 /// One array per axis, padded by [`LANES`].
 type Axes<S, const D: usize> = [Vec<S>; D];
 
-pub(crate) struct PointsSoA<'a, S: Scalar, const D: usize> {
+pub(crate) struct PointsSoA<S: Scalar, const D: usize> {
     /// The box around everything.
     pub bounds: Aabb<S, D>,
     /// Lower corners.
-    pub lo: Cow<'a, Axes<S, D>>,
+    pub lo: Axes<S, D>,
     /// Upper corners, unless all primitives are points.
-    pub hi: Option<Cow<'a, Axes<S, D>>>,
+    pub hi: Option<Axes<S, D>>,
     /// The caller's indices.
-    pub order: Cow<'a, [u32]>,
+    pub order: Vec<u32>,
     pub space: Space<D>,
 }
 
-impl<S: Scalar, const D: usize> PointsSoA<'static, S, D> {
-    /// A copy of primitives in the caller's order. Errors as [`Bvh::build`].
+impl<S: Scalar, const D: usize> PointsSoA<S, D> {
+    /// A copy of primitives in the caller's order. Errors as [`Bvh::build`](crate::Bvh::build).
     pub fn of<T: Bounded<S, D>>(primitives: &[T], space: &Space<D>) -> Result<Self> {
         let bounds = check(primitives, space)?;
         let axes = |corner: fn(&Aabb<S, D>) -> &[S; D]| {
@@ -42,25 +40,11 @@ impl<S: Scalar, const D: usize> PointsSoA<'static, S, D> {
                 axis
             })
         };
-        let lo = Cow::Owned(axes(|bounds| &bounds.lo));
-        let hi = (!T::IS_POINT).then(|| Cow::Owned(axes(|bounds| &bounds.hi)));
-        let order = Cow::Owned((0..primitives.len() as u32).collect());
+        let lo = axes(|bounds| &bounds.lo);
+        let hi = (!T::IS_POINT).then(|| axes(|bounds| &bounds.hi));
+        let order = (0..primitives.len() as u32).collect();
         mark("gather");
         Ok(Self { bounds, lo, hi, order, space: *space })
-    }
-}
-
-impl<'a, S: Scalar, const D: usize> PointsSoA<'a, S, D> {
-    /// A tree's primitives in its order.
-    pub fn stored(tree: &'a Bvh<S, D>) -> Self {
-        let (lo, hi) = tree.corners();
-        Self {
-            bounds: tree.bounds(),
-            lo: Cow::Borrowed(lo),
-            hi: hi.map(Cow::Borrowed),
-            order: Cow::Borrowed(tree.order()),
-            space: *tree.space(),
-        }
     }
 
     pub fn len(&self) -> usize {

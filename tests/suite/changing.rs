@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use common::random::Random;
 use ropewalk::io::{Points, Table};
+use ropewalk::reference::{fof_all_pairs, fof_bins};
 use ropewalk::{
-    Aabb, Bounded, BoxSize, Bvh, Dbscan, Error, ErrorKind, Fof, FofAlgorithm, Hdbscan, Hop, MinimumSpanningTree,
-    Nearest, table,
+    Aabb, Bounded, BoxSize, Bvh, Dbscan, Error, ErrorKind, Fof, Hdbscan, Hop, MinimumSpanningTree, Nearest, table,
 };
 
 /// Fewer without optimization.
@@ -88,9 +88,9 @@ fn all_of<T: Bounded<f64, 3> + Send>(points: &[T]) {
         }
         looked_at(Dbscan::new(0.05, 5).periodic(side).run(points));
         looked_at(Fof::new(0.05).periodic(side).run(points));
-        looked_at(Fof::new(0.05).periodic(side).algorithm(FofAlgorithm::BruteForce).run(points));
+        looked_at(fof_all_pairs(&Fof::new(0.05).periodic(side), points));
         if T::IS_POINT {
-            looked_at(Fof::new(0.05).periodic(side).algorithm(FofAlgorithm::Bins).run(points));
+            looked_at(fof_bins(&Fof::new(0.05).periodic(side), points));
             looked_at(Hop::new(80.0 * N as f64).periodic(side).run(points));
         }
         looked_at(MinimumSpanningTree::new().periodic(side).run(points));

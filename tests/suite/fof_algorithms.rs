@@ -4,9 +4,8 @@ use common::clouds::{self, Cloud};
 use common::data::root;
 use common::oracle;
 use common::random::Random;
-use ropewalk::{Aabb, Bvh, Fof, FofAlgorithm, Halos, Scalar, Sphere};
-
-const OTHERS: [FofAlgorithm; 2] = [FofAlgorithm::Bins, FofAlgorithm::BruteForce];
+use ropewalk::reference::{fof_all_pairs, fof_bins};
+use ropewalk::{Aabb, Bvh, Fof, Halos, Scalar, Sphere};
 
 fn fof(eps: f64, side: oracle::Side) -> Fof {
     let fof = Fof::new(eps);
@@ -25,14 +24,15 @@ fn agrees<S: Scalar, const D: usize>(cloud: &Cloud<S, D>, eps: f64, side: oracle
         Some(side) => Bvh::build_periodic(&cloud.points, side),
     }
     .unwrap();
-    for algorithm in OTHERS {
-        let fof = fof(eps, side).algorithm(algorithm);
-        let what = format!("{}, {D} dimensions, eps {eps}, side {side:?}, {algorithm:?}", cloud.name);
-        for threads in [1, 2, 5] {
-            assert_eq!(in_pool(threads, || fof.run(&cloud.points)).unwrap(), expected, "{what}, {threads} threads");
-        }
-        assert_eq!(fof.run_on(&tree).unwrap(), expected, "{what}, on a tree");
+    let fof = fof(eps, side);
+    let what = format!("{}, {D} dimensions, eps {eps}, side {side:?}", cloud.name);
+    for threads in [1, 2, 5] {
+        let bins = in_pool(threads, || fof_bins(&fof, &cloud.points)).unwrap();
+        assert_eq!(bins, expected, "{what}, bins, {threads} threads");
+        let pairs = in_pool(threads, || fof_all_pairs(&fof, &cloud.points)).unwrap();
+        assert_eq!(pairs, expected, "{what}, all pairs, {threads} threads");
     }
+    assert_eq!(fof.run_on(&tree).unwrap(), expected, "{what}, on a tree");
     expected
 }
 
@@ -129,9 +129,9 @@ fn bins_find_the_stored_labels_of_p3m_64() {
         [("b0.2_periodic", 0.2, Some(side)), ("b0.2_open", 0.2, None), ("b0.168_periodic", 0.168, Some(side))]
     {
         let expected = stored_labels(&format!("p3m_64_fof_{name}.npy"));
-        let fof = fof(b * separation, side).algorithm(FofAlgorithm::Bins);
+        let fof = fof(b * separation, side);
         for threads in [1, 2] {
-            let halos = in_pool(threads, || fof.run(&points)).unwrap();
+            let halos = in_pool(threads, || fof_bins(&fof, &points)).unwrap();
             assert!(halos.labels().as_slice() == expected, "{name}, {threads} threads");
         }
     }
@@ -143,20 +143,20 @@ fn brute_force_takes_boxes_and_any_dimension() {
     let balls: Vec<Sphere<f32, 3>> =
         (0..300).map(|_| Sphere::new(std::array::from_fn(|_| random.unit() as f32), 0.02 * random.unit())).collect();
     for fof in [Fof::new(0.02), Fof::new(0.02).periodic(1.0)] {
-        let all = fof.clone().algorithm(FofAlgorithm::BruteForce).run(&balls).unwrap();
+        let all = fof_all_pairs(&fof, &balls).unwrap();
         assert_eq!(all, fof.run(&balls).unwrap());
     }
     let cloud = clouds::clustered::<f64, 7>();
     let expected = Fof::new(0.05).run(&cloud.points).unwrap();
-    assert_eq!(Fof::new(0.05).algorithm(FofAlgorithm::BruteForce).run(&cloud.points).unwrap(), expected);
+    assert_eq!(fof_all_pairs(&Fof::new(0.05), &cloud.points).unwrap(), expected);
 }
 
 #[test]
 fn what_bins_refuse() {
-    let bins = Fof::new(0.1).algorithm(FofAlgorithm::Bins);
-    let message = bins.run(&[[0.0f32; 4]; 2]).unwrap_err().to_string();
+    let fof = Fof::new(0.1);
+    let message = fof_bins(&fof, &[[0.0f32; 4]; 2]).unwrap_err().to_string();
     assert!(message.contains("4 dimensions") && message.contains("1 to 3"), "{message}");
-    let message = bins.run(&[Aabb::point([0.0f32; 2])]).unwrap_err().to_string();
+    let message = fof_bins(&fof, &[Aabb::point([0.0f32; 2])]).unwrap_err().to_string();
     assert!(message.contains("extent"), "{message}");
     for algorithm in OTHERS {
         let fof = |eps: f64| Fof::new(eps).algorithm(algorithm);

@@ -4,14 +4,14 @@
 
 use std::time::Instant;
 
+use ropewalk::Centers;
 use ropewalk::gpu::{
     self, Bvh, CenterFinder, Coordinate, Csr, Dbscan, Device, DeviceVec, Fof, Hdbscan, Hop, HopChains, KernelDensity,
     MinimumSpanningTree, Neighbors, Points,
 };
 use ropewalk::halo::HaloCenter;
-use ropewalk::{Center, Centers, FofAlgorithm};
 
-use super::operations::{Case, LEAST_MEMBERS, MOST_BOUND, Operation, Outcome, Prepared};
+use super::operations::{Case, CenterSearch, FofSearch, LEAST_MEMBERS, MOST_BOUND, Operation, Outcome, Prepared};
 use super::{Failure, Row, verify};
 
 /// Longer lists are compared by their lengths, for a second copy might not fit; what is in them, at some of the points.
@@ -111,7 +111,7 @@ fn prepare<S: Coordinate, const D: usize>(
     let ready = match operation {
         Operation::Build
         | Operation::BuildKnn
-        | Operation::Fof(FofAlgorithm::Auto | FofAlgorithm::Tree)
+        | Operation::Fof(FofSearch::Tree)
         | Operation::Dbscan(_)
         | Operation::Emst
         | Operation::MutualReachability
@@ -123,7 +123,7 @@ fn prepare<S: Coordinate, const D: usize>(
             Ready::Tree(tree)
         }
         Operation::FofMbp => Ready::Points3(points_3()?),
-        Operation::Centers(Center::MostBound { .. }) => {
+        Operation::Centers(CenterSearch::MostBound) => {
             let points = points_3()?;
             let halos = Fof::new(case.eps).min_members(LEAST_MEMBERS).run(&points)?;
             Ready::Halos(halos, points)

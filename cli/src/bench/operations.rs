@@ -3,8 +3,9 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ropewalk::internals::mixed;
+use ropewalk::reference::{PoissonGrid, fof_all_pairs, fof_bins, most_bound_a_star, most_bound_poisson};
 use ropewalk::{
-    BoxSize, Bvh, Center, CenterFinder, Centers, Csr, Dbscan, DbscanAlgorithm, Edge, Fof, FofAlgorithm, Halos, Hdbscan,
+    BoxSize, Bvh, Center, CenterFinder, Centers, Csr, Dbscan, DbscanAlgorithm, Edge, Fof, Halos, Hdbscan,
     HdbscanClusters, Hop, HopChains, KernelDensity, Labels, MinimumSpanningTree, Neighbor, Scalar, Space, SpanningTree,
 };
 
@@ -23,12 +24,18 @@ pub struct Case<'a, S, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> Case<'_, S, D> {
-    fn fof(&self, algorithm: FofAlgorithm) -> Fof {
-        Fof::new(self.eps).algorithm(algorithm).periodic(self.size.clone())
+    fn fof(&self) -> Fof {
+        Fof::new(self.eps).periodic(self.size.clone())
     }
 
-    fn centers(&self, center: Center, points: &[[S; 3]], halos: &Halos) -> ropewalk::Result<Centers> {
-        CenterFinder::new(center).periodic(self.size.clone()).run(points, halos)
+    fn centers(&self, by: CenterSearch, points: &[[S; 3]], halos: &Halos) -> ropewalk::Result<Centers> {
+        let finder = |center| CenterFinder::new(center).periodic(self.size.clone());
+        match by {
+            CenterSearch::MostBound => finder(MOST_BOUND).run(points, halos),
+            CenterSearch::BruteForce => finder(Center::MostBoundBrute { softening: 0.0 }).run(points, halos),
+            CenterSearch::AStar => most_bound_a_star(&finder(MOST_BOUND), points, halos),
+            CenterSearch::Poisson => most_bound_poisson(&finder(MOST_BOUND), PoissonGrid::default(), points, halos),
+        }
     }
 
     /// The points where they must be of three dimensions. Errors if they are not.
@@ -80,7 +87,7 @@ pub enum Operation {
     HalfCount,
     Knn,
     BuildKnn,
-    Fof(FofAlgorithm),
+    Fof(FofSearch),
     Dbscan(DbscanAlgorithm),
     /// The minimum spanning tree of lengths.
     Emst,
@@ -88,13 +95,30 @@ pub enum Operation {
     MutualReachability,
     /// Clusters of that tree.
     Hdbscan,
-    Centers(Center),
+    Centers(CenterSearch),
     /// Halos and their most bound particles.
     FofMbp,
     /// Densities of HOP, in a tree that is there.
     HopDensity,
     /// Halos of HOP, at 80 times the mean density.
     Hop,
+}
+
+/// How friends of friends are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FofSearch {
+    Tree,
+    Bins,
+    BruteForce,
+}
+
+/// How most bound particles are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CenterSearch {
+    MostBound,
+    BruteForce,
+    AStar,
+    Poisson,
 }
 
 /// Members of a halo that has a centre, at least.
@@ -110,18 +134,18 @@ const NAMES: [(&str, Operation); 23] = [
     ("half_count", Operation::HalfCount),
     ("knn", Operation::Knn),
     ("build_knn", Operation::BuildKnn),
-    ("fof", Operation::Fof(FofAlgorithm::Tree)),
-    ("fof_bins", Operation::Fof(FofAlgorithm::Bins)),
-    ("fof_brute", Operation::Fof(FofAlgorithm::BruteForce)),
+    ("fof", Operation::Fof(FofSearch::Tree)),
+    ("fof_bins", Operation::Fof(FofSearch::Bins)),
+    ("fof_brute", Operation::Fof(FofSearch::BruteForce)),
     ("dbscan_fdbscan", Operation::Dbscan(DbscanAlgorithm::Fdbscan)),
     ("dbscan_densebox", Operation::Dbscan(DbscanAlgorithm::DenseBox)),
     ("emst", Operation::Emst),
     ("mutual_reachability", Operation::MutualReachability),
     ("hdbscan", Operation::Hdbscan),
-    ("mbp", Operation::Centers(Center::MostBound { softening: 0.0 })),
-    ("mbp_brute", Operation::Centers(Center::MostBoundBrute { softening: 0.0 })),
-    ("mbp_astar", Operation::Centers(Center::MostBoundAStar { softening: 0.0 })),
-    ("mbp_poisson", Operation::Centers(Center::MostBoundPoisson { softening: 0.0, cells: 63, search: 2 })),
+    ("mbp", Operation::Centers(CenterSearch::MostBound)),
+    ("mbp_brute", Operation::Centers(CenterSearch::BruteForce)),
+    ("mbp_astar", Operation::Centers(CenterSearch::AStar)),
+    ("mbp_poisson", Operation::Centers(CenterSearch::Poisson)),
     ("fof_mbp", Operation::FofMbp),
     ("hop_density", Operation::HopDensity),
     ("hop", Operation::Hop),
@@ -191,7 +215,7 @@ impl Operation {
             Self::FofMbp => Prepared::Points(case.points_3(self)?),
             Self::Centers(_) => {
                 let points = case.points_3(self)?;
-                Prepared::Halos(case.fof(FofAlgorithm::Auto).min_members(LEAST_MEMBERS).run(case.points)?, points)
+                Prepared::Halos(case.fof().min_members(LEAST_MEMBERS).run(case.points)?, points)
             }
             _ => Prepared::Tree(case.build()?),
         })
@@ -210,7 +234,9 @@ impl Operation {
             }
             (Self::Knn, Prepared::Tree(tree)) => Outcome::Nearest(tree.nearest_neighbors(case.k)),
             (Self::BuildKnn, _) => Outcome::Nearest(case.build()?.nearest_neighbors(case.k)),
-            (Self::Fof(algorithm), _) => Outcome::Halos(case.fof(*algorithm).run(case.points)?),
+            (Self::Fof(FofSearch::Tree), _) => Outcome::Halos(case.fof().run(case.points)?),
+            (Self::Fof(FofSearch::Bins), _) => Outcome::Halos(fof_bins(&case.fof(), case.points)?),
+            (Self::Fof(FofSearch::BruteForce), _) => Outcome::Halos(fof_all_pairs(&case.fof(), case.points)?),
             (Self::Dbscan(algorithm), _) => {
                 let dbscan = Dbscan::new(case.eps, case.min_pts).algorithm(*algorithm).periodic(case.size.clone());
                 Outcome::Labels(dbscan.run(case.points)?, case.min_pts)
@@ -225,12 +251,10 @@ impl Operation {
                 let halos = hop.run_on_chains(&chains)?;
                 Outcome::Hop(chains, halos)
             }
-            (Self::Centers(center), Prepared::Halos(halos, points)) => {
-                Outcome::Centers(case.centers(*center, points, halos)?)
-            }
+            (Self::Centers(by), Prepared::Halos(halos, points)) => Outcome::Centers(case.centers(*by, points, halos)?),
             (Self::FofMbp, Prepared::Points(points)) => {
-                let halos = case.fof(FofAlgorithm::Auto).min_members(LEAST_MEMBERS).run(points)?;
-                let centers = case.centers(MOST_BOUND, points, &halos)?;
+                let halos = case.fof().min_members(LEAST_MEMBERS).run(points)?;
+                let centers = case.centers(CenterSearch::MostBound, points, &halos)?;
                 Outcome::HaloCenters(halos, centers)
             }
             (Self::Rebuild | Self::Refit, Prepared::Kept(tree)) => {

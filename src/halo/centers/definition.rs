@@ -2,8 +2,6 @@
 
 use super::mean;
 use crate::error::{Kind, Result};
-#[cfg(feature = "reference")]
-use crate::reference::mbp_poisson;
 
 /// What the centre of a halo is.
 ///
@@ -17,14 +15,14 @@ use crate::reference::mbp_poisson;
 /// whatever is attached to the halo, and spherical overdensity masses are measured about it. Without softening the terms of
 /// coincident pairs are infinite: they are omitted, and the pairs are counted. Positions are taken relative to the first member, in
 /// `f64`: this rounds a coordinate by at most 2^-53 of its difference from the first one's, and not at all where coordinates are
-/// `f32` and none is 2^29 times as large as another. There are four ways to find it:
+/// `f32` and none is 2^29 times as large as another. There are two ways to find it, and two of earlier papers in the module `reference`:
 ///
 /// | | answer | cost |
 /// |---|---|---|
 /// | [`Center::MostBound`] | exact | n log n, where potentials differ |
 /// | [`Center::MostBoundBrute`] | exact | n² |
-/// | [`Center::MostBoundAStar`] | exact | between these |
-/// | [`Center::MostBoundPoisson`] | often the same | a grid's Fourier transform |
+/// | `reference::most_bound_a_star` | exact | between these |
+/// | `reference::most_bound_poisson` | often the same | a grid's Fourier transform |
 ///
 /// The *most connected particle* (MCP) is the member with most friends, where the halo is densest on the scale of the linking
 /// length. In relaxed halos it is near the MBP; where a bridge joins two clumps it may be in the other one.
@@ -42,29 +40,6 @@ pub enum Center {
     MostBoundBrute {
         /// As for [`Center::MostBound`].
         softening: f64,
-    },
-    /// The most bound particle, by a best-first search as in HACC: the distances to the cells of a grid bound each member's
-    /// potential; the members with the best bounds have their cells opened from near to far, until the best is known exactly.
-    ///
-    /// The same member as by brute force; for comparisons. Source: Habib et al. 2016; Sewell et al. 2015, section 3.
-    #[cfg(feature = "reference")]
-    MostBoundAStar {
-        /// As for [`Center::MostBound`].
-        softening: f64,
-    },
-    /// The most bound particle, approximately: Poisson's equation on a grid of the halo's box with a potential of 0 at its
-    /// faces; then exact sums for the members in a cube about the lowest cell. For comparisons; see [`Center::poisson`].
-    ///
-    /// It may be another member than the exact one, most often in small halos and beside an attached heavy neighbour:
-    /// [`CenterFinder::check`](crate::CenterFinder::check) tells. Source: Sewell et al. 2015, section 3.
-    #[cfg(feature = "reference")]
-    MostBoundPoisson {
-        /// As for [`Center::MostBound`].
-        softening: f64,
-        /// Cells along each axis, 1 to 255; the next number that is one less than a power of two is taken.
-        cells: usize,
-        /// How many cells around the lowest one are searched, along each axis both ways.
-        search: usize,
     },
     /// The most connected particle: the member with most others within the linking length (inclusive, itself not counted). Among
     /// equal counts the smallest index wins; [`HaloCenter::ties`](crate::halo::HaloCenter::ties) counts the equals. Source: Sewell et al.
@@ -91,12 +66,6 @@ pub enum Center {
 }
 
 impl Center {
-    /// [`Center::MostBoundPoisson`] with the grid of the paper: 63 cells along each axis, a search two cells wide.
-    #[cfg(feature = "reference")]
-    pub fn poisson(softening: f64) -> Self {
-        Self::MostBoundPoisson { softening, cells: 63, search: 2 }
-    }
-
     /// [`Center::ShrinkingSphere`] as in the paper: by 2.5 per cent in each step, down to 1000 members or one in a hundred,
     /// whichever is less.
     pub fn shrinking_sphere() -> Self {
@@ -107,10 +76,6 @@ impl Center {
         self.check_softening()?;
         let refuse = |name, value, must| Err(Kind::Parameter { name, value, must }.into());
         match *self {
-            #[cfg(feature = "reference")]
-            Self::MostBoundPoisson { cells, .. } if !(1..=mbp_poisson::MAX_CELLS).contains(&cells) => {
-                refuse("the number of cells along an axis", cells as f64, "from 1 to 255")
-            }
             Self::MostConnected { linking_length } if !(0.0..f64::INFINITY).contains(&linking_length) => {
                 refuse("the linking length", linking_length, "finite and not negative")
             }
@@ -127,8 +92,6 @@ impl Center {
     fn check_softening(&self) -> Result<()> {
         let softening = match *self {
             Self::MostBound { softening } | Self::MostBoundBrute { softening } => softening,
-            #[cfg(feature = "reference")]
-            Self::MostBoundAStar { softening } | Self::MostBoundPoisson { softening, .. } => softening,
             _ => return Ok(()),
         };
         if (0.0..f64::INFINITY).contains(&softening) {

@@ -32,8 +32,9 @@ use crate::cluster::Halos;
 use crate::error::{Kind, Result};
 use crate::geometry::{Boundary, Bounded, BoxSize, Scalar, Space};
 use crate::parallel::map;
-#[cfg(feature = "reference")]
-use crate::reference::{mbp_astar, mbp_poisson};
+
+/// Finds the member with the lowest potential.
+pub(crate) type FindMostBound<'a> = &'a (dyn Fn(&Members) -> Result<Option<MostBound>> + Sync);
 
 /// How to find centres: options, then [`CenterFinder::run`].
 ///
@@ -56,13 +57,12 @@ pub struct CenterFinder<'a> {
     center: Center,
     size: BoxSize,
     masses: Option<&'a [f64]>,
-    check: bool,
 }
 
 impl<'a> CenterFinder<'a> {
     /// Equal masses of 1, in the space that the halos were found in; in open space if they do not know it.
     pub fn new(center: Center) -> Self {
-        Self { center, size: BoxSize::default(), masses: None, check: false }
+        Self { center, size: BoxSize::default(), masses: None }
     }
 
     /// A periodic box: one side, or one per axis; none leaves it to the halos. Halos that a finder has made know theirs, and another one
@@ -84,14 +84,6 @@ impl<'a> CenterFinder<'a> {
         self
     }
 
-    /// Whether to compare [`Center::MostBoundPoisson`] with the exact answer: see [`HaloCenter::agrees`]. Costs as much as
-    /// [`Center::MostBound`].
-    #[must_use]
-    pub fn check(mut self, check: bool) -> Self {
-        self.check = check;
-        self
-    }
-
     /// Finds the centre of each halo of `points`, in the order of the halos.
     ///
     /// Points may be anything with a bounding box in three dimensions; boxes count at their middle. The result does not depend on
@@ -103,6 +95,16 @@ impl<'a> CenterFinder<'a> {
     /// not one for each point, or not positive and finite; a parameter out of its range; a periodic box that is not positive, or
     /// that is smaller than twice the linking length.
     pub fn run<T: Bounded<S, 3>, S: Scalar>(&self, points: &[T], halos: &Halos) -> Result<Centers> {
+        self.run_by(points, halos, self.find_most_bound())
+    }
+
+    /// The same, where another search finds the most bound particles.
+    pub(crate) fn run_by<T: Bounded<S, 3>, S: Scalar>(
+        &self,
+        points: &[T],
+        halos: &Halos,
+        find: FindMostBound<'_>,
+    ) -> Result<Centers> {
         self.center.check()?;
         let said = Boundary::said(&self.size)?;
         let boundary = Boundary::agree(&[
@@ -114,11 +116,25 @@ impl<'a> CenterFinder<'a> {
         let order = balanced_order(halos);
         let rows = map(order.len(), 1, &|at| {
             let halo = order[at];
-            Ok((halo, self.run_on(points, halos.members(halo), &space)?))
+            Ok((halo, self.run_on(points, halos.members(halo), &space, find)?))
         });
         let mut rows = rows.into_iter().collect::<Result<Vec<(usize, HaloCenter)>>>()?;
         rows.sort_unstable_by_key(|&(index, _)| index);
         Ok(Centers::new(rows.into_iter().map(|(_, center)| center).collect(), halos, boundary))
+    }
+
+    /// The search for most bound particles that the definition names.
+    pub(crate) fn find_most_bound(&self) -> FindMostBound<'static> {
+        match self.center {
+            Center::MostBoundBrute { .. } => &|members| Ok(direct::most_bound(members)),
+            _ => &most_bound::most_bound,
+        }
+    }
+
+    /// The definition of the centres.
+    #[cfg(feature = "reference")]
+    pub(crate) fn center(&self) -> Center {
+        self.center
     }
 
     /// The centre of one halo. Points and options are checked before; this checks only what the members tell.
@@ -127,13 +143,14 @@ impl<'a> CenterFinder<'a> {
         points: &[T],
         indices: &[u32],
         space: &Space<3>,
+        find: FindMostBound<'_>,
     ) -> Result<HaloCenter> {
         if let Center::MostConnected { linking_length } = self.center {
             return most_connected::most_connected(points, indices, linking_length, space);
         }
         let position = |member: usize| points[indices[member] as usize].bounds().center().map(Into::into);
         let mass = |member: usize| self.masses.map_or(1.0, |masses| masses[indices[member] as usize]);
-        self.find(indices, &position, &mass, space)
+        self.find(indices, &position, &mass, space, find)
     }
 
     /// The centre of a halo whose positions and masses are functions of a member's number.
@@ -143,6 +160,7 @@ impl<'a> CenterFinder<'a> {
         position: &dyn Fn(usize) -> [f64; 3],
         mass: &dyn Fn(usize) -> f64,
         space: &Space<3>,
+        find: FindMostBound<'_>,
     ) -> Result<HaloCenter> {
         let mut offsets: Vec<[f64; 3]> = (0..indices.len()).map(position).collect();
         let first = offsets.first().copied().unwrap_or([f64::NAN; 3]);
@@ -153,39 +171,18 @@ impl<'a> CenterFinder<'a> {
             let place = std::array::from_fn(|k| first[k] + offset[k]);
             HaloCenter::at(space.wrap(place))
         };
-        let members = |softening| Members::new(&offsets, mass, softening);
-        let (members, most_bound, exact) = match self.center {
-            Center::MostBound { softening } => {
-                let members = members(softening);
-                let most_bound = most_bound::most_bound(&members)?;
-                (members, most_bound, None)
-            }
-            Center::MostBoundBrute { softening } => {
-                let members = members(softening);
-                let most_bound = direct::most_bound(&members);
-                (members, most_bound, None)
-            }
-            #[cfg(feature = "reference")]
-            Center::MostBoundAStar { softening } => {
-                let members = members(softening);
-                let most_bound = mbp_astar::most_bound(&members);
-                (members, most_bound, None)
-            }
-            #[cfg(feature = "reference")]
-            Center::MostBoundPoisson { softening, cells, search } => {
-                let members = members(softening);
-                let most_bound = mbp_poisson::most_bound(&members, cells, search);
-                let exact = if self.check { most_bound::most_bound(&members)? } else { None };
-                (members, most_bound, exact)
-            }
+        let softening = match self.center {
+            Center::MostBound { softening } | Center::MostBoundBrute { softening } => softening,
             Center::CenterOfMass => return Ok(at(mean::center_of_mass(&offsets, mass))),
             Center::ShrinkingSphere { shrink, least } => {
                 return Ok(at(mean::shrinking_sphere(&offsets, mass, shrink, least)));
             }
             Center::MostConnected { .. } => return Ok(HaloCenter::at(first)),
         };
+        let members = Members::new(&offsets, mass, softening);
         // Every way finds a member where there is one; direct sums do by definition.
-        let Some(MostBound { best, pairs, coincident }) = most_bound.or_else(|| direct::most_bound(&members)) else {
+        let Some(MostBound { best, pairs, coincident }) = find(&members)?.or_else(|| direct::most_bound(&members))
+        else {
             return Ok(HaloCenter::none(NoCenter::NoMembers));
         };
         let member = best.member as usize;
@@ -194,7 +191,6 @@ impl<'a> CenterFinder<'a> {
             potential: Some(members.potential(best.potential)),
             coincident,
             pairs,
-            agrees: exact.map(|exact: MostBound| exact.best.member == best.member),
             ..HaloCenter::at(space.wrap(position(member)))
         })
     }

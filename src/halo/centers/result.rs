@@ -64,9 +64,6 @@ pub struct HaloCenter {
     /// The number of ordered pairs of members that were evaluated to find the most bound particle; a node of a tree or a cell of a
     /// grid counts as a member. Brute force takes n (n - 1).
     pub pairs: u64,
-    /// Whether the exact answer is the same: for [`Center::MostBoundPoisson`](crate::Center::MostBoundPoisson), if
-    /// [`CenterFinder::check`](crate::CenterFinder::check) asks.
-    pub agrees: Option<bool>,
 }
 
 impl HaloCenter {
@@ -81,7 +78,6 @@ impl HaloCenter {
             ties: None,
             coincident: 0,
             pairs: 0,
-            agrees: None,
         }
     }
 
@@ -94,9 +90,8 @@ impl HaloCenter {
 impl PartialEq for HaloCenter {
     /// Centres that are missing for the same reason are equal, though NaN is not.
     fn eq(&self, other: &Self) -> bool {
-        let rest = |row: &Self| {
-            (row.missing, row.member, row.potential, row.friends, row.ties, row.coincident, row.pairs, row.agrees)
-        };
+        let rest =
+            |row: &Self| (row.missing, row.member, row.potential, row.friends, row.ties, row.coincident, row.pairs);
         rest(self) == rest(other) && (self.missing.is_some() || self.position == other.position)
     }
 }

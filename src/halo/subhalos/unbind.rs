@@ -337,7 +337,7 @@ impl Outcome {
                 let own = halos.members(at);
                 let position = |member: usize| particles.position(own[member] as usize);
                 let mass = |member: usize| particles.mass_of(own[member] as usize);
-                let center = finder.find(own, &position, &mass, &self.space)?;
+                let center = finder.find(own, &position, &mass, &self.space, finder.find_most_bound())?;
                 let sphere = SphericalOverdensity::default();
                 let about = measure(&members(at), particles, &self.space, center.position, &sphere, options.gravity);
                 (row.most_bound, row.v_max, row.v_max_radius) = (center.member, about.v_max, about.v_max_radius);

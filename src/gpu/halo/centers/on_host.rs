@@ -46,7 +46,7 @@ pub(super) fn rows<R: Runtime, S: Coordinate>(
     let finder = CenterFinder { center: finder.center, masses: masses.as_deref() }.on_host();
     let row = |halo: usize| {
         let own: Vec<u32> = spans[halo].clone().collect();
-        let row = finder.run_on(&positions, &own, &points.space)?;
+        let row = finder.run_on(&positions, &own, &points.space, finder.find_most_bound())?;
         Ok(HaloCenter { member: row.member.map(|member| indices[member as usize]), ..row })
     };
     map(spans.len(), 1, &row).into_iter().collect()
