@@ -122,12 +122,12 @@ fn positions([start, end]: Span) -> Range<usize> {
 }
 
 /// A row that is sorted by the keys of its points.
-struct Keyed<'a, 'b, S: Scalar, const D: usize> {
-    row: &'a PointsSoA<'b, S, D>,
+struct Keyed<'a, S: Scalar, const D: usize> {
+    row: &'a PointsSoA<S, D>,
     grid: &'a Grid<D>,
 }
 
-impl<S: Scalar, const D: usize> Source for Keyed<'_, '_, S, D> {
+impl<S: Scalar, const D: usize> Source for Keyed<'_, S, D> {
     type Item = [S; D];
 
     fn len(&self) -> usize {
