@@ -67,6 +67,7 @@ mod route;
 #[cfg(feature = "io")]
 mod same_files;
 mod search;
+mod sends;
 
 #[cfg(feature = "io")]
 pub(crate) use attach::AttachedPoints;
