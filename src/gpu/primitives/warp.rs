@@ -12,8 +12,9 @@ use std::sync::OnceLock;
 use cubecl::ir::features::Plane;
 use cubecl::prelude::*;
 
+use crate::error::Result;
 use crate::gpu::buffer::{UNITS, count};
-use crate::gpu::device::is_cuda;
+use crate::gpu::device::{Device, is_cuda, on};
 use crate::gpu::primitives::scan::scan_units;
 
 /// Units of a warp.
@@ -88,6 +89,14 @@ impl Warp {
     pub fn blocks(self, n: usize, native: u32) -> (CubeCount, CubeDim) {
         let units = self.units(native);
         (count(n.div_ceil(units as usize)), CubeDim::new_1d(units))
+    }
+}
+
+impl Device {
+    /// How the kernels of this process exchange values within a warp on the device, for tests: `native`, `emulated` or `none`.
+    #[doc(hidden)]
+    pub fn warp(&self) -> Result<&'static str> {
+        on!(*self, client => Ok(Warp::of(client).name()))
     }
 }
 
