@@ -16,6 +16,7 @@ mod rays;
 pub(crate) mod sah;
 mod triangle_hit;
 mod turns;
+pub(crate) mod wide_node;
 pub(crate) mod wide_tree;
 mod winding;
 
@@ -85,7 +86,7 @@ impl<S: Scalar> Mesh<S> {
     pub fn build(vertices: &[[S; 3]], faces: &[[u32; 3]]) -> Result<Self> {
         guarded(|| {
             check_vertices(vertices)?;
-            let max = wide_tree::BLOCK as usize - 1;
+            let max = wide_node::BLOCK as usize - 1;
             if faces.len() > max {
                 return Err(Kind::TooManyFaces { n: faces.len(), max }.into());
             }

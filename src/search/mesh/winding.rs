@@ -13,7 +13,8 @@ use crate::memory::filled;
 use crate::parallel::map;
 use crate::search::mesh::Mesh;
 use crate::search::mesh::batch::in_turn;
-use crate::search::mesh::wide_tree::{BLOCK, Node, WideTree};
+use crate::search::mesh::wide_node::{BLOCK, Node};
+use crate::search::mesh::wide_tree::WideTree;
 
 /// A node is a dipole to points that are this many of its radii away.
 const FAR: f64 = 5.0;
