@@ -6,6 +6,7 @@
 
 mod batch;
 mod beam;
+mod dipoles;
 mod exact;
 mod far;
 pub(crate) mod frame;
@@ -27,9 +28,9 @@ use crate::cancel::guarded;
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Scalar};
 use crate::parallel::{fold_tasks, map};
+use dipoles::Dipoles;
 use frame::Frame;
 use wide_tree::WideTree;
-use winding::Dipoles;
 
 /// Vertices or faces per parallel task.
 const TASK: usize = 1 << 14;
