@@ -23,6 +23,8 @@ pub mod pipeline;
 #[cfg(feature = "halos")]
 mod profile;
 #[cfg(feature = "halos")]
+mod shell;
+#[cfg(feature = "halos")]
 mod sphere_search;
 #[cfg(feature = "halos")]
 mod structure;
@@ -48,7 +50,9 @@ pub use overdensity::{NoSphere, Overdensity, SphericalOverdensity, overdensities
 #[cfg(feature = "halos")]
 pub use particles::Particles;
 #[cfg(feature = "halos")]
-pub use profile::{Profile, Profiles, Resolution, Shell, profiles};
+pub use profile::{Profile, Profiles, Resolution, profiles};
+#[cfg(feature = "halos")]
+pub use shell::Shell;
 #[cfg(feature = "halos")]
 pub use structure::{Structure, measure_structure};
 pub use subhalos::{AdaptaHop, AdaptaHopAlgorithm, Subhalo, SubhaloSelection, Subhalos};
