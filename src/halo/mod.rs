@@ -11,6 +11,8 @@ pub(crate) mod centers;
 mod cosmology;
 mod groups;
 #[cfg(feature = "halos")]
+mod header_entry;
+#[cfg(feature = "halos")]
 mod mass_counts;
 #[cfg(feature = "halos")]
 mod nfw;
@@ -33,7 +35,7 @@ mod subhalos;
 #[cfg(feature = "parquet")]
 pub(crate) use catalog::ecsv_header;
 #[cfg(feature = "halos")]
-pub use catalog::{Catalog, Column, Halo, Meta, Motion, Values, csv_name, meta_in_units, write_csv, write_ecsv};
+pub use catalog::{Catalog, Column, Halo, Motion, Values, csv_name, meta_in_units, write_csv, write_ecsv};
 #[cfg(feature = "io")]
 pub(crate) use catalog::{Head, rows_of, write_header};
 #[cfg(feature = "halos")]
@@ -41,6 +43,8 @@ pub use centers::{Center, CenterFinder, Centers, HaloCenter, NoCenter, Places};
 #[cfg(feature = "halos")]
 pub use cosmology::{Cosmology, MassFunction};
 pub use groups::{HaloMembers, Halos};
+#[cfg(feature = "halos")]
+pub use header_entry::Meta;
 #[cfg(feature = "halos")]
 pub use mass_counts::{Expected, MassCounts};
 #[cfg(feature = "halos")]

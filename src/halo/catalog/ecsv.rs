@@ -9,22 +9,8 @@ use std::io::{self, Write};
 use crate::error::{Error, Result};
 use crate::halo::catalog::columns::{Column, Values};
 use crate::halo::catalog::csv::{rows_of, write_rows};
-use crate::units::{Quantity, Units};
-
-/// An entry of a table's header.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum Meta {
-    /// Text.
-    Text(String),
-    /// A pure number.
-    Number(f64),
-    /// A number in the units of the columns, and what it measures.
-    Measured(f64, Quantity),
-    /// A list of texts.
-    Lines(Vec<String>),
-}
+use crate::halo::header_entry::Meta;
+use crate::units::Units;
 
 /// Writes columns as enhanced CSV, with nine significant digits. Columns that measure something have a unit
 /// and name its frame where `units` are known.

@@ -1,6 +1,7 @@
 //! Columns and entries in other units.
 
-use crate::halo::catalog::{Column, Meta, Values};
+use crate::halo::catalog::{Column, Values};
+use crate::halo::header_entry::Meta;
 use crate::units::Factors;
 
 impl Column {

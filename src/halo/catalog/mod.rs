@@ -19,9 +19,9 @@ pub(crate) use csv::rows_of;
 pub use csv::{csv_name, write_csv};
 #[cfg(feature = "parquet")]
 pub(crate) use ecsv::header as ecsv_header;
+pub use ecsv::write_ecsv;
 #[cfg(feature = "io")]
 pub(crate) use ecsv::{Head, write_header};
-pub use ecsv::{Meta, write_ecsv};
 pub use in_units::meta_in_units;
 
 use std::io::Write;
@@ -30,6 +30,7 @@ use crate::cancel::check;
 use crate::error::{Kind, Result};
 use crate::geometry::{Boundary, Scalar, Space, length2};
 use crate::halo::groups::Halos;
+use crate::halo::header_entry::Meta;
 use crate::halo::particles::Particles;
 use crate::halo::subhalos::Subhalo;
 use crate::parallel::map;

@@ -1,7 +1,7 @@
 //! The options of AdaptaHOP as a reader of a catalogue sees them.
 
 use super::{AdaptaHop, AdaptaHopAlgorithm, SubhaloSelection};
-use crate::halo::Meta;
+use crate::halo::header_entry::Meta;
 
 impl AdaptaHop {
     /// Names and values for the header of a catalogue.
