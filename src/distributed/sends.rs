@@ -1,6 +1,8 @@
-//! The rule by which two ranks that are near each other send each other their points.
+//! The direction in which ranks send ghost points.
+//!
+//! In: two ranks. Out: whether the first sends its points to the second; the second computes the same without a message.
 
-/// Which of two ranks sends its points to the other.
+/// The rule by which one of two ranks, or each, sends its points to the other.
 #[derive(Clone, Copy)]
 pub(super) enum Sends {
     /// Both: each has ghosts of the other.

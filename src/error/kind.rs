@@ -1,4 +1,4 @@
-//! What sort of error each is: for programs.
+//! The kinds of errors, for programs to choose by.
 
 /// What sort of error an [`Error`](crate::Error) is, for a program to choose by. More may be added.
 ///

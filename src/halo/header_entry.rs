@@ -1,4 +1,6 @@
-//! An entry of a table's header, in memory: text, a number, or a measured value.
+//! Entries of a table's header: text, numbers, and measured values, whose unit is that of the columns.
+//!
+//! Catalogues and finders make them; writers turn them into text (`catalog::ecsv`, `io`).
 
 use crate::units::Quantity;
 

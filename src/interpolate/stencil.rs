@@ -43,7 +43,7 @@ pub(super) struct Plan<'a> {
     pub degree: i8,
 }
 
-/// What a fit works in.
+/// The memory of a fit.
 #[derive(Default)]
 pub(super) struct Fit {
     /// The roots of the weights.

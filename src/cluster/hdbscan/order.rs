@@ -13,7 +13,7 @@ pub(crate) struct Growing {
     pub birth2: f64,
     pub death2: f64,
     pub size: u32,
-    /// How many merges it goes on through.
+    /// The number of merges that it goes on through.
     pub merges: u32,
     /// Siblings are ordered by this.
     pub rank: u32,

@@ -1,4 +1,6 @@
-//! The types of coordinates that devices store.
+//! The types of coordinates that devices store: `f32` and `f64`.
+//!
+//! The trait is sealed, because no kernel is compiled for another type.
 
 use cubecl::prelude::*;
 

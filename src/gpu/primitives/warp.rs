@@ -93,7 +93,7 @@ impl Warp {
 }
 
 impl Device {
-    /// How the kernels of this process exchange values within a warp on the device, for tests: `native`, `emulated` or `none`.
+    /// The way in which the kernels of this process exchange values within a warp on the device, for tests: `native`, `emulated` or `none`.
     #[doc(hidden)]
     pub fn warp(&self) -> Result<&'static str> {
         on!(*self, client => Ok(Warp::of(client).name()))

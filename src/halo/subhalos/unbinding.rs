@@ -2,7 +2,8 @@
 
 use crate::error::{Kind, Result};
 
-/// How to remove particles that are not bound: options for [`Subhalos::unbind`](crate::Subhalos::unbind) and [`Halos::unbind`](crate::Halos::unbind).
+/// The rules by which unbound particles are removed: options for [`Subhalos::unbind`](crate::Subhalos::unbind) and
+/// [`Halos::unbind`](crate::Halos::unbind).
 ///
 /// 1. Structures are looked at from the inside out: when one's turn comes, those in it are done.
 /// 2. The energy of a particle i of the structure's own, for its mass, is that of the potential of all j that are bound so far, its

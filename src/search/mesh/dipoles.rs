@@ -21,7 +21,7 @@ pub(super) struct Dipole {
     pub center: [f64; 3],
     /// No triangle reaches farther from the centre.
     pub radius: f64,
-    /// What is left out, at distance d: at most the first over d^3, and the second over d^4.
+    /// Bounds of the error at distance d: the first over d^3 plus the second over d^4.
     pub error: [f32; 2],
 }
 
@@ -55,7 +55,7 @@ pub(super) fn minus(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
 }
 
 impl Moments {
-    /// Of a triangle; its radius is not known yet.
+    /// The moments of a triangle; its radius is not known yet.
     fn of_triangle([a, b, c]: &[[f64; 3]; 3]) -> Self {
         let normal = cross(&minus(b, a), &minus(c, a)).map(|x| 0.5 * x);
         let center = std::array::from_fn(|k| (a[k] + b[k] + c[k]) / 3.0);
@@ -65,7 +65,7 @@ impl Moments {
         Self { dipole, area, second: area * edges2 / 36.0, ..Self::default() }
     }
 
-    /// Of several.
+    /// The moments of several parts together.
     fn joined(parts: &[Self]) -> Self {
         let mut all = Self::default();
         let Dipole { normal, center, radius, .. } = &mut all.dipole;
@@ -107,7 +107,7 @@ impl Moments {
 }
 
 impl Dipoles {
-    /// Of a tree, whose triangles are `corners(triangle)`.
+    /// The dipoles of a tree, whose triangles are `corners(triangle)`.
     pub fn of(tree: &WideTree, corners: &(dyn Fn(usize) -> [[f64; 3]; 3] + Sync)) -> Self {
         let blocks = map(tree.blocks.len(), 1 << 10, &|block| {
             let own = tree.blocks[block].triangle.iter().filter(|&&triangle| triangle != u32::MAX);

@@ -14,7 +14,7 @@ use crate::simd::{Isa, prefetch};
 /// Levels of most trees: a larger stack takes longer to fill with zeros.
 pub(super) const SHALLOW: usize = 64;
 
-/// What a search from the root looks for.
+/// The leaves' visitor of a search from the root, and its limit.
 pub(super) trait Wanted<S: Scalar, const D: usize, const P: bool> {
     /// The squared distance, as `S` computes it, beyond which nothing is wanted.
     fn limit(&self) -> S;
@@ -25,7 +25,7 @@ pub(super) trait Wanted<S: Scalar, const D: usize, const P: bool> {
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// What distances from a point or box are multiplied by in `S`, so that their squares are in range.
+    /// The factor of distances from a point or box in `S`, by which their squares are in range.
     #[inline(always)]
     pub(super) fn scale_from(&self, of: &Aabb<S, D>) -> f64 {
         let whole = self.bounds();

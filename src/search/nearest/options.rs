@@ -1,6 +1,6 @@
-//! The options of a search for nearest neighbours: how many, within which radius, and which index to leave out.
+//! The options of a search for nearest neighbours: their number, a radius, and an index to leave out.
 
-/// What to look for: `k`, or more exactly.
+/// Options of a search for nearest neighbours: `k`, a radius, and an excluded index.
 ///
 /// ```
 /// use ropewalk::{Bvh, Nearest};

@@ -1,4 +1,4 @@
-//! The arguments of the kernels that search for nearest neighbours: what is known when they are compiled, queries, limits, and rows.
+//! The arguments of the kernels that search for nearest neighbours: compile-time options, queries, limits and rows.
 
 use cubecl::prelude::*;
 
@@ -12,42 +12,42 @@ pub(in crate::gpu) enum RowOrder {
     Tree,
 }
 
-/// What is known when a kernel is compiled.
+/// The compile-time options of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct KnnSpec {
-    /// How the units of a warp search together, if they do.
+    /// The way in which the units of a warp search together, if they do.
     pub warp: Warp,
     pub d: usize,
     pub periodic: bool,
-    /// How many a search finds.
+    /// The number of neighbours that one search finds.
     pub k: usize,
-    /// Whether rows have more places.
+    /// `true` if rows have more places.
     pub is_part: bool,
-    /// Whether nothing was found before.
+    /// `true` for the first search of each row.
     pub is_first: bool,
-    /// Whether the queries are the stored points in tree order.
+    /// `true` if the queries are the stored points in tree order.
     pub are_stored: bool,
-    /// Whether a point is not its own neighbour.
+    /// `true` if a point is not its own neighbour.
     pub excludes_self: bool,
-    /// Whether the point of one index is no neighbour of any.
+    /// `true` if the point of one index is no neighbour of any.
     pub excludes_index: bool,
     pub row_order: RowOrder,
 }
 
-/// What to search, and how far.
+/// The stored points, the queries, and the limits of distances.
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct Search<F: Float> {
     /// The index of each stored point.
     pub order: Array<u32>,
     pub queries: Queries<F>,
     pub limits: Limits,
-    /// How many nodes there are.
+    /// The number of nodes.
     pub end: u32,
     /// The index that is left out.
     pub excluded: u32,
 }
 
-/// The points whose neighbours are asked for.
+/// The points whose neighbours are searched for.
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct Queries<F: Float> {
     /// Coordinates, axis by axis.
