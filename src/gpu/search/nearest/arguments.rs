@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 
 use crate::gpu::primitives::warp::Warp;
-use crate::gpu::search::nearest::limits::{Limits, LimitsLaunch};
+use crate::gpu::search::nearest::limits::Limits;
 
 /// The order of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
