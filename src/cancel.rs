@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::error::{Kind, Result};
-use crate::memory::is_short;
+use crate::reserve::is_short;
 
 /// Ends calls of this crate that take long: of a program whose user has waited enough, or changed a parameter.
 ///

@@ -277,6 +277,7 @@ mod cancel;
 pub mod memory;
 mod parallel;
 mod precompiled;
+mod reserve;
 mod simd;
 mod csr;
 mod mass_sum;

@@ -9,15 +9,12 @@
 //! ones. Only Linux is advised, where many machines give large pages on request alone.
 #![allow(unsafe_code)] // Measured in benches/README.md: fresh large pages take a third of the time of small ones.
 
-mod reserve;
-
 #[cfg(any(target_os = "linux", test))]
 use std::ops::Range;
 
 use bytemuck::Zeroable;
 
-pub(crate) use reserve::is_short;
-pub use reserve::{Held, ReserveAllocator, hold};
+pub use crate::reserve::{Held, ReserveAllocator, hold};
 
 /// Bytes of a large page.
 #[cfg(any(target_os = "linux", test))]

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use crate::bvh::layout::{Primitive, SortedPrimitives};
 use crate::bvh::morton::Grid;
-use crate::bvh::motion::{Memory, Motion, Unfinished};
+use crate::bvh::motion::{Memory, Motion};
 use crate::bvh::radix_sort::Source;
+use crate::bvh::unfinished::Unfinished;
 use crate::bvh::{Bvh, Node, duplicates, ropes};
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Bounded, Scalar, Space};

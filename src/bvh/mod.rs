@@ -18,6 +18,7 @@ mod ropes;
 pub(crate) mod traverse;
 mod reduce;
 mod refit;
+mod unfinished;
 mod validate;
 
 #[cfg(any(feature = "gpu", feature = "distributed"))]
@@ -26,6 +27,7 @@ pub(crate) use build::check_count;
 pub(crate) use build::place;
 pub(crate) use build::{check, copied};
 pub(crate) use hierarchy::DEPTH;
+pub use hierarchy::LEAF;
 use motion::Motion;
 
 use std::sync::atomic::Ordering::Relaxed;
@@ -35,9 +37,6 @@ use crate::error::{ErrorKind, Result};
 use crate::geometry::{Aabb, Blocks, Bounded, BoxSize, Scalar, Space};
 use crate::parallel::{atomics, for_tasks, plain};
 use crate::simd::LANES;
-
-/// The largest number of primitives in a leaf. 16, 24 and 32 were measured (benches/README.md).
-pub const LEAF: usize = 32;
 
 /// A node: its box, its rope, and the first of its primitives in tree order.
 #[derive(Clone, Copy, Debug, PartialEq)]

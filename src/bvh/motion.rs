@@ -3,10 +3,9 @@
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 
-use crate::bvh::Bvh;
 use crate::bvh::hierarchy::Hierarchy;
 use crate::bvh::radix_sort::{Pool, SplitMemory};
-use crate::geometry::{Aabb, Scalar};
+use crate::geometry::Aabb;
 
 /// How good the tree was and is, and memory for the next step. Trees are equal whatever they keep, and a clone keeps no memory.
 #[derive(Debug)]
@@ -96,34 +95,6 @@ impl Memory {
         match self.of.as_mut().and_then(|of| of.downcast_mut()) {
             Some(of) => of,
             None => unreachable!("it was just made"),
-        }
-    }
-}
-
-/// A tree that is being changed, and that is empty rather than wrong if that never ends.
-pub(super) struct Unfinished<'a, S: Scalar, const D: usize> {
-    tree: &'a mut Bvh<S, D>,
-    is_finished: bool,
-}
-
-impl<'a, S: Scalar, const D: usize> Unfinished<'a, S, D> {
-    pub fn new(tree: &'a mut Bvh<S, D>) -> Self {
-        Self { tree, is_finished: false }
-    }
-
-    pub fn tree(&mut self) -> &mut Bvh<S, D> {
-        self.tree
-    }
-
-    pub fn finish(mut self) {
-        self.is_finished = true;
-    }
-}
-
-impl<S: Scalar, const D: usize> Drop for Unfinished<'_, S, D> {
-    fn drop(&mut self) {
-        if !self.is_finished {
-            self.tree.clear();
         }
     }
 }

@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::bvh::Bvh;
 use crate::bvh::build::{check, place};
-use crate::bvh::motion::{Cost, Measure, Unfinished};
+use crate::bvh::motion::{Cost, Measure};
+use crate::bvh::unfinished::Unfinished;
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Bounded, Scalar};
 use crate::memory::{with_capacity, zeroed};

@@ -10,6 +10,7 @@ use crate::bvh::traverse::Step;
 use crate::distributed::communicator::Communicator;
 use crate::distributed::regions::{Regions, by_rank};
 use crate::distributed::route::Route;
+use crate::distributed::sends::Sends;
 use crate::error::Result;
 use crate::geometry::Scalar;
 use crate::parallel::list_tasks;
@@ -17,25 +18,6 @@ use crate::phases::mark;
 
 /// Boxes per parallel task.
 const TASK: usize = 1 << 4;
-
-/// Which of two ranks sends its points to the other.
-#[derive(Clone, Copy)]
-pub(crate) enum Sends {
-    /// Both: each has ghosts of the other.
-    Both,
-    /// One, where it is enough that one of them meets each pair. Each rank is it for about half of the others.
-    One,
-}
-
-impl Sends {
-    pub fn is_from(self, rank: usize, to: usize) -> bool {
-        match self {
-            _ if rank == to => false,
-            Self::Both => true,
-            Self::One => (rank < to) != ((rank ^ to) & 1 == 1),
-        }
-    }
-}
 
 /// Points of other ranks.
 pub(crate) struct Ghosts<S, const D: usize> {

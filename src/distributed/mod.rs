@@ -62,6 +62,7 @@ mod order;
 pub(crate) mod regions;
 pub(crate) mod route;
 mod search;
+pub(crate) mod sends;
 
 #[cfg(feature = "io")]
 pub(crate) use attach::AttachedPoints;

@@ -10,7 +10,7 @@ use crate::bvh::Bvh;
 use crate::csr::Csr;
 use crate::distributed::communicator::{Communicator, agree, all_gather, all_gather_v};
 use crate::distributed::domain::Domain;
-use crate::distributed::ghosts::Sends;
+use crate::distributed::sends::Sends;
 use crate::error::Result;
 use crate::geometry::{Aabb, Query, Scalar, Space};
 use crate::phases::mark;

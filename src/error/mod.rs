@@ -3,6 +3,7 @@
 #[cfg(feature = "io")]
 mod file;
 mod cause;
+mod classify;
 mod kind;
 mod message;
 

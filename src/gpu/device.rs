@@ -4,7 +4,6 @@ use cubecl::prelude::*;
 
 use crate::error::{Kind, Result};
 use crate::gpu::buffer::wait;
-use crate::gpu::primitives::warp::Warp;
 
 /// `on!(device, client => body)`: evaluates `body` with the device's client. Whatever it calls is generic over the runtime.
 macro_rules! on {
@@ -59,12 +58,6 @@ pub fn devices() -> Vec<Device> {
 }
 
 impl Device {
-    /// How the kernels of this process exchange values within a warp on the device, for tests: `native`, `emulated` or `none`.
-    #[doc(hidden)]
-    pub fn warp(&self) -> Result<&'static str> {
-        on!(*self, client => Ok(Warp::of(client).name()))
-    }
-
     /// The first of [`devices`]. Errors if there is none.
     pub fn first() -> Result<Self> {
         devices().first().copied().ok_or_else(|| Kind::NoDevice { what: "GPU", index: 0, found: 0 }.into())

@@ -12,7 +12,7 @@
 
 use std::f64::consts::PI;
 
-use crate::halo::profile::Shell;
+use crate::halo::shell::Shell;
 
 /// The range of scale radii of the fit, in units of the outermost radius.
 const SCALES: (f64, f64) = (1e-3, 10.0);

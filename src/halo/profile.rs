@@ -11,6 +11,7 @@ use crate::geometry::Scalar;
 use crate::halo::centers::Places;
 use crate::halo::nfw::{NfwFit, fit};
 use crate::halo::particles::Particles;
+use crate::halo::shell::Shell;
 use crate::halo::sphere_search::{ParticleInSphere, ParticleTree};
 use crate::parallel::map;
 use crate::units::{Factors, Quantity};
@@ -21,25 +22,6 @@ const INNER: f64 = 0.02;
 const SOFTENINGS: f64 = 3.0;
 /// The least relaxation time of what is resolved, in circular periods at R200c.
 const RELAXED: f64 = 0.6;
-
-/// A spherical shell: `inner < r <= outer`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub struct Shell {
-    /// The inner radius, exclusive.
-    pub inner: f64,
-    /// The outer radius, inclusive.
-    pub outer: f64,
-    /// The number of particles inside; the density's relative Poisson error is `1 / sqrt(count)`.
-    pub count: usize,
-    /// Their mass.
-    pub mass: f64,
-    /// The mass over the volume.
-    pub density: f64,
-    /// The mass within the outer radius, from the centre on.
-    pub enclosed: f64,
-}
 
 /// From which radius on a halo is as its particles' forces and their number let it be: fits leave out what is further in.
 ///

@@ -12,8 +12,7 @@
 
 use super::basis::{basis_size, fill_columns, reproduction_error};
 use super::options::options;
-use super::qr::Qr;
-use super::stencil::{Plan, Work, places_of, stencils, tree_of};
+use super::stencil::{Fit, Plan, Work, places_of, stencils, tree_of};
 use super::{Fallback, Interpolator, Reach, Weight};
 use crate::cancel::guarded;
 use crate::error::{Kind, Result};
@@ -156,15 +155,6 @@ impl MovingLeastSquares {
         };
         Ok(stencils(&tree, &places_of(targets, tree.space())?, &plan))
     }
-}
-
-/// What a fit works in.
-#[derive(Default)]
-pub(super) struct Fit {
-    /// The roots of the weights.
-    roots: Vec<Lanes<f64>>,
-    matrix: Qr,
-    transpose: Qr,
 }
 
 /// The coefficients of the highest degree whose polynomials the neighbours determine at the target.

@@ -12,7 +12,7 @@ use crate::bvh::{Bvh, copied};
 use crate::csr::{Csr, CsrChunk};
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Bounded, BoxSize, Scalar, Space};
-use crate::interpolate::mls::Fit;
+use crate::interpolate::qr::Qr;
 use crate::memory::{collected, zeroed};
 use crate::parallel::{Scratch, map_tasks};
 use crate::precompiled::precompiled;
@@ -41,6 +41,15 @@ pub(super) struct Plan<'a> {
     pub has_gradients: bool,
     /// The degree that is asked for.
     pub degree: i8,
+}
+
+/// The memory of a fit.
+#[derive(Default)]
+pub(super) struct Fit {
+    /// The roots of the weights.
+    pub roots: Vec<Lanes<f64>>,
+    pub matrix: Qr,
+    pub transpose: Qr,
 }
 
 /// What one target's neighbours are, and what is made of them.

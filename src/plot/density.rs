@@ -13,10 +13,8 @@ use crate::mass_sum::MassSum;
 use crate::parallel::{fill, map, map_tasks, sort};
 use crate::plot::shares::Shares;
 use crate::plot::slab::Slab;
-use crate::plot::window::Window;
+use crate::plot::window::{SIDE, Window};
 
-/// Units along a side, and pixels at the usual resolution.
-pub const SIDE: usize = 960;
 /// Cells along a side of the finest grid, and how often they are merged by twos.
 const CELLS: usize = 128;
 const LEVELS: usize = 4;

@@ -8,14 +8,14 @@ use crate::plot::axis_units::AxisUnits;
 use crate::plot::canvas::{Align, Image};
 use crate::plot::chart::{Chart, Rect};
 use crate::plot::colors::{Rgb, inferno};
-use crate::plot::density::{SIDE, density};
+use crate::plot::density::density;
 use crate::plot::font::{HIGH, width};
 use crate::plot::panel::{Panel, Scale};
 use crate::plot::shares::{Shares, Whole};
 use crate::plot::slab::{AXES, Slab};
 use crate::plot::style::Style;
 use crate::plot::ticks::{Room, Side, between_decades, logarithmic};
-use crate::plot::window::Window;
+use crate::plot::window::{SIDE, Window};
 
 const WIDTH: f64 = 1240.0;
 const HEIGHT: f64 = 1130.0;

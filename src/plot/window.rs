@@ -1,8 +1,10 @@
 //! The part of space that a projection shows.
 
 use crate::geometry::Space;
-use crate::plot::density::SIDE;
 use crate::plot::slab::Slab;
+
+/// Units along a side of a picture, and pixels at the usual resolution.
+pub const SIDE: usize = 960;
 
 /// What is shown: a square of the plane that an axis is perpendicular to, and the cube around all particles.
 pub struct Window {

@@ -12,7 +12,7 @@ use std::any::Any;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::neighbors::{Lists, TASK, list_leaves, reached};
+use super::neighbors::{Lists, NeighborAt, TASK, list_leaves, reached};
 use crate::bvh::Bvh;
 use crate::bvh::traverse::bits;
 use crate::csr::RowWriter;
@@ -22,19 +22,6 @@ use crate::parallel::{for_tasks, reserve_kept};
 use crate::precompiled::precompiled;
 use crate::search::ball_predicate::{BallPredicates, with_predicate};
 use crate::simd::{Isa, dispatch};
-
-/// A neighbour, and where it is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct NeighborAt<const D: usize> {
-    /// Its index in the slice the tree was built from.
-    pub index: u32,
-    /// The squared distance: the squares of `offset`, summed in the order of the axes.
-    pub distance2: f64,
-    /// The vector to its nearest image: [`Space::offset`](crate::Space::offset) of the coordinates that are stored; of boxes, the gap
-    /// between the two ([`Space::min_offset`](crate::Space::min_offset)).
-    pub offset: [f64; D],
-}
 
 /// What is called with a primitive's index and the vector of its neighbours, in parallel.
 type Found<'a> = &'a (dyn Fn(u32, &dyn Any) + Sync);

@@ -12,8 +12,8 @@ mod range;
 mod values;
 
 pub use cast::CastHit;
-pub use map_neighbors::NeighborAt;
 pub use mesh::{Mesh, MeshNearest, RayHit};
 pub use nearest::{Nearest, Neighbor};
+pub use neighbors::NeighborAt;
 pub use range::Hits;
 pub use values::{Hit, NearestHit, ValueBvh};

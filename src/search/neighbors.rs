@@ -14,7 +14,6 @@ use crate::geometry::{Blocks, Scalar};
 use crate::memory::{append, renew};
 use crate::parallel::{for_tasks, map_tasks, plain, reserve_kept, shared, with_kept};
 use crate::precompiled::precompiled;
-use crate::search::NeighborAt;
 use crate::search::ball_predicate::{BallPredicate, BallPredicates, with_predicate};
 use crate::simd::{Isa, dispatch};
 
@@ -23,6 +22,19 @@ pub(super) const TASK: usize = 1 << 8;
 
 /// The most bytes that a thread's lists keep.
 const MOST_KEPT: usize = 1 << 20;
+
+/// A neighbour, and where it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct NeighborAt<const D: usize> {
+    /// Its index in the slice the tree was built from.
+    pub index: u32,
+    /// The squared distance: the squares of `offset`, summed in the order of the axes.
+    pub distance2: f64,
+    /// The vector to its nearest image: [`Space::offset`](crate::Space::offset) of the coordinates that are stored; of boxes, the gap
+    /// between the two ([`Space::min_offset`](crate::Space::min_offset)).
+    pub offset: [f64; D],
+}
 
 /// A leaf near another, and a mask of the other's primitives that may reach into it.
 pub(super) type Near<'t, S, const D: usize> = (Blocks<'t, S, D>, u32);

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::Ties;
 use super::nodes::{NONE, Nodes};
-use super::order::{above, breadth_first, rank_by_smallest_member};
+use super::order::{Growing, above, breadth_first, rank_by_smallest_member};
 use super::stability::{by_node, by_row, gain, of_points};
 use super::tree::{CondensedCluster, CondensedTree, lambda};
 use crate::cancel::check_at;
@@ -20,20 +20,6 @@ use crate::phases::mark;
 /// Points, and clusters, per parallel task.
 const TASK: usize = 1 << 12;
 const CLUSTERS: usize = 1 << 4;
-
-/// A cluster before it is numbered; children come before their parent.
-pub(crate) struct Growing {
-    /// None is no number of a cluster.
-    pub parent: u32,
-    pub birth2: f64,
-    pub death2: f64,
-    pub size: u32,
-    /// How many merges it goes on through.
-    pub merges: u32,
-    /// Siblings are ordered by this.
-    pub rank: u32,
-    pub stability: f64,
-}
 
 /// The condensed tree of clusters of at least so many points.
 pub(super) fn condense(tree: &SpanningTree, min_cluster_size: usize, ties: Ties) -> CondensedTree {

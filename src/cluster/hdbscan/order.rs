@@ -3,9 +3,22 @@
 //! In: clusters with their parents. Out: which of siblings comes first, and the order of a breadth-first walk through the dendrogram, which the
 //! numbers follow. Cost: a few passes over the clusters; for [`Ties::Sequential`](super::Ties) one over the points, on one thread.
 
-use super::condense::Growing;
 use crate::cluster::mst::Edge;
 use crate::memory::{filled, zeroed};
+
+/// A cluster before it is numbered; children come before their parent.
+pub(crate) struct Growing {
+    /// None is no number of a cluster.
+    pub parent: u32,
+    pub birth2: f64,
+    pub death2: f64,
+    pub size: u32,
+    /// The number of merges that it goes on through.
+    pub merges: u32,
+    /// Siblings are ordered by this.
+    pub rank: u32,
+    pub stability: f64,
+}
 
 /// For each point the next on its way along the tree to point 0.
 pub(super) fn above(n: usize, edges: &[Edge]) -> Vec<u32> {

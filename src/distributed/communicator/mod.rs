@@ -24,8 +24,6 @@ pub use mpi::Mpi;
 pub(crate) use terms::check_same;
 pub use terms::{Term, agree_on};
 pub use threads::{ThreadRank, on_threads};
-#[cfg(feature = "mpi")]
-use typed::offsets_of;
 pub(crate) use typed::{all_gather, all_gather_v, exchange, exchange_known, gather, received, reduce, starts};
 
 /// What [`Communicator::all_reduce`] makes of the numbers of all ranks.

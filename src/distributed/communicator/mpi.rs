@@ -21,7 +21,8 @@ use std::time::{Duration, Instant};
 use ferrompi::{ReduceOp, ThreadLevel, scope};
 
 use crate::distributed::communicator::agree::NO_RANK;
-use crate::distributed::communicator::{Communicator, Reduction, all_gather, offsets_of};
+use crate::distributed::communicator::typed::offsets_of;
+use crate::distributed::communicator::{Communicator, Reduction, all_gather};
 use crate::error::{Error, Kind, Result};
 
 /// The most bytes of a message.

@@ -6,8 +6,9 @@
 
 use crate::csr::Csr;
 use crate::distributed::communicator::{Reduction, agree, check_same, reduce};
-use crate::distributed::ghosts::{Ghosts, Sends};
+use crate::distributed::ghosts::Ghosts;
 use crate::distributed::search::Bvh;
+use crate::distributed::sends::Sends;
 use crate::error::Result;
 use crate::geometry::{Scalar, Sphere};
 use crate::parallel::list_tasks;

@@ -5,36 +5,11 @@
 //! Cost: a copy of the coordinates; the corners of a k-DOP are computed where they are asked for.
 
 use crate::geometry::shapes::closest::{self, Closest};
-use crate::geometry::shapes::ellipsoid::on_ellipsoid;
+use crate::geometry::shapes::closest_on_ellipsoid::on_ellipsoid;
+use crate::geometry::shapes::frame::Frame;
 use crate::geometry::shapes::minimum_norm;
 use crate::geometry::shapes::slabs::Slabs;
 use crate::geometry::shapes::vector::{along, dot, in_space, length2, sub, times};
-
-/// A box of any orientation, or the ellipsoid in it: axes of length 1 that are at right angles, and half the length along each.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Frame<const D: usize> {
-    pub center: [f64; D],
-    pub axes: [[f64; D]; D],
-    pub half: [f64; D],
-}
-
-impl<const D: usize> Frame<D> {
-    /// A vector along the axes.
-    #[inline]
-    pub fn components(&self, vector: &[f64; D]) -> [f64; D] {
-        self.axes.map(|axis| dot(&axis, vector))
-    }
-
-    /// The point whose components from the centre on are these.
-    #[inline]
-    pub fn place(&self, components: &[f64; D]) -> [f64; D] {
-        let mut point = self.center;
-        for (component, axis) in components.iter().zip(&self.axes) {
-            point = along(&point, *component, axis);
-        }
-        point
-    }
-}
 
 /// A convex set of points.
 #[derive(Clone, Debug)]

@@ -79,9 +79,11 @@ macro_rules! for_each_shape {
 }
 
 mod closest;
+mod closest_on_ellipsoid;
 mod convex;
 mod core;
 mod ellipsoid;
+mod frame;
 mod kdop;
 mod minimum_norm;
 mod obb;

@@ -1,6 +1,7 @@
 //! Boxes of any orientation.
 
-use crate::geometry::shapes::core::{Core, Frame, Solid};
+use crate::geometry::shapes::core::{Core, Solid};
+use crate::geometry::shapes::frame::Frame;
 use crate::geometry::shapes::vector::{along, dot, length2, outwards, times, wide};
 use crate::geometry::{Aabb, Bounded, Convex, Scalar};
 

@@ -5,10 +5,12 @@
 //! an ellipsoid where it meets the unit ball in the coordinates that make a ball of the ellipsoid.
 
 use crate::geometry::shapes::closest::segments;
-use crate::geometry::shapes::core::{Core, Frame, Solid, beyond};
+use crate::geometry::shapes::core::{Core, Solid, beyond};
+use crate::geometry::shapes::frame::Frame;
 use crate::geometry::shapes::minimum_norm;
 use crate::geometry::shapes::polytope::{self, Polytope};
-use crate::geometry::shapes::vector::{along, length2, sub, times};
+use crate::geometry::shapes::slabs::Slabs;
+use crate::geometry::shapes::vector::{along, dot, length2, sub, times};
 
 /// The squared distance, zero where the two touch, infinite if one has no points.
 pub fn distance2<const D: usize>(a: &Solid<D>, b: &Solid<D>) -> f64 {
@@ -24,7 +26,7 @@ pub fn intersects<const D: usize>(a: &Solid<D>, b: &Solid<D>) -> bool {
     let is_point = |solid: &Solid<D>| matches!(solid.core, Core::Point(_));
     match (&a.core, &b.core) {
         (Core::Nothing, _) | (_, Core::Nothing) => false,
-        (Core::Slabs(slabs), other) | (other, Core::Slabs(slabs)) if slabs.excludes(other, radius) => false,
+        (Core::Slabs(slabs), other) | (other, Core::Slabs(slabs)) if are_separated(slabs, other, radius) => false,
         (Core::Slabs(a), Core::Slabs(b)) if a.share_middle(b) => true,
         (Core::Ellipsoid(frame), _) if !is_point(b) && is_round(frame) => meets_ellipsoid(frame, a.radius, b),
         (_, Core::Ellipsoid(frame)) if !is_point(a) && is_round(frame) => meets_ellipsoid(frame, b.radius, a),
@@ -68,6 +70,21 @@ fn cores<const D: usize>(a: &Core<D>, b: &Core<D>) -> f64 {
 
 fn is_empty<const D: usize>(core: &Core<D>, corners: &[[f64; D]]) -> bool {
     matches!(core, Core::Slabs(_)) && corners.is_empty()
+}
+
+/// Returns `true` if one interval of a k-DOP alone shows that a core, and all points within a radius of it, lie outside.
+fn are_separated<const D: usize>(slabs: &Slabs<D>, core: &Core<D>, radius: f64) -> bool {
+    let are_apart = |[lo, hi]: [f64; 2], [from, to]: [f64; 2]| hi < from || to < lo;
+    slabs.iter().any(|(direction, ends)| match core {
+        Core::Slabs(other) => other.iter().any(|(same, interval)| same == direction && are_apart(ends, interval)),
+        _ => {
+            let back = direction.map(|x| -x);
+            // Rounded up, because the root is rounded.
+            let reach = radius * length2(&direction).sqrt() * (1.0 + 1e-12);
+            let (from, to) = (-dot(&back, &core.support(&back, &[])), dot(&direction, &core.support(&direction, &[])));
+            are_apart(ends, [from - reach, to + reach])
+        }
+    })
 }
 
 /// Whether the ellipsoid is an image of the unit ball that can be undone.

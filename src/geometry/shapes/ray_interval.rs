@@ -6,7 +6,8 @@
 //! Cost: O(D) for boxes and balls, O(D²) for capsules.
 
 use crate::geometry::shapes::closest::{FACES, weights};
-use crate::geometry::shapes::core::{Core, Frame, Solid};
+use crate::geometry::shapes::core::{Core, Solid};
+use crate::geometry::shapes::frame::Frame;
 use crate::geometry::shapes::vector::{
     along, area2, areas, cross, dot, in_space, length2, sub, times, unit, volume, volume2, volumes, wide,
 };

@@ -5,7 +5,6 @@
 //! Cost: the corners of a 26-DOP take 26 polygons that 24 half spaces clip.
 //! Source: Klosowski et al. 1998 (k-DOPs); Sutherland and Hodgman 1974 (clipping).
 
-use crate::geometry::shapes::core::Core;
 use crate::geometry::shapes::vector::{along, cross, dot, in_space, length2, sub};
 
 /// Directions, of which the first D are the axes, and what is allowed along each.
@@ -30,22 +29,6 @@ impl<const D: usize> Slabs<D> {
 
     pub fn contains(&self, p: &[f64; D]) -> bool {
         self.iter().all(|(direction, [lo, hi])| (lo..=hi).contains(&dot(&direction, p)))
-    }
-
-    /// Whether an interval alone shows that a core, and what is within a radius of it, lies outside.
-    pub fn excludes(&self, core: &Core<D>, radius: f64) -> bool {
-        let are_apart = |[lo, hi]: [f64; 2], [from, to]: [f64; 2]| hi < from || to < lo;
-        self.iter().any(|(direction, ends)| match core {
-            Core::Slabs(other) => other.iter().any(|(same, interval)| same == direction && are_apart(ends, interval)),
-            _ => {
-                let back = direction.map(|x| -x);
-                // More than it is, as the root is rounded.
-                let reach = radius * length2(&direction).sqrt() * (1.0 + 1e-12);
-                let (from, to) =
-                    (-dot(&back, &core.support(&back, &[])), dot(&direction, &core.support(&direction, &[])));
-                are_apart(ends, [from - reach, to + reach])
-            }
-        })
     }
 
     /// Whether the middle of what both allow along the axes is in both: then they have a point in common.

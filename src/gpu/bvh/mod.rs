@@ -7,6 +7,7 @@
 //! compares its position with the number that the kernel takes, of points, words, leaves or nodes, and every buffer it indexes by that
 //! has as many elements; indices that are read from a buffer were written by an earlier kernel of the same build, below that number.
 
+mod coordinate;
 pub(super) mod hierarchy;
 pub(super) mod morton;
 pub(super) mod reduce;
@@ -18,6 +19,7 @@ pub(super) mod traverse;
 #[cfg(feature = "io")]
 mod widen;
 
+pub use coordinate::Coordinate;
 #[cfg(feature = "io")]
 pub use widen::Widened;
 
@@ -26,7 +28,7 @@ use cubecl::prelude::*;
 use crate::bvh::morton::Grid;
 use crate::bvh::{Node, check, check_count};
 use crate::error::{Kind, Result};
-use crate::geometry::{Aabb, BoxSize, Scalar, Space};
+use crate::geometry::{Aabb, BoxSize, Space};
 use crate::gpu::buffer::{Buffer, check_allocation, mark, wait};
 use crate::gpu::bvh::hierarchy::{find_leaves, hierarchy};
 use crate::gpu::bvh::morton::MortonKernel;
@@ -41,17 +43,6 @@ use crate::parallel::{map, map_tasks};
 
 /// Points of a parallel task.
 const TASK: usize = 1 << 14;
-
-/// A coordinate that devices can store: `f32` or `f64`, and no other type.
-pub trait Coordinate: Scalar + Float + CubeElement + sealed::Sealed {}
-impl Coordinate for f32 {}
-impl Coordinate for f64 {}
-
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for f32 {}
-    impl Sealed for f64 {}
-}
 
 /// Refuses dimensions that there are not, and more points than a tree or a device holds.
 fn check_size<const D: usize>(n: usize) -> Result<()> {

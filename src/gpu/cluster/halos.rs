@@ -19,7 +19,8 @@ use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::compact::{Compact, Emit};
 use crate::gpu::primitives::radix_sort::sort_words;
 use crate::gpu::primitives::scan::exclusive;
-use crate::gpu::primitives::warp::{ReduceOp, Warp, block_aggregate};
+use crate::gpu::primitives::warp::Warp;
+use crate::gpu::primitives::warp_atomics::{ReduceOp, block_aggregate};
 
 /// The rank of a cluster that is no halo.
 const NONE: u32 = u32::MAX;

@@ -13,7 +13,8 @@ use crate::gpu::cluster::connect::Forest;
 use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::compact::Compact;
-use crate::gpu::primitives::warp::{ReduceOp, Warp, block_aggregate};
+use crate::gpu::primitives::warp::Warp;
+use crate::gpu::primitives::warp_atomics::{ReduceOp, block_aggregate};
 
 /// The number of points without a cluster: larger than all others.
 pub(in crate::gpu) const NO_CLUSTER: u32 = u32::MAX;

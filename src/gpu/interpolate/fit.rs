@@ -9,50 +9,20 @@
 
 use cubecl::prelude::*;
 
+use crate::gpu::interpolate::constants::{
+    CANCELLED_PART, DEPENDENT_PART, DETERMINED_WITHIN, FARTHER, LARGEST_SIZE, REPRODUCED_WITHIN, ROUNDING,
+    UNCERTAIN_PART,
+};
 use crate::gpu::interpolate::qr::{Places, Qr, clear, size_beside};
 use crate::gpu::interpolate::weights::weigh;
 use crate::gpu::metric::offset;
 use crate::gpu::primitives::rounding::product;
 use crate::interpolate::basis::basis_size;
-use crate::interpolate::mls::{DEPENDENT, DETERMINED, LARGEST, REPRODUCED, ROUNDED, UNCERTAIN};
-use crate::interpolate::qr::CANCELLED;
-use crate::interpolate::stencil::BEYOND_FARTHEST;
+use crate::interpolate::mls::ROUNDED;
 use crate::simd::LANES;
 
 /// Rows of a block.
 const BLOCK: u32 = LANES as u32;
-
-/// Numbers of `f64` that kernels are given: cubecl writes its own as `f32`. These are their places.
-pub(super) const TINY: usize = 0;
-pub(super) const LN_2: usize = 1;
-const DEPENDENT_PART: usize = 2;
-const DETERMINED_WITHIN: usize = 3;
-const UNCERTAIN_PART: usize = 4;
-const CANCELLED_PART: usize = 5;
-const FARTHER: usize = 6;
-const ROUNDING: usize = 7;
-const REPRODUCED_WITHIN: usize = 8;
-const LARGEST_SIZE: usize = 9;
-
-/// The numbers; coordinates are rounded by `rounding` times themselves.
-pub(super) fn numbers(rounding: f64) -> [f64; 10] {
-    let mut all = [0.0; 10];
-    for (at, value) in [
-        (TINY, f64::MIN_POSITIVE),
-        (LN_2, std::f64::consts::LN_2),
-        (DEPENDENT_PART, DEPENDENT),
-        (DETERMINED_WITHIN, DETERMINED),
-        (UNCERTAIN_PART, UNCERTAIN),
-        (CANCELLED_PART, CANCELLED),
-        (FARTHER, BEYOND_FARTHEST),
-        (ROUNDING, rounding),
-        (REPRODUCED_WITHIN, REPRODUCED),
-        (LARGEST_SIZE, LARGEST),
-    ] {
-        all[at] = value;
-    }
-    all
-}
 
 /// What is known when a kernel is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -6,6 +6,7 @@
 
 #![allow(unsafe_code)] // A kernel without bounds checks; `fit` has its launch contract.
 
+mod constants;
 mod fit;
 mod interpolator;
 mod qr;
@@ -19,7 +20,8 @@ use crate::error::{Kind, Result};
 use crate::gpu::buffer::{Buffer, UNITS, check_allocation, cubes, mark};
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
 use crate::gpu::device::{MOST_TURNS, is_cuda, on};
-use crate::gpu::interpolate::fit::{FitSpec, FittedLaunch, GivenLaunch, fit_all, numbers, scratch, turns};
+use crate::gpu::interpolate::constants::numbers;
+use crate::gpu::interpolate::fit::{FitSpec, FittedLaunch, GivenLaunch, fit_all, scratch, turns};
 use crate::gpu::primitives::gather::invert;
 use crate::gpu::primitives::rounding::rounds_well;
 use crate::interpolate::{Reach, Weight};

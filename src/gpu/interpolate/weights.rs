@@ -5,7 +5,7 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::interpolate::fit::{LN_2, TINY};
+use crate::gpu::interpolate::constants::{LN_2, TINY};
 use crate::gpu::primitives::rounding::product;
 use crate::interpolate::Weight;
 

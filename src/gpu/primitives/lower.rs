@@ -5,7 +5,8 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::primitives::warp::{ReduceOp, Warp, block_aggregate};
+use crate::gpu::primitives::warp::Warp;
+use crate::gpu::primitives::warp_atomics::{ReduceOp, block_aggregate};
 
 /// Lowers the number at `at` to `value`.
 #[cube]

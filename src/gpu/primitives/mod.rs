@@ -10,3 +10,4 @@ pub(super) mod reduce;
 pub(super) mod rounding;
 pub(super) mod scan;
 pub(super) mod warp;
+pub(super) mod warp_atomics;

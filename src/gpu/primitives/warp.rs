@@ -12,8 +12,9 @@ use std::sync::OnceLock;
 use cubecl::ir::features::Plane;
 use cubecl::prelude::*;
 
+use crate::error::Result;
 use crate::gpu::buffer::{UNITS, count};
-use crate::gpu::device::is_cuda;
+use crate::gpu::device::{Device, is_cuda, on};
 use crate::gpu::primitives::scan::scan_units;
 
 /// Units of a warp.
@@ -87,6 +88,14 @@ impl Warp {
     pub fn blocks(self, n: usize, native: u32) -> (CubeCount, CubeDim) {
         let units = self.units(native);
         (count(n.div_ceil(units as usize)), CubeDim::new_1d(units))
+    }
+}
+
+impl Device {
+    /// The way in which the kernels of this process exchange values within a warp on the device, for tests: `native`, `emulated` or `none`.
+    #[doc(hidden)]
+    pub fn warp(&self) -> Result<&'static str> {
+        on!(*self, client => Ok(Warp::of(client).name()))
     }
 }
 
@@ -262,101 +271,6 @@ pub(in crate::gpu) fn sync_warp(#[comptime] warp: Warp) {
         sync_plane();
     } else {
         sync_cube();
-    }
-}
-
-/// How values are made one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(in crate::gpu) enum ReduceOp {
-    Min,
-    Sum,
-    Or,
-}
-
-impl ReduceOp {
-    /// What changes nothing.
-    pub(in crate::gpu) fn identity(self) -> u32 {
-        match self {
-            Self::Min => u32::MAX,
-            Self::Sum | Self::Or => 0,
-        }
-    }
-}
-
-#[cube]
-fn reduce(a: u32, b: u32, #[comptime] op: ReduceOp) -> u32 {
-    if comptime!(op == ReduceOp::Min) {
-        min(a, b)
-    } else if comptime!(op == ReduceOp::Sum) {
-        a + b
-    } else {
-        a | b
-    }
-}
-
-#[cube]
-fn warp_reduce(value: u32, #[comptime] op: ReduceOp, #[comptime] warp: Warp) -> u32 {
-    if comptime!(op == ReduceOp::Min) {
-        warp_min::<u32>(value, warp)
-    } else if comptime!(op == ReduceOp::Sum) {
-        warp_sum::<u32>(value, warp)
-    } else {
-        warp_or(value, warp)
-    }
-}
-
-/// Combines, per warp and per block, the contributions that go to the same address as the first unit's. Returns what this unit must
-/// still add atomically; the identity if nothing. All units of a block of [`UNITS`] call it.
-#[cube]
-pub(in crate::gpu) fn block_aggregate(at: u32, value: u32, #[comptime] op: ReduceOp, #[comptime] warp: Warp) -> u32 {
-    let mut own = value + 0;
-    if comptime!(warp.is_some()) {
-        let identity = comptime!(op.identity());
-        let is_common = at == warp_shuffle::<u32>(at, 0, warp);
-        let mut all = warp_reduce(select(is_common, value, identity), op, warp);
-        own = select(is_common, identity, value);
-        let mut addresses = SharedMemory::<u32>::new(WARPS as usize);
-        let mut parts = SharedMemory::<u32>::new(WARPS as usize);
-        if UNIT_POS % WIDTH == 0 {
-            addresses[(UNIT_POS / WIDTH) as usize] = at;
-            parts[(UNIT_POS / WIDTH) as usize] = all;
-        }
-        sync_cube();
-        if UNIT_POS == 0 {
-            #[unroll]
-            for other in 1..WARPS as usize {
-                all = reduce(all, select(addresses[other] == at, parts[other], identity), op);
-            }
-            own = all;
-        } else if UNIT_POS % WIDTH == 0 && at != addresses[0] {
-            own = all;
-        }
-    }
-    own
-}
-
-/// Raises the number at `at` to `bits`, unless these are 0. The first unit of a warp does it for all with the same address, which
-/// would wait for each other. All units of the block call it.
-#[cube]
-pub(in crate::gpu) fn warp_atomic_max(numbers: &mut Array<Atomic<u32>>, at: u32, bits: u32, #[comptime] warp: Warp) {
-    let mut own = bits + 0;
-    if comptime!(warp.is_some()) {
-        let common = warp_shuffle::<u32>(at, 0, warp);
-        let most = warp_max::<u32>(select(at == common, bits, 0u32), warp);
-        if at == common {
-            own = 0u32.runtime();
-        }
-        if UNIT_POS % WIDTH == 0 {
-            own = most;
-        }
-        if own != 0 {
-            numbers[at as usize].fetch_max(own);
-        }
-    } else if own != 0 {
-        // Most are satisfied by a look.
-        if numbers[at as usize].load() < own {
-            numbers[at as usize].fetch_max(own);
-        }
     }
 }
 

@@ -8,7 +8,7 @@
 
 use std::cmp::Ordering;
 
-use super::unbind::Unbinding;
+use super::unbinding::Unbinding;
 use crate::error::Result;
 use crate::geometry::{Scalar, Space, length2};
 use crate::halo::centers::NoCenter;

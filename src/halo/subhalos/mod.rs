@@ -3,7 +3,7 @@
 //! In: points. Out: structures with what each is in. Source: Aubert, Pichon and Colombi 2004, appendix B; Tweed et al. 2009.
 //!
 //! Flow: densities and chains of [`Hop`], `saddles`, then `exact` or `stepped` (with `significance`) for the tree of nodes, `tree` for
-//! the structures, `result`. Then `unbind`, with `binding` for each.
+//! the structures, `result`. Then `unbind` (options: `unbinding`), with `binding` for each.
 
 mod binding;
 mod exact;
@@ -16,10 +16,12 @@ mod significance;
 mod stepped;
 mod tree;
 mod unbind;
+mod unbinding;
 
 pub use result::{Subhalo, Subhalos};
 pub use tree::SubhaloSelection;
-pub use unbind::{Bound, BoundStructure, Unbinding};
+pub use unbind::{Bound, BoundStructure};
+pub use unbinding::Unbinding;
 
 use crate::bvh::Bvh;
 use crate::cancel::check_at;

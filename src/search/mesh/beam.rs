@@ -5,7 +5,8 @@
 
 use crate::search::mesh::frame::FrameRay;
 use crate::search::mesh::rays::keys_between;
-use crate::search::mesh::wide_tree::{Node, higher, lower};
+use crate::search::mesh::wide_node::Node;
+use crate::search::mesh::wide_tree::{higher, lower};
 use crate::simd::{Isa, Lanes};
 
 /// What lies between some rays, none of which goes the other way along an axis: two of each number, in the order of their magnitudes where the

@@ -4,7 +4,8 @@
 //! Cost: O(log n) as long as `f64` tells the boxes apart, up to about 1e13 sizes of the mesh; from there on all blocks come.
 
 use crate::search::mesh::frame::{Frame, PADDING, magnitude};
-use crate::search::mesh::wide_tree::{BLOCK, Block, Node, WideTree};
+use crate::search::mesh::wide_node::{BLOCK, Node};
+use crate::search::mesh::wide_tree::{Block, WideTree};
 use crate::simd::LANES;
 
 /// Visits blocks that may have a triangle within a distance in the caller's unit; `visit` returns the distance from there on.

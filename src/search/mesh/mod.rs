@@ -6,6 +6,7 @@
 
 mod batch;
 mod beam;
+mod dipoles;
 mod exact;
 mod far;
 pub(crate) mod frame;
@@ -16,6 +17,7 @@ mod rays;
 pub(crate) mod sah;
 mod triangle_hit;
 mod turns;
+pub(crate) mod wide_node;
 pub(crate) mod wide_tree;
 mod winding;
 
@@ -26,9 +28,9 @@ use crate::cancel::guarded;
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Scalar};
 use crate::parallel::{fold_tasks, map};
+use dipoles::Dipoles;
 use frame::Frame;
 use wide_tree::WideTree;
-use winding::Dipoles;
 
 /// Vertices or faces per parallel task.
 const TASK: usize = 1 << 14;
@@ -85,7 +87,7 @@ impl<S: Scalar> Mesh<S> {
     pub fn build(vertices: &[[S; 3]], faces: &[[u32; 3]]) -> Result<Self> {
         guarded(|| {
             check_vertices(vertices)?;
-            let max = wide_tree::BLOCK as usize - 1;
+            let max = wide_node::BLOCK as usize - 1;
             if faces.len() > max {
                 return Err(Kind::TooManyFaces { n: faces.len(), max }.into());
             }

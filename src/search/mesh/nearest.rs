@@ -13,7 +13,8 @@ use crate::search::mesh::batch::in_turn;
 use crate::search::mesh::far::walk_from_afar;
 use crate::search::mesh::frame::{FramePoint, Prepared};
 use crate::search::mesh::point_triangle::closest;
-use crate::search::mesh::wide_tree::{Block, Node, higher, lower};
+use crate::search::mesh::wide_node::Node;
+use crate::search::mesh::wide_tree::{Block, higher, lower};
 use crate::simd::{Isa, LANES, Lanes, dispatch};
 
 /// Points per parallel task.

@@ -18,7 +18,8 @@ use crate::search::mesh::Mesh;
 use crate::search::mesh::batch::in_turn;
 use crate::search::mesh::frame::{FrameRay, Prepared};
 use crate::search::mesh::triangle_hit::{Rule, TriangleRay};
-use crate::search::mesh::wide_tree::{Block, Node, higher, lower};
+use crate::search::mesh::wide_node::Node;
+use crate::search::mesh::wide_tree::{Block, higher, lower};
 use crate::simd::{Isa, LANES, Lanes, dispatch};
 
 /// Rays per parallel task.

@@ -6,11 +6,14 @@
 
 use crate::memory::{collected, with_capacity};
 use crate::parallel::{fill, for_each, map};
-use crate::search::mesh::wide_tree::{BLOCK, FREE_DEPTH, Node};
+use crate::search::mesh::wide_node::{BLOCK, Node};
 use crate::simd::LANES;
 
 /// Bins along each axis.
 const BINS: usize = 16;
+
+/// The depth at which the builder begins to halve, so that no tree is deeper than 32 levels more.
+const FREE_DEPTH: usize = 24;
 
 /// Subtrees of fewer triangles are built by one thread.
 const SEQUENTIAL: usize = 1 << 12;

@@ -12,7 +12,8 @@ use crate::search::mesh::beam::Beam;
 use crate::search::mesh::frame::{FrameRay, Prepared};
 use crate::search::mesh::rays::{RayHit, candidates, keys};
 use crate::search::mesh::triangle_hit::{Rule, TriangleRay};
-use crate::search::mesh::wide_tree::{Node, Stack};
+use crate::search::mesh::wide_node::Node;
+use crate::search::mesh::wide_tree::Stack;
 use crate::simd::{Isa, LANES, prefetch};
 
 /// Rays that take turns.

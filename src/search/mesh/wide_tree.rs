@@ -10,13 +10,8 @@
 use crate::bvh::traverse::bits;
 use crate::parallel::map;
 use crate::search::mesh::sah::build;
+use crate::search::mesh::wide_node::{BLOCK, Node};
 use crate::simd::{Isa, LANES, Lanes};
-
-/// Set in the number of a child that is a block.
-pub(crate) const BLOCK: u32 = 1 << 31;
-
-/// The depth at which the builder begins to halve, so that no tree is deeper than 32 levels more.
-pub(crate) const FREE_DEPTH: usize = 24;
 
 /// The smaller of two numbers, by one instruction; the second if one is NaN.
 #[inline(always)]
@@ -28,26 +23,6 @@ pub(super) fn lower(a: f32, b: f32) -> f32 {
 #[inline(always)]
 pub(super) fn higher(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
-}
-
-/// Eight children: their boxes, and where they are.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, align(32))]
-pub(crate) struct Node {
-    /// The lower corners by axis, then the upper ones. A child that is none has an empty box.
-    pub bounds: [Lanes<f32>; 6],
-    /// Numbers of nodes; or of blocks, with [`BLOCK`].
-    pub child: Lanes<u32>,
-}
-
-impl Node {
-    pub const EMPTY: Self = Self {
-        bounds: {
-            let (lo, hi) = ([f32::INFINITY; LANES], [f32::NEG_INFINITY; LANES]);
-            [lo, lo, lo, hi, hi, hi]
-        },
-        child: [0; LANES],
-    };
 }
 
 /// Up to eight triangles.

@@ -14,7 +14,7 @@ use crate::geometry::{Aabb, Bounded, Scalar};
 use crate::memory::append;
 use crate::precompiled::precompiled;
 use crate::search::ball_predicate::BallPredicate;
-use crate::search::nearest::top_down::Wanted;
+use crate::search::nearest::nearer_first::Wanted;
 use crate::search::nearest::{ExactHeap, Excluded, Nearest, Neighbor, lists_along_curve};
 use crate::simd::{Isa, dispatch};
 

@@ -8,8 +8,9 @@ use std::ops::Range;
 use crate::bvh::Bvh;
 use crate::geometry::{Aabb, Scalar};
 use crate::search::ball_predicate::BallPredicate;
-use crate::search::nearest::top_down::{SHALLOW, Wanted};
-use crate::search::nearest::{Nearest, Neighbor};
+use crate::search::nearest::nearer_first::{SHALLOW, Wanted};
+use crate::search::nearest::neighbor::Neighbor;
+use crate::search::nearest::options::Nearest;
 use crate::simd::{FALLBACK, Isa, LANES, Lanes, numbers, prefetch};
 
 /// What a search for one comes to.

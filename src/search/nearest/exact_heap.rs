@@ -2,7 +2,8 @@
 
 use std::cell::Cell;
 
-use crate::search::nearest::{Nearest, Neighbor};
+use crate::search::nearest::neighbor::Neighbor;
+use crate::search::nearest::options::Nearest;
 
 /// Up to this `k` what is found is kept in order; beyond, twice as many are let in before the farther half is dropped.
 const ORDERED: usize = 64;

@@ -2,7 +2,7 @@
 //!
 //! In: a point and `k`, or all stored primitives. Out: neighbours, nearest first, ties by index.
 //! For a point that need not be stored from the root downwards, the nearer child first (`top_down`, for one neighbour `closest`, by distances
-//! of the caller's `by_distance`). For the
+//! of the caller's `by_distance`), by one traversal (`nearer_first`). For the
 //! stored ones from their leaf upwards, all of a leaf at once (`bottom_up`): each sibling of the path is walked along its ropes with the
 //! distance of the k-th best so far as radius.
 //! Cost: O(k + depth) leaves for a compact cloud. A stack holds one node per level and cannot overflow: a tree is at most 222 levels
@@ -15,6 +15,9 @@ mod by_distance;
 mod closest;
 mod exact_heap;
 mod kth_distance;
+mod nearer_first;
+mod neighbor;
+mod options;
 mod top_down;
 
 use crate::cancel::guarded;
@@ -24,6 +27,9 @@ use bottom_up::LeafScratch;
 pub(crate) use bottom_up::NearestVisitor;
 pub(crate) use exact_heap::ExactHeap;
 pub(crate) use kth_distance::kth_distances2;
+pub use neighbor::Neighbor;
+pub(crate) use options::Excluded;
+pub use options::Nearest;
 use top_down::search;
 pub(crate) use top_down::search_in;
 
@@ -31,7 +37,7 @@ use crate::bvh::morton::{Grid, curve_order};
 use crate::bvh::{Bvh, copied};
 use crate::csr::{Csr, CsrChunk};
 use crate::error::Result;
-use crate::geometry::{Aabb, Bounded, Scalar, distance_from_square};
+use crate::geometry::{Aabb, Bounded, Scalar};
 use crate::memory::append;
 use crate::parallel::{Scratch, for_tasks, map_tasks};
 use crate::precompiled::precompiled;
@@ -39,100 +45,6 @@ use crate::simd::dispatch;
 
 /// Queries per parallel task.
 const TASK: usize = 1 << 9;
-
-/// A found neighbour.
-///
-/// ```
-/// // 0.1 as `f32` has it, squared as `f64` does.
-/// let near = ropewalk::Bvh::build(&[[0.1f32]])?.nearest([0.0], 1);
-/// assert_eq!((near[0].index, near[0].distance2), (0, 0.1f32 as f64 * 0.1f32 as f64));
-/// # Ok::<(), ropewalk::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Neighbor {
-    /// Its index in the slice the tree was built from.
-    pub index: u32,
-    /// The squared distance as [`Space::distance2`](crate::Space::distance2) computes it from the coordinates that are stored.
-    pub distance2: f64,
-}
-
-impl Neighbor {
-    /// The distance: the smallest radius within which the neighbour is found ([`distance_from_square`]).
-    pub fn distance(&self) -> f64 {
-        distance_from_square(self.distance2)
-    }
-}
-
-// SAFETY: zeros are a value of each field. The derived implementation would cost each program that uses this crate a parser of Rust.
-unsafe impl bytemuck::Zeroable for Neighbor {}
-
-/// What to look for: `k`, or more exactly.
-///
-/// ```
-/// use ropewalk::{Bvh, Nearest};
-///
-/// let bvh = Bvh::build(&[[0.0f32], [1.0], [2.5], [9.0]])?;
-/// let near = bvh.nearest([0.0f32], Nearest::new(3).within(2.5).excluding(0));
-/// assert_eq!(near.iter().map(|n| n.index).collect::<Vec<_>>(), [1, 2]);
-/// # Ok::<(), ropewalk::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Nearest {
-    pub(crate) k: usize,
-    pub(crate) radius: f64,
-    pub(crate) excluded: Excluded,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Excluded {
-    Nothing,
-    Index(u32),
-    Own,
-}
-
-impl Nearest {
-    /// The `k` nearest; fewer if there are not as many.
-    pub fn new(k: usize) -> Self {
-        Self { k, radius: f64::INFINITY, excluded: Excluded::Nothing }
-    }
-
-    /// None beyond `radius`, which is inclusive. Nothing is within a radius that is negative or NaN.
-    #[must_use]
-    pub fn within(mut self, radius: impl Into<f64>) -> Self {
-        self.radius = radius.into();
-        self
-    }
-
-    /// Not the primitive with this index.
-    #[must_use]
-    pub fn excluding(mut self, index: u32) -> Self {
-        self.excluded = Excluded::Index(index);
-        self
-    }
-
-    /// Not the primitive that has the query's own index, where the queries are the stored primitives in the same order.
-    /// For a single query it has no meaning.
-    #[must_use]
-    pub fn excluding_self(mut self) -> Self {
-        self.excluded = Excluded::Own;
-        self
-    }
-
-    /// The index to leave out for query `query`.
-    pub(crate) fn excluded_for(&self, query: u32) -> Option<u32> {
-        match self.excluded {
-            Excluded::Nothing => None,
-            Excluded::Index(index) => Some(index),
-            Excluded::Own => Some(query),
-        }
-    }
-}
-
-impl From<usize> for Nearest {
-    fn from(k: usize) -> Self {
-        Self::new(k)
-    }
-}
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// The `k` nearest stored primitives to a point, nearest first, ties by index; for boxes by the distance to the box.

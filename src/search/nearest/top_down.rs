@@ -1,9 +1,8 @@
 //! From the root downwards: the nearest to a point or box that need not be stored.
 //!
-//! In: a point or box. Out: its nearest. The search goes down to the nearer child first, and keeps the other with its distance: that is
-//! looked at later, unless it is too far by then. Distances are rounded at first (`approx_heap`); those of the few that are left are
-//! computed again in `f64`, which decides.
-//! Cost: O(k + depth) nodes for a compact cloud. The stack holds one node per level and cannot overflow.
+//! In: a point or box. Out: its nearest. The tree is searched from the root, the nearer child first (`nearer_first`). Distances are rounded
+//! at first (`approx_heap`); those of the few that are left are computed again in `f64`, which decides.
+//! Cost: O(k + depth) nodes for a compact cloud.
 
 use std::ops::Range;
 
@@ -15,11 +14,11 @@ use crate::precompiled::precompiled;
 use crate::search::ball_predicate::BallPredicate;
 use crate::search::nearest::approx_heap::ApproxHeap;
 use crate::search::nearest::closest::Closest;
-use crate::search::nearest::{ExactHeap, Nearest, Neighbor};
-use crate::simd::{FALLBACK, Isa, dispatch, prefetch};
-
-/// Levels of most trees: a larger stack takes longer to fill with zeros.
-pub(super) const SHALLOW: usize = 64;
+use crate::search::nearest::exact_heap::ExactHeap;
+use crate::search::nearest::nearer_first::{SHALLOW, Wanted};
+use crate::search::nearest::neighbor::Neighbor;
+use crate::search::nearest::options::Nearest;
+use crate::simd::{FALLBACK, Isa, dispatch};
 
 precompiled! {
     /// Appends what is wanted near a point or box, nearest first, ties by index.
@@ -67,16 +66,6 @@ pub(super) fn exact_search<S: Scalar, const D: usize>(
     best: &mut ExactHeap,
 ) {
     dispatch!(isa => tree.exact(isa, of, excluded, best));
-}
-
-/// What a search from the root looks for.
-pub(super) trait Wanted<S: Scalar, const D: usize, const P: bool> {
-    /// The squared distance, as `S` computes it, beyond which nothing is wanted.
-    fn limit(&self) -> S;
-    /// Looks at the primitives of a leaf.
-    fn scan_leaf<I: Isa>(&mut self, isa: I, span: Range<usize>);
-    /// Looks at copies of one point, in the order of their indices.
-    fn scan_copies(&mut self, span: Range<usize>);
 }
 
 /// The nearest by rounded distances.
@@ -165,17 +154,6 @@ impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for Exact<'_, S, 
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// What distances from a point or box are multiplied by in `S`, so that their squares are in range.
-    #[inline(always)]
-    pub(super) fn scale_from(&self, of: &Aabb<S, D>) -> f64 {
-        let whole = self.bounds();
-        if S::NARROW && scale::has_differences(&whole.union(of)) {
-            scale::scale_of::<S>(scale::extent(&whole), scale::LEAST_EXTENT)
-        } else {
-            1.0
-        }
-    }
-
     /// Puts the nearest to a point into `best` in exact order; false if something that was left out could have been as near.
     #[inline(always)]
     fn approximate<I: Isa>(
@@ -253,74 +231,6 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
             &of,
             &mut Exact { tree: self, ball, of, excluded, best, limit },
         );
-    }
-
-    /// Looks at the leaves within what is wanted, the nearer child of each node first. False if the tree is too deep for `STACK`.
-    #[inline(always)]
-    pub(super) fn search_downwards<I: Isa, const P: bool, const STACK: usize>(
-        &self,
-        isa: I,
-        ball: &BallPredicate<'_, S, D, P>,
-        of: &Aabb<S, D>,
-        wanted: &mut impl Wanted<S, D, P>,
-    ) -> bool {
-        let mut deferred = [(S::ZERO, 0u32); STACK];
-        let mut depth = 0;
-        let (mut at, mut distance2) = (0, S::ZERO);
-        loop {
-            let mut node = self.node(at);
-            while node.rope as usize != at + 1 {
-                let left = self.node(at + 1);
-                let right = self.node(left.rope as usize);
-                // What one of the next two steps asks for.
-                prefetch(self.node(left.rope as usize + 1));
-                prefetch(self.node(self.node(at + 2).rope as usize));
-                let to_left = ball.min_distance2(of, &left.bounds);
-                let to_right = ball.min_distance2(of, &right.bounds);
-                if to_left == to_right && self.is_degenerate(at) {
-                    break;
-                }
-                if depth == STACK {
-                    return false;
-                }
-                let is_left = to_left <= to_right;
-                if is_left {
-                    deferred[depth] = (to_right, left.rope);
-                    distance2 = to_left;
-                    at += 1;
-                    node = left;
-                } else {
-                    deferred[depth] = (to_left, at as u32 + 1);
-                    distance2 = to_right;
-                    at = left.rope as usize;
-                    node = right;
-                }
-                depth += 1;
-                if distance2 > wanted.limit() {
-                    break;
-                }
-            }
-            if distance2 <= wanted.limit() {
-                if depth > 0 {
-                    // It is likely to be next.
-                    let first = self.node(deferred[depth - 1].1 as usize).first as usize;
-                    self.corners().0.iter().for_each(|axis| prefetch(&axis[first]));
-                }
-                if self.is_leaf(at) { wanted.scan_leaf(isa, self.span(at)) } else { wanted.scan_copies(self.span(at)) }
-            }
-            loop {
-                if depth == 0 {
-                    return true;
-                }
-                depth -= 1;
-                let node;
-                (distance2, node) = deferred[depth];
-                if distance2 <= wanted.limit() {
-                    at = node as usize;
-                    break;
-                }
-            }
-        }
     }
 }
 

@@ -4,8 +4,8 @@
 //! of `cluster::hdbscan`. Cost: a few passes over the clusters.
 
 use crate::cluster::hdbscan::clusters::Members;
-use crate::cluster::hdbscan::condense::{Growing, numbered};
-use crate::cluster::hdbscan::order::rank_by_smallest_member;
+use crate::cluster::hdbscan::condense::numbered;
+use crate::cluster::hdbscan::order::{Growing, rank_by_smallest_member};
 use crate::cluster::hdbscan::select::select;
 use crate::cluster::hdbscan::tree::CondensedTree;
 use crate::gpu::cluster::hdbscan::condense::Rows;

@@ -20,7 +20,8 @@ use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::lower::lower_to;
 use crate::gpu::primitives::rounding::inverse_root;
-use crate::gpu::primitives::warp::{ReduceOp, Warp, block_aggregate};
+use crate::gpu::primitives::warp::Warp;
+use crate::gpu::primitives::warp_atomics::{ReduceOp, block_aggregate};
 
 /// The clusters that [`Hdbscan::run`](crate::gpu::Hdbscan::run) finds: the twin of [`crate::HdbscanClusters`].
 #[derive(Clone, Debug)]

@@ -8,11 +8,11 @@
 use cubecl::prelude::*;
 
 use crate::cluster::ChainBoundary;
+use crate::cluster::hop::boundaries::density_of;
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::{Bvh, Coordinate};
-use crate::gpu::cluster::hop::chains::Chains;
-use crate::gpu::cluster::hop::graph::{boundaries_of, falling};
+use crate::gpu::cluster::hop::chains::{Chains, falling};
 use crate::gpu::primitives::compact::{Compact, Emit};
 use crate::gpu::primitives::gather::{Layout, gather, invert};
 use crate::gpu::primitives::radix_sort::{Pairs, sort};
@@ -53,6 +53,16 @@ impl Boundaries {
         let falling = gather(client, &self.falling, &first, 1, Layout::Rows);
         Self { pairs, falling }.read(client)
     }
+}
+
+/// Boundaries of pairs of chains.
+fn boundaries_of(pairs: &[u64], falling: &[u64]) -> Vec<ChainBoundary> {
+    let boundary = |(&pair, &falling): (&u64, &u64)| ChainBoundary {
+        denser: (pair >> 32) as u32,
+        other: pair as u32,
+        density: density_of(falling),
+    };
+    pairs.iter().zip(falling).map(boundary).collect()
 }
 
 /// The boundaries of chains.

@@ -16,7 +16,6 @@ use crate::gpu::bvh::traverse::launch::Asked;
 use crate::gpu::bvh::traverse::spec::{QueriesLaunch, TraversalMode, Tree, WalkSpec};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{Bvh, Coordinate};
-use crate::gpu::cluster::hop::graph::falling;
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::compact::Compact;
 use crate::gpu::primitives::forest::find_roots;
@@ -340,6 +339,14 @@ fn climb_tied<F: Float>(
         next[own as usize] = state.densest.read();
         place += CUBE_COUNT as u32 * UNITS;
     }
+}
+
+/// Numbers that are ordered against the order of densities, as `cluster::hop::boundaries::falling`.
+#[cube]
+pub(super) fn falling(density: f64) -> u64 {
+    let bits = u64::reinterpret(density);
+    let sign = u64::cast_from(1u32.runtime()) << 63u64;
+    select((bits & sign) != u64::cast_from(0u32.runtime()), bits, !(bits | sign))
 }
 
 /// Numbers chains by the density of their peaks, the densest first, ties by index.

@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use crate::cluster::hop::boundaries::{density_of, falling as falling_of};
+use crate::cluster::hop::boundaries::falling as falling_of;
 use crate::cluster::{ChainBoundary, Peak};
 use crate::error::Result;
 use crate::geometry::Boundary;
@@ -110,22 +110,4 @@ impl HopChains {
             space: chains.boundary().clone(),
         }
     }
-}
-
-/// Boundaries of pairs of chains.
-pub(super) fn boundaries_of(pairs: &[u64], falling: &[u64]) -> Vec<ChainBoundary> {
-    let boundary = |(&pair, &falling): (&u64, &u64)| ChainBoundary {
-        denser: (pair >> 32) as u32,
-        other: pair as u32,
-        density: density_of(falling),
-    };
-    pairs.iter().zip(falling).map(boundary).collect()
-}
-
-/// Numbers that are ordered against the order of densities, as `cluster::hop::boundaries::falling`.
-#[cube]
-pub(super) fn falling(density: f64) -> u64 {
-    let bits = u64::reinterpret(density);
-    let sign = u64::cast_from(1u32.runtime()) << 63u64;
-    select((bits & sign) != u64::cast_from(0u32.runtime()), bits, !(bits | sign))
 }

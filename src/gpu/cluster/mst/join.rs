@@ -14,7 +14,8 @@ use crate::gpu::cluster::mst::least::{Least, LeastLaunch, NONE, Samples, Samples
 use crate::gpu::primitives::compact::append;
 use crate::gpu::primitives::forest::{Joined, join_least};
 use crate::gpu::primitives::lower::lower_to;
-use crate::gpu::primitives::warp::{ReduceOp, Warp, block_aggregate};
+use crate::gpu::primitives::warp::Warp;
+use crate::gpu::primitives::warp_atomics::{ReduceOp, block_aggregate};
 
 /// The least edge of each component: the halves of its weight, and its indices.
 pub(super) struct BestEdges {

@@ -16,7 +16,8 @@ use crate::gpu::halo::centers::members::{Members, MembersArg};
 use crate::gpu::halo::centers::multipole::{Moments, Vec4};
 use crate::gpu::primitives::compact::Compact;
 use crate::gpu::primitives::radix_sort::{Pairs, sort_bits};
-use crate::gpu::primitives::warp::{WIDTH, Warp, warp_atomic_max};
+use crate::gpu::primitives::warp::{WIDTH, Warp};
+use crate::gpu::primitives::warp_atomics::warp_atomic_max;
 
 /// Members of a block, at most: as many as a warp has units.
 pub(super) const BLOCK: u32 = WIDTH;

@@ -11,7 +11,6 @@ use cubecl::prelude::*;
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::cluster::halos::Halos;
-use crate::gpu::halo::centers::members::owner;
 
 /// Halos with more members are large: blocks of members bound their potentials. In others all pairs are summed.
 const SMALL: u32 = 512;
@@ -112,6 +111,22 @@ impl SortedHalos {
         rows.sort_unstable_by_key(|&(halo, _)| halo);
         rows.into_iter().map(|(_, row)| row).collect()
     }
+}
+
+/// The halo, of `halos`, that a member belongs to: the last one with `offsets[halo] <= member`.
+#[cube]
+pub(super) fn owner(offsets: &Array<u32>, member: u32, halos: u32) -> u32 {
+    let mut lo = 0u32.runtime();
+    let mut hi = halos + 0;
+    while lo + 1 < hi {
+        let middle = lo + (hi - lo) / 2;
+        if offsets[middle as usize] <= member {
+            lo = middle;
+        } else {
+            hi = middle;
+        }
+    }
+    lo
 }
 
 /// Copies the members of halo `order[h]` to where halo `h` has its own, for each member of the new order.

@@ -33,7 +33,8 @@ use crate::gpu::halo::centers::bounds::{Best, RELATIVE_ERROR, TargetBounds, Targ
 use crate::gpu::halo::centers::members::{Members, MembersArg};
 use crate::gpu::halo::centers::multipole::{Vec4, center_of, products_of, radius_of, squares_of, term, trace};
 use crate::gpu::halo::centers::near_lists::{NearLists, NearListsArg};
-use crate::gpu::primitives::warp::{Warp, warp_atomic_max, warp_ballot, warp_sum};
+use crate::gpu::primitives::warp::{Warp, warp_ballot, warp_sum};
+use crate::gpu::primitives::warp_atomics::warp_atomic_max;
 
 /// Blocks are well separated if their centres are this many times as far apart as the sum of their radii.
 const SEPARATION: f32 = 1.1;

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::geometry::Space;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::{Coordinate, Points};
-use crate::gpu::halo::centers::by_size::{HalosArg, SortedHalos};
+use crate::gpu::halo::centers::by_size::{HalosArg, SortedHalos, owner};
 use crate::halo::centers::{exponent, power};
 
 /// Binary logarithms of the units of length and mass: in these units coordinates and masses are at most 1.
@@ -147,22 +147,6 @@ impl Members {
             weighted,
         )
     }
-}
-
-/// The halo, of `halos`, that a member belongs to: the last one with `offsets[halo] <= member`.
-#[cube]
-pub(super) fn owner(offsets: &Array<u32>, member: u32, halos: u32) -> u32 {
-    let mut lo = 0u32.runtime();
-    let mut hi = halos + 0;
-    while lo + 1 < hi {
-        let middle = lo + (hi - lo) / 2;
-        if offsets[middle as usize] <= member {
-            lo = middle;
-        } else {
-            hi = middle;
-        }
-    }
-    lo
 }
 
 /// A member's mass.

@@ -22,7 +22,8 @@ use crate::gpu::primitives::radix_sort::pass::{
     BITS, CODE, DIGITS, PassLaunch, SortSpec, Step, count_digits, index_bits, scatter_pairs, scatter_words, sum_digits,
     sum_few,
 };
-use crate::gpu::primitives::warp::{ReduceOp, Warp, block_aggregate};
+use crate::gpu::primitives::warp::Warp;
+use crate::gpu::primitives::warp_atomics::{ReduceOp, block_aggregate};
 
 /// Parts that blocks take. More mean more counts; fewer leave units idle, and write in more places at a time.
 const PARTS: usize = 2112;

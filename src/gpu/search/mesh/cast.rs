@@ -17,8 +17,9 @@ use crate::error::{Kind, Result};
 use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::device::{MOST_TURNS, is_cuda};
+use crate::gpu::search::mesh::cast_spec::{CastSpec, FAR, Wanted};
 use crate::gpu::search::mesh::casting::cast_rays;
-use crate::gpu::search::mesh::items::{Item, Items};
+use crate::gpu::search::mesh::items::Items;
 use crate::gpu::search::mesh::lists::{Found, HitsLaunch, sort_lists};
 use crate::gpu::search::mesh::prepared::PreparedRays;
 use crate::gpu::search::mesh::rays::Rays;
@@ -38,35 +39,6 @@ const RAYS_A_TURN: usize = 1 << 18;
 
 /// Hits that a software driver sorts, which ends all loops of a unit after 65,535 turns.
 const SORTED: u32 = 3000;
-
-/// The mark of a ray that each item is to be asked about; of others in doubt it is 1, of those that are decided 0.
-pub(super) const FAR: u32 = 2;
-
-/// What is wanted of each ray.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Wanted {
-    First,
-    Any,
-    /// The number of all crossings.
-    Count,
-    /// All crossings, in ascending order.
-    List,
-}
-
-/// What a kernel is compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct CastSpec {
-    pub item: Item,
-    pub wanted: Wanted,
-    pub has_ranges: bool,
-    pub exact: bool,
-    /// Whether units take several rays.
-    pub takes_turns: bool,
-    /// Whether rays are taken in an order of their own.
-    pub is_ordered: bool,
-    /// Whether few items are decided exactly for a ray, as drivers end long loops.
-    pub is_guarded: bool,
-}
 
 /// Casts rays, in an order if there is one, through a tree that is not empty.
 pub(super) fn cast<R: Runtime, S: Coordinate>(

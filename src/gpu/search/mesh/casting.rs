@@ -12,7 +12,7 @@
 use cubecl::prelude::*;
 
 use crate::gpu::search::mesh::candidates::{entered, may_meet};
-use crate::gpu::search::mesh::cast::{CastSpec, FAR, Wanted};
+use crate::gpu::search::mesh::cast_spec::{CastSpec, FAR, Wanted};
 use crate::gpu::search::mesh::frame_ray::{FrameRay, READY, TOO_FAR};
 use crate::gpu::search::mesh::items::{Item, ItemsIn};
 use crate::gpu::search::mesh::lists::{Hits, width};

@@ -6,7 +6,7 @@
 //! near ones first. Cost: O(n). Source: Ylitie, Karras and Laine 2017.
 
 use crate::parallel::map;
-use crate::search::mesh::wide_tree::{BLOCK, Node};
+use crate::search::mesh::wide_node::{BLOCK, Node};
 use crate::simd::LANES;
 
 /// Words of a node: three of its lower corner; the exponents of the steps along the axes and which children are nodes, a byte each; the first

@@ -5,7 +5,6 @@
 use cubecl::prelude::*;
 
 use crate::gpu::search::mesh::numbers::{HUGE, NO_BITS, SPLIT, TINY};
-use crate::gpu::search::mesh::ray_parameter::next;
 
 /// Terms of a sum of 24 products of three, of which there are no more parts, and of 18 such products times a number.
 const TERMS: usize = 96 + 2 * 72;
@@ -46,6 +45,18 @@ pub(super) fn two_product(a: f64, b: f64, none: u64, split: f64) -> (f64, f64) {
     let second = kept(first - kept(a2 * b1, none), none);
     let third = kept(second - kept(a1 * b2, none), none);
     (all, kept(kept(a2 * b2, none) - third, none))
+}
+
+/// The next number up, or down, of one that is not 0.
+#[cube]
+pub(super) fn next(t: f64, #[comptime] is_up: bool) -> f64 {
+    let bits = u64::reinterpret(t);
+    let one = u64::cast_from(1u32);
+    let mut grows = t > f64::new(0.0);
+    if comptime!(!is_up) {
+        grows = t < f64::new(0.0);
+    }
+    f64::reinterpret(select(grows, bits + one, bits - one))
 }
 
 /// An exact sum of terms, which are added in their order.

@@ -9,6 +9,7 @@
 
 mod candidates;
 mod cast;
+mod cast_spec;
 mod casting;
 mod compressed;
 mod exact;
@@ -40,7 +41,8 @@ use crate::gpu::csr::Csr;
 use crate::gpu::device::{Device, check_same, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::rounding::{check_distances, rounds_well};
-use crate::gpu::search::mesh::cast::{Wanted, cast};
+use crate::gpu::search::mesh::cast::cast;
+use crate::gpu::search::mesh::cast_spec::Wanted;
 use crate::gpu::search::mesh::compressed::{
     Child, Children, Compressed, Source, block, bounds_of, children_of, compress,
 };

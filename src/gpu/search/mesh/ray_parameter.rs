@@ -5,24 +5,12 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::search::mesh::exact::{two_product, two_sum};
+use crate::gpu::search::mesh::exact::{next, two_product, two_sum};
 use crate::gpu::search::mesh::numbers::{LEAST_BOUND, NO_BITS, SPLIT};
 use crate::gpu::search::mesh::rays::ExactRay;
 
 /// Corrections of an approximate `t` before it is left in doubt.
 const CORRECTIONS: u32 = 3;
-
-/// The next number up, or down, of one that is not 0.
-#[cube]
-pub(super) fn next(t: f64, #[comptime] is_up: bool) -> f64 {
-    let bits = u64::reinterpret(t);
-    let one = u64::cast_from(1u32);
-    let mut grows = t > f64::new(0.0);
-    if comptime!(!is_up) {
-        grows = t < f64::new(0.0);
-    }
-    f64::reinterpret(select(grows, bits + one, bits - one))
-}
 
 /// Puts `t` in place of the first of `found`, an approximate one. False if it is in doubt, and left as it was.
 #[cube]

@@ -16,9 +16,10 @@ use crate::gpu::bvh::traverse::windows::windows;
 use crate::gpu::metric::{corners, distance2, exact_distance2, min_distance2};
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::warp::{WIDTH, warp_any, warp_max};
+use crate::gpu::search::nearest::arguments::{KnnSpec, Rows, Search};
 use crate::gpu::search::nearest::exact_search::widened;
 use crate::gpu::search::nearest::exact_walk::nearest_leaf;
-use crate::gpu::search::nearest::{ApproxLimits, KnnSpec, Rows, Search};
+use crate::gpu::search::nearest::limits::ApproxLimits;
 
 /// Units of a block: few, because the heaps take so many registers that only few units fit.
 pub(in crate::gpu) const SMALL: u32 = 64;

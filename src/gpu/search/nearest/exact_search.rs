@@ -13,8 +13,9 @@ use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::metric::{corners, distance2, exact_distance2, min_distance2};
 use crate::gpu::primitives::bits::Bits;
+use crate::gpu::search::nearest::arguments::{KnnSpec, Rows, Search};
 use crate::gpu::search::nearest::exact_walk::nearest_leaf;
-use crate::gpu::search::nearest::{KnnSpec, Limits, Rows, Search};
+use crate::gpu::search::nearest::limits::Limits;
 
 /// Points in tree order that come first: the block of this many that holds the query, if it is stored.
 const BLOCK: u32 = 32;

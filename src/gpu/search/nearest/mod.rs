@@ -15,6 +15,7 @@
 #![allow(unsafe_code)] // Kernels without bounds checks.
 
 mod approx_search;
+mod arguments;
 mod bracket;
 mod exact_search;
 mod exact_walk;
@@ -32,6 +33,8 @@ use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::device::on;
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::search::nearest::approx_search::find_approximately;
+pub(in crate::gpu) use crate::gpu::search::nearest::arguments::RowOrder;
+use crate::gpu::search::nearest::arguments::{KnnSpec, QueriesLaunch, RowsLaunch, SearchLaunch};
 use crate::gpu::search::nearest::exact_search::find_exactly;
 pub(in crate::gpu) use crate::gpu::search::nearest::exact_search::widened;
 pub(in crate::gpu) use crate::gpu::search::nearest::exact_walk::{Tally, point_of, walk_exactly};
@@ -235,87 +238,4 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             }
         }
     }
-}
-
-/// The order of rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(in crate::gpu) enum RowOrder {
-    Caller,
-    Tree,
-}
-
-/// What is known when a kernel is compiled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct KnnSpec {
-    /// How the units of a warp search together, if they do.
-    warp: Warp,
-    d: usize,
-    periodic: bool,
-    /// How many a search finds.
-    k: usize,
-    /// Whether rows have more places.
-    is_part: bool,
-    /// Whether nothing was found before.
-    is_first: bool,
-    /// Whether the queries are the stored points in tree order.
-    are_stored: bool,
-    /// Whether a point is not its own neighbour.
-    excludes_self: bool,
-    /// Whether the point of one index is no neighbour of any.
-    excludes_index: bool,
-    row_order: RowOrder,
-}
-
-/// What to search, and how far.
-#[derive(CubeType, CubeLaunch)]
-struct Search<F: Float> {
-    /// The index of each stored point.
-    order: Array<u32>,
-    queries: Queries<F>,
-    limits: Limits,
-    /// How many nodes there are.
-    end: u32,
-    /// The index that is left out.
-    excluded: u32,
-}
-
-/// The points whose neighbours are asked for.
-#[derive(CubeType, CubeLaunch)]
-struct Queries<F: Float> {
-    /// Coordinates, axis by axis.
-    axes: Array<F>,
-    /// The index of each in the caller's order.
-    order: Array<u32>,
-    n: u32,
-}
-
-#[cube]
-impl<F: Float> Queries<F> {
-    fn point(&self, query: u32, #[comptime] d: usize) -> Array<F> {
-        let mut point = Array::<F>::new(d);
-        #[unroll]
-        for k in 0..d {
-            point[k] = self.axes[k * self.n as usize + query as usize];
-        }
-        point
-    }
-
-    /// The row of a query.
-    fn row(&self, query: u32, #[comptime] row_order: RowOrder) -> usize {
-        let mut row = query as usize;
-        if comptime!(row_order == RowOrder::Caller) {
-            row = self.order[query as usize] as usize;
-        }
-        row
-    }
-}
-
-/// The rows of the result.
-#[derive(CubeType, CubeLaunch)]
-struct Rows {
-    indices: Array<u32>,
-    distances2: Array<f64>,
-    /// The first place that a search fills, and how many a row has.
-    from: u32,
-    width: u32,
 }

@@ -5,6 +5,7 @@
 //! [`hold`] keeps while calls run. If the system refuses an allocation, the allocator frees the reserve and tries again, so that the
 //! allocation succeeds. From then on the process is short of memory, and every call ends at its next look at its flags (`cancel::check`).
 //! Cost: two system calls a `hold`; nothing an allocation.
+#![allow(unsafe_code)] // A global allocator, and calls of the system that map memory.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};

@@ -1,0 +1,32 @@
+//! A guard that empties a tree if a change of it is not finished.
+
+use crate::bvh::Bvh;
+use crate::geometry::Scalar;
+
+/// A tree that is being changed, and that is empty rather than wrong if that never ends.
+pub(super) struct Unfinished<'a, S: Scalar, const D: usize> {
+    tree: &'a mut Bvh<S, D>,
+    is_finished: bool,
+}
+
+impl<'a, S: Scalar, const D: usize> Unfinished<'a, S, D> {
+    pub fn new(tree: &'a mut Bvh<S, D>) -> Self {
+        Self { tree, is_finished: false }
+    }
+
+    pub fn tree(&mut self) -> &mut Bvh<S, D> {
+        self.tree
+    }
+
+    pub fn finish(mut self) {
+        self.is_finished = true;
+    }
+}
+
+impl<S: Scalar, const D: usize> Drop for Unfinished<'_, S, D> {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            self.tree.clear();
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Orthonormal axes about a centre: the coordinates of an oriented box or an ellipsoid.
+//!
+//! In: a point or a direction. Out: its components along the axes, or the point that has given components.
+//! Cost: O(D²).
+
+use crate::geometry::shapes::vector::{along, dot};
+
+/// A box of any orientation, or the ellipsoid in it: axes of length 1 that are at right angles, and half the length along each.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Frame<const D: usize> {
+    pub center: [f64; D],
+    pub axes: [[f64; D]; D],
+    pub half: [f64; D],
+}
+
+impl<const D: usize> Frame<D> {
+    /// A vector along the axes.
+    #[inline]
+    pub fn components(&self, vector: &[f64; D]) -> [f64; D] {
+        self.axes.map(|axis| dot(&axis, vector))
+    }
+
+    /// The point whose components from the centre on are these.
+    #[inline]
+    pub fn place(&self, components: &[f64; D]) -> [f64; D] {
+        let mut point = self.center;
+        for (component, axis) in components.iter().zip(&self.axes) {
+            point = along(&point, *component, axis);
+        }
+        point
+    }
+}

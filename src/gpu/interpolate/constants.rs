@@ -1,0 +1,37 @@
+//! The constants of `f64` that the kernels of this folder read: an array, and the place of each in it.
+
+use crate::interpolate::mls::{DEPENDENT, DETERMINED, LARGEST, REPRODUCED, UNCERTAIN};
+use crate::interpolate::qr::CANCELLED;
+use crate::interpolate::stencil::BEYOND_FARTHEST;
+
+/// Numbers of `f64` that kernels are given: cubecl writes its own as `f32`. These are their places.
+pub(super) const TINY: usize = 0;
+pub(super) const LN_2: usize = 1;
+pub(super) const DEPENDENT_PART: usize = 2;
+pub(super) const DETERMINED_WITHIN: usize = 3;
+pub(super) const UNCERTAIN_PART: usize = 4;
+pub(super) const CANCELLED_PART: usize = 5;
+pub(super) const FARTHER: usize = 6;
+pub(super) const ROUNDING: usize = 7;
+pub(super) const REPRODUCED_WITHIN: usize = 8;
+pub(super) const LARGEST_SIZE: usize = 9;
+
+/// The numbers; coordinates are rounded by `rounding` times themselves.
+pub(super) fn numbers(rounding: f64) -> [f64; 10] {
+    let mut all = [0.0; 10];
+    for (at, value) in [
+        (TINY, f64::MIN_POSITIVE),
+        (LN_2, std::f64::consts::LN_2),
+        (DEPENDENT_PART, DEPENDENT),
+        (DETERMINED_WITHIN, DETERMINED),
+        (UNCERTAIN_PART, UNCERTAIN),
+        (CANCELLED_PART, CANCELLED),
+        (FARTHER, BEYOND_FARTHEST),
+        (ROUNDING, rounding),
+        (REPRODUCED_WITHIN, REPRODUCED),
+        (LARGEST_SIZE, LARGEST),
+    ] {
+        all[at] = value;
+    }
+    all
+}

@@ -1,0 +1,32 @@
+//! The compile-time options of a kernel that casts rays, and the mark by which it passes a ray on to the exact one.
+
+use crate::gpu::search::mesh::items::Item;
+
+/// The mark of a ray for which every item must be tested; the mark of other rays in doubt is 1, that of decided rays 0.
+pub(super) const FAR: u32 = 2;
+
+/// The result that is wanted of each ray.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Wanted {
+    First,
+    Any,
+    /// The number of all crossings.
+    Count,
+    /// All crossings, in ascending order.
+    List,
+}
+
+/// The compile-time options of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct CastSpec {
+    pub item: Item,
+    pub wanted: Wanted,
+    pub has_ranges: bool,
+    pub exact: bool,
+    /// `true` if units take several rays.
+    pub takes_turns: bool,
+    /// `true` if rays are taken in an order of their own.
+    pub is_ordered: bool,
+    /// `true` if few items are decided exactly for a ray, as drivers end long loops.
+    pub is_guarded: bool,
+}

@@ -1,0 +1,89 @@
+//! The arguments of the kernels that search for nearest neighbours: compile-time options, queries, limits and rows.
+
+use cubecl::prelude::*;
+
+use crate::gpu::primitives::warp::Warp;
+use crate::gpu::search::nearest::limits::Limits;
+
+/// The order of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::gpu) enum RowOrder {
+    Caller,
+    Tree,
+}
+
+/// The compile-time options of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct KnnSpec {
+    /// The way in which the units of a warp search together, if they do.
+    pub warp: Warp,
+    pub d: usize,
+    pub periodic: bool,
+    /// The number of neighbours that one search finds.
+    pub k: usize,
+    /// `true` if rows have more places.
+    pub is_part: bool,
+    /// `true` for the first search of each row.
+    pub is_first: bool,
+    /// `true` if the queries are the stored points in tree order.
+    pub are_stored: bool,
+    /// `true` if a point is not its own neighbour.
+    pub excludes_self: bool,
+    /// `true` if the point of one index is no neighbour of any.
+    pub excludes_index: bool,
+    pub row_order: RowOrder,
+}
+
+/// The stored points, the queries, and the limits of distances.
+#[derive(CubeType, CubeLaunch)]
+pub(super) struct Search<F: Float> {
+    /// The index of each stored point.
+    pub order: Array<u32>,
+    pub queries: Queries<F>,
+    pub limits: Limits,
+    /// The number of nodes.
+    pub end: u32,
+    /// The index that is left out.
+    pub excluded: u32,
+}
+
+/// The points whose neighbours are searched for.
+#[derive(CubeType, CubeLaunch)]
+pub(super) struct Queries<F: Float> {
+    /// Coordinates, axis by axis.
+    pub axes: Array<F>,
+    /// The index of each in the caller's order.
+    pub order: Array<u32>,
+    pub n: u32,
+}
+
+#[cube]
+impl<F: Float> Queries<F> {
+    pub fn point(&self, query: u32, #[comptime] d: usize) -> Array<F> {
+        let mut point = Array::<F>::new(d);
+        #[unroll]
+        for k in 0..d {
+            point[k] = self.axes[k * self.n as usize + query as usize];
+        }
+        point
+    }
+
+    /// The row of a query.
+    pub fn row(&self, query: u32, #[comptime] row_order: RowOrder) -> usize {
+        let mut row = query as usize;
+        if comptime!(row_order == RowOrder::Caller) {
+            row = self.order[query as usize] as usize;
+        }
+        row
+    }
+}
+
+/// The rows of the result.
+#[derive(CubeType, CubeLaunch)]
+pub(super) struct Rows {
+    pub indices: Array<u32>,
+    pub distances2: Array<f64>,
+    /// The first place that a search fills, and how many a row has.
+    pub from: u32,
+    pub width: u32,
+}

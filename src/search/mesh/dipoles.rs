@@ -1,0 +1,138 @@
+//! Dipoles: the triangles below each node and block of the tree as they are seen from far away.
+//!
+//! In: a tree and the corners of its triangles. Out: for each node and block a normal, a centre and a radius, and bounds of what they leave
+//! out (Taylor's).
+//! Cost: O(n), parallel over blocks. Source: Barill et al. 2018.
+
+use crate::memory::filled;
+use crate::parallel::map;
+use crate::search::mesh::wide_node::{BLOCK, Node};
+use crate::search::mesh::wide_tree::WideTree;
+
+/// A node is a dipole to points that are this many of its radii away.
+pub(super) const FAR: f64 = 5.0;
+
+/// Triangles seen from far away.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Dipole {
+    /// The sum of the triangles' normals, as long as their areas.
+    pub normal: [f64; 3],
+    /// Their mean place, weighted by area.
+    pub center: [f64; 3],
+    /// No triangle reaches farther from the centre.
+    pub radius: f64,
+    /// Bounds of the error at distance d: the first over d^3 plus the second over d^4.
+    pub error: [f32; 2],
+}
+
+/// A dipole, and what that of more triangles is made of.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moments {
+    dipole: Dipole,
+    area: f64,
+    /// The integral of offsets from the centre times normals, and of squared offsets.
+    first: [[f64; 3]; 3],
+    second: f64,
+}
+
+/// The dipoles of nodes and blocks.
+#[derive(Clone, Debug)]
+pub(super) struct Dipoles {
+    pub nodes: Vec<Dipole>,
+    pub blocks: Vec<Dipole>,
+}
+
+pub(super) fn cross(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+pub(super) fn dot(a: &[f64; 3], b: &[f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+pub(super) fn minus(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
+    std::array::from_fn(|k| a[k] - b[k])
+}
+
+impl Moments {
+    /// The moments of a triangle; its radius is not known yet.
+    fn of_triangle([a, b, c]: &[[f64; 3]; 3]) -> Self {
+        let normal = cross(&minus(b, a), &minus(c, a)).map(|x| 0.5 * x);
+        let center = std::array::from_fn(|k| (a[k] + b[k] + c[k]) / 3.0);
+        let area = dot(&normal, &normal).sqrt();
+        let edges2: f64 = [minus(b, a), minus(c, b), minus(a, c)].iter().map(|edge| dot(edge, edge)).sum();
+        let dipole = Dipole { normal, center, ..Dipole::default() };
+        Self { dipole, area, second: area * edges2 / 36.0, ..Self::default() }
+    }
+
+    /// The moments of several parts together.
+    fn joined(parts: &[Self]) -> Self {
+        let mut all = Self::default();
+        let Dipole { normal, center, radius, .. } = &mut all.dipole;
+        for part in parts {
+            all.area += part.area;
+            for k in 0..3 {
+                normal[k] += part.dipole.normal[k];
+                center[k] += part.area * part.dipole.center[k];
+            }
+        }
+        *center = if all.area > 0.0 {
+            center.map(|x| x / all.area)
+        } else {
+            parts.first().map_or([0.0; 3], |part| part.dipole.center)
+        };
+        for part in parts {
+            let off = minus(&part.dipole.center, center);
+            let distance2 = dot(&off, &off);
+            all.second += part.second + part.area * distance2;
+            for (k, row) in all.first.iter_mut().enumerate() {
+                (0..3).for_each(|l| row[l] += part.first[k][l] + off[k] * part.dipole.normal[l]);
+            }
+            *radius = radius.max(distance2.sqrt() + part.dipole.radius);
+        }
+        all
+    }
+
+    /// The dipole with its errors: the field x / |x|^3 has a symmetric derivative without trace, of the norm sqrt(6) / d^3; and second
+    /// derivatives of at most 6 / d^4, where d is that of the nearest point.
+    fn bounded(&self) -> Dipole {
+        let [[xx, xy, xz], [yx, yy, yz], [zx, zy, zz]] = self.first;
+        let third = (xx + yy + zz) / 3.0;
+        let diagonal: f64 = [xx, yy, zz].iter().map(|x| (x - third).powi(2)).sum();
+        let square = diagonal + 0.5 * ((xy + yx).powi(2) + (xz + zx).powi(2) + (yz + zy).powi(2));
+        let up = |x: f64| (x * (1.0 + 1e-6)) as f32;
+        let error = [up((6.0 * square).sqrt()), up(3.0 * self.second / (1.0 - 1.0 / FAR).powi(4))];
+        Dipole { error, ..self.dipole }
+    }
+}
+
+impl Dipoles {
+    /// The dipoles of a tree, whose triangles are `corners(triangle)`.
+    pub fn of(tree: &WideTree, corners: &(dyn Fn(usize) -> [[f64; 3]; 3] + Sync)) -> Self {
+        let blocks = map(tree.blocks.len(), 1 << 10, &|block| {
+            let own = tree.blocks[block].triangle.iter().filter(|&&triangle| triangle != u32::MAX);
+            let triangles: Vec<_> = own.map(|&triangle| corners(triangle as usize)).collect();
+            let mut all = Moments::joined(&triangles.iter().map(Moments::of_triangle).collect::<Vec<_>>());
+            for corner in triangles.as_flattened() {
+                let off = minus(corner, &all.dipole.center);
+                all.dipole.radius = all.dipole.radius.max(dot(&off, &off).sqrt());
+            }
+            all
+        });
+        let mut nodes = filled(tree.nodes.len(), Moments::default());
+        // Children come after their parents.
+        for at in (0..nodes.len()).rev() {
+            let parts: Vec<Moments> = children(&tree.nodes[at])
+                .map(|child| if child & BLOCK == 0 { nodes[child as usize] } else { blocks[(child ^ BLOCK) as usize] })
+                .collect();
+            nodes[at] = Moments::joined(&parts);
+        }
+        let bounded = |all: &[Moments]| all.iter().map(Moments::bounded).collect();
+        Self { nodes: bounded(&nodes), blocks: bounded(&blocks) }
+    }
+}
+
+/// The children that are there.
+pub(super) fn children(node: &Node) -> impl Iterator<Item = u32> {
+    node.child.iter().zip(&node.bounds[0]).filter(|(_, lo)| **lo < f32::INFINITY).map(|(&child, _)| child)
+}

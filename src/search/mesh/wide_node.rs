@@ -1,0 +1,26 @@
+//! A node of the wide tree: the boxes of eight children, one array a coordinate, and their numbers.
+
+use crate::simd::{LANES, Lanes};
+
+/// Set in the number of a child that is a block.
+pub(crate) const BLOCK: u32 = 1 << 31;
+
+/// Eight children: their boxes, and where they are.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(32))]
+pub(crate) struct Node {
+    /// The lower corners by axis, then the upper ones. A child that is none has an empty box.
+    pub bounds: [Lanes<f32>; 6],
+    /// Numbers of nodes; or of blocks, with [`BLOCK`].
+    pub child: Lanes<u32>,
+}
+
+impl Node {
+    pub const EMPTY: Self = Self {
+        bounds: {
+            let (lo, hi) = ([f32::INFINITY; LANES], [f32::NEG_INFINITY; LANES]);
+            [lo, lo, lo, hi, hi, hi]
+        },
+        child: [0; LANES],
+    };
+}

@@ -1,0 +1,106 @@
+//! The traversal of a tree from the root downwards, the nearer child first.
+//!
+//! In: a point or box, and a [`Wanted`] that looks at leaves and says how far away the next may be. The other child is kept with its
+//! distance: that is looked at later, unless it is too far by then.
+//! Cost: O(k + depth) nodes for a compact cloud. The stack holds one node per level; a tree that is too deep for it is refused.
+
+use std::ops::Range;
+
+use crate::bvh::Bvh;
+use crate::geometry::{Aabb, Scalar, scale};
+use crate::search::ball_predicate::BallPredicate;
+use crate::simd::{Isa, prefetch};
+
+/// Levels of most trees: a larger stack takes longer to fill with zeros.
+pub(super) const SHALLOW: usize = 64;
+
+/// The leaves' visitor of a search from the root, and its limit.
+pub(super) trait Wanted<S: Scalar, const D: usize, const P: bool> {
+    /// The squared distance, as `S` computes it, beyond which nothing is wanted.
+    fn limit(&self) -> S;
+    /// Looks at the primitives of a leaf.
+    fn scan_leaf<I: Isa>(&mut self, isa: I, span: Range<usize>);
+    /// Looks at copies of one point, in the order of their indices.
+    fn scan_copies(&mut self, span: Range<usize>);
+}
+
+impl<S: Scalar, const D: usize> Bvh<S, D> {
+    /// The factor of distances from a point or box in `S`, by which their squares are in range.
+    #[inline(always)]
+    pub(super) fn scale_from(&self, of: &Aabb<S, D>) -> f64 {
+        let whole = self.bounds();
+        if S::NARROW && scale::has_differences(&whole.union(of)) {
+            scale::scale_of::<S>(scale::extent(&whole), scale::LEAST_EXTENT)
+        } else {
+            1.0
+        }
+    }
+
+    /// Looks at the leaves within what is wanted, the nearer child of each node first. False if the tree is too deep for `STACK`.
+    #[inline(always)]
+    pub(super) fn search_downwards<I: Isa, const P: bool, const STACK: usize>(
+        &self,
+        isa: I,
+        ball: &BallPredicate<'_, S, D, P>,
+        of: &Aabb<S, D>,
+        wanted: &mut impl Wanted<S, D, P>,
+    ) -> bool {
+        let mut deferred = [(S::ZERO, 0u32); STACK];
+        let mut depth = 0;
+        let (mut at, mut distance2) = (0, S::ZERO);
+        loop {
+            let mut node = self.node(at);
+            while node.rope as usize != at + 1 {
+                let left = self.node(at + 1);
+                let right = self.node(left.rope as usize);
+                // What one of the next two steps asks for.
+                prefetch(self.node(left.rope as usize + 1));
+                prefetch(self.node(self.node(at + 2).rope as usize));
+                let to_left = ball.min_distance2(of, &left.bounds);
+                let to_right = ball.min_distance2(of, &right.bounds);
+                if to_left == to_right && self.is_degenerate(at) {
+                    break;
+                }
+                if depth == STACK {
+                    return false;
+                }
+                let is_left = to_left <= to_right;
+                if is_left {
+                    deferred[depth] = (to_right, left.rope);
+                    distance2 = to_left;
+                    at += 1;
+                    node = left;
+                } else {
+                    deferred[depth] = (to_left, at as u32 + 1);
+                    distance2 = to_right;
+                    at = left.rope as usize;
+                    node = right;
+                }
+                depth += 1;
+                if distance2 > wanted.limit() {
+                    break;
+                }
+            }
+            if distance2 <= wanted.limit() {
+                if depth > 0 {
+                    // It is likely to be next.
+                    let first = self.node(deferred[depth - 1].1 as usize).first as usize;
+                    self.corners().0.iter().for_each(|axis| prefetch(&axis[first]));
+                }
+                if self.is_leaf(at) { wanted.scan_leaf(isa, self.span(at)) } else { wanted.scan_copies(self.span(at)) }
+            }
+            loop {
+                if depth == 0 {
+                    return true;
+                }
+                depth -= 1;
+                let node;
+                (distance2, node) = deferred[depth];
+                if distance2 <= wanted.limit() {
+                    at = node as usize;
+                    break;
+                }
+            }
+        }
+    }
+}
