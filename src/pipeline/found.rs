@@ -1,35 +1,10 @@
-//! What the steps of the pipeline find.
+//! Halos as the pipeline finds them, with what was attached to them and unbound from them.
 
 use std::fmt;
 
-use super::{Attached, Largest, Note, Universe};
-use crate::columns::Meta;
+use super::Attached;
 use crate::error::Result;
-use crate::halo::{BoundStructure, Catalog, Center, Centers, Halos, Profile, Subhalos};
-
-/// Everything that [`run`](super::run) finds.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Output {
-    /// The halos, with the labels of all particles; by AdaptaHOP as [`Found::halos`] has them.
-    pub halos: Halos,
-    /// What each halo and subhalo is in, if AdaptaHOP found them.
-    pub subhalos: Option<Subhalos>,
-    /// A row for each halo.
-    pub catalog: Catalog,
-    /// The centre of each halo, in the order of `halos`, if the options ask for centres.
-    pub centers: Option<Centers>,
-    /// The largest halos, if the options ask for profiles.
-    pub largest: Option<Largest>,
-    /// The profile of each of the largest halos.
-    pub profiles: Vec<Profile>,
-    /// Entries for the header of the catalogue.
-    pub meta: Vec<(&'static str, Meta)>,
-    /// What the user should know beside the results.
-    pub notes: Vec<Note>,
-    /// The cosmology and the units.
-    pub universe: Universe,
-}
+use crate::halo::{BoundStructure, Center, Centers, Halos, Subhalos};
 
 /// Halos, and what finds their centres.
 pub struct Found<'a> {
@@ -73,16 +48,4 @@ impl fmt::Debug for Found<'_> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.debug_struct("Found").field("halos", &self.halos).field("on_device", &self.on_device.is_some()).finish()
     }
-}
-
-/// What [`Pipeline::measure`](super::Pipeline::measure) finds.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Measured {
-    /// A row for each halo.
-    pub catalog: Catalog,
-    /// The centre of each halo, in the order of the halos, if the options ask for centres.
-    pub centers: Option<Centers>,
-    /// What the user should know.
-    pub notes: Vec<Note>,
 }

@@ -11,7 +11,7 @@ use crate::distributed::Communicator;
 use crate::distributed::communicator::gather;
 use crate::error::Result;
 use crate::pipeline::Across;
-use crate::pipeline::types::list_names;
+use crate::pipeline::attached::list_names;
 
 /// Of a halo how many members it has, its tag, its first member, its owner, and its number there.
 pub(super) type Key = [u64; 5];

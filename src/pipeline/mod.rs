@@ -28,6 +28,7 @@
 mod across;
 #[cfg(feature = "distributed")]
 mod around;
+mod attached;
 #[cfg(feature = "distributed")]
 mod catalog_across;
 mod columns;
@@ -44,6 +45,7 @@ mod meta;
 #[cfg(feature = "gpu")]
 mod on_device;
 mod options;
+mod output;
 #[cfg(feature = "distributed")]
 mod others_across;
 mod particle_sets;
@@ -58,15 +60,16 @@ use std::sync::OnceLock;
 
 #[cfg(feature = "distributed")]
 pub use across::Across;
-pub use found::{Found, Measured, Output, Unbound};
+pub use attached::Attached;
+pub use found::{Found, Unbound};
 pub use largest::{Largest, profile_columns};
 #[cfg(feature = "distributed")]
 pub use largest_across::{LargestAcross, LargestProfiles};
 pub use meta::Note;
 pub use options::{CenterKind, Finder, LinkingLength, Options};
+pub use output::{Measured, Output};
 pub use particle_sets::ParticleSets;
 pub use scales::Scales;
-pub use types::Attached;
 
 use crate::cluster::Fof;
 use crate::columns::{Meta, Values};
@@ -399,7 +402,7 @@ impl<'a> Pipeline<'a> {
         for kind in found.attached.iter().flat_map(Attached::types) {
             let lists = found.attached.as_ref().map(|attached| attached.ids_of_type(kind)).unwrap_or_default();
             let lists = columns::lists(catalog, &|halo| lists[halo].clone());
-            members.extend(types::list_names(kind).into_iter().zip(lists));
+            members.extend(attached::list_names(kind).into_iter().zip(lists));
         }
         members
     }

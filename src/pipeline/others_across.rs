@@ -13,7 +13,7 @@ use crate::io::{MassSum, Masses, Points, Snapshot, Table};
 use crate::pipeline::around::{Around, InRegions, OneOrder};
 use crate::pipeline::combined::{ALL_POINTS, check_others};
 use crate::pipeline::particle_sets::mass_sum;
-use crate::pipeline::types::{places_in_types, type_of_each};
+use crate::pipeline::attached::{places_in_types, type_of_each};
 use crate::pipeline::whole::{Whole, each, kinds_of, masses_of, narrow, runs_of, wide};
 use crate::pipeline::{Attached, ParticleSets};
 use crate::points::extent::is_box;

@@ -14,7 +14,7 @@ use crate::halo::particles::{check_masses, check_velocities};
 use crate::io::{MassSum, Masses, Points, Snapshot, Table, TypeRun};
 use crate::pipeline::around::InRegions;
 use crate::pipeline::particle_sets::kinds;
-use crate::pipeline::types::type_of_each;
+use crate::pipeline::attached::type_of_each;
 use crate::pipeline::{Finder, Options, Pipeline, Scales};
 use crate::points::extent::{Extent, is_box};
 use crate::table::extent_across::extent;

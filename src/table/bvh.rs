@@ -5,8 +5,8 @@
 
 use std::sync::OnceLock;
 
-use super::pairs::{self, Pairs};
-use super::queries::{Queries, Radii, check_radius};
+use super::pair_lists::{Pairs, list};
+use super::queries::{Queries, Radii, check_memory, check_radius};
 use super::rows::compiled;
 use super::{Points, Table};
 use crate::bvh;
@@ -280,7 +280,7 @@ impl Bvh {
     pub fn pairs(&self, radius: f64) -> Result<Pairs> {
         guarded(|| {
             check_radius(radius)?;
-            with_tree!(self, tree => pairs::list(tree, radius))
+            with_tree!(self, tree => list(tree, radius))
         })
     }
 
@@ -300,13 +300,4 @@ fn check_within(wanted: &Nearest) -> Result<()> {
         return Ok(());
     }
     Err(Kind::Parameter { name: "radius", value: wanted.radius, must: "a number, not negative" }.into())
-}
-
-/// Whether there is memory for `n` values of `bytes` each; asked before it is too late.
-pub(super) fn check_memory(n: usize, what: &'static str, bytes: usize) -> Result<()> {
-    let all = n.saturating_mul(bytes);
-    match Vec::<u8>::new().try_reserve_exact(all) {
-        Ok(()) => Ok(()),
-        Err(_) => Err(Kind::Memory { n, what, bytes: n as u128 * bytes as u128 }.into()),
-    }
 }

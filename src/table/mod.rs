@@ -18,6 +18,7 @@ mod hop;
 mod interpolate;
 mod k_distances;
 mod neighbors;
+mod pair_lists;
 mod pairs;
 mod predict;
 mod queries;
@@ -36,7 +37,8 @@ pub use hop::{adaptahop, density, hop, hop_chains};
 pub use interpolate::{Interpolation, interpolator};
 pub use k_distances::k_distances;
 pub use neighbors::{nearest_neighbors, nearest_to};
-pub use pairs::{Pairs, pairs};
+pub use pair_lists::Pairs;
+pub use pairs::pairs;
 pub use predict::{dbscan_predict, hdbscan_predict};
 pub use queries::Radii;
 #[cfg(feature = "gpu")]

@@ -1,24 +1,9 @@
-//! All pairs of a table's points within a radius.
-//!
-//! In: a tree. Out: pairs in ascending order, with their distances.
-//! Cost: that of the neighbours of all points. Memory: up to 32 bytes a pair, 4 a point.
+//! All pairs of points within a radius, as one call.
 
-use super::bvh::check_memory;
-use super::{Bvh, Points, Table};
-use crate::bvh::{self, copied};
+use super::{Bvh, Pairs, Points};
 use crate::cancel::guarded;
 use crate::error::Result;
-use crate::geometry::{BoxSize, Scalar};
-
-/// Pairs of points that are near each other.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Pairs {
-    /// The lower index and the higher one, in ascending order.
-    pub indices: Table<u32>,
-    /// The squared distance of each pair.
-    pub distances2: Vec<f64>,
-}
+use crate::geometry::BoxSize;
 
 /// All pairs of points within `radius` of each other (inclusive).
 ///
@@ -39,15 +24,4 @@ pub fn pairs(points: &Points, radius: f64, box_size: impl Into<BoxSize>) -> Resu
         super::queries::check_radius(radius)?;
         Bvh::build(points, box_size)?.pairs(radius)
     })
-}
-
-/// The pairs of a tree.
-pub(super) fn list<S: Scalar, const D: usize>(tree: &bvh::Bvh<S, D>, radius: f64) -> Result<Pairs> {
-    // Of lists both ways, pairs as they are found, and the result, at most.
-    check_memory(usize::try_from(tree.count_pairs(radius)).unwrap_or(usize::MAX), "pairs", 32)?;
-    let pairs = tree.pairs(radius);
-    let positions = tree.positions();
-    let place = |index: u32| tree.item(positions[index as usize] as usize).lo;
-    let distances2 = copied(&pairs, |&[i, j]| tree.space().distance2(&place(i), &place(j)));
-    Ok(Pairs { indices: Table::of(2, pairs.into_flattened()), distances2 })
 }
