@@ -13,7 +13,8 @@ use std::sync::{LazyLock, Mutex};
 
 use common::random::Random;
 use rayon::ThreadPool;
-use ropewalk::{Aabb, Bvh, Csr, Dbscan, DbscanAlgorithm, Fof, FofAlgorithm, Labels, Nearest, Neighbor, Scalar, Sphere};
+use ropewalk::reference::{fof_all_pairs, fof_bins};
+use ropewalk::{Aabb, Bvh, Csr, Dbscan, DbscanAlgorithm, Fof, Labels, Nearest, Neighbor, Scalar, Sphere};
 
 /// Seeds of a run that is not told which.
 const SEEDS: Range<u64> = 0..60;
@@ -296,14 +297,15 @@ impl<S: Scalar, const D: usize> Asked<S, D> {
         let have_friends: Vec<bool> = self.near.iter().map(|list| list.len() > 1).collect();
         let expected = self.components(&have_friends);
         let least = 1 + self.seed as usize % 5;
-        for algorithm in [FofAlgorithm::Auto, FofAlgorithm::Tree, FofAlgorithm::Bins, FofAlgorithm::BruteForce] {
-            if algorithm == FofAlgorithm::Bins && D > 3 {
-                continue;
-            }
-            let fof = Fof::new(self.eps).min_members(least).algorithm(algorithm);
-            let fof = self.cloud.side.map_or(fof.clone(), |side| fof.periodic(side));
-            let halos = fof.run(&self.cloud.points).unwrap();
-            assert!(halos.labels().as_slice() == expected, "{}", self.what(&format!("{algorithm:?}")));
+        let fof = Fof::new(self.eps).min_members(least);
+        let fof = self.cloud.side.map_or(fof.clone(), |side| fof.periodic(side));
+        let points = &self.cloud.points;
+        let mut all = vec![("tree", fof.run(points).unwrap()), ("all pairs", fof_all_pairs(&fof, points).unwrap())];
+        if D <= 3 {
+            all.push(("bins", fof_bins(&fof, points).unwrap()));
+        }
+        for (algorithm, halos) in all {
+            assert!(halos.labels().as_slice() == expected, "{}", self.what(algorithm));
             for members in halos.iter() {
                 let label = expected[members[0] as usize];
                 let own: Vec<u32> = (0..).zip(&expected).filter(|(_, own)| **own == label).map(|(i, _)| i).collect();

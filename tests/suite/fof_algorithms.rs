@@ -158,13 +158,14 @@ fn what_bins_refuse() {
     assert!(message.contains("4 dimensions") && message.contains("1 to 3"), "{message}");
     let message = fof_bins(&fof, &[Aabb::point([0.0f32; 2])]).unwrap_err().to_string();
     assert!(message.contains("extent"), "{message}");
-    for algorithm in OTHERS {
-        let fof = |eps: f64| Fof::new(eps).algorithm(algorithm);
-        let points = [[0.0f64, 1.0], [f64::NAN, 2.0]];
-        assert!(fof(0.1).run(&points).unwrap_err().to_string().contains("point 1: coordinate 0 is NaN"));
-        assert!(fof(-0.1).run(&points[..1]).unwrap_err().to_string().contains("linking_length is -0.1"));
-        assert!(fof(f64::NAN).run(&points[..1]).is_err());
-        assert!(fof(0.6).periodic(1.0).run(&points[..1]).unwrap_err().to_string().contains("twice linking_length"));
-        assert!(fof(0.1).run(&[[0.0f32; 0]; 3]).is_err() && fof(0.1).run(&[[0.0f32; 11]; 3]).is_err());
+    let points = [[0.0f64, 1.0], [f64::NAN, 2.0]];
+    for find in [fof_bins::<[f64; 2], f64, 2>, fof_all_pairs] {
+        let refused = |fof: Fof, points: &[[f64; 2]]| find(&fof, points).unwrap_err().to_string();
+        assert!(refused(Fof::new(0.1), &points).contains("point 1: coordinate 0 is NaN"));
+        assert!(refused(Fof::new(-0.1), &points[..1]).contains("linking_length is -0.1"));
+        assert!(refused(Fof::new(f64::NAN), &points[..1]).contains("linking_length is NaN"));
+        assert!(refused(Fof::new(0.6).periodic(1.0), &points[..1]).contains("twice linking_length"));
     }
+    assert!(fof_bins(&fof, &[[0.0f32; 0]; 3]).is_err() && fof_bins(&fof, &[[0.0f32; 11]; 3]).is_err());
+    assert!(fof_all_pairs(&fof, &[[0.0f32; 0]; 3]).is_err() && fof_all_pairs(&fof, &[[0.0f32; 11]; 3]).is_err());
 }

@@ -2,7 +2,8 @@
 //! it costs the same.
 
 use common::random::Random;
-use ropewalk::{Bvh, Dbscan, DbscanAlgorithm, Fof, FofAlgorithm, Nearest, Scalar, Sphere};
+use ropewalk::reference::{fof_all_pairs, fof_bins};
+use ropewalk::{Bvh, Dbscan, DbscanAlgorithm, Fof, Nearest, Scalar, Sphere};
 
 /// Points whose coordinates are multiples of 2^-16, so that they are exact in any unit, and some are tied.
 fn cloud<S: Scalar, const D: usize>(n: usize) -> Vec<[S; D]> {
@@ -47,9 +48,11 @@ fn answers<S: Scalar, const D: usize>(points: &[[S; D]], unit: f64, periodic: bo
                 answers.push(labels(dbscan.run_on(&bvh).unwrap().as_slice()));
             }
         }
-        for algorithm in [FofAlgorithm::Tree, FofAlgorithm::Bins, FofAlgorithm::BruteForce] {
-            answers.push(labels(Fof::new(radius).algorithm(algorithm).run_on(&bvh).unwrap().labels().as_slice()));
-        }
+        answers.push(labels(Fof::new(radius).run_on(&bvh).unwrap().labels().as_slice()));
+        let fof = Fof::new(radius);
+        let fof = if periodic { fof.periodic(unit) } else { fof };
+        answers.push(labels(fof_bins(&fof, &points).unwrap().labels().as_slice()));
+        answers.push(labels(fof_all_pairs(&fof, &points).unwrap().labels().as_slice()));
     }
     for k in [1, 6, 40] {
         for wanted in [Nearest::new(k), Nearest::new(k).within(0.2 * unit).excluding_self()] {

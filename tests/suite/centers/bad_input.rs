@@ -3,6 +3,8 @@
 use ropewalk::{Center, CenterFinder, Halos, Labels, Result};
 
 use super::definition::whole;
+use super::way::Way;
+use ropewalk::reference::PoissonGrid;
 
 #[track_caller]
 fn refused<T>(result: Result<T>, words: &[&str]) {
@@ -29,22 +31,22 @@ fn masses() {
 
 #[test]
 fn parameters() {
-    let refuse = |center, words: &[&str]| refused(whole(3).centers(&POINTS, center), words);
+    let refuse = |way: Way, words: &[&str]| refused(way.centers(&POINTS, &whole(3)), words);
     for softening in [-1.0, f64::NAN, f64::INFINITY] {
         let value = softening.to_string();
-        refuse(Center::MostBound { softening }, &["softening", &value]);
-        refuse(Center::MostBoundBrute { softening }, &["softening", &value]);
-        refuse(Center::MostBoundAStar { softening }, &["softening", &value]);
-        refuse(Center::poisson(softening), &["softening", &value]);
-        refuse(Center::MostConnected { linking_length: softening }, &["linking length", &value]);
+        refuse(Center::MostBound { softening }.into(), &["softening", &value]);
+        refuse(Center::MostBoundBrute { softening }.into(), &["softening", &value]);
+        refuse(Way::AStar(softening), &["softening", &value]);
+        refuse(Way::poisson(softening), &["softening", &value]);
+        refuse(Center::MostConnected { linking_length: softening }.into(), &["linking length", &value]);
     }
     for cells in [0, 256] {
-        refuse(Center::MostBoundPoisson { softening: 0.0, cells, search: 2 }, &["cells", &cells.to_string()]);
+        refuse(Way::Poisson(0.0, PoissonGrid { cells, search: 2 }), &["cells", &cells.to_string()]);
     }
     for shrink in [0.0, 1.0, 1.0 - 1e-16, 0.99991, -0.5, f64::NAN] {
-        refuse(Center::ShrinkingSphere { shrink, least: 1 }, &["shrinking", &shrink.to_string()]);
+        refuse(Center::ShrinkingSphere { shrink, least: 1 }.into(), &["shrinking", &shrink.to_string()]);
     }
-    refuse(Center::ShrinkingSphere { shrink: 0.5, least: 0 }, &["least", "0"]);
+    refuse(Center::ShrinkingSphere { shrink: 0.5, least: 0 }.into(), &["least", "0"]);
 }
 
 #[test]
@@ -62,19 +64,20 @@ fn periodic_boxes() {
     let wide = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [4.5, 0.0, 0.0], [1.0, 1.0, 1.0]];
     // The first halo is narrow.
     let halos = Halos::from_lists(4, &[0, 1, 4], &[3, 0, 1, 2]).unwrap();
-    for center in [MBP, Center::CenterOfMass, Center::shrinking_sphere(), Center::poisson(0.0)] {
+    let poisson = Way::poisson(0.0);
+    for center in [MBP.into(), Center::CenterOfMass.into(), Center::shrinking_sphere().into(), poisson] {
         for side in [8.0, 9.0] {
-            let centers = CenterFinder::new(center).periodic(side).run(&wide, &halos).unwrap();
+            let centers = center.run(|finder| finder.periodic(side), &wide, &halos).unwrap();
             let [narrow, wide] = centers.as_slice() else { panic!("two halos") };
             assert_eq!((narrow.missing, narrow.position), (None, [1.0; 3]), "{center:?}");
             let reason = wide.missing.expect("a reason").to_string();
             assert!(["axis 0", "half", &side.to_string()].iter().all(|word| reason.contains(word)), "{reason}");
             assert!(wide.position.iter().all(|x| x.is_nan()) && wide.member.is_none());
         }
-        refused(CenterFinder::new(center).periodic(-8.0).run(&wide, &halos), &["-8"]);
-        refused(CenterFinder::new(center).periodic([8.0, 8.0]).run(&wide, &halos), &["2 sides"]);
-        assert!(CenterFinder::new(center).periodic(9.5).run(&wide, &halos).is_ok());
-        assert!(CenterFinder::new(center).run(&wide, &halos).is_ok());
+        refused(center.run(|finder| finder.periodic(-8.0), &wide, &halos), &["-8"]);
+        refused(center.run(|finder| finder.periodic([8.0, 8.0]), &wide, &halos), &["2 sides"]);
+        assert!(center.run(|finder| finder.periodic(9.5), &wide, &halos).is_ok());
+        assert!(center.centers(&wide, &halos).is_ok());
     }
     // Friends are looked for no farther than the linking length.
     let connected = CenterFinder::new(Center::MostConnected { linking_length: 2.5 });
@@ -91,15 +94,15 @@ fn no_halos_and_lonely_members() {
     assert!(Halos::new(Labels::from_slice(&[]).unwrap(), 1).centers::<[f32; 3], _>(&[], MBP).unwrap().is_empty());
     let alone = Halos::from_lists(3, &[0, 1], &[1]).unwrap();
     for center in [
-        MBP,
-        Center::MostBoundBrute { softening: 0.0 },
-        Center::MostBoundAStar { softening: 1.0 },
-        Center::poisson(0.0),
-        Center::MostConnected { linking_length: 0.0 },
-        Center::CenterOfMass,
-        Center::shrinking_sphere(),
+        Way::Of(MBP),
+        Way::Of(Center::MostBoundBrute { softening: 0.0 }),
+        Way::AStar(1.0),
+        Way::poisson(0.0),
+        Way::Of(Center::MostConnected { linking_length: 0.0 }),
+        Way::Of(Center::CenterOfMass),
+        Way::Of(Center::shrinking_sphere()),
     ] {
-        let found = alone.centers(&POINTS, center).unwrap().as_slice()[0];
+        let found = center.centers(&POINTS, &alone).unwrap().as_slice()[0];
         assert_eq!(found.position, POINTS[1]);
         assert!(found.potential.is_none_or(|potential| potential == 0.0));
     }

@@ -1,8 +1,10 @@
 //! Each definition on halos of every shape.
 
 use ropewalk::halo::HaloCenter;
-use ropewalk::{Center, CenterFinder, Halos, Labels};
+use ropewalk::reference::PoissonGrid;
+use ropewalk::{Center, Halos, Labels};
 
+use super::way::Way;
 use super::{oracle, shapes};
 use common::random::Random;
 
@@ -11,10 +13,13 @@ pub fn whole(n: usize) -> Halos {
     Halos::new(Labels::from_slice(&vec![0; n]).unwrap(), 1)
 }
 
-pub fn center(points: &[[f64; 3]], center: Center, masses: Option<&[f64]>) -> HaloCenter {
-    let finder = CenterFinder::new(center);
-    let finder = if let Some(masses) = masses { finder.masses(masses) } else { finder };
-    finder.run(points, &whole(points.len())).unwrap().as_slice()[0]
+pub fn center(points: &[[f64; 3]], way: impl Into<Way>, masses: Option<&[f64]>) -> HaloCenter {
+    let halos = whole(points.len());
+    let centers = match masses {
+        Some(masses) => way.into().run(|finder| finder.masses(masses), points, &halos),
+        None => way.into().centers(points, &halos),
+    };
+    centers.unwrap().as_slice()[0]
 }
 
 /// Whether all exact ways find the same member, and one that the definition has no better one than.
@@ -38,12 +43,12 @@ pub fn most_bound_is_right(points: &[[f64; 3]], masses: Option<&[f64]>, softenin
     if (brute.coincident, brute.pairs) != (oracle::coincident(points), n * (n - 1)) {
         return Err(format!("{} coincident pairs, {} pairs", brute.coincident, brute.pairs));
     }
-    for way in [Center::MostBound { softening }, Center::MostBoundAStar { softening }] {
+    for way in [Way::Of(Center::MostBound { softening }), Way::AStar(softening)] {
         let other = center(points, way, masses);
         if (other.member, other.potential) != (brute.member, brute.potential) {
             return Err(format!("{way:?}: {:?} instead of {:?}", other, brute));
         }
-        let is_whole = matches!(way, Center::MostBound { softening: 0.0 });
+        let is_whole = way == Way::Of(Center::MostBound { softening: 0.0 });
         if is_whole && other.coincident != brute.coincident {
             return Err(format!("{} coincident pairs instead of {}", other.coincident, brute.coincident));
         }
@@ -112,17 +117,17 @@ fn halos_across_the_boundary() {
         .collect();
     let around: Vec<[f64; 3]> = middle.iter().map(|point| point.map(|x| (x + 3.875).rem_euclid(side))).collect();
     for way in [
-        Center::MostBound { softening: 0.0 },
-        Center::MostBoundBrute { softening: 0.01 },
-        Center::MostBoundAStar { softening: 0.0 },
-        Center::poisson(0.0),
-        Center::MostConnected { linking_length: 0.1 },
-        Center::CenterOfMass,
-        Center::shrinking_sphere(),
+        Way::Of(Center::MostBound { softening: 0.0 }),
+        Way::Of(Center::MostBoundBrute { softening: 0.01 }),
+        Way::AStar(0.0),
+        Way::poisson(0.0),
+        Way::Of(Center::MostConnected { linking_length: 0.1 }),
+        Way::Of(Center::CenterOfMass),
+        Way::Of(Center::shrinking_sphere()),
     ] {
         let inside = center(&middle, way, None);
-        let finder = CenterFinder::new(way).periodic(side);
-        let across = finder.run(&around, &whole(around.len())).unwrap().as_slice()[0];
+        let halos = whole(around.len());
+        let across = way.run(|finder| finder.periodic(side), &around, &halos).unwrap().as_slice()[0];
         assert_eq!((across.member, across.friends), (inside.member, inside.friends), "{way:?}");
         for k in 0..3 {
             let expected = (inside.position[k] + 3.875).rem_euclid(side);
@@ -207,11 +212,11 @@ fn a_sphere_does_not_shrink_for_ever() {
 fn poisson_finds_the_peak() {
     let points = shapes::cusp(&mut Random::new(4), 20_000);
     let exact = center(&points, Center::MostBound { softening: 0.05 }, None);
-    assert_eq!(center(&points, Center::poisson(0.05), None).member, exact.member);
+    assert_eq!(center(&points, Way::poisson(0.05), None).member, exact.member);
     // Whatever the grid and the halo, there is an answer.
     for (shape, points) in shapes::all(&mut Random::new(1), 200) {
         for cells in [1, 2, 8] {
-            let way = Center::MostBoundPoisson { softening: 0.0, cells, search: 0 };
+            let way = Way::Poisson(0.0, PoissonGrid { cells, search: 0 });
             assert!(center(&points, way, None).member.is_some(), "{shape}");
         }
     }

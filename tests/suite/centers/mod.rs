@@ -9,3 +9,4 @@ mod properties;
 mod reference;
 mod shapes;
 mod space;
+mod way;

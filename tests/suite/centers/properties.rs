@@ -6,6 +6,7 @@ use ropewalk::{Center, Fof};
 
 use super::definition::{center, most_bound_is_right};
 use super::shapes;
+use super::way::Way;
 use common::random::Random;
 
 proptest! {
@@ -30,14 +31,14 @@ proptest! {
     }
 }
 
-const WAYS: [Center; 7] = [
-    Center::MostBound { softening: 0.0 },
-    Center::MostBound { softening: 0.125 },
-    Center::MostBoundBrute { softening: 0.125 },
-    Center::MostBoundAStar { softening: 0.0 },
-    Center::MostConnected { linking_length: 0.25 },
-    Center::CenterOfMass,
-    Center::ShrinkingSphere { shrink: 0.975, least: 5 },
+const WAYS: [Way; 7] = [
+    Way::Of(Center::MostBound { softening: 0.0 }),
+    Way::Of(Center::MostBound { softening: 0.125 }),
+    Way::Of(Center::MostBoundBrute { softening: 0.125 }),
+    Way::AStar(0.0),
+    Way::Of(Center::MostConnected { linking_length: 0.25 }),
+    Way::Of(Center::CenterOfMass),
+    Way::Of(Center::ShrinkingSphere { shrink: 0.975, least: 5 }),
 ];
 
 /// Points in steps of 1 / 64, of which many coincide, so that moving and scaling them by powers of two rounds nothing.
@@ -70,10 +71,12 @@ fn places_and_units_do_not_matter() {
             let scale = 2f64.powi(-60);
             let scaled: Vec<[f64; 3]> = points.iter().map(|point| point.map(|x| x * scale)).collect();
             let way = match way {
-                Center::MostBound { softening } => Center::MostBound { softening: softening * scale },
-                Center::MostBoundBrute { softening } => Center::MostBoundBrute { softening: softening * scale },
-                Center::MostConnected { linking_length } => {
-                    Center::MostConnected { linking_length: linking_length * scale }
+                Way::Of(Center::MostBound { softening }) => Center::MostBound { softening: softening * scale }.into(),
+                Way::Of(Center::MostBoundBrute { softening }) => {
+                    Center::MostBoundBrute { softening: softening * scale }.into()
+                }
+                Way::Of(Center::MostConnected { linking_length }) => {
+                    Center::MostConnected { linking_length: linking_length * scale }.into()
                 }
                 same => same,
             };
@@ -120,17 +123,17 @@ fn halos_are_on_their_own() {
     let halos = run(&points);
     assert_eq!(halos.len(), 3);
     for way in WAYS {
-        let all = halos.centers(&points, way).unwrap();
+        let all = way.centers(&points, &halos).unwrap();
         for (halo, members) in halos.iter().enumerate() {
             let own: Vec<[f64; 3]> = members.iter().map(|&i| points[i as usize]).collect();
-            let alone = run(&own).centers(&own, way).unwrap().as_slice()[0];
+            let alone = way.centers(&own, &run(&own)).unwrap().as_slice()[0];
             let there = all.as_slice()[halo];
             assert_eq!((alone.member.map(|i| members[i as usize]), alone.potential), (there.member, there.potential));
             assert_eq!(alone.position, there.position);
         }
         let moved: Vec<[f64; 3]> =
             points.iter().map(|p| -> [f64; 3] { [p[0] + 5.0, p[1] + 11.5, p[2] + 0.125].map(|x| x % 16.0) }).collect();
-        let there = run(&moved).centers(&moved, way).unwrap();
+        let there = way.centers(&moved, &run(&moved)).unwrap();
         for (a, b) in all.as_slice().iter().zip(there.as_slice()) {
             assert_eq!((a.member, a.potential, a.friends), (b.member, b.potential, b.friends), "{way:?}");
         }

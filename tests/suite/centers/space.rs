@@ -1,21 +1,23 @@
 //! Centres, and what is measured about them, are of the space that the halos were found in.
 
 use ropewalk::halo::{NoCenter, NoSphere, measure_structure, overdensities, profiles};
-use ropewalk::{Boundary, Bvh, Catalog, Center, CenterFinder, Fof, FofAlgorithm, Halos, Labels, Particles, Result};
+use ropewalk::reference::{fof_all_pairs, fof_bins};
+use ropewalk::{Boundary, Bvh, Catalog, Center, CenterFinder, Fof, Halos, Labels, Particles, Result};
 
+use super::way::Way;
 use super::{oracle, shapes};
 use common::random::Random;
 
 const MBP: Center = Center::MostBound { softening: 0.0 };
 const SIDE: f64 = 8.0;
-const ALL: [Center; 7] = [
-    MBP,
-    Center::MostBound { softening: 0.05 },
-    Center::MostBoundBrute { softening: 0.01 },
-    Center::MostBoundAStar { softening: 0.0 },
-    Center::MostConnected { linking_length: 0.1 },
-    Center::CenterOfMass,
-    Center::ShrinkingSphere { shrink: 0.9, least: 10 },
+const ALL: [Way; 7] = [
+    Way::Of(MBP),
+    Way::Of(Center::MostBound { softening: 0.05 }),
+    Way::Of(Center::MostBoundBrute { softening: 0.01 }),
+    Way::AStar(0.0),
+    Way::Of(Center::MostConnected { linking_length: 0.1 }),
+    Way::Of(Center::CenterOfMass),
+    Way::Of(Center::ShrinkingSphere { shrink: 0.9, least: 10 }),
 ];
 
 #[track_caller]
@@ -46,14 +48,15 @@ fn two_lines_are_enough() {
     assert_eq!((open.len(), open.boundary()), (1, &Boundary::Open));
     let periodic = Boundary::Periodic(vec![SIDE; 3]);
     let tree = Bvh::build_periodic(&points, SIDE).unwrap();
-    for algorithm in [FofAlgorithm::Tree, FofAlgorithm::Bins, FofAlgorithm::BruteForce] {
-        let fof = Fof::new(0.5).min_members(20).algorithm(algorithm);
-        assert_eq!(fof.run_on(&tree).unwrap().boundary(), &periodic);
-        let halos = fof.periodic(SIDE).run(&points).unwrap();
+    let fof = Fof::new(0.5).min_members(20);
+    assert_eq!(fof.run_on(&tree).unwrap().boundary(), &periodic);
+    let fof = fof.periodic(SIDE);
+    let all = [fof.run(&points), fof_bins(&fof, &points), fof_all_pairs(&fof, &points)];
+    for halos in all.map(Result::unwrap) {
         assert_eq!(halos.boundary(), &periodic);
         for center in ALL {
-            let ours = halos.centers(&points, center).unwrap();
-            let theirs = open.centers(&unwrapped, center).unwrap();
+            let ours = center.centers(&points, &halos).unwrap();
+            let theirs = center.centers(&unwrapped, &open).unwrap();
             assert_eq!((ours.boundary(), theirs.boundary()), (&periodic, &Boundary::Open));
             let (ours, theirs) = (ours.as_slice()[0], theirs.as_slice()[0]);
             assert_eq!((ours.member, ours.friends, ours.ties), (theirs.member, theirs.friends, theirs.ties));
@@ -176,10 +179,10 @@ fn a_wide_halo_is_alone_in_that() {
     points.extend(clump(3.0, 5).chain(clump(9.8, 3)));
     let halos = Fof::new(0.25).periodic(10.0).run(&points).unwrap();
     assert_eq!(halos.len(), 3);
-    let centers = ALL.map(|center| halos.centers(&points, center).unwrap());
+    let centers = ALL.map(|center| center.centers(&points, &halos).unwrap());
     for (centers, center) in centers.iter().zip(ALL) {
         let rows = centers.as_slice();
-        if !matches!(center, Center::MostConnected { .. }) {
+        if !matches!(center, Way::Of(Center::MostConnected { .. })) {
             let wide = NoCenter::TooWide { axis: 0, width: 9.75, size: 10.0 };
             assert_eq!(rows[0].missing, Some(wide), "{center:?}");
             assert!(rows[0].position.iter().all(|x| x.is_nan()) && rows[0].member.is_none());
@@ -188,7 +191,7 @@ fn a_wide_halo_is_alone_in_that() {
         assert!((rows[1].position[0] - 3.2).abs() < 0.11, "{:?}", rows[1]);
         assert!(oracle::apart(rows[2].position[0], 9.9, Some(10.0)) < 0.11, "{:?}", rows[2]);
         assert!(rows[1].missing.is_none() && rows[2].missing.is_none());
-        assert_eq!(*centers, halos.centers(&points, center).unwrap());
+        assert_eq!(*centers, center.centers(&points, &halos).unwrap());
     }
 
     // What is measured about it has no value either.

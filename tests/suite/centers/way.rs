@@ -1,0 +1,50 @@
+//! Every search for centres, also those of the module `reference`, as one value.
+
+use ropewalk::reference::{PoissonGrid, most_bound_a_star, most_bound_poisson};
+use ropewalk::{Bounded, Center, CenterFinder, Centers, Halos, Result, Scalar};
+
+/// A definition of centres, and the search that finds them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Way {
+    Of(Center),
+    /// The most bound particle with this softening.
+    AStar(f64),
+    /// The same, approximately.
+    Poisson(f64, PoissonGrid),
+}
+
+impl From<Center> for Way {
+    fn from(center: Center) -> Self {
+        Self::Of(center)
+    }
+}
+
+impl Way {
+    /// The grid of the paper.
+    pub fn poisson(softening: f64) -> Self {
+        Self::Poisson(softening, PoissonGrid::default())
+    }
+
+    /// The centres of `halos`, by a finder with options.
+    pub fn run<'a, T: Bounded<S, 3>, S: Scalar>(
+        self,
+        options: impl FnOnce(CenterFinder<'a>) -> CenterFinder<'a>,
+        points: &[T],
+        halos: &Halos,
+    ) -> Result<Centers> {
+        match self {
+            Self::Of(center) => options(CenterFinder::new(center)).run(points, halos),
+            Self::AStar(softening) => {
+                most_bound_a_star(&options(CenterFinder::new(Center::MostBound { softening })), points, halos)
+            }
+            Self::Poisson(softening, grid) => {
+                most_bound_poisson(&options(CenterFinder::new(Center::MostBound { softening })), grid, points, halos)
+            }
+        }
+    }
+
+    /// The centres of `halos` with equal masses, in the space of the halos.
+    pub fn centers<T: Bounded<S, 3>, S: Scalar>(self, points: &[T], halos: &Halos) -> Result<Centers> {
+        self.run(|finder| finder, points, halos)
+    }
+}
