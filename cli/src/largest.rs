@@ -10,11 +10,12 @@ use ropewalk::units::Quantity;
 use ropewalk::{Centers, Space};
 
 use super::args::Halos as Args;
+use super::failure::Failure;
 use super::halos::files::{PROFILES, in_units};
 use super::outputs::Outputs;
 use super::pictures::Picture;
 use super::shown_units::{axes, factor, of_pictures};
-use super::{Failure, grouped, short};
+use super::text::{grouped, short};
 
 /// What the gallery marks beside the most bound particle, which comes first.
 const KINDS: [(CenterKind, &str); 4] = [

@@ -9,6 +9,7 @@ mod convert;
 mod dbscan;
 mod device;
 mod dimensions;
+mod failure;
 mod halos;
 mod hdbscan;
 mod info;
@@ -26,23 +27,20 @@ mod raycast;
 mod sample;
 mod shown_units;
 mod signals;
+mod stdout;
 mod summary;
 mod text;
+mod threads;
 mod trees;
 mod universe;
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use args::{Args, usage_error};
-use memory::Counted;
-use text::{grouped, rounded_up, short};
-
-/// Counts the bytes in use, for the table of phases.
-#[global_allocator]
-static MEMORY: Counted = Counted::new();
+use failure::{Failure, one_line};
+use stdout::{Closed, print};
 
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
@@ -76,34 +74,6 @@ fn main() -> ExitCode {
     }
 }
 
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Prints at once. Standard output without a reader is no error: `head` has seen enough.
-fn print(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
-        other => other.map_err(|error| format!("standard output: {error}").into()),
-    }
-}
-
-/// The reader of standard output has ended, as `head` does, which ends the run without a word.
-#[derive(Debug)]
-struct Closed;
-
-impl std::fmt::Display for Closed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("standard output has no reader")
-    }
-}
-
-impl std::error::Error for Closed {}
-
-/// An error for the user: its text is all that is shown.
-type Failure = Box<dyn std::error::Error>;
-
 /// Does what `args` ask for. A lack of memory is an error.
 fn run_in_memory(args: &Args) -> Result<String, Failure> {
     let _reserve = ropewalk::memory::hold()?;
@@ -130,16 +100,4 @@ fn run(args: &Args) -> Result<String, Failure> {
         args::Command::Sample(args) => sample::run(args),
         args::Command::Bench(args) => bench::run(args),
     }
-}
-
-/// Limits the number of threads, if that was asked for.
-fn start_threads(threads: Option<u16>) -> Result<(), Failure> {
-    let Some(threads) = threads.map(usize::from) else { return Ok(()) };
-    // Some more than there are processors do no harm, but thousands take longer to start than most work does.
-    let most = std::thread::available_parallelism().map_or(1, usize::from).saturating_mul(4).max(256);
-    if threads > most {
-        return Err(format!("--threads is {threads}; here it may be at most {most}, more would only wait").into());
-    }
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-    pool.build_global().map_err(|error| format!("{threads} threads cannot be started: {error}").into())
 }

@@ -14,7 +14,8 @@ use ropewalk::halo::csv_name;
 use ropewalk::io::AtomicFile;
 use ropewalk::plot::PictureFormat;
 
-use super::{Failure, signals};
+use super::failure::Failure;
+use super::signals;
 use folder::Folder;
 pub use folder::{Earlier, Plan, SUMMARY, other_run};
 pub use identity::{Identity, Inputs};
@@ -178,13 +179,6 @@ pub fn written(targets: &[impl AsRef<Path>]) -> String {
     }
     let names: Vec<String> = targets.iter().map(|target| target.as_ref().display().to_string()).collect();
     format!("\nwritten: {}\n", names.join(", "))
-}
-
-/// Returns `true` if the error is that of a pipe whose reader has ended.
-pub fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
-    std::iter::successors(Some(error), |error| error.source())
-        .filter_map(|error| error.downcast_ref::<io::Error>())
-        .any(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// How a column of values is written.

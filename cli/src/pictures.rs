@@ -9,9 +9,10 @@ use ropewalk::{Catalog, Particles};
 
 use super::args::{self, Halos as Args};
 use super::dimensions::with_rows;
+use super::failure::Failure;
 use super::halos::files::in_units;
 use super::shown_units::{axes, factor, of_pictures};
-use super::{Failure, grouped, short};
+use super::text::{grouped, short};
 
 /// Why there is no projection; halos are refused before.
 const NOT_OF_SPACE: &str = "points have not three coordinates";

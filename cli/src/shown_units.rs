@@ -4,8 +4,8 @@ use ropewalk::halo::pipeline::Pipeline;
 use ropewalk::plot::AxisUnits;
 use ropewalk::units::{Factors, Frame, Quantity, UnitSystem};
 
-use super::Failure;
 use super::args::Halos as Args;
+use super::failure::Failure;
 
 /// Factors from the units of the snapshot to those that `--units` names; `None` without it.
 pub fn of_report(args: &Args, pipeline: &Pipeline<'_>) -> Result<Option<Factors>, Failure> {

@@ -20,7 +20,11 @@ use super::{Rank, read};
 use crate::args::Bench as Args;
 use crate::device::{Coordinate, Device, Name};
 use crate::dimensions::with_rows;
-use crate::{Failure, MEMORY, grouped, periodic, short};
+use crate::failure::Failure;
+use crate::memory::MEMORY;
+use crate::periodic;
+use crate::stdout::print;
+use crate::text::{grouped, short};
 
 /// What can be timed.
 const OPERATIONS: [&str; 5] = ["build", "range_count", "knn", "fof", "dbscan_densebox"];
@@ -96,8 +100,8 @@ fn measure<S: Coordinate, const D: usize>(
         let on = rank.devices.map_or_else(|| format!(" on {}", args.device), |_| String::new());
         return Err(format!("--ops: with {} these are {}{on}", rank.option(), known.join(", ")).into());
     }
-    let print = |lines: &str| if ranks.rank() == 0 { crate::print(lines) } else { Ok(()) };
-    print(&report)?;
+    let show = |lines: &str| if ranks.rank() == 0 { print(lines) } else { Ok(()) };
+    show(&report)?;
     for name in wanted {
         let counted = Measured::new(ranks);
         let mut run: Run<'_> = match rank.device {
@@ -109,7 +113,7 @@ fn measure<S: Coordinate, const D: usize>(
             Device::Gpu(device) => groups_on(device, args, &counted, (points, eps))?,
         };
         // A run that is cut off shows what was timed before.
-        print(&time(args, (ranks, &counted), name, &mut run)?)?;
+        show(&time(args, (ranks, &counted), name, &mut run)?)?;
     }
     Ok(None)
 }

@@ -13,10 +13,10 @@ use ropewalk::io::{Snapshot, inspect};
 
 use super::type_files::TypeFiles;
 use super::{Rank, Shared, describe, narrow, narrow_all, read};
-use crate::Failure;
 use crate::args::{Finder, Halos as Args};
 use crate::device::{Device, Name, Names};
 use crate::dimensions::with_rows;
+use crate::failure::Failure;
 use crate::halos::files::{Catalogs, DENSITY, LABELS, Members, STANDARD_OUTPUT, files, known, typed, write_catalogs};
 use crate::halos::inputs;
 use crate::halos::one::read_options;

@@ -6,7 +6,7 @@ use ropewalk::distributed::{Communicator, Reduction};
 use ropewalk::io::{SharedNpy, Snapshot};
 
 use super::Shared;
-use crate::Failure;
+use crate::failure::Failure;
 
 /// The files of one type.
 pub struct TypeFiles {

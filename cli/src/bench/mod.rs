@@ -22,8 +22,12 @@ use super::args::Bench as Args;
 use super::device::{Coordinate, Device, Names};
 use super::dimensions::with_rows;
 use super::outputs::Outputs;
-use super::{Failure, across, grouped, periodic, short, start_threads};
-use crate::MEMORY;
+use super::{across, periodic};
+use crate::failure::Failure;
+use crate::memory::MEMORY;
+use crate::stdout::print;
+use crate::text::{grouped, short};
+use crate::threads::start_threads;
 
 /// What was measured of one operation.
 struct Row {
@@ -172,7 +176,7 @@ impl Table {
 
     fn print(self, lines: &str) -> Result<(), Failure> {
         match self {
-            Self::Stdout => crate::print(lines),
+            Self::Stdout => print(lines),
             Self::Stderr => Ok(std::io::stderr().write_all(lines.as_bytes())?),
         }
     }

@@ -10,7 +10,7 @@ use ropewalk::Scalar;
 
 use super::operations::{Case, Operation};
 use super::{Row, time};
-use crate::Failure;
+use crate::failure::Failure;
 
 /// Bytes that are copied: more than caches hold.
 const COPIED: usize = 1 << 29;

@@ -10,8 +10,8 @@ use ropewalk::io::{TableFormat, TableWriter};
 use ropewalk::units::Units;
 
 use super::options::Run;
-use crate::Failure;
 use crate::args::Halos as Args;
+use crate::failure::Failure;
 use crate::outputs::Outputs;
 use crate::pictures;
 

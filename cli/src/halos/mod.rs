@@ -13,9 +13,11 @@ use std::rc::Rc;
 
 pub use series::snapshots;
 
+use super::across;
 use super::args::Halos as Args;
 use super::outputs::Inputs;
-use super::{Failure, across, start_threads};
+use crate::failure::Failure;
+use crate::threads::start_threads;
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;

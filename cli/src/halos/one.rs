@@ -15,12 +15,13 @@ use super::report;
 use super::resume::description;
 use crate::args::Halos as Args;
 use crate::device::Device;
+use crate::failure::Failure;
 use crate::outputs::{Inputs, Outputs, Plan};
 use crate::phases::Phases;
 use crate::pictures::{Picture, check_slab, extent, pictures};
 use crate::shown_units::of_report;
 use crate::summary::Summary;
-use crate::{Failure, input, largest};
+use crate::{input, largest};
 
 /// Which snapshot, where its files go, the file of its summary beside the one in the folder, and all files that the call reads.
 pub struct Task<'a> {

@@ -9,9 +9,10 @@ use ropewalk::{Error, ErrorKind};
 use super::files::typed;
 use super::one::read_options;
 use crate::args::{Finder, Halos as Args};
+use crate::failure::Failure;
+use crate::input;
 use crate::outputs::Outputs;
 use crate::phases::Phases;
-use crate::{Failure, input};
 
 /// What is read beside the linked particles.
 pub struct Others {

@@ -11,11 +11,12 @@ use ropewalk::units::{Factors, Quantity};
 use crate::args::{self, Halos as Args};
 use crate::device::Name;
 use crate::outputs::{Committed, SUMMARY};
+use crate::periodic;
 use crate::pictures::linking_length;
 use crate::shown_units::factor;
 use crate::summary::Summary;
+use crate::text::{grouped, short};
 use crate::universe::describe_matter;
-use crate::{grouped, periodic, short};
 
 /// How many particles there are of each type.
 pub fn type_counts(snapshot: &Snapshot) -> BTreeMap<u8, u64> {

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::identity::{Identity, Inputs};
 use super::{Committed, Outputs};
-use crate::Failure;
+use crate::failure::Failure;
 
 /// The file in which a run lists its files.
 pub const SUMMARY: &str = "summary.json";
