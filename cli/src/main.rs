@@ -41,6 +41,7 @@ use clap::Parser;
 use args::{Args, usage_error};
 use failure::{Failure, one_line};
 use stdout::{Closed, print};
+use threads::start_threads;
 
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
@@ -85,7 +86,7 @@ fn run(args: &Args) -> Result<String, Failure> {
     // Without it a signal leaves temporary files, and results are the same.
     _ = signals::watch();
     match &args.command {
-        args::Command::Halos(args) => halos::run(args),
+        args::Command::Halos(args) => find_halos(args),
         args::Command::Dbscan(args) => dbscan::run(args),
         args::Command::Hdbscan(args) => hdbscan::run(args),
         args::Command::Kdist(args) => kdist::run(args),
@@ -98,6 +99,28 @@ fn run(args: &Args) -> Result<String, Failure> {
         args::Command::Info(args) => info::run(args),
         args::Command::Convert(args) => convert::run(args),
         args::Command::Sample(args) => sample::run(args),
-        args::Command::Bench(args) => bench::run(args),
+        args::Command::Bench(args) => time_operations(args),
+    }
+}
+
+/// Finds halos on one device, or on several that share the work.
+fn find_halos(args: &args::Halos) -> Result<String, Failure> {
+    start_threads(args.threads)?;
+    let devices = args.device.find()?;
+    // What cannot be is said before any file is looked for.
+    halos::options::runs(args, &args.out)?;
+    match devices[..] {
+        [device] => halos::run(args, device),
+        _ => across::on_devices(&args.device, &devices, |rank| across::halos::run(args, rank)),
+    }
+}
+
+/// Times operations on one device, or on several that share the work.
+fn time_operations(args: &args::Bench) -> Result<String, Failure> {
+    start_threads(args.threads)?;
+    let devices = args.device.find()?;
+    match devices[..] {
+        [device] => bench::run(args, device),
+        _ => across::on_devices(&args.device, &devices, |rank| across::bench::run(args, rank)),
     }
 }

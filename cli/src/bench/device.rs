@@ -12,7 +12,8 @@ use ropewalk::halo::HaloCenter;
 use ropewalk::{Center, Centers, FofAlgorithm};
 
 use super::operations::{Case, LEAST_MEMBERS, MOST_BOUND, Operation, Outcome, Prepared};
-use super::{Row, verify};
+use super::row::Row;
+use super::verify;
 use crate::failure::Failure;
 
 /// Longer lists are compared by their lengths, for a second copy might not fit; what is in them, at some of the points.

@@ -13,20 +13,13 @@ use std::rc::Rc;
 
 pub use series::snapshots;
 
-use super::across;
 use super::args::Halos as Args;
+use super::device::Device;
 use super::outputs::Inputs;
 use crate::failure::Failure;
-use crate::threads::start_threads;
 
-pub fn run(args: &Args) -> Result<String, Failure> {
-    start_threads(args.threads)?;
-    let devices = args.device.find()?;
-    // What cannot be is said before any file is looked for.
-    options::runs(args, &args.out)?;
-    let &[device] = &devices[..] else {
-        return across::on_devices(&args.device, &devices, |rank| across::halos::run(args, rank));
-    };
+/// Finds the halos of all snapshots on one device.
+pub fn run(args: &Args, device: Device) -> Result<String, Failure> {
     let snapshots = snapshots(&args.snapshots, args.particles.single_part)?;
     let inputs = Rc::new(inputs(args, &snapshots));
     match &snapshots[..] {
