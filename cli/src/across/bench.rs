@@ -47,7 +47,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
         (None, None) => return Err("bench needs a FILE or --sample SPEC".into()),
     };
     let outside = args.periodic.map_or(Ok(0), |side| check_box(rank.ranks, &points, side, false))?;
-    let measured = with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, rank, rows, (first, outside)));
+    let measured = with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, rank, rows, first, outside));
     measured.unwrap_or_else(|| Err(format!("points have {} dimensions; bench takes 2 or 3", points.dim()).into()))
 }
 
@@ -63,7 +63,8 @@ fn measure<S: Coordinate, const D: usize>(
     args: &Args,
     rank: &Rank<'_>,
     points: &[[S; D]],
-    (first, outside): (u64, u64),
+    first: u64,
+    outside: u64,
 ) -> Result<Option<String>, Failure> {
     let ranks = rank.ranks;
     let mut all = [points.len() as u64];
@@ -106,14 +107,14 @@ fn measure<S: Coordinate, const D: usize>(
         let counted = Measured::new(ranks);
         let mut run: Run<'_> = match rank.device {
             Device::Cpu => Box::new(|| {
-                let sum = operate(args, &counted, (points, first, eps), name)?;
+                let sum = operate(args, &counted, points, first, eps, name)?;
                 Ok(Box::new(move || Ok(sum)))
             }),
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
-            Device::Gpu(device) => groups_on(device, args, &counted, (points, eps))?,
+            Device::Gpu(device) => groups_on(device, args, &counted, points, eps)?,
         };
         // A run that is cut off shows what was timed before.
-        show(&time(args, (ranks, &counted), name, &mut run)?)?;
+        show(&time(args, ranks, &counted, name, &mut run)?)?;
     }
     Ok(None)
 }
@@ -134,7 +135,8 @@ type Sum<'a> = Box<dyn FnOnce() -> Result<u64, Failure> + 'a>;
 /// Warms up and times an operation: its lines of the table.
 fn time(
     args: &Args,
-    (ranks, counted): (&dyn Communicator, &Measured<'_>),
+    ranks: &dyn Communicator,
+    counted: &Measured<'_>,
     name: &str,
     run: &mut Run<'_>,
 ) -> Result<String, Failure> {
@@ -192,7 +194,9 @@ fn time(
 fn operate<S: Scalar, const D: usize>(
     args: &Args,
     ranks: &dyn Communicator,
-    (points, first, eps): (&[[S; D]], u64, f64),
+    points: &[[S; D]],
+    first: u64,
+    eps: f64,
     name: &str,
 ) -> Result<u64, Failure> {
     let periodic = args.periodic;
@@ -230,7 +234,8 @@ fn groups_on<'a, S: Coordinate, const D: usize>(
     device: gpu::Device,
     args: &Args,
     ranks: &'a dyn Communicator,
-    (points, eps): (&[[S; D]], f64),
+    points: &[[S; D]],
+    eps: f64,
 ) -> Result<Run<'a>, Failure> {
     let domain = Rc::new(Domain::new(ranks, points, args.periodic)?);
     let there = gpu::Points::new_periodic(domain.points(), args.periodic, device)?;
