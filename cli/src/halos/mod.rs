@@ -4,18 +4,19 @@ pub mod files;
 pub mod one;
 pub mod options;
 pub mod others;
+pub mod read;
 pub mod report;
 pub mod resume;
 mod series;
+pub mod writer;
 
-use std::path::PathBuf;
 use std::rc::Rc;
 
 pub use series::snapshots;
 
-use super::args::Halos as Args;
-use super::device::Device;
-use super::outputs::Inputs;
+use self::read::inputs;
+use crate::args::Halos as Args;
+use crate::device::Device;
 use crate::failure::Failure;
 
 /// Finds the halos of all snapshots on one device.
@@ -29,11 +30,4 @@ pub fn run(args: &Args, device: Device) -> Result<String, Failure> {
         }
         all => series::run(args, all, &inputs, device),
     }
-}
-
-/// All files that are read: snapshots, and what belongs to their particles.
-pub fn inputs(args: &Args, snapshots: &[PathBuf]) -> Inputs {
-    let particles = &args.particles;
-    let beside = [&particles.velocities, &particles.masses, &particles.ids].into_iter().flatten();
-    Inputs::of(snapshots.iter().chain(beside))
 }
