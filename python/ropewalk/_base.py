@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ropewalk import _mpi
 from ropewalk._checks import feature_names, is_on_device, sample, shape, weights
 from ropewalk._placement import on_device
 from ropewalk._types import Floats
@@ -17,6 +18,8 @@ from ropewalk._warnings import warn
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from ropewalk._native import Comm
 
 #: Lines of a representation are at most so long, as scikit-learn's.
 _WIDTH = 80
@@ -197,14 +200,34 @@ class Estimator:
 
 
 class Clusterer(Estimator):
-    """An estimator whose `fit` finds a label for each point."""
+    """An estimator whose `fit` finds a label for each point.
+
+    `fit` calls `_fit`, which calls one of two hooks: `_find` on the processor and on devices, `_find_across` across ranks. Each returns
+    the attributes that it found, by their names, and the number of coordinates.
+    """
 
     _kind = "clusterer"
     labels_: NDArray[np.int32]
 
+    #: Attributes of an earlier fit that another fit may not find.
+    _stale: tuple[str, ...] = ()
+
     if TYPE_CHECKING:
 
         def fit(self, X: ArrayLike, y: object = None) -> Self: ...
+
+        def _find(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[dict[str, Any], int]: ...
+
+        def _find_across(self, X: ArrayLike, sample_weight: ArrayLike | None, comm: Comm) -> tuple[dict[str, Any], int]: ...
+
+    def _fit(self, X: ArrayLike, sample_weight: ArrayLike | None = None, comm: object = None) -> Self:
+        """Finds the clusters, and then replaces the attributes of an earlier fit, so that a fit that fails changes nothing."""
+        found, dim = self._find(X, sample_weight) if comm is None else self._find_across(X, sample_weight, _mpi.ranks(comm))
+        for name in self._stale:
+            self.__dict__.pop(name, None)
+        self.__dict__.update(found)
+        self._remember(X, dim)
+        return self
 
     def fit_predict(self, X: ArrayLike, y: object = None) -> NDArray[np.int32]:
         """Finds the clusters of points, and returns their labels.

@@ -185,6 +185,7 @@ class DBSCAN(_base.WeightedClusterer):
 
     core_sample_indices_: NDArray[np.int64]
     components_: Floats
+    _stale = ("components_",)
 
     def __init__(
         self,
@@ -247,21 +248,19 @@ class DBSCAN(_base.WeightedClusterer):
         Across ranks `labels_` and `core_sample_indices_` are those of this rank's points, and equal what one process finds for the
         points of all ranks, one rank's after the other's; there are no `components_`. See `docs/across_ranks.md`.
         """
-        if comm is not None:
-            return self._fit_across(X, sample_weight, _mpi.ranks(comm))
+        return self._fit(X, sample_weight, comm)
+
+    def _find(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[dict[str, Any], int]:
         _check_scikit_learn(self.metric, self.p, self.metric_params, self.algorithm)
         points: Any = self._fit_points(X, self.device)
         weights = self._fit_weights(sample_weight, len(points))
-        found = _clusters(points, self.eps, self.min_samples, weights, self.box_size, self.n_jobs, self.device)
-        components = points[found[0]] if on_device(X, self.device) is None else None
-        self.core_sample_indices_, self.labels_ = found
-        self.__dict__.pop("components_", None)
-        if components is not None:
-            self.components_ = components
-        self._remember(X, _checks.shape(points)[1])
-        return self
+        core, labels = _clusters(points, self.eps, self.min_samples, weights, self.box_size, self.n_jobs, self.device)
+        found = {"core_sample_indices_": core, "labels_": labels}
+        if on_device(X, self.device) is None:
+            found["components_"] = points[core]
+        return found, _checks.shape(points)[1]
 
-    def _fit_across(self, X: ArrayLike, sample_weight: ArrayLike | None, comm: _native.Comm) -> Self:
+    def _find_across(self, X: ArrayLike, sample_weight: ArrayLike | None, comm: _native.Comm) -> tuple[dict[str, Any], int]:
         def prepare() -> tuple[Floats, float, int, list[float] | None, int | None, int]:
             _check_scikit_learn(self.metric, self.p, self.metric_params, self.algorithm)
             points = _mpi.points(X, sample_weight, self.device)
@@ -270,10 +269,8 @@ class DBSCAN(_base.WeightedClusterer):
             return points, length, least, sides, _checks.threads(self.n_jobs), _mpi.names(X)
 
         ready = _mpi.prepared(comm, prepare)
-        self.core_sample_indices_, self.labels_ = _native.dbscan_across(comm, *ready)
-        self.__dict__.pop("components_", None)
-        self._remember(X, ready[0].shape[1])
-        return self
+        core, labels = _native.dbscan_across(comm, *ready)
+        return {"core_sample_indices_": core, "labels_": labels}, ready[0].shape[1]
 
     def predict(self, X: ArrayLike) -> NDArray[np.int32]:
         """The clusters that new points fall into: for each that of the nearest core point within `eps`, or -1.

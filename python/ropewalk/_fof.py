@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -349,10 +349,11 @@ class FriendsOfFriends(_base.Clusterer):
         Across ranks `labels_` are those of this rank's points, and equal what one process finds for the points of all ranks, one rank's
         after the other's. See `docs/across_ranks.md`.
         """
-        if comm is not None:
-            return self._fit_across(X, _mpi.ranks(comm))
+        return self._fit(X, comm=comm)
+
+    def _find(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[dict[str, Any], int]:
         points = self._fit_points(X, self.device)
-        self.groups_ = friends_of_friends(
+        groups = friends_of_friends(
             points,
             self.linking_length,
             min_members=self.min_members,
@@ -360,13 +361,11 @@ class FriendsOfFriends(_base.Clusterer):
             n_jobs=self.n_jobs,
             device=self.device,
         )
-        self.labels_ = self.groups_.labels
-        self._remember(X, _checks.shape(points)[1])
-        return self
+        return {"groups_": groups, "labels_": groups.labels}, _checks.shape(points)[1]
 
-    def _fit_across(self, X: ArrayLike, comm: _native.Comm) -> Self:
+    def _find_across(self, X: ArrayLike, sample_weight: ArrayLike | None, comm: _native.Comm) -> tuple[dict[str, Any], int]:
         def prepare() -> tuple[Floats, float, int, list[float] | None, int | None, int]:
-            points = _mpi.points(X, None, self.device)
+            points = _mpi.points(X, sample_weight, self.device)
             length = _checks.real(self.linking_length, "linking_length")
             least = _checks.integer(self.min_members, "min_members", 2)
             sides = _arrays.sides(self.box_size, points.shape[1])
@@ -374,7 +373,5 @@ class FriendsOfFriends(_base.Clusterer):
 
         ready = _mpi.prepared(comm, prepare)
         owned, n_all = _native.friends_of_friends_across(comm, *ready)
-        self.groups_ = OwnedGroups(*owned, n_all)
-        self.labels_ = self.groups_.labels
-        self._remember(X, ready[0].shape[1])
-        return self
+        groups = OwnedGroups(*owned, n_all)
+        return {"groups_": groups, "labels_": groups.labels}, ready[0].shape[1]

@@ -127,6 +127,7 @@ class HDBSCAN(_base.Clusterer):
     probabilities_: NDArray[np.float64]
     centroids_: NDArray[np.float64]
     medoids_: NDArray[np.float64]
+    _stale = (*_LATER, "_clusters", "_fit_X", "centroids_", "medoids_")
 
     def __init__(
         self,
@@ -211,13 +212,11 @@ class HDBSCAN(_base.Clusterer):
         ValueError
             Points or a parameter that are refused.
         """
+        return self._fit(X)
+
+    def _find(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[dict[str, Any], int]:
         there = on_device(X, self.device)
-        found, dim = self._found_here(X) if there is None else self._found_there(X, there)
-        for name in [*_LATER, "_clusters", "_fit_X", "centroids_", "medoids_"]:
-            self.__dict__.pop(name, None)
-        self.__dict__.update(found)
-        self._remember(X, dim)
-        return self
+        return self._found_here(X) if there is None else self._found_there(X, there)
 
     def _found_there(self, X: ArrayLike, there: ModuleType) -> tuple[dict[str, Any], int]:
         """What `fit` finds on a device, and how many coordinates points have."""

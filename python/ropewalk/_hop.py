@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -265,12 +265,13 @@ class HOP(_base.WeightedClusterer):
         ValueError
             Points, masses or a parameter that are refused.
         """
+        return self._fit(X, sample_weight)
+
+    def _find(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[dict[str, Any], int]:
         points = self._fit_points(X, self.device)
         n, dim = _checks.shape(points)
         masses = self._fit_weights(sample_weight, n)
         if dim not in (2, 3):
             raise ValueError(f"X has {n} sample(s) with {dim} feature(s); HOP is for 2 or 3")
-        self.groups_ = hop(points, masses=masses, **self.get_params())
-        self.labels_, self.density_ = self.groups_.labels, self.groups_.density
-        self._remember(X, dim)
-        return self
+        groups = hop(points, masses=masses, **self.get_params())
+        return {"groups_": groups, "labels_": groups.labels, "density_": groups.density}, dim
