@@ -40,7 +40,7 @@ pub fn axes(pipeline: &Pipeline<'_>, factors: Option<&Factors>) -> AxisUnits {
     AxisUnits::new(units, universe.redshift).times(factor(factors, Quantity::Length))
 }
 
-/// A table in the units that are asked for.
+/// A table in the units that `--units` names.
 pub struct InUnits<'a> {
     pub columns: Cow<'a, [Column]>,
     pub units: Option<Units>,

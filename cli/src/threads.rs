@@ -2,7 +2,7 @@
 
 use super::failure::Failure;
 
-/// Limits the number of threads, if that was asked for.
+/// Limits the number of threads, if a number is given.
 pub fn start_threads(threads: Option<u16>) -> Result<(), Failure> {
     let Some(threads) = threads.map(usize::from) else { return Ok(()) };
     // Some more than there are processors do no harm, but thousands take longer to start than most work does.

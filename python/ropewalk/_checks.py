@@ -38,7 +38,7 @@ def sample(X: ArrayLike, least: int) -> Floats:
 
 
 def shape(X: ArrayLike) -> tuple[int, int]:
-    """How many points there are, and how many coordinates each has, wherever they lie."""
+    """The number of points and of coordinates of each, in host or device memory."""
     lengths = np.shape(X)
     if len(lengths) != 2:
         raise ValueError(
@@ -131,7 +131,7 @@ def weights(values: ArrayLike | None, n: int, name: str = "sample_weight") -> ND
 
 
 def is_on_device(X: object) -> bool:
-    """Whether an array says that it lies on a GPU."""
+    """Returns `True` if an array says that it lies on a GPU."""
     if isinstance(X, np.ndarray):
         return False
     if hasattr(X, "__cuda_array_interface__"):

@@ -1,4 +1,4 @@
-"""Where the work is done: on the processor, or on a device."""
+"""The choice between the processor and a device."""
 
 from __future__ import annotations
 

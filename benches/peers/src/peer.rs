@@ -13,7 +13,7 @@ pub type Run<'a> = Box<dyn FnMut() -> Done<'a> + 'a>;
 
 /// A library.
 pub trait Peer {
-    /// What `--peers` calls it.
+    /// The name of the library for `--peers`.
     fn name(&self) -> &'static str;
 
     /// The package whose version is reported.
@@ -24,7 +24,7 @@ pub trait Peer {
     /// Does what is not timed and returns what is; none if the library has no such operation.
     fn enter<'a>(&self, op: Op, work: &'a Work) -> Option<Run<'a>>;
 
-    /// Whether it takes one thread, whatever it is given.
+    /// Returns `true` if the operation takes one thread, whatever it is given.
     fn is_serial(&self, _op: Op) -> bool {
         false
     }

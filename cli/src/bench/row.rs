@@ -1,6 +1,6 @@
 //! The measurements of one operation.
 
-/// What was measured of one operation.
+/// Times and memory of one operation.
 pub struct Row {
     pub op: &'static str,
     pub n: usize,

@@ -41,7 +41,7 @@ pub fn known() -> Vec<&'static str> {
 #[derive(Clone, Copy)]
 pub struct TypeSet<'a> {
     pub kinds: &'a [u8],
-    /// Whether their particles have ids.
+    /// `true` if particles of these types have ids.
     pub have_ids: bool,
 }
 

@@ -17,7 +17,7 @@ pub fn inputs(args: &Args, snapshots: &[PathBuf]) -> Inputs {
     Inputs::of(snapshots.iter().chain(beside))
 }
 
-/// The particles that are linked, with what files beside theirs say of them.
+/// Reads the linked particles, and the files with their velocities, masses and ids.
 pub fn read(args: &Args, path: &Path, phases: &mut Phases) -> Result<Snapshot, Failure> {
     let particles = &args.particles;
     let mut snapshot = input::read(path, &read_options(args, &particles.types), phases)?;
@@ -58,7 +58,7 @@ pub fn read(args: &Args, path: &Path, phases: &mut Phases) -> Result<Snapshot, F
     Ok(snapshot)
 }
 
-/// How particles of these types are read.
+/// The options for reading particles of these types.
 pub fn read_options(args: &Args, types: &[u8]) -> ReadOptions {
     let mut read = ReadOptions::default().types(types.iter().copied());
     read.columns = args.particles.coordinates.clone();

@@ -10,7 +10,7 @@ use ropewalk::plot::PictureFormat;
 
 use crate::failure::Failure;
 
-/// How a column of values is written.
+/// The format of a file with a column of values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Column {
     Npy,
@@ -18,8 +18,8 @@ pub enum Column {
 }
 
 impl Column {
-    /// As the name's ending says; text for `-`, standard output; for a link without one, as /dev/stdout, that of what it leads to. A pipe or a device without an
-    /// ending takes an array.
+    /// The format for the ending of a name. `-`, standard output, takes text. A link without an ending, such as /dev/stdout, takes the format
+    /// of the file it leads to. A pipe or a device without an ending takes an array.
     pub fn of(option: &str, path: &Path) -> Result<Self, Failure> {
         if path.as_os_str() == "-" {
             return Ok(Self::Csv);

@@ -1,4 +1,4 @@
-//! What is left to say once outputs have their names.
+//! The report on outputs that have their names.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -9,12 +9,12 @@ pub struct Committed {
     pub removed: Vec<String>,
     /// Files in the folder of the run that are not of this run, and why they stay.
     pub kept: Vec<String>,
-    /// Whether one was written to standard output.
+    /// `true` if an output was written to standard output.
     pub(super) to_stdout: bool,
 }
 
 impl Committed {
-    /// What is left to print: where standard output took a result, the report goes to standard error.
+    /// Returns the report to print. If standard output took a result, writes the report to standard error and returns nothing to print.
     pub fn report(&self, report: String) -> String {
         if self.to_stdout {
             // A report that cannot be printed has no other place to go.
@@ -25,7 +25,7 @@ impl Committed {
     }
 }
 
-/// What a report says of the files that were written, if there are any.
+/// The line of a report that lists the files that were written, if there are any.
 pub fn written(targets: &[impl AsRef<Path>]) -> String {
     if targets.is_empty() {
         return String::new();

@@ -119,7 +119,7 @@ impl Folder {
         &self.path
     }
 
-    /// Those of the files, given with their sizes, that are in the folder.
+    /// Selects the files in the folder, from files with their sizes.
     pub fn entries(&self, sizes: &[(&Path, u64)]) -> Vec<Entry> {
         sizes.iter().filter_map(|&(path, bytes)| Entry::of(&self.path, path, Some(bytes))).collect()
     }

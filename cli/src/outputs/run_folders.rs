@@ -20,7 +20,7 @@ pub struct Plan<'a> {
     /// The folders, which get a file of each name.
     pub folders: &'a [PathBuf],
     pub names: &'a [&'a str],
-    /// Those among the names that ranks write together, as arrays of their own.
+    /// The names of arrays that ranks write together.
     pub shared: &'a [&'a str],
     /// The names that any run may write.
     pub known: Vec<&'static str>,

@@ -4,7 +4,7 @@ use dlpark::python::ImportedDlpack;
 use pyo3::PyResult;
 use pyo3::exceptions::PyValueError;
 
-/// What kind of numbers coordinates are.
+/// The type of coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     F32,
@@ -18,9 +18,9 @@ pub struct Foreign {
     pub kind: Kind,
     /// `None` where only the address tells.
     pub device: Option<usize>,
-    /// Whether nothing says when the points are written, so that all work of the device is waited for.
+    /// `true` if nothing says when the points are written, so that all work of the device is waited for.
     pub wait_for_all: bool,
-    /// What the memory is given back by.
+    /// The loan, which gives the memory back when it is dropped.
     pub lent: Option<ImportedDlpack>,
 }
 

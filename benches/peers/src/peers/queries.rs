@@ -36,12 +36,12 @@ pub fn fill(slots: &mut [(u32, f32)], found: impl Iterator<Item = (u32, f32)>) {
     }
 }
 
-/// The sum of counts, when it is asked for.
+/// An answer with the sum of the counts, computed after the clock stops.
 pub fn counted<'a>(counts: Vec<u32>) -> Done<'a> {
     Box::new(move || Answer::neighbors(&counts))
 }
 
-/// The sum of distances, when it is asked for.
+/// An answer with the sum of the distances, computed after the clock stops.
 pub fn found<'a>(found: Vec<(u32, f32)>) -> Done<'a> {
     Box::new(move || Answer::distances(found.iter().map(|&(_, square)| square)))
 }

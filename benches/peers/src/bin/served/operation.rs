@@ -6,15 +6,15 @@ use std::time::Instant;
 
 use crate::counted;
 
-/// What is asked of a program's side: an operation of a library, timed.
+/// Libraries whose operations are run and timed.
 pub trait Served {
     fn run(&mut self, library: &str, op: &str) -> Result<Done, Box<dyn Error>>;
 }
 
-/// What an operation took, and what it found: a number for each query.
+/// The time of an operation and its answer: a number for each query.
 pub struct Done {
     pub seconds: f64,
-    /// What a build keeps, and the most that it had.
+    /// The bytes that a build keeps, and the most that it had.
     pub bytes: Option<[usize; 2]>,
     pub answer: Vec<f64>,
     /// The triangles that were found.
