@@ -5,10 +5,13 @@ use std::io::Write;
 use ropewalk::io::{Format, ReadOptions, Role, Snapshot, SnapshotFormat, TypeContents, inspect, write_snapshot};
 
 use super::args::Convert as Args;
+use super::failure::Failure;
 use super::input::{self, STANDARD_INPUT};
-use super::outputs::{Outputs, is_closed_pipe};
+use super::outputs::Outputs;
 use super::phases::Phases;
-use super::{Closed, Failure, grouped, start_threads};
+use super::stdout::{Closed, is_closed_pipe};
+use super::text::grouped;
+use super::threads::start_threads;
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;

@@ -11,11 +11,13 @@ use super::device::{Device, Name};
 #[cfg(feature = "gpu")]
 use super::device::{There, with_points_there};
 use super::dimensions::with_rows;
+use super::failure::Failure;
+use super::input;
 use super::outputs::{Column, Outputs, picture_format, write_csv};
 use super::phases::Phases;
 use super::summary::Summary;
-use super::text::share;
-use super::{Failure, grouped, input, short, start_threads};
+use super::text::{grouped, share, short};
+use super::threads::start_threads;
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.points.threads)?;

@@ -13,7 +13,7 @@ use ropewalk::gpu::{self, DeviceVec, Widened};
 #[cfg(feature = "gpu")]
 use ropewalk::io::Points;
 
-use super::Failure;
+use super::failure::Failure;
 
 /// What the command line asks for, whether or not this build has it.
 #[derive(Clone, Copy, Debug, PartialEq)]

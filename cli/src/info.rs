@@ -7,11 +7,13 @@ use ropewalk::io::{
 };
 
 use super::args::Info as Args;
+use super::failure::Failure;
 use super::halos::snapshots;
+use super::input;
 use super::phases::Phases;
 use super::summary::Summary;
+use super::text::{grouped, short};
 use super::universe::describe_matter;
-use super::{Failure, grouped, input, short};
 
 /// Bytes a particle that halos of friends of friends take beside positions, velocities, ids and masses: measured on 2 million
 /// particles of a simulation, for positions of 32 and of 64 bits.

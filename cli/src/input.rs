@@ -4,8 +4,9 @@ use std::path::Path;
 
 use ropewalk::io::{Fields, Points, Progress, ReadOptions, Snapshot};
 
+use super::failure::Failure;
 use super::phases::Phases;
-use super::{Failure, args, periodic};
+use super::{args, periodic};
 
 /// What standard input is called on the command line, and in messages.
 pub const STANDARD_INPUT: &str = "-";

@@ -8,10 +8,13 @@ use ropewalk::table::{Interpolation, interpolator};
 use ropewalk::{InverseDistance, MovingLeastSquares, Sph};
 
 use super::args::{Interpolate as Args, InterpolationMethod as Method};
+use super::failure::Failure;
+use super::input;
 use super::outputs::{Column, Outputs, write_csv};
 use super::phases::Phases;
 use super::summary::Summary;
-use super::{Failure, grouped, input, short, start_threads};
+use super::text::{grouped, short};
+use super::threads::start_threads;
 
 /// The degree of mls, unless told.
 const DEGREE: usize = 2;

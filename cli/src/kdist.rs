@@ -7,10 +7,13 @@ use rayon::prelude::*;
 use ropewalk::plot;
 
 use super::args::Kdist as Args;
+use super::failure::Failure;
+use super::input;
 use super::outputs::{Column, Outputs, picture_format, write_csv};
 use super::phases::Phases;
 use super::summary::Summary;
-use super::{Failure, grouped, input, rounded_up, short, start_threads};
+use super::text::{grouped, rounded_up, short};
+use super::threads::start_threads;
 
 /// Shares of the points, in percent, whose distance is told.
 const QUANTILES: [usize; 10] = [1, 5, 10, 25, 50, 75, 90, 95, 99, 100];

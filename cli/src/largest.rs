@@ -1,21 +1,16 @@
 //! Pictures of the largest halos: `ropewalk halos --gallery`, with all kinds of centres, and `--profiles`.
 
-use std::io::Write as _;
-use std::path::Path;
-
-use ropewalk::columns::{Meta, write_ecsv};
 use ropewalk::halo::Profile;
-use ropewalk::pipeline::{CenterKind, Largest, Pipeline, profile_columns};
+use ropewalk::pipeline::{CenterKind, Largest, Pipeline};
 use ropewalk::plot::{self, GalleryPanel, ProfilePanel};
 use ropewalk::units::Quantity;
 use ropewalk::{Centers, Space};
 
 use super::args::Halos as Args;
-use super::halos::files::{PROFILES, in_units};
-use super::outputs::Outputs;
+use super::failure::Failure;
 use super::pictures::Picture;
 use super::shown_units::{axes, factor, of_pictures};
-use super::{Failure, grouped, short};
+use super::text::{grouped, short};
 
 /// What the gallery marks beside the most bound particle, which comes first.
 const KINDS: [(CenterKind, &str); 4] = [
@@ -79,21 +74,14 @@ pub fn gallery(args: &Args, pipeline: &Pipeline<'_>, largest: &Largest) -> Resul
     Ok(plot::gallery(&panels, &names, [&title, sphere], &units, Picture::Gallery.style(args))?)
 }
 
-/// Writes densities with their fits, and their picture: of halos with these tags, profiles and R200c.
-pub fn write_profiles(
+/// Density profiles and their fits: of halos with these tags, profiles and R200c.
+pub fn profiles_picture(
     args: &Args,
-    folder: &Path,
     pipeline: &Pipeline<'_>,
-    (tags, profiles, r200c): (&[u64], &[Profile], &[Option<f64>]),
-    meta: &[(&str, Meta)],
-    outputs: &mut Outputs,
-) -> Result<(), Failure> {
-    let columns = profile_columns(pipeline.finder().column_prefix(), tags, profiles);
-    let table = in_units(args, pipeline, &columns, pipeline.universe().units(), meta)?;
-    outputs.write(folder.join(PROFILES), |out| write_ecsv(out, &table.columns, table.units.as_ref(), &table.meta))?;
-    if args.no_pictures {
-        return Ok(());
-    }
+    tags: &[u64],
+    profiles: &[Profile],
+    r200c: &[Option<f64>],
+) -> Result<Vec<u8>, Failure> {
     let factors = of_pictures(args, pipeline)?;
     let length = factor(factors.as_ref(), Quantity::Length);
     let halos = tags.iter().zip(profiles).zip(r200c).enumerate().take(PANELS);
@@ -107,6 +95,5 @@ pub fn write_profiles(
     let units = axes(pipeline, factors.as_ref());
     let of = pipeline.particle_sets().spheres_alone().map_or(String::new(), |kinds| format!(", {kinds}"));
     let title = format!("Density profiles of the largest halos{of}{}", units.when());
-    let picture = plot::profiles(&panels, [&title, "R200c"], &units, Picture::Profiles.style(args))?;
-    outputs.write(folder.join(Picture::Profiles.file(args)), |out| out.write_all(&picture))
+    Ok(plot::profiles(&panels, [&title, "R200c"], &units, Picture::Profiles.style(args))?)
 }

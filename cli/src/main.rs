@@ -9,6 +9,7 @@ mod convert;
 mod dbscan;
 mod device;
 mod dimensions;
+mod failure;
 mod halos;
 mod hdbscan;
 mod info;
@@ -26,23 +27,21 @@ mod raycast;
 mod sample;
 mod shown_units;
 mod signals;
+mod stdout;
 mod summary;
 mod text;
+mod threads;
 mod trees;
 mod universe;
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use args::{Args, usage_error};
-use memory::Counted;
-use text::{grouped, rounded_up, short};
-
-/// Counts the bytes in use, for the table of phases.
-#[global_allocator]
-static MEMORY: Counted = Counted::new();
+use failure::{Failure, one_line};
+use stdout::{Closed, print};
+use threads::start_threads;
 
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
@@ -76,34 +75,6 @@ fn main() -> ExitCode {
     }
 }
 
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Prints at once. Standard output without a reader is no error: `head` has seen enough.
-fn print(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
-        other => other.map_err(|error| format!("standard output: {error}").into()),
-    }
-}
-
-/// The reader of standard output has ended, as `head` does, which ends the run without a word.
-#[derive(Debug)]
-struct Closed;
-
-impl std::fmt::Display for Closed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("standard output has no reader")
-    }
-}
-
-impl std::error::Error for Closed {}
-
-/// An error for the user: its text is all that is shown.
-type Failure = Box<dyn std::error::Error>;
-
 /// Does what `args` ask for. A lack of memory is an error.
 fn run_in_memory(args: &Args) -> Result<String, Failure> {
     let _reserve = ropewalk::memory::hold()?;
@@ -115,7 +86,7 @@ fn run(args: &Args) -> Result<String, Failure> {
     // Without it a signal leaves temporary files, and results are the same.
     _ = signals::watch();
     match &args.command {
-        args::Command::Halos(args) => halos::run(args),
+        args::Command::Halos(args) => find_halos(args),
         args::Command::Dbscan(args) => dbscan::run(args),
         args::Command::Hdbscan(args) => hdbscan::run(args),
         args::Command::Kdist(args) => kdist::run(args),
@@ -128,18 +99,28 @@ fn run(args: &Args) -> Result<String, Failure> {
         args::Command::Info(args) => info::run(args),
         args::Command::Convert(args) => convert::run(args),
         args::Command::Sample(args) => sample::run(args),
-        args::Command::Bench(args) => bench::run(args),
+        args::Command::Bench(args) => time_operations(args),
     }
 }
 
-/// Limits the number of threads, if that was asked for.
-fn start_threads(threads: Option<u16>) -> Result<(), Failure> {
-    let Some(threads) = threads.map(usize::from) else { return Ok(()) };
-    // Some more than there are processors do no harm, but thousands take longer to start than most work does.
-    let most = std::thread::available_parallelism().map_or(1, usize::from).saturating_mul(4).max(256);
-    if threads > most {
-        return Err(format!("--threads is {threads}; here it may be at most {most}, more would only wait").into());
+/// Finds halos on one device, or on several that share the work.
+fn find_halos(args: &args::Halos) -> Result<String, Failure> {
+    start_threads(args.threads)?;
+    let devices = args.device.find()?;
+    // What cannot be is said before any file is looked for.
+    halos::options::runs(args, &args.out)?;
+    match devices[..] {
+        [device] => halos::run(args, device),
+        _ => across::on_devices(&args.device, &devices, |rank| across::halos::run(args, rank)),
     }
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-    pool.build_global().map_err(|error| format!("{threads} threads cannot be started: {error}").into())
+}
+
+/// Times operations on one device, or on several that share the work.
+fn time_operations(args: &args::Bench) -> Result<String, Failure> {
+    start_threads(args.threads)?;
+    let devices = args.device.find()?;
+    match devices[..] {
+        [device] => bench::run(args, device),
+        _ => across::on_devices(&args.device, &devices, |rank| across::bench::run(args, rank)),
+    }
 }

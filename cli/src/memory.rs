@@ -9,6 +9,10 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use ropewalk::memory::ReserveAllocator;
 
+/// Counts the bytes in use, for the table of phases.
+#[global_allocator]
+pub static MEMORY: Counted = Counted::new();
+
 /// The allocator of the program.
 pub struct Counted {
     current: AtomicUsize,

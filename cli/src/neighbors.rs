@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 use ropewalk::{Nearest, Neighbor};
 
 use super::args::{Knn, Pairs};
+use super::failure::Failure;
+use super::input;
 use super::outputs::{Column, Outputs, write_csv};
 use super::phases::Phases;
 use super::summary::Summary;
-use super::{Failure, grouped, input, short, start_threads};
+use super::text::{grouped, short};
+use super::threads::start_threads;
 
 pub fn knn(args: &Knn) -> Result<String, Failure> {
     args.points.refuse_skipping("knn")?;

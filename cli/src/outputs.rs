@@ -1,23 +1,27 @@
 //! Output files that appear together, or not at all.
 
+mod column;
+mod committed;
 mod folder;
 mod identity;
+mod run_folders;
 
-use std::ffi::OsStr;
 use std::fmt::Display;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use ropewalk::columns::csv_name;
 use ropewalk::io::AtomicFile;
-use ropewalk::plot::PictureFormat;
 
-use super::{Failure, signals};
+use super::failure::Failure;
+use super::signals;
+pub use column::{Column, ending, picture_format, write_csv};
+pub use committed::{Committed, written};
 use folder::Folder;
-pub use folder::{Earlier, Plan, SUMMARY, other_run};
+pub use folder::{Earlier, SUMMARY, other_run};
 pub use identity::{Identity, Inputs};
+pub use run_folders::Plan;
 
 /// The outputs of a run, no two of them one file and none of them an input. They are incomplete until [`Outputs::commit`] gives them their
 /// names. Dropped before that, they are removed, and so are the directories that were made for them.
@@ -147,95 +151,4 @@ impl Drop for Outputs {
             made.retain(|path| !self.made.contains(path));
         });
     }
-}
-
-/// Outputs that have their names.
-pub struct Committed {
-    /// Files of an earlier run that are removed.
-    pub removed: Vec<String>,
-    /// Files in the folder of the run that are not of this run, and why they stay.
-    pub kept: Vec<String>,
-    /// Whether one was written to standard output.
-    to_stdout: bool,
-}
-
-impl Committed {
-    /// What is left to print: where standard output took a result, the report goes to standard error.
-    pub fn report(&self, report: String) -> String {
-        if self.to_stdout {
-            // A report that cannot be printed has no other place to go.
-            _ = io::stderr().write_all(report.as_bytes());
-            return String::new();
-        }
-        report
-    }
-}
-
-/// What a report says of the files that were written, if there are any.
-pub fn written(targets: &[impl AsRef<Path>]) -> String {
-    if targets.is_empty() {
-        return String::new();
-    }
-    let names: Vec<String> = targets.iter().map(|target| target.as_ref().display().to_string()).collect();
-    format!("\nwritten: {}\n", names.join(", "))
-}
-
-/// Returns `true` if the error is that of a pipe whose reader has ended.
-pub fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
-    std::iter::successors(Some(error), |error| error.source())
-        .filter_map(|error| error.downcast_ref::<io::Error>())
-        .any(|error| error.kind() == io::ErrorKind::BrokenPipe)
-}
-
-/// How a column of values is written.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Column {
-    Npy,
-    Csv,
-}
-
-impl Column {
-    /// As the name's ending says; text for `-`, standard output; for a link without one, as /dev/stdout, that of what it leads to. A pipe or a device without an
-    /// ending takes an array.
-    pub fn of(option: &str, path: &Path) -> Result<Self, Failure> {
-        if path.as_os_str() == "-" {
-            return Ok(Self::Csv);
-        }
-        let bare = path.extension().is_none();
-        if bare && fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
-            return Ok(Self::Npy);
-        }
-        let real = path.canonicalize().ok().filter(|_| bare);
-        let found = ending(option, real.as_deref().unwrap_or(path), &["npy", "csv"])?;
-        Ok(if found == "csv" { Self::Csv } else { Self::Npy })
-    }
-}
-
-/// The ending of a name, in lower case, if it is one of those that can be written.
-pub fn ending(option: &str, path: &Path, known: &[&'static str]) -> Result<&'static str, Failure> {
-    let ending = path.extension().map(OsStr::to_ascii_lowercase);
-    let found = known.iter().find(|known| ending.as_deref() == Some(OsStr::new(known)));
-    found.copied().ok_or_else(|| {
-        let endings: Vec<String> = known.iter().map(|known| format!(".{known}")).collect();
-        format!("{option} {}: the name must end in {}", path.display(), endings.join(" or ")).into()
-    })
-}
-
-/// The format of a picture, as the name's ending says.
-pub fn picture_format(option: &str, path: &Path) -> Result<PictureFormat, Failure> {
-    let found = ending(option, path, &PictureFormat::ALL.map(PictureFormat::ending))?;
-    Ok(PictureFormat::ALL.into_iter().find(|format| format.ending() == found).unwrap_or_default())
-}
-
-/// A text table: names, and rows of as many values. Numbers read back are the same numbers.
-pub fn write_csv<T: std::fmt::Debug>(mut out: impl Write, names: &[&str], values: &[T]) -> Result<(), Failure> {
-    writeln!(out, "{}", names.iter().map(|name| csv_name(name)).collect::<Vec<_>>().join(","))?;
-    for row in values.chunks_exact(names.len().max(1)) {
-        for (k, value) in row.iter().enumerate() {
-            // Debug has an exponent where digits would be many.
-            write!(out, "{}{value:?}", if k > 0 { "," } else { "" })?;
-        }
-        writeln!(out)?;
-    }
-    Ok(())
 }

@@ -2,7 +2,8 @@
 
 use ropewalk::io::Points;
 
-use super::{Failure, grouped, short};
+use super::failure::Failure;
+use super::text::{grouped, short};
 
 /// The number of points outside of the periodic box `[0, side]`, which are wrapped into it; 0 without a box. `file_box` is the side
 /// that the file names. Errors as [`Points::check_box`].

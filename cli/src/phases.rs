@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use ropewalk::io::Progress;
 use serde_json::Value;
 
-use crate::MEMORY;
+use crate::memory::MEMORY;
 
 /// The phases so far.
 #[derive(Default)]

@@ -11,9 +11,9 @@ use ropewalk::{Catalog, Particles};
 
 use super::args::{self, Halos as Args};
 use super::dimensions::with_rows;
-use super::halos::files::in_units;
-use super::shown_units::{axes, factor, of_pictures};
-use super::{Failure, grouped, short};
+use super::failure::Failure;
+use super::shown_units::{axes, factor, in_units, of_pictures};
+use super::text::{grouped, short};
 
 /// Why there is no projection; halos are refused before.
 const NOT_OF_SPACE: &str = "points have not three coordinates";
@@ -133,9 +133,10 @@ pub fn pictures(
     snapshot: &Snapshot,
     pipeline: &Pipeline<'_>,
     catalog: &Catalog,
-    (meta, remarks): (&[(&str, Meta)], &mut Vec<String>),
+    meta: &[(&str, Meta)],
+    remarks: &mut Vec<String>,
 ) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
-    let shown = shown(args, snapshot, pipeline, (snapshot.points.len() as u64, catalog))?;
+    let shown = shown(args, snapshot, pipeline, snapshot.points.len() as u64, catalog)?;
     let period = pipeline.period();
     let projection = with_rows!(&snapshot.points, f32 [3], f64 [3], rows => {
         let style = Picture::Projection.style(args);
@@ -143,24 +144,25 @@ pub fn pictures(
     });
     let projection = projection.ok_or(NOT_OF_SPACE)??;
     let mut pictures = vec![(Picture::Projection.file(args), projection)];
-    pictures.extend(mass_function(args, snapshot, pipeline, catalog, (meta, remarks))?);
+    pictures.extend(mass_function(args, snapshot, pipeline, catalog, meta, remarks)?);
     if args.finder == args::Finder::AdaptaHop {
-        pictures.push((Picture::Dendrogram.file(args), dendrogram(args, catalog, (&shown.units, pipeline))?));
+        pictures.push((Picture::Dendrogram.file(args), dendrogram(args, catalog, &shown.units, pipeline)?));
     }
     Ok(pictures)
 }
 
-/// The projection of the particles of all ranks, on that with the catalogue; `members` has what is known of all of them.
+/// The projection of the `n` particles of all ranks, on the rank with the catalogue; `members` has what is known of all of them.
 pub fn projection_across(
     args: &Args,
     ranks: &dyn ropewalk::distributed::Communicator,
     part: &Snapshot,
-    (members, n): (&Snapshot, u64),
+    members: &Snapshot,
+    n: u64,
     pipeline: &Pipeline<'_>,
     catalog: Option<&Catalog>,
 ) -> Result<Option<Vec<u8>>, Failure> {
     let shown = match catalog {
-        Some(catalog) => shown(args, members, pipeline, (n, catalog))?,
+        Some(catalog) => shown(args, members, pipeline, n, catalog)?,
         None => Projection { slab: args.pictures.slab, ..Projection::default() },
     };
     let period = pipeline.period();
@@ -176,7 +178,8 @@ fn shown(
     args: &Args,
     snapshot: &Snapshot,
     pipeline: &Pipeline<'_>,
-    (n, catalog): (u64, &Catalog),
+    n: u64,
+    catalog: &Catalog,
 ) -> Result<Projection, Failure> {
     let factors = of_pictures(args, pipeline)?;
     let length = factor(factors.as_ref(), Quantity::Length);
@@ -211,7 +214,8 @@ pub fn mass_function(
     snapshot: &Snapshot,
     pipeline: &Pipeline<'_>,
     catalog: &Catalog,
-    (meta, remarks): (&[(&str, Meta)], &mut Vec<String>),
+    meta: &[(&str, Meta)],
+    remarks: &mut Vec<String>,
 ) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
     let factors = of_pictures(args, pipeline)?;
     let factors = factors.as_ref();
@@ -260,11 +264,7 @@ fn counts(catalog: &Catalog) -> [String; 2] {
 }
 
 /// The tree of the halo that is asked for, or of the largest.
-fn dendrogram(
-    args: &Args,
-    catalog: &Catalog,
-    (units, pipeline): (&AxisUnits, &Pipeline<'_>),
-) -> Result<Vec<u8>, Failure> {
+fn dendrogram(args: &Args, catalog: &Catalog, units: &AxisUnits, pipeline: &Pipeline<'_>) -> Result<Vec<u8>, Failure> {
     let factors = of_pictures(args, pipeline)?;
     let row = match args.adaptahop.dendrogram {
         None => 0,

@@ -8,10 +8,12 @@ use ropewalk::plot::{View, shaded};
 use ropewalk::{Mesh, Scalar};
 
 use super::args::Raycast as Args;
+use super::failure::Failure;
 use super::outputs::{Outputs, ending};
 use super::phases::Phases;
 use super::summary::Summary;
-use super::{Failure, grouped, start_threads};
+use super::text::grouped;
+use super::threads::start_threads;
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;

@@ -6,8 +6,11 @@ use ropewalk::io::{GadgetOptions, Masses, Points, Species, Table, write_gadget, 
 use ropewalk::sample::Sample;
 
 use super::args::{Sample as Args, SampleFormat};
-use super::outputs::{Column, Outputs, is_closed_pipe, write_csv};
-use super::{Closed, Failure, grouped, start_threads};
+use super::failure::Failure;
+use super::outputs::{Column, Outputs, write_csv};
+use super::stdout::{Closed, is_closed_pipe};
+use super::text::grouped;
+use super::threads::start_threads;
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use ropewalk::io::{Points, Snapshot};
 use serde_json::{Map, Value};
 
+use super::failure::Failure;
 use super::outputs::{Outputs, written};
 use super::phases::Phases;
-use super::{Failure, args, grouped, periodic, short};
+use super::text::{grouped, short};
+use super::{args, periodic};
 
 /// Lines and numbers in the order in which they came.
 #[derive(Default)]

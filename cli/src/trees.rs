@@ -9,10 +9,13 @@ use super::args::{Emst, Linkage, Spanned};
 use super::device::{Device, Name};
 #[cfg(feature = "gpu")]
 use super::device::{There, with_points_there};
+use super::failure::Failure;
+use super::input;
 use super::outputs::{Column, Outputs, write_csv};
 use super::phases::Phases;
 use super::summary::Summary;
-use super::{Failure, grouped, input, short, start_threads};
+use super::text::{grouped, short};
+use super::threads::start_threads;
 
 pub fn emst(args: &Emst) -> Result<String, Failure> {
     args.spanned.points.refuse_skipping("emst")?;

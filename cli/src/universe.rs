@@ -3,7 +3,7 @@
 use ropewalk::halo::{Universe, UniverseOptions};
 use ropewalk::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
 
-use super::short;
+use super::text::short;
 
 /// What the user says. Where nothing is said, the file is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, clap::Args)]

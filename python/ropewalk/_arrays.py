@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _native
-
-Floats = NDArray[np.float32] | NDArray[np.float64]
+from ropewalk._types import Floats
 
 
 def points(x: ArrayLike, name: str = "X") -> Floats:

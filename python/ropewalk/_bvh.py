@@ -8,12 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _native
-from ropewalk._arrays import Floats, box, numbers
+from ropewalk._arrays import box, numbers
 from ropewalk._arrays import points as as_points
-from ropewalk._base import integer, real, threads
-
-#: Indices of points: 32 bits where they suffice.
-Indices = NDArray[np.int32] | NDArray[np.int64]
+from ropewalk._checks import integer, real, threads
+from ropewalk._types import Floats, Indices
 
 
 class Lists(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ropewalk._arrays import Floats
+from ropewalk._types import Floats
 
 #: So many differences of coordinates are held at once.
 _BLOCK = 1 << 20

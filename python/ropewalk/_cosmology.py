@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _base, _native
+from ropewalk import _checks, _native
 from ropewalk._arrays import numbers
 
 
@@ -68,13 +68,13 @@ def halos_above(
     if values.ndim != 1:
         raise ValueError(f"masses has the shape {values.shape}; one axis is needed")
     universe = {
-        "omega_m": _base.real(omega_m, "omega_m"),
-        "omega_lambda": 1.0 - float(omega_m) if omega_lambda is None else _base.real(omega_lambda, "omega_lambda"),
-        "omega_b": _base.real(omega_b, "omega_b"),
-        "h": _base.real(h, "h"),
-        "sigma_8": _base.real(sigma_8, "sigma_8"),
-        "n_s": _base.real(n_s, "n_s"),
-        "redshift": _base.real(redshift, "redshift"),
+        "omega_m": _checks.real(omega_m, "omega_m"),
+        "omega_lambda": 1.0 - float(omega_m) if omega_lambda is None else _checks.real(omega_lambda, "omega_lambda"),
+        "omega_b": _checks.real(omega_b, "omega_b"),
+        "h": _checks.real(h, "h"),
+        "sigma_8": _checks.real(sigma_8, "sigma_8"),
+        "n_s": _checks.real(n_s, "n_s"),
+        "redshift": _checks.real(redshift, "redshift"),
     }
-    by_spheres = _base.choice(fit, "fit", ("warren2006", "tinker2008")) == "tinker2008"
+    by_spheres = _checks.choice(fit, "fit", ("warren2006", "tinker2008")) == "tinker2008"
     return _native.halos_above(values.tolist(), universe, by_spheres)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, _base, _mpi, _native
-from ropewalk._arrays import Floats
+from ropewalk import _arrays, _base, _checks, _mpi, _native
+from ropewalk._placement import on_device
+from ropewalk._types import Floats
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -95,8 +96,8 @@ def dbscan(
 
 def _check_scikit_learn(metric: object, p: object, metric_params: object, algorithm: object) -> None:
     """Refuses what scikit-learn has and this package has not, or what neither has."""
-    _base.euclidean(metric, p, metric_params, other="sklearn.cluster.DBSCAN")
-    _base.choice(algorithm, "algorithm", ("auto", "ball_tree", "kd_tree", "brute"))
+    _checks.euclidean(metric, p, metric_params, other="sklearn.cluster.DBSCAN")
+    _checks.choice(algorithm, "algorithm", ("auto", "ball_tree", "kd_tree", "brute"))
 
 
 def _clusters(
@@ -108,13 +109,13 @@ def _clusters(
     n_jobs: int | None,
     device: str | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    length, least, n_jobs = _base.real(eps, "eps"), _base.integer(min_samples, "min_samples", 1), _base.threads(n_jobs)
-    there = _base.on_device(X, device)
+    length, least, n_jobs = _checks.real(eps, "eps"), _checks.integer(min_samples, "min_samples", 1), _checks.threads(n_jobs)
+    there = on_device(X, device)
     if there is not None:
         found: tuple[NDArray[np.int64], NDArray[np.int32]] = there.dbscan(X, length, least, sample_weight, box_size, device)
         return found
     points = _arrays.points(X)
-    weights = _base.weights(sample_weight, len(points))
+    weights = _checks.weights(sample_weight, len(points))
     return _native.dbscan(points, length, least, weights, _arrays.box(box_size, points, n_jobs), n_jobs)
 
 
@@ -184,6 +185,7 @@ class DBSCAN(_base.WeightedClusterer):
 
     core_sample_indices_: NDArray[np.int64]
     components_: Floats
+    _stale = ("components_",)
 
     def __init__(
         self,
@@ -246,33 +248,29 @@ class DBSCAN(_base.WeightedClusterer):
         Across ranks `labels_` and `core_sample_indices_` are those of this rank's points, and equal what one process finds for the
         points of all ranks, one rank's after the other's; there are no `components_`. See `docs/across_ranks.md`.
         """
-        if comm is not None:
-            return self._fit_across(X, sample_weight, _mpi.ranks(comm))
+        return self._fit(X, sample_weight, comm)
+
+    def _find(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[dict[str, Any], int]:
         _check_scikit_learn(self.metric, self.p, self.metric_params, self.algorithm)
         points: Any = self._fit_points(X, self.device)
         weights = self._fit_weights(sample_weight, len(points))
-        found = _clusters(points, self.eps, self.min_samples, weights, self.box_size, self.n_jobs, self.device)
-        components = points[found[0]] if _base.on_device(X, self.device) is None else None
-        self.core_sample_indices_, self.labels_ = found
-        self.__dict__.pop("components_", None)
-        if components is not None:
-            self.components_ = components
-        self._remember(X, _base.shape(points)[1])
-        return self
+        core, labels = _clusters(points, self.eps, self.min_samples, weights, self.box_size, self.n_jobs, self.device)
+        found = {"core_sample_indices_": core, "labels_": labels}
+        if on_device(X, self.device) is None:
+            found["components_"] = points[core]
+        return found, _checks.shape(points)[1]
 
-    def _fit_across(self, X: ArrayLike, sample_weight: ArrayLike | None, comm: _native.Comm) -> Self:
+    def _find_across(self, X: ArrayLike, sample_weight: ArrayLike | None, comm: _native.Comm) -> tuple[dict[str, Any], int]:
         def prepare() -> tuple[Floats, float, int, list[float] | None, int | None, int]:
             _check_scikit_learn(self.metric, self.p, self.metric_params, self.algorithm)
             points = _mpi.points(X, sample_weight, self.device)
-            length, least = _base.real(self.eps, "eps"), _base.integer(self.min_samples, "min_samples", 1)
+            length, least = _checks.real(self.eps, "eps"), _checks.integer(self.min_samples, "min_samples", 1)
             sides = _arrays.sides(self.box_size, points.shape[1])
-            return points, length, least, sides, _base.threads(self.n_jobs), _mpi.names(X)
+            return points, length, least, sides, _checks.threads(self.n_jobs), _mpi.names(X)
 
         ready = _mpi.prepared(comm, prepare)
-        self.core_sample_indices_, self.labels_ = _native.dbscan_across(comm, *ready)
-        self.__dict__.pop("components_", None)
-        self._remember(X, ready[0].shape[1])
-        return self
+        core, labels = _native.dbscan_across(comm, *ready)
+        return {"core_sample_indices_": core, "labels_": labels}, ready[0].shape[1]
 
     def predict(self, X: ArrayLike) -> NDArray[np.int32]:
         """The clusters that new points fall into: for each that of the nearest core point within `eps`, or -1.
@@ -309,5 +307,5 @@ class DBSCAN(_base.WeightedClusterer):
             raise RuntimeError("the clusters were found on a device or across ranks; for new points fit with device='cpu' and without comm")
         new = self._points(X, fitting=False)
         labels = self.labels_[self.core_sample_indices_]
-        eps, size = _base.real(self.eps, "eps"), _arrays.sides(self.box_size, new.shape[1])
-        return _native.dbscan_predict(self.components_, labels, eps, new, size, _base.threads(self.n_jobs))
+        eps, size = _checks.real(self.eps, "eps"), _arrays.sides(self.box_size, new.shape[1])
+        return _native.dbscan_predict(self.components_, labels, eps, new, size, _checks.threads(self.n_jobs))

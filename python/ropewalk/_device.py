@@ -1,4 +1,4 @@
-"""Functions for arrays on NVIDIA GPUs, which other modules call where `ropewalk._base.on_device` says so.
+"""Functions for arrays on NVIDIA GPUs, which other modules call where `ropewalk._placement.on_device` says so.
 
 Arrays of CuPy, PyTorch, JAX and others that know DLPack or the CUDA array interface stay on the device; those of NumPy are copied to it.
 Results are `DeviceArray`, which such libraries take without a copy. Every function works on the device that the array lies on, and
@@ -11,9 +11,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ropewalk import _arrays, _base, _native
-from ropewalk._hdbscan import HdbscanOptions
-from ropewalk._hop import HopOptions
+from ropewalk import _arrays, _checks, _native
+from ropewalk._types import HdbscanOptions, HopOptions
 
 if not hasattr(_native, "DeviceArray"):
     raise ModuleNotFoundError("this build of ropewalk is for the processor only")
@@ -25,12 +24,12 @@ __all__ = ["DeviceArray", "DeviceBvh", "bvh", "dbscan", "friends_of_friends", "h
 
 def ready(X: Any) -> Any:
     """What lies on a device as it is, and all else as an array of NumPy's that can be copied there."""
-    return X if _base.is_on_device(X) else _arrays.points(X)
+    return X if _checks.is_on_device(X) else _arrays.points(X)
 
 
 def box(X: Any, box_size: ArrayLike | None) -> list[float] | None:
     """The sides of the box, one for each coordinate. The compiled part refuses points that span more, once they are on the device."""
-    return _arrays.sides(box_size, _base.shape(X)[1])
+    return _arrays.sides(box_size, _checks.shape(X)[1])
 
 
 def dbscan(
@@ -40,7 +39,7 @@ def dbscan(
     if sample_weight is not None:
         raise ValueError("sample_weight is given; on a device points have no weights, so leave it out or use device='cpu'")
     points = ready(X)
-    return _native.device_dbscan(points, eps, min_samples, box(points, box_size), _base.device_number(device))
+    return _native.device_dbscan(points, eps, min_samples, box(points, box_size), _checks.device_number(device))
 
 
 def friends_of_friends(
@@ -48,7 +47,7 @@ def friends_of_friends(
 ) -> tuple[DeviceArray, DeviceArray, DeviceArray]:
     """The group of each point, -1 for none, where the members of each group begin, and the members."""
     points = ready(X)
-    return _native.device_friends_of_friends(points, linking_length, min_members, box(points, box_size), _base.device_number(device))
+    return _native.device_friends_of_friends(points, linking_length, min_members, box(points, box_size), _checks.device_number(device))
 
 
 def hop(
@@ -56,14 +55,14 @@ def hop(
 ) -> tuple[DeviceArray, DeviceArray, DeviceArray, DeviceArray]:
     """As `friends_of_friends`, and the density of each point. Masses are in host memory."""
     points = ready(X)
-    return _native.device_hop(points, _base.weights(masses, len(points), "masses"), options, _base.device_number(device))
+    return _native.device_hop(points, _checks.weights(masses, len(points), "masses"), options, _checks.device_number(device))
 
 
 def hdbscan(X: Any, options: HdbscanOptions, device: str | None) -> tuple[DeviceArray, DeviceArray]:
     """Labels, -1 for noise, and probabilities."""
     if options.sequential:
         raise ValueError("ties is 'sequential'; on a device edges of equal weight are removed together: pass ties='together'")
-    return _native.device_hdbscan(ready(X), options, _base.device_number(device))
+    return _native.device_hdbscan(ready(X), options, _checks.device_number(device))
 
 
 def minimum_spanning_tree(
@@ -73,10 +72,10 @@ def minimum_spanning_tree(
     if alpha != 1.0:
         raise ValueError(f"alpha is {alpha}; on a device it must be 1")
     points = ready(X)
-    return _native.device_minimum_spanning_tree(points, min_samples, box(points, box_size), _base.device_number(device))
+    return _native.device_minimum_spanning_tree(points, min_samples, box(points, box_size), _checks.device_number(device))
 
 
 def bvh(X: Any, box_size: ArrayLike | None = None, device: str | None = None) -> DeviceBvh:
     """A tree on the device, which is asked for neighbours of its points."""
     points = ready(X)
-    return DeviceBvh(points, box(points, box_size), _base.device_number(device))
+    return DeviceBvh(points, box(points, box_size), _checks.device_number(device))

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat, SupportsIndex
 
 from numpy.typing import ArrayLike
 
-from ropewalk._base import integer, is_on_device, on_device, real
+from ropewalk._checks import integer, is_on_device, real
+from ropewalk._placement import on_device
 
 if TYPE_CHECKING:
     from ropewalk._native import DeviceArray

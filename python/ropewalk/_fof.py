@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, _base, _mpi, _native
-from ropewalk._arrays import Floats
-from ropewalk._bvh import Indices
+from ropewalk import _arrays, _base, _checks, _mpi, _native
+from ropewalk._placement import on_device
+from ropewalk._types import Floats, Indices
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -253,8 +253,8 @@ def friends_of_friends(
     >>> friends_of_friends([[0.0, 0.0], [9.9, 0.0], [5.0, 5.0]], 0.2, box_size=10.0).members(0)
     array([0, 1], dtype=int32)
     """
-    length, least = _base.real(linking_length, "linking_length"), _base.integer(min_members, "min_members", 2)
-    n_jobs, there = _base.threads(n_jobs), _base.on_device(X, device)
+    length, least = _checks.real(linking_length, "linking_length"), _checks.integer(min_members, "min_members", 2)
+    n_jobs, there = _checks.threads(n_jobs), on_device(X, device)
     if there is not None:
         return Groups(*there.friends_of_friends(X, length, least, box_size, device))
     points = _arrays.points(X)
@@ -349,10 +349,11 @@ class FriendsOfFriends(_base.Clusterer):
         Across ranks `labels_` are those of this rank's points, and equal what one process finds for the points of all ranks, one rank's
         after the other's. See `docs/across_ranks.md`.
         """
-        if comm is not None:
-            return self._fit_across(X, _mpi.ranks(comm))
+        return self._fit(X, comm=comm)
+
+    def _find(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[dict[str, Any], int]:
         points = self._fit_points(X, self.device)
-        self.groups_ = friends_of_friends(
+        groups = friends_of_friends(
             points,
             self.linking_length,
             min_members=self.min_members,
@@ -360,21 +361,17 @@ class FriendsOfFriends(_base.Clusterer):
             n_jobs=self.n_jobs,
             device=self.device,
         )
-        self.labels_ = self.groups_.labels
-        self._remember(X, _base.shape(points)[1])
-        return self
+        return {"groups_": groups, "labels_": groups.labels}, _checks.shape(points)[1]
 
-    def _fit_across(self, X: ArrayLike, comm: _native.Comm) -> Self:
+    def _find_across(self, X: ArrayLike, sample_weight: ArrayLike | None, comm: _native.Comm) -> tuple[dict[str, Any], int]:
         def prepare() -> tuple[Floats, float, int, list[float] | None, int | None, int]:
-            points = _mpi.points(X, None, self.device)
-            length = _base.real(self.linking_length, "linking_length")
-            least = _base.integer(self.min_members, "min_members", 2)
+            points = _mpi.points(X, sample_weight, self.device)
+            length = _checks.real(self.linking_length, "linking_length")
+            least = _checks.integer(self.min_members, "min_members", 2)
             sides = _arrays.sides(self.box_size, points.shape[1])
-            return points, length, least, sides, _base.threads(self.n_jobs), _mpi.names(X)
+            return points, length, least, sides, _checks.threads(self.n_jobs), _mpi.names(X)
 
         ready = _mpi.prepared(comm, prepare)
         owned, n_all = _native.friends_of_friends_across(comm, *ready)
-        self.groups_ = OwnedGroups(*owned, n_all)
-        self.labels_ = self.groups_.labels
-        self._remember(X, ready[0].shape[1])
-        return self
+        groups = OwnedGroups(*owned, n_all)
+        return {"groups_": groups, "labels_": groups.labels}, ready[0].shape[1]

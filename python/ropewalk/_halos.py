@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _native
 from ropewalk._arrays import points, vector
-from ropewalk._base import choice, device_number, integer, is_on_device, on_device, real, threads
+from ropewalk._checks import choice, device_number, integer, is_on_device, real, threads
+from ropewalk._placement import on_device
 from ropewalk._snapshot import Snapshot, particle_types, read_snapshot
 from ropewalk._tables import Table
 from ropewalk._warnings import warn
 
 if TYPE_CHECKING:
-    from ropewalk._bvh import Indices
+    from ropewalk._types import Indices
 
     #: Halos, their catalogue, and the profiles of the largest.
     _Found = tuple[_native.Halos, _native.HaloTable, _native.HaloTable | None]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex
@@ -10,10 +9,11 @@ from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, _base, _native
-from ropewalk._arrays import Floats
+from ropewalk import _arrays, _base, _checks, _native
 from ropewalk._centers import centroids, medoids
+from ropewalk._placement import on_device
 from ropewalk._trees import SpanningTree, spanning_tree
+from ropewalk._types import Floats, HdbscanOptions
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -26,21 +26,6 @@ _LATER = ("outlier_scores_", "minimum_spanning_tree_", "single_linkage_tree_", "
 
 #: The columns of a condensed tree.
 _CONDENSED = np.dtype([("parent", np.int64), ("child", np.int64), ("lambda_val", np.float64), ("child_size", np.int64)])
-
-
-@dataclass(frozen=True)
-class HdbscanOptions:
-    """What the compiled part reads, by these names."""
-
-    min_cluster_size: int
-    min_samples: int | None
-    cluster_selection_epsilon: float
-    max_cluster_size: int | None
-    alpha: float
-    leaf: bool
-    allow_single_cluster: bool
-    sequential: bool
-    box_size: list[float] | None
 
 
 class HDBSCAN(_base.Clusterer):
@@ -142,6 +127,7 @@ class HDBSCAN(_base.Clusterer):
     probabilities_: NDArray[np.float64]
     centroids_: NDArray[np.float64]
     medoids_: NDArray[np.float64]
+    _stale = (*_LATER, "_clusters", "_fit_X", "centroids_", "medoids_")
 
     def __init__(
         self,
@@ -188,21 +174,21 @@ class HDBSCAN(_base.Clusterer):
     def _options(self, dim: int) -> HdbscanOptions:
         """The parameters, checked as far as the library does not."""
         metric_params = dict(self.metric_params or {})
-        _base.euclidean(self.metric, metric_params.pop("p", 2), metric_params, other="sklearn.cluster.HDBSCAN")
+        _checks.euclidean(self.metric, metric_params.pop("p", 2), metric_params, other="sklearn.cluster.HDBSCAN")
         if self.store_centers is not None:
-            _base.choice(self.store_centers, "store_centers", ("centroid", "medoid", "both"))
+            _checks.choice(self.store_centers, "store_centers", ("centroid", "medoid", "both"))
             if self.box_size is not None:
                 raise ValueError("store_centers is for open space: in a periodic box there is no mean")
         samples, largest = self.min_samples, self.max_cluster_size
         return HdbscanOptions(
-            min_cluster_size=_base.integer(self.min_cluster_size, "min_cluster_size", 2),
-            min_samples=None if samples is None else _base.integer(samples, "min_samples", 1),
-            cluster_selection_epsilon=_base.real(self.cluster_selection_epsilon, "cluster_selection_epsilon"),
-            max_cluster_size=None if largest is None else _base.integer(largest, "max_cluster_size", 1),
-            alpha=_base.real(self.alpha, "alpha"),
-            leaf=_base.choice(self.cluster_selection_method, "cluster_selection_method", ("eom", "leaf")) == "leaf",
+            min_cluster_size=_checks.integer(self.min_cluster_size, "min_cluster_size", 2),
+            min_samples=None if samples is None else _checks.integer(samples, "min_samples", 1),
+            cluster_selection_epsilon=_checks.real(self.cluster_selection_epsilon, "cluster_selection_epsilon"),
+            max_cluster_size=None if largest is None else _checks.integer(largest, "max_cluster_size", 1),
+            alpha=_checks.real(self.alpha, "alpha"),
+            leaf=_checks.choice(self.cluster_selection_method, "cluster_selection_method", ("eom", "leaf")) == "leaf",
             allow_single_cluster=bool(self.allow_single_cluster),
-            sequential=_base.choice(self.ties, "ties", ("sequential", "together")) == "sequential",
+            sequential=_checks.choice(self.ties, "ties", ("sequential", "together")) == "sequential",
             box_size=_arrays.sides(self.box_size, dim),
         )
 
@@ -226,17 +212,15 @@ class HDBSCAN(_base.Clusterer):
         ValueError
             Points or a parameter that are refused.
         """
-        there = _base.on_device(X, self.device)
-        found, dim = self._found_here(X) if there is None else self._found_there(X, there)
-        for name in [*_LATER, "_clusters", "_fit_X", "centroids_", "medoids_"]:
-            self.__dict__.pop(name, None)
-        self.__dict__.update(found)
-        self._remember(X, dim)
-        return self
+        return self._fit(X)
+
+    def _find(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[dict[str, Any], int]:
+        there = on_device(X, self.device)
+        return self._found_here(X) if there is None else self._found_there(X, there)
 
     def _found_there(self, X: ArrayLike, there: ModuleType) -> tuple[dict[str, Any], int]:
         """What `fit` finds on a device, and how many coordinates points have."""
-        dim = _base.shape(X)[1]
+        dim = _checks.shape(X)[1]
         options = self._options(dim)
         if self.store_centers is not None:
             raise ValueError("store_centers is for the processor: pass device='cpu'")
@@ -249,8 +233,8 @@ class HDBSCAN(_base.Clusterer):
         options = self._options(points.shape[1])
         left_out = _not_finite(points)
         finite = points if left_out is None else points[left_out == 0]
-        _arrays.box(self.box_size, finite, _base.threads(self.n_jobs))
-        clusters = _native.hdbscan(finite, options, _base.threads(self.n_jobs))
+        _arrays.box(self.box_size, finite, _checks.threads(self.n_jobs))
+        clusters = _native.hdbscan(finite, options, _checks.threads(self.n_jobs))
         labels, probabilities = clusters.labels(), clusters.probabilities()
         found: dict[str, Any] = {"_fitted_options": options, "_left_out": left_out, "_fit_X": finite, "_clusters": clusters}
         if self.store_centers in ("centroid", "both"):
@@ -281,8 +265,8 @@ class HDBSCAN(_base.Clusterer):
         ValueError
             A distance that is NaN or negative; a size below 2.
         """
-        size = _base.integer(min_cluster_size, "min_cluster_size", 2)
-        labels = self._found().dbscan_labels(_base.real(cut_distance, "cut_distance"), size, _base.threads(self.n_jobs))
+        size = _checks.integer(min_cluster_size, "min_cluster_size", 2)
+        labels = self._found().dbscan_labels(_checks.real(cut_distance, "cut_distance"), size, _checks.threads(self.n_jobs))
         return _everywhere(labels, self._left_out)
 
     def predict(self, X: ArrayLike) -> NDArray[np.int32]:
@@ -330,13 +314,13 @@ class HDBSCAN(_base.Clusterer):
         """
         clusters, new = self._found(), self._points(X, fitting=False)
         left_out = _not_finite(new)
-        found = clusters.predict(self._fit_X, new if left_out is None else new[left_out == 0], _base.threads(self.n_jobs))
+        found = clusters.predict(self._fit_X, new if left_out is None else new[left_out == 0], _checks.threads(self.n_jobs))
         return _everywhere(found[0], left_out), _strengths(found[1], left_out)
 
     @cached_property
     def outlier_scores_(self) -> NDArray[np.float64]:
         """The outlier score GLOSH of each point, from 0 for the densest to 1; NaN for points that are left out."""
-        scores = self._found().outlier_scores(_base.threads(self.n_jobs))
+        scores = self._found().outlier_scores(_checks.threads(self.n_jobs))
         if self._left_out is None:
             return scores
         everywhere = np.full(len(self._left_out), np.nan)
@@ -351,12 +335,12 @@ class HDBSCAN(_base.Clusterer):
     @cached_property
     def minimum_spanning_tree_(self) -> SpanningTree:
         """The spanning tree by mutual reachability. Points that are left out are not counted, here and in the other trees."""
-        return spanning_tree(self._found().tree(), _base.threads(self.n_jobs))
+        return spanning_tree(self._found().tree(), _checks.threads(self.n_jobs))
 
     @cached_property
     def single_linkage_tree_(self) -> NDArray[np.float64]:
         """The merges as `scipy.cluster.hierarchy.linkage` has them: two clusters, height, size; shape (n - 1, 4)."""
-        return self._found().tree().linkage(_base.threads(self.n_jobs))
+        return self._found().tree().linkage(_checks.threads(self.n_jobs))
 
     @cached_property
     def condensed_tree_(self) -> NDArray[np.void]:
@@ -375,7 +359,7 @@ class HDBSCAN(_base.Clusterer):
         """What is stored: in place of the clusters the spanning tree that they are found in again."""
         state = {name: value for name, value in self.__dict__.items() if name not in _LATER}
         if state.get("_clusters") is not None:
-            tree, n_jobs = state.pop("_clusters").tree(), _base.threads(self.n_jobs)
+            tree, n_jobs = state.pop("_clusters").tree(), _checks.threads(self.n_jobs)
             state["_stored_tree"] = (tree.n_points, *tree.state(n_jobs))
         return state
 
@@ -383,7 +367,7 @@ class HDBSCAN(_base.Clusterer):
         tree = state.pop("_stored_tree", None)
         self.__dict__.update(state)
         if tree is not None:
-            (n_points, edges, weights2), n_jobs = tree, _base.threads(self.n_jobs)
+            (n_points, edges, weights2), n_jobs = tree, _checks.threads(self.n_jobs)
             native = _native.SpanningTree(n_points, edges, weights2, n_jobs)
             self._clusters = _native.hdbscan_of_tree(native, self._fitted_options, n_jobs)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, _base, _native
-from ropewalk._bvh import Indices
+from ropewalk import _arrays, _base, _checks, _native
 from ropewalk._fof import Groups
+from ropewalk._placement import on_device
+from ropewalk._types import HopOptions, Indices
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -43,23 +43,6 @@ class HopGroups(Groups):
     ) -> None:
         super().__init__(labels, offsets, indices)
         self.density = density
-
-
-@dataclass(frozen=True)
-class HopOptions:
-    """What the compiled part reads, by these names."""
-
-    delta_outer: float
-    delta_saddle: float | None
-    delta_peak: float | None
-    n_density: int
-    n_hop: int
-    n_merge: int
-    min_members: int
-    kernel: str
-    unit: str
-    volume: float | None
-    box_size: list[float] | None
 
 
 def hop(
@@ -145,22 +128,22 @@ def hop(
     >>> groups.sizes, groups.labels[54]
     (array([27, 27]), np.int32(-1))
     """
-    n_jobs, there = _base.threads(n_jobs), _base.on_device(X, device)
+    n_jobs, there = _checks.threads(n_jobs), on_device(X, device)
     points = X if there is not None else _arrays.points(X)
-    n, dim = _base.shape(points)
-    optional = [None if value is None else _base.real(value, name) for value, name in [
+    n, dim = _checks.shape(points)
+    optional = [None if value is None else _checks.real(value, name) for value, name in [
         (delta_saddle, "delta_saddle"), (delta_peak, "delta_peak"), (volume, "volume"),
     ]]  # fmt: skip
     options = HopOptions(
-        delta_outer=_base.real(delta_outer, "delta_outer"),
+        delta_outer=_checks.real(delta_outer, "delta_outer"),
         delta_saddle=optional[0],
         delta_peak=optional[1],
-        n_density=_base.integer(n_density, "n_density", 1),
-        n_hop=_base.integer(n_hop, "n_hop", 1),
-        n_merge=_base.integer(n_merge, "n_merge", 0),
-        min_members=_base.integer(min_members, "min_members", 1),
-        kernel=_base.choice(kernel, "kernel", ("symmetric", "gather", "top_hat")),
-        unit=_base.choice(unit, "unit", ("mean", "absolute")),
+        n_density=_checks.integer(n_density, "n_density", 1),
+        n_hop=_checks.integer(n_hop, "n_hop", 1),
+        n_merge=_checks.integer(n_merge, "n_merge", 0),
+        min_members=_checks.integer(min_members, "min_members", 1),
+        kernel=_checks.choice(kernel, "kernel", ("symmetric", "gather", "top_hat")),
+        unit=_checks.choice(unit, "unit", ("mean", "absolute")),
         volume=optional[2],
         box_size=_arrays.sides(box_size, dim),
     )
@@ -168,7 +151,7 @@ def hop(
         return HopGroups(*there.hop(X, masses, options, device))
     rows = _arrays.points(points)
     _arrays.box(box_size, rows, n_jobs)
-    return HopGroups(*_native.hop(rows, _base.weights(masses, n, "masses"), options, n_jobs))
+    return HopGroups(*_native.hop(rows, _checks.weights(masses, n, "masses"), options, n_jobs))
 
 
 class HOP(_base.WeightedClusterer):
@@ -282,12 +265,13 @@ class HOP(_base.WeightedClusterer):
         ValueError
             Points, masses or a parameter that are refused.
         """
+        return self._fit(X, sample_weight)
+
+    def _find(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[dict[str, Any], int]:
         points = self._fit_points(X, self.device)
-        n, dim = _base.shape(points)
+        n, dim = _checks.shape(points)
         masses = self._fit_weights(sample_weight, n)
         if dim not in (2, 3):
             raise ValueError(f"X has {n} sample(s) with {dim} feature(s); HOP is for 2 or 3")
-        self.groups_ = hop(points, masses=masses, **self.get_params())
-        self.labels_, self.density_ = self.groups_.labels, self.groups_.density
-        self._remember(X, dim)
-        return self
+        groups = hop(points, masses=masses, **self.get_params())
+        return {"groups_": groups, "labels_": groups.labels, "density_": groups.density}, dim

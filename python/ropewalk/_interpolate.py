@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from ropewalk import _native
 from ropewalk._arrays import box, numbers, vector
 from ropewalk._arrays import points as as_points
-from ropewalk._base import choice, integer, real, threads
-from ropewalk._bvh import Indices
+from ropewalk._checks import choice, integer, real, threads
+from ropewalk._types import Indices, InterpolationOptions
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -32,25 +31,6 @@ WEIGHTS = (
 )
 KERNELS = ("cubic_spline", "wendland_c2", "wendland_c4", "wendland_c6")
 FALLBACKS = ("nan", "nearest", "inverse_distance")
-
-
-@dataclass(frozen=True)
-class Options:
-    """What the compiled part reads, by these names."""
-
-    method: str
-    k: int | None
-    radius: float | None
-    fallback: str
-    box_size: list[float] | None
-    degree: int = 2
-    weight: str = "wendland2"
-    kernel: str = "cubic_spline"
-    power: float = 2.0
-    radii: NDArray[np.float64] | None = None
-    volumes: NDArray[np.float64] | None = None
-    normalized: bool = True
-    gradients: bool = False
 
 
 class Interpolator:
@@ -522,5 +502,6 @@ def _prepared(
     rows, places = as_points(sources, "sources"), as_points(targets, "targets")
     radius = options.radius if isinstance(options.radius, float) else None
     sides = box(options.box_size, rows, options.n_jobs)
-    native = _native.prepare(Options(method, options.k, radius, options.fallback, sides, **own), rows, places, options.n_jobs)
+    prepared = InterpolationOptions(method, options.k, radius, options.fallback, sides, **own)
+    native = _native.prepare(prepared, rows, places, options.n_jobs)
     return Interpolator(native, options.n_jobs)

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _native
 from ropewalk._arrays import box, points
-from ropewalk._base import integer, threads
+from ropewalk._checks import integer, threads
 
 
 def k_distances(

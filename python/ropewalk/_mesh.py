@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _native
-from ropewalk._arrays import Floats, numbers, refuse_unit
+from ropewalk._arrays import numbers, refuse_unit
 from ropewalk._arrays import points as as_points
-from ropewalk._base import real, threads
+from ropewalk._checks import real, threads
+from ropewalk._types import Floats
 
 
 class RayHits(NamedTuple):

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from numpy.typing import ArrayLike
 
-from ropewalk import _base, _native
-from ropewalk._arrays import Floats
+from ropewalk import _checks, _native
 from ropewalk._optional import optional
+from ropewalk._types import Floats
 
 if TYPE_CHECKING:
     from ropewalk._native import Comm
 
 T = TypeVar("T")
-
 
 
 class Limits(NamedTuple):
@@ -65,14 +64,14 @@ def points(X: ArrayLike, sample_weight: ArrayLike | None, device: str | None) ->
         raise ValueError("sample_weight is given with comm; across ranks points have no weights, so leave out one of the two")
     if device not in (None, "cpu"):
         raise ValueError(f"device is {device!r} with comm; across ranks the processor works, so leave out one of the two")
-    if _base.is_on_device(X):
+    if _checks.is_on_device(X):
         raise ValueError("X lies on a device; across ranks the processor works, so copy X to the host")
-    return _base.sample(X, least=0)
+    return _checks.sample(X, least=0)
 
 
 def names(X: ArrayLike) -> int:
     """A digest of the names of a data frame's columns in their order, by which ranks compare them; 0 if they have no names."""
-    found = _base.feature_names(X)
+    found = _checks.feature_names(X)
     if found is None:
         return 0
     return int.from_bytes(hashlib.blake2b(repr([str(name) for name in found]).encode(), digest_size=8).digest(), "little")

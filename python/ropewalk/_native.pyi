@@ -5,11 +5,7 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from ropewalk._arrays import Floats
-from ropewalk._bvh import Indices
-from ropewalk._hdbscan import HdbscanOptions
-from ropewalk._hop import HopOptions
-from ropewalk._interpolate import Options as InterpolationOptions
+from ropewalk._types import Floats, HdbscanOptions, HopOptions, Indices, InterpolationOptions
 
 __version__: str
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk._base import Estimator, euclidean, integer, on_device, real
+from ropewalk._base import Estimator
 from ropewalk._bvh import Bvh
+from ropewalk._checks import euclidean, integer, real
+from ropewalk._placement import on_device
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropewalk import _native
-from ropewalk._arrays import Floats
-from ropewalk._base import real, threads
+from ropewalk._checks import real, threads
 from ropewalk._optional import unit
+from ropewalk._types import Floats
 from ropewalk._warnings import warn
 
 FIELDS = ("positions", "velocities", "masses", "ids")

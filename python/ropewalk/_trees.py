@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _native
 from ropewalk._arrays import box, points
-from ropewalk._base import integer, on_device, real, threads
+from ropewalk._checks import integer, real, threads
+from ropewalk._placement import on_device
 
 
 class _Edges(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropewalk import _native
-from ropewalk._base import integer, real, threads
+from ropewalk._checks import integer, real, threads
 
 __all__ = ["lattice", "mock_halos", "nfw", "uniform"]
 

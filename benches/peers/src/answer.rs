@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::race::Op;
+use crate::op::Op;
 
 /// The part of pairs that may fall on the other side of the radius where a library computes in f32.
 const ROUNDING: f64 = 2e-6;

@@ -2,6 +2,8 @@
 
 mod answer;
 mod data;
+mod op;
+mod peer;
 mod peers;
 mod race;
 mod report;
@@ -12,8 +14,10 @@ use std::path::PathBuf;
 
 use clap::Parser;
 
+use crate::op::Op;
+use crate::peer::Peer;
 use crate::peers::PEERS;
-use crate::race::{Limits, Op, Peer};
+use crate::race::Limits;
 use crate::work::{Parameters, Work};
 
 #[derive(Parser)]

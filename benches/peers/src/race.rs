@@ -1,72 +1,15 @@
-//! Who takes part, and the timing: interleaved repetitions, so that a drift of the machine hits all alike.
+//! The timing: interleaved repetitions, so that a drift of the machine hits all alike.
 
 use std::time::Instant;
 
-use clap::ValueEnum;
-
 use crate::answer::{Answer, agreement};
-use crate::report::Row;
+use crate::op::Op;
+use crate::peer::{Peer, Run};
+use crate::report::{Row, median, peak_bytes};
 use crate::work::Work;
 
 /// Before the race each peer gets a compact part of the points, one in so many, to see whether it can finish.
 const TRIAL: usize = 32;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum Op {
-    /// From a slice of points to a tree that answers queries
-    Build,
-    /// For each point, how many are within the radius, itself included; the tree is there
-    RangeCount,
-    /// For each point, indices and squared distances of the k nearest, itself included; the tree is there
-    Knn,
-    /// For each of as many places between points, one after the other in random order, the k nearest; one thread; the tree is there
-    Nearest,
-    /// For each point, the density by its k - 1 nearest, itself included: a spline as wide as the k-th is far, gathered; the tree is there
-    Density,
-    /// Friends-of-friends: a label for each point, tree included
-    Fof,
-    /// DBSCAN: a label for each point, tree included
-    Dbscan,
-    /// The Euclidean minimum spanning tree: edges and their lengths, search tree included
-    Emst,
-    /// The same by mutual reachability with min_pts samples
-    MutualReachability,
-    /// HDBSCAN* with min_pts samples: a label for each point, tree included
-    Hdbscan,
-}
-
-impl Op {
-    pub fn name(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-    }
-}
-
-/// A result that is kept, and from which the answer is taken when the clock has stopped: neither sums over a result nor
-/// its release are timed.
-pub type Done<'a> = Box<dyn FnOnce() -> Answer + 'a>;
-
-/// The timed part of an operation.
-pub type Run<'a> = Box<dyn FnMut() -> Done<'a> + 'a>;
-
-/// A library.
-pub trait Peer {
-    /// What `--peers` calls it.
-    fn name(&self) -> &'static str;
-
-    /// The package whose version is reported.
-    fn package(&self) -> &'static str {
-        self.name()
-    }
-
-    /// Does what is not timed and returns what is; none if the library has no such operation.
-    fn enter<'a>(&self, op: Op, work: &'a Work) -> Option<Run<'a>>;
-
-    /// Whether it takes one thread, whatever it is given.
-    fn is_serial(&self, _op: Op) -> bool {
-        false
-    }
-}
 
 pub struct Limits {
     pub reps: usize,
@@ -127,7 +70,7 @@ pub fn race(op: Op, peers: &[&dyn Peer], work: &Work, limits: &Limits) -> Vec<Ro
 
 /// Answers each line on stdin with a repetition: `{"seconds", "check", "peak_bytes"}`. For drivers in other languages.
 pub fn serve(op: Op, peer: &dyn Peer, work: &Work) {
-    let before = crate::report::peak_bytes();
+    let before = peak_bytes();
     let Some(mut run) = peer.enter(op, work) else {
         println!("{}", serde_json::json!({ "skipped": "no such operation" }));
         return;
@@ -138,7 +81,7 @@ pub fn serve(op: Op, peer: &dyn Peer, work: &Work) {
         let done = run();
         let seconds = start.elapsed().as_secs_f64();
         // Before the check, which is not the library's.
-        let peak = crate::report::peak_bytes();
+        let peak = peak_bytes();
         let peak_bytes = peak.zip(before).map(|(peak, before)| peak - before);
         println!("{}", serde_json::json!({ "seconds": seconds, "check": done(), "peak_bytes": peak_bytes }));
     }
@@ -158,11 +101,4 @@ fn time(run: &mut Run) -> (f64, Answer) {
     let done = run();
     let seconds = start.elapsed().as_secs_f64();
     (seconds, done())
-}
-
-pub fn median(seconds: &[f64]) -> f64 {
-    let mut seconds = seconds.to_vec();
-    seconds.sort_by(f64::total_cmp);
-    let middle = seconds.len() / 2;
-    if seconds.len() % 2 == 1 { seconds[middle] } else { (seconds[middle - 1] + seconds[middle]) / 2.0 }
 }

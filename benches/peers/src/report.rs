@@ -7,7 +7,8 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::answer::Answer;
-use crate::race::{Op, Peer, median};
+use crate::op::Op;
+use crate::peer::Peer;
 use crate::work::Work;
 
 #[derive(Serialize)]
@@ -102,6 +103,14 @@ pub fn write_json(path: &Path, rows: &[Row]) -> io::Result<()> {
         writeln!(file, "{}", serde_json::to_string(row)?)?;
     }
     Ok(())
+}
+
+/// The median of times, in seconds.
+pub fn median(seconds: &[f64]) -> f64 {
+    let mut seconds = seconds.to_vec();
+    seconds.sort_by(f64::total_cmp);
+    let middle = seconds.len() / 2;
+    if seconds.len() % 2 == 1 { seconds[middle] } else { (seconds[middle - 1] + seconds[middle]) / 2.0 }
 }
 
 /// The most memory that this process has held; none where there is no /proc.

@@ -21,7 +21,11 @@ use super::{Rank, read};
 use crate::args::Bench as Args;
 use crate::device::{Coordinate, Device, Name};
 use crate::dimensions::with_rows;
-use crate::{Failure, MEMORY, grouped, periodic, short};
+use crate::failure::Failure;
+use crate::memory::MEMORY;
+use crate::periodic;
+use crate::stdout::print;
+use crate::text::{grouped, short};
 
 /// What can be timed.
 const OPERATIONS: [&str; 5] = ["build", "range_count", "knn", "fof", "dbscan_densebox"];
@@ -44,7 +48,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
         (None, None) => return Err("bench needs a FILE or --sample SPEC".into()),
     };
     let outside = args.periodic.map_or(Ok(0), |side| check_box_across(rank.ranks, &points, side, false))?;
-    let measured = with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, rank, rows, (first, outside)));
+    let measured = with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, rank, rows, first, outside));
     measured.unwrap_or_else(|| Err(format!("points have {} dimensions; bench takes 2 or 3", points.dim()).into()))
 }
 
@@ -60,7 +64,8 @@ fn measure<S: Coordinate, const D: usize>(
     args: &Args,
     rank: &Rank<'_>,
     points: &[[S; D]],
-    (first, outside): (u64, u64),
+    first: u64,
+    outside: u64,
 ) -> Result<Option<String>, Failure> {
     let ranks = rank.ranks;
     let mut all = [points.len() as u64];
@@ -97,20 +102,20 @@ fn measure<S: Coordinate, const D: usize>(
         let on = rank.devices.map_or_else(|| format!(" on {}", args.device), |_| String::new());
         return Err(format!("--ops: with {} these are {}{on}", rank.option(), known.join(", ")).into());
     }
-    let print = |lines: &str| if ranks.rank() == 0 { crate::print(lines) } else { Ok(()) };
-    print(&report)?;
+    let show = |lines: &str| if ranks.rank() == 0 { print(lines) } else { Ok(()) };
+    show(&report)?;
     for name in wanted {
         let counted = Measured::new(ranks);
         let mut run: Run<'_> = match rank.device {
             Device::Cpu => Box::new(|| {
-                let sum = operate(args, &counted, (points, first, eps), name)?;
+                let sum = operate(args, &counted, points, first, eps, name)?;
                 Ok(Box::new(move || Ok(sum)))
             }),
             #[cfg(feature = "gpu")]
-            Device::Gpu(device) => groups_on(device, args, &counted, (points, eps))?,
+            Device::Gpu(device) => groups_on(device, args, &counted, points, eps)?,
         };
         // A run that is cut off shows what was timed before.
-        print(&time(args, (ranks, &counted), name, &mut run)?)?;
+        show(&time(args, ranks, &counted, name, &mut run)?)?;
     }
     Ok(None)
 }
@@ -131,7 +136,8 @@ type Sum<'a> = Box<dyn FnOnce() -> Result<u64, Failure> + 'a>;
 /// Warms up and times an operation: its lines of the table.
 fn time(
     args: &Args,
-    (ranks, counted): (&dyn Communicator, &Measured<'_>),
+    ranks: &dyn Communicator,
+    counted: &Measured<'_>,
     name: &str,
     run: &mut Run<'_>,
 ) -> Result<String, Failure> {
@@ -189,7 +195,9 @@ fn time(
 fn operate<S: Scalar, const D: usize>(
     args: &Args,
     ranks: &dyn Communicator,
-    (points, first, eps): (&[[S; D]], u64, f64),
+    points: &[[S; D]],
+    first: u64,
+    eps: f64,
     name: &str,
 ) -> Result<u64, Failure> {
     let periodic = args.periodic;
@@ -227,7 +235,8 @@ fn groups_on<'a, S: Coordinate, const D: usize>(
     device: gpu::Device,
     args: &Args,
     ranks: &'a dyn Communicator,
-    (points, eps): (&[[S; D]], f64),
+    points: &[[S; D]],
+    eps: f64,
 ) -> Result<Run<'a>, Failure> {
     let domain = Rc::new(Domain::new(ranks, points, args.periodic)?);
     let there = gpu::Points::new_periodic(domain.points(), args.periodic, device)?;

@@ -11,10 +11,11 @@ use super::{Rank, Shared, describe, narrow, read};
 use crate::args::{Dbscan as Args, Points};
 use crate::device::Name;
 use crate::dimensions::with_rows;
+use crate::failure::Failure;
 use crate::outputs::{Column, Outputs, written};
 use crate::summary::Summary;
-use crate::text::share;
-use crate::{Failure, dbscan, grouped, periodic, short};
+use crate::text::{grouped, share, short};
+use crate::{dbscan, periodic};
 
 /// Labels of all points; the report is rank 0's.
 pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {

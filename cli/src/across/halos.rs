@@ -1,33 +1,30 @@
 //! `ropewalk halos --mpi`, and `ropewalk halos --device cuda:0,1`.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use ropewalk::Particles;
-use ropewalk::columns::Meta;
 use ropewalk::distributed::{Communicator, Reduction, agree};
 use ropewalk::io::{Snapshot, inspect};
-use ropewalk::pipeline::{Across, LargestProfiles, Measured, Pipeline};
+use ropewalk::pipeline::{Across, LargestProfiles, Pipeline};
 
 use super::type_files::TypeFiles;
 use super::{Rank, Shared, describe, narrow, narrow_all, read};
-use crate::Failure;
 use crate::args::{Finder, Halos as Args};
 use crate::device::{Device, Name, Names};
 use crate::dimensions::with_rows;
-use crate::halos::files::{Catalogs, DENSITY, LABELS, Members, STANDARD_OUTPUT, files, known, typed, write_catalogs};
-use crate::halos::inputs;
-use crate::halos::one::read_options;
-use crate::halos::options::{Run, refused, runs};
+use crate::failure::Failure;
+use crate::halos::files::{Catalogs, DENSITY, LABELS, STANDARD_OUTPUT, TypeSet, files, known, typed};
+use crate::halos::options::{refused, runs};
 use crate::halos::others;
-use crate::halos::report;
+use crate::halos::read::{inputs, read_options};
+use crate::halos::report::{self, GroupCounts};
 use crate::halos::resume::result_options;
-use crate::largest;
+use crate::halos::writer::RunWriter;
 use crate::outputs::{Outputs, Plan};
 use crate::phases::Phases;
-use crate::pictures::{Extent, Picture, check_slab, mass_function, projection_across};
+use crate::pictures::{Extent, Picture, check_slab, projection_across};
 use crate::shown_units::of_report;
 use crate::summary::Summary;
 
@@ -55,7 +52,10 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let attached = if others.is_some() { &wanted[..] } else { &[] };
     let have_ids = have_ids(&part, ranks, false)?;
     let others_have_ids = others.as_ref().map_or(Ok(false), |others| self::have_ids(others, ranks, have_ids))?;
-    let files_by_type = typed((&others::kinds(args, &part), have_ids), (attached, others_have_ids));
+    let files_by_type = typed(
+        TypeSet { kinds: &others::kinds(args, &part), have_ids },
+        TypeSet { kinds: attached, have_ids: others_have_ids },
+    );
     // Names first: what cannot be written shows before the work.
     let mut shared = vec![];
     for (kind, names) in files_by_type {
@@ -66,7 +66,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
         if let Some(outputs) = &mut outputs {
             names.iter().try_for_each(|name| outputs.reserve(&run.folder.join(name)))?;
         }
-        shared.push(TypeFiles::create(&run.folder, (kind, &names), values, ranks)?);
+        shared.push(TypeFiles::create(&run.folder, kind, &names, values, ranks)?);
     }
     ranks.barrier()?;
     let labels = Shared::create::<i32>(&run.folder.join(LABELS), part.total_rows(), ranks)?;
@@ -91,9 +91,8 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let projection = match &measured {
         _ if args.no_pictures => None,
         measured => phases.run("pictures", || {
-            let (all, catalog) =
-                ((across.members(), across.particles()), measured.as_ref().map(|found| &found.catalog));
-            projection_across(args, ranks, &part, all, &pipeline, catalog)
+            let catalog = measured.as_ref().map(|found| &found.catalog);
+            projection_across(args, ranks, &part, across.members(), across.particles(), &pipeline, catalog)
         })?,
     };
     // Last, so that rank 0 does not hold them beside the picture's sums.
@@ -119,17 +118,25 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let (Some(outputs), Some(measured)) = (&mut outputs, measured) else { return Ok(None) };
     let factors = of_report(args, &pipeline)?;
     let factors = factors.as_ref();
-    report::about(&mut summary, &part, (across.particles(), &types), (&pipeline, factors));
-    let run = Shares { args, catalogs: &catalogs, snapshot, run };
+    report::about(&mut summary, &part, across.particles(), &types, &pipeline, factors);
+    let mut writer = RunWriter::new(args, &catalogs, &run.folder, snapshot, &pipeline, outputs);
     if let Some(picture) = &projection {
-        outputs.write(run.run.folder.join(Picture::Projection.file(args)), |out| out.write_all(picture))?;
+        writer.picture(Picture::Projection, picture)?;
     }
-    let remarks = phases.run("catalogue", || write(&run, &across, &pipeline, (&measured, members), outputs))?;
-    if let Some(profiles) = &profiles {
-        phases.run("profiles", || write_profiles(&run, &pipeline, profiles, outputs))?;
+    let catalog = &measured.catalog;
+    let remarks = phases.run("catalogue", || -> Result<_, Failure> {
+        writer.catalogs(catalog, members)?;
+        let mut remarks: Vec<String> = measured.notes.iter().map(report::remark).collect();
+        if !args.no_pictures {
+            writer.mass_function(across.members(), catalog, &mut remarks)?;
+        }
+        Ok(remarks)
+    })?;
+    if let Some(LargestProfiles { tags, profiles, r200c, .. }) = &profiles {
+        phases.run("profiles", || writer.profiles(tags, profiles, r200c))?;
     }
-    let groups = across.halos().labels().n_clusters();
-    let of_run = report::halos(args, (&pipeline, factors), (groups, None, n_joined), &measured.catalog, &remarks);
+    let counts = GroupCounts { groups: across.halos().labels().n_clusters(), joined: n_joined };
+    let of_run = report::halos(args, &pipeline, factors, &counts, None, catalog, &remarks);
     summary.text += &of_run.text;
     summary.value("runs", vec![serde_json::Value::Object(of_run.values)]);
     summary.value("snapshot", snapshot.display().to_string());
@@ -200,50 +207,6 @@ fn create(args: &Args, catalogs: &Catalogs, snapshot: &PathBuf) -> Result<Output
     Ok(outputs)
 }
 
-struct Shares<'a> {
-    args: &'a Args,
-    catalogs: &'a Catalogs,
-    snapshot: &'a Path,
-    run: &'a Run,
-}
-
-/// Writes catalogues, members and mass function; returns remarks on them.
-fn write(
-    run: &Shares<'_>,
-    across: &Across<'_>,
-    pipeline: &Pipeline<'_>,
-    (measured, members): (&Measured, Option<Members>),
-    outputs: &mut Outputs,
-) -> Result<Vec<String>, Failure> {
-    let Shares { args, catalogs, snapshot, run } = *run;
-    let mut meta = vec![("snapshot", Meta::Text(snapshot.display().to_string()))];
-    meta.extend(pipeline.meta());
-    let catalog = &measured.catalog;
-    write_catalogs(args, (catalogs, &run.folder), pipeline, catalog, (members, &meta), outputs)?;
-    let mut remarks: Vec<String> = measured.notes.iter().map(report::remark).collect();
-    if !args.no_pictures {
-        let about = (&meta[..], &mut remarks);
-        for (name, picture) in mass_function(args, across.members(), pipeline, catalog, about)? {
-            outputs.write(run.folder.join(name), |out| out.write_all(&picture))?;
-        }
-    }
-    Ok(remarks)
-}
-
-/// Writes profiles and their picture.
-fn write_profiles(
-    run: &Shares<'_>,
-    pipeline: &Pipeline<'_>,
-    found: &LargestProfiles,
-    outputs: &mut Outputs,
-) -> Result<(), Failure> {
-    let Shares { args, snapshot, run, .. } = *run;
-    let mut meta = vec![("snapshot", Meta::Text(snapshot.display().to_string()))];
-    meta.extend(pipeline.meta());
-    let found = (&found.tags[..], &found.profiles[..], &found.r200c[..]);
-    largest::write_profiles(args, &run.folder, pipeline, found, &meta, outputs)
-}
-
 /// How many particles of each type all ranks have. Collective.
 fn type_counts(part: &Snapshot, ranks: &dyn Communicator) -> Result<BTreeMap<u8, u64>, Failure> {
     // Whether a part has a type, and how many particles of it.
@@ -277,7 +240,7 @@ fn read_others(
         [] => others::nothing().map(Some),
         there => {
             let read = |options| read(path, options, rank, phases);
-            others::read_types(args, (path, there), read, |options| agree(rank.ranks, inspect(path, options))).map(Some)
+            others::read_types(args, path, there, read, |options| agree(rank.ranks, inspect(path, options))).map(Some)
         }
     }
 }

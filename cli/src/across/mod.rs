@@ -18,9 +18,11 @@ use ropewalk::{Error, ErrorKind};
 
 use crate::args::{Args, Command};
 use crate::device::{Device, Names};
+use crate::failure::Failure;
+use crate::input;
 use crate::phases::Phases;
 use crate::summary::Summary;
-use crate::{Failure, grouped, input};
+use crate::text::grouped;
 
 /// Returns `true` if processes are to share the run.
 pub fn is_asked(args: &Args) -> bool {

@@ -7,7 +7,9 @@ use ropewalk::distributed::Mpi;
 use super::{Rank, bench, dbscan, halos};
 use crate::args::{Args, Command};
 use crate::device::Device;
-use crate::{Closed, Failure, signals};
+use crate::failure::Failure;
+use crate::stdout::{Closed, print};
+use crate::{signals, threads};
 
 /// The whole of such a run; rank 0 writes the report.
 pub fn main(args: &Args) -> ExitCode {
@@ -30,7 +32,7 @@ pub fn main(args: &Args) -> ExitCode {
             }
             _ => None,
         };
-        match report.map_or(Ok(()), |report| crate::print(&report)) {
+        match report.map_or(Ok(()), |report| print(&report)) {
             // `head` has seen enough.
             Err(error) if error.is::<Closed>() => Ok(()),
             other => other,
@@ -40,5 +42,5 @@ pub fn main(args: &Args) -> ExitCode {
 
 /// Starts the threads of a rank: one, unless more are asked for.
 fn start_threads(threads: Option<u16>) -> Result<(), Failure> {
-    crate::start_threads(threads.or(Some(1)))
+    threads::start_threads(threads.or(Some(1)))
 }

@@ -6,7 +6,7 @@ use ropewalk::distributed::{Communicator, Reduction};
 use ropewalk::io::{SharedNpy, Snapshot};
 
 use super::Shared;
-use crate::Failure;
+use crate::failure::Failure;
 
 /// The files of one type.
 pub struct TypeFiles {
@@ -22,7 +22,8 @@ impl TypeFiles {
     /// Makes the files for the particles of a type, of which `part` has those of this rank. Collective.
     pub fn create(
         folder: &Path,
-        (kind, names): (u8, &[&'static str]),
+        kind: u8,
+        names: &[&'static str],
         part: &Snapshot,
         ranks: &dyn Communicator,
     ) -> Result<Self, Failure> {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ropewalk::io::ReadOptions;
 
-use super::super::Failure;
+use super::super::failure::Failure;
 
 /// Where the points are.
 #[derive(Clone, Debug, clap::Args)]

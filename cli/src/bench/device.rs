@@ -12,7 +12,9 @@ use ropewalk::gpu::{
 use ropewalk::halo::HaloCenter;
 
 use super::operations::{Case, CenterSearch, FofSearch, LEAST_MEMBERS, MOST_BOUND, Operation, Outcome, Prepared};
-use super::{Failure, Row, verify};
+use super::row::Row;
+use super::verify;
+use crate::failure::Failure;
 
 /// Longer lists are compared by their lengths, for a second copy might not fit; what is in them, at some of the points.
 const MOST_COMPARED: usize = 200_000_000;

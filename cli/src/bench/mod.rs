@@ -5,57 +5,32 @@
 
 #[cfg(feature = "gpu")]
 mod device;
+mod host;
 mod operations;
+mod row;
 mod scaling;
 mod verify;
 
 use std::fmt::Write;
 use std::io::Write as _;
-use std::time::Instant;
 
 use ropewalk::io::{Points, ReadOptions};
 use ropewalk::sample::Sample;
 use ropewalk::{BoxSize, Scalar, Space};
 
 use self::operations::{Case, Operation};
-use super::args::Bench as Args;
-use super::device::{Coordinate, Device, Names};
-use super::dimensions::with_rows;
-use super::outputs::Outputs;
-use super::{Failure, across, grouped, periodic, short, start_threads};
-use crate::MEMORY;
+use self::row::Row;
+use crate::args::Bench as Args;
+use crate::device::{Coordinate, Device, Names};
+use crate::dimensions::with_rows;
+use crate::failure::Failure;
+use crate::outputs::Outputs;
+use crate::periodic;
+use crate::stdout::print;
+use crate::text::{grouped, short};
 
-/// What was measured of one operation.
-struct Row {
-    op: &'static str,
-    n: usize,
-    seconds: Vec<f64>,
-    /// Points, or pairs, that were dealt with.
-    items: u64,
-    /// On a device, the first run, in which its kernels are compiled.
-    first: Option<f64>,
-    /// Memory at most, beyond what was there before; on a device what it has given by then, the points and results included.
-    peak_bytes: usize,
-    check: String,
-    phases: Vec<(&'static str, f64)>,
-}
-
-impl Row {
-    fn median(&self) -> f64 {
-        self.seconds[self.seconds.len() / 2]
-    }
-
-    fn per_second(&self) -> f64 {
-        self.items as f64 / self.median()
-    }
-}
-
-pub fn run(args: &Args) -> Result<String, Failure> {
-    start_threads(args.threads)?;
-    let devices = args.device.find()?;
-    let &[device] = &devices[..] else {
-        return across::on_devices(&args.device, &devices, |rank| across::bench::run(args, rank));
-    };
+/// Times operations on one device.
+pub fn run(args: &Args, device: Device) -> Result<String, Failure> {
     let points = match (&args.file, &args.sample) {
         (Some(file), _) => ropewalk::io::read(file, &ReadOptions::default())?.points,
         (None, Some(spec)) => {
@@ -129,7 +104,7 @@ fn measure<S: Coordinate, const D: usize>(
     for operation in operations {
         let mut report = String::new();
         let row = match device {
-            Device::Cpu => time(&operation, &case, args.reps)?,
+            Device::Cpu => host::time(&operation, &case, args.reps)?,
             #[cfg(feature = "gpu")]
             Device::Gpu(device) => device::time(&operation, &case, device, args.reps, args.phases)?,
         };
@@ -172,7 +147,7 @@ impl Table {
 
     fn print(self, lines: &str) -> Result<(), Failure> {
         match self {
-            Self::Stdout => crate::print(lines),
+            Self::Stdout => print(lines),
             Self::Stderr => Ok(std::io::stderr().write_all(lines.as_bytes())?),
         }
     }
@@ -193,35 +168,6 @@ fn scaled<S: Scalar, const D: usize>(
     let rows: Vec<(usize, &[Row])> = columns.iter().map(|column| (column.threads, &column.rows[..])).collect();
     write_json(args, &rows, outputs)?;
     Ok(scaling::table(&columns))
-}
-
-/// Warms up, checks, and times an operation.
-fn time<S: Scalar, const D: usize>(operation: &Operation, case: &Case<'_, S, D>, reps: usize) -> Result<Row, Failure> {
-    let prepared = operation.prepare(case)?;
-    let warm = operation.run(case, &prepared)?;
-    verify::check(case, &prepared, &warm)
-        .map_err(|wrong| format!("{}: the result is wrong, so it is not timed: {wrong}", operation.name()))?;
-    let (check, items) = (warm.check(), warm.items(case));
-    drop(warm);
-
-    let mut seconds = Vec::with_capacity(reps);
-    let (mut peak_bytes, mut phases) = (0, Vec::new());
-    for _ in 0..reps.max(1) {
-        MEMORY.reset_peak();
-        let before = MEMORY.current();
-        let start = Instant::now();
-        let (outcome, steps) = ropewalk::phases(|| operation.run(case, &prepared));
-        seconds.push(start.elapsed().as_secs_f64());
-        peak_bytes = MEMORY.peak().saturating_sub(before);
-        phases = steps.into_iter().map(|(step, time)| (step, time.as_secs_f64())).collect();
-        let again = outcome?.check();
-        if again != check {
-            return Err(format!("{}: {again} where it was {check} before", operation.name()).into());
-        }
-    }
-    seconds.sort_by(f64::total_cmp);
-    let (op, n) = (operation.name(), case.points.len());
-    Ok(Row { op, n, seconds, items, first: None, peak_bytes, check, phases })
 }
 
 /// The side of the cube that each point would have to itself in the smallest box around all of them.

@@ -9,7 +9,7 @@ use ropewalk::{
     HdbscanClusters, Hop, HopChains, KernelDensity, Labels, MinimumSpanningTree, Neighbor, Scalar, Space, SpanningTree,
 };
 
-use super::Failure;
+use crate::failure::Failure;
 
 /// The points and the parameters that all operations share.
 pub struct Case<'a, S, const D: usize> {

@@ -8,9 +8,10 @@ use std::time::Instant;
 use rayon::prelude::*;
 use ropewalk::Scalar;
 
+use super::host::time;
 use super::operations::{Case, Operation};
-use super::{Row, time};
-use crate::Failure;
+use super::row::Row;
+use crate::failure::Failure;
 
 /// Bytes that are copied: more than caches hold.
 const COPIED: usize = 1 << 29;

@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 use ropewalk::{Bvh, Centers, Halos, HdbscanClusters, HopChains, Labels, Scalar, SpanningTree};
 
-use super::Failure;
 use super::operations::{Case, Outcome, Prepared, kept};
+use crate::failure::Failure;
 
 /// Points that are looked at.
 const SAMPLES: usize = 48;

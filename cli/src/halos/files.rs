@@ -1,19 +1,13 @@
-//! What a run writes: names, formats and units.
+//! The files that a run writes: names and formats.
 
-use std::borrow::Cow;
-use std::path::Path;
 use std::sync::LazyLock;
 
-use ropewalk::columns::{Column, Meta, Values, meta_in_units};
-use ropewalk::halo::Catalog;
-use ropewalk::io::{TableFormat, TableWriter};
-use ropewalk::pipeline::Pipeline;
-use ropewalk::units::Units;
+use ropewalk::columns::Values;
+use ropewalk::io::TableFormat;
 
 use super::options::Run;
-use crate::Failure;
 use crate::args::Halos as Args;
-use crate::outputs::Outputs;
+use crate::failure::Failure;
 use crate::pictures;
 
 const CATALOGS: [&str; 5] = ["halos.ecsv", "halos.csv", "halos.hdf5", "halos.h5", "halos.parquet"];
@@ -43,18 +37,23 @@ pub fn known() -> Vec<&'static str> {
     fixed.chain(CATALOGS).chain(pictures::all_files()).collect()
 }
 
-/// Linked or attached types, and whether their particles have ids.
-pub type TypesWithIds<'a> = (&'a [u8], bool);
+/// Linked or attached types.
+#[derive(Clone, Copy)]
+pub struct TypeSet<'a> {
+    pub kinds: &'a [u8],
+    /// `true` if particles of these types have ids.
+    pub have_ids: bool,
+}
 
 /// Types with files of their own, each with the names of its files: all types but a single linked one, which labels.npy is of. Particles
 /// without ids have labels alone.
-pub fn typed(linked: TypesWithIds<'_>, attached: TypesWithIds<'_>) -> Vec<(u8, Vec<&'static str>)> {
-    let linked = if linked.0.len() > 1 { linked } else { (&[][..], false) };
-    let names = |(kinds, have_ids): TypesWithIds<'_>| {
-        let names = |&kind: &u8| (kind, names_of_type(kind)[..if have_ids { 2 } else { 1 }].to_vec());
-        kinds.iter().map(names).collect::<Vec<_>>()
-    };
-    let mut all = [names(linked), names(attached)].concat();
+pub fn typed(linked: TypeSet<'_>, attached: TypeSet<'_>) -> Vec<(u8, Vec<&'static str>)> {
+    let linked = if linked.kinds.len() > 1 { linked } else { TypeSet { kinds: &[], have_ids: false } };
+    let mut all = vec![];
+    for TypeSet { kinds, have_ids } in [linked, attached] {
+        let names = |kind: u8| names_of_type(kind)[..if have_ids { 2 } else { 1 }].to_vec();
+        all.extend(kinds.iter().map(|&kind| (kind, names(kind))));
+    }
     all.sort_unstable_by_key(|(kind, _)| *kind);
     all
 }
@@ -105,55 +104,5 @@ pub fn files(args: &Args, catalogs: &Catalogs) -> Vec<String> {
     catalogs.names.iter().map(|(name, _)| name.clone()).chain(more).collect()
 }
 
-/// A table in the units that are asked for.
-pub struct InUnits<'a> {
-    pub columns: Cow<'a, [Column]>,
-    pub units: Option<Units>,
-    pub meta: Vec<(&'a str, Meta)>,
-}
-
-pub fn in_units<'a>(
-    args: &Args,
-    pipeline: &Pipeline<'_>,
-    columns: &'a [Column],
-    units: Option<&Units>,
-    meta: &[(&'a str, Meta)],
-) -> Result<InUnits<'a>, Failure> {
-    let Some(system) = args.units else {
-        return Ok(InUnits { columns: Cow::Borrowed(columns), units: units.copied(), meta: meta.to_vec() });
-    };
-    let factors = pipeline.universe().factors(system).map_err(|error| format!("--units: {error}"))?;
-    Ok(InUnits {
-        columns: columns.iter().map(|column| column.in_units(&factors)).collect(),
-        units: Some(*factors.units()),
-        meta: meta_in_units(meta, &factors),
-    })
-}
-
 /// Lists of members, by name.
 pub type Members = Vec<(&'static str, Values)>;
-
-/// Writes lists of members, if there are any, and the catalogue in each of its formats.
-pub fn write_catalogs(
-    args: &Args,
-    (catalogs, folder): (&Catalogs, &Path),
-    pipeline: &Pipeline<'_>,
-    catalog: &Catalog,
-    (members, meta): (Option<Members>, &[(&str, Meta)]),
-    outputs: &mut Outputs,
-) -> Result<(), Failure> {
-    if let Some(members) = &members {
-        outputs.write(folder.join(MEMBERS), |out| ropewalk::io::write_npz_to(out, members))?;
-    }
-    let columns = in_units(args, pipeline, catalog.columns(), catalog.column_units(), meta)?;
-    let table = || TableWriter::new(&columns.columns).units(columns.units.as_ref()).meta(&columns.meta);
-    for (name, format) in &catalogs.names {
-        // Only HDF5 has a place for members.
-        let members = members.as_deref().filter(|_| *format == TableFormat::Hdf5).unwrap_or_default();
-        outputs.write(folder.join(name), |out| table().members(members).write(out, *format))?;
-    }
-    if catalogs.to_stdout {
-        outputs.write(STANDARD_OUTPUT, |out| table().write(out, TableFormat::Ecsv))?;
-    }
-    Ok(())
-}

@@ -4,27 +4,23 @@ pub mod files;
 pub mod one;
 pub mod options;
 pub mod others;
+pub mod read;
 pub mod report;
 pub mod resume;
 mod series;
+pub mod writer;
 
-use std::path::PathBuf;
 use std::rc::Rc;
 
 pub use series::snapshots;
 
-use super::args::Halos as Args;
-use super::outputs::Inputs;
-use super::{Failure, across, start_threads};
+use self::read::inputs;
+use crate::args::Halos as Args;
+use crate::device::Device;
+use crate::failure::Failure;
 
-pub fn run(args: &Args) -> Result<String, Failure> {
-    start_threads(args.threads)?;
-    let devices = args.device.find()?;
-    // What cannot be is said before any file is looked for.
-    options::runs(args, &args.out)?;
-    let &[device] = &devices[..] else {
-        return across::on_devices(&args.device, &devices, |rank| across::halos::run(args, rank));
-    };
+/// Finds the halos of all snapshots on one device.
+pub fn run(args: &Args, device: Device) -> Result<String, Failure> {
     let snapshots = snapshots(&args.snapshots, args.particles.single_part)?;
     let inputs = Rc::new(inputs(args, &snapshots));
     match &snapshots[..] {
@@ -34,11 +30,4 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         }
         all => series::run(args, all, &inputs, device),
     }
-}
-
-/// All files that are read: snapshots, and what belongs to their particles.
-pub fn inputs(args: &Args, snapshots: &[PathBuf]) -> Inputs {
-    let particles = &args.particles;
-    let beside = [&particles.velocities, &particles.masses, &particles.ids].into_iter().flatten();
-    Inputs::of(snapshots.iter().chain(beside))
 }

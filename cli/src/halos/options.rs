@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use ropewalk::pipeline::{CenterKind, Finder, LinkingLength, Options};
 use ropewalk::{Error, ErrorKind, plot};
 
-use crate::Failure;
 use crate::args::{self, Halos as Args, Particles};
 use crate::centers::Kind;
 use crate::device::Name;
+use crate::failure::Failure;
 use crate::pictures::Picture;
 
 /// One linking length: where its files go, and the options of the library.

@@ -6,12 +6,13 @@ use ropewalk::io::{Contents, Masses, Points, ReadOptions, Role, Snapshot, Table,
 use ropewalk::pipeline::{Found, Pipeline};
 use ropewalk::{Error, ErrorKind};
 
-use super::files::typed;
-use super::one::read_options;
+use super::files::{TypeSet, typed};
+use super::read::read_options;
 use crate::args::{Finder, Halos as Args};
+use crate::failure::Failure;
+use crate::input;
 use crate::outputs::Outputs;
 use crate::phases::Phases;
-use crate::{Failure, input};
 
 /// What is read beside the linked particles.
 pub struct Others {
@@ -61,7 +62,8 @@ pub fn options(args: &Args, kinds: &[u8]) -> ReadOptions {
 /// Errors: as `read`, with the option that leaves other types out.
 pub fn read_types(
     args: &Args,
-    (path, kinds): (&Path, &[u8]),
+    path: &Path,
+    kinds: &[u8],
     mut read: impl FnMut(ReadOptions) -> Result<Snapshot, Failure>,
     inspect: impl FnOnce(&ReadOptions) -> ropewalk::Result<Contents>,
 ) -> Result<Snapshot, Failure> {
@@ -130,7 +132,7 @@ impl Others {
             [] => nothing()?,
             _ => {
                 let read = |options| input::read(path, &options, phases);
-                read_types(args, (path, &there), read, |options| inspect(path, options))?
+                read_types(args, path, &there, read, |options| inspect(path, options))?
             }
         };
         let kinds = if args.finder == Finder::AdaptaHop { vec![] } else { wanted };
@@ -155,7 +157,10 @@ impl Others {
             None => have_ids && others.points.is_empty(),
             Some(_) => true,
         });
-        typed((&kinds(args, linked), have_ids), (&self.kinds, others_have_ids))
+        typed(
+            TypeSet { kinds: &kinds(args, linked), have_ids },
+            TypeSet { kinds: &self.kinds, have_ids: others_have_ids },
+        )
     }
 
     /// Writes the groups and ids of the particles of each type.

@@ -11,11 +11,12 @@ use ropewalk::units::{Factors, Quantity};
 use crate::args::{self, Halos as Args};
 use crate::device::Name;
 use crate::outputs::{Committed, SUMMARY};
+use crate::periodic;
 use crate::pictures::linking_length;
 use crate::shown_units::factor;
 use crate::summary::Summary;
+use crate::text::{grouped, short};
 use crate::universe::describe_matter;
-use crate::{grouped, periodic, short};
 
 /// How many particles there are of each type.
 pub fn type_counts(snapshot: &Snapshot) -> BTreeMap<u8, u64> {
@@ -30,8 +31,10 @@ pub fn type_counts(snapshot: &Snapshot) -> BTreeMap<u8, u64> {
 pub fn about(
     summary: &mut Summary,
     snapshot: &Snapshot,
-    (n, types): (u64, &BTreeMap<u8, u64>),
-    (pipeline, factors): (&Pipeline<'_>, Option<&Factors>),
+    n: u64,
+    types: &BTreeMap<u8, u64>,
+    pipeline: &Pipeline<'_>,
+    factors: Option<&Factors>,
 ) {
     summary.both("particles", grouped(n), n);
     let kinds: Vec<String> = types.iter().map(|(kind, &count)| format!("type {kind}: {}", grouped(count))).collect();
@@ -91,12 +94,21 @@ fn about_types(summary: &mut Summary, sets: &ParticleSets) {
     summary.value("mass_share_not_read", sets.unread_share);
 }
 
-/// The halos of one linking length, with what one process knows of them beside the catalogue; `groups` is how many there are, large and
-/// small, and `joined` how many attached particles joined one, and how many there are.
+/// Numbers of groups and of attached particles in them.
+pub struct GroupCounts {
+    /// Groups, large and small.
+    pub groups: u64,
+    /// Attached particles that joined a group, and all attached particles; `None` if no particles are attached.
+    pub joined: Option<[u64; 2]>,
+}
+
+/// The halos of one linking length; `found` has what one process knows of them beside the catalogue.
 pub fn halos(
     args: &Args,
-    (pipeline, factors): (&Pipeline<'_>, Option<&Factors>),
-    (groups, found, joined): (u64, Option<&Found<'_>>, Option<[u64; 2]>),
+    pipeline: &Pipeline<'_>,
+    factors: Option<&Factors>,
+    counts: &GroupCounts,
+    found: Option<&Found<'_>>,
     catalog: &Catalog,
     remarks: &[String],
 ) -> Summary {
@@ -139,11 +151,11 @@ pub fn halos(
         }
     } else {
         let smallest = if args.finder == args::Finder::Fof { "two" } else { "one" };
-        summary.both("groups", format!("{} of {smallest} or more", grouped(groups)), groups);
+        summary.both("groups", format!("{} of {smallest} or more", grouped(counts.groups)), counts.groups);
         summary.both("halos", format!("{} of {least} or more", grouped(rows as u64)), rows);
     }
     summary.value("min_members", least);
-    if let Some([of_groups, all]) = joined {
+    if let Some([of_groups, all]) = counts.joined {
         summary.both("attached", format!("{} of {} joined a group", grouped(of_groups), grouped(all)), of_groups);
     }
     if let Some(halo) = catalog.halos().first() {

@@ -11,8 +11,8 @@ use super::one::{self, Task};
 use super::resume::{description, is_finished};
 use crate::args::Halos as Args;
 use crate::device::Device;
+use crate::failure::{Failure, one_line};
 use crate::outputs::{Identity, Inputs, other_run};
-use crate::{Failure, one_line};
 
 /// The snapshots that are named, by themselves, by one or all of their files, or by a pattern; each once, in order. If `are_parts` is
 /// set, each file is one.

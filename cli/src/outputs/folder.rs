@@ -8,21 +8,22 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
-use ropewalk::io::{AtomicFile, SharedNpy};
+use ropewalk::io::AtomicFile;
 use serde_json::{Map, Value, json};
 
+use super::committed::Committed;
 use super::identity::{Identity, Inputs};
-use super::{Committed, Outputs};
-use crate::Failure;
+use crate::failure::Failure;
 
 /// The file in which a run lists its files.
 pub const SUMMARY: &str = "summary.json";
+/// The program, as summaries name it.
+const PROGRAM: &str = concat!("ropewalk ", env!("CARGO_PKG_VERSION"));
 
 /// A file in the folder of a run.
 #[derive(Clone, Debug, PartialEq)]
-struct Entry {
+pub struct Entry {
     name: String,
     /// The size. `None` for a file that holds the list itself, and in the list of a run that is not complete.
     bytes: Option<u64>,
@@ -105,97 +106,39 @@ pub struct Folder {
     earlier: Vec<Entry>,
 }
 
-/// The files that runs are about to write into their folders.
-pub struct Plan<'a> {
-    /// The folder that the user names: the only folder, or the one that the folders are in.
-    pub root: &'a Path,
-    /// The folders, which get a file of each name.
-    pub folders: &'a [PathBuf],
-    pub names: &'a [&'a str],
-    /// Those among the names that ranks write together, as arrays of their own.
-    pub shared: &'a [&'a str],
-    /// The names that any run may write.
-    pub known: Vec<&'static str>,
-}
-
-impl Outputs {
-    /// Makes the folders, and an empty file for each name: a file that cannot be written is refused now, before hours of work.
-    pub fn in_folders(plan: Plan<'_>, inputs: &Rc<Inputs>) -> Result<Self, Failure> {
-        let mut outputs = Self::new(inputs.clone());
-        for folder in plan.folders {
-            outputs.make(folder)?;
-            AtomicFile::remove_stale(folder);
-            let earlier = Earlier::read(folder)?.map_or_else(Vec::new, |earlier| earlier.files());
-            outputs.reserve(&folder.join(SUMMARY))?;
-            plan.names.iter().try_for_each(|name| outputs.reserve(&folder.join(name)))?;
-            outputs.folders.push(Folder { path: folder.clone(), earlier });
-        }
-        let created = || plan.names.iter().filter(|name| !plan.shared.contains(name));
-        for folder in plan.folders {
-            created().try_for_each(|name| outputs.create(&folder.join(name)))?;
-        }
-        (outputs.root, outputs.known) = (plan.root.to_path_buf(), plan.known);
-        Ok(outputs)
-    }
-
-    /// Adds a file for the summary of all runs. A single folder has it in any case.
-    pub fn add_summary(&mut self, json: &Path) -> Result<(), Failure> {
-        let identity = Identity::of_output(json);
-        match &self.folders[..] {
-            [one] if Identity::of_output(&one.path.join(SUMMARY)).is_same(&identity) => Ok(()),
-            _ => self.add(json),
-        }
-    }
-
-    /// Gives the files and the arrays of ranks their names, lists those of each folder in its `summary.json`, and removes what an earlier run
-    /// left there. `summaries` has the summary of each folder, and `json` the file with that of all.
-    pub fn commit_folders(
-        &mut self,
-        summaries: Vec<Map<String, Value>>,
-        json: Option<(&Path, Map<String, Value>)>,
-        arrays: Vec<SharedNpy>,
-    ) -> Result<Committed, Failure> {
-        if let Some((path, mut summary)) = json.filter(|(path, _)| self.files.iter().any(|file| file.path() == *path)) {
-            let outputs = self.files.iter().filter(|file| file.path() != path);
-            let outputs = outputs.map(|file| (file.path(), file.written()));
-            let all = outputs.chain(arrays.iter().map(|array| (array.path(), array.bytes())));
-            let written = all.map(|(path, bytes)| json!({ "file": path.to_string_lossy(), "bytes": bytes })).collect();
-            summary.insert("written".into(), written);
-            let bytes = pretty(&Value::Object(summary))?;
-            self.write(path, |out| out.write_all(&bytes))?;
-        }
-        let sizes = self.files.iter().map(|file| (file.path(), file.written()));
-        let sizes: Vec<_> = sizes.chain(arrays.iter().map(|array| (array.path(), array.bytes()))).collect();
-        let (mut begun, mut complete, mut lists) = (vec![], vec![], vec![]);
-        for (folder, mut summary) in self.folders.iter().zip(summaries) {
-            let written: Vec<Entry> =
-                sizes.iter().filter_map(|&(path, bytes)| Entry::of(&folder.path, path, Some(bytes))).collect();
-            let program = concat!("ropewalk ", env!("CARGO_PKG_VERSION"));
-            let both = folder.earlier.iter().chain(&written).map(|entry| Entry { bytes: None, ..entry.clone() });
-            let both = list(&both.collect::<Vec<_>>());
-            let unfinished = json!({ "program": program, "complete": false, "snapshot": null, "written": both });
-            begun.push(folder.summary(&unfinished)?);
-            summary.insert("program".into(), program.into());
-            summary.insert("complete".into(), true.into());
-            summary.insert("written".into(), list(&written));
-            complete.push(folder.summary(&Value::Object(summary))?);
-            lists.push(written);
-        }
-        begun.append(&mut self.files);
-        self.files = begun;
-        let mut committed = self.commit()?;
-        arrays.into_iter().try_for_each(SharedNpy::commit)?;
-        for (folder, written) in self.folders.iter().zip(&lists) {
-            folder.remove_earlier(written, &self.inputs, &mut committed)?;
-            folder.note_others(written, &self.known, &mut committed);
-        }
-        AtomicFile::commit_all(complete)?;
-        committed.kept.extend(other_runs(&self.root, &self.folders));
-        Ok(committed)
-    }
-}
-
 impl Folder {
+    /// Reads which files an earlier run left in the folder.
+    ///
+    /// Errors: as [`Earlier::read`].
+    pub fn read(path: &Path) -> Result<Self, Failure> {
+        let earlier = Earlier::read(path)?.map_or_else(Vec::new, |earlier| earlier.files());
+        Ok(Self { path: path.to_path_buf(), earlier })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Selects the files in the folder, from files with their sizes.
+    pub fn entries(&self, sizes: &[(&Path, u64)]) -> Vec<Entry> {
+        sizes.iter().filter_map(|&(path, bytes)| Entry::of(&self.path, path, Some(bytes))).collect()
+    }
+
+    /// The summary of a run that is not complete: it lists the files of the earlier run, too.
+    pub fn unfinished_summary(&self, written: &[Entry]) -> Result<AtomicFile, Failure> {
+        let both = self.earlier.iter().chain(written).map(|entry| Entry { bytes: None, ..entry.clone() });
+        let both = list(&both.collect::<Vec<_>>());
+        self.summary(&json!({ "program": PROGRAM, "complete": false, "snapshot": null, "written": both }))
+    }
+
+    /// The summary of a run that is complete.
+    pub fn complete_summary(&self, mut summary: Map<String, Value>, written: &[Entry]) -> Result<AtomicFile, Failure> {
+        summary.insert("program".into(), PROGRAM.into());
+        summary.insert("complete".into(), true.into());
+        summary.insert("written".into(), list(written));
+        self.summary(&Value::Object(summary))
+    }
+
     /// A summary that is not committed yet.
     fn summary(&self, value: &Value) -> Result<AtomicFile, Failure> {
         let path = self.path.join(SUMMARY);
@@ -207,7 +150,7 @@ impl Folder {
     }
 
     /// Removes the files of the earlier run that are not of this one and are as they were written.
-    fn remove_earlier(&self, written: &[Entry], inputs: &Inputs, committed: &mut Committed) -> Result<(), Failure> {
+    pub fn remove_earlier(&self, written: &[Entry], inputs: &Inputs, committed: &mut Committed) -> Result<(), Failure> {
         let is_written = |entry: &Entry| written.iter().any(|own| own.name == entry.name);
         for entry in self.earlier.iter().filter(|entry| !is_written(entry)) {
             let path = self.path.join(&entry.name);
@@ -228,7 +171,7 @@ impl Folder {
     }
 
     /// Notes files that look like those of a run and are of none that is known.
-    fn note_others(&self, written: &[Entry], known: &[&str], committed: &mut Committed) {
+    pub fn note_others(&self, written: &[Entry], known: &[&str], committed: &mut Committed) {
         let is_listed = |name: &str| written.iter().chain(&self.earlier).any(|entry| entry.name == name);
         let others = known.iter().filter(|name| !is_listed(name) && self.path.join(name).is_file());
         committed.kept.extend(others.map(|name| format!("{name} (not of this run)")));
@@ -237,7 +180,7 @@ impl Folder {
 
 /// The results of earlier runs that are beside those of this run: in the folder that the user names, and in the folders of linking lengths
 /// in it.
-fn other_runs(root: &Path, folders: &[Folder]) -> Vec<String> {
+pub fn other_runs(root: &Path, folders: &[Folder]) -> Vec<String> {
     let is_of_this_run = |path: &Path| folders.iter().any(|folder| folder.path == path);
     let entries = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.path());
     let is_length = |path: &PathBuf| {
@@ -255,7 +198,8 @@ pub fn other_run(folder: &Path) -> Option<String> {
     earlier.map(|_| format!("{} and the files that it lists (of an earlier run)", folder.join(SUMMARY).display()))
 }
 
-fn pretty(value: &Value) -> Result<Vec<u8>, Failure> {
+/// A JSON text.
+pub fn pretty(value: &Value) -> Result<Vec<u8>, Failure> {
     let mut bytes = serde_json::to_vec_pretty(value)?;
     bytes.push(b'\n');
     Ok(bytes)

@@ -15,7 +15,7 @@ use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueErro
 use pyo3::prelude::*;
 
 use crate::device::array::{Column, DeviceArray};
-use crate::device::source::{Foreign, Kind, checked_shape};
+use crate::device::foreign::{Foreign, Kind, checked_shape};
 
 /// The stream that is made to wait for the producer's work.
 struct LegacyDefault;

@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::device::source::{Foreign, Kind, checked_shape};
+use crate::device::foreign::{Foreign, Kind, checked_shape};
 
 /// The points that an object describes so; `None` if it does not.
 ///

@@ -8,6 +8,7 @@
 
 mod array;
 mod dlpack;
+mod foreign;
 mod functions;
 mod interface;
 mod source;

@@ -8,10 +8,11 @@ use nalgebra::Point3;
 use parry3d::math::Vector;
 use parry3d::partitioning::{BvhBuildStrategy, BvhNode};
 
-use super::{counted, counts};
+use super::queries::{counted, counts};
 use crate::answer::Answer;
 use crate::data::Point;
-use crate::race::{Op, Peer, Run};
+use crate::op::Op;
+use crate::peer::{Peer, Run};
 use crate::work::Work;
 
 /// Builds on one thread.

@@ -9,7 +9,8 @@ use petal_neighbors::distance::Euclidean;
 
 use crate::answer::Answer;
 use crate::data::Point;
-use crate::race::{Op, Peer, Run};
+use crate::op::Op;
+use crate::peer::{Peer, Run};
 use crate::work::Work;
 
 fn min_pts(op: Op, work: &Work) -> Option<usize> {

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use super::TASK;
 use super::kiddo::{Metric, Tree, tree};
+use super::queries::TASK;
 use crate::answer::Answer;
 use crate::data::Point;
-use crate::race::{Done, Op, Peer, Run};
+use crate::op::Op;
+use crate::peer::{Done, Peer, Run};
 use crate::work::{Work, morton_order};
 
 pub struct Diy;

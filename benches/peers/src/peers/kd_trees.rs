@@ -2,10 +2,11 @@
 
 use nabo::simple_point::SimplePoint;
 
-use super::{counted, counts, fill, found, nearest};
+use super::queries::{counted, counts, fill, found, nearest};
 use crate::answer::Answer;
 use crate::data::Point;
-use crate::race::{Op, Peer, Run};
+use crate::op::Op;
+use crate::peer::{Peer, Run};
 use crate::work::Work;
 
 /// nabo: nearest neighbours only; builds on one thread.

@@ -5,10 +5,11 @@ use std::num::NonZeroUsize;
 
 use kiddo::{ImmutableKdTree, SquaredEuclidean};
 
-use super::{counted, counts, densities, fill, found, nearest};
+use super::queries::{counted, counts, densities, fill, found, nearest};
 use crate::answer::Answer;
 use crate::data::Point;
-use crate::race::{Op, Peer, Run};
+use crate::op::Op;
+use crate::peer::{Peer, Run};
 use crate::work::Work;
 
 pub type Tree = ImmutableKdTree<f32, 3>;

@@ -2,10 +2,11 @@
 
 use ropewalk::{Bvh, DensityKernel, DensityUnit, Fof, Hdbscan, KernelDensity, Labels, MinimumSpanningTree, dbscan};
 
-use super::{counted, fill, found as all_found};
+use super::queries::{counted, fill, found as all_found};
 use crate::answer::Answer;
 use crate::data::Point;
-use crate::race::{Op, Peer, Run};
+use crate::op::Op;
+use crate::peer::{Peer, Run};
 use crate::work::Work;
 
 pub struct Ropewalk;

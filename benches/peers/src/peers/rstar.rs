@@ -3,10 +3,11 @@
 use rstar::RTree;
 use rstar::primitives::GeomWithData;
 
-use super::{counted, counts, fill, found, nearest};
+use super::queries::{counted, counts, fill, found, nearest};
 use crate::answer::Answer;
 use crate::data::Point;
-use crate::race::{Op, Peer, Run};
+use crate::op::Op;
+use crate::peer::{Peer, Run};
 use crate::work::Work;
 
 pub struct Rstar;

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use ropewalk::{Mesh, Ray};
 
 use crate::moller_trumbore::{Triangle, first_hit_by_walk, first_hit_in_order};
-use crate::{Done, Served, rows};
+use crate::operation::{Done, Served, rows};
 
 pub struct Meshes {
     vertices: Vec<[f32; 3]>,

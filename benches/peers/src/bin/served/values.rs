@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ropewalk::MovingLeastSquares;
 
-use crate::{Done, Served, rows};
+use crate::operation::{Done, Served, rows};
 
 pub struct Values {
     sources: Vec<[f64; 3]>,

@@ -1,0 +1,72 @@
+//! Particles of a snapshot, and the files beside it with their velocities, masses and ids.
+
+use std::path::{Path, PathBuf};
+
+use ropewalk::io::{Masses, ReadOptions, Snapshot};
+
+use crate::args::Halos as Args;
+use crate::failure::Failure;
+use crate::input;
+use crate::outputs::Inputs;
+use crate::phases::Phases;
+
+/// All files that are read: snapshots, and what belongs to their particles.
+pub fn inputs(args: &Args, snapshots: &[PathBuf]) -> Inputs {
+    let particles = &args.particles;
+    let beside = [&particles.velocities, &particles.masses, &particles.ids].into_iter().flatten();
+    Inputs::of(snapshots.iter().chain(beside))
+}
+
+/// Reads the linked particles, and the files with their velocities, masses and ids.
+pub fn read(args: &Args, path: &Path, phases: &mut Phases) -> Result<Snapshot, Failure> {
+    let particles = &args.particles;
+    let mut snapshot = input::read(path, &read_options(args, &particles.types), phases)?;
+    let n = snapshot.points.len();
+    let beside = [&particles.velocities, &particles.masses, &particles.ids];
+    if beside.into_iter().any(Option::is_some) && particles.subsample.is_some() {
+        return Err("--subsample: files of velocities, masses or ids are of all particles".into());
+    }
+    if let Some(file) = &particles.velocities {
+        if args.universe.velocity_unit.is_some_and(|unit| unit.is_internal) {
+            return Err(
+                "--velocities: such a file has peculiar velocities; --velocity-unit km/s and its like say so".into()
+            );
+        }
+        let read = ropewalk::io::read(file, &ReadOptions::default())?;
+        snapshot.notes.extend(input::notes_of("--velocities", &read.notes));
+        let velocities = read.points;
+        if (velocities.len(), velocities.dim()) != (n, 3) {
+            let (file, len, dim) = (file.display(), velocities.len(), velocities.dim());
+            return Err(format!("--velocities {file}: has {len} rows of {dim}; it must have {n} of 3").into());
+        }
+        snapshot.velocities = Some(velocities);
+        snapshot.units.velocity = args.universe.velocity_unit.or(snapshot.units.velocity);
+    }
+    if let Some(file) = &particles.masses {
+        let masses = input::values("--mass", file, n, &mut snapshot.notes)?;
+        // Those of other types are not known with them.
+        snapshot.matter = (snapshot.file_types.len() < 2).then(|| masses.iter().sum());
+        snapshot.masses = Masses::Each(masses);
+    }
+    if let Some(file) = &particles.ids {
+        let ids = ropewalk::io::read_npy_u64(file)?;
+        if ids.len() != n {
+            return Err(format!("--ids {}: has {} ids; it must have {n}", file.display(), ids.len()).into());
+        }
+        snapshot.ids = Some(ids);
+    }
+    Ok(snapshot)
+}
+
+/// The options for reading particles of these types.
+pub fn read_options(args: &Args, types: &[u8]) -> ReadOptions {
+    let mut read = ReadOptions::default().types(types.iter().copied());
+    read.columns = args.particles.coordinates.clone();
+    read.velocity_unit = args.universe.velocity_unit;
+    read.redshift = args.universe.redshift;
+    read.subsample = args.particles.subsample;
+    // A box that the user names is a cube.
+    read.open = args.open || args.box_size.is_some();
+    read.single_part = args.particles.single_part;
+    read
+}

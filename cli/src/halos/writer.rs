@@ -1,0 +1,139 @@
+//! The files of one run: catalogues, labels, profiles and pictures.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use ropewalk::columns::{Meta, write_ecsv};
+use ropewalk::halo::{Catalog, Profile};
+use ropewalk::io::{Snapshot, TableFormat, TableWriter};
+use ropewalk::pipeline::{Found, Largest, Pipeline, profile_columns};
+
+use super::files::{Catalogs, DENSITY, GROUPS, LABELS, MEMBERS, Members, PROFILES, STANDARD_OUTPUT};
+use super::others::Others;
+use crate::args::Halos as Args;
+use crate::failure::Failure;
+use crate::largest::{gallery, profiles_picture};
+use crate::outputs::Outputs;
+use crate::pictures::{Picture, mass_function, pictures};
+use crate::shown_units::in_units;
+
+/// Writes the files of a run into its folder.
+pub struct RunWriter<'a> {
+    args: &'a Args,
+    catalogs: &'a Catalogs,
+    folder: &'a Path,
+    pipeline: &'a Pipeline<'a>,
+    /// Entries for the headers of tables.
+    meta: Vec<(&'static str, Meta)>,
+    outputs: &'a mut Outputs,
+}
+
+impl<'a> RunWriter<'a> {
+    /// A writer into `folder`, for the halos that `pipeline` finds in `snapshot`.
+    pub fn new(
+        args: &'a Args,
+        catalogs: &'a Catalogs,
+        folder: &'a Path,
+        snapshot: &Path,
+        pipeline: &'a Pipeline<'a>,
+        outputs: &'a mut Outputs,
+    ) -> Self {
+        let mut meta = vec![("snapshot", Meta::Text(snapshot.display().to_string()))];
+        meta.extend(pipeline.meta());
+        Self { args, catalogs, folder, pipeline, meta, outputs }
+    }
+
+    /// Writes lists of members, if there are any, and the catalogue in each of its formats.
+    pub fn catalogs(&mut self, catalog: &Catalog, members: Option<Members>) -> Result<(), Failure> {
+        if let Some(members) = &members {
+            self.outputs.write(self.folder.join(MEMBERS), |out| ropewalk::io::write_npz_to(out, members))?;
+        }
+        let columns = in_units(self.args, self.pipeline, catalog.columns(), catalog.column_units(), &self.meta)?;
+        let table = || TableWriter::new(&columns.columns).units(columns.units.as_ref()).meta(&columns.meta);
+        for (name, format) in &self.catalogs.names {
+            // Only HDF5 has a place for members.
+            let members = members.as_deref().filter(|_| *format == TableFormat::Hdf5).unwrap_or_default();
+            self.outputs.write(self.folder.join(name), |out| table().members(members).write(out, *format))?;
+        }
+        if self.catalogs.to_stdout {
+            self.outputs.write(STANDARD_OUTPUT, |out| table().write(out, TableFormat::Ecsv))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the group catalogue of `--group-catalog`.
+    pub fn group_catalog(&mut self, found: &Found<'_>, catalog: &Catalog) -> Result<(), Failure> {
+        let write = |out: &mut _| self.pipeline.write_group_catalog(out, found, catalog);
+        self.outputs.write(self.folder.join(GROUPS), write)
+    }
+
+    /// Writes the group of each linked particle, and with `--density` its density.
+    pub fn labels(&mut self, found: &Found<'_>) -> Result<(), Failure> {
+        let labels = found.halos.labels();
+        self.outputs.write(self.folder.join(LABELS), |out| ropewalk::io::write_npy_i32_to(out, labels.as_slice()))?;
+        if let Some(density) = found.density().filter(|_| self.args.density) {
+            self.outputs.write(self.folder.join(DENSITY), |out| ropewalk::io::write_npy_f64_to(out, density))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the groups and ids of the particles of each type.
+    pub fn types(&mut self, others: &Others, linked: &Snapshot, found: &Found<'_>) -> Result<(), Failure> {
+        others.write(self.args, self.folder, linked, found, self.outputs)
+    }
+
+    /// Writes projection, mass function and dendrogram; adds to `remarks` what they lack.
+    pub fn pictures(
+        &mut self,
+        snapshot: &Snapshot,
+        catalog: &Catalog,
+        remarks: &mut Vec<String>,
+    ) -> Result<(), Failure> {
+        let all = pictures(self.args, snapshot, self.pipeline, catalog, &self.meta, remarks)?;
+        self.pictures_by_name(all)
+    }
+
+    /// Writes the mass function, its picture and table; adds to `remarks` what they lack.
+    pub fn mass_function(
+        &mut self,
+        snapshot: &Snapshot,
+        catalog: &Catalog,
+        remarks: &mut Vec<String>,
+    ) -> Result<(), Failure> {
+        let all = mass_function(self.args, snapshot, self.pipeline, catalog, &self.meta, remarks)?;
+        self.pictures_by_name(all)
+    }
+
+    fn pictures_by_name(&mut self, all: Vec<(&'static str, Vec<u8>)>) -> Result<(), Failure> {
+        all.iter().try_for_each(|(name, bytes)| self.bytes(name, bytes))
+    }
+
+    /// Writes a picture that is drawn already.
+    pub fn picture(&mut self, picture: Picture, bytes: &[u8]) -> Result<(), Failure> {
+        self.bytes(picture.file(self.args), bytes)
+    }
+
+    fn bytes(&mut self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+        self.outputs.write(self.folder.join(name), |out| out.write_all(bytes))
+    }
+
+    /// Writes density profiles with their fits, and their picture: of halos with these tags, profiles and R200c.
+    pub fn profiles(&mut self, tags: &[u64], profiles: &[Profile], r200c: &[Option<f64>]) -> Result<(), Failure> {
+        let pipeline = self.pipeline;
+        let columns = profile_columns(pipeline.finder().column_prefix(), tags, profiles);
+        let table = in_units(self.args, pipeline, &columns, pipeline.universe().units(), &self.meta)?;
+        let write = |out: &mut _| write_ecsv(out, &table.columns, table.units.as_ref(), &table.meta);
+        self.outputs.write(self.folder.join(PROFILES), write)?;
+        if self.args.no_pictures {
+            return Ok(());
+        }
+        let picture = profiles_picture(self.args, pipeline, tags, profiles, r200c)?;
+        self.picture(Picture::Profiles, &picture)
+    }
+
+    /// Writes the picture of `--gallery`.
+    pub fn gallery(&mut self, largest: &Largest) -> Result<(), Failure> {
+        let picture = gallery(self.args, self.pipeline, largest)?;
+        self.picture(Picture::Gallery, &picture)
+    }
+}

@@ -1,0 +1,33 @@
+//! Standard output, whose reader may end before everything is printed.
+
+use std::io::{self, Write};
+
+use super::failure::Failure;
+
+/// Prints at once. Standard output without a reader is no error: `head` has seen enough.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
+        other => other.map_err(|error| format!("standard output: {error}").into()),
+    }
+}
+
+/// The reader of standard output has ended, as `head` does, which ends the run without a word.
+#[derive(Debug)]
+pub struct Closed;
+
+impl std::fmt::Display for Closed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("standard output has no reader")
+    }
+}
+
+impl std::error::Error for Closed {}
+
+/// Returns `true` if the error is that of a pipe whose reader has ended.
+pub fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
+    std::iter::successors(Some(error), |error| error.source())
+        .filter_map(|error| error.downcast_ref::<io::Error>())
+        .any(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}

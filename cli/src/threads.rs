@@ -1,0 +1,26 @@
+//! `--threads`: the number of threads of a run.
+
+use super::failure::Failure;
+
+/// Limits the number of threads, if a number is given.
+pub fn start_threads(threads: Option<u16>) -> Result<(), Failure> {
+    let Some(threads) = threads.map(usize::from) else { return Ok(()) };
+    // Some more than there are processors do no harm, but thousands take longer to start than most work does.
+    let most = std::thread::available_parallelism().map_or(1, usize::from).saturating_mul(4).max(256);
+    if threads > most {
+        return Err(format!("--threads is {threads}; here it may be at most {most}, more would only wait").into());
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    pool.build_global().map_err(|error| format!("{threads} threads cannot be started: {error}").into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_threads_are_refused() {
+        assert!(start_threads(None).is_ok());
+        assert!(start_threads(Some(u16::MAX)).is_err_and(|error| error.to_string().starts_with("--threads is 65535")));
+    }
+}

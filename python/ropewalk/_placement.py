@@ -1,0 +1,25 @@
+"""The choice between the processor and a device."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
+from ropewalk._checks import device_number, is_on_device
+
+
+def on_device(X: object, device: str | None) -> ModuleType | None:
+    """The functions for arrays on a device (`ropewalk._device`), or `None` if the work is the processor's.
+
+    That is so for arrays in host memory unless a device is named. Here, and only here, it is decided.
+    """
+    if device is not None and not isinstance(device, str):
+        raise TypeError(f"device is {device!r}; it must be 'cpu', 'cuda', or 'cuda:1' and so on")
+    if device == "cpu" or (device is None and not is_on_device(X)):
+        return None
+    device_number(device)
+    try:
+        return import_module("ropewalk._device")
+    except ModuleNotFoundError:
+        place = "X lies on a device" if device is None else f"device is {device!r}"
+        raise RuntimeError(f"{place}, but this build of ropewalk is for the processor only") from None

@@ -1,0 +1,53 @@
+//! Points in another library's memory: address, shape and kind.
+
+use dlpark::python::ImportedDlpack;
+use pyo3::PyResult;
+use pyo3::exceptions::PyValueError;
+
+/// The type of coordinates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    F32,
+    F64,
+}
+
+/// Points in another library's memory, as that library describes them.
+pub struct Foreign {
+    pub address: u64,
+    pub shape: [usize; 2],
+    pub kind: Kind,
+    /// `None` where only the address tells.
+    pub device: Option<usize>,
+    /// `true` if nothing says when the points are written, so that all work of the device is waited for.
+    pub wait_for_all: bool,
+    /// The loan, which gives the memory back when it is dropped.
+    pub lent: Option<ImportedDlpack>,
+}
+
+/// The shape of points that lie one after the other, in C order. `strides` count elements.
+pub fn checked_shape(shape: &[i64], strides: Option<&[i64]>) -> PyResult<[usize; 2]> {
+    let refuse = |sentence: String| Err(PyValueError::new_err(sentence));
+    let &[n, dim] = shape else {
+        return refuse(format!("X has {} dimensions; points are an array of two: (points, coordinates)", shape.len()));
+    };
+    let (Ok(rows), Ok(columns)) = (usize::try_from(n), usize::try_from(dim)) else {
+        return refuse(format!("X has the shape ({n}, {dim})"));
+    };
+    if rows.checked_mul(columns).and_then(|len| len.checked_mul(8)).is_none() {
+        return refuse(format!("X has the shape ({n}, {dim}), more than there are addresses"));
+    }
+    if let Some(strides) = strides {
+        let &[by_row, by_column] = strides else {
+            return refuse(format!("X has 2 dimensions, but {} strides", strides.len()));
+        };
+        // Where there is one there is no step.
+        let is_compact = rows * columns == 0 || ((rows == 1 || by_row == dim) && (columns == 1 || by_column == 1));
+        if !is_compact {
+            return refuse(format!(
+                "X is not in C order: its strides are {by_row} and {by_column} numbers, not {dim} and 1; make it contiguous first \
+                 (x.contiguous() in PyTorch, cupy.ascontiguousarray)"
+            ));
+        }
+    }
+    Ok([rows, columns])
+}
