@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::io::format::{Found, sniff};
-use crate::io::{Error, Result, hdf5};
+use crate::io::hdf5;
+use crate::{Error, Result};
 
 /// Snapshots that an error lists.
 const MOST_LISTED: usize = 8;

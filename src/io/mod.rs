@@ -59,6 +59,7 @@ mod npy;
 mod npz;
 mod npz_choice;
 mod npz_read;
+mod number_types;
 mod obj_lines;
 mod options;
 #[cfg(feature = "parquet")]
@@ -67,11 +68,13 @@ mod part;
 mod particle_type;
 mod ramses;
 mod reading;
+mod shorten;
 mod snapshot;
 mod snapshot_write;
 mod sides;
 mod source;
 mod spool;
+mod subsample;
 mod tables;
 mod text;
 mod tipsy;
@@ -361,11 +364,4 @@ fn located(path: &Path) -> Result<(PathBuf, Option<String>)> {
         return folder::only_snapshot(path);
     }
     Ok((existing(path), None))
-}
-
-/// The first 60 characters, printable, for messages.
-fn shorten(text: &[u8]) -> String {
-    // No character has more than four bytes.
-    let start = text.get(..240).unwrap_or(text);
-    String::from_utf8_lossy(start).chars().take(60).collect::<String>().escape_debug().to_string()
 }

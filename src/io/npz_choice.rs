@@ -11,7 +11,7 @@ use crate::io::contents::Role;
 use crate::io::csv_columns::choose;
 use crate::io::npz_read::Archive;
 use crate::io::reading::Reading;
-use crate::io::{Error, Result};
+use crate::{Error, Result};
 
 /// Names of arrays, in lower case; the first that is there counts.
 pub(super) const POSITIONS: [&str; 8] =

@@ -14,19 +14,20 @@ use std::path::{Path, PathBuf};
 
 use zip::{CompressionMethod, ZipArchive};
 
-use crate::io::columns::{Column, Target, gather, points, sum, whole};
+use crate::io::columns::{Column, gather, points, sum, whole};
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::csv_columns::FIELDS_ADVICE;
 use crate::io::matter::Matter;
-use crate::io::npy;
 use crate::io::npz_choice::{COSMOLOGY, Choice, MOST_NUMBERS, own_positions};
+use crate::io::number_types::Target;
 use crate::io::reading::Reading;
 use crate::io::sides::{of_chosen, told};
 use crate::io::source::Cancellable;
 use crate::io::spool::Spool;
 use crate::io::type_column::TypeColumn;
-use crate::io::{Background, Error, Format, Masses, Result, Snapshot};
+use crate::io::{Background, Format, Masses, Snapshot, npy};
 use crate::units::{KnownUnits, VelocityUnit};
+use crate::{Error, Result};
 
 /// An array of the archive.
 pub(super) struct Array {
@@ -228,7 +229,7 @@ fn background(archive: &mut Archive<'_>, choice: &Choice, reading: &Reading<'_>)
 fn types(archive: &mut Archive<'_>, choice: &Choice, reading: &Reading<'_>) -> Result<Option<TypeColumn>> {
     let Some(array) = choice.types else { return Ok(None) };
     let each = values(archive, array, reading)?;
-    TypeColumn::of(archive.path, "its types", each, reading)
+    reading.type_column(archive.path, "its types", each)
 }
 
 /// What the archive says about itself.
@@ -304,7 +305,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         }
         let vectors = |arrays: &[Placed], factor| points(reading, path, &[columns(arrays)], factor);
         Ok(Snapshot {
-            types: reading.types().map(|types| types.runs(reading)).unwrap_or_default(),
+            types: reading.type_runs(),
             velocities: (!velocities.is_empty()).then(|| vectors(&velocities, factor)).transpose()?,
             ids: ids.first().map(|array| gather(reading, path, &[array.columns()], 1.0)).transpose()?,
             masses: all,

@@ -11,8 +11,9 @@ use std::path::PathBuf;
 use crate::io::abacus::blosc::{Container, HEADER};
 use crate::io::ecsv::values;
 use crate::io::reading::Reading;
+use crate::io::shorten::shorten;
 use crate::io::source::Source;
-use crate::io::{Error, Result, shorten};
+use crate::{Error, Result};
 
 /// How files begin, and how blocks do.
 pub(super) const MAGIC: &[u8] = b"#ASDF";

@@ -18,8 +18,9 @@ use std::path::{Path, PathBuf};
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::fill::{Rows, fill};
 use crate::io::reading::Reading;
-use crate::io::{Background, Error, Format, Masses, Points, Result, Snapshot, Table};
+use crate::io::{Background, Format, Masses, Points, Snapshot, Table};
 use crate::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
+use crate::{Error, Result};
 use asdf::{Array, Asdf, Block};
 use unpack::{Unpacked, pid, rvint_position, rvint_velocity};
 

@@ -10,11 +10,13 @@
 
 use std::path::Path;
 
-use crate::io::columns::Number;
+use crate::Result;
 use crate::io::contents::Contents;
+use crate::io::number_types::Number;
 use crate::io::reading::Reading;
+use crate::io::shorten::shorten;
 use crate::io::source::Source;
-use crate::io::{Format, Result, Snapshot, shorten};
+use crate::io::{Format, Snapshot};
 
 use super::las_records::{Records, spans};
 use super::rows::Mapping;

@@ -12,7 +12,9 @@ use crate::io::text::Record;
 use crate::io::contents::Contents;
 use crate::io::obj_lines::{Lines, number};
 use crate::io::reading::Reading;
-use crate::io::{Error, Format, Result, Snapshot, shorten};
+use crate::io::shorten::shorten;
+use crate::io::{Format, Snapshot};
+use crate::{Error, Result};
 
 use super::text::{self, TextCloud};
 

@@ -8,14 +8,15 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use crate::io::columns::Number;
 use crate::io::contents::Contents;
-use crate::io::lzf;
+use crate::io::number_types::Number;
 use crate::io::reading::Reading;
+use crate::io::shorten::shorten;
 use crate::io::source::{Source, room};
 use crate::io::spool::Spool;
 use crate::io::text::Record;
-use crate::io::{Error, Format, Result, Snapshot, shorten};
+use crate::io::{Format, Snapshot, lzf};
+use crate::{Error, Result};
 
 use super::rows::Mapping;
 use super::text::{self, Lines, TextCloud, words};

@@ -10,11 +10,13 @@ use std::path::Path;
 
 use crate::io::text::Record;
 
-use crate::io::columns::Number;
 use crate::io::contents::Contents;
+use crate::io::number_types::Number;
 use crate::io::reading::Reading;
+use crate::io::shorten::shorten;
 use crate::io::source::{Cancellable, Source};
-use crate::io::{Error, Format, Result, Snapshot, shorten};
+use crate::io::{Format, Snapshot};
+use crate::{Error, Result};
 
 use super::ply_header::{Element, Encoding, Header};
 use super::rows::Mapping;

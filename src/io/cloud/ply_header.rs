@@ -1,7 +1,7 @@
 //! The header of PLY files: elements, and the types of their properties.
 
-use crate::io::columns::Number;
-use crate::io::shorten;
+use crate::io::number_types::Number;
+use crate::io::shorten::shorten;
 
 use super::text::words;
 

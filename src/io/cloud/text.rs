@@ -5,10 +5,12 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use crate::io::reading::Reading;
+use crate::io::shorten::shorten;
 use crate::io::source::{Cancellable, line_end};
 use crate::io::text::{Record, Rows, with_velocities};
-use crate::io::{Contents, Error, Format, Result, Snapshot, shorten};
+use crate::io::{Contents, Format, Snapshot};
 use crate::units::VelocityUnit;
+use crate::{Error, Result};
 
 use super::{left_out, named};
 

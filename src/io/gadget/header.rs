@@ -9,8 +9,9 @@
 //! Source: Springel, Users guide for GADGET-2, section 6; the structure `io_header` of GADGET-4, with `GADGET2_HEADER` and without.
 
 use crate::io::epoch::{Epoch, Said};
-use crate::io::{Background, Error, Format, Result};
+use crate::io::{Background, Format};
 use crate::units::VelocityUnit;
+use crate::{Error, Result};
 use std::path::Path;
 
 /// Flags of a header, and their first bytes.

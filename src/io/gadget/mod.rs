@@ -15,17 +15,17 @@ use std::path::Path;
 pub use header::Header;
 pub use write::{GadgetOptions, Species, write_gadget};
 
-use crate::Error;
-use crate::io::MassSum;
-use crate::io::columns::{Column, Number, sum};
+use crate::io::columns::{Column, sum};
 use crate::io::contents::{Contents, Field as Stored, Role, TypeContents};
 use crate::io::fill::{Constant, Plain, Rows, fill};
 use crate::io::matter::Matter;
+use crate::io::number_types::{Number, Word};
 use crate::io::reading::Reading;
 use crate::io::snapshot::TypeRun;
-use crate::io::source::Word;
-use crate::io::{Masses, Points, Result, Snapshot, Table};
+use crate::io::{Masses, Points, Snapshot, Table};
+use crate::mass_sum::MassSum;
 use crate::units::{KnownUnits, VelocityUnit};
+use crate::{Error, Result};
 use scan::{Block, Field, Part, bytes_per_value, scan_all, scan_present, unread};
 
 pub(super) use scan::part;

@@ -6,7 +6,7 @@ use crate::io::gadget::header::{Header, Layout};
 use crate::io::hdf5::{absent, missing, present};
 use crate::io::reading::Reading;
 use crate::io::source::Source;
-use crate::io::{Error, Result};
+use crate::{Error, Result};
 
 /// The blocks that are read, in the order of the file.
 #[derive(Debug, Clone, Copy)]

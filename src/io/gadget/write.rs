@@ -6,8 +6,9 @@ use std::path::Path;
 
 use crate::io::atomic::replace;
 use crate::io::gadget::header::Header;
-use crate::io::source::{Word, foreign};
-use crate::io::{Error, Masses, Points, Result, gadget};
+use crate::io::number_types::{Word, foreign};
+use crate::io::{Masses, Points, gadget};
+use crate::{Error, Result};
 
 /// How to write a snapshot; the default is one little-endian file of `SnapFormat` 1 at a = 1, without a box.
 #[derive(Debug, Clone, PartialEq)]

@@ -13,17 +13,19 @@ mod header;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::io::MassSum;
 use crate::io::columns::{Column, gather, points, sum, whole};
 use crate::io::companions::named;
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::csv_columns::choose;
 use crate::io::matter::Matter;
-use crate::io::reading::{Reading, common};
+use crate::io::part::common;
+use crate::io::reading::Reading;
 use crate::io::sides::{of_chosen, told};
-use crate::io::{Background, Error, Format, Masses, Result, Snapshot};
+use crate::io::{Background, Format, Masses, Snapshot};
+use crate::mass_sum::MassSum;
 use crate::parallel::map_tasks;
 use crate::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
+use crate::{Error, Result};
 use crc64::Crc64;
 use header::{Header, byte_order, check};
 

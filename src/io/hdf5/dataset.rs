@@ -16,7 +16,7 @@ use crate::io::hdf5::chunks::{Chunks, Grid};
 use crate::io::hdf5::file::File;
 use crate::io::hdf5::number::Number;
 use crate::io::hdf5::object_header;
-use crate::io::{Error, Result};
+use crate::{Error, Result};
 
 /// What a dataset is, before its data are looked for.
 #[derive(Clone, Debug)]

@@ -14,7 +14,7 @@ use crate::io::hdf5::attributes::Attributes;
 use crate::io::hdf5::dataset::Column;
 use crate::io::hdf5::links::{dead_link, hard_links};
 use crate::io::reading::Reading;
-use crate::io::{Error, Result};
+use crate::{Error, Result};
 
 /// More than any writer's.
 const HEADER_BYTES: usize = 1 << 24;

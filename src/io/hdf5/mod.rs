@@ -22,12 +22,12 @@ mod units;
 
 use std::path::Path;
 
-use crate::Error;
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::reading::Reading;
 use crate::io::sides::told;
-use crate::io::{Masses, Points, Result, Snapshot, Table};
+use crate::io::{Masses, Points, Snapshot, Table};
 use crate::units::{KnownUnits, VelocityUnit};
+use crate::{Error, Result};
 use attributes::Attributes;
 use dataset::Shape;
 use fields::{COORDINATES, Fields, IDS, MASSES, VELOCITIES, group, mixed_units};

@@ -11,7 +11,7 @@ use hdf5_reader::{FileStorage, Hdf5File};
 use crate::io::hdf5::file::File;
 use crate::io::hdf5::header::Header;
 use crate::io::reading::Reading;
-use crate::io::{Error, Result};
+use crate::{Error, Result};
 
 /// Ends of the names of HDF5 files.
 const ENDS: [&str; 3] = ["hdf5", "h5", "hdf"];

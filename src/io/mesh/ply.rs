@@ -8,10 +8,11 @@ use ply_rs_bw::parser::{ParseError, Parser, Reader};
 use ply_rs_bw::ply::{ElementDef, Encoding, Property, PropertyAccess, PropertyAccessResult, PropertyType, ScalarType};
 
 use crate::cancel::check_at;
+use crate::io::Points;
 use crate::io::cloud::ply_header;
 use crate::io::mesh::ply_text::Lines;
 use crate::io::mesh::{MeshData, fan, vertices};
-use crate::io::{Points, shorten};
+use crate::io::shorten::shorten;
 use crate::memory::{append, collected, copy_of};
 
 /// What faces call their corners.

@@ -17,11 +17,14 @@ mod write;
 use std::cell::Cell;
 use std::path::Path;
 
-use crate::io::columns::{self, Column, Number};
+use crate::Result;
+use crate::io::columns::{self, Column};
 use crate::io::csv_columns::choose;
+use crate::io::number_types::{Number, Word};
 use crate::io::reading::Reading;
-use crate::io::source::{Source, Word, room};
-use crate::io::{Format, Result, Snapshot, shorten};
+use crate::io::shorten::shorten;
+use crate::io::source::{Source, room};
+use crate::io::{Format, Snapshot};
 
 pub use shared::{NpyNumber, SharedNpy, SharedNpyRows};
 pub(super) use write::{write, write_points};

@@ -20,10 +20,9 @@ use crate::error::Kind;
 use crate::halo::pipeline::{Universe, UniverseOptions};
 use crate::io::atomic::AtomicFile;
 use crate::io::tables::ending;
-use crate::io::{
-    Error, GadgetOptions, Points, Result, Snapshot, Table, TipsyOptions, write_gadget, write_npy_to, write_tipsy,
-};
+use crate::io::{GadgetOptions, Points, Snapshot, Table, TipsyOptions, write_gadget, write_npy_to, write_tipsy};
 use crate::units::Units;
+use crate::{Error, Result};
 use types::Types;
 
 /// How to write a snapshot.

@@ -5,10 +5,11 @@
 
 use std::path::Path;
 
+use crate::io::shorten::shorten;
 use crate::io::text::comments::Unused;
 use crate::io::text::layout::Layout;
 use crate::io::text::lines::{Lines, Record, Syntax};
-use crate::io::{Error, Result, shorten};
+use crate::{Error, Result};
 
 /// A header of ARFF.
 pub(super) struct Arff {

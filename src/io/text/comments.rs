@@ -4,7 +4,7 @@
 //! its own, as `1 NUMBER` or `Column 1: id`; a note that lists the other comments.
 
 use crate::io::column_names::{list, not_a_coordinate, quantity_and_unit};
-use crate::io::shorten;
+use crate::io::shorten::shorten;
 use crate::io::text::layout::Line;
 use crate::io::text::lines::{Record, Syntax};
 use crate::io::text::values::{is_name, is_name_with_a_number, number};

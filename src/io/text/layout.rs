@@ -6,11 +6,12 @@
 use std::path::Path;
 
 use crate::io::ecsv::{self, Declared};
+use crate::io::shorten::shorten;
 use crate::io::text::arff::Arff;
 use crate::io::text::comments::{self, Unused};
 use crate::io::text::lines::{Lines, Record, Syntax};
 use crate::io::text::values::{begins_like_a_number, is_missing, is_name, is_name_with_a_number, is_whole, number};
-use crate::io::{Error, Result, shorten};
+use crate::{Error, Result};
 
 /// Bytes of comments before the first row that may name the columns, and of a header of enhanced CSV.
 const MOST_COMMENTS: usize = 1 << 22;

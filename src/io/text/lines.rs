@@ -12,7 +12,7 @@ use flate2::read::MultiGzDecoder;
 use crate::io::source::{Cancellable, line_end};
 use crate::io::spool::GZIP;
 use crate::io::text::values::MISSING_AFTER_HASH;
-use crate::io::{Error, Result};
+use crate::{Error, Result};
 
 /// Bytes read at a time.
 const CHUNK: usize = 1 << 18;

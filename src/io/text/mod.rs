@@ -30,9 +30,11 @@ use std::path::Path;
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::csv_columns::{ADVICE, Columns, FIELDS_ADVICE, Taken, choose, own_coordinates};
 use crate::io::reading::Reading;
+use crate::io::shorten::shorten;
 use crate::io::sides::side_of_chosen;
-use crate::io::{Error, Format, Points, ReadOptions, Result, Snapshot, ecsv, shorten, type_column};
+use crate::io::{Format, Points, ReadOptions, Snapshot, ecsv, particle_type};
 use crate::units::{KnownUnits, VelocityUnit};
+use crate::{Error, Result};
 use layout::{Layout, Slip};
 use lines::Lines;
 pub(super) use lines::Record;
@@ -239,8 +241,8 @@ fn types(path: &Path, layout: &Layout, column: usize) -> Result<std::result::Res
     while lines.advance().map_err(|message| Error::file(path, message))? {
         if lines.number() > layout.before && layout.syntax.is_row(lines.line()) {
             layout.syntax.split(lines.line(), &mut fields);
-            let kind = values::number(fields.get(column)).map_or(type_column::NO_TYPE, type_column::particle_type);
-            if kind == type_column::NO_TYPE {
+            let kind = values::number(fields.get(column)).map_or(particle_type::NO_TYPE, particle_type::of_number);
+            if kind == particle_type::NO_TYPE {
                 return Ok(Err(shorten(fields.get(column))));
             }
             match each.last_mut() {
@@ -249,7 +251,7 @@ fn types(path: &Path, layout: &Layout, column: usize) -> Result<std::result::Res
             }
         }
     }
-    Ok(Ok(type_column::counts(each.into_iter())))
+    Ok(Ok(particle_type::counts(each.into_iter())))
 }
 
 impl Columns {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::io::{Error, Result};
+use crate::{Error, Result};
 
 /// Bytes of the header: a double, six words of 32 bits.
 const BYTES: usize = 32;

@@ -17,14 +17,16 @@ use std::path::{Path, PathBuf};
 
 pub use write::{TipsyOptions, write_tipsy};
 
-use crate::io::MassSum;
-use crate::io::columns::{Column, Number, gather, points, sum};
+use crate::io::columns::{Column, gather, points, sum};
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::matter::Matter;
+use crate::io::number_types::Number;
 use crate::io::reading::Reading;
 use crate::io::sides::told;
-use crate::io::{Error, Format, Masses, Result, Snapshot};
+use crate::io::{Format, Masses, Snapshot};
+use crate::mass_sum::MassSum;
 use crate::units::{KnownUnits, VelocityUnit};
+use crate::{Error, Result};
 use header::{Family, Header, Layout};
 use param::Param;
 

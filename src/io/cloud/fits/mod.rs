@@ -16,9 +16,11 @@ use crate::io::text::Record;
 use crate::io::contents::Contents;
 use crate::io::csv_columns::own_coordinates;
 use crate::io::reading::Reading;
+use crate::io::shorten::shorten;
 use crate::io::sides::side_of_chosen;
 use crate::io::source::Source;
-use crate::io::{Error, Format, Result, Snapshot, shorten};
+use crate::io::{Format, Snapshot};
+use crate::{Error, Result};
 
 use super::Cloud;
 use super::text::{self, TextCloud};
