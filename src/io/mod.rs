@@ -47,6 +47,7 @@ mod fill;
 mod folder;
 mod format;
 mod gadget;
+mod gadget_header;
 pub(crate) mod hdf5_write;
 mod genericio;
 mod hdf5;
@@ -68,6 +69,7 @@ mod part;
 mod particle_type;
 mod ramses;
 mod reading;
+mod reduce;
 mod shorten;
 mod snapshot;
 mod snapshot_write;
@@ -92,7 +94,8 @@ pub use companions::companions;
 pub use contents::{Contents, Field, Role, TypeContents};
 pub use fields::{Fields, read_fields};
 pub use format::Format;
-pub use gadget::{GadgetOptions, Header, Species, write_gadget};
+pub use gadget::{GadgetOptions, Species, write_gadget};
+pub use gadget_header::Header;
 #[cfg(feature = "mesh")]
 pub use mesh::{MeshData, read_mesh};
 pub use npy::{
@@ -117,6 +120,7 @@ use crate::cancel::guarded;
 use crate::{Error, Result};
 use format::{Found, sniff};
 use reading::Reading;
+use reduce::reduced;
 use spool::Spool;
 
 /// Reads a snapshot or table of points.
@@ -278,7 +282,7 @@ fn read_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Snaps
         Found::Pcd => cloud::pcd::read(path, reading),
         Found::Ply => cloud::ply::read(path, reading),
         Found::Obj => cloud::obj::read(path, reading),
-        Found::Text => text::read(path, reading).map(|snapshot| snapshot.reduced(reading)),
+        Found::Text => text::read(path, reading).map(|snapshot| reduced(snapshot, reading)),
         Found::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),
         Found::Other(what) => Err(Error::file(path, what)),
     }

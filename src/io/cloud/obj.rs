@@ -12,6 +12,7 @@ use crate::io::text::Record;
 use crate::io::contents::Contents;
 use crate::io::obj_lines::{Lines, number};
 use crate::io::reading::Reading;
+use crate::io::reduce::reduced;
 use crate::io::shorten::shorten;
 use crate::io::{Format, Snapshot};
 use crate::{Error, Result};
@@ -72,7 +73,7 @@ pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot
         Ok(None)
     })?;
     let others: Vec<String> = others.into_iter().map(|(what, n)| format!("{what} ({n})")).collect();
-    let mut snapshot = snapshot.reduced(reading);
+    let mut snapshot = reduced(snapshot, reading);
     if !others.is_empty() {
         snapshot.notes.push(format!("not read: {}", others.join(", ")));
     }

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use crate::io::reading::Reading;
+use crate::io::reduce::reduced;
 use crate::io::shorten::shorten;
 use crate::io::source::{Cancellable, line_end};
 use crate::io::text::{Record, Rows, with_velocities};
@@ -84,7 +85,7 @@ pub(super) fn finish(
     reading: &Reading<'_>,
     unit: Option<VelocityUnit>,
 ) -> Result<Snapshot> {
-    Ok(with_velocities(path, snapshot, reading.options, unit)?.reduced(reading))
+    Ok(reduced(with_velocities(path, snapshot, reading.options, unit)?, reading))
 }
 
 /// Describes a file by the points that were read from it.

@@ -12,12 +12,12 @@ mod write;
 use std::marker::PhantomData;
 use std::path::Path;
 
-pub use header::Header;
 pub use write::{GadgetOptions, Species, write_gadget};
 
 use crate::io::columns::{Column, sum};
 use crate::io::contents::{Contents, Field as Stored, Role, TypeContents};
 use crate::io::fill::{Constant, Plain, Rows, fill};
+use crate::io::gadget_header::Header;
 use crate::io::matter::Matter;
 use crate::io::number_types::{Number, Word};
 use crate::io::reading::Reading;

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::io::gadget::header::{Header, Layout};
+use crate::io::gadget::header::Layout;
+use crate::io::gadget_header::Header;
 use crate::io::hdf5::{absent, missing, present};
 use crate::io::reading::Reading;
 use crate::io::source::Source;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use crate::io::atomic::replace;
-use crate::io::gadget::header::Header;
+use crate::io::gadget_header::Header;
 use crate::io::number_types::{Word, foreign};
 use crate::io::{Masses, Points, gadget};
 use crate::{Error, Result};

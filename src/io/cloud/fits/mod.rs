@@ -16,6 +16,7 @@ use crate::io::text::Record;
 use crate::io::contents::Contents;
 use crate::io::csv_columns::own_coordinates;
 use crate::io::reading::Reading;
+use crate::io::reduce::reduced;
 use crate::io::shorten::shorten;
 use crate::io::sides::side_of_chosen;
 use crate::io::source::Source;
@@ -241,7 +242,7 @@ fn finish(
     reading: &Reading<'_>,
 ) -> Result<Snapshot> {
     if reading.is_of_fields {
-        return Ok(snapshot.reduced(reading));
+        return Ok(reduced(snapshot, reading));
     }
     let named = columns.iter().map(|column| (column.name.as_str(), column.unit.as_deref()));
     let header = super::header_of(path, named, &found.entries, &snapshot.columns)?;
