@@ -36,10 +36,3 @@ pub fn companions(path: impl AsRef<Path>) -> Vec<PathBuf> {
     beside.dedup();
     beside
 }
-
-/// The files in a folder whose names are wanted.
-pub(super) fn named(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
-    entries.filter(|entry| entry.file_name().to_str().is_some_and(&is_wanted)).map(|entry| entry.path()).collect()
-}

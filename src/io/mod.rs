@@ -31,6 +31,7 @@
 //! is checked against its length before memory is reserved.
 
 mod abacus;
+mod array_names;
 mod atomic;
 pub(crate) mod cgs;
 mod cloud;
@@ -58,8 +59,6 @@ mod memory_limit;
 mod mesh;
 mod npy;
 mod npz;
-mod npz_choice;
-mod npz_read;
 mod number_types;
 mod obj_lines;
 mod options;
@@ -75,6 +74,7 @@ mod snapshot;
 mod snapshot_write;
 mod sides;
 mod source;
+mod split_files;
 mod spool;
 mod subsample;
 mod tables;
@@ -274,7 +274,7 @@ fn read_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Snaps
         Found::Parquet => parquet::read(path, reading),
         Found::Asdf => abacus::read(path, reading),
         Found::GenericIo => genericio::read(path, reading),
-        Found::Zip => npz_read::read(path, reading),
+        Found::Zip => npz::read(path, reading),
         Found::Hdf5 => hdf5::read(path, reading),
         Found::Npy => npy::read(path, reading),
         Found::Fits => cloud::fits::read(path, reading),
@@ -297,7 +297,7 @@ fn inspect_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Co
         Found::Parquet => parquet::inspect(path, reading),
         Found::Asdf => abacus::inspect(path, reading),
         Found::GenericIo => genericio::inspect(path, reading),
-        Found::Zip => npz_read::inspect(path, reading),
+        Found::Zip => npz::inspect(path, reading),
         Found::Hdf5 => hdf5::inspect(path, reading),
         Found::Npy => Ok(Contents::of_table(path, &npy::read(path, reading)?)),
         Found::Fits => cloud::fits::inspect(path, reading),

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::io::gadget::header::Layout;
 use crate::io::gadget_header::Header;
-use crate::io::hdf5::{absent, missing, present};
 use crate::io::reading::Reading;
 use crate::io::source::Source;
+use crate::io::split_files::{absent, missing, present};
 use crate::{Error, Result};
 
 /// The blocks that are read, in the order of the file.

@@ -14,13 +14,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::io::columns::{Column, gather, points, sum, whole};
-use crate::io::companions::named;
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::csv_columns::choose;
 use crate::io::matter::Matter;
 use crate::io::part::common;
 use crate::io::reading::Reading;
 use crate::io::sides::{of_chosen, told};
+use crate::io::split_files::named;
 use crate::io::{Background, Format, Masses, Snapshot};
 use crate::mass_sum::MassSum;
 use crate::parallel::map_tasks;

@@ -37,7 +37,7 @@ use number::Number;
 use parts::{Part, open_all, open_present};
 use units::Scaling;
 
-pub(super) use parts::{absent, first, has_particles, is_ending, missing, named, present, viewed};
+pub(super) use parts::{first, has_particles, is_ending, named, viewed};
 
 /// The first bytes of an HDF5 file, or of what is behind a block of a user's own.
 pub(super) const MAGIC: &[u8; 8] = b"\x89HDF\r\n\x1a\n";

@@ -11,6 +11,7 @@ use hdf5_reader::{FileStorage, Hdf5File};
 use crate::io::hdf5::file::File;
 use crate::io::hdf5::header::Header;
 use crate::io::reading::Reading;
+use crate::io::split_files::{absent, missing, present};
 use crate::{Error, Result};
 
 /// Ends of the names of HDF5 files.
@@ -126,37 +127,6 @@ pub(super) fn open_all(path: &Path, reading: &Reading<'_>) -> Result<Vec<Part>> 
         return Err(Error::file(path, message));
     };
     open_parts(&name, files, reading)
-}
-
-/// The numbers of the files of a split snapshot that exist, ascending. The folder is listed, so that a header which promises billions of
-/// files costs nothing.
-pub(in crate::io) fn present(files: u32, part: &dyn Fn(u32) -> PathBuf) -> Vec<u32> {
-    let folder = part(0).parent().filter(|folder| !folder.as_os_str().is_empty()).map_or(".".into(), Path::to_path_buf);
-    let number = |entry: std::fs::DirEntry| {
-        let name = entry.file_name();
-        let words = name.to_str()?.split('.').filter_map(|word| word.parse().ok());
-        words.filter(|&k| k < files).find(|&k| part(k).file_name() == Some(&name))
-    };
-    let mut present: Vec<u32> = std::fs::read_dir(folder).into_iter().flatten().flatten().filter_map(number).collect();
-    present.sort_unstable();
-    present
-}
-
-/// What to say of the files of a split snapshot that do not exist; `None` if all do.
-pub(in crate::io) fn absent(files: u32, present: &[u32], part: &dyn Fn(u32) -> PathBuf) -> Option<String> {
-    let first = (0..files).zip(present).find(|(k, own)| k != *own).map_or(present.len() as u32, |(k, _)| k);
-    let n = files as usize - present.len();
-    (n > 0).then(|| {
-        format!("{n} of {files} files of the snapshot are missing, the first of them {}", part(first).display())
-    })
-}
-
-/// What to say of a file that is missing.
-pub(in crate::io) fn missing(files: u32) -> String {
-    format!(
-        "is missing: the snapshot is split over {files} files; a file is read alone with --single-part \
-         (ReadOptions::single_part, in Python single_part=True)"
-    )
 }
 
 /// The files of a snapshot that exist, which agree with each other, and a sentence about those that are missing.

@@ -8,12 +8,12 @@
 use std::path::Path;
 
 use crate::Result;
+use crate::io::array_names::{IDS, MASSES, POSITIONS, TYPES, VELOCITIES};
 use crate::io::columns::{Column, gather, points, sum, whole};
 use crate::io::csv_columns::{ADVICE, Columns};
 use crate::io::matter::Matter;
 use crate::io::npy::descr::{Field, fields};
 use crate::io::npy::{after, sides, value};
-use crate::io::npz_choice::{IDS, MASSES, POSITIONS, TYPES, VELOCITIES};
 use crate::io::reading::Reading;
 use crate::io::source::Source;
 use crate::io::type_column::TypeColumn;

@@ -13,8 +13,8 @@ use std::path::Path;
 
 use parquet::file::metadata::FileMetaData;
 
+use crate::io::array_names::{BOX, REDSHIFT};
 use crate::io::ecsv;
-use crate::io::npz_choice::{BOX, REDSHIFT};
 use crate::io::parquet::kind::Kind;
 use crate::io::parquet::{arrow, arrow_schema};
 use crate::io::shorten::shorten;

@@ -15,12 +15,12 @@ mod pick;
 use std::path::{Path, PathBuf};
 
 use crate::io::columns::{Column, Joined, sum};
-use crate::io::companions::named;
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::fill::{Rows, fill};
 use crate::io::matter::Matter;
 use crate::io::number_types::{Number, Target};
 use crate::io::reading::Reading;
+use crate::io::split_files::named;
 use crate::io::{Format, Masses, Points, Snapshot, Table};
 use crate::units::{KnownUnits, VelocityUnit};
 use crate::{Error, Result};

@@ -7,12 +7,12 @@
 use std::str::FromStr;
 
 use crate::Result;
+use crate::io::array_names::{BOX, COSMOLOGY, REDSHIFT};
 use crate::io::column_names::list;
 use crate::io::hdf5::attributes::Attributes;
 use crate::io::hdf5::file::File;
 use crate::io::hdf5::table::list::{Column, Listing, Scalar};
 use crate::io::hdf5::table::scalar;
-use crate::io::npz_choice::{BOX, COSMOLOGY, REDSHIFT};
 use crate::io::{Background, ecsv};
 
 /// Names in lower case of the box, the redshift, and the three numbers of a cosmology.
