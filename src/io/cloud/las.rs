@@ -14,11 +14,10 @@ use crate::Result;
 use crate::io::contents::Contents;
 use crate::io::number_types::Number;
 use crate::io::reading::Reading;
-use crate::io::shorten::shorten;
 use crate::io::source::Source;
 use crate::io::{Format, Snapshot};
 
-use super::las_records::{Records, spans};
+use super::las_records::{Records, long, short, spans, text, word};
 use super::rows::Mapping;
 use super::{Cloud, Field, Kind};
 
@@ -30,23 +29,6 @@ const HEADER_4: usize = 375;
 
 /// Bytes of the point formats 0 to 10.
 const SIZES: [u64; 11] = [20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67];
-
-pub(super) fn short(bytes: &[u8], at: usize) -> u64 {
-    bytes.get(at..at + 2).and_then(|bytes| bytes.try_into().ok()).map_or(0, u16::from_le_bytes).into()
-}
-
-pub(super) fn word(bytes: &[u8], at: usize) -> u64 {
-    bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes).into()
-}
-
-pub(super) fn long(bytes: &[u8], at: usize) -> u64 {
-    bytes.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
-}
-
-pub(super) fn text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-    shorten(bytes[..end].trim_ascii())
-}
 
 fn cloud<'a>(path: &'a Path, mut source: Source) -> Result<Cloud<'a>> {
     let header = source.prefix(HEADER_4)?;

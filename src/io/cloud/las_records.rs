@@ -8,8 +8,6 @@ use crate::io::column_names::list;
 use crate::io::shorten::shorten;
 use crate::io::source::Source;
 
-use super::las::{long, short, text, word};
-
 /// Bytes of the header of a record, and of an extended one.
 const RECORD: u64 = 54;
 const EXTENDED: u64 = 60;
@@ -18,6 +16,27 @@ const LONGEST: u64 = 1 << 16;
 /// Names of units in a note, and characters of names.
 const MOST_UNITS: usize = 8;
 const LONGEST_NAMES: usize = 200;
+
+/// The number of 16 bits at a byte, 0 if that is beyond the end.
+pub(super) fn short(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..at + 2).and_then(|bytes| bytes.try_into().ok()).map_or(0, u16::from_le_bytes).into()
+}
+
+/// The number of 32 bits at a byte, 0 if that is beyond the end.
+pub(super) fn word(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes).into()
+}
+
+/// The number of 64 bits at a byte, 0 if that is beyond the end.
+pub(super) fn long(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
+}
+
+/// The text of a field that zeros fill up.
+pub(super) fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    shorten(bytes[..end].trim_ascii())
+}
 
 /// The number of records, and the bytes between which they are.
 pub(super) struct Span {

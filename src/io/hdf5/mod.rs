@@ -17,6 +17,7 @@ mod links;
 mod number;
 mod object_header;
 mod parts;
+mod shape;
 mod table;
 mod units;
 
@@ -29,12 +30,12 @@ use crate::io::{Masses, Points, Snapshot, Table};
 use crate::units::{KnownUnits, VelocityUnit};
 use crate::{Error, Result};
 use attributes::Attributes;
-use dataset::Shape;
 use fields::{COORDINATES, Fields, IDS, MASSES, VELOCITIES, group, mixed_units};
 use file::File;
 use header::Header;
 use number::Number;
 use parts::{Part, open_all, open_present};
+use shape::Shape;
 use units::Scaling;
 
 pub(super) use parts::{first, has_particles, is_ending, named, viewed};

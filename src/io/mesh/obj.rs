@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::io::Points;
-use crate::io::mesh::{MeshData, fan, vertices};
+use crate::io::mesh::data::{MeshData, fan, vertices};
 use crate::io::obj_lines::{Line, Lines, number};
 use crate::io::shorten::shorten;
 use crate::memory::{append, grow};

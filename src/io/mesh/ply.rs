@@ -10,8 +10,8 @@ use ply_rs_bw::ply::{ElementDef, Encoding, Property, PropertyAccess, PropertyAcc
 use crate::cancel::check_at;
 use crate::io::Points;
 use crate::io::cloud::ply_header;
+use crate::io::mesh::data::{MeshData, fan, vertices};
 use crate::io::mesh::ply_text::Lines;
-use crate::io::mesh::{MeshData, fan, vertices};
 use crate::io::shorten::shorten;
 use crate::memory::{append, collected, copy_of};
 

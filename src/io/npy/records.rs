@@ -13,7 +13,7 @@ use crate::io::columns::{Column, gather, points, sum, whole};
 use crate::io::csv_columns::{ADVICE, Columns};
 use crate::io::matter::Matter;
 use crate::io::npy::descr::{Field, fields};
-use crate::io::npy::{after, sides, value};
+use crate::io::npy::header::{after, sides, value};
 use crate::io::reading::Reading;
 use crate::io::source::Source;
 use crate::io::type_column::TypeColumn;

@@ -11,7 +11,7 @@ use std::path::Path;
 use crate::halo::pipeline::{Universe, UniverseOptions};
 use crate::io::cgs::Cgs;
 use crate::io::hdf5_write::{Dataset, Group};
-use crate::io::snapshot_write::Epoch;
+use crate::io::snapshot_write::epoch::Epoch;
 use crate::io::snapshot_write::types::{Types, pieces};
 use crate::io::{Masses, Points, Snapshot};
 use crate::units::{Conversion, Quantity};

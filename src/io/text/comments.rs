@@ -5,8 +5,7 @@
 
 use crate::io::column_names::{list, not_a_coordinate, quantity_and_unit};
 use crate::io::shorten::shorten;
-use crate::io::text::layout::Line;
-use crate::io::text::lines::{Record, Syntax};
+use crate::io::text::lines::{Line, Record, Syntax};
 use crate::io::text::values::{is_name, is_name_with_a_number, number};
 
 /// Words of comments that say what readers of other formats use. A note lists these comments before others.

@@ -72,6 +72,9 @@ impl Lines {
     }
 }
 
+/// A line and its number.
+pub(super) type Line = (u64, Vec<u8>);
+
 /// The syntax of lines.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Syntax {
