@@ -5,6 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
+/// Returns `true` if a name ends with a point and a number, as `snap_005.3`.
+pub(super) fn ends_with_number(path: &Path) -> bool {
+    path.extension().is_some_and(|end| !end.is_empty() && end.as_encoded_bytes().iter().all(u8::is_ascii_digit))
+}
+
 /// The files in a folder whose names are wanted.
 pub(super) fn named(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };

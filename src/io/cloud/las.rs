@@ -12,9 +12,11 @@ use std::path::Path;
 
 use crate::Result;
 use crate::io::contents::Contents;
+use crate::io::file_format::FileFormat;
 use crate::io::number_types::Number;
 use crate::io::reading::Reading;
 use crate::io::source::Source;
+use crate::io::unreadable::is_marked;
 use crate::io::{Format, Snapshot};
 
 use super::las_records::{Records, long, short, spans, text, word};
@@ -22,7 +24,7 @@ use super::rows::Mapping;
 use super::{Cloud, Field, Kind};
 
 /// The first bytes of LAS files.
-pub(in crate::io) const MAGIC: &[u8] = b"LASF";
+const MAGIC: &[u8] = b"LASF";
 /// Bytes of the header of version 1.0 to 1.2, and of 1.4.
 const HEADER: usize = 227;
 const HEADER_4: usize = 375;
@@ -139,10 +141,27 @@ fn others(format: u8, size: u64, stride: u64) -> Vec<(&'static str, u64, Kind)> 
     all
 }
 
-pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+/// LAS point clouds.
+pub(in crate::io) struct Las;
+
+impl FileFormat for Las {
+    fn sniff(&self, prefix: &[u8]) -> bool {
+        is_marked(prefix, MAGIC)
+    }
+
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        read(path, reading)
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        inspect(path, reading)
+    }
+}
+
+fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     cloud(path, reading.open(path)?)?.read(reading)
 }
 
-pub(in crate::io) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     cloud(path, reading.open(path)?)?.inspect(reading)
 }

@@ -222,7 +222,7 @@ impl Raw {
 
 /// How the blocks of a file are framed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::io) struct Layout {
+pub(super) struct Layout {
     pub(super) big_endian: bool,
     /// Each block comes after a record with its label (`SnapFormat` 2).
     pub(super) labels: bool,
@@ -230,7 +230,7 @@ pub(in crate::io) struct Layout {
 
 impl Layout {
     /// The layout of a file that begins with `prefix`: the marker of the header, or of the label before it.
-    pub(in crate::io) fn sniff(prefix: &[u8]) -> Option<Self> {
+    pub(super) fn sniff(prefix: &[u8]) -> Option<Self> {
         let (marker, rest) = prefix.split_first_chunk::<4>()?;
         let (big_endian, labels) = match marker {
             [0, 1, 0, 0] => (false, false),

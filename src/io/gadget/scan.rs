@@ -118,7 +118,7 @@ pub(super) fn unread(parts: &[Part]) -> Vec<String> {
 }
 
 /// The name of part `k` of the split snapshot `base`.
-pub(in crate::io) fn part(base: &Path, k: u32) -> PathBuf {
+pub(super) fn part(base: &Path, k: u32) -> PathBuf {
     let mut name = base.as_os_str().to_os_string();
     name.push(format!(".{k}"));
     PathBuf::from(name)

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use crate::io::columns::{Column, gather, points, sum, whole};
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::csv_columns::choose;
+use crate::io::file_format::FileFormat;
 use crate::io::matter::Matter;
 use crate::io::part::common;
 use crate::io::reading::Reading;
@@ -29,9 +30,25 @@ use crate::{Error, Result};
 use crc64::Crc64;
 use header::{Header, byte_order, check};
 
-/// Whether a file that begins with `prefix` is one.
-pub(super) fn sniff(prefix: &[u8]) -> bool {
-    byte_order(prefix).is_some()
+/// Files of GenericIO.
+pub(in crate::io) struct GenericIo;
+
+impl FileFormat for GenericIo {
+    fn sniff(&self, prefix: &[u8]) -> bool {
+        byte_order(prefix).is_some()
+    }
+
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        read(path, reading)
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        inspect(path, reading)
+    }
+
+    fn companions(&self, path: &Path) -> Vec<PathBuf> {
+        parts_by_name(path)
+    }
 }
 
 /// The map of the split file that `path` is a part of, by its name.
@@ -41,7 +58,7 @@ fn map_of(path: &Path) -> Option<PathBuf> {
 }
 
 /// The files of a split file that `path` is the map of, or a part, by their names.
-pub(super) fn parts_by_name(path: &Path) -> Vec<PathBuf> {
+fn parts_by_name(path: &Path) -> Vec<PathBuf> {
     let base = map_of(path).unwrap_or_else(|| path.to_path_buf());
     let Some((name, folder)) = base.file_name().and_then(|name| name.to_str()).zip(base.parent()) else {
         return vec![];
@@ -250,7 +267,7 @@ fn origin(header: &Header) -> Option<String> {
 }
 
 /// What the files say about themselves.
-pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let parts = parts(path, reading)?;
     let Some(first) = parts.first() else { return Err(Error::file(path, "has no files")) };
     let variables = Variables::new(first, reading)?;
@@ -276,7 +293,7 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
 }
 
 /// The particles of the files.
-pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let parts = parts(path, reading)?;
     let Some(first) = parts.first() else { return Err(Error::file(path, "has no files")) };
     let options = reading.options;

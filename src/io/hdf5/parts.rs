@@ -54,7 +54,7 @@ impl Name {
 }
 
 /// The files that the names suggest `path` to be split over, if it is the name of one.
-pub(in crate::io) fn named(path: &Path) -> Vec<PathBuf> {
+pub(super) fn named(path: &Path) -> Vec<PathBuf> {
     let name = Name::of(path).filter(|name| name.number.is_some() && name.end.is_some());
     let Some(name) = name else { return vec![] };
     (0..=u32::MAX).map(|k| name.part(k)).take_while(|part| part.is_file()).collect()
@@ -62,7 +62,7 @@ pub(in crate::io) fn named(path: &Path) -> Vec<PathBuf> {
 
 /// The files whose names suggest that `path` is the view of them that SWIFT makes: `snap.0.hdf5`, `snap.1.hdf5`, and so on of `snap.hdf5`,
 /// beside it or in a folder of its name.
-pub(in crate::io) fn viewed(path: &Path) -> Vec<PathBuf> {
+pub(super) fn viewed(path: &Path) -> Vec<PathBuf> {
     let name = Name::of(path).filter(|name| name.number.is_none() && name.end.is_some());
     let Some(name) = name else { return vec![] };
     let inside = Name { folder: name.folder.join(&name.base), ..name.clone() };
@@ -72,7 +72,7 @@ pub(in crate::io) fn viewed(path: &Path) -> Vec<PathBuf> {
 
 /// The first file of the snapshot that a path stands for without being a file: a name less the number, with or without a `*` in its
 /// place.
-pub(in crate::io) fn first(path: &Path) -> Option<PathBuf> {
+pub(super) fn first(path: &Path) -> Option<PathBuf> {
     let text = path.to_str()?;
     let star = text.contains('*').then(|| PathBuf::from(text.replacen('*', "0", 1)));
     let ends = || ENDS.into_iter();
@@ -83,12 +83,12 @@ pub(in crate::io) fn first(path: &Path) -> Option<PathBuf> {
 }
 
 /// Returns `true` for the ending of an HDF5 file's name.
-pub(in crate::io) fn is_ending(end: &OsStr) -> bool {
+pub(super) fn is_ending(end: &OsStr) -> bool {
     end.to_str().is_some_and(|end| ENDS.contains(&end))
 }
 
 /// Returns `true` if an HDF5 file has a group of particles; `false` also if it cannot be read.
-pub(in crate::io) fn has_particles(path: &Path) -> bool {
+pub(super) fn has_particles(path: &Path) -> bool {
     let groups = || -> Option<Vec<String>> {
         let hdf5 = Hdf5File::from_storage(Arc::new(FileStorage::open(path).ok()?)).ok()?;
         Some(hdf5.root_group().ok()?.member_names().ok()?.0)

@@ -17,7 +17,7 @@ use crate::io::shorten::shorten;
 use crate::io::source::Source;
 
 /// How a `.npy` file begins.
-pub(in crate::io) const MAGIC: &[u8] = b"\x93NUMPY";
+pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// The longest header NumPy itself reads without being told to.
 pub(in crate::io) const LONGEST_HEADER: u64 = 10_000;

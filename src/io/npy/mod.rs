@@ -18,12 +18,14 @@ use std::path::Path;
 use crate::Result;
 use crate::io::columns;
 use crate::io::csv_columns::choose;
+use crate::io::file_format::FileFormat;
 use crate::io::number_types::{Number, Word};
 use crate::io::reading::Reading;
 use crate::io::source::{Source, room};
-use crate::io::{Format, Snapshot};
+use crate::io::{Contents, Format, Snapshot};
 
-pub(super) use header::{Header, LONGEST_HEADER, MAGIC, Of, decode, rows_of_numbers};
+use header::MAGIC;
+pub(super) use header::{Header, LONGEST_HEADER, Of, decode, rows_of_numbers};
 use header::{after, header_text};
 pub use shared::{NpyNumber, SharedNpy, SharedNpyRows};
 pub(super) use write::{write, write_points};
@@ -32,8 +34,25 @@ pub use write::{
     write_npy_u32_to, write_npy_u64_to,
 };
 
+/// NumPy arrays.
+pub(in crate::io) struct Npy;
+
+impl FileFormat for Npy {
+    fn sniff(&self, prefix: &[u8]) -> bool {
+        prefix.starts_with(MAGIC)
+    }
+
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        read(path, reading)
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        Ok(Contents::of_table(path, &read(path, reading)?))
+    }
+}
+
 /// The points in a `.npy` file, from the columns `chosen` if there are any.
-pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let chosen = &reading.options.columns[..];
     let mut source = reading.open(path)?;
     let text = header_text(&mut source)?;

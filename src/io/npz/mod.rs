@@ -18,6 +18,7 @@ use std::path::Path;
 use crate::io::array_names::COSMOLOGY;
 use crate::io::columns::{gather, points, sum, whole};
 use crate::io::contents::{Contents, Field, Role, TypeContents};
+use crate::io::file_format::FileFormat;
 use crate::io::matter::Matter;
 use crate::io::reading::Reading;
 use crate::io::sides::{of_chosen, told};
@@ -29,6 +30,23 @@ use archive::{Archive, Array, Placed, columns, values};
 use choice::{Choice, MOST_NUMBERS, own_positions};
 pub(super) use write::stored;
 pub use write::{write_npz, write_npz_to};
+
+/// NumPy archives.
+pub(in crate::io) struct Npz;
+
+impl FileFormat for Npz {
+    fn sniff(&self, prefix: &[u8]) -> bool {
+        prefix.starts_with(b"PK\x03\x04")
+    }
+
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        read(path, reading)
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        inspect(path, reading)
+    }
+}
 
 /// The values of an array of up to three numbers.
 fn numbers(archive: &mut Archive<'_>, array: Option<usize>, reading: &Reading<'_>) -> Result<Vec<f64>> {
@@ -76,7 +94,7 @@ fn types(archive: &mut Archive<'_>, choice: &Choice, reading: &Reading<'_>) -> R
 }
 
 /// What the archive says about itself.
-pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let mut archive = Archive::open(path, reading)?;
     let choice = Choice::new(&archive, reading)?;
     let field = |(place, array): (usize, &Array)| match &array.header {
@@ -104,7 +122,7 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
 }
 
 /// The points of the archive.
-pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let mut archive = Archive::open(path, reading)?;
     let options = reading.options;
     let choice = Choice::new(&archive, reading)?;

@@ -370,7 +370,7 @@ impl Group<'_> {
 }
 
 /// What the table says about itself.
-pub(in crate::io) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let scan = Scan::new(path, reading)?;
     let field = |(column, kind): (usize, &Kind)| Field::new(scan.name(column), kind.name(), 1, scan.role(column));
     let fields: Vec<Field> = scan.kinds.iter().enumerate().map(field).collect();
@@ -390,7 +390,7 @@ pub(in crate::io) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Conte
 }
 
 /// The points of the table.
-pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let scan = Scan::new(path, reading)?;
     let ecsv::Header { units, redshift, box_size, background, particle_mass, .. } = scan.header;
     let options = ReadOptions { redshift: reading.options.redshift.or(redshift), ..reading.options.clone() };

@@ -29,7 +29,9 @@ use std::path::Path;
 
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::csv_columns::{ADVICE, Columns, FIELDS_ADVICE, Taken, choose, own_coordinates};
+use crate::io::file_format::FileFormat;
 use crate::io::reading::Reading;
+use crate::io::reduce::reduced;
 use crate::io::shorten::shorten;
 use crate::io::sides::side_of_chosen;
 use crate::io::{Format, Points, ReadOptions, Snapshot, ecsv, particle_type};
@@ -41,8 +43,29 @@ pub(super) use lines::Record;
 pub(super) use rows::Rows;
 use survey::{Kind, Purpose, Survey};
 
+/// Text tables: any text that is of no other format.
+pub(in crate::io) struct TextTable;
+
+impl FileFormat for TextTable {
+    fn sniff(&self, _: &[u8]) -> bool {
+        true
+    }
+
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        Ok(reduced(read(path, reading)?, reading))
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        inspect(path, reading)
+    }
+
+    fn is_text_table(&self) -> bool {
+        true
+    }
+}
+
 /// Reads the rows of the text file `path` whose types are wanted.
-pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     // All passes must find the same file.
     drop(reading.open(path)?);
     let options = reading.options;
@@ -168,7 +191,7 @@ fn read_rows(path: &Path, layout: &Layout, survey: &Survey, reading: &Reading<'_
 }
 
 /// Describes the columns of the text file `path`, and what cannot be read of them.
-pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     drop(reading.open(path)?);
     let layout = Layout::of(path)?;
     let survey = Survey::of(path, &layout, Purpose::Description)?;

@@ -57,7 +57,7 @@ pub(super) struct Header {
 
 impl Header {
     /// The header that a file begins with, if it is one of three dimensions whose counts agree.
-    pub(in crate::io) fn sniff(prefix: &[u8]) -> Option<Self> {
+    pub(super) fn sniff(prefix: &[u8]) -> Option<Self> {
         let bytes: &[u8; BYTES] = prefix.first_chunk()?;
         [true, false].into_iter().find_map(|big_endian| Self::decode(bytes, big_endian))
     }

@@ -11,6 +11,7 @@ mod header;
 
 use std::path::Path;
 
+use crate::io::file_format::FileFormat;
 use crate::io::text::Record;
 
 use crate::io::contents::Contents;
@@ -29,7 +30,7 @@ use columns::{TextColumn, binary, texts};
 use header::{Hdu, hdus};
 
 /// The first bytes of FITS files.
-pub(in crate::io) const MAGIC: &[u8] = b"SIMPLE  =";
+const MAGIC: &[u8] = b"SIMPLE  =";
 
 /// Keywords that describe the layout, a column or the writer; others are printed.
 const PLAIN: [&str; 22] = [
@@ -182,13 +183,30 @@ fn cloud<'a>(path: &'a Path, source: &Source, found: Found) -> Result<Cloud<'a>>
     Ok(cloud)
 }
 
-pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+/// FITS tables.
+pub(in crate::io) struct Fits;
+
+impl FileFormat for Fits {
+    fn sniff(&self, prefix: &[u8]) -> bool {
+        prefix.starts_with(MAGIC)
+    }
+
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        read(path, reading)
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        inspect(path, reading)
+    }
+}
+
+fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let mut source = reading.open(path)?;
     let found = find(&mut source)?;
     if found.is_binary { cloud(path, &source, found)?.read(reading) } else { read_text(path, source, &found, reading) }
 }
 
-pub(in crate::io) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let mut source = reading.open(path)?;
     let found = find(&mut source)?;
     if found.is_binary {
