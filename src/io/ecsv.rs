@@ -9,8 +9,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use crate::io::Background;
-use crate::io::column_names::list;
-use crate::io::shorten::shorten;
+use crate::io::messages::{list, shorten};
 use crate::io::yaml::{self, Scalar};
 use crate::units::{Frame, KnownUnits, LengthUnit, MassUnit};
 use crate::{Error, Result};

@@ -30,70 +30,85 @@
 //! (see [`Snapshot::velocities`]). Coordinates that are not finite are passed on, and refused where they are used. Every promise a file makes
 //! is checked against its length before memory is reserved.
 
-mod abacus;
-mod array_names;
+// Bytes, numbers and texts of files.
 mod atomic;
+mod lzf;
+mod memory_limit;
+mod messages;
+mod number_types;
+mod obj_lines;
+mod ply_header;
+mod source;
+mod split_files;
+mod spool;
+mod unreadable;
+mod yaml;
+
+// What a snapshot holds.
 pub(crate) mod cgs;
-mod cloud;
-mod column_names;
-mod columns;
-mod contents;
-mod csv_columns;
-mod ecsv;
 mod epoch;
 pub(crate) mod extent;
-mod fields;
-mod file_format;
-mod fill;
-mod folder;
 mod format;
-mod gadget;
 mod gadget_header;
-pub(crate) mod hdf5_write;
+mod matter;
+mod particle_type;
+mod snapshot;
+mod species;
+
+// What is wanted of a file, and how arrays are filled with it.
+mod columns;
+mod contents;
+mod fill;
+mod options;
+mod part;
+mod reading;
+mod reduce;
+mod sides;
+mod subsample;
+mod type_column;
+
+// Columns and metadata of tables by their names.
+mod array_names;
+mod column_names;
+mod csv_columns;
+mod ecsv;
+mod typed_columns;
+
+// The formats. None knows the list of them.
+mod abacus;
+mod cloud;
+mod file_format;
+mod gadget;
 mod genericio;
 mod hdf5;
-mod locate;
-mod lzf;
-mod matter;
-mod memory_limit;
 #[cfg(feature = "mesh")]
 mod mesh;
 mod npy;
 mod npz;
-mod number_types;
-mod obj_lines;
-mod options;
 #[cfg(feature = "parquet")]
 mod parquet;
-mod part;
-mod particle_type;
 mod ramses;
-mod read_file;
-mod reading;
-mod reduce;
-mod registry;
-mod shorten;
-mod snapshot;
-mod snapshot_write;
-mod sides;
-mod source;
-mod split_files;
-mod spool;
-mod subsample;
-mod tables;
 mod text;
 mod tipsy;
-mod type_column;
-mod typed_columns;
-mod unreadable;
-mod yaml;
+
+// Reading of files of any format.
+mod fields;
+mod folder;
+mod locate;
+mod read_file;
+mod registry;
+
+// Writing.
+pub(crate) mod hdf5_write;
+mod snapshot_write;
+mod tables;
 
 pub use crate::mass_sum::MassSum;
 pub use atomic::AtomicFile;
 pub use contents::{Contents, Field, Role, TypeContents};
 pub use fields::{Fields, read_fields};
 pub use format::Format;
-pub use gadget::{GadgetOptions, Species, write_gadget};
+pub use gadget::{GadgetOptions, write_gadget};
 pub use gadget_header::Header;
 pub use locate::{companions, parts};
 #[cfg(feature = "mesh")]
@@ -112,6 +127,7 @@ pub use read_file::{inspect, read, read_from, read_header, read_with};
 pub use reading::{OnProgress, Progress};
 pub use snapshot::{Background, Masses, Snapshot, TypeRun};
 pub use snapshot_write::{SnapshotFormat, write_snapshot};
+pub use species::Species;
 pub use tables::{TableFormat, TableWriter};
 pub use tipsy::{TipsyOptions, write_tipsy};
 

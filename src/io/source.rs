@@ -18,6 +18,11 @@ pub(super) fn line_end(start: &[u8]) -> u8 {
     if start.contains(&b'\r') && !start.contains(&b'\n') { b'\r' } else { b'\n' }
 }
 
+/// The words of a line.
+pub(super) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
+}
+
 /// A file open for reading, its position, and its length when it was opened.
 pub(super) struct Source {
     path: PathBuf,

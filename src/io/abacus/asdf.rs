@@ -10,8 +10,8 @@ use std::path::PathBuf;
 
 use crate::io::abacus::blosc::{Container, HEADER};
 use crate::io::ecsv::values;
+use crate::io::messages::shorten;
 use crate::io::reading::Reading;
-use crate::io::shorten::shorten;
 use crate::io::source::Source;
 use crate::{Error, Result};
 

@@ -4,8 +4,7 @@
 //! Source: ASPRS LAS 1.4 specification, revision 15, sections 2.5 to 2.7; OGC GeoTIFF standard 1.1, annexes A and B.
 
 use crate::Result;
-use crate::io::column_names::list;
-use crate::io::shorten::shorten;
+use crate::io::messages::{list, shorten};
 use crate::io::source::Source;
 
 /// Bytes of the header of a record, and of an extended one.

@@ -13,7 +13,6 @@ mod las_records;
 pub(super) mod obj;
 pub(super) mod pcd;
 pub(super) mod ply;
-pub(super) mod ply_header;
 mod rows;
 mod text;
 
@@ -23,9 +22,9 @@ use crate::io::contents::{Contents, Field as ContentsField, Role, TypeContents};
 use crate::io::csv_columns::{self, Columns};
 use crate::io::fill::{Rows, fill};
 use crate::io::matter::Matter;
+use crate::io::messages::shorten;
 use crate::io::number_types::{Number, Target};
 use crate::io::reading::Reading;
-use crate::io::shorten::shorten;
 use crate::io::sides::side_of_chosen;
 use crate::io::source::room;
 use crate::io::spool::Spool;

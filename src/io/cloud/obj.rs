@@ -11,10 +11,10 @@ use crate::io::file_format::FileFormat;
 use crate::io::text::Record;
 
 use crate::io::contents::Contents;
+use crate::io::messages::shorten;
 use crate::io::obj_lines::{Lines, number};
 use crate::io::reading::Reading;
 use crate::io::reduce::reduced;
-use crate::io::shorten::shorten;
 use crate::io::{Format, Snapshot};
 use crate::{Error, Result};
 

@@ -10,17 +10,17 @@ use std::path::Path;
 
 use crate::io::contents::Contents;
 use crate::io::file_format::FileFormat;
+use crate::io::messages::shorten;
 use crate::io::number_types::Number;
 use crate::io::reading::Reading;
-use crate::io::shorten::shorten;
-use crate::io::source::{Source, room};
+use crate::io::source::{Source, room, words};
 use crate::io::spool::Spool;
 use crate::io::text::Record;
 use crate::io::{Format, Snapshot, lzf};
 use crate::{Error, Result};
 
 use super::rows::Mapping;
-use super::text::{self, Lines, TextCloud, words};
+use super::text::{self, Lines, TextCloud};
 use super::{Cloud, Field, Kind};
 
 /// Bytes of a header that are read.

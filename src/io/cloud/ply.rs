@@ -12,17 +12,17 @@ use crate::io::file_format::FileFormat;
 use crate::io::text::Record;
 
 use crate::io::contents::Contents;
+use crate::io::messages::shorten;
 use crate::io::number_types::Number;
 use crate::io::reading::Reading;
-use crate::io::shorten::shorten;
-use crate::io::source::{Cancellable, Source};
+use crate::io::source::{Cancellable, Source, words};
 use crate::io::{Format, Snapshot};
 use crate::{Error, Result};
 
-use super::ply_header::{Element, Encoding, Header};
 use super::rows::Mapping;
-use super::text::{self, Lines, TextCloud, words};
+use super::text::{self, Lines, TextCloud};
 use super::{Cloud, Field, Kind};
+use crate::io::ply_header::{Element, Encoding, Header};
 
 /// Bytes of a header that are read.
 const LONGEST_HEADER: usize = 1 << 18;

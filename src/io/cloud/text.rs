@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use crate::io::messages::shorten;
 use crate::io::reading::Reading;
 use crate::io::reduce::reduced;
-use crate::io::shorten::shorten;
 use crate::io::source::{Cancellable, line_end};
 use crate::io::text::{Record, Rows, with_velocities};
 use crate::io::{Contents, Format, Snapshot};
@@ -158,9 +158,4 @@ impl<'a> Lines<'a> {
             self.reader.consume(n);
         }
     }
-}
-
-/// The words of a line.
-pub(super) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
-    line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }

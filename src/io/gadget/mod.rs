@@ -12,7 +12,7 @@ mod write;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-pub use write::{GadgetOptions, Species, write_gadget};
+pub use write::{GadgetOptions, write_gadget};
 
 use crate::io::columns::{Column, sum};
 use crate::io::contents::{Contents, Field as Stored, Role, TypeContents};

@@ -10,7 +10,7 @@ use hdf5_reader::messages::dataspace::DataspaceType;
 use hdf5_reader::{Attribute, Datatype, RawAttribute};
 
 use crate::io::hdf5::number::{Number, class_name};
-use crate::io::shorten::shorten;
+use crate::io::messages::shorten;
 use crate::{Error, Result};
 
 /// The attributes of a group or dataset; empty if it does not exist.

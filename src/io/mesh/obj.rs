@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use crate::io::Points;
 use crate::io::mesh::data::{MeshData, fan, vertices};
+use crate::io::messages::shorten;
 use crate::io::obj_lines::{Line, Lines, number};
-use crate::io::shorten::shorten;
 use crate::memory::{append, grow};
 
 /// Words that begin lines without triangles.

@@ -73,7 +73,7 @@ impl Parser<'_> {
     fn refuse<T>(&self) -> Result<T, String> {
         Err(format!(
             "its header has a record type that cannot be read, at {}",
-            crate::io::shorten::shorten(self.rest.as_bytes())
+            crate::io::messages::shorten(self.rest.as_bytes())
         ))
     }
 

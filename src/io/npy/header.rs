@@ -11,9 +11,9 @@ use std::path::Path;
 
 use crate::Result;
 use crate::io::columns::Column;
+use crate::io::messages::shorten;
 use crate::io::npy::descr;
 use crate::io::number_types::Number;
-use crate::io::shorten::shorten;
 use crate::io::source::Source;
 
 /// How a `.npy` file begins.

@@ -15,9 +15,9 @@ use parquet::file::metadata::FileMetaData;
 
 use crate::io::array_names::{BOX, REDSHIFT};
 use crate::io::ecsv;
+use crate::io::messages::shorten;
 use crate::io::parquet::kind::Kind;
 use crate::io::parquet::{arrow, arrow_schema};
-use crate::io::shorten::shorten;
 use crate::io::typed_columns::Typed;
 use crate::{Error, Result};
 

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use crate::io::shorten::shorten;
+use crate::io::messages::shorten;
 use crate::io::text::comments::Unused;
 use crate::io::text::lines::{Lines, Record, Syntax};
 use crate::{Error, Result};

@@ -3,8 +3,8 @@
 //! In: the comments, and the number of columns. Out: the names, if one comment has a name for each column, or if each column has a comment of
 //! its own, as `1 NUMBER` or `Column 1: id`; a note that lists the other comments.
 
-use crate::io::column_names::{list, not_a_coordinate, quantity_and_unit};
-use crate::io::shorten::shorten;
+use crate::io::column_names::{not_a_coordinate, quantity_and_unit};
+use crate::io::messages::{list, shorten};
 use crate::io::text::lines::{Line, Record, Syntax};
 use crate::io::text::values::{is_name, is_name_with_a_number, number};
 

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use crate::io::ecsv::{self, Declared};
-use crate::io::shorten::shorten;
+use crate::io::messages::shorten;
 use crate::io::text::arff::Arff;
 use crate::io::text::comments::{self, Unused};
 use crate::io::text::lines::{Line, Lines, Record, Syntax};

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use crate::Result;
 use crate::io::csv_columns::{Columns, Taken};
+use crate::io::messages::shorten;
 use crate::io::number_types::Target;
 use crate::io::particle_type::{NO_TYPE, of_number};
-use crate::io::shorten::shorten;
 use crate::io::source::room;
 use crate::io::text::lines::Record;
 use crate::io::text::values::{id, is_missing, number};

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use crate::io::shorten::shorten;
+use crate::io::messages::shorten;
 use crate::io::text::comments::Unused;
 use crate::io::text::layout::Layout;
 use crate::io::text::lines::{Lines, Record};

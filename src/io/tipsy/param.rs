@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::io::Background;
-use crate::io::shorten::shorten;
+use crate::io::messages::shorten;
 use crate::units::{Frame, GRAVITY, KnownUnits, LengthUnit, MassUnit, VelocityUnit};
 use crate::{Error, Result};
 

@@ -4,7 +4,7 @@
 //! Source: FITS standard 4.0, sections 3, 4 and 7.
 
 use crate::Result;
-use crate::io::shorten::shorten;
+use crate::io::messages::shorten;
 use crate::io::source::Source;
 
 /// Bytes of a block.

@@ -16,9 +16,9 @@ use crate::io::text::Record;
 
 use crate::io::contents::Contents;
 use crate::io::csv_columns::own_coordinates;
+use crate::io::messages::shorten;
 use crate::io::reading::Reading;
 use crate::io::reduce::reduced;
-use crate::io::shorten::shorten;
 use crate::io::sides::side_of_chosen;
 use crate::io::source::Source;
 use crate::io::{Format, Snapshot};

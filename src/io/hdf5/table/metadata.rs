@@ -7,12 +7,12 @@
 use std::str::FromStr;
 
 use crate::Result;
-use crate::io::column_names::list;
 use crate::io::hdf5::attributes::Attributes;
 use crate::io::hdf5::file::File;
 use crate::io::hdf5::table::list::{Column, Listing, Scalar};
 use crate::io::hdf5::table::quantities::{is_quantity, quantity};
 use crate::io::hdf5::table::scalar;
+use crate::io::messages::list;
 use crate::io::{Background, ecsv};
 
 const UNITS: [&str; 2] = ["units", "unit"];

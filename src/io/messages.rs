@@ -1,12 +1,19 @@
-//! Text of files in messages.
+//! Texts and names of files in messages.
 //!
-//! In: bytes of a file. Out: their beginning, in characters that can be printed. Cost: none.
+//! In: bytes of a file, or a list of names. Out: their beginning, in characters that can be printed. Cost: none.
 
 /// Returns the first 60 characters of a text, printable.
 pub(super) fn shorten(text: &[u8]) -> String {
     // No character has more than four bytes.
     let start = text.get(..240).unwrap_or(text);
     String::from_utf8_lossy(start).chars().take(60).collect::<String>().escape_debug().to_string()
+}
+
+/// Returns the beginning of a list of names.
+pub(super) fn list(names: &[String]) -> String {
+    const MOST: usize = 12;
+    let text = names.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");
+    if names.len() > MOST { format!("{text} and {} more", names.len() - MOST) } else { text }
 }
 
 #[cfg(test)]
