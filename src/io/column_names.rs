@@ -184,13 +184,6 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// The beginning of a list of names, for messages.
-pub(super) fn list(names: &[String]) -> String {
-    const MOST: usize = 12;
-    let text = names.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");
-    if names.len() > MOST { format!("{text} and {} more", names.len() - MOST) } else { text }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

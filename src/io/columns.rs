@@ -5,67 +5,19 @@
 
 use std::path::Path;
 
-use bytemuck::Pod;
-
 use crate::io::fill::{Rows, fill};
+use crate::io::number_types::{Half, Number, Numeric, Target, Word, foreign};
 use crate::io::reading::Reading;
-use crate::io::source::{Half, Numeric, Word, foreign, room};
-use crate::io::{Error, MassSum, Points, Result, Table};
+use crate::io::source::room;
+use crate::io::{Points, Table};
+use crate::mass_sum::MassSum;
 use crate::parallel::map_tasks;
+use crate::{Error, Result};
 
 /// Bytes read at a time.
 const CHUNK: u64 = 1 << 18;
 /// Bytes of a band where any rows may be read together.
 const BAND: u64 = 1 << 20;
-
-/// What a value is in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Number {
-    F16,
-    F32,
-    F64,
-    I8,
-    I16,
-    I32,
-    I64,
-    U8,
-    U16,
-    U32,
-    U64,
-}
-
-impl Number {
-    pub(super) fn bytes(self) -> u64 {
-        match self {
-            Self::I8 | Self::U8 => 1,
-            Self::F16 | Self::I16 | Self::U16 => 2,
-            Self::F32 | Self::I32 | Self::U32 => 4,
-            Self::F64 | Self::I64 | Self::U64 => 8,
-        }
-    }
-
-    /// Whether 32-bit floats hold all its values.
-    pub(super) fn is_narrow_float(self) -> bool {
-        matches!(self, Self::F16 | Self::F32)
-    }
-
-    /// As Rust calls it.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::F16 => "f16",
-            Self::F32 => "f32",
-            Self::F64 => "f64",
-            Self::I8 => "i8",
-            Self::I16 => "i16",
-            Self::I32 => "i32",
-            Self::I64 => "i64",
-            Self::U8 => "u8",
-            Self::U16 => "u16",
-            Self::U32 => "u32",
-            Self::U64 => "u64",
-        }
-    }
-}
 
 /// A column of a file, whose length has been checked.
 #[derive(Clone, Copy, Debug)]
@@ -80,66 +32,6 @@ pub(super) struct Column<'a> {
     pub stride: u64,
     pub number: Number,
     pub big_endian: bool,
-}
-
-/// What values of a file become.
-pub(super) trait Target: Pod + Send + Sync {
-    /// What values must be.
-    const MUST: &'static str;
-
-    /// `None` for a value that cannot be held exactly.
-    fn of<W: Numeric>(word: W) -> Option<Self>;
-
-    fn times(self, factor: f64) -> Self;
-}
-
-impl Target for f32 {
-    const MUST: &'static str = "a number";
-
-    fn of<W: Numeric>(word: W) -> Option<Self> {
-        Some(word.number()? as Self)
-    }
-
-    fn times(self, factor: f64) -> Self {
-        (f64::from(self) * factor) as Self
-    }
-}
-
-impl Target for f64 {
-    const MUST: &'static str = "a whole number that 64-bit floats hold, up to 2^53";
-
-    fn of<W: Numeric>(word: W) -> Option<Self> {
-        word.number()
-    }
-
-    fn times(self, factor: f64) -> Self {
-        self * factor
-    }
-}
-
-impl Target for u64 {
-    const MUST: &'static str = "an id (a whole number from 0; a float must be small enough to be exact)";
-
-    fn of<W: Numeric>(word: W) -> Option<Self> {
-        word.id()
-    }
-
-    fn times(self, _: f64) -> Self {
-        self
-    }
-}
-
-impl Target for i8 {
-    const MUST: &'static str = "a whole number from -128 to 127";
-
-    fn of<W: Numeric>(word: W) -> Option<Self> {
-        let value = word.number()?;
-        ((-128.0..=127.0).contains(&value) && value.fract() == 0.0).then_some(value as Self)
-    }
-
-    fn times(self, _: f64) -> Self {
-        self
-    }
 }
 
 /// Rows that are put together from columns of one length.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::io::{Background, Format, Masses, Points, ReadOptions, Snapshot, type_column};
+use crate::io::{Background, Format, Masses, Points, ReadOptions, Snapshot, particle_type};
 use crate::units::KnownUnits;
 
 /// What a file says about itself: see [`inspect`](crate::io::inspect).
@@ -102,7 +102,7 @@ impl Contents {
         if !table.types.is_empty() {
             fields.push(Field::new("type", "u8", 1, Role::Type));
         }
-        let counts = type_column::counts(table.types.iter().map(|run| (run.particle_type, run.count as u64)));
+        let counts = particle_type::counts(table.types.iter().map(|run| (run.particle_type, run.count as u64)));
         Self {
             format: table.format,
             code: None,
@@ -156,7 +156,7 @@ impl TypeContents {
         if counts.is_empty() {
             return vec![of(None, "points", rows)];
         }
-        counts.iter().map(|&(kind, count)| of(Some(kind), type_column::name(kind), count)).collect()
+        counts.iter().map(|&(kind, count)| of(Some(kind), particle_type::name(kind), count)).collect()
     }
 }
 

@@ -8,10 +8,9 @@
 //! - fields: all columns that hold numbers, or the chosen ones, whatever their names
 //! - chosen columns, by name or number from 1: these are the coordinates, in this order, and other columns are what their names say
 
-use crate::io::column_names::{
-    list, longitude_and_latitude, may_be_weight, not_a_coordinate, quantity, quantity_and_unit,
-};
-use crate::io::{ReadOptions, shorten};
+use crate::io::ReadOptions;
+use crate::io::column_names::{longitude_and_latitude, may_be_weight, not_a_coordinate, quantity, quantity_and_unit};
+use crate::io::messages::{list, shorten};
 use crate::units::LengthUnit;
 
 /// Why columns are taken for coordinates.

@@ -8,10 +8,11 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::io::column_names::list;
+use crate::io::Background;
+use crate::io::messages::{list, shorten};
 use crate::io::yaml::{self, Scalar};
-use crate::io::{Background, Error, Result, shorten};
 use crate::units::{Frame, KnownUnits, LengthUnit, MassUnit};
+use crate::{Error, Result};
 
 /// Words for an entry without a value.
 const EMPTY: [&str; 4] = ["", "~", "null", "None"];

@@ -7,8 +7,9 @@
 use std::path::Path;
 
 use crate::Result;
+use crate::io::read_file::read_all;
 use crate::io::reading::Reading;
-use crate::io::{Points, ReadOptions, read_all};
+use crate::io::{Points, ReadOptions};
 
 /// The values of fields.
 #[derive(Clone, Debug, PartialEq)]

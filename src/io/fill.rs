@@ -11,12 +11,14 @@ use std::sync::{Mutex, PoisonError};
 use bytemuck::Pod;
 
 use crate::io::memory_limit;
-use crate::io::reading::{Reading, common};
-use crate::io::source::{Word, no_room};
+use crate::io::number_types::Word;
+use crate::io::part::common;
+use crate::io::reading::Reading;
+use crate::io::source::no_room;
 use crate::io::type_column::TypeColumn;
-use crate::io::{Error, Result};
 use crate::memory::try_zeroed;
 use crate::parallel::for_each;
+use crate::{Error, Result};
 
 /// Bytes of a band where any rows may be read together.
 const BAND: usize = 1 << 20;

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::io::format::{Found, sniff};
-use crate::io::{Error, Result, hdf5};
+use crate::io::registry::{Detected, detect, formats};
+use crate::{Error, Result};
 
 /// Snapshots that an error lists.
 const MOST_LISTED: usize = 8;
@@ -40,25 +40,15 @@ fn is_part(file: &Path) -> bool {
 
 /// The name of a file without the number of a part: `snap_099.3.hdf5` and `snap_005.3` are parts 3.
 fn common_name(file: &Path) -> PathBuf {
-    let is_number = |path: &Path| {
-        path.extension().is_some_and(|end| !end.is_empty() && end.as_encoded_bytes().iter().all(u8::is_ascii_digit))
-    };
-    if is_number(file) {
-        return file.with_extension("");
-    }
-    match (file.extension(), file.with_extension("")) {
-        (Some(end), stem) if hdf5::is_ending(end) && is_number(&stem) => stem.with_extension(end),
-        _ => file.to_path_buf(),
-    }
+    formats().find_map(|format| format.without_part_number(file)).unwrap_or_else(|| file.to_path_buf())
 }
 
 fn is_snapshot(file: &Path) -> bool {
     let mut prefix = vec![];
     let read = std::fs::File::open(file)
         .and_then(|open| std::io::Read::read_to_end(&mut std::io::Read::take(open, 4096), &mut prefix));
-    match read.map(|_| sniff(&prefix)) {
-        Ok(Found::Gadget) => true,
-        Ok(Found::Hdf5) => hdf5::has_particles(file),
+    match read.map(|_| detect(&prefix)) {
+        Ok(Detected::Known(format)) => format.is_snapshot_in_folder(file),
         _ => false,
     }
 }

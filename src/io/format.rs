@@ -1,9 +1,6 @@
-//! The formats, and how a file's first bytes tell them apart.
+//! The names of the file formats.
 
 use std::fmt;
-
-use crate::io::cloud::{fits, las, obj, pcd, ply};
-use crate::io::{abacus, gadget, genericio, hdf5, npy, spool, tipsy, unreadable};
 
 /// A file format that [`read`](crate::io::read) knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -73,72 +70,5 @@ impl fmt::Display for Format {
             Self::Obj => "Wavefront OBJ",
             Self::Memory => "memory",
         })
-    }
-}
-
-/// The message for other binary files.
-const UNKNOWN: &str = "is binary, and in no format that is read: Gadget, Tipsy, GenericIO, HDF5 of simulations, RAMSES, Abacus, \
-                       NumPy arrays and archives, Parquet, FITS tables, LAS, PCD, PLY";
-
-pub(super) enum Found {
-    Gadget,
-    Tipsy,
-    GenericIo,
-    Hdf5,
-    Ramses,
-    Asdf,
-    #[cfg(feature = "parquet")]
-    Parquet,
-    Npy,
-    Zip,
-    Fits,
-    Las,
-    Pcd,
-    Ply,
-    Obj,
-    Text,
-    Gzip,
-    Other(&'static str),
-}
-
-/// The kind of file that begins with `prefix`.
-pub(super) fn sniff(prefix: &[u8]) -> Found {
-    if gadget::header::Layout::sniff(prefix).is_some() {
-        Found::Gadget
-    } else if prefix.starts_with(npy::MAGIC) {
-        Found::Npy
-    } else if prefix.starts_with(spool::GZIP) {
-        Found::Gzip
-    } else if hdf5::is_hdf5(prefix) {
-        Found::Hdf5
-    } else if prefix.starts_with(b"PK\x03\x04") {
-        Found::Zip
-    } else if unreadable::is_marked(prefix, b"PAR1") {
-        #[cfg(feature = "parquet")]
-        return Found::Parquet;
-        #[cfg(not(feature = "parquet"))]
-        Found::Other("is a Parquet table, which needs the feature `parquet`")
-    } else if prefix.starts_with(fits::MAGIC) {
-        Found::Fits
-    } else if unreadable::is_marked(prefix, las::MAGIC) {
-        Found::Las
-    } else if ply::sniff(prefix) {
-        Found::Ply
-    } else if pcd::sniff(prefix) {
-        Found::Pcd
-    } else if abacus::sniff(prefix) {
-        Found::Asdf
-    } else if genericio::sniff(prefix) {
-        Found::GenericIo
-    } else if tipsy::sniff(prefix) {
-        Found::Tipsy
-    } else if let Some(why) = unreadable::sniff(prefix) {
-        Found::Other(why)
-    } else if prefix.contains(&0) {
-        Found::Other(UNKNOWN)
-    } else if obj::sniff(prefix) {
-        Found::Obj
-    } else {
-        Found::Text
     }
 }

@@ -6,8 +6,8 @@
 use std::path::Path;
 
 #[cfg(target_os = "linux")]
-use crate::io::Error;
-use crate::io::Result;
+use crate::Error;
+use crate::Result;
 
 /// Errors: there are fewer bytes than values of the file `path` need.
 pub(super) fn check(path: &Path, bytes: u64) -> Result<()> {

@@ -30,68 +30,89 @@
 //! (see [`Snapshot::velocities`]). Coordinates that are not finite are passed on, and refused where they are used. Every promise a file makes
 //! is checked against its length before memory is reserved.
 
-mod abacus;
+// Bytes, numbers and texts of files.
 mod atomic;
+mod lzf;
+mod memory_limit;
+mod messages;
+mod number_types;
+mod obj_lines;
+mod ply_header;
+mod source;
+mod split_files;
+mod spool;
+mod unreadable;
+mod yaml;
+
+// What a snapshot holds.
 pub(crate) mod cgs;
-mod cloud;
-mod column_names;
+mod epoch;
+mod format;
+mod gadget_header;
+mod matter;
+mod particle_type;
+mod snapshot;
+mod species;
+
+// What is wanted of a file, and how arrays are filled with it.
 mod columns;
-mod companions;
 mod contents;
+mod fill;
+mod options;
+mod part;
+mod reading;
+mod reduce;
+mod sides;
+mod subsample;
+mod type_column;
+
+// Columns and metadata of tables by their names.
+mod array_names;
+mod column_names;
 mod csv_columns;
 mod ecsv;
-mod epoch;
-mod fields;
-mod fill;
-mod folder;
-mod format;
+mod typed_columns;
+
+// The formats. None knows the list of them.
+mod abacus;
+mod cloud;
+mod file_format;
 mod gadget;
-pub(crate) mod hdf5_write;
 mod genericio;
 mod hdf5;
-mod lzf;
-mod matter;
-mod memory_limit;
 #[cfg(feature = "mesh")]
 mod mesh;
 mod npy;
 mod npz;
-mod npz_choice;
-mod npz_read;
-mod obj_lines;
-mod options;
 #[cfg(feature = "parquet")]
 mod parquet;
-mod part;
-mod particle_type;
 mod ramses;
-mod reading;
-#[cfg(feature = "distributed")]
-mod same_files;
-mod snapshot;
-mod snapshot_write;
-mod sides;
-mod source;
-mod spool;
-mod tables;
 mod text;
 mod tipsy;
-mod type_column;
-mod typed_columns;
-mod unreadable;
-mod yaml;
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
+// Reading of files of any format.
+mod fields;
+mod folder;
+mod locate;
+mod read_file;
+mod registry;
+#[cfg(feature = "distributed")]
+mod same_files;
+
+// Writing.
+pub(crate) mod hdf5_write;
+mod snapshot_write;
+mod tables;
 
 pub use crate::halo::Background;
 pub use crate::mass_sum::MassSum;
 pub use atomic::AtomicFile;
-pub use companions::companions;
 pub use contents::{Contents, Field, Role, TypeContents};
 pub use fields::{Fields, read_fields};
 pub use format::Format;
-pub use gadget::{GadgetOptions, Header, Species, write_gadget};
+pub use gadget::{GadgetOptions, write_gadget};
+pub use gadget_header::Header;
+pub use locate::{companions, parts};
 #[cfg(feature = "mesh")]
 pub use mesh::{MeshData, read_mesh};
 pub use npy::{
@@ -104,272 +125,14 @@ pub use options::ReadOptions;
 pub use parquet::write_parquet;
 pub use part::{Part, Slice};
 pub use particle_type::particle_type;
+pub use read_file::{inspect, read, read_from, read_header, read_with};
 pub use reading::{OnProgress, Progress};
 #[cfg(feature = "distributed")]
 pub use same_files::agree_on_files;
 pub use snapshot::{Masses, Snapshot, TypeRun};
 pub use snapshot_write::{SnapshotFormat, write_snapshot};
+pub use species::Species;
 pub use tables::{TableFormat, TableWriter};
 pub use tipsy::{TipsyOptions, write_tipsy};
 
 pub use crate::points::{Points, Table};
-
-use crate::cancel::guarded;
-use crate::{Error, Result};
-use format::{Found, sniff};
-use reading::Reading;
-use spool::Spool;
-
-/// Reads a snapshot or table of points.
-///
-/// The format is told by the content. A snapshot split over several files is named by any of them, or by what they have in
-/// common: `snap_005.0` and `snap_005` both read `snap_005.0`, `snap_005.1`, and so on. In HDF5, where they are `snap_099.0.hdf5`,
-/// `snap_099.1.hdf5`, and so on, also by `snap_099.hdf5` and by `snap_099.*.hdf5`. A folder is read if it holds the files of one
-/// snapshot; [`Snapshot::notes`] counts the other files in it. [`ReadOptions::single_part`] reads one file alone.
-///
-/// # Errors
-/// If the file cannot be read, is truncated or contradicts itself, or lacks the wanted particle type. Blocks missing
-/// after the positions are no error: `velocities` and `ids` are `None` then, `masses` is [`Masses::Unknown`].
-pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Snapshot> {
-    read_with(path, options, None)
-}
-
-/// [`read`], which tells how far it has come.
-///
-/// # Errors
-/// As [`read`].
-pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions, progress: Option<OnProgress<'_>>) -> Result<Snapshot> {
-    let reading = Reading::new(options, progress)?;
-    read_all(path.as_ref(), reading)
-}
-
-fn read_all(path: &Path, reading: Reading<'_>) -> Result<Snapshot> {
-    let (path, note) = located(path)?;
-    let mut snapshot = guarded(|| uncompressed(&path, &reading, read_format))?;
-    snapshot.notes.extend(reading.note_on_types());
-    snapshot.notes.extend(note);
-    check_redshift(&path, snapshot.redshift)?;
-    let (slice, file_types) = (reading.slice(), reading.file_types());
-    let subsample = reading.options.subsample.filter(|&fraction| fraction < 1.0);
-    reading.finish()?;
-    Ok(Snapshot { slice, file_types, subsample, ..snapshot })
-}
-
-/// [`read`] of what is in no file, as standard input; errors call it `name`. It is copied into a temporary file first, for most formats
-/// are not read from their beginning to their end.
-///
-/// ```
-/// use ropewalk::io::{ReadOptions, read_from};
-///
-/// let snapshot = read_from(&b"x,y\n1,2\n3,4\n"[..], "standard input", &ReadOptions::default(), None)?;
-/// assert_eq!((snapshot.points.len(), snapshot.points.dim()), (2, 2));
-/// # Ok::<(), ropewalk::Error>(())
-/// ```
-///
-/// # Errors
-/// As [`read`]; if the temporary folder is full.
-pub fn read_from(
-    reader: impl Read,
-    name: impl AsRef<Path>,
-    options: &ReadOptions,
-    progress: Option<OnProgress<'_>>,
-) -> Result<Snapshot> {
-    let spool = Spool::of(reader, name.as_ref())?;
-    let reading = Reading::new(options, progress)?;
-    reading.of_copy();
-    read_all(spool.path(), reading).map_err(|error| error.renamed(spool.path(), name.as_ref()))
-}
-
-/// What a file says about itself: its types and fields, units, cosmology, and the files it is split over; of all types, whichever the
-/// options choose. Particles are read only where nothing else tells how many there are, as in text.
-///
-/// # Errors
-/// As [`read`], but for what only the particles themselves can show.
-pub fn inspect(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Contents> {
-    let (path, note) = located(path.as_ref())?;
-    // Also types that are not wanted, and where those that are wanted are none.
-    let every = ReadOptions { part: None, ..options.clone().types([]) };
-    let reading = Reading::new(&every, None)?;
-    let work = |at: &Path, reading: &Reading<'_>, found| {
-        let mut contents = inspect_format(at, reading, found)?;
-        // The file that was compressed, not its copy.
-        contents.files.iter_mut().filter(|file| *file == at).for_each(|file| file.clone_from(&path));
-        Ok(contents)
-    };
-    let mut contents = guarded(|| uncompressed(&path, &reading, work))?;
-    if let Some(note) = reading.note_on_types() {
-        contents.notes.push(note);
-        let fields = contents.types.iter_mut().flat_map(|kind| &mut kind.fields);
-        fields.filter(|field| field.role == Role::Type).for_each(|field| field.role = Role::Other);
-    }
-    contents.notes.extend(note);
-    check_redshift(&path, contents.redshift)?;
-    Ok(contents)
-}
-
-/// Errors: a redshift for which there is no scale factor.
-fn check_redshift(path: &Path, redshift: Option<f64>) -> Result<()> {
-    match redshift.filter(|&redshift| !(redshift > -1.0 && redshift < f64::INFINITY)) {
-        Some(redshift) => Err(Error::file(path, format!("has redshift {redshift}; it must be above -1"))),
-        None => Ok(()),
-    }
-}
-
-/// What `work` makes of a file, and of a compressed one when it is uncompressed.
-fn uncompressed<T>(
-    path: &Path,
-    reading: &Reading<'_>,
-    work: impl Fn(&Path, &Reading<'_>, Found) -> Result<T>,
-) -> Result<T> {
-    // A folder, or a file whose name and neighbours tell more than its own content.
-    if ramses::is_output(path) {
-        return work(path, reading, Found::Ramses);
-    }
-    match sniff(&reading.open(path)?.prefix(4096)?) {
-        // Text is uncompressed as it is read: nothing of it needs a place of its own.
-        Found::Gzip if matches!(sniff(&uncompressed_prefix(path, 4096)?), Found::Text) => {
-            reading.of_copy();
-            work(path, reading, Found::Text)
-        }
-        Found::Gzip => {
-            let spool = Spool::uncompressed(path)?;
-            reading.of_copy();
-            let renamed = |error: Error| error.renamed(spool.path(), path);
-            let prefix = reading.open(spool.path())?.prefix(4096)?;
-            let snapshot = work(spool.path(), reading, sniff(&prefix)).map_err(renamed)?;
-            reading.forget(spool.path());
-            Ok(snapshot)
-        }
-        found => work(path, reading, found),
-    }
-}
-
-/// Up to `n` bytes from the start of what a gzip file holds.
-fn uncompressed_prefix(path: &Path, n: u64) -> Result<Vec<u8>> {
-    let file = std::fs::File::open(path).map_err(|error| Error::io(path, "cannot be opened", error))?;
-    let mut bytes = vec![];
-    let read = flate2::read::MultiGzDecoder::new(std::io::BufReader::new(file)).take(n).read_to_end(&mut bytes);
-    read.map_err(|error| Error::io(path, "cannot be read", error))?;
-    Ok(bytes)
-}
-
-fn read_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Snapshot> {
-    if reading.options.skip_missing && !matches!(found, Found::Text | Found::Gzip | Found::Other(_)) {
-        return Err(Error::file(path, "is no text table; rows with missing values are skipped in those alone"));
-    }
-    match found {
-        Found::Gadget | Found::Tipsy | Found::Ramses | Found::Asdf if reading.is_of_fields => {
-            Err(Error::file(path, "is a snapshot of a simulation, and no table of fields"))
-        }
-        Found::Gadget | Found::Tipsy | Found::Ramses | Found::Asdf if !reading.options.columns.is_empty() => {
-            Err(Error::file(path, "is a snapshot of a simulation, and has no columns to choose"))
-        }
-        Found::Gadget => gadget::read(path, reading),
-        Found::Tipsy => tipsy::read(path, reading),
-        Found::Ramses => ramses::read(path, reading),
-        #[cfg(feature = "parquet")]
-        Found::Parquet => parquet::read(path, reading),
-        Found::Asdf => abacus::read(path, reading),
-        Found::GenericIo => genericio::read(path, reading),
-        Found::Zip => npz_read::read(path, reading),
-        Found::Hdf5 => hdf5::read(path, reading),
-        Found::Npy => npy::read(path, reading),
-        Found::Fits => cloud::fits::read(path, reading),
-        Found::Las => cloud::las::read(path, reading),
-        Found::Pcd => cloud::pcd::read(path, reading),
-        Found::Ply => cloud::ply::read(path, reading),
-        Found::Obj => cloud::obj::read(path, reading),
-        Found::Text => text::read(path, reading).map(|snapshot| snapshot.reduced(reading)),
-        Found::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),
-        Found::Other(what) => Err(Error::file(path, what)),
-    }
-}
-
-fn inspect_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Contents> {
-    match found {
-        Found::Gadget => gadget::inspect(path, reading),
-        Found::Tipsy => tipsy::inspect(path, reading),
-        Found::Ramses => ramses::inspect(path, reading),
-        #[cfg(feature = "parquet")]
-        Found::Parquet => parquet::inspect(path, reading),
-        Found::Asdf => abacus::inspect(path, reading),
-        Found::GenericIo => genericio::inspect(path, reading),
-        Found::Zip => npz_read::inspect(path, reading),
-        Found::Hdf5 => hdf5::inspect(path, reading),
-        Found::Npy => Ok(Contents::of_table(path, &npy::read(path, reading)?)),
-        Found::Fits => cloud::fits::inspect(path, reading),
-        Found::Las => cloud::las::inspect(path, reading),
-        Found::Pcd => cloud::pcd::inspect(path, reading),
-        Found::Ply => cloud::ply::inspect(path, reading),
-        Found::Obj => cloud::obj::inspect(path, reading),
-        Found::Text => text::inspect(path, reading),
-        Found::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),
-        Found::Other(what) => Err(Error::file(path, what)),
-    }
-}
-
-/// The header of a Gadget snapshot, without its particles. All its files are checked as [`read`] would.
-///
-/// # Errors
-/// If the file is not a Gadget snapshot, or is truncated or contradicts itself.
-pub fn read_header(path: impl AsRef<Path>) -> Result<Header> {
-    let path = existing(path.as_ref());
-    let options = ReadOptions::default();
-    let reading = Reading::new(&options, None)?;
-    let prefix = reading.open(&path)?.prefix(4096)?;
-    match sniff(&prefix) {
-        Found::Gadget => gadget::read_header(&path, &reading),
-        _ => Err(Error::file(&path, "is not a Gadget snapshot, and has no header")),
-    }
-}
-
-/// The files that [`read`] takes `path` for: itself, or the parts of the split snapshot that it names or is one of. By their
-/// names alone: nothing is opened.
-///
-/// ```
-/// assert_eq!(ropewalk::io::parts("points.npy"), [std::path::PathBuf::from("points.npy")]);
-/// ```
-pub fn parts(path: impl AsRef<Path>) -> Vec<PathBuf> {
-    let path = existing(path.as_ref());
-    let mut parts = vec![path.clone()];
-    parts.extend(hdf5::named(&path).into_iter().filter(|part| *part != path));
-    let number = path.extension().filter(|number| number.as_encoded_bytes().iter().all(u8::is_ascii_digit));
-    if number.is_some() {
-        // As many as there are: the first missing number ends it.
-        let others =
-            (0..=u32::MAX).map(|k| gadget::part(&path.with_extension(""), k)).take_while(|part| part.is_file());
-        parts.extend(others.filter(|part| *part != path));
-    }
-    parts
-}
-
-/// `path` itself, or the first part of the split snapshot it names.
-fn existing(path: &Path) -> PathBuf {
-    let first = gadget::part(path, 0);
-    if !path.exists() && first.is_file() {
-        return first;
-    }
-    let whole = path.to_path_buf();
-    if path.is_file() {
-        return whole;
-    }
-    if path.is_dir() && !ramses::is_output(path) {
-        return folder::only_snapshot(path).map_or(whole, |(first, _)| first);
-    }
-    hdf5::first(path).unwrap_or(whole)
-}
-
-/// The file that `path` names, and a sentence about other files in a folder.
-fn located(path: &Path) -> Result<(PathBuf, Option<String>)> {
-    if path.is_dir() && !ramses::is_output(path) {
-        return folder::only_snapshot(path);
-    }
-    Ok((existing(path), None))
-}
-
-/// The first 60 characters, printable, for messages.
-fn shorten(text: &[u8]) -> String {
-    // No character has more than four bytes.
-    let start = text.get(..240).unwrap_or(text);
-    String::from_utf8_lossy(start).chars().take(60).collect::<String>().escape_debug().to_string()
-}

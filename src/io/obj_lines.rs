@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use crate::cancel::check_at;
-use crate::io::shorten;
+use crate::io::messages::shorten;
 use crate::io::source::line_end;
 use crate::memory::{collected, grow};
 

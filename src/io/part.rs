@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use crate::Result;
 use crate::error::Kind;
-use crate::io::MassSum;
-use crate::io::reading::Keep;
+use crate::io::subsample::Keep;
+use crate::mass_sum::MassSum;
 use crate::parallel::map_tasks;
 
 /// Places of rows that are counted at a time.
@@ -49,6 +49,12 @@ impl Part {
             _ => Ok(()),
         }
     }
+}
+
+/// What two ranges have in common; an empty range if it is nothing.
+pub(super) fn common(a: &Range<u64>, b: &Range<u64>) -> Range<u64> {
+    let start = a.start.max(b.start);
+    start..a.end.min(b.end).max(start)
 }
 
 /// Where the rows of a part are in the whole.

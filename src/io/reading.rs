@@ -8,15 +8,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
-use crate::io::MassSum;
-use crate::io::columns::Target;
 use crate::io::matter::Matter;
-use crate::io::part::{Part, Places, Slice};
+use crate::io::number_types::Target;
+use crate::io::part::{Part, Places, Slice, common};
+use crate::io::particle_type::{NO_TYPE, counts};
 use crate::io::source::Source;
+use crate::io::subsample::Keep;
 use crate::io::type_column::TypeColumn;
-use crate::io::{ReadOptions, Result, TypeRun};
-use crate::random::mixed;
-use crate::{Error, error::Kind};
+use crate::io::{ReadOptions, TypeRun};
+use crate::mass_sum::MassSum;
+use crate::{Error, Result};
 
 /// How far a reading has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,6 +132,25 @@ impl<'a> Reading<'a> {
     /// The number of particles of each type in the file; empty if the format has no types.
     pub(super) fn file_types(&self) -> Vec<(u8, u64)> {
         self.counts.get().cloned().unwrap_or_default()
+    }
+
+    /// The types of the rows of the table `path`, which its column `name` has. `None` if it has other values than particle types and no
+    /// types are wanted: it means something else, which is noted.
+    ///
+    /// Errors: types are wanted, and there are other values, or a type that is not there.
+    pub(super) fn type_column(&self, path: &Path, name: &str, each: Vec<u8>) -> Result<Option<TypeColumn>> {
+        if let Some(row) = each.iter().position(|&kind| kind == NO_TYPE) {
+            if self.options.types.is_empty() {
+                self.refuse_types(&format!("row {} of {name}", row + 1));
+                return Ok(None);
+            }
+            let must = <u8 as Target>::MUST;
+            let message = format!("row {} of {name} is not {must}, and types are to be chosen", row + 1);
+            return Err(Error::file(path, message));
+        }
+        let counts = counts(each.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u64)));
+        let wanted = self.wanted_types(path, &counts)?;
+        Ok(Some(TypeColumn::new(each, counts, &wanted)))
     }
 
     /// Leaves out rows of a table whose types are not wanted.
@@ -249,6 +269,11 @@ impl<'a> Reading<'a> {
         runs
     }
 
+    /// The types of the rows of a table that are kept; empty if it has none.
+    pub(super) fn type_runs(&self) -> Vec<TypeRun> {
+        self.types().map(|types| self.runs(types.wanted_runs())).unwrap_or_default()
+    }
+
     /// Announces bytes to come.
     pub(super) fn expect(&self, bytes: u64) {
         self.total.fetch_add(bytes, Ordering::Relaxed);
@@ -264,68 +289,6 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// What two ranges have in common; an empty range if it is nothing.
-pub(super) fn common(a: &Range<u64>, b: &Range<u64>) -> Range<u64> {
-    let start = a.start.max(b.start);
-    start..a.end.min(b.end).max(start)
-}
-
 fn changed(path: &Path) -> Error {
     Error::file(path, "changed while it was read; read it again when nothing writes to it")
-}
-
-/// Which particles are kept: all, or a part that looks random and is the same in every run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Keep {
-    /// The hash of a particle that is kept is at most this.
-    most: u64,
-    /// Which part is kept.
-    pub fraction: f64,
-}
-
-impl Keep {
-    pub(super) fn new(fraction: Option<f64>) -> Result<Self> {
-        match fraction {
-            None => Ok(Self { most: u64::MAX, fraction: 1.0 }),
-            Some(fraction) if fraction > 0.0 && fraction <= 1.0 => {
-                // Conversion saturates, so that 1 keeps all.
-                Ok(Self { most: (fraction * 2.0f64.powi(64)) as u64, fraction })
-            }
-            Some(value) => Err(Kind::Parameter { name: "subsample", value, must: "above 0 and at most 1" }.into()),
-        }
-    }
-
-    pub(super) fn is_all(&self) -> bool {
-        self.most == u64::MAX
-    }
-
-    /// Whether the particle with this place among all that are wanted is kept.
-    pub(super) fn keeps(&self, place: u64) -> bool {
-        mixed(place) <= self.most
-    }
-
-    /// How many of these are kept.
-    pub(super) fn count(&self, places: Range<u64>) -> u64 {
-        if self.is_all() {
-            return places.end.saturating_sub(places.start);
-        }
-        places.filter(|&place| self.keeps(place)).count() as u64
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_part_is_kept() {
-        let keep = Keep::new(Some(0.25)).unwrap();
-        let kept = keep.count(0..100_000);
-        assert!((24_500..25_500).contains(&kept), "{kept}");
-        assert_eq!(Keep::new(None).unwrap().count(3..10), 7);
-        assert_eq!(Keep::new(Some(1.0)).unwrap().count(0..10), 10);
-        for bad in [0.0, -1.0, 1.5, f64::NAN] {
-            assert!(Keep::new(Some(bad)).is_err());
-        }
-    }
 }

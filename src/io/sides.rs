@@ -5,7 +5,8 @@
 
 use std::path::Path;
 
-use crate::io::{Error, ReadOptions, Result};
+use crate::io::ReadOptions;
+use crate::{Error, Result};
 
 /// The side of the cube; or what the sides are, and why they are none.
 fn cube(sides: &[f64]) -> std::result::Result<Option<f64>, String> {

@@ -1,10 +1,8 @@
 //! What a file holds, in memory.
 
-use std::ops::Range;
-
 use crate::halo::{Background, StatedUniverse, Universe, UniverseOptions};
-use crate::io::reading::Reading;
-use crate::io::{Format, Header, Points, Slice, Table};
+use crate::io::gadget_header::Header;
+use crate::io::{Format, Points, Slice, Table};
 use crate::units::KnownUnits;
 
 /// The masses of the particles, in the file's unit (Gadget: usually 1e10 Msun/h).
@@ -228,51 +226,6 @@ impl Snapshot {
                 self.matter = Some(mass * masses.len() as f64);
             }
             self.masses = Masses::Equal(mass / fraction);
-        }
-        self
-    }
-
-    /// What is wanted of a table that was read whole.
-    pub(super) fn reduced(mut self, reading: &Reading<'_>) -> Self {
-        let (options, fraction) = (reading.options, reading.keep.fraction);
-        self.velocities = self.velocities.filter(|_| options.velocities);
-        self.ids = self.ids.filter(|_| options.ids);
-        if !options.masses {
-            self.masses = Masses::Unknown;
-        }
-        let rows = self.points.len() as u64;
-        let places = reading.places(rows);
-        if reading.keeps_all() {
-            return self;
-        }
-        self.types = reading.runs(self.types.iter().map(|run| (run.particle_type, run.count as u64)));
-        fn kept<T: Copy>((reading, places): (&Reading<'_>, &Range<u64>), width: usize, values: &mut Vec<T>) {
-            let (start, end) = (places.start as usize * width, places.end as usize * width);
-            values.truncate(end);
-            values.drain(..start.min(values.len()));
-            if !reading.keep.is_all() {
-                let mut place = start as u64..;
-                values.retain(|_| place.next().is_some_and(|place| reading.keep.keeps(place / width as u64)));
-            }
-            values.shrink_to_fit();
-        }
-        let own = (reading, &places);
-        for points in [Some(&mut self.points), self.velocities.as_mut()].into_iter().flatten() {
-            match points {
-                Points::F32(table) => kept(own, table.dim(), table.values_mut()),
-                Points::F64(table) => kept(own, table.dim(), table.values_mut()),
-            }
-        }
-        if let Some(ids) = &mut self.ids {
-            kept(own, 1, ids);
-        }
-        match &mut self.masses {
-            Masses::Equal(mass) => *mass /= fraction,
-            Masses::Each(masses) => {
-                kept(own, 1, masses);
-                masses.iter_mut().for_each(|mass| *mass /= fraction);
-            }
-            Masses::Unknown => {}
         }
         self
     }

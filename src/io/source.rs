@@ -6,122 +6,21 @@ use std::path::{Path, PathBuf};
 
 use crate::cancel::check;
 use crate::io::memory_limit;
+use crate::io::number_types::{Word, foreign};
 use crate::memory::try_with_capacity;
 use crate::{Error, Result};
 
 /// Bytes read at a time: enough for the disk, and still in the cache when they are converted.
 const CHUNK: usize = 1 << 18;
 
-/// A number of a file.
-pub(super) trait Numeric: Copy + std::fmt::Display {
-    /// As a float; `None` for a whole number that it cannot hold.
-    fn number(self) -> Option<f64>;
-
-    /// The number as an id; `None` if it is no whole number from 0, or a float so large that several whole numbers round to it.
-    fn id(self) -> Option<u64>;
-}
-
-/// A number as it lies in a file.
-pub(super) trait Word: Numeric + bytemuck::Pod {
-    fn swapped(self) -> Self;
-}
-
-/// Floats of 64 bits hold all whole numbers up to this one.
-const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
-
-/// The id that a float with so many digits of mantissa stands for.
-fn float_id(value: f64, digits: u32) -> Option<u64> {
-    let below = (1u64 << digits) as f64;
-    ((0.0..below).contains(&value) && value.fract() == 0.0).then_some(value as u64)
-}
-
-macro_rules! whole_words {
-    ($($word:ty),*) => {
-        $(impl Word for $word {
-            fn swapped(self) -> Self {
-                self.swap_bytes()
-            }
-        }
-
-        impl Numeric for $word {
-            fn number(self) -> Option<f64> {
-                (i128::from(self).unsigned_abs() <= EXACT.into()).then_some(self as f64)
-            }
-
-            fn id(self) -> Option<u64> {
-                i128::from(self).try_into().ok()
-            }
-        })*
-    };
-}
-
-whole_words!(i8, i16, i32, i64, i128, u8, u16, u32, u64);
-
-macro_rules! float_words {
-    ($($word:ty),*) => {
-        $(impl Word for $word {
-            fn swapped(self) -> Self {
-                Self::from_bits(self.to_bits().swap_bytes())
-            }
-        }
-
-        impl Numeric for $word {
-            fn number(self) -> Option<f64> {
-                Some(self.into())
-            }
-
-            fn id(self) -> Option<u64> {
-                float_id(self.into(), Self::MANTISSA_DIGITS)
-            }
-        })*
-    };
-}
-
-float_words!(f32, f64);
-
-/// A 16-bit float, by its bits.
-#[derive(Clone, Copy)]
-pub(super) struct Half(pub u16);
-
-impl std::fmt::Display for Half {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        half(self.0).fmt(f)
-    }
-}
-
-impl Numeric for Half {
-    fn number(self) -> Option<f64> {
-        Some(half(self.0).into())
-    }
-
-    fn id(self) -> Option<u64> {
-        // 10 bits, and the implied one.
-        float_id(half(self.0).into(), 11)
-    }
-}
-
-/// Returns the value of a 16-bit float, which 32 bits hold exactly.
-fn half(bits: u16) -> f32 {
-    let (sign, exponent) = (u32::from(bits >> 15) << 31, u32::from(bits >> 10 & 31));
-    let fraction = u32::from(bits & 1023);
-    f32::from_bits(
-        sign | match exponent {
-            // Subnormal: multiples of 2^-24.
-            0 => (fraction as f32 / 16_777_216.0).to_bits(),
-            31 => 0x7f80_0000 | fraction << 13,
-            _ => (exponent + 112) << 23 | fraction << 13,
-        },
-    )
-}
-
 /// The byte that ends the lines of a text which begins so: CR if it has CR and no LF.
 pub(super) fn line_end(start: &[u8]) -> u8 {
     if start.contains(&b'\r') && !start.contains(&b'\n') { b'\r' } else { b'\n' }
 }
 
-/// True if words of this byte order must be swapped on this machine.
-pub(super) fn foreign(big_endian: bool) -> bool {
-    big_endian != cfg!(target_endian = "big")
+/// The words of a line.
+pub(super) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
 /// A file open for reading, its position, and its length when it was opened.

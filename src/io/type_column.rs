@@ -1,38 +1,11 @@
 //! Particle types of a table: one for each row.
 //!
-//! In: the type of each row, and the types that are wanted. Out: which rows are wanted, and the types of those that are kept, as
-//! stretches. Rows stay in their order. Cost: a byte a row, and 16 bytes a stretch.
+//! In: the type of each row, and the types that are wanted. Out: which rows are wanted, and their types as stretches. Rows stay in their
+//! order. Cost: a byte a row, and 16 bytes a stretch.
 
 use std::ops::Range;
-use std::path::Path;
 
-use crate::io::columns::Target;
-use crate::io::reading::Reading;
-use crate::io::source::Numeric;
-use crate::io::{Error, Result, TypeRun};
-
-/// The highest type.
-const LAST: u8 = 6;
-/// Stands for a value that is no particle type.
-pub(super) const NO_TYPE: u8 = u8::MAX;
-
-/// The particle type that a number is, or [`NO_TYPE`].
-pub(super) fn particle_type(number: f64) -> u8 {
-    if (0.0..=f64::from(LAST)).contains(&number) && number.fract() == 0.0 { number as u8 } else { NO_TYPE }
-}
-
-/// Particle types, or [`NO_TYPE`] for other values.
-impl Target for u8 {
-    const MUST: &'static str = "a particle type (a whole number from 0 to 6)";
-
-    fn of<W: Numeric>(word: W) -> Option<Self> {
-        Some(word.number().map_or(NO_TYPE, particle_type))
-    }
-
-    fn times(self, _: f64) -> Self {
-        self
-    }
-}
+use crate::io::particle_type::LAST;
 
 /// The types of all rows of a table.
 pub(super) struct TypeColumn {
@@ -43,26 +16,10 @@ pub(super) struct TypeColumn {
 }
 
 impl TypeColumn {
-    /// The column `name` of the table `path`. `None` if it has other values than particle types and no types are wanted: it means
-    /// something else, which is noted.
-    ///
-    /// Errors: types are wanted, and there are other values, or a type that is not there.
-    pub(super) fn of(path: &Path, name: &str, each: Vec<u8>, reading: &Reading<'_>) -> Result<Option<Self>> {
-        if let Some(row) = each.iter().position(|&kind| kind == NO_TYPE) {
-            if reading.options.types.is_empty() {
-                reading.refuse_types(&format!("row {} of {name}", row + 1));
-                return Ok(None);
-            }
-            let message = format!("row {} of {name} is not {}, and types are to be chosen", row + 1, u8::MUST);
-            return Err(Error::file(path, message));
-        }
-        let counts: Vec<(u8, u64)> = counts(each.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u64)));
-        let types = reading.wanted_types(path, &counts)?;
-        let mut wanted = [false; LAST as usize + 1];
-        for (slot, kind) in wanted.iter_mut().zip(0..) {
-            *slot = types.contains(&kind);
-        }
-        Ok(Some(Self { each, counts, wanted }))
+    /// The column of the types `each`, of which there are `counts`. Rows of the types `wanted` are read.
+    pub(super) fn new(each: Vec<u8>, counts: Vec<(u8, u64)>, wanted: &[u8]) -> Self {
+        let wanted = std::array::from_fn(|kind| wanted.contains(&(kind as u8)));
+        Self { each, counts, wanted }
     }
 
     /// Particles of each type that is there, wanted or not.
@@ -89,28 +46,9 @@ impl TypeColumn {
         rows.iter().filter(|&&kind| self.wants(kind)).count() as u64
     }
 
-    /// The types of the rows that are kept.
-    pub(super) fn runs(&self, reading: &Reading<'_>) -> Vec<TypeRun> {
+    /// Stretches of wanted rows of one type: the type, and the number of rows.
+    pub(super) fn wanted_runs(&self) -> impl Iterator<Item = (u8, u64)> + '_ {
         let runs = self.each.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u64));
-        reading.runs(runs.filter(|&(kind, _)| self.wants(kind)))
-    }
-}
-
-/// Particles of each type of these stretches, by type; of each that is there.
-pub(super) fn counts(stretches: impl Iterator<Item = (u8, u64)>) -> Vec<(u8, u64)> {
-    let mut counts = [0u64; u8::MAX as usize + 1];
-    stretches.for_each(|(kind, n)| counts[usize::from(kind)] += n);
-    (0..=u8::MAX).zip(counts).filter(|(_, n)| *n > 0).collect()
-}
-
-/// What the particles of a type are.
-pub(super) fn name(kind: u8) -> &'static str {
-    match kind {
-        0 => "gas",
-        1 => "dark matter",
-        4 => "stars",
-        5 => "black holes or boundary",
-        6 => "neutrinos",
-        _ => "others",
+        runs.filter(|&(kind, _)| self.wants(kind))
     }
 }

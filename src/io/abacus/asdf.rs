@@ -10,9 +10,10 @@ use std::path::PathBuf;
 
 use crate::io::abacus::blosc::{Container, HEADER};
 use crate::io::ecsv::values;
+use crate::io::messages::shorten;
 use crate::io::reading::Reading;
 use crate::io::source::Source;
-use crate::io::{Error, Result, shorten};
+use crate::{Error, Result};
 
 /// How files begin, and how blocks do.
 pub(super) const MAGIC: &[u8] = b"#ASDF";

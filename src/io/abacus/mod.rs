@@ -16,10 +16,12 @@ mod unpack;
 use std::path::{Path, PathBuf};
 
 use crate::io::contents::{Contents, Field, Role, TypeContents};
+use crate::io::file_format::FileFormat;
 use crate::io::fill::{Rows, fill};
 use crate::io::reading::Reading;
-use crate::io::{Background, Error, Format, Masses, Points, Result, Snapshot, Table};
+use crate::io::{Background, Format, Masses, Points, Snapshot, Table};
 use crate::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
+use crate::{Error, Result};
 use asdf::{Array, Asdf, Block};
 use unpack::{Unpacked, pid, rvint_position, rvint_velocity};
 
@@ -30,9 +32,29 @@ const USED: [&str; 8] =
 const ROW: u64 = 12;
 const ID: u64 = 8;
 
-/// Whether a file that begins with `prefix` is an ASDF file.
-pub(super) fn sniff(prefix: &[u8]) -> bool {
-    prefix.starts_with(asdf::MAGIC)
+/// Particles of Abacus, in files of ASDF.
+pub(in crate::io) struct Abacus;
+
+impl FileFormat for Abacus {
+    fn sniff(&self, prefix: &[u8]) -> bool {
+        prefix.starts_with(asdf::MAGIC)
+    }
+
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        read(path, reading)
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        inspect(path, reading)
+    }
+
+    fn is_of_simulations(&self) -> bool {
+        true
+    }
+
+    fn companions(&self, path: &Path) -> Vec<PathBuf> {
+        ids_beside(path).into_iter().collect()
+    }
 }
 
 /// How positions and velocities are packed.
@@ -142,7 +164,7 @@ impl Scan {
 }
 
 /// The file of ids of the same particles, by its name.
-pub(super) fn ids_beside(path: &Path) -> Option<PathBuf> {
+fn ids_beside(path: &Path) -> Option<PathBuf> {
     let renamed = |name: &std::ffi::OsStr| name.to_str().map(|name| name.replacen("_rv_", "_pid_", 1));
     let (own, folder) = (path.file_name()?, path.parent()?);
     let name = renamed(own).filter(|name| name.as_str() != own)?;
@@ -151,7 +173,7 @@ pub(super) fn ids_beside(path: &Path) -> Option<PathBuf> {
 }
 
 /// What the file says about itself.
-pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let scan = Scan::new(path, reading)?;
     let name = if scan.packing == Packing::Rvint { "rvint" } else { "pack9" };
     let mut fields = vec![
@@ -184,7 +206,7 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
 }
 
 /// The particles of the file.
-pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let scan = Scan::new(path, reading)?;
     let (options, rows) = (reading.options, scan.rows());
     let unit = options.velocity_unit.unwrap_or(VelocityUnit::KM_S);

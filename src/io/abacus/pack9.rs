@@ -7,11 +7,10 @@
 use std::path::Path;
 
 use super::asdf::Block;
-use crate::Error;
-use crate::io::Result;
 use crate::io::fill::Rows;
 use crate::io::reading::Reading;
 use crate::parallel::map_tasks;
+use crate::{Error, Result};
 
 /// Bytes of a row.
 pub(super) const ROW: u64 = 9;

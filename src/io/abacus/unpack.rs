@@ -3,10 +3,10 @@
 //! In: rows of bytes. Out: positions, velocities, ids. Cost: a band of unpacked bytes a thread.
 //! Source: `unpack_rvint`, `unpack_pids` and `unpack_pack9` of abacusutils, for the meaning of the bits.
 
-use crate::io::Result;
+use crate::Result;
 use crate::io::abacus::asdf::Block;
-use crate::io::columns::Target;
 use crate::io::fill::Rows;
+use crate::io::number_types::Target;
 use crate::io::reading::Reading;
 
 /// Bytes of a band.

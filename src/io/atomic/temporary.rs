@@ -237,7 +237,8 @@ pub(super) fn remove_stale(directory: &Path) {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -10,41 +10,27 @@
 
 use std::path::Path;
 
-use crate::io::columns::Number;
+use crate::Result;
 use crate::io::contents::Contents;
+use crate::io::file_format::FileFormat;
+use crate::io::number_types::Number;
 use crate::io::reading::Reading;
 use crate::io::source::Source;
-use crate::io::{Format, Result, Snapshot, shorten};
+use crate::io::unreadable::is_marked;
+use crate::io::{Format, Snapshot};
 
-use super::las_records::{Records, spans};
+use super::las_records::{Records, long, short, spans, text, word};
 use super::rows::Mapping;
 use super::{Cloud, Field, Kind};
 
 /// The first bytes of LAS files.
-pub(in crate::io) const MAGIC: &[u8] = b"LASF";
+const MAGIC: &[u8] = b"LASF";
 /// Bytes of the header of version 1.0 to 1.2, and of 1.4.
 const HEADER: usize = 227;
 const HEADER_4: usize = 375;
 
 /// Bytes of the point formats 0 to 10.
 const SIZES: [u64; 11] = [20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67];
-
-pub(super) fn short(bytes: &[u8], at: usize) -> u64 {
-    bytes.get(at..at + 2).and_then(|bytes| bytes.try_into().ok()).map_or(0, u16::from_le_bytes).into()
-}
-
-pub(super) fn word(bytes: &[u8], at: usize) -> u64 {
-    bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes).into()
-}
-
-pub(super) fn long(bytes: &[u8], at: usize) -> u64 {
-    bytes.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
-}
-
-pub(super) fn text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-    shorten(bytes[..end].trim_ascii())
-}
 
 fn cloud<'a>(path: &'a Path, mut source: Source) -> Result<Cloud<'a>> {
     let header = source.prefix(HEADER_4)?;
@@ -155,10 +141,27 @@ fn others(format: u8, size: u64, stride: u64) -> Vec<(&'static str, u64, Kind)> 
     all
 }
 
-pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+/// LAS point clouds.
+pub(in crate::io) struct Las;
+
+impl FileFormat for Las {
+    fn sniff(&self, prefix: &[u8]) -> bool {
+        is_marked(prefix, MAGIC)
+    }
+
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        read(path, reading)
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        inspect(path, reading)
+    }
+}
+
+fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     cloud(path, reading.open(path)?)?.read(reading)
 }
 
-pub(in crate::io) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     cloud(path, reading.open(path)?)?.inspect(reading)
 }

@@ -3,11 +3,9 @@
 //! In: the records before the points and, of version 1.4, the extended records after them. Out: notes; coordinates stay as they are.
 //! Source: ASPRS LAS 1.4 specification, revision 15, sections 2.5 to 2.7; OGC GeoTIFF standard 1.1, annexes A and B.
 
-use crate::io::column_names::list;
+use crate::Result;
+use crate::io::messages::{list, shorten};
 use crate::io::source::Source;
-use crate::io::{Result, shorten};
-
-use super::las::{long, short, text, word};
 
 /// Bytes of the header of a record, and of an extended one.
 const RECORD: u64 = 54;
@@ -17,6 +15,27 @@ const LONGEST: u64 = 1 << 16;
 /// Names of units in a note, and characters of names.
 const MOST_UNITS: usize = 8;
 const LONGEST_NAMES: usize = 200;
+
+/// The number of 16 bits at a byte, 0 if that is beyond the end.
+pub(super) fn short(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..at + 2).and_then(|bytes| bytes.try_into().ok()).map_or(0, u16::from_le_bytes).into()
+}
+
+/// The number of 32 bits at a byte, 0 if that is beyond the end.
+pub(super) fn word(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes).into()
+}
+
+/// The number of 64 bits at a byte, 0 if that is beyond the end.
+pub(super) fn long(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
+}
+
+/// The text of a field that zeros fill up.
+pub(super) fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    shorten(bytes[..end].trim_ascii())
+}
 
 /// The number of records, and the bytes between which they are.
 pub(super) struct Span {

@@ -13,24 +13,25 @@ mod las_records;
 pub(super) mod obj;
 pub(super) mod pcd;
 pub(super) mod ply;
-pub(super) mod ply_header;
 mod rows;
 mod text;
 
 use std::path::Path;
 
-use crate::io::columns::{Number, Target};
 use crate::io::contents::{Contents, Field as ContentsField, Role, TypeContents};
 use crate::io::csv_columns::{self, Columns};
 use crate::io::fill::{Rows, fill};
 use crate::io::matter::Matter;
+use crate::io::messages::shorten;
+use crate::io::number_types::{Number, Target};
 use crate::io::reading::Reading;
 use crate::io::sides::side_of_chosen;
 use crate::io::source::room;
 use crate::io::spool::Spool;
 use crate::io::type_column::TypeColumn;
-use crate::io::{Error, Format, Masses, Points, ReadOptions, Result, Snapshot, Table, ecsv, shorten};
+use crate::io::{Format, Masses, Points, ReadOptions, Snapshot, Table, ecsv};
 use crate::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
+use crate::{Error, Result};
 use rows::{Joined, Mapping, Slot, sum};
 
 /// Values of a field that are columns of their own; fields with more are left out.
@@ -288,7 +289,7 @@ impl Cloud<'_> {
         let mut each: Vec<u8> = room(self.path, self.rows)?;
         each.resize(self.rows as usize, 0);
         self.joined(reading, choice, &[kind]).read(0, &mut each)?;
-        TypeColumn::of(self.path, "column type", each, reading)
+        reading.type_column(self.path, "column type", each)
     }
 
     /// Reads the points.
@@ -332,7 +333,7 @@ impl Cloud<'_> {
             matter = reading.matter(Matter { share: Some(sum(&joined(&[mass]))?), ..Matter::default() });
         }
         Ok(Snapshot {
-            types: reading.types().map(|types| types.runs(reading)).unwrap_or_default(),
+            types: reading.type_runs(),
             velocities,
             ids,
             masses,

@@ -7,12 +7,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::io::file_format::FileFormat;
 use crate::io::text::Record;
 
 use crate::io::contents::Contents;
+use crate::io::messages::shorten;
 use crate::io::obj_lines::{Lines, number};
 use crate::io::reading::Reading;
-use crate::io::{Error, Format, Result, Snapshot, shorten};
+use crate::io::reduce::reduced;
+use crate::io::{Format, Snapshot};
+use crate::{Error, Result};
 
 use super::text::{self, TextCloud};
 
@@ -21,7 +25,7 @@ const KEYWORDS: [&[u8]; 13] =
     [b"v", b"vn", b"vt", b"vp", b"f", b"l", b"p", b"o", b"g", b"s", b"mtllib", b"usemtl", b"cstype"];
 
 /// Returns `true` if `prefix` begins an OBJ file: its first line begins with a keyword, and one of its lines is a vertex.
-pub(in crate::io) fn sniff(prefix: &[u8]) -> bool {
+fn sniff(prefix: &[u8]) -> bool {
     let text = prefix.strip_prefix(b"\xef\xbb\xbf").unwrap_or(prefix);
     let is_vertex =
         |line: &[&[u8]]| line.len() >= 4 && line[0] == b"v" && line[1..4].iter().all(|word| number(word).is_ok());
@@ -38,7 +42,24 @@ pub(in crate::io) fn sniff(prefix: &[u8]) -> bool {
     false
 }
 
-pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+/// The vertices of Wavefront OBJ files.
+pub(in crate::io) struct Obj;
+
+impl FileFormat for Obj {
+    fn sniff(&self, prefix: &[u8]) -> bool {
+        sniff(prefix)
+    }
+
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        read(path, reading)
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        inspect(path, reading)
+    }
+}
+
+fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let mut source = reading.open(path)?;
     let bytes = source.prefix(usize::MAX)?;
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
@@ -70,14 +91,14 @@ pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot
         Ok(None)
     })?;
     let others: Vec<String> = others.into_iter().map(|(what, n)| format!("{what} ({n})")).collect();
-    let mut snapshot = snapshot.reduced(reading);
+    let mut snapshot = reduced(snapshot, reading);
     if !others.is_empty() {
         snapshot.notes.push(format!("not read: {}", others.join(", ")));
     }
     Ok(snapshot)
 }
 
-pub(in crate::io) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     Ok(text::inspect(path, &read(path, reading)?))
 }
 

@@ -8,17 +8,19 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use crate::io::columns::Number;
 use crate::io::contents::Contents;
-use crate::io::lzf;
+use crate::io::file_format::FileFormat;
+use crate::io::messages::shorten;
+use crate::io::number_types::Number;
 use crate::io::reading::Reading;
-use crate::io::source::{Source, room};
+use crate::io::source::{Source, room, words};
 use crate::io::spool::Spool;
 use crate::io::text::Record;
-use crate::io::{Error, Format, Result, Snapshot, shorten};
+use crate::io::{Format, Snapshot, lzf};
+use crate::{Error, Result};
 
 use super::rows::Mapping;
-use super::text::{self, Lines, TextCloud, words};
+use super::text::{self, Lines, TextCloud};
 use super::{Cloud, Field, Kind};
 
 /// Bytes of a header that are read.
@@ -29,7 +31,7 @@ const MOST_PADDING: u64 = 1 << 16;
 const MOST_BYTES: u64 = 88;
 
 /// Returns `true` if `prefix` begins a PCD file.
-pub(in crate::io) fn sniff(prefix: &[u8]) -> bool {
+fn sniff(prefix: &[u8]) -> bool {
     let text = prefix.strip_prefix(b"\xef\xbb\xbf").unwrap_or(prefix);
     let line_end = header_line_end(text);
     let mut lines = text.split(|&byte| byte == line_end).map(<[u8]>::trim_ascii);
@@ -270,7 +272,24 @@ fn uncompressed(path: &Path, source: &mut Source, header: &Header, record: u64) 
     Spool::of(Cursor::new(data), path)
 }
 
-pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+/// PCD point clouds.
+pub(in crate::io) struct Pcd;
+
+impl FileFormat for Pcd {
+    fn sniff(&self, prefix: &[u8]) -> bool {
+        sniff(prefix)
+    }
+
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        read(path, reading)
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        inspect(path, reading)
+    }
+}
+
+fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let mut source = reading.open(path)?;
     let header = Header::read(&mut source)?;
     match header.encoding {
@@ -279,7 +298,7 @@ pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot
     }
 }
 
-pub(in crate::io) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let mut source = reading.open(path)?;
     let header = Header::read(&mut source)?;
     match header.encoding {

@@ -8,18 +8,21 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use crate::io::file_format::FileFormat;
 use crate::io::text::Record;
 
-use crate::io::columns::Number;
 use crate::io::contents::Contents;
+use crate::io::messages::shorten;
+use crate::io::number_types::Number;
 use crate::io::reading::Reading;
-use crate::io::source::{Cancellable, Source};
-use crate::io::{Error, Format, Result, Snapshot, shorten};
+use crate::io::source::{Cancellable, Source, words};
+use crate::io::{Format, Snapshot};
+use crate::{Error, Result};
 
-use super::ply_header::{Element, Encoding, Header};
 use super::rows::Mapping;
-use super::text::{self, Lines, TextCloud, words};
+use super::text::{self, Lines, TextCloud};
 use super::{Cloud, Field, Kind};
+use crate::io::ply_header::{Element, Encoding, Header};
 
 /// Bytes of a header that are read.
 const LONGEST_HEADER: usize = 1 << 18;
@@ -27,7 +30,7 @@ const LONGEST_HEADER: usize = 1 << 18;
 const MOST_COMMENTS: usize = 5;
 
 /// Returns `true` if `prefix` begins a PLY file.
-pub(in crate::io) fn sniff(prefix: &[u8]) -> bool {
+fn sniff(prefix: &[u8]) -> bool {
     let text = prefix.strip_prefix(b"\xef\xbb\xbf").unwrap_or(prefix);
     let Some(rest) = text.strip_prefix(b"ply") else { return false };
     // A column of a text table may be called ply.
@@ -182,7 +185,24 @@ impl Seeker {
     }
 }
 
-pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+/// The vertices of PLY files.
+pub(in crate::io) struct Ply;
+
+impl FileFormat for Ply {
+    fn sniff(&self, prefix: &[u8]) -> bool {
+        sniff(prefix)
+    }
+
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        read(path, reading)
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        inspect(path, reading)
+    }
+}
+
+fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let mut source = reading.open(path)?;
     let header = header(&mut source)?;
     match header.encoding {
@@ -191,7 +211,7 @@ pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot
     }
 }
 
-pub(in crate::io) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let mut source = reading.open(path)?;
     let header = header(&mut source)?;
     match header.encoding {

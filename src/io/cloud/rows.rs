@@ -5,12 +5,12 @@
 
 use std::path::Path;
 
-use crate::io::columns::{Number, Target};
 use crate::io::fill::Rows;
+use crate::io::number_types::{Number, Target, Word, foreign};
 use crate::io::reading::Reading;
-use crate::io::source::{Word, foreign};
-use crate::io::{Error, MassSum, Result};
+use crate::mass_sum::MassSum;
 use crate::parallel::map_tasks;
+use crate::{Error, Result};
 
 /// Bytes read at a time.
 const CHUNK: u64 = 1 << 18;

@@ -4,11 +4,14 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use crate::io::messages::shorten;
 use crate::io::reading::Reading;
+use crate::io::reduce::reduced;
 use crate::io::source::{Cancellable, line_end};
 use crate::io::text::{Record, Rows, with_velocities};
-use crate::io::{Contents, Error, Format, Result, Snapshot, shorten};
+use crate::io::{Contents, Format, Snapshot};
 use crate::units::VelocityUnit;
+use crate::{Error, Result};
 
 use super::{left_out, named};
 
@@ -82,7 +85,7 @@ pub(super) fn finish(
     reading: &Reading<'_>,
     unit: Option<VelocityUnit>,
 ) -> Result<Snapshot> {
-    Ok(with_velocities(path, snapshot, reading.options, unit)?.reduced(reading))
+    Ok(reduced(with_velocities(path, snapshot, reading.options, unit)?, reading))
 }
 
 /// Describes a file by the points that were read from it.
@@ -155,9 +158,4 @@ impl<'a> Lines<'a> {
             self.reader.consume(n);
         }
     }
-}
-
-/// The words of a line.
-pub(super) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
-    line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }

@@ -8,9 +8,9 @@
 //!
 //! Source: Springel, Users guide for GADGET-2, section 6; the structure `io_header` of GADGET-4, with `GADGET2_HEADER` and without.
 
-use crate::io::epoch::{Epoch, Said};
-use crate::io::{Background, Error, Format, Result};
-use crate::units::VelocityUnit;
+use crate::io::gadget_header::Header;
+use crate::io::{Background, Format};
+use crate::{Error, Result};
 use std::path::Path;
 
 /// Flags of a header, and their first bytes.
@@ -30,54 +30,7 @@ const LONG_REST: usize = 48;
 /// Types in GADGET-4's header.
 const MOST_TYPES: usize = 32;
 
-/// What a Gadget snapshot says about itself.
-#[derive(Debug, Clone, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub struct Header {
-    /// Particles of each type, in all files together.
-    pub counts: [u64; 6],
-    /// Mass of a particle of each type; 0: none, or each has its own.
-    pub mass_table: [f64; 6],
-    /// Scale factor a (time, if the run is not comoving).
-    pub time: f64,
-    /// Redshift.
-    pub redshift: f64,
-    /// Side of the periodic box; 0: none.
-    pub box_size: f64,
-    /// Matter density at a = 1, in units of the critical density.
-    pub omega_m: f64,
-    /// Density of the cosmological constant, in the same unit.
-    pub omega_lambda: f64,
-    /// Hubble constant in 100 km/s/Mpc.
-    pub hubble: f64,
-    /// Files the snapshot is split over.
-    pub files: u32,
-}
-
 impl Header {
-    /// Particles of all types.
-    pub fn total(&self) -> u64 {
-        self.counts.iter().fold(0, |sum, &n| sum.saturating_add(n))
-    }
-
-    /// Whether the header is that of a run in comoving coordinates, so that `time` is the scale factor: see
-    /// `Snapshot::velocities`.
-    pub(in crate::io) fn is_comoving(&self) -> bool {
-        self.epoch().scale_factor.is_some()
-    }
-
-    pub(super) fn epoch(&self) -> Epoch {
-        let has_matter = self.omega_m > 0.0;
-        let (time, redshift) = (Some(self.time), Some(self.redshift));
-        Epoch::of(&Said { time, redshift, has_matter, ..Said::default() })
-    }
-
-    /// What stored velocities are in.
-    pub(super) fn velocity_unit(&self) -> VelocityUnit {
-        VelocityUnit { km_s: 1.0, is_internal: self.is_comoving() }
-    }
-
     /// The cosmology; a header without matter has none.
     pub(super) fn background(&self) -> Background {
         let has_matter = self.omega_m != 0.0;
@@ -269,7 +222,7 @@ impl Raw {
 
 /// How the blocks of a file are framed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::io) struct Layout {
+pub(super) struct Layout {
     pub(super) big_endian: bool,
     /// Each block comes after a record with its label (`SnapFormat` 2).
     pub(super) labels: bool,
@@ -277,7 +230,7 @@ pub(in crate::io) struct Layout {
 
 impl Layout {
     /// The layout of a file that begins with `prefix`: the marker of the header, or of the label before it.
-    pub(in crate::io) fn sniff(prefix: &[u8]) -> Option<Self> {
+    pub(super) fn sniff(prefix: &[u8]) -> Option<Self> {
         let (marker, rest) = prefix.split_first_chunk::<4>()?;
         let (big_endian, labels) = match marker {
             [0, 1, 0, 0] => (false, false),

@@ -5,38 +5,79 @@
 //! - cost: every file is scanned first, headers and markers only, so that what is read is known to be there
 //! - layout: Springel, Users guide for GADGET-2, section 6
 
-pub(super) mod header;
+mod header;
 mod scan;
 mod write;
 
 use std::marker::PhantomData;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-pub use header::Header;
-pub use write::{GadgetOptions, Species, write_gadget};
+pub use write::{GadgetOptions, write_gadget};
 
-use crate::Error;
-use crate::io::MassSum;
-use crate::io::columns::{Column, Number, sum};
+use crate::io::columns::{Column, sum};
 use crate::io::contents::{Contents, Field as Stored, Role, TypeContents};
+use crate::io::file_format::FileFormat;
 use crate::io::fill::{Constant, Plain, Rows, fill};
+use crate::io::gadget_header::Header;
 use crate::io::matter::Matter;
+use crate::io::number_types::{Number, Word};
 use crate::io::reading::Reading;
 use crate::io::snapshot::TypeRun;
-use crate::io::source::Word;
-use crate::io::{Masses, Points, Result, Snapshot, Table};
+use crate::io::split_files::ends_with_number;
+use crate::io::{Masses, Points, Snapshot, Table};
+use crate::mass_sum::MassSum;
 use crate::units::{KnownUnits, VelocityUnit};
-use scan::{Block, Field, Part, bytes_per_value, scan_all, scan_present, unread};
+use crate::{Error, Result};
+use header::Layout;
+use scan::{Block, Field, Part, bytes_per_value, part, scan_all, scan_present, unread};
 
-pub(super) use scan::part;
+/// Gadget-2 binary snapshots, and those of GADGET-4.
+pub(in crate::io) struct Gadget;
 
-/// The header of the snapshot that `path` is, or is part of.
-pub(super) fn read_header(path: &Path, reading: &Reading<'_>) -> Result<Header> {
-    Ok(scan_all(path, reading)?.0.header)
+impl FileFormat for Gadget {
+    fn sniff(&self, prefix: &[u8]) -> bool {
+        Layout::sniff(prefix).is_some()
+    }
+
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        read(path, reading)
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        inspect(path, reading)
+    }
+
+    fn is_of_simulations(&self) -> bool {
+        true
+    }
+
+    fn header(&self, path: &Path, reading: &Reading<'_>) -> Result<Header> {
+        Ok(scan_all(path, reading)?.0.header)
+    }
+
+    fn is_snapshot_in_folder(&self, _: &Path) -> bool {
+        true
+    }
+
+    fn first_part(&self, path: &Path) -> Option<PathBuf> {
+        Some(part(path, 0)).filter(|first| !path.exists() && first.is_file())
+    }
+
+    fn parts(&self, path: &Path) -> Vec<PathBuf> {
+        let number = path.extension().filter(|number| number.as_encoded_bytes().iter().all(u8::is_ascii_digit));
+        let base = path.with_extension("");
+        // As many as there are: the first missing number ends it.
+        let named = (0..=u32::MAX).map(|k| part(&base, k)).take_while(|part| part.is_file());
+        if number.is_some() { named.collect() } else { vec![] }
+    }
+
+    fn without_part_number(&self, path: &Path) -> Option<PathBuf> {
+        ends_with_number(path).then(|| path.with_extension(""))
+    }
 }
 
 /// What the snapshot that `path` is, or is part of, says about itself.
-pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let (first, others, missing) = scan_present(path, reading)?;
     let (header, format) = (first.header.clone(), first.layout.format());
     let parts: Vec<Part> = std::iter::once(first).chain(others).collect();
@@ -80,7 +121,7 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
 const TYPES: [&str; 6] = ["gas", "halo", "disk", "bulge", "stars", "boundary"];
 
 /// The particles of the snapshot that `path` is, or is part of.
-pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let (first, others) = scan_all(path, reading)?;
     let (header, format, options) = (first.header.clone(), first.layout.format(), reading.options);
     let counts: Vec<(u8, u64)> = (0..).zip(header.counts).collect();

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::io::gadget::header::{Header, Layout};
-use crate::io::hdf5::{absent, missing, present};
+use crate::io::gadget::header::Layout;
+use crate::io::gadget_header::Header;
 use crate::io::reading::Reading;
 use crate::io::source::Source;
-use crate::io::{Error, Result};
+use crate::io::split_files::{absent, missing, present};
+use crate::{Error, Result};
 
 /// The blocks that are read, in the order of the file.
 #[derive(Debug, Clone, Copy)]
@@ -117,7 +118,7 @@ pub(super) fn unread(parts: &[Part]) -> Vec<String> {
 }
 
 /// The name of part `k` of the split snapshot `base`.
-pub(in crate::io) fn part(base: &Path, k: u32) -> PathBuf {
+pub(super) fn part(base: &Path, k: u32) -> PathBuf {
     let mut name = base.as_os_str().to_os_string();
     name.push(format!(".{k}"));
     PathBuf::from(name)

@@ -5,9 +5,11 @@ use std::ops::Range;
 use std::path::Path;
 
 use crate::io::atomic::replace;
-use crate::io::gadget::header::Header;
-use crate::io::source::{Word, foreign};
-use crate::io::{Error, Masses, Points, Result, gadget};
+use crate::io::gadget_header::Header;
+use crate::io::number_types::{Word, foreign};
+use crate::io::species::Species;
+use crate::io::{Masses, Points, gadget};
+use crate::{Error, Result};
 
 /// How to write a snapshot; the default is one little-endian file of `SnapFormat` 1 at a = 1, without a box.
 #[derive(Debug, Clone, PartialEq)]
@@ -123,21 +125,6 @@ impl Default for GadgetOptions {
             hubble: 0.0,
         }
     }
-}
-
-/// The particles of one type. All parts have the same length.
-#[derive(Debug, Clone, Copy)]
-pub struct Species<'a> {
-    /// 0 to 5.
-    pub particle_type: u8,
-    /// Three coordinates each; the precision is that of the file.
-    pub positions: &'a Points,
-    /// Peculiar velocities, three components each.
-    pub velocities: Option<&'a Points>,
-    /// Particle ids.
-    pub ids: Option<&'a [u64]>,
-    /// Masses: equal ones go to the header, others to a block in the precision of the positions.
-    pub masses: &'a Masses,
 }
 
 /// Writes a snapshot of the given species, in ascending order of type.

@@ -6,11 +6,11 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
-use crate::io::columns::Number;
 use crate::io::genericio::crc64::crc64;
+use crate::io::number_types::Number;
 use crate::io::reading::Reading;
 use crate::io::source::Source;
-use crate::io::{Error, Result};
+use crate::{Error, Result};
 
 /// Magic and the sizes of all versions.
 const LEAST: u64 = 104;

@@ -13,23 +13,42 @@ mod header;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::io::MassSum;
 use crate::io::columns::{Column, gather, points, sum, whole};
-use crate::io::companions::named;
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::csv_columns::choose;
+use crate::io::file_format::FileFormat;
 use crate::io::matter::Matter;
-use crate::io::reading::{Reading, common};
+use crate::io::part::common;
+use crate::io::reading::Reading;
 use crate::io::sides::{of_chosen, told};
-use crate::io::{Background, Error, Format, Masses, Result, Snapshot};
+use crate::io::split_files::named;
+use crate::io::{Background, Format, Masses, Snapshot};
+use crate::mass_sum::MassSum;
 use crate::parallel::map_tasks;
 use crate::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
+use crate::{Error, Result};
 use crc64::Crc64;
 use header::{Header, byte_order, check};
 
-/// Whether a file that begins with `prefix` is one.
-pub(super) fn sniff(prefix: &[u8]) -> bool {
-    byte_order(prefix).is_some()
+/// Files of GenericIO.
+pub(in crate::io) struct GenericIo;
+
+impl FileFormat for GenericIo {
+    fn sniff(&self, prefix: &[u8]) -> bool {
+        byte_order(prefix).is_some()
+    }
+
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        read(path, reading)
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        inspect(path, reading)
+    }
+
+    fn companions(&self, path: &Path) -> Vec<PathBuf> {
+        parts_by_name(path)
+    }
 }
 
 /// The map of the split file that `path` is a part of, by its name.
@@ -39,7 +58,7 @@ fn map_of(path: &Path) -> Option<PathBuf> {
 }
 
 /// The files of a split file that `path` is the map of, or a part, by their names.
-pub(super) fn parts_by_name(path: &Path) -> Vec<PathBuf> {
+fn parts_by_name(path: &Path) -> Vec<PathBuf> {
     let base = map_of(path).unwrap_or_else(|| path.to_path_buf());
     let Some((name, folder)) = base.file_name().and_then(|name| name.to_str()).zip(base.parent()) else {
         return vec![];
@@ -248,7 +267,7 @@ fn origin(header: &Header) -> Option<String> {
 }
 
 /// What the files say about themselves.
-pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let parts = parts(path, reading)?;
     let Some(first) = parts.first() else { return Err(Error::file(path, "has no files")) };
     let variables = Variables::new(first, reading)?;
@@ -274,7 +293,7 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
 }
 
 /// The particles of the files.
-pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let parts = parts(path, reading)?;
     let Some(first) = parts.first() else { return Err(Error::file(path, "has no files")) };
     let options = reading.options;

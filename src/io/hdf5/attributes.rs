@@ -10,7 +10,8 @@ use hdf5_reader::messages::dataspace::DataspaceType;
 use hdf5_reader::{Attribute, Datatype, RawAttribute};
 
 use crate::io::hdf5::number::{Number, class_name};
-use crate::io::{Error, Result, shorten};
+use crate::io::messages::shorten;
+use crate::{Error, Result};
 
 /// The attributes of a group or dataset; empty if it does not exist.
 #[derive(Clone, Debug, Default)]

@@ -9,7 +9,7 @@ use flate2::{Decompress, FlushDecompress, Status};
 use hdf5_reader::FilterRegistry;
 use hdf5_reader::messages::filter_pipeline::FilterDescription;
 
-use crate::io::Result;
+use crate::Result;
 use crate::io::fill::Rows;
 use crate::io::hdf5::chunks::{Chunks, DEFLATE, FLETCHER32, LZF, Place, SHUFFLE};
 use crate::io::hdf5::dataset::{Column, Storage};

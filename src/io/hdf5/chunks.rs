@@ -15,8 +15,8 @@ use hdf5_reader::io::Cursor;
 use hdf5_reader::messages::filter_pipeline::FilterDescription;
 use hdf5_reader::messages::layout::ChunkIndexing;
 
-use crate::io::hdf5::dataset::Shape;
 use crate::io::hdf5::file::File;
+use crate::io::hdf5::shape::Shape;
 
 /// Numbers of filters, as the HDF Group registers them.
 pub(super) const DEFLATE: u16 = 1;

@@ -14,20 +14,9 @@ use hdf5_reader::messages::layout::DataLayout;
 use crate::io::hdf5::attributes::Attributes;
 use crate::io::hdf5::chunks::{Chunks, Grid};
 use crate::io::hdf5::file::File;
-use crate::io::hdf5::number::Number;
 use crate::io::hdf5::object_header;
-use crate::io::{Error, Result};
-
-/// What a dataset is, before its data are looked for.
-#[derive(Clone, Debug)]
-pub(super) struct Shape {
-    pub rows: u64,
-    /// Numbers of a row.
-    pub width: u64,
-    pub number: Number,
-    /// Numbers of an element: several where a record is read as its bytes.
-    pub unit: u64,
-}
+use crate::io::hdf5::shape::Shape;
+use crate::{Error, Result};
 
 /// A dataset of numbers in rows.
 pub(super) struct Column {
@@ -49,33 +38,13 @@ pub(super) enum Storage {
     Chunked(Chunks),
 }
 
-impl Shape {
-    /// The shape of a dataset, or why it has none that particles have.
-    pub(super) fn of(dataset: &Dataset) -> std::result::Result<Self, String> {
-        let (rows, width) = extent(dataset)?;
-        let message = dataset.raw_datatype().map_err(|error| format!("is damaged: {error}"))?;
-        Ok(Self { rows, width, number: Number::parse(&message)?, unit: 1 })
-    }
-
-    /// The shape of a dataset whose elements of `bytes` bytes are read as bytes.
-    pub(super) fn of_bytes(dataset: &Dataset, bytes: u64) -> std::result::Result<Self, String> {
-        let (rows, width) = extent(dataset)?;
-        let width = width.checked_mul(bytes).ok_or("has rows of more bytes than there are numbers for")?;
-        Ok(Self { rows, width, number: Number::BYTE, unit: bytes })
-    }
-
-    /// Bytes of an element.
-    pub(super) fn element(&self) -> usize {
-        self.unit as usize * self.number.size
-    }
-}
-
-/// Rows of a dataset, and elements of a row.
-fn extent(dataset: &Dataset) -> std::result::Result<(u64, u64), String> {
-    match *dataset.shape() {
-        [rows] => Ok((rows, 1)),
-        [rows, width] => Ok((rows, width)),
-        ref other => Err(format!("has {} dimensions; those with 1 or 2 are read", other.len())),
+impl File {
+    /// The numbers of a dataset, not read yet; `None` if it is not there.
+    pub(super) fn column(&self, group: &str, name: &str) -> Result<Option<Column>> {
+        match self.dataset(group, name)? {
+            Some(dataset) => Column::of(self, &format!("{group}/{name}"), &dataset).map(Some),
+            None => Ok(None),
+        }
     }
 }
 

@@ -5,7 +5,6 @@
 
 use std::path::Path;
 
-use crate::io::MassSum;
 use crate::io::fill::{Constant, Rows, fill};
 use crate::io::hdf5::attributes::Attributes;
 use crate::io::hdf5::bands::Band;
@@ -16,9 +15,11 @@ use crate::io::hdf5::units::Scaling;
 use crate::io::matter::Matter;
 use crate::io::reading::Reading;
 use crate::io::snapshot::TypeRun;
-use crate::io::{Error, Masses, Points, Result, Table};
+use crate::io::{Masses, Points, Table};
+use crate::mass_sum::MassSum;
 use crate::parallel::map_tasks;
 use crate::units::{KnownUnits, MassUnit, VelocityUnit};
+use crate::{Error, Result};
 
 /// What codes call a field; EAGLE is the one that says `Velocity` and `Mass`.
 pub(super) const COORDINATES: &[&str] = &["Coordinates"];

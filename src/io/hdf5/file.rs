@@ -1,6 +1,6 @@
 //! An HDF5 file: its groups, what they say, and its datasets.
 //!
-//! In: a path. Out: [`Attributes`] and [`Column`]s. Cost: what describes the data is read, the data are not.
+//! In: a path. Out: [`Attributes`], groups and datasets. Cost: what describes the data is read, the data are not.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,10 +11,9 @@ use hdf5_reader::io::Cursor;
 use hdf5_reader::{Dataset, FileStorage, Hdf5File, OpenOptions};
 
 use crate::io::hdf5::attributes::Attributes;
-use crate::io::hdf5::dataset::Column;
 use crate::io::hdf5::links::{dead_link, hard_links};
 use crate::io::reading::Reading;
-use crate::io::{Error, Result};
+use crate::{Error, Result};
 
 /// More than any writer's.
 const HEADER_BYTES: usize = 1 << 24;
@@ -142,14 +141,6 @@ impl File {
     pub(super) fn is_virtual(&self, group: &str, name: &str) -> Result<bool> {
         let Some(found) = self.group(group)? else { return Ok(false) };
         Ok(found.dataset(name).is_err_and(|error| is_virtual(&error)))
-    }
-
-    /// The numbers of a dataset, not read yet; `None` if it is not there.
-    pub(super) fn column(&self, group: &str, name: &str) -> Result<Option<Column>> {
-        match self.dataset(group, name)? {
-            Some(dataset) => Column::of(self, &format!("{group}/{name}"), &dataset).map(Some),
-            None => Ok(None),
-        }
     }
 }
 

@@ -11,7 +11,8 @@ use std::path::Path;
 use crate::io::epoch::{Epoch, Said as SaidOfTime};
 use crate::io::hdf5::attributes::Attributes;
 use crate::io::hdf5::file::File;
-use crate::io::{Background, Error, Format, Result};
+use crate::io::{Background, Format};
+use crate::{Error, Result};
 
 /// Whose conventions a file follows where it does not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

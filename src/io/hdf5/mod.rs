@@ -17,38 +17,73 @@ mod links;
 mod number;
 mod object_header;
 mod parts;
+mod shape;
 mod table;
 mod units;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::Error;
 use crate::io::contents::{Contents, Field, Role, TypeContents};
+use crate::io::file_format::FileFormat;
 use crate::io::reading::Reading;
 use crate::io::sides::told;
-use crate::io::{Masses, Points, Result, Snapshot, Table};
+use crate::io::split_files::ends_with_number;
+use crate::io::{Masses, Points, Snapshot, Table};
 use crate::units::{KnownUnits, VelocityUnit};
+use crate::{Error, Result};
 use attributes::Attributes;
-use dataset::Shape;
 use fields::{COORDINATES, Fields, IDS, MASSES, VELOCITIES, group, mixed_units};
 use file::File;
 use header::Header;
 use number::Number;
-use parts::{Part, open_all, open_present};
+use parts::{Part, first, has_particles, is_ending, named, open_all, open_present, viewed};
+use shape::Shape;
 use units::Scaling;
-
-pub(super) use parts::{absent, first, has_particles, is_ending, missing, named, present, viewed};
 
 /// The first bytes of an HDF5 file, or of what is behind a block of a user's own.
 pub(super) const MAGIC: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
 
-/// Whether a file that begins with `prefix` is one of HDF5: its own bytes come at 0, 512, 1024, 2048.
-pub(super) fn is_hdf5(prefix: &[u8]) -> bool {
-    [0, 512, 1024, 2048].iter().any(|&at| prefix.get(at..).is_some_and(|rest| rest.starts_with(MAGIC)))
+/// Snapshots and tables in HDF5.
+pub(in crate::io) struct Hdf5;
+
+impl FileFormat for Hdf5 {
+    fn sniff(&self, prefix: &[u8]) -> bool {
+        // The format's own bytes come at the beginning, or behind a block of the user's.
+        [0, 512, 1024, 2048].iter().any(|&at| prefix.get(at..).is_some_and(|rest| rest.starts_with(MAGIC)))
+    }
+
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        read(path, reading)
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        inspect(path, reading)
+    }
+
+    fn is_snapshot_in_folder(&self, file: &Path) -> bool {
+        has_particles(file)
+    }
+
+    fn first_part(&self, path: &Path) -> Option<PathBuf> {
+        first(path)
+    }
+
+    fn parts(&self, path: &Path) -> Vec<PathBuf> {
+        named(path)
+    }
+
+    fn without_part_number(&self, path: &Path) -> Option<PathBuf> {
+        let (end, stem) = (path.extension().filter(|end| is_ending(end))?, path.with_extension(""));
+        ends_with_number(&stem).then(|| stem.with_extension(end))
+    }
+
+    fn companions(&self, path: &Path) -> Vec<PathBuf> {
+        viewed(path)
+    }
 }
 
 /// The particles of the snapshot that `path` is, or is part of.
-pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     if let Some(file) = table_file(path, reading)? {
         return table::read(&file, reading);
     }
@@ -127,7 +162,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
 }
 
 /// What the snapshot that `path` is, or is part of, says about itself.
-pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     if let Some(file) = table_file(path, reading)? {
         return table::inspect(path, &file, reading);
     }

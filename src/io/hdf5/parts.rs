@@ -11,7 +11,8 @@ use hdf5_reader::{FileStorage, Hdf5File};
 use crate::io::hdf5::file::File;
 use crate::io::hdf5::header::Header;
 use crate::io::reading::Reading;
-use crate::io::{Error, Result};
+use crate::io::split_files::{absent, missing, present};
+use crate::{Error, Result};
 
 /// Ends of the names of HDF5 files.
 const ENDS: [&str; 3] = ["hdf5", "h5", "hdf"];
@@ -53,7 +54,7 @@ impl Name {
 }
 
 /// The files that the names suggest `path` to be split over, if it is the name of one.
-pub(in crate::io) fn named(path: &Path) -> Vec<PathBuf> {
+pub(super) fn named(path: &Path) -> Vec<PathBuf> {
     let name = Name::of(path).filter(|name| name.number.is_some() && name.end.is_some());
     let Some(name) = name else { return vec![] };
     (0..=u32::MAX).map(|k| name.part(k)).take_while(|part| part.is_file()).collect()
@@ -61,7 +62,7 @@ pub(in crate::io) fn named(path: &Path) -> Vec<PathBuf> {
 
 /// The files whose names suggest that `path` is the view of them that SWIFT makes: `snap.0.hdf5`, `snap.1.hdf5`, and so on of `snap.hdf5`,
 /// beside it or in a folder of its name.
-pub(in crate::io) fn viewed(path: &Path) -> Vec<PathBuf> {
+pub(super) fn viewed(path: &Path) -> Vec<PathBuf> {
     let name = Name::of(path).filter(|name| name.number.is_none() && name.end.is_some());
     let Some(name) = name else { return vec![] };
     let inside = Name { folder: name.folder.join(&name.base), ..name.clone() };
@@ -71,7 +72,7 @@ pub(in crate::io) fn viewed(path: &Path) -> Vec<PathBuf> {
 
 /// The first file of the snapshot that a path stands for without being a file: a name less the number, with or without a `*` in its
 /// place.
-pub(in crate::io) fn first(path: &Path) -> Option<PathBuf> {
+pub(super) fn first(path: &Path) -> Option<PathBuf> {
     let text = path.to_str()?;
     let star = text.contains('*').then(|| PathBuf::from(text.replacen('*', "0", 1)));
     let ends = || ENDS.into_iter();
@@ -82,12 +83,12 @@ pub(in crate::io) fn first(path: &Path) -> Option<PathBuf> {
 }
 
 /// Returns `true` for the ending of an HDF5 file's name.
-pub(in crate::io) fn is_ending(end: &OsStr) -> bool {
+pub(super) fn is_ending(end: &OsStr) -> bool {
     end.to_str().is_some_and(|end| ENDS.contains(&end))
 }
 
 /// Returns `true` if an HDF5 file has a group of particles; `false` also if it cannot be read.
-pub(in crate::io) fn has_particles(path: &Path) -> bool {
+pub(super) fn has_particles(path: &Path) -> bool {
     let groups = || -> Option<Vec<String>> {
         let hdf5 = Hdf5File::from_storage(Arc::new(FileStorage::open(path).ok()?)).ok()?;
         Some(hdf5.root_group().ok()?.member_names().ok()?.0)
@@ -126,37 +127,6 @@ pub(super) fn open_all(path: &Path, reading: &Reading<'_>) -> Result<Vec<Part>> 
         return Err(Error::file(path, message));
     };
     open_parts(&name, files, reading)
-}
-
-/// The numbers of the files of a split snapshot that exist, ascending. The folder is listed, so that a header which promises billions of
-/// files costs nothing.
-pub(in crate::io) fn present(files: u32, part: &dyn Fn(u32) -> PathBuf) -> Vec<u32> {
-    let folder = part(0).parent().filter(|folder| !folder.as_os_str().is_empty()).map_or(".".into(), Path::to_path_buf);
-    let number = |entry: std::fs::DirEntry| {
-        let name = entry.file_name();
-        let words = name.to_str()?.split('.').filter_map(|word| word.parse().ok());
-        words.filter(|&k| k < files).find(|&k| part(k).file_name() == Some(&name))
-    };
-    let mut present: Vec<u32> = std::fs::read_dir(folder).into_iter().flatten().flatten().filter_map(number).collect();
-    present.sort_unstable();
-    present
-}
-
-/// What to say of the files of a split snapshot that do not exist; `None` if all do.
-pub(in crate::io) fn absent(files: u32, present: &[u32], part: &dyn Fn(u32) -> PathBuf) -> Option<String> {
-    let first = (0..files).zip(present).find(|(k, own)| k != *own).map_or(present.len() as u32, |(k, _)| k);
-    let n = files as usize - present.len();
-    (n > 0).then(|| {
-        format!("{n} of {files} files of the snapshot are missing, the first of them {}", part(first).display())
-    })
-}
-
-/// What to say of a file that is missing.
-pub(in crate::io) fn missing(files: u32) -> String {
-    format!(
-        "is missing: the snapshot is split over {files} files; a file is read alone with --single-part \
-         (ReadOptions::single_part, in Python single_part=True)"
-    )
 }
 
 /// The files of a snapshot that exist, which agree with each other, and a sentence about those that are missing.

@@ -3,7 +3,7 @@
 //! In: what a dataset says of itself, and else the header, and else the conventions of the code. Out: units as [`KnownUnits`] has
 //! them, and the power of the scale factor that velocities are to be multiplied with.
 
-use crate::io::Result;
+use crate::Result;
 use crate::io::hdf5::attributes::Attributes;
 use crate::io::hdf5::header::{Dialect, Header};
 use crate::units::{Frame, LengthUnit, MassUnit, VelocityUnit};

@@ -6,9 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::io::mesh::{MeshData, fan, vertices};
+use crate::io::Points;
+use crate::io::mesh::data::{MeshData, fan, vertices};
+use crate::io::messages::shorten;
 use crate::io::obj_lines::{Line, Lines, number};
-use crate::io::{Points, shorten};
 use crate::memory::{append, grow};
 
 /// Words that begin lines without triangles.

@@ -8,10 +8,10 @@ use ply_rs_bw::parser::{ParseError, Parser, Reader};
 use ply_rs_bw::ply::{ElementDef, Encoding, Property, PropertyAccess, PropertyAccessResult, PropertyType, ScalarType};
 
 use crate::cancel::check_at;
-use crate::io::cloud::ply_header;
+use crate::io::mesh::data::{MeshData, fan, vertices};
 use crate::io::mesh::ply_text::Lines;
-use crate::io::mesh::{MeshData, fan, vertices};
-use crate::io::{Points, shorten};
+use crate::io::messages::shorten;
+use crate::io::{Points, ply_header};
 use crate::memory::{append, collected, copy_of};
 
 /// What faces call their corners.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use ply_rs_bw::ply::{ElementDef, Property, PropertyAccess, PropertyAccessResult, PropertyType, ScalarType};
 
 use crate::cancel::check_at;
-use crate::io::shorten;
+use crate::io::messages::shorten;
 use crate::io::source::line_end;
 
 /// The lines after the header. They end by LF or CR LF, or by CR alone if there is no LF.

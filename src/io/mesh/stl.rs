@@ -5,7 +5,7 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom};
 
 use crate::cancel::check_at;
 use crate::io::Points;
-use crate::io::mesh::{MeshData, vertices};
+use crate::io::mesh::data::{MeshData, vertices};
 use crate::io::source::line_end;
 use crate::memory::{append, copy_of, out_of_memory};
 

@@ -1,6 +1,8 @@
 //! Meshes made by hand, mutated ones, and what errors say.
 
 use super::*;
+use crate::io::Points;
+use crate::io::mesh::data::fan;
 
 const CORNERS: [[f64; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, -4.5]];
 const FACES: [[u32; 3]; 4] = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]];

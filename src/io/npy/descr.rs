@@ -6,7 +6,7 @@
 
 use npyz::{Endianness, TypeChar, TypeStr};
 
-use crate::io::columns::Number;
+use crate::io::number_types::Number;
 
 /// Records within each other.
 const DEEPEST: usize = 4;
@@ -73,7 +73,7 @@ impl Parser<'_> {
     fn refuse<T>(&self) -> Result<T, String> {
         Err(format!(
             "its header has a record type that cannot be read, at {}",
-            crate::io::shorten(self.rest.as_bytes())
+            crate::io::messages::shorten(self.rest.as_bytes())
         ))
     }
 

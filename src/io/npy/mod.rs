@@ -5,11 +5,9 @@
 //! - out: a [`Snapshot`] with the points alone; integers as 64-bit floats, which hold them exactly up to 2^53
 //! - cost: one pass in parallel, or one for each column, where columns are chosen or lie one after the other
 //! - layout: NumPy enhancement proposal 1
-//!
-//! The header is read here, in the one form NumPy writes: a general reader of Python literals recurses and multiplies
-//! at the mercy of the file.
 
 mod descr;
+mod header;
 mod records;
 mod shared;
 mod write;
@@ -17,12 +15,18 @@ mod write;
 use std::cell::Cell;
 use std::path::Path;
 
-use crate::io::columns::{self, Column, Number};
+use crate::Result;
+use crate::io::columns;
 use crate::io::csv_columns::choose;
+use crate::io::file_format::FileFormat;
+use crate::io::number_types::{Number, Word};
 use crate::io::reading::Reading;
-use crate::io::source::{Source, Word, room};
-use crate::io::{Format, Result, Snapshot, shorten};
+use crate::io::source::{Source, room};
+use crate::io::{Contents, Format, Snapshot};
 
+use header::MAGIC;
+pub(super) use header::{Header, LONGEST_HEADER, Of, decode, rows_of_numbers};
+use header::{after, header_text};
 pub use shared::{NpyNumber, SharedNpy, SharedNpyRows};
 pub(super) use write::{write, write_points};
 pub use write::{
@@ -30,17 +34,25 @@ pub use write::{
     write_npy_u32_to, write_npy_u64_to,
 };
 
-/// How a `.npy` file begins.
-pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
+/// NumPy arrays.
+pub(in crate::io) struct Npy;
 
-/// The longest header NumPy itself reads without being told to.
-pub(super) const LONGEST_HEADER: u64 = 10_000;
+impl FileFormat for Npy {
+    fn sniff(&self, prefix: &[u8]) -> bool {
+        prefix.starts_with(MAGIC)
+    }
 
-/// The widest row that columns are chosen of.
-const MOST_COLUMNS: u64 = 1 << 16;
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        read(path, reading)
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        Ok(Contents::of_table(path, &read(path, reading)?))
+    }
+}
 
 /// The points in a `.npy` file, from the columns `chosen` if there are any.
-pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let chosen = &reading.options.columns[..];
     let mut source = reading.open(path)?;
     let text = header_text(&mut source)?;
@@ -62,14 +74,6 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let columns = header.columns(path, source.at(), &axes);
     let points = columns::points(reading, path, &[columns], 1.0)?;
     Ok(Snapshot { format: Format::Npy, columns: chosen.to_vec(), notes, ..Snapshot::new(points) })
-}
-
-/// A note about what follows the `bytes` of an array: several may be saved in one file.
-fn after(source: &Source, bytes: u64) -> Vec<String> {
-    match source.left().saturating_sub(bytes) {
-        0 => vec![],
-        more => vec![format!("{more} bytes follow the array and are not read")],
-    }
 }
 
 /// Whole numbers from 0, as ids are, of a one-dimensional `.npy` array: all of them exactly, up to 2^64 - 1.
@@ -123,238 +127,10 @@ pub fn read_npy_u64(path: impl AsRef<Path>) -> Result<Vec<u64>> {
     }
 }
 
-/// The Python literal at the start of the file.
-fn header_text(source: &mut Source) -> Result<String> {
-    let [_, _, _, _, _, _, major, minor] = source.array()?;
-    let bytes = match major {
-        1 => u64::from(u16::from_le_bytes(source.array()?)),
-        2 | 3 => u64::from(source.u32(false)?),
-        _ => return Err(source.error(format!("has npy format version {major}.{minor}; 1 to 3 are known"))),
-    };
-    if bytes > LONGEST_HEADER {
-        return Err(source.error(format!("has a header of {bytes} bytes; an array of floats needs under 200")));
-    }
-    let mut text = vec![0; bytes as usize];
-    source.fill(&mut text)?;
-    String::from_utf8(text).map_err(|error| source.error(format!("its header is not text: {error}")))
-}
-
-/// The literal of an array that begins with `bytes`, and where its values begin; one without dimensions has one row.
-fn literal(bytes: &[u8]) -> std::result::Result<(String, u64), String> {
-    let (length, start) = match bytes {
-        [b'\x93', b'N', b'U', b'M', b'P', b'Y', 1, _, a, b, ..] => (u32::from(u16::from_le_bytes([*a, *b])), 10),
-        [b'\x93', b'N', b'U', b'M', b'P', b'Y', 2 | 3, _, a, b, c, d, ..] => (u32::from_le_bytes([*a, *b, *c, *d]), 12),
-        _ => return Err("is no NumPy array of version 1 to 3".into()),
-    };
-    let end = start + length as usize;
-    let text =
-        bytes.get(start..end).ok_or_else(|| format!("has a header of {length} bytes, of which some are missing"))?;
-    Ok((String::from_utf8_lossy(text).replace("()", "(1,)"), end as u64))
-}
-
-/// What an array that begins with `bytes` says, and where its values begin.
-pub(super) fn decode(bytes: &[u8], of: Of) -> std::result::Result<(Header, u64), String> {
-    let (text, start) = literal(bytes)?;
-    Ok((Header::parse(&text, of)?, start))
-}
-
-/// How many rows an array that begins with `bytes` has, if it holds floats, integers or complex numbers, also those that are not read.
-pub(super) fn rows_of_numbers(bytes: &[u8]) -> std::result::Result<Option<u64>, String> {
-    let (text, _) = literal(bytes)?;
-    let is_number = |name: &str| name.trim_start_matches(['<', '>', '=', '|']).starts_with(['f', 'i', 'u', 'c']);
-    match quoted(value(&text, "descr")?).is_some_and(is_number) {
-        true => Ok(sides(value(&text, "shape")?)?.first().copied()),
-        false => Ok(None),
-    }
-}
-
-/// What the values of an array are.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Of {
-    Points,
-    /// Rows of any width, of which columns are chosen that are points.
-    Chosen,
-    /// Rows of any width.
-    Fields,
-}
-
-/// What the header says, checked to be an array of points.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Header {
-    pub big_endian: bool,
-    /// What its values are.
-    pub number: Number,
-    pub fortran: bool,
-    pub points: u64,
-    pub dim: usize,
-}
-
-impl Header {
-    /// Bytes of a value.
-    pub(super) fn bytes(&self) -> u64 {
-        self.number.bytes()
-    }
-
-    /// Errors: the file is too short for its values, which begin where `source` is.
-    fn check_length(&self, source: &Source) -> Result<()> {
-        let (points, dim, bytes) = (self.points, self.dim, self.bytes());
-        let (promised, left) = (u128::from(points) * dim as u128 * u128::from(bytes), source.left());
-        if promised > u128::from(left) {
-            return Err(source.error(format!(
-                "truncated: {points} rows of {dim} numbers are {promised} bytes, {left} follow the header"
-            )));
-        }
-        Ok(())
-    }
-
-    /// Its values in a file that has them from byte `at` on: as one column, if its rows lie one after the other and are wanted whole, else
-    /// as several; those of `axes`, or all if there are none.
-    pub(super) fn columns<'a>(&self, path: &'a Path, at: u64, axes: &[usize]) -> Vec<Column<'a>> {
-        let &Self { big_endian, number, fortran, points: rows, dim } = self;
-        let bytes = self.bytes();
-        let column = |at, width, stride| Column { path, at, rows, width, stride, number, big_endian };
-        if axes.is_empty() && !fortran {
-            return vec![column(at, dim, dim as u64 * bytes)];
-        }
-        let all: Vec<usize> = (0..dim).collect();
-        let axes = if axes.is_empty() { &all } else { axes };
-        let of = |&axis: &usize| match fortran {
-            true => column(at + axis as u64 * rows * bytes, 1, bytes),
-            false => column(at + axis as u64 * bytes, 1, dim as u64 * bytes),
-        };
-        axes.iter().map(of).collect()
-    }
-
-    /// Reads `{'descr': '<f8', 'fortran_order': False, 'shape': (10, 3), }`.
-    fn parse(text: &str, of: Of) -> std::result::Result<Self, String> {
-        let wanted = "an array of floats of 16 to 64 bits or of integers is wanted";
-        let descr = value(text, "descr")?;
-        let Some(type_name) = quoted(descr) else {
-            return Err(format!("holds records of type {}; {wanted}", shorten(descr.as_bytes())));
-        };
-        let found = descr::scalar(type_name).and_then(|(number, big_endian, _)| Some((number.ok()?, big_endian)));
-        let Some((number, big_endian)) = found else {
-            return Err(format!("holds values of type '{}'; {wanted}", shorten(type_name.as_bytes())));
-        };
-        let order = value(text, "fortran_order")?;
-        let fortran = match (order.starts_with("True"), order.starts_with("False")) {
-            (false, false) => return Err(format!("its header has fortran_order {}", shorten(order.as_bytes()))),
-            (fortran, _) => fortran,
-        };
-        let shape = value(text, "shape")?;
-        let (points, dim) = match sides(shape)?[..] {
-            [points] => (points, 1),
-            [points, dim @ 1..=10] => (points, dim as usize),
-            [points, dim] if of != Of::Points && (1..=MOST_COLUMNS).contains(&dim) => (points, dim as usize),
-            _ => {
-                let shape = shape.split_inclusive(')').next().unwrap_or_default();
-                let wanted = match of {
-                    Of::Fields => "N values are (N,), and those of F fields (N, F)",
-                    _ => "N points are (N, 1) to (N, 10), or (N,)",
-                };
-                return Err(format!("has shape {}; {wanted}", shorten(shape.as_bytes())));
-            }
-        };
-        Ok(Self { big_endian, number, fortran, points, dim })
-    }
-}
-
-/// The text after `'key':` in the dictionary of the header. Texts and lists within it, as the names of fields, are no keys.
-fn value<'a>(text: &'a str, key: &str) -> std::result::Result<&'a str, String> {
-    let (mut depth, mut rest) = (0i64, text);
-    while let Some(at) = rest.find(['\'', '"', '(', ')', '[', ']', '{', '}']) {
-        let mark = rest.as_bytes()[at];
-        rest = &rest[at + 1..];
-        match mark {
-            b'\'' | b'"' => {
-                let Some(end) = end_of_text(rest, mark) else { break };
-                let (word, after) = (&rest[..end], &rest[end + 1..]);
-                rest = after;
-                if let Some(value) = after.trim_start().strip_prefix(':').filter(|_| depth == 1 && word == key) {
-                    return Ok(value.trim());
-                }
-            }
-            b'(' | b'[' | b'{' => depth += 1,
-            _ => depth -= 1,
-        }
-    }
-    Err(format!("its header has no '{key}'"))
-}
-
-/// The position of the quote that ends a text.
-fn end_of_text(text: &str, quote: u8) -> Option<usize> {
-    let mut is_escaped = false;
-    text.bytes().position(|byte| {
-        let is_end = byte == quote && !is_escaped;
-        is_escaped = byte == b'\\' && !is_escaped;
-        is_end
-    })
-}
-
-/// What is in the quotes with which a value begins.
-fn quoted(value: &str) -> Option<&str> {
-    value.strip_prefix(['\'', '"']).and_then(|rest| rest.split(['\'', '"']).next())
-}
-
-/// The numbers of a shape.
-fn sides(shape: &str) -> std::result::Result<Vec<u64>, String> {
-    let inner = shape.strip_prefix('(').and_then(|rest| rest.split_once(')')).map(|(inner, _)| inner);
-    let sides = inner.and_then(|inner| {
-        let sides = inner.split(',').map(|side| side.trim().trim_end_matches('L')).filter(|side| !side.is_empty());
-        sides.map(|side| side.parse().ok()).collect()
-    });
-    sides.ok_or_else(|| format!("its header has shape {}", shorten(shape.as_bytes())))
-}
-
 /// The values of a one-dimensional array.
 fn list<T: Word>(source: &mut Source, header: &Header, convert: impl Fn(T) -> u64) -> Result<Vec<u64>> {
     header.check_length(source)?;
     let mut values = room(source.path(), header.points)?;
     source.words(header.points, header.big_endian, |chunk| values.extend(chunk.iter().map(|&x| convert(x))))?;
     Ok(values)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn headers() {
-        let header = |descr: &str, order: &str, shape: &str| {
-            Header::parse(
-                &format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}   \n"),
-                Of::Points,
-            )
-        };
-        let good = Header { big_endian: true, number: Number::F64, fortran: true, points: 7, dim: 3 };
-        assert_eq!(header("'>f8'", "True", "(7, 3)"), Ok(good));
-        // Python 2 wrote long integers with an L, and dictionaries in any order.
-        let text = "{'shape': (7L,), \"fortran_order\": False, 'descr': '<f4'}";
-        let good = Header { big_endian: false, number: Number::F32, fortran: false, points: 7, dim: 1 };
-        assert_eq!(Header::parse(text, Of::Points), Ok(good));
-        let good = Header { big_endian: false, number: Number::U8, fortran: false, points: 7, dim: 2 };
-        assert_eq!(header("'|u1'", "False", "(7, 2)"), Ok(good));
-
-        let cases = [
-            ("'<i16'", "False", "(7, 3)", "'<i16'"),
-            ("'|b1'", "False", "(7, 3)", "'|b1'"),
-            ("'<f16'", "False", "(7, 3)", "'<f16'"),
-            ("'<c16'", "False", "(7, 3)", "'<c16'"),
-            ("'|O'", "False", "(7, 3)", "'|O'"),
-            ("[('x', '<f4'), ('y', '<f4')]", "False", "(7,)", "[(\\'x\\'"),
-            ("'<f4'", "Maybe", "(7,)", "Maybe"),
-            ("'<f4'", "False", "()", "shape ()"),
-            ("'<f4'", "False", "(7, 0)", "(7, 0)"),
-            ("'<f4'", "False", "(7, 11)", "(7, 11)"),
-            ("'<f4'", "False", "(7, 3, 1)", "(7, 3, 1)"),
-            ("'<f4'", "False", "(-7, 3)", "(-7, 3)"),
-            ("'<f4'", "False", "(99999999999999999999, 3)", "99999999999999999999"),
-            ("'<f4'", "False", "7", "shape 7"),
-        ];
-        for (descr, order, shape, said) in cases {
-            let message = header(descr, order, shape).unwrap_err();
-            assert!(message.contains(said), "{message}");
-        }
-        assert!(Header::parse("", Of::Points).unwrap_err().contains("'descr'"));
-    }
 }

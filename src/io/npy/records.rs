@@ -7,17 +7,18 @@
 
 use std::path::Path;
 
+use crate::Result;
+use crate::io::array_names::{IDS, MASSES, POSITIONS, TYPES, VELOCITIES};
 use crate::io::columns::{Column, gather, points, sum, whole};
 use crate::io::csv_columns::{ADVICE, Columns};
 use crate::io::matter::Matter;
 use crate::io::npy::descr::{Field, fields};
-use crate::io::npy::{after, sides, value};
-use crate::io::npz_choice::{IDS, MASSES, POSITIONS, TYPES, VELOCITIES};
+use crate::io::npy::header::{after, sides, value};
 use crate::io::reading::Reading;
 use crate::io::source::Source;
 use crate::io::type_column::TypeColumn;
 use crate::io::typed_columns::{Typed, choose_typed};
-use crate::io::{Format, Masses, Result, Snapshot};
+use crate::io::{Format, Masses, Snapshot};
 use crate::units::{KnownUnits, VelocityUnit};
 
 /// Values of all fields of a record.
@@ -65,7 +66,7 @@ pub(super) fn read(path: &Path, text: &str, source: &mut Source, reading: &Readi
     let velocities = Some(&table.of.velocities).filter(|of| options.velocities && !of.is_empty());
     let id = table.of.id.filter(|_| options.ids);
     Ok(Snapshot {
-        types: reading.types().map(|types| types.runs(reading)).unwrap_or_default(),
+        types: reading.type_runs(),
         velocities: velocities.map(|of| vectors(of, factor)).transpose()?,
         ids: id.map(|id| gather(reading, path, &[table.picked(&[id])], 1.0)).transpose()?,
         masses,
@@ -168,7 +169,7 @@ impl<'a> RecordTable<'a> {
     fn types(&self, reading: &Reading<'_>) -> Result<Option<TypeColumn>> {
         let Some(kind) = self.of.kind else { return Ok(None) };
         let each = whole(reading, &self.picked(&[kind]))?;
-        TypeColumn::of(self.path, "field type", each, reading)
+        reading.type_column(self.path, "field type", each)
     }
 
     fn masses(&self, reading: &Reading<'_>) -> Result<(Masses, Option<f64>)> {

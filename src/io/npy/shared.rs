@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 
 use npyz::{AutoSerialize, WriterBuilder};
 
+use crate::Result;
 use crate::cancel::check;
 use crate::error::{Error, Kind};
-use crate::io::Result;
 use crate::io::atomic::AtomicFile;
-use crate::io::columns::Number;
-use crate::io::npy::{Header, MOST_COLUMNS, Of, header_text};
-use crate::io::source::{Source, foreign};
+use crate::io::npy::header::{Header, MAGIC, MOST_COLUMNS, Of, header_text};
+use crate::io::number_types::{Number, foreign};
+use crate::io::source::Source;
 
 /// Bytes written between looks whether the call is cancelled.
 const LOOK: usize = 1 << 22;
@@ -164,7 +164,7 @@ impl<T: NpyNumber> SharedNpyRows<T> {
     pub fn open(temporary: impl AsRef<Path>) -> Result<Self> {
         let path = temporary.as_ref();
         let mut source = Source::open(path)?;
-        if source.prefix(super::MAGIC.len())? != super::MAGIC {
+        if source.prefix(MAGIC.len())? != MAGIC {
             return Err(source.error("is not a NumPy array"));
         }
         let text = header_text(&mut source)?;

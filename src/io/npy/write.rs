@@ -5,9 +5,10 @@ use std::path::Path;
 
 use npyz::{AutoSerialize, WriterBuilder};
 
+use crate::Result;
 use crate::error::{Error, Kind};
+use crate::io::Points;
 use crate::io::atomic::replace;
-use crate::io::{Points, Result};
 
 /// Writes labels as a one-dimensional array of `int32`.
 ///

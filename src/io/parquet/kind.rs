@@ -6,7 +6,7 @@
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::schema::types::ColumnDescriptor;
 
-use crate::io::columns::Number;
+use crate::io::number_types::Number;
 
 /// The largest number of decimal digits that 128 bits hold.
 const MOST_DIGITS: i32 = 38;

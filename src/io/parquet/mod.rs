@@ -18,5 +18,29 @@ mod said;
 mod unpack;
 mod write;
 
-pub(super) use read::{inspect, read};
+use std::path::Path;
+
+use crate::Result;
+use crate::io::file_format::FileFormat;
+use crate::io::reading::Reading;
+use crate::io::unreadable::is_marked;
+use crate::io::{Contents, Snapshot};
+use read::{inspect, read};
 pub use write::write_parquet;
+
+/// Parquet tables.
+pub(in crate::io) struct Parquet;
+
+impl FileFormat for Parquet {
+    fn sniff(&self, prefix: &[u8]) -> bool {
+        is_marked(prefix, b"PAR1")
+    }
+
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        read(path, reading)
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        inspect(path, reading)
+    }
+}

@@ -7,7 +7,7 @@
 
 use parquet::basic::Compression;
 
-use crate::io::Result;
+use crate::Result;
 use crate::io::source::Source;
 
 /// Bytes of a header that are looked at; its statistics may be long.

@@ -10,10 +10,10 @@ use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
-use crate::io::columns::{Number, Target};
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::csv_columns::{Columns, own_coordinates};
 use crate::io::fill::{Rows, fill, fill_whole};
+use crate::io::number_types::{Half, Number, Numeric, Target};
 use crate::io::parquet::kind::{Kind, decimal, unscaled};
 use crate::io::parquet::opened::Opened;
 use crate::io::parquet::pages;
@@ -21,11 +21,12 @@ use crate::io::parquet::said::Said;
 use crate::io::parquet::unpack::{is_unpacked_here, packed_reader};
 use crate::io::reading::Reading;
 use crate::io::sides::side_of_chosen;
-use crate::io::source::{Half, Numeric, room};
+use crate::io::source::room;
 use crate::io::type_column::TypeColumn;
 use crate::io::typed_columns::{Typed, choose_typed};
-use crate::io::{Error, Format, Masses, Points, ReadOptions, Result, Snapshot, Table, ecsv};
+use crate::io::{Format, Masses, Points, ReadOptions, Snapshot, Table, ecsv};
 use crate::units::{KnownUnits, VelocityUnit};
+use crate::{Error, Result};
 
 /// Values that are unpacked at a time.
 const BATCH: usize = 1 << 14;
@@ -211,7 +212,7 @@ impl<'a> Scan<'a> {
             each.resize(start + Rows::<u8>::len(&piece) as usize, 0);
             piece.read(0, &mut each[start..])?;
         }
-        TypeColumn::of(self.path, "column type", each, reading)
+        reading.type_column(self.path, "column type", each)
     }
 
     fn role(&self, column: usize) -> Role {
@@ -369,7 +370,7 @@ impl Group<'_> {
 }
 
 /// What the table says about itself.
-pub(in crate::io) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let scan = Scan::new(path, reading)?;
     let field = |(column, kind): (usize, &Kind)| Field::new(scan.name(column), kind.name(), 1, scan.role(column));
     let fields: Vec<Field> = scan.kinds.iter().enumerate().map(field).collect();
@@ -389,7 +390,7 @@ pub(in crate::io) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Conte
 }
 
 /// The points of the table.
-pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let scan = Scan::new(path, reading)?;
     let ecsv::Header { units, redshift, box_size, background, particle_mass, .. } = scan.header;
     let options = ReadOptions { redshift: reading.options.redshift.or(redshift), ..reading.options.clone() };
@@ -413,7 +414,7 @@ pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot
     }
     let id = columns.id.filter(|_| options.ids);
     let mut snapshot = Snapshot {
-        types: reading.types().map(|types| types.runs(reading)).unwrap_or_default(),
+        types: reading.type_runs(),
         velocities: has_velocities.then(|| scan.points(&columns.velocities, factor, reading)).transpose()?,
         ids: id.map(|id| scan.gather(&[id], 1.0, reading)).transpose()?,
         masses,

@@ -13,11 +13,13 @@ use std::path::Path;
 
 use parquet::file::metadata::FileMetaData;
 
-use crate::io::npz_choice::{BOX, REDSHIFT};
+use crate::io::array_names::{BOX, REDSHIFT};
+use crate::io::ecsv;
+use crate::io::messages::shorten;
 use crate::io::parquet::kind::Kind;
 use crate::io::parquet::{arrow, arrow_schema};
 use crate::io::typed_columns::Typed;
-use crate::io::{Error, Result, ecsv, shorten};
+use crate::{Error, Result};
 
 const ASTROPY: &str = "table_meta_yaml";
 const PANDAS: &str = "pandas";

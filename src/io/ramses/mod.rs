@@ -14,14 +14,17 @@ mod pick;
 
 use std::path::{Path, PathBuf};
 
-use crate::io::columns::{Column, Joined, Number, Target, sum};
-use crate::io::companions::named;
+use crate::io::columns::{Column, Joined, sum};
 use crate::io::contents::{Contents, Field, Role, TypeContents};
+use crate::io::file_format::FileFormat;
 use crate::io::fill::{Rows, fill};
 use crate::io::matter::Matter;
+use crate::io::number_types::{Number, Target};
 use crate::io::reading::Reading;
-use crate::io::{Error, Format, Masses, Points, Result, Snapshot, Table};
+use crate::io::split_files::named;
+use crate::io::{Format, Masses, Points, Snapshot, Table};
 use crate::units::{KnownUnits, VelocityUnit};
+use crate::{Error, Result};
 use output::Output;
 use part::Part;
 use pick::{Picked, Types};
@@ -31,13 +34,37 @@ const VELOCITY: [&str; 3] = ["velocity_x", "velocity_y", "velocity_z"];
 /// What types are called.
 const NAMES: [(u8, &str); 5] = [(1, "dark"), (2, "debris"), (3, "tracer"), (4, "star"), (5, "cloud")];
 
-/// Whether `path` is an output, or a file of one.
-pub(super) fn is_output(path: &Path) -> bool {
-    output::find(path).is_some()
+/// Outputs of RAMSES, which are known by the names of their files.
+pub(in crate::io) struct Ramses;
+
+impl FileFormat for Ramses {
+    fn sniff(&self, _: &[u8]) -> bool {
+        false
+    }
+
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        read(path, reading)
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        inspect(path, reading)
+    }
+
+    fn is_of_simulations(&self) -> bool {
+        true
+    }
+
+    fn owns(&self, path: &Path) -> bool {
+        output::find(path).is_some()
+    }
+
+    fn companions(&self, path: &Path) -> Vec<PathBuf> {
+        files(path)
+    }
 }
 
 /// The files of the output that `path` is, or is a file of; none if it is no output.
-pub(super) fn files(path: &Path) -> Vec<PathBuf> {
+fn files(path: &Path) -> Vec<PathBuf> {
     let Some((folder, number)) = output::find(path) else { return vec![] };
     let starts = [format!("info_{number}."), format!("header_{number}."), format!("part_{number}.")];
     named(&folder, |name| name == "part_file_descriptor.txt" || starts.iter().any(|start| name.starts_with(start)))
@@ -140,7 +167,7 @@ fn role(name: &str) -> Role {
 }
 
 /// What the output says about itself.
-pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let scan = Scan::new(path, reading)?;
     let Scan { output, parts } = &scan;
     let owner = parts.iter().map(|(part, _)| part).find(|part| part.particles > 0);
@@ -167,7 +194,7 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
 }
 
 /// The particles of the output.
-pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let scan = Scan::new(path, reading)?;
     let (options, output) = (reading.options, &scan.output);
     let types = reading.wanted_types(path, &scan.counts())?;

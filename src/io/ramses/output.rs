@@ -8,8 +8,9 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::io::{Background, Error, Result};
+use crate::io::Background;
 use crate::units::{Frame, KnownUnits, LengthUnit, MassUnit, VelocityUnit};
+use crate::{Error, Result};
 
 /// Bytes of a text file that are read; real ones have a few thousand, and a line for each process.
 const LONGEST: u64 = 1 << 24;

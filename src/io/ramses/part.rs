@@ -4,12 +4,13 @@
 
 use std::path::PathBuf;
 
-use crate::io::columns::{Column, Number, whole};
+use crate::io::columns::{Column, whole};
+use crate::io::number_types::Number;
 use crate::io::ramses::output::Output;
 use crate::io::ramses::pick::Types;
 use crate::io::reading::Reading;
 use crate::io::source::Source;
-use crate::io::{Error, Result};
+use crate::{Error, Result};
 
 /// Numbers of a header: processes, dimensions, particles, seeds, stars, two masses of stars, sinks.
 const HEADER: usize = 8;

@@ -3,9 +3,10 @@
 //! In: the type of each particle. Out: rows of one type, in their order. Cost: a byte a particle; a file's rows are read once for each
 //! type that is wanted and has some.
 
-use crate::io::Result;
-use crate::io::columns::{Joined, Target};
+use crate::Result;
+use crate::io::columns::Joined;
 use crate::io::fill::Rows;
+use crate::io::number_types::Target;
 
 /// Particles between two of which it is known how many of each type come before.
 const STEP: usize = 1 << 14;

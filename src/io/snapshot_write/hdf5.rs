@@ -11,10 +11,11 @@ use std::path::Path;
 use crate::halo::UniverseOptions;
 use crate::io::cgs::Cgs;
 use crate::io::hdf5_write::{Dataset, Group};
-use crate::io::snapshot_write::Epoch;
+use crate::io::snapshot_write::epoch::Epoch;
 use crate::io::snapshot_write::types::{Types, pieces};
-use crate::io::{Error, Masses, Points, Result, Snapshot};
+use crate::io::{Masses, Points, Snapshot};
 use crate::units::{Conversion, Quantity};
+use crate::{Error, Result};
 
 /// Types that every header has.
 const TYPES: usize = 6;

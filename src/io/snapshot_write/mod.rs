@@ -3,6 +3,7 @@
 //! In: a [`Snapshot`] and a format. Out: a file, or bytes. What a format has no place for is left out: arrays have points alone, CSV has no
 //! units, and no binary format has those columns that were not read. Cost: one pass.
 
+mod epoch;
 mod hdf5;
 mod losses;
 mod npz;
@@ -20,10 +21,10 @@ use crate::error::Kind;
 use crate::halo::UniverseOptions;
 use crate::io::atomic::AtomicFile;
 use crate::io::tables::ending;
-use crate::io::{
-    Error, GadgetOptions, Points, Result, Snapshot, Table, TipsyOptions, write_gadget, write_npy_to, write_tipsy,
-};
+use crate::io::{GadgetOptions, Points, Snapshot, Table, TipsyOptions, write_gadget, write_npy_to, write_tipsy};
 use crate::units::Units;
+use crate::{Error, Result};
+use epoch::Epoch;
 use types::Types;
 
 /// How to write a snapshot.
@@ -257,32 +258,4 @@ fn tipsy_units(snapshot: &Snapshot) -> Option<Units> {
     let universe = snapshot.universe(&UniverseOptions::default(), snapshot.box_size);
     let units = universe.units().copied()?;
     (snapshot.background.h.is_some() || !(units.length.per_h || units.mass.per_h)).then_some(units)
-}
-
-/// When a snapshot is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Epoch {
-    /// The scale factor; the time of a run that is not in comoving coordinates.
-    time: f64,
-    redshift: f64,
-    is_comoving: bool,
-}
-
-impl Epoch {
-    fn of(snapshot: &Snapshot) -> Self {
-        match (&snapshot.header, snapshot.redshift) {
-            (Some(header), Some(redshift)) if header.redshift == redshift => {
-                Self { time: header.time, redshift, is_comoving: header.is_comoving() }
-            }
-            (_, redshift) => {
-                let redshift = redshift.unwrap_or(0.0);
-                Self { time: 1.0 / (1.0 + redshift), redshift, is_comoving: true }
-            }
-        }
-    }
-
-    /// What peculiar velocities are over in the file.
-    fn velocity_divisor(self) -> f64 {
-        if self.is_comoving { self.time.sqrt() } else { 1.0 }
-    }
 }

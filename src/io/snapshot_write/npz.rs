@@ -11,7 +11,8 @@ use zip::write::StreamWriter;
 
 use crate::io::npz::stored;
 use crate::io::snapshot_write::types::Types;
-use crate::io::{Error, Masses, Result, Snapshot, npy};
+use crate::io::{Masses, Snapshot, npy};
+use crate::{Error, Result};
 
 pub(super) fn write(out: &mut dyn Write, path: &Path, snapshot: &Snapshot) -> Result<()> {
     let types = Types::of(snapshot, path)?;

@@ -5,11 +5,12 @@
 use std::io::Write;
 use std::path::Path;
 
+use crate::Result;
 use crate::columns::{Column, Values};
 use crate::halo::UniverseOptions;
 use crate::io::snapshot_write::text::{Part, columns, component, meta};
 use crate::io::snapshot_write::types::Types;
-use crate::io::{Masses, Result, Snapshot, write_parquet};
+use crate::io::{Masses, Snapshot, write_parquet};
 use crate::units::Quantity;
 
 pub(super) fn write(out: &mut (dyn Write + Send), path: &Path, snapshot: &Snapshot) -> Result<()> {

@@ -12,8 +12,9 @@ use std::path::Path;
 use crate::columns::{Head, Meta, write_header};
 use crate::halo::UniverseOptions;
 use crate::io::snapshot_write::types::Types;
-use crate::io::{Error, Masses, Points, Result, Snapshot};
+use crate::io::{Masses, Points, Snapshot};
 use crate::units::{Frame, KnownUnits, VelocityUnit};
+use crate::{Error, Result};
 
 const AXES: [&str; 3] = ["x", "y", "z"];
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-use crate::io::{Error, Masses, Points, Result, Snapshot, Species, Table, TypeRun};
+use crate::io::{Masses, Points, Snapshot, Species, Table, TypeRun};
+use crate::{Error, Result};
 
 /// The stretches of particles of each type, in their order.
 pub(super) struct Types(BTreeMap<u8, Vec<Range<usize>>>);

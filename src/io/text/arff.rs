@@ -5,20 +5,21 @@
 
 use std::path::Path;
 
+use crate::io::messages::shorten;
 use crate::io::text::comments::Unused;
-use crate::io::text::layout::Layout;
 use crate::io::text::lines::{Lines, Record, Syntax};
-use crate::io::{Error, Result, shorten};
+use crate::{Error, Result};
 
 /// A header of ARFF.
 pub(super) struct Arff {
-    names: Vec<String>,
-    declared: Vec<Option<String>>,
+    pub names: Vec<String>,
+    /// Why columns hold no numbers.
+    pub declared: Vec<Option<String>>,
     /// The number of the line `@data`.
-    data: u64,
+    pub data: u64,
     /// The first row.
     first: Vec<u8>,
-    comments: Unused,
+    pub comments: Unused,
 }
 
 /// The rest of a line after a keyword.
@@ -87,18 +88,9 @@ impl Arff {
         Ok(())
     }
 
-    pub(super) fn layout(self) -> Layout {
+    /// The syntax of the rows.
+    pub(super) fn syntax(&self) -> Syntax {
         let delimiter = if self.first.contains(&b',') || self.names.len() < 2 { b',' } else { b'\t' };
-        Layout {
-            syntax: Syntax { comment: b'%', single_quotes: true, ..Syntax::new(delimiter) },
-            before: self.data,
-            width: self.names.len(),
-            names: self.names,
-            declared: self.declared,
-            header: None,
-            slip: None,
-            comments: self.comments,
-            notes: vec![],
-        }
+        Syntax { comment: b'%', single_quotes: true, ..Syntax::new(delimiter) }
     }
 }

@@ -3,10 +3,9 @@
 //! In: the comments, and the number of columns. Out: the names, if one comment has a name for each column, or if each column has a comment of
 //! its own, as `1 NUMBER` or `Column 1: id`; a note that lists the other comments.
 
-use crate::io::column_names::{list, not_a_coordinate, quantity_and_unit};
-use crate::io::shorten;
-use crate::io::text::layout::Line;
-use crate::io::text::lines::{Record, Syntax};
+use crate::io::column_names::{not_a_coordinate, quantity_and_unit};
+use crate::io::messages::{list, shorten};
+use crate::io::text::lines::{Line, Record, Syntax};
 use crate::io::text::values::{is_name, is_name_with_a_number, number};
 
 /// Words of comments that say what readers of other formats use. A note lists these comments before others.

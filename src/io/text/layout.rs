@@ -6,19 +6,17 @@
 use std::path::Path;
 
 use crate::io::ecsv::{self, Declared};
+use crate::io::messages::shorten;
 use crate::io::text::arff::Arff;
 use crate::io::text::comments::{self, Unused};
-use crate::io::text::lines::{Lines, Record, Syntax};
+use crate::io::text::lines::{Line, Lines, Record, Syntax};
 use crate::io::text::values::{begins_like_a_number, is_missing, is_name, is_name_with_a_number, is_whole, number};
-use crate::io::{Error, Result, shorten};
+use crate::{Error, Result};
 
 /// Bytes of comments before the first row that may name the columns, and of a header of enhanced CSV.
 const MOST_COMMENTS: usize = 1 << 22;
 /// Rows by which the delimiter is found.
 const SAMPLE: usize = 12;
-
-/// A line and its number.
-pub(super) type Line = (u64, Vec<u8>);
 
 /// Text in a row of numbers.
 pub(super) struct Slip {
@@ -60,7 +58,7 @@ impl Layout {
     pub(super) fn of(path: &Path) -> Result<Self> {
         let refuse = |message: String| Error::file(path, message);
         if let Some(arff) = Arff::read(path)? {
-            return Ok(arff.layout());
+            return Ok(Self::of_arff(arff));
         }
         let start = Start::read(path)?;
         let yaml = ecsv::yaml(start.comments.iter().map(|(_, line)| &line[..]));
@@ -125,6 +123,21 @@ impl Layout {
         let others = start.comments.iter().filter(|(line, _)| !used.contains(line));
         others.for_each(|(line, comment)| layout.comments.add(*line, comment));
         Ok(layout)
+    }
+
+    /// The layout of a table of ARFF.
+    fn of_arff(arff: Arff) -> Self {
+        Self {
+            syntax: arff.syntax(),
+            before: arff.data,
+            width: arff.names.len(),
+            names: arff.names,
+            declared: arff.declared,
+            header: None,
+            slip: None,
+            comments: arff.comments,
+            notes: vec![],
+        }
     }
 
     /// Adds an empty name to a line of names that has one less than its rows have fields: the names of rows come first, as R writes tables.

@@ -12,7 +12,7 @@ use flate2::read::MultiGzDecoder;
 use crate::io::source::{Cancellable, line_end};
 use crate::io::spool::GZIP;
 use crate::io::text::values::MISSING_AFTER_HASH;
-use crate::io::{Error, Result};
+use crate::{Error, Result};
 
 /// Bytes read at a time.
 const CHUNK: usize = 1 << 18;
@@ -71,6 +71,9 @@ impl Lines {
         self.number
     }
 }
+
+/// A line and its number.
+pub(super) type Line = (u64, Vec<u8>);
 
 /// The syntax of lines.
 #[derive(Clone, Copy, Debug, PartialEq)]

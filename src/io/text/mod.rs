@@ -29,18 +29,43 @@ use std::path::Path;
 
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::csv_columns::{ADVICE, Columns, FIELDS_ADVICE, Taken, choose, own_coordinates};
+use crate::io::file_format::FileFormat;
+use crate::io::messages::shorten;
 use crate::io::reading::Reading;
+use crate::io::reduce::reduced;
 use crate::io::sides::side_of_chosen;
-use crate::io::{Error, Format, Points, ReadOptions, Result, Snapshot, ecsv, shorten, type_column};
+use crate::io::{Format, Points, ReadOptions, Snapshot, ecsv, particle_type};
 use crate::units::{KnownUnits, VelocityUnit};
+use crate::{Error, Result};
 use layout::{Layout, Slip};
 use lines::Lines;
 pub(super) use lines::Record;
 pub(super) use rows::Rows;
 use survey::{Kind, Purpose, Survey};
 
+/// Text tables: any text that is of no other format.
+pub(in crate::io) struct TextTable;
+
+impl FileFormat for TextTable {
+    fn sniff(&self, _: &[u8]) -> bool {
+        true
+    }
+
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        Ok(reduced(read(path, reading)?, reading))
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        inspect(path, reading)
+    }
+
+    fn is_text_table(&self) -> bool {
+        true
+    }
+}
+
 /// Reads the rows of the text file `path` whose types are wanted.
-pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     // All passes must find the same file.
     drop(reading.open(path)?);
     let options = reading.options;
@@ -166,7 +191,7 @@ fn read_rows(path: &Path, layout: &Layout, survey: &Survey, reading: &Reading<'_
 }
 
 /// Describes the columns of the text file `path`, and what cannot be read of them.
-pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     drop(reading.open(path)?);
     let layout = Layout::of(path)?;
     let survey = Survey::of(path, &layout, Purpose::Description)?;
@@ -239,8 +264,8 @@ fn types(path: &Path, layout: &Layout, column: usize) -> Result<std::result::Res
     while lines.advance().map_err(|message| Error::file(path, message))? {
         if lines.number() > layout.before && layout.syntax.is_row(lines.line()) {
             layout.syntax.split(lines.line(), &mut fields);
-            let kind = values::number(fields.get(column)).map_or(type_column::NO_TYPE, type_column::particle_type);
-            if kind == type_column::NO_TYPE {
+            let kind = values::number(fields.get(column)).map_or(particle_type::NO_TYPE, particle_type::of_number);
+            if kind == particle_type::NO_TYPE {
                 return Ok(Err(shorten(fields.get(column))));
             }
             match each.last_mut() {
@@ -249,7 +274,7 @@ fn types(path: &Path, layout: &Layout, column: usize) -> Result<std::result::Res
             }
         }
     }
-    Ok(Ok(type_column::counts(each.into_iter())))
+    Ok(Ok(particle_type::counts(each.into_iter())))
 }
 
 impl Columns {

@@ -5,13 +5,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::io::columns::Target;
+use crate::Result;
 use crate::io::csv_columns::{Columns, Taken};
+use crate::io::messages::shorten;
+use crate::io::number_types::Target;
+use crate::io::particle_type::{NO_TYPE, of_number};
 use crate::io::source::room;
 use crate::io::text::lines::Record;
 use crate::io::text::values::{id, is_missing, number};
-use crate::io::type_column::{NO_TYPE, particle_type};
-use crate::io::{Format, Masses, Points, ReadOptions, Result, Snapshot, Table, TypeRun, shorten};
+use crate::io::{Format, Masses, Points, ReadOptions, Snapshot, Table, TypeRun};
 use crate::memory::grow;
 
 /// The advice in errors about missing values.
@@ -87,7 +89,7 @@ impl Rows {
         {
             self.matter += mass;
         }
-        let kind = columns.kind.map_or(NO_TYPE, |column| number(fields.get(column)).map_or(NO_TYPE, particle_type));
+        let kind = columns.kind.map_or(NO_TYPE, |column| number(fields.get(column)).map_or(NO_TYPE, of_number));
         *self.counts.entry(kind).or_default() += 1;
         if self.types.is_some() && kind != NO_TYPE && !self.wanted.is_empty() && !self.wanted.contains(&kind) {
             // The sum of masses is that of all types.

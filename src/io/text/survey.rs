@@ -6,11 +6,12 @@
 
 use std::path::Path;
 
+use crate::io::messages::shorten;
 use crate::io::text::comments::Unused;
 use crate::io::text::layout::Layout;
 use crate::io::text::lines::{Lines, Record};
 use crate::io::text::values::{begins_like_a_number, is_missing, is_whole, number};
-use crate::io::{Error, Result, shorten};
+use crate::{Error, Result};
 
 /// The purpose of a survey.
 #[derive(Clone, Copy, PartialEq)]

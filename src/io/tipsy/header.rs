@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::io::{Error, Result};
+use crate::{Error, Result};
 
 /// Bytes of the header: a double, six words of 32 bits.
 const BYTES: usize = 32;
@@ -57,7 +57,7 @@ pub(super) struct Header {
 
 impl Header {
     /// The header that a file begins with, if it is one of three dimensions whose counts agree.
-    pub(in crate::io) fn sniff(prefix: &[u8]) -> Option<Self> {
+    pub(super) fn sniff(prefix: &[u8]) -> Option<Self> {
         let bytes: &[u8; BYTES] = prefix.first_chunk()?;
         [true, false].into_iter().find_map(|big_endian| Self::decode(bytes, big_endian))
     }

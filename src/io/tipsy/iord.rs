@@ -7,10 +7,11 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use crate::io::columns::{Column, Number, gather};
+use crate::io::columns::{Column, gather};
+use crate::io::number_types::Number;
 use crate::io::reading::Reading;
 use crate::io::source::{Cancellable, room};
-use crate::io::{Error, Result};
+use crate::{Error, Result};
 
 /// Characters of the longest line: an id has 20.
 const LONGEST_LINE: u64 = 64;

@@ -17,20 +17,43 @@ use std::path::{Path, PathBuf};
 
 pub use write::{TipsyOptions, write_tipsy};
 
-use crate::io::MassSum;
-use crate::io::columns::{Column, Number, gather, points, sum};
+use crate::io::columns::{Column, gather, points, sum};
 use crate::io::contents::{Contents, Field, Role, TypeContents};
+use crate::io::file_format::FileFormat;
 use crate::io::matter::Matter;
+use crate::io::number_types::Number;
 use crate::io::reading::Reading;
 use crate::io::sides::told;
-use crate::io::{Error, Format, Masses, Result, Snapshot};
+use crate::io::{Format, Masses, Snapshot};
+use crate::mass_sum::MassSum;
 use crate::units::{KnownUnits, VelocityUnit};
+use crate::{Error, Result};
 use header::{Family, Header, Layout};
 use param::Param;
 
-/// Whether a file that begins with `prefix` is one.
-pub(super) fn sniff(prefix: &[u8]) -> bool {
-    Header::sniff(prefix).is_some()
+/// Tipsy files.
+pub(in crate::io) struct Tipsy;
+
+impl FileFormat for Tipsy {
+    fn sniff(&self, prefix: &[u8]) -> bool {
+        Header::sniff(prefix).is_some()
+    }
+
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        read(path, reading)
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        inspect(path, reading)
+    }
+
+    fn is_of_simulations(&self) -> bool {
+        true
+    }
+
+    fn companions(&self, path: &Path) -> Vec<PathBuf> {
+        iord::find(path).into_iter().chain(param::find(path)).collect()
+    }
 }
 
 /// What is known of a file before its particles are read.
@@ -89,7 +112,7 @@ fn float(is_wide: bool) -> Number {
 }
 
 /// What the file says about itself.
-pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let scan = Scan::new(path, reading)?;
     let has_ids = reading.has_companions() && iord::find(path).is_some();
     let types = scan.counts().filter(|(_, count)| *count > 0).map(|(family, count)| {
@@ -125,13 +148,8 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     })
 }
 
-/// The files of ids and of parameters beside a snapshot.
-pub(super) fn beside(path: &Path) -> impl Iterator<Item = PathBuf> {
-    iord::find(path).into_iter().chain(param::find(path))
-}
-
 /// The particles of the file.
-pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let scan = Scan::new(path, reading)?;
     let options = reading.options;
     let counts: Vec<(u8, u64)> = scan.counts().map(|(family, n)| (family.particle_type(), n)).collect();

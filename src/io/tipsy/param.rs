@@ -7,8 +7,10 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::io::{Background, Error, Result, shorten};
+use crate::io::Background;
+use crate::io::messages::shorten;
 use crate::units::{Frame, GRAVITY, KnownUnits, LengthUnit, MassUnit, VelocityUnit};
+use crate::{Error, Result};
 
 /// Bytes of a parameter file that are read; real ones have a few thousand.
 const LONGEST: u64 = 1 << 18;

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Kind;
 use crate::io::atomic::AtomicFile;
-use crate::io::source::{Word, foreign};
+use crate::io::number_types::{Word, foreign};
 use crate::io::tipsy::header::{Family, Header};
-use crate::io::{Background, Error, Masses, Points, Result, Species};
+use crate::io::{Background, Masses, Points, Species};
 use crate::units::{Frame, GRAVITY, Units};
+use crate::{Error, Result};
 
 /// How to write a Tipsy file; the default is a big-endian one at a = 1, in units that are not told.
 #[derive(Debug, Clone, PartialEq)]

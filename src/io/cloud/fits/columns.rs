@@ -1,7 +1,7 @@
 //! The columns of FITS tables: where their values are, and what they are.
 
-use crate::io::columns::Number;
-use crate::io::shorten;
+use crate::io::messages::shorten;
+use crate::io::number_types::Number;
 
 use super::super::rows::Mapping;
 use super::super::{Field, Kind};

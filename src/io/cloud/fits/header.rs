@@ -3,8 +3,9 @@
 //! In: a file. Out: its header-data units (HDUs): keywords with values, and where the data are. Cost: one pass over the headers.
 //! Source: FITS standard 4.0, sections 3, 4 and 7.
 
+use crate::Result;
+use crate::io::messages::shorten;
 use crate::io::source::Source;
-use crate::io::{Result, shorten};
 
 /// Bytes of a block.
 const BLOCK: u64 = 2880;

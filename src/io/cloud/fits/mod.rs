@@ -11,14 +11,18 @@ mod header;
 
 use std::path::Path;
 
+use crate::io::file_format::FileFormat;
 use crate::io::text::Record;
 
 use crate::io::contents::Contents;
 use crate::io::csv_columns::own_coordinates;
+use crate::io::messages::shorten;
 use crate::io::reading::Reading;
+use crate::io::reduce::reduced;
 use crate::io::sides::side_of_chosen;
 use crate::io::source::Source;
-use crate::io::{Error, Format, Result, Snapshot, shorten};
+use crate::io::{Format, Snapshot};
+use crate::{Error, Result};
 
 use super::Cloud;
 use super::text::{self, TextCloud};
@@ -26,7 +30,7 @@ use columns::{TextColumn, binary, texts};
 use header::{Hdu, hdus};
 
 /// The first bytes of FITS files.
-pub(in crate::io) const MAGIC: &[u8] = b"SIMPLE  =";
+const MAGIC: &[u8] = b"SIMPLE  =";
 
 /// Keywords that describe the layout, a column or the writer; others are printed.
 const PLAIN: [&str; 22] = [
@@ -179,13 +183,30 @@ fn cloud<'a>(path: &'a Path, source: &Source, found: Found) -> Result<Cloud<'a>>
     Ok(cloud)
 }
 
-pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+/// FITS tables.
+pub(in crate::io) struct Fits;
+
+impl FileFormat for Fits {
+    fn sniff(&self, prefix: &[u8]) -> bool {
+        prefix.starts_with(MAGIC)
+    }
+
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        read(path, reading)
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        inspect(path, reading)
+    }
+}
+
+fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let mut source = reading.open(path)?;
     let found = find(&mut source)?;
     if found.is_binary { cloud(path, &source, found)?.read(reading) } else { read_text(path, source, &found, reading) }
 }
 
-pub(in crate::io) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let mut source = reading.open(path)?;
     let found = find(&mut source)?;
     if found.is_binary {
@@ -239,7 +260,7 @@ fn finish(
     reading: &Reading<'_>,
 ) -> Result<Snapshot> {
     if reading.is_of_fields {
-        return Ok(snapshot.reduced(reading));
+        return Ok(reduced(snapshot, reading));
     }
     let named = columns.iter().map(|column| (column.name.as_str(), column.unit.as_deref()));
     let header = super::header_of(path, named, &found.entries, &snapshot.columns)?;

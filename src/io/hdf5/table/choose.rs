@@ -5,11 +5,12 @@
 //! - fields: all columns of numbers, or those that are chosen, whatever their names
 //! - errors: several groups of columns, columns of different lengths, and unread columns with the name of a quantity that is wanted
 
+use crate::Result;
+use crate::io::ReadOptions;
 use crate::io::csv_columns::{ADVICE as CHOOSE, Columns, FIELDS_ADVICE};
 use crate::io::hdf5::file::File;
 use crate::io::hdf5::table::list::Column;
 use crate::io::reading::Reading;
-use crate::io::{ReadOptions, Result};
 
 /// Columns that an error lists.
 const MOST_LISTED: usize = 30;

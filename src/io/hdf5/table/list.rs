@@ -10,10 +10,10 @@ use crate::io::hdf5::attributes::Attributes;
 use crate::io::hdf5::file::File;
 use crate::io::hdf5::links::soft_links;
 use crate::io::hdf5::number::Number;
-use crate::io::hdf5::table::metadata::is_quantity;
+use crate::io::hdf5::table::quantities::is_quantity;
 use crate::io::hdf5::table::record::{Numbers, Unread, fields};
 use crate::io::hdf5::table::scalar::texts;
-use crate::io::{Error, Result};
+use crate::{Error, Result};
 
 /// The number of groups in a file, of groups within each other, of datasets, and of columns, above which a file is refused.
 const MOST_GROUPS: usize = 1 << 12;

@@ -6,23 +6,15 @@
 
 use std::str::FromStr;
 
-use crate::io::column_names::list;
-use crate::io::ecsv;
+use crate::Result;
 use crate::io::hdf5::attributes::Attributes;
 use crate::io::hdf5::file::File;
 use crate::io::hdf5::table::list::{Column, Listing, Scalar};
+use crate::io::hdf5::table::quantities::{is_quantity, quantity};
 use crate::io::hdf5::table::scalar;
-use crate::io::npz_choice::{BOX, COSMOLOGY, REDSHIFT};
-use crate::io::{Background, Result};
+use crate::io::messages::list;
+use crate::io::{Background, ecsv};
 
-/// Names in lower case of the box, the redshift, and the three numbers of a cosmology.
-const QUANTITIES: [&[&str]; 5] = [
-    &BOX,
-    &REDSHIFT,
-    &[COSMOLOGY[0], "omega0", "omegamatter"],
-    &[COSMOLOGY[1], "omegalambda"],
-    &[COSMOLOGY[2], "hubbleparam"],
-];
 const UNITS: [&str; 2] = ["units", "unit"];
 /// Attributes that stand for missing values.
 const MISSING: [&str; 2] = ["_FillValue", "missing_value"];
@@ -81,17 +73,6 @@ const PANDAS: [&str; 15] = [
     "value_type",
     "values_cols",
 ];
-
-/// The place of a quantity with this name among [`QUANTITIES`].
-fn quantity(name: &str) -> Option<usize> {
-    let name = name.to_lowercase();
-    QUANTITIES.iter().position(|names| names.contains(&name.as_str()))
-}
-
-/// Returns `true` if `name` is that of a box, redshift or number of a cosmology.
-pub(super) fn is_quantity(name: &str) -> bool {
-    quantity(name).is_some()
-}
 
 /// The quantities that hold for all points.
 #[derive(Default)]

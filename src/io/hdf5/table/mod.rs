@@ -8,6 +8,7 @@
 mod choose;
 mod list;
 mod metadata;
+mod quantities;
 mod packed;
 mod record;
 mod scalar;
@@ -18,15 +19,18 @@ use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::csv_columns::Columns;
 use crate::io::fill::{Rows, fill};
 use crate::io::hdf5::attributes::Attributes;
-use crate::io::hdf5::dataset::{Column as Stored, Shape};
+use crate::io::hdf5::dataset::Column as Stored;
 use crate::io::hdf5::file::File;
 use crate::io::hdf5::number::Number;
+use crate::io::hdf5::shape::Shape;
 use crate::io::matter::Matter;
 use crate::io::reading::Reading;
 use crate::io::sides::{of_chosen, told};
 use crate::io::type_column::TypeColumn;
-use crate::io::{Background, Error, Format, MassSum, Masses, Points, ReadOptions, Result, Snapshot, Table};
+use crate::io::{Background, Format, Masses, Points, ReadOptions, Snapshot, Table};
+use crate::mass_sum::MassSum;
 use crate::units::{KnownUnits, VelocityUnit};
+use crate::{Error, Result};
 use choose::{Choice, Pick, choose};
 use list::{Column, Listing, listing};
 use metadata::{Metadata, missing_values, unit};
@@ -190,7 +194,7 @@ impl<'a> Scan<'a> {
         let mut each = crate::io::source::room(&self.file.path, self.rows())?;
         each.resize(self.rows() as usize, 0);
         packed.read(0, &mut each)?;
-        TypeColumn::of(&self.file.path, "column type", each, reading)
+        reading.type_column(&self.file.path, "column type", each)
     }
 
     /// The role of a column.
@@ -231,7 +235,7 @@ pub(super) fn read(file: &File, reading: &Reading<'_>) -> Result<Snapshot> {
         .and_then(|masses| reading.matter(Matter { share: Some(MassSum::of(masses)), ..Matter::default() }));
     let id = roles.id.filter(|_| options.ids);
     Ok(Snapshot {
-        types: reading.types().map(|types| types.runs(reading)).unwrap_or_default(),
+        types: reading.type_runs(),
         velocities: velocities.map(|places| scan.points(reading, places, factor)).transpose()?,
         ids: id.map(|id| scan.gather(reading, &[id], |id: u64, _| id, 1.0)).transpose()?,
         masses: masses.map_or(Masses::Unknown, Masses::Each),

@@ -3,14 +3,14 @@
 //! In: columns that are read as bytes, and the places of numbers in their rows. Out: [`Rows`] for `fill`.
 //! Cost: for each thread the bytes of a band.
 
-use crate::io::columns::Target;
 use crate::io::fill::Rows;
 use crate::io::hdf5::bands::Band;
 use crate::io::hdf5::dataset::Column;
 use crate::io::hdf5::number::{Number, Take};
 use crate::io::hdf5::table::record::Spot;
+use crate::io::number_types::Target;
 use crate::io::reading::Reading;
-use crate::io::{Error, Result};
+use crate::{Error, Result};
 
 /// Numbers from one dataset.
 pub(super) struct Source<'a> {
@@ -92,7 +92,7 @@ impl Value for u8 {
         Box::new(move |bytes, out| {
             let mut values = vec![0.0; out.len()];
             take(bytes, &mut values);
-            let types = values.into_iter().map(crate::io::type_column::particle_type);
+            let types = values.into_iter().map(crate::io::particle_type::of_number);
             out.iter_mut().zip(types).for_each(|(slot, kind)| *slot = Some(kind));
         })
     }

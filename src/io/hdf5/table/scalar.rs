@@ -6,7 +6,7 @@ use hdf5_reader::Dataset;
 
 use crate::io::hdf5::number::{Number, class_name};
 use crate::io::hdf5::table::record::{TEXT, VARIABLE};
-use crate::io::shorten;
+use crate::io::messages::shorten;
 
 /// Elements, and bytes of a text, that are read.
 const MOST_ELEMENTS: u64 = 1 << 16;

@@ -7,22 +7,13 @@
 //! | `box_size`, `redshift`, `omega_m`, `omega_lambda`, `h` | one number each, or three equal ones; other values are errors. With a value of each particle (more than three): not used |
 //! | others, and members that are no arrays | named in a note |
 
+use crate::io::array_names::{BOX, COSMOLOGY, IDS, MASSES, POSITIONS, REDSHIFT, TYPES, VELOCITIES};
 use crate::io::contents::Role;
 use crate::io::csv_columns::choose;
-use crate::io::npz_read::Archive;
+use crate::io::npz::archive::Archive;
 use crate::io::reading::Reading;
-use crate::io::{Error, Result};
+use crate::{Error, Result};
 
-/// Names of arrays, in lower case; the first that is there counts.
-pub(super) const POSITIONS: [&str; 8] =
-    ["positions", "position", "pos", "coordinates", "coords", "points", "point", "xyz"];
-pub(super) const VELOCITIES: [&str; 4] = ["velocities", "velocity", "vel", "v"];
-pub(super) const IDS: [&str; 4] = ["ids", "id", "particle_ids", "pid"];
-pub(super) const MASSES: [&str; 3] = ["masses", "mass", "m"];
-pub(super) const TYPES: [&str; 4] = ["types", "type", "particle_types", "ptype"];
-pub(super) const BOX: [&str; 5] = ["box_size", "boxsize", "box", "lbox", "side"];
-pub(super) const REDSHIFT: [&str; 2] = ["redshift", "redshifts"];
-pub(super) const COSMOLOGY: [&str; 3] = ["omega_m", "omega_lambda", "h"];
 /// Numbers in an array that holds for the whole archive.
 pub(super) const MOST_NUMBERS: u64 = 3;
 /// Names in a note.

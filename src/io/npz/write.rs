@@ -62,6 +62,6 @@ fn write(out: &mut impl Write, arrays: &[(&str, Values)]) -> io::Result<()> {
 }
 
 /// An array as it is, of any size.
-pub(super) fn stored() -> SimpleFileOptions {
+pub(in crate::io) fn stored() -> SimpleFileOptions {
     SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true)
 }

@@ -1,18 +1,17 @@
 //! The header of PLY files: elements, and the types of their properties.
 
-use crate::io::columns::Number;
-use crate::io::shorten;
-
-use super::text::words;
+use crate::io::messages::shorten;
+use crate::io::number_types::Number;
+use crate::io::source::words;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::io) enum Encoding {
+pub(super) enum Encoding {
     Text,
     Binary { big_endian: bool },
 }
 
 #[derive(Debug, PartialEq)]
-pub(in crate::io) struct Property {
+pub(super) struct Property {
     pub name: String,
     pub number: Number,
     /// The type of the length of a list; `None` for a single value.
@@ -20,7 +19,7 @@ pub(in crate::io) struct Property {
 }
 
 #[derive(Debug, PartialEq)]
-pub(in crate::io) struct Element {
+pub(super) struct Element {
     pub name: String,
     pub count: u64,
     pub properties: Vec<Property>,
@@ -28,14 +27,14 @@ pub(in crate::io) struct Element {
 
 impl Element {
     /// The bytes of each in a binary file; `None` if it has lists.
-    pub(in crate::io) fn bytes(&self) -> Option<u64> {
+    pub(super) fn bytes(&self) -> Option<u64> {
         let of = |property: &Property| property.length.is_none().then(|| property.number.bytes());
         self.properties.iter().map(of).sum()
     }
 }
 
 #[derive(Debug, PartialEq)]
-pub(in crate::io) struct Header {
+pub(super) struct Header {
     pub encoding: Encoding,
     pub elements: Vec<Element>,
     /// Comments and `obj_info` lines.
@@ -63,7 +62,7 @@ fn number(name: &[u8]) -> Option<Number> {
 
 impl Header {
     /// Parses the header that `bytes` begin with.
-    pub(in crate::io) fn parse(bytes: &[u8]) -> Result<Self, String> {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         let mut header = Self { encoding: Encoding::Text, elements: vec![], comments: vec![], at: 0, lines: 0 };
         let mut has_format = false;
         loop {
