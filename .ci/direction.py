@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks that imports point one way.
 
-    .ci/direction.py            the check: prints what breaks a rule, and fails if there is anything
-    .ci/direction.py --cycles   also prints the cycles of two and three files, which are allowed
+    .ci/direction.py            prints what breaks a rule, and fails if there is anything
+    .ci/direction.py --arrows   also prints the imports inside of each circle
 
 Reads the `use` lines and paths of all crates, and the imports of the Python package. A name that a module passes on with `pub use` is
 looked up where it is defined. Tests are left out. Rules:
@@ -10,7 +10,7 @@ looked up where it is defined. Tests are left out. Rules:
 1. A crate or module imports only what ARCHITECTURE.md lists above it, in the numbered lists under "Crates" and "Modules of the engine".
    Names on one line do not import each other.
 2. No two modules of a crate, and no two folders of a module, import each other.
-3. No cycle has more than three files.
+3. No files import each other in a circle.
 """
 
 import ast
@@ -20,7 +20,6 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-MOST_IN_A_CYCLE = 3
 
 
 def without_comments(text):
@@ -34,7 +33,6 @@ def without_comments(text):
             at += 1
         text = text[: start.start()] + text[at:]
     return text
-
 
 def use_tree(text, prefix=()):
     """The paths of a `use` tree as (path, name) pairs; the name is "*" for all."""
@@ -57,7 +55,6 @@ def use_tree(text, prefix=()):
             start = at + 1
         if depth == 0:
             return
-
 
 class Crate:
     """The modules of one crate: their files, what they declare and what they import."""
@@ -98,7 +95,6 @@ class Crate:
         code = re.sub(r"\buse\s+[^;]+;", "", code)
         imports += [tuple(found[0].split("::")) for found in re.finditer(r"\b(?:crate|super|ropewalk\w*)(?:::\w+)+", code)]
         self.imports[path] = imports
-
 
 class Workspace:
     def __init__(self, crates):
@@ -158,7 +154,6 @@ class Workspace:
                         arrows[(crate.name, path)].add(target)
         return arrows
 
-
 def cycles(arrows):
     """The strongly connected groups of more than one node (Tarjan)."""
     index, low, on_stack, stack, found = {}, {}, set(), [], []
@@ -199,10 +194,8 @@ def cycles(arrows):
             visit(node)
     return found
 
-
 def shown(node):
     return "::".join((node[0], *node[1]))
-
 
 def order(section):
     """name -> line number, of the numbered list under a heading of ARCHITECTURE.md."""
@@ -213,7 +206,6 @@ def order(section):
         for name in re.findall(r"`([\w-]+)`", line.split(":")[0]):
             ranks[name] = rank
     return ranks
-
 
 def python_arrows(package):
     arrows = defaultdict(set)
@@ -231,7 +223,6 @@ def python_arrows(package):
                 names = [str(node.args[0].value).removeprefix("ropewalk.")] if called == "import_module" else []
             arrows[("python", (stem,))] |= {("python", (name,)) for name in names if name in files and name != stem}
     return arrows
-
 
 def main():
     crates = [Crate("ropewalk", ROOT / "src", ROOT / "src/lib.rs")]
@@ -279,18 +270,13 @@ def main():
 
     arrows.update(python_arrows(ROOT / "python/ropewalk"))
     for group in sorted(cycles(arrows), key=len):
-        line = f"cycle of {len(group)} files: {', '.join(map(shown, group))}"
-        if len(group) > MOST_IN_A_CYCLE:
-            bad.append(line)
-            if "--arrows" in sys.argv:
-                for node in group:
-                    bad.append(f"    {shown(node)} -> {', '.join(shown(x) for x in sorted(arrows[node]) if x in group)}")
-        elif "--cycles" in sys.argv:
-            print(line)
+        bad.append(f"circle of {len(group)} files: {', '.join(map(shown, group))}")
+        if "--arrows" in sys.argv:
+            for node in group:
+                bad.append(f"    {shown(node)} -> {', '.join(shown(x) for x in sorted(arrows[node]) if x in group)}")
     for line in dict.fromkeys(bad):
         print(line)
     return 1 if bad else 0
-
 
 if __name__ == "__main__":
     sys.exit(main())
