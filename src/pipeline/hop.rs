@@ -4,7 +4,7 @@ use super::{Finder, Found, Options, Pipeline, Unbound, Universe, with_particles}
 use crate::cluster::Hop;
 use crate::error::{Kind, Result};
 use crate::halo::{AdaptaHop, Subhalos, Unbinding};
-use crate::io::{Masses, Points, Snapshot};
+use crate::io::{Masses, Snapshot};
 
 impl<'a> Pipeline<'a> {
     /// The halos, with the density of each particle.

@@ -2,7 +2,7 @@
 //!
 //! - in: a [`Snapshot`], as [`io::read`](crate::io::read) returns it or made of points ([`Snapshot::new`]), and [`Options`]
 //! - out: an [`Output`] with halos, catalogue, centres, profiles and notes; files, pictures and printing are the caller's
-//! - cost: that of its parts, [`Fof`], [`CenterFinder`], [`overdensities`](crate::halo::overdensities) and
+//! - cost: that of its parts, [`Fof`], [`CenterFinder`](crate::CenterFinder), [`overdensities`](crate::halo::overdensities) and
 //!   [`profiles`](crate::halo::profiles); the snapshot is not copied, nor are tables that it shares ([`Table::shared`]), unless its
 //!   velocities have another precision than its points
 //!
@@ -31,6 +31,7 @@ mod around;
 mod attached;
 #[cfg(feature = "distributed")]
 mod catalog_across;
+mod centers;
 mod columns;
 mod combined;
 mod found;
@@ -75,15 +76,14 @@ use crate::cluster::Fof;
 use crate::columns::{Meta, Values};
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
-use crate::halo::{Catalog, CenterFinder, Centers, Halos, Overdensity, Particles, Unbinding, Universe};
+use crate::halo::{Catalog, Overdensity, Particles, Unbinding, Universe};
 use crate::io::{Masses, Points, Snapshot, Table};
-use crate::reference::{PoissonGrid, most_bound_a_star, most_bound_poisson};
 
 const R200C: Overdensity = Overdensity::Critical(200.0);
 
 /// Finds the halos of a snapshot and measures them, on the CPU.
 ///
-/// Errors: what [`Options::check`] and [`Pipeline::new`] refuse; what [`Fof::run`], [`CenterFinder::run`] and
+/// Errors: what [`Options::check`] and [`Pipeline::new`] refuse; what [`Fof::run`], [`CenterFinder::run`](crate::CenterFinder::run) and
 /// [`overdensities`](crate::halo::overdensities) refuse; a column that the catalogue does not have.
 pub fn run(snapshot: &Snapshot, options: &Options) -> Result<Output> {
     let pipeline = Pipeline::new(snapshot, options)?;
@@ -134,19 +134,19 @@ macro_rules! with_particles {
     ($pipeline:expr, |$positions:ident, $particles:ident| $work:expr) => {{
         let (points, velocities) = (&*$pipeline.points, $pipeline.velocities.as_deref());
         match (points, velocities) {
-            (Points::F32(points), Some(Points::F32(velocities))) => {
+            ($crate::points::Points::F32(points), Some($crate::points::Points::F32(velocities))) => {
                 let ($positions, $particles) = $pipeline.particles(points, Some(velocities))?;
                 $work
             }
-            (Points::F64(points), Some(Points::F64(velocities))) => {
+            ($crate::points::Points::F64(points), Some($crate::points::Points::F64(velocities))) => {
                 let ($positions, $particles) = $pipeline.particles(points, Some(velocities))?;
                 $work
             }
-            (Points::F32(points), _) => {
+            ($crate::points::Points::F32(points), _) => {
                 let ($positions, $particles) = $pipeline.particles(points, None)?;
                 $work
             }
-            (Points::F64(points), _) => {
+            ($crate::points::Points::F64(points), _) => {
                 let ($positions, $particles) = $pipeline.particles(points, None)?;
                 $work
             }
@@ -285,7 +285,7 @@ impl<'a> Pipeline<'a> {
 
     /// Measures the halos: catalogue, centres, and spheres with the structure inside.
     ///
-    /// Errors: as [`Catalog::new`], [`CenterFinder::run`] and [`overdensities`](crate::halo::overdensities); a column that is asked for and
+    /// Errors: as [`Catalog::new`], [`CenterFinder::run`](crate::CenterFinder::run) and [`overdensities`](crate::halo::overdensities); a column that is asked for and
     /// not there; particles of [`Pipeline::attaching`] that [`Pipeline::attach`] has not attached.
     pub fn measure(&self, found: &Found<'_>) -> Result<Measured> {
         if self.others.is_some() && self.joins() && found.attached.is_none() {
@@ -364,31 +364,6 @@ impl<'a> Pipeline<'a> {
         self.particle_sets().describe(&mut measured.catalog);
         let columns = &self.options.columns;
         if columns.is_empty() { Ok(()) } else { measured.catalog.keep(columns) }
-    }
-
-    /// The centres of all halos, on the device that found them.
-    fn centers(&self, found: &Found<'_>, kind: CenterKind) -> Result<Centers> {
-        match &found.on_device {
-            // Devices have the usual searches.
-            Some(find) if !kind.is_reference() => find(kind.center(self.options.softening, self.scales.linking_length)),
-            _ => self.centers_of(&found.halos, kind),
-        }
-    }
-
-    /// The centres of some halos of the snapshot, by the CPU.
-    ///
-    /// Errors as [`CenterFinder::run`].
-    pub fn centers_of(&self, halos: &Halos, kind: CenterKind) -> Result<Centers> {
-        let center = kind.center(self.options.softening, self.scales.linking_length);
-        let mut finder = CenterFinder::new(center).periodic(self.period);
-        if let Some(masses) = self.masses() {
-            finder = finder.masses(masses);
-        }
-        with_particles!(self, |positions, _particles| match kind {
-            CenterKind::MostBoundAStar => most_bound_a_star(&finder, positions, halos),
-            CenterKind::MostBoundPoisson => most_bound_poisson(&finder, PoissonGrid::default(), positions, halos),
-            _ => finder.run(positions, halos),
-        })
     }
 
     /// The linked members of all halos in the order of the catalogue: `offsets`, and the `ids` one halo after the other; for each

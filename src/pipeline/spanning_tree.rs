@@ -5,7 +5,6 @@ use crate::cluster::Halos;
 use crate::cluster::{MinimumSpanningTree, SpanningTree};
 use crate::error::{Kind, Result};
 use crate::geometry::{Boundary, Space};
-use crate::io::Points;
 
 impl<'a> Pipeline<'a> {
     /// The minimum spanning tree of the particles, in which [`Pipeline::find_in`] finds halos.
