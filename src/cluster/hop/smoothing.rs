@@ -23,6 +23,11 @@ use crate::simd::{Isa, LANES, Lanes, advance, dispatch, numbers};
 const TASK: usize = 1 << 8;
 const POINTS: usize = 1 << 12;
 
+/// The part of its reach up to which a point's own kernel counts: the terms beyond are less than 2^-91 of its largest one,
+/// which is less than half of the last place that [`Sum`] keeps, 2^-87 or more. Among
+/// points whose distances are equal but for rounding, as those of a far point to a cluster, that leaves out all but a few.
+const INSIDE: f64 = 1.0 - 1.0 / (1 << 30) as f64;
+
 /// Points near a group, in parts of the neighbours of a point, up to which they are looked at together.
 const MOST_NEARBY: usize = 64;
 
@@ -91,8 +96,15 @@ pub(super) fn gather<S: Scalar, const D: usize>(
     append(&mut reach, std::iter::repeat_n(S::ZERO, padding));
     let of_leaf = |leaf| reach[tree.span(leaf)].iter().copied().fold(S::ZERO, S::max);
     let node_reach = tree.reduce(of_leaf, |_, [left, right]| left.max(*right));
+    let strength = |at: usize| {
+        let mass = if let Masses::Each { masses, .. } = masses { masses[at] } else { 1.0 };
+        mass * inverse_h[at].powi(D as i32)
+    };
+    let strongest = |leaf| tree.span(leaf).map(strength).fold(0.0, f64::max);
+    let node_strength = tree.reduce(strongest, |_, [left, right]| left.max(*right));
     let terms = n_density;
-    let sums = Sums { tree, radius2, inverse_h, reach, node_reach, masses, is_symmetric, most, terms, ghosts };
+    let sums =
+        Sums { tree, radius2, inverse_h, reach, node_reach, node_strength, masses, is_symmetric, most, terms, ghosts };
     let scratch = Scratch::new(Block::new);
     let mut density = list_tasks(tree.end(), TASK, &|nodes| {
         let mut found = Vec::with_capacity(nodes.len() * LEAF / 2);
@@ -128,12 +140,24 @@ struct Sums<'a, S, const D: usize> {
     /// How far kernels reach, 2h and the errors of `S`, for positions and nodes; zeros if that counts for nothing.
     reach: Vec<S>,
     node_reach: Vec<S>,
+    /// The largest term that a kernel of a node gives.
+    node_strength: Vec<f64>,
     masses: &'a Masses,
     is_symmetric: bool,
     /// The largest sum is less than this times 1/h^D.
     most: f64,
     terms: usize,
     ghosts: &'a [bool],
+}
+
+/// What is near some points.
+struct Near<S> {
+    /// The square of the farthest reach of their own kernels, in the unit of the points.
+    limit: S,
+    /// The unit of the points.
+    unit: S,
+    /// Terms below this are rounded to 0 for each of the points.
+    negligible: f64,
 }
 
 /// What some points get terms from.
@@ -177,8 +201,12 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
             found.extend(own.map(|at| if is_asked(at) { f64::INFINITY } else { 0.0 }));
             return true;
         };
-        let farthest2 = asked.map(|at| self.radius2[at].abs()).fold(0.0, f64::max);
-        if !self.collect(isa, &general, &bounds, (general.limit(farthest2), S::from_f64(scale)), most, block) {
+        let farthest2 = asked.clone().map(|at| self.radius2[at].abs() * INSIDE).fold(0.0, f64::max);
+        let negligible = asked
+            .map(|at| Sum::<D>::new(self.inverse_h[at], self.most, self.terms).negligible())
+            .fold(f64::INFINITY, f64::min);
+        let near = Near { limit: general.limit(farthest2), unit: S::from_f64(scale), negligible };
+        if !self.collect(isa, &general, &bounds, &near, most, block) {
             return false;
         }
         for at in own {
@@ -192,7 +220,7 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
                 continue;
             }
             let of = tree.item(at);
-            let limit = general.limit(self.radius2[at].abs());
+            let limit = general.limit(self.radius2[at].abs() * INSIDE);
             let sum = Sum::<D>::new(inverse_h, self.most, self.terms);
             found.push(if const { !I::OUTLINED } && block.nearby.is_open {
                 sum_of(isa, &open, &of, limit, block, sum)
@@ -203,25 +231,27 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
         true
     }
 
-    /// Copies the points that are at most `limit` from the box, or whose kernels reach it; false if they are more than `most`.
+    /// Copies the points that are at most `near.limit` from the box, or whose kernels reach it with terms that count; false if they are more
+    /// than `most`.
     #[inline(always)]
     fn collect<I: Isa>(
         &self,
         isa: I,
         general: &BallPredicate<'_, S, D, true>,
         bounds: &Aabb<S, D>,
-        (limit, unit): (S, S),
+        near: &Near<S>,
         most: usize,
         block: &mut Block<S, D>,
     ) -> bool {
-        let tree = self.tree;
+        let (tree, &Near { limit, unit, negligible }) = (self.tree, near);
         let Block { nearby, reach2, inverse_h, mass, terms } = block;
         nearby.clear();
         tree.walk(
             0..tree.end(),
             #[inline(always)]
             |at, node| {
-                let reach = self.node_reach[at] * unit;
+                let is_negligible = self.node_strength[at] < negligible;
+                let reach = if is_negligible { S::ZERO } else { self.node_reach[at] * unit };
                 if general.min_distance2(bounds, &node.bounds) > limit.max(reach * reach) {
                     return Step::Skip;
                 }
@@ -344,6 +374,12 @@ impl<const D: usize> Sum<D> {
             self.sums[0][l] += rounded;
             self.sums[1][l] += (term - rounded + low) - low;
         }
+    }
+
+    /// A bound below which terms are rounded to 0: numbers less than half of the last place of `round[1]` leave it as it is.
+    #[inline(always)]
+    fn negligible(&self) -> f64 {
+        self.round[1] * 0.5f64.powi(56)
     }
 
     #[inline(always)]
