@@ -58,8 +58,11 @@ pub struct UniverseOptions {
 }
 
 impl UniverseOptions {
-    /// Errors where an option by itself is no property of a universe.
-    pub(crate) fn check(&self) -> Result<()> {
+    /// Checks each option by itself.
+    ///
+    /// # Errors
+    /// A density, a Hubble constant or a redshift that no universe has, as one that is negative or not finite.
+    pub fn check(&self) -> Result<()> {
         let usual = Cosmology::default();
         let cosmology = Cosmology {
             omega_m: self.omega_m.unwrap_or(usual.omega_m),
@@ -177,8 +180,11 @@ impl Universe {
         Factors::new(&units, &to, self.redshift.unwrap_or(0.0), self.h)
     }
 
-    /// The factors of the units. `what` needs them.
-    pub(crate) fn conversion(&self, what: &str) -> Result<Conversion> {
+    /// The factors of the units.
+    ///
+    /// # Errors
+    /// Unknown units, which `what` needs, in the words of a reader: "overdensities".
+    pub fn conversion(&self, what: &str) -> Result<Conversion> {
         Ok(self.known(what)?.1)
     }
 
@@ -189,8 +195,11 @@ impl Universe {
         })
     }
 
-    /// The comoving densities that overdensities stand for, in the snapshot's units. `what` needs them.
-    pub(crate) fn thresholds(&self, overdensities: &[Overdensity], what: &str) -> Result<Vec<f64>> {
+    /// The comoving densities that overdensities stand for, in the snapshot's units.
+    ///
+    /// # Errors
+    /// An unknown density of matter or unknown units, which `what` needs; as [`UniverseOptions::check`].
+    pub fn thresholds(&self, overdensities: &[Overdensity], what: &str) -> Result<Vec<f64>> {
         let Some(omega_m) = self.omega_m else {
             let message = format!("{what} need the density of matter, which the snapshot does not tell");
             return Err(Kind::Missing { name: "omega_m", message }.into());

@@ -6,7 +6,6 @@ use super::{Finder, Found, Pipeline, with_particles};
 use crate::cluster::Halos;
 use crate::error::{Kind, Result};
 use crate::gpu::{self, Coordinate, Device};
-use crate::io::Points;
 
 impl<'a> Pipeline<'a> {
     /// Finds the halos on a device, which finds their centres, too: [`CenterKind::MostBound`](super::CenterKind::MostBound) and

@@ -120,15 +120,14 @@ impl Catalog {
         Ok(Self { halos, order, labels, subhalos: vec![], prefix: PREFIX.into(), columns, units: None, boundary })
     }
 
-    /// The space that the halos were measured in, as far as it is known.
-    #[cfg(feature = "plot")]
     /// The same catalogue with other rows: halos, their indices and labels, and all columns.
     #[cfg(all(feature = "distributed", feature = "io"))]
     pub(crate) fn with_rows(self, halos: Vec<Halo>, order: Vec<u32>, labels: Vec<u32>, columns: Vec<Column>) -> Self {
         Self { halos, order, labels, columns, ..self }
     }
 
-    pub(crate) fn boundary(&self) -> &Boundary {
+    /// The space that the halos were measured in, as far as it is known.
+    pub fn boundary(&self) -> &Boundary {
         &self.boundary
     }
 
