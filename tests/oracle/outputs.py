@@ -203,6 +203,9 @@ def alike(path, original):
         assert worst <= 1 and np.array_equal(np.isnan(values.value), np.isnan(theirs[name])), (name, worst)
 
 
+SYSTEMS = ["h", "physical"]
+
+
 def tables(folder, z):
     """The catalogues in each format, and in other units."""
     first = Table.read(folder / "halos.ecsv")
@@ -239,8 +242,9 @@ def tables(folder, z):
         assert np.array_equal([one.min() for one in lists], first["fof_halo_tag"])
     little_h = cu.with_H0(100 * H * u.km / u.s / u.Mpc)
     # Astropy knows no scale factor: a physical length is a times the comoving one.
-    for name, length, mass, a in [("h", u.Mpc / cu.littleh, u.Msun / cu.littleh, 1), ("physical", u.Mpc, u.Msun, 1 / (1 + z))]:
-        converted = Table.read(folder / f"{name}.ecsv")
+    of_systems = [(u.Mpc / cu.littleh, u.Msun / cu.littleh, 1), (u.Mpc, u.Msun, 1 / (1 + z))]
+    for name, (length, mass, a) in zip(SYSTEMS, of_systems):
+        converted = Table.read(folder.parent / f"{name}{z}" / "halos.ecsv")
         kinds = [(u.Mpc / cu.littleh, length, a), (u.Msun / cu.littleh, mass, 1), (u.km / u.s, u.km / u.s, 1)]
         changed = 0
         for column in first.colnames:
@@ -277,10 +281,11 @@ def main():
                 same_catalog(program, path, folder, original)
         print(f"redshift {z}: {', '.join(CHECKS)}: equal")
         catalogs = folder / f"catalogs{z}"
-        halos = ["halos", source, "--out", catalogs, "--so", "200c", "--no-pictures"]
-        run(program, *halos, "--members", "--catalog", "halos.ecsv,halos.csv,halos.hdf5,halos.parquet")
-        for system in ["h", "physical"]:
-            run(program, *halos, "--units", system, "--catalog", f"{system}.ecsv")
+        halos = ["halos", source, "--so", "200c", "--no-pictures"]
+        run(program, *halos, "--out", catalogs, "--members", "--catalog", "halos.ecsv,halos.csv,halos.hdf5,halos.parquet")
+        # A folder holds the files of one run.
+        for system in SYSTEMS:
+            run(program, *halos, "--out", folder / f"{system}{z}", "--units", system)
         tables(catalogs, z)
 
 
