@@ -8,7 +8,7 @@ use crate::halo::{Catalog, Centers, Halos, Profile, Subhalos, Universe};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Output {
-    /// The halos, with the labels of all particles; by AdaptaHOP as [`Found::halos`] has them.
+    /// The halos, with the labels of all particles; by AdaptaHOP as [`Found::halos`](super::Found::halos) has them.
     pub halos: Halos,
     /// What each halo and subhalo is in, if AdaptaHOP found them.
     pub subhalos: Option<Subhalos>,

@@ -1,6 +1,6 @@
 //! Points whose dimension and type are known at run time: what files hold, and what programs ask about them.
 //!
-//! In: [`Points`](crate::points::Points) of 1 to 10 coordinates, `f32` or `f64`. Out: what the generic functions give.
+//! In: [`Points`] of 1 to 10 coordinates, `f32` or `f64`. Out: what the generic functions give.
 //! These functions are not generic, so a program that calls them compiles none of the algorithms. They are compiled for few kinds of
 //! points, for each takes its time: two and three dimensions in either precision, and 6 and 10 dimensions of 64 bits. Other
 //! points become the next wider ones: the axes that are added are 0 everywhere and leave distances alone, and each `f32` is
