@@ -26,7 +26,7 @@ def without_comments(text):
     """The code with comments, strings and test modules blanked out."""
     pattern = r'//[^\n]*|/\*.*?\*/|r(#*)".*?"\1|b?"(?:\\.|[^"\\])*"|\'(?:\\.[^\']*|[^\\\'])\''
     text = re.sub(pattern, lambda found: "\n" * found[0].count("\n"), text, flags=re.S)
-    while (start := re.search(r"#\[cfg\(test\)\]\s*(?:pub(?:\([^)]*\))?\s+)?mod\s+\w+\s*\{", text)):
+    while (start := re.search(r"#\[cfg\((?:test|all\(test\b[^\]]*)\)\]\s*(?:pub(?:\([^)]*\))?\s+)?mod\s+\w+\s*\{", text)):
         depth, at = 1, start.end()
         while depth and at < len(text):
             depth += {"{": 1, "}": -1}.get(text[at], 0)
@@ -92,7 +92,12 @@ class Crate:
                     self.reexports[path][name] = parts
                 else:
                     imports.append(parts)
-        code = re.sub(r"\buse\s+[^;]+;", "", code)
+        code = re.sub(r"\buse\s+[^;]+;|\bpub\(in [^)]*\)", "", code)
+        # Paths that begin with a module of this one: `hdf5::read(..)`.
+        children = "|".join(map(re.escape, sorted(self.children[path])))
+        if children:
+            starts = re.finditer(rf"(?<![\w:.])(?:{children})(?:::\w+)+", code)
+            imports += [("self", *found[0].split("::")) for found in starts]
         imports += [tuple(found[0].split("::")) for found in re.finditer(r"\b(?:crate|super|ropewalk\w*)(?:::\w+)+", code)]
         self.imports[path] = imports
 

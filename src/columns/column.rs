@@ -114,7 +114,7 @@ impl Column {
         &self.values
     }
 
-    /// What values are in, as astropy spells it ([`Units::astropy_name`]), where `units` are known and there is one.
+    /// The unit of the values, as astropy spells it ([`Units::astropy_name`]), where `units` are known and there is one.
     ///
     /// ```
     /// use ropewalk::columns::{Column, Values};

@@ -19,7 +19,7 @@ pub struct Background {
     pub h: Option<f64>,
 }
 
-/// What a snapshot states about its units and its universe.
+/// The units and the cosmology that a snapshot states.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StatedUniverse {
     /// Density parameters and the Hubble constant.

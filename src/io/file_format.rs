@@ -1,4 +1,4 @@
-//! What a file format offers to the functions that read, describe and find files.
+//! The interface of a file format to the functions that read, describe and find files.
 //!
 //! In: the first bytes of a file, its path, and a [`Reading`]. Out: a [`Snapshot`] or its [`Contents`]; the files that belong together.
 //! Each format implements [`FileFormat`] once and knows no other; `registry` lists the formats. To add a format, write the

@@ -5,7 +5,7 @@
 use crate::io::epoch::{Epoch, Said};
 use crate::units::VelocityUnit;
 
-/// What a Gadget snapshot says about itself.
+/// The header of a Gadget snapshot.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -36,7 +36,7 @@ impl Header {
         self.counts.iter().fold(0, |sum, &n| sum.saturating_add(n))
     }
 
-    /// Whether the header is that of a run in comoving coordinates, so that `time` is the scale factor: see
+    /// `true` for a run in comoving coordinates, so that `time` is the scale factor: see
     /// `Snapshot::velocities`.
     pub(super) fn is_comoving(&self) -> bool {
         self.epoch().scale_factor.is_some()
@@ -48,7 +48,7 @@ impl Header {
         Epoch::of(&Said { time, redshift, has_matter, ..Said::default() })
     }
 
-    /// What stored velocities are in.
+    /// The unit of the stored velocities.
     pub(super) fn velocity_unit(&self) -> VelocityUnit {
         VelocityUnit { km_s: 1.0, is_internal: self.is_comoving() }
     }

@@ -9,7 +9,7 @@ use crate::io::particle_type::{NO_TYPE, of_number};
 
 /// A number of a file.
 pub(super) trait Numeric: Copy + std::fmt::Display {
-    /// As a float; `None` for a whole number that it cannot hold.
+    /// The number as a float; `None` for a whole number that it cannot hold.
     fn number(self) -> Option<f64>;
 
     /// The number as an id; `None` if it is no whole number from 0, or a float so large that several whole numbers round to it.
@@ -114,7 +114,7 @@ pub(super) fn foreign(big_endian: bool) -> bool {
     big_endian != cfg!(target_endian = "big")
 }
 
-/// What a value is in a file.
+/// A type of numbers in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Number {
     F16,
@@ -140,12 +140,12 @@ impl Number {
         }
     }
 
-    /// Whether 32-bit floats hold all its values.
+    /// Returns `true` if 32-bit floats hold all its values.
     pub(super) fn is_narrow_float(self) -> bool {
         matches!(self, Self::F16 | Self::F32)
     }
 
-    /// As Rust calls it.
+    /// The name of the type in Rust.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::F16 => "f16",
@@ -163,9 +163,9 @@ impl Number {
     }
 }
 
-/// What values of a file become.
+/// A type that values of a file are converted to.
 pub(super) trait Target: Pod + Send + Sync {
-    /// What values must be.
+    /// The requirement on values, for messages.
     const MUST: &'static str;
 
     /// `None` for a value that cannot be held exactly.

@@ -51,7 +51,7 @@ impl Part {
     }
 }
 
-/// What two ranges have in common; an empty range if it is nothing.
+/// The intersection of two ranges, which may be empty.
 pub(super) fn common(a: &Range<u64>, b: &Range<u64>) -> Range<u64> {
     let start = a.start.max(b.start);
     start..a.end.min(b.end).max(start)

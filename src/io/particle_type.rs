@@ -41,7 +41,7 @@ pub(super) fn counts(stretches: impl Iterator<Item = (u8, u64)>) -> Vec<(u8, u64
     (0..=u8::MAX).zip(counts).filter(|(_, n)| *n > 0).collect()
 }
 
-/// What the particles of a type are.
+/// The kind of matter of a particle type.
 pub(super) fn name(kind: u8) -> &'static str {
     match kind {
         0 => "gas",

@@ -78,7 +78,7 @@ pub fn read_from(
     read_all(spool.path(), reading).map_err(|error| error.renamed(spool.path(), name.as_ref()))
 }
 
-/// What a file says about itself: its types and fields, units, cosmology, and the files it is split over; of all types, whichever the
+/// Describes a file without reading its particles: its types and fields, units, cosmology, and the files it is split over; of all types, whichever the
 /// options choose. Particles are read only where nothing else tells how many there are, as in text.
 ///
 /// # Errors
@@ -113,7 +113,7 @@ fn check_redshift(path: &Path, redshift: Option<f64>) -> Result<()> {
     }
 }
 
-/// What `work` makes of a file, and of a compressed one when it is uncompressed.
+/// Runs `work` on a file; on a compressed one once it is uncompressed.
 fn uncompressed<T>(
     path: &Path,
     reading: &Reading<'_>,

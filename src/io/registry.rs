@@ -51,7 +51,7 @@ const TEXT: &[&dyn FileFormat] = &[&Obj, &TextTable];
 const UNKNOWN: &str = "is binary, and in no format that is read: Gadget, Tipsy, GenericIO, HDF5 of simulations, RAMSES, Abacus, \
                        NumPy arrays and archives, Parquet, FITS tables, LAS, PCD, PLY";
 
-/// What a file is by its first bytes.
+/// The format of a file by its first bytes.
 #[derive(Clone, Copy)]
 pub(super) enum Detected {
     Known(&'static dyn FileFormat),

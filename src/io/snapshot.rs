@@ -2,7 +2,7 @@
 
 use crate::halo::{Background, StatedUniverse, Universe, UniverseOptions};
 use crate::io::gadget_header::Header;
-use crate::io::{Format, Points, Slice, Table};
+use crate::io::{Format, Points, Slice};
 use crate::units::KnownUnits;
 
 /// The masses of the particles, in the file's unit (Gadget: usually 1e10 Msun/h).
@@ -154,7 +154,7 @@ impl Snapshot {
             notes: self.notes.clone(),
             file_types: self.file_types.clone(),
             subsample: self.subsample,
-            ..Self::new(Points::F32(Table::of(3, vec![])))
+            ..Self::new(Points::F32(crate::points::Table::of(3, vec![])))
         }
     }
 

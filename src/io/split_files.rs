@@ -31,7 +31,7 @@ pub(super) fn present(files: u32, part: &dyn Fn(u32) -> PathBuf) -> Vec<u32> {
     present
 }
 
-/// What to say of the files of a split snapshot that do not exist; `None` if all do.
+/// A sentence about the files of a split snapshot that do not exist; `None` if all do.
 pub(super) fn absent(files: u32, present: &[u32], part: &dyn Fn(u32) -> PathBuf) -> Option<String> {
     let first = (0..files).zip(present).find(|(k, own)| k != *own).map_or(present.len() as u32, |(k, _)| k);
     let n = files as usize - present.len();
@@ -40,7 +40,7 @@ pub(super) fn absent(files: u32, present: &[u32], part: &dyn Fn(u32) -> PathBuf)
     })
 }
 
-/// What to say of a file that is missing.
+/// A sentence about a file that is missing.
 pub(super) fn missing(files: u32) -> String {
     format!(
         "is missing: the snapshot is split over {files} files; a file is read alone with --single-part \

@@ -9,12 +9,12 @@ use crate::Result;
 use crate::error::Kind;
 use crate::random::mixed;
 
-/// Which particles are kept: all, or a part that looks random and is the same in every run.
+/// The particles that are kept: all, or a part that looks random and is the same in every run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Keep {
     /// The hash of a particle that is kept is at most this.
     most: u64,
-    /// Which part is kept.
+    /// The part that is kept.
     pub fraction: f64,
 }
 
@@ -34,12 +34,12 @@ impl Keep {
         self.most == u64::MAX
     }
 
-    /// Whether the particle with this place among all that are wanted is kept.
+    /// Returns `true` if the particle with this place among all that are wanted is kept.
     pub(super) fn keeps(&self, place: u64) -> bool {
         mixed(place) <= self.most
     }
 
-    /// How many of these are kept.
+    /// The number of these that are kept.
     pub(super) fn count(&self, places: Range<u64>) -> u64 {
         if self.is_all() {
             return places.end.saturating_sub(places.start);

@@ -2,7 +2,8 @@
 //!
 //! In: halos of the pipeline's snapshot. Out: [`Centers`], by the device that found the halos where it has the search, else by the CPU.
 
-use super::{CenterKind, Found, Pipeline, with_particles};
+use super::state::with_particles;
+use super::{CenterKind, Found, Pipeline};
 use crate::error::Result;
 use crate::halo::{CenterFinder, Centers, Halos};
 use crate::reference::{PoissonGrid, most_bound_a_star, most_bound_poisson};

@@ -4,7 +4,8 @@
 //! structure and motion of halos over their linked members and attached particles.
 //! Cost: where there are others, a copy of all positions, velocities and masses.
 
-use super::{Found, Pipeline, with_particles};
+use super::state::with_particles;
+use super::{Found, Pipeline};
 use crate::error::{Error, Kind, Result};
 use crate::geometry::{Scalar, Space};
 use crate::halo::particles::{check_masses, check_velocities};

@@ -1,9 +1,10 @@
 //! Halos by HOP or AdaptaHOP, in place of friends of friends.
 
-use super::{Finder, Found, Options, Pipeline, Unbound, Universe, with_particles};
+use super::state::with_particles;
+use super::{Finder, Found, Options, Pipeline, Unbound};
 use crate::cluster::Hop;
 use crate::error::{Kind, Result};
-use crate::halo::{AdaptaHop, Subhalos, Unbinding};
+use crate::halo::{AdaptaHop, Subhalos, Unbinding, Universe};
 use crate::io::{Masses, Snapshot};
 
 impl<'a> Pipeline<'a> {

@@ -3,7 +3,7 @@
 //! - in: a [`Snapshot`], as [`io::read`](crate::io::read) returns it or made of points ([`Snapshot::new`]), and [`Options`]
 //! - out: an [`Output`] with halos, catalogue, centres, profiles and notes; files, pictures and printing are the caller's
 //! - cost: that of its parts, [`Fof`], [`CenterFinder`](crate::CenterFinder), [`overdensities`](crate::halo::overdensities) and
-//!   [`profiles`](crate::halo::profiles); the snapshot is not copied, nor are tables that it shares ([`Table::shared`]), unless its
+//!   [`profiles`](crate::halo::profiles); the snapshot is not copied, nor are tables that it shares ([`Table::shared`](crate::io::Table::shared)), unless its
 //!   velocities have another precision than its points
 //!
 //! [`run`] takes all steps; a [`Pipeline`] takes them one by one, for callers that time them or need the centres of a device.
@@ -52,6 +52,7 @@ mod others_across;
 mod particle_sets;
 mod scales;
 mod spanning_tree;
+mod state;
 mod types;
 #[cfg(feature = "distributed")]
 mod whole;
@@ -71,13 +72,14 @@ pub use options::{CenterKind, Finder, LinkingLength, Options};
 pub use output::{Measured, Output};
 pub use particle_sets::ParticleSets;
 pub use scales::Scales;
+pub use state::Pipeline;
+use state::with_particles;
 
 use crate::cluster::Fof;
 use crate::columns::{Meta, Values};
 use crate::error::{Kind, Result};
-use crate::geometry::Scalar;
-use crate::halo::{Catalog, Overdensity, Particles, Unbinding, Universe};
-use crate::io::{Masses, Points, Snapshot, Table};
+use crate::halo::{Catalog, Overdensity};
+use crate::io::{Masses, Points, Snapshot};
 
 const R200C: Overdensity = Overdensity::Critical(200.0);
 
@@ -98,62 +100,6 @@ pub fn run(snapshot: &Snapshot, options: &Options) -> Result<Output> {
     let Found { halos, subhalos, .. } = found;
     Ok(Output { halos, subhalos, catalog, centers, largest, profiles, meta, notes, universe })
 }
-
-/// A snapshot and options that fit each other. Its methods are the steps, in their order.
-#[derive(Clone, Debug)]
-pub struct Pipeline<'a> {
-    snapshot: &'a Snapshot,
-    options: &'a Options,
-    /// In one precision, so that one type stands for both.
-    points: Cow<'a, Points>,
-    velocities: Option<Cow<'a, Points>>,
-    scales: Scales,
-    period: Option<f64>,
-    /// Points outside of the box: linked ones, and others.
-    outside: u64,
-    outside_others: u64,
-    universe: Universe,
-    thresholds: Vec<f64>,
-    /// The density of R200c, if units and cosmology give one.
-    r200c: Option<f64>,
-    unbinding: Option<Unbinding>,
-    /// How many particles are searched for halos, and whether they have ids.
-    n: u64,
-    has_ids: bool,
-    /// Particles of other types, which join the halos or count in spheres alone.
-    others: Option<&'a Snapshot>,
-    others_have_ids: bool,
-    /// The linked particles and the others together, once they are needed.
-    all: OnceLock<Snapshot>,
-    /// The types that were linked, attached or not read, where this snapshot is a part of a whole.
-    whole_sets: Option<ParticleSets>,
-}
-
-/// Runs `$work` with the positions and the [`Particles`] of a pipeline, in their precision.
-macro_rules! with_particles {
-    ($pipeline:expr, |$positions:ident, $particles:ident| $work:expr) => {{
-        let (points, velocities) = (&*$pipeline.points, $pipeline.velocities.as_deref());
-        match (points, velocities) {
-            ($crate::points::Points::F32(points), Some($crate::points::Points::F32(velocities))) => {
-                let ($positions, $particles) = $pipeline.particles(points, Some(velocities))?;
-                $work
-            }
-            ($crate::points::Points::F64(points), Some($crate::points::Points::F64(velocities))) => {
-                let ($positions, $particles) = $pipeline.particles(points, Some(velocities))?;
-                $work
-            }
-            ($crate::points::Points::F32(points), _) => {
-                let ($positions, $particles) = $pipeline.particles(points, None)?;
-                $work
-            }
-            ($crate::points::Points::F64(points), _) => {
-                let ($positions, $particles) = $pipeline.particles(points, None)?;
-                $work
-            }
-        }
-    }};
-}
-use with_particles;
 
 impl<'a> Pipeline<'a> {
     /// Checks the options and the snapshot against each other, before the work.
@@ -223,50 +169,6 @@ impl<'a> Pipeline<'a> {
             all: OnceLock::new(),
             whole_sets: None,
         })
-    }
-
-    /// What a halo is.
-    pub fn finder(&self) -> &Finder {
-        &self.options.finder
-    }
-
-    /// The linking length and the volume.
-    pub fn scales(&self) -> &Scales {
-        &self.scales
-    }
-
-    /// The side of the periodic box that halos are found in.
-    pub fn period(&self) -> Option<f64> {
-        self.period
-    }
-
-    /// The number of points outside of the periodic box `[0, side]`, which are wrapped into it: linked ones, and those of
-    /// [`Pipeline::attaching`].
-    pub fn outside(&self) -> u64 {
-        self.outside + self.outside_others
-    }
-
-    /// The cosmology and the units.
-    pub fn universe(&self) -> &Universe {
-        &self.universe
-    }
-
-    /// The types that were linked, attached or not read.
-    pub fn particle_sets(&self) -> ParticleSets {
-        self.whole_sets.clone().unwrap_or_else(|| ParticleSets::of(self.snapshot, self.others, self.joins()))
-    }
-
-    /// Whether other particles join halos. Halos with subhalos have no linking length that they could join by.
-    fn joins(&self) -> bool {
-        !matches!(self.options.finder, Finder::AdaptaHop { .. })
-    }
-
-    /// The position of a particle, as the snapshot has it; `None` if there is no such particle.
-    pub fn position(&self, index: u32) -> Option<[f64; 3]> {
-        match &*self.points {
-            Points::F32(table) => table.rows::<3>()?.get(index as usize).map(|row| row.map(Into::into)),
-            Points::F64(table) => table.rows::<3>()?.get(index as usize).copied(),
-        }
     }
 
     /// Finds the halos on the CPU, which finds their centres, too.
@@ -386,27 +288,6 @@ impl<'a> Pipeline<'a> {
     pub fn meta(&self) -> Vec<(&'static str, Meta)> {
         meta::entries(self)
     }
-
-    /// A mass for each particle, unless all are equal.
-    fn masses(&self) -> Option<&'a [f64]> {
-        if let Masses::Each(masses) = &self.snapshot.masses { Some(masses) } else { None }
-    }
-
-    /// Positions and all that is known of the particles.
-    fn particles<'p, S: Scalar>(
-        &'p self,
-        points: &'p Table<S>,
-        velocities: Option<&'p Table<S>>,
-    ) -> Result<(&'p [[S; 3]], Particles<'p, S>)> {
-        let rows =
-            |what, table: &'p Table<S>| table.rows::<3>().ok_or_else(|| Kind::HaloDimension { what, dim: table.dim() });
-        let positions = rows("points", points)?;
-        let mut particles = Particles::of_snapshot(positions, self.snapshot, self.period);
-        if let Some(velocities) = velocities {
-            particles = particles.velocities(rows("velocities", velocities)?);
-        }
-        Ok((positions, particles))
-    }
 }
 
 #[cfg(test)]
@@ -414,6 +295,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::io::Table;
 
     #[test]
     fn shared_tables_are_not_copied() {

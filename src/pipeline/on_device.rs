@@ -1,7 +1,8 @@
 //! Halos and centres on a device.
 
 use super::found::OnDevice;
-use super::{Finder, Found, Pipeline, with_particles};
+use super::state::with_particles;
+use super::{Finder, Found, Pipeline};
 #[cfg(feature = "distributed")]
 use crate::cluster::Halos;
 use crate::error::{Kind, Result};

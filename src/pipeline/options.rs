@@ -93,7 +93,7 @@ impl CenterKind {
         }
     }
 
-    /// Whether the search is one of the module `reference`.
+    /// Returns `true` for the searches of the module `reference`.
     pub(super) fn is_reference(self) -> bool {
         matches!(self, Self::MostBoundAStar | Self::MostBoundPoisson)
     }
@@ -117,7 +117,7 @@ impl fmt::Display for CenterKind {
     }
 }
 
-/// What to find in a snapshot, and what to measure. Start from [`Options::default`] and set fields.
+/// The options of a run: what to find in a snapshot, and what to measure. Start from [`Options::default`] and set fields.
 ///
 /// ```
 /// use ropewalk::pipeline::{LinkingLength, Options};

@@ -1,4 +1,4 @@
-//! What the pipeline returns.
+//! The results of the pipeline.
 
 use super::{Largest, Note};
 use crate::columns::Meta;
@@ -10,7 +10,7 @@ use crate::halo::{Catalog, Centers, Halos, Profile, Subhalos, Universe};
 pub struct Output {
     /// The halos, with the labels of all particles; by AdaptaHOP as [`Found::halos`](super::Found::halos) has them.
     pub halos: Halos,
-    /// What each halo and subhalo is in, if AdaptaHOP found them.
+    /// The hierarchy of halos and subhalos, if AdaptaHOP found them.
     pub subhalos: Option<Subhalos>,
     /// A row for each halo.
     pub catalog: Catalog,
@@ -22,13 +22,13 @@ pub struct Output {
     pub profiles: Vec<Profile>,
     /// Entries for the header of the catalogue.
     pub meta: Vec<(&'static str, Meta)>,
-    /// What the user should know beside the results.
+    /// Notes for the user beside the results.
     pub notes: Vec<Note>,
     /// The cosmology and the units.
     pub universe: Universe,
 }
 
-/// What [`Pipeline::measure`](super::Pipeline::measure) finds.
+/// The results of [`Pipeline::measure`](super::Pipeline::measure).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Measured {
@@ -36,6 +36,6 @@ pub struct Measured {
     pub catalog: Catalog,
     /// The centre of each halo, in the order of the halos, if the options ask for centres.
     pub centers: Option<Centers>,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<Note>,
 }

@@ -1,6 +1,7 @@
 //! Halos of any linking length from one spanning tree.
 
-use super::{Found, Pipeline, with_particles};
+use super::state::with_particles;
+use super::{Found, Pipeline};
 use crate::cluster::Halos;
 use crate::cluster::{MinimumSpanningTree, SpanningTree};
 use crate::error::{Kind, Result};

@@ -105,7 +105,7 @@ impl<S: Clone> Table<S> {
     }
 }
 
-/// Whether so many values are whole rows.
+/// Errors: a number of values that are not whole rows.
 fn check(dim: usize, values: usize) -> Result<()> {
     if !(1..=10).contains(&dim) {
         return Err(Kind::Dimension { dim }.into());

@@ -30,7 +30,7 @@ const MAX_CELLS: usize = 255;
 pub struct PoissonGrid {
     /// Cells along each axis, 1 to 255; the next number that is one less than a power of two is taken.
     pub cells: usize,
-    /// How many cells around the lowest one are searched, along each axis both ways.
+    /// The number of cells around the lowest one that are searched, along each axis both ways.
     pub search: usize,
 }
 

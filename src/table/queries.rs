@@ -138,7 +138,7 @@ fn narrowed(table: &Table<f64>) -> Option<Table<f32>> {
     all.into_iter().all(|held| held).then(|| Table::of(table.dim(), copied(values, |&x| x as f32)))
 }
 
-/// Whether there is memory for `n` values of `bytes` each; asked before it is too late.
+/// Errors: no memory for `n` values of `bytes` each, asked before it is too late.
 pub(super) fn check_memory(n: usize, what: &'static str, bytes: usize) -> Result<()> {
     let all = n.saturating_mul(bytes);
     match Vec::<u8>::new().try_reserve_exact(all) {

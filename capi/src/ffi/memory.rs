@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use ropewalk::io::{Masses, Points, Snapshot, Table};
 use ropewalk::{Error, ErrorKind, Result, Scalar};
 
-use super::refused;
+use crate::find::refused;
 use crate::types::{self, Numbers, Particles, Vectors};
 
 /// The positions alone.

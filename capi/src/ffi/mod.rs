@@ -15,10 +15,10 @@ use std::ptr;
 
 use ropewalk::distributed::{Alone, Communicator};
 use ropewalk::io::Snapshot;
-use ropewalk::{Cancel, Error, ErrorKind, Result};
+use ropewalk::{Cancel, ErrorKind, Result};
 
 use self::ranks::Ranks;
-use crate::find;
+use crate::find::{self, refused};
 use crate::types::{self, DbscanOptions, FofOptions, Found, Halo, Particles};
 
 thread_local! {
@@ -30,10 +30,6 @@ const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_V
     Ok(version) => version,
     Err(_) => c"",
 };
-
-fn refused(sentence: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Input, sentence)
-}
 
 /// The status of what was done; its error is kept for `ropewalk_error_message`.
 pub(crate) fn status(work: impl FnOnce() -> Result<()>) -> c_int {

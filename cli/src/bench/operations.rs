@@ -104,7 +104,7 @@ pub enum Operation {
     Hop,
 }
 
-/// How friends of friends are found.
+/// The algorithm that finds friends of friends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FofSearch {
     Tree,
@@ -112,7 +112,7 @@ pub enum FofSearch {
     BruteForce,
 }
 
-/// How most bound particles are found.
+/// The search for most bound particles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CenterSearch {
     MostBound,

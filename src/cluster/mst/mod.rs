@@ -4,36 +4,19 @@
 //! index), the weight as `f64` arithmetic on the coordinates gives it, which makes the tree unique.
 
 mod boruvka;
+mod edge;
 mod leaf_search;
 mod lists;
 mod search;
+
+pub use edge::Edge;
 
 use crate::bvh::Bvh;
 use crate::cancel::{check_at, guarded};
 use crate::cluster::union_find::UnionFind;
 use crate::error::{Kind, Result};
-use crate::geometry::{Bounded, BoxSize, Scalar, Space, distance_from_square};
+use crate::geometry::{Bounded, BoxSize, Scalar, Space};
 use crate::precompiled::precompiled;
-
-/// An edge of a [`SpanningTree`], `low < high`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Edge {
-    /// The lower of the indices of its ends.
-    pub low: u32,
-    /// The higher one.
-    pub high: u32,
-    /// The squared weight: the squared distance of its ends, or by mutual reachability the largest of that and their squared core
-    /// distances.
-    pub weight2: f64,
-}
-
-impl Edge {
-    /// The weight, in the units of the points: the smallest radius that reaches it ([`distance_from_square`]).
-    pub fn weight(&self) -> f64 {
-        distance_from_square(self.weight2)
-    }
-}
 
 /// How to span points: [`minimum_spanning_tree`] with what it leaves out.
 ///

@@ -3,7 +3,7 @@
 use super::mean;
 use crate::error::{Kind, Result};
 
-/// What the centre of a halo is.
+/// A definition of the centre of a halo.
 ///
 /// The *most bound particle* (MBP) is the member with the lowest potential, with G = 1
 ///

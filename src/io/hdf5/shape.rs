@@ -6,7 +6,7 @@ use hdf5_reader::Dataset;
 
 use crate::io::hdf5::number::Number;
 
-/// What a dataset is, before its data are looked for.
+/// The shape and the type of a dataset, before its data are looked for.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
     pub rows: u64,

@@ -16,7 +16,7 @@ use crate::io::npy::descr;
 use crate::io::number_types::Number;
 use crate::io::source::Source;
 
-/// How a `.npy` file begins.
+/// The first bytes of a `.npy` file.
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// The longest header NumPy itself reads without being told to.
@@ -54,13 +54,13 @@ fn literal(bytes: &[u8]) -> std::result::Result<(String, u64), String> {
     Ok((String::from_utf8_lossy(text).replace("()", "(1,)"), end as u64))
 }
 
-/// What an array that begins with `bytes` says, and where its values begin.
+/// Parses the header of an array that begins with `bytes`; also returns where its values begin.
 pub(in crate::io) fn decode(bytes: &[u8], of: Of) -> std::result::Result<(Header, u64), String> {
     let (text, start) = literal(bytes)?;
     Ok((Header::parse(&text, of)?, start))
 }
 
-/// How many rows an array that begins with `bytes` has, if it holds floats, integers or complex numbers, also those that are not read.
+/// The number of rows of an array that begins with `bytes`, if it holds floats, integers or complex numbers, also those that are not read.
 pub(in crate::io) fn rows_of_numbers(bytes: &[u8]) -> std::result::Result<Option<u64>, String> {
     let (text, _) = literal(bytes)?;
     let is_number = |name: &str| name.trim_start_matches(['<', '>', '=', '|']).starts_with(['f', 'i', 'u', 'c']);
@@ -70,7 +70,7 @@ pub(in crate::io) fn rows_of_numbers(bytes: &[u8]) -> std::result::Result<Option
     }
 }
 
-/// What the values of an array are.
+/// The type of an array's values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::io) enum Of {
     Points,
@@ -80,11 +80,11 @@ pub(in crate::io) enum Of {
     Fields,
 }
 
-/// What the header says, checked to be an array of points.
+/// A header, checked to be that of an array of points.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::io) struct Header {
     pub big_endian: bool,
-    /// What its values are.
+    /// The type of its values.
     pub number: Number,
     pub fortran: bool,
     pub points: u64,
@@ -193,7 +193,7 @@ fn end_of_text(text: &str, quote: u8) -> Option<usize> {
     })
 }
 
-/// What is in the quotes with which a value begins.
+/// The text in the quotes with which a value begins.
 fn quoted(value: &str) -> Option<&str> {
     value.strip_prefix(['\'', '"']).and_then(|rest| rest.split(['\'', '"']).next())
 }

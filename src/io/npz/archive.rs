@@ -22,13 +22,13 @@ use crate::{Error, Result};
 pub(super) struct Array {
     index: usize,
     pub name: String,
-    /// What it is, and where its values begin in it; or why they cannot be read.
+    /// Its header, and where its values begin in it; or why they cannot be read.
     pub header: std::result::Result<(npy::Header, u64), String>,
-    /// How many rows it has, if it holds numbers, also those that are not read.
+    /// The number of its rows, if it holds numbers, also those that are not read.
     rows: std::result::Result<Option<u64>, String>,
     /// Bytes of it, uncompressed.
     size: u64,
-    /// Where it begins in the archive, if it is not compressed.
+    /// Its first byte in the archive, if it is not compressed.
     stored_at: Option<u64>,
 }
 

@@ -93,7 +93,7 @@ fn types(archive: &mut Archive<'_>, choice: &Choice, reading: &Reading<'_>) -> R
     reading.type_column(archive.path, "its types", each)
 }
 
-/// What the archive says about itself.
+/// The metadata of the archive.
 fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let mut archive = Archive::open(path, reading)?;
     let choice = Choice::new(&archive, reading)?;

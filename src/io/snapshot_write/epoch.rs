@@ -26,7 +26,7 @@ impl Epoch {
         }
     }
 
-    /// What peculiar velocities are over in the file.
+    /// The factor between peculiar velocities and those in the file.
     pub(super) fn velocity_divisor(self) -> f64 {
         if self.is_comoving { self.time.sqrt() } else { 1.0 }
     }

@@ -16,7 +16,8 @@ use std::io::Write;
 
 use super::meta::attached_sentence;
 use super::particle_sets::listed;
-use super::{Found, Pipeline, with_particles};
+use super::state::with_particles;
+use super::{Found, Pipeline};
 use crate::columns::{Column, Values};
 use crate::error::{Error, Result};
 use crate::halo::{Catalog, Halo, Halos, Motion};

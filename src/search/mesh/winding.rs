@@ -14,7 +14,8 @@ use crate::search::mesh::batch::in_turn;
 use crate::search::mesh::dipoles::{FAR, children, cross, dot, minus};
 use crate::search::mesh::wide_node::BLOCK;
 
-/// Where [`FAR`] leaves inside or outside open, nodes must be twice as far away, up to here; then all triangles are summed.
+/// The largest distance of nodes, in their radii. Where [`FAR`] leaves inside or outside open, it is doubled up to here; then all triangles
+/// are summed.
 const FARTHEST: f64 = 80.0;
 
 /// What a winding number may be off by at most to decide. Those of closed surfaces are whole, and on the right side of a half then; about

@@ -133,7 +133,7 @@ impl<'a> CenterFinder<'a> {
     pub fn run_traced<S: Coordinate>(&self, points: &Points<S, 3>, halos: &Halos) -> Result<Traced> {
         self.center.check()?;
         check_same(["the points", "the halos"], [points.device, halos.device])?;
-        self.on_host().check_lengths(points.len, halos.labels.len())?;
+        on_host::finder(self.center, self.masses).check_lengths(points.len, halos.labels.len())?;
         let boundary = Boundary::agree(&[
             ("the halos were found in", &halos.boundary),
             ("the points are in", &Boundary::of(&points.space)),
@@ -147,11 +147,6 @@ impl<'a> CenterFinder<'a> {
             let sizes = (0..halos.len()).map(|halo| halos.size(halo) as usize);
             Ok(Traced { centers: Centers::of(rows, sizes, boundary), on_device })
         })
-    }
-
-    fn on_host(&self) -> crate::CenterFinder<'a> {
-        let finder = crate::CenterFinder::new(self.center);
-        if let Some(masses) = self.masses { finder.masses(masses) } else { finder }
     }
 
     /// The centres of those halos that are not left to the CPU.
@@ -193,7 +188,7 @@ impl<'a> CenterFinder<'a> {
     ) -> Result<Vec<HaloCenter>> {
         let n = halos.len();
         let missing: Vec<usize> = (0..n).filter(|&halo| found.point(halo).is_none()).collect();
-        let theirs = on_host::rows(self, client, points, halos, &missing)?;
+        let theirs = on_host::rows(client, self.center, self.masses, points, halos, &missing)?;
         let indices: Vec<u32> = (0..n).map(|halo| found.point(halo).unwrap_or(0)).collect();
         let indices = Buffer::from_slice(client, &indices);
         let axes = if missing.len() < n {

@@ -11,16 +11,22 @@ use cubecl::prelude::*;
 use crate::error::Result;
 use crate::gpu::buffer::Buffer;
 use crate::gpu::bvh::{Coordinate, Points};
-use crate::gpu::halo::centers::CenterFinder;
 use crate::gpu::halo::centers::by_size::SortedHalos;
 use crate::gpu::primitives::gather::{Layout, gather};
-use crate::halo::centers::HaloCenter;
+use crate::halo::centers::{Center, CenterFinder, HaloCenter};
 use crate::parallel::map;
+
+/// The finder of the CPU with the options of a device's.
+pub(super) fn finder(center: Center, masses: Option<&[f64]>) -> CenterFinder<'_> {
+    let finder = CenterFinder::new(center);
+    if let Some(masses) = masses { finder.masses(masses) } else { finder }
+}
 
 /// The centres of some halos.
 pub(super) fn rows<R: Runtime, S: Coordinate>(
-    finder: &CenterFinder,
     client: &ComputeClient<R>,
+    center: Center,
+    masses: Option<&[f64]>,
     points: &Points<S, 3>,
     halos: &SortedHalos,
     some: &[usize],
@@ -41,9 +47,8 @@ pub(super) fn rows<R: Runtime, S: Coordinate>(
     let axes =
         gather(client, &points.values, &Buffer::from_slice(client, &indices), 3, Layout::Columns).read(client)?;
     let positions: Vec<[S; 3]> = (0..n).map(|i| std::array::from_fn(|k| axes[k * n + i])).collect();
-    let masses: Option<Vec<f64>> =
-        finder.masses.map(|masses| indices.iter().map(|&index| masses[index as usize]).collect());
-    let finder = CenterFinder { center: finder.center, masses: masses.as_deref() }.on_host();
+    let masses: Option<Vec<f64>> = masses.map(|masses| indices.iter().map(|&index| masses[index as usize]).collect());
+    let finder = finder(center, masses.as_deref());
     let row = |halo: usize| {
         let own: Vec<u32> = spans[halo].clone().collect();
         let row = finder.run_on(&positions, &own, &points.space, finder.find_most_bound())?;
