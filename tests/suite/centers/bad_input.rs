@@ -4,7 +4,7 @@ use ropewalk::{Center, CenterFinder, Halos, Labels, Result};
 
 use super::definition::whole;
 use super::way::Way;
-use ropewalk::reference::PoissonGrid;
+use ropewalk::reference::{PoissonGrid, most_bound_a_star, most_bound_poisson};
 
 #[track_caller]
 fn refused<T>(result: Result<T>, words: &[&str]) {
@@ -47,6 +47,17 @@ fn parameters() {
         refuse(Center::ShrinkingSphere { shrink, least: 1 }.into(), &["shrinking", &shrink.to_string()]);
     }
     refuse(Center::ShrinkingSphere { shrink: 0.5, least: 0 }.into(), &["least", "0"]);
+}
+
+/// Other searches for the most bound particle look for no other centre.
+#[test]
+fn another_search_for_another_center() {
+    for center in [Center::CenterOfMass, Center::MostConnected { linking_length: 1.0 }, Center::shrinking_sphere()] {
+        let (finder, halos) = (CenterFinder::new(center), whole(3));
+        let words = [&format!("{center:?}"), "MostBound"];
+        refused(most_bound_a_star(&finder, &POINTS, &halos), &words);
+        refused(most_bound_poisson(&finder, PoissonGrid::default(), &POINTS, &halos), &words);
+    }
 }
 
 #[test]
