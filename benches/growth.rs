@@ -1,6 +1,7 @@
 //! How time grows with the number of points, on sets without a scale or with copies: `cargo bench --bench growth`.
 //!
-//! For each set and operation it prints the exponent of n between two sizes. As a test it runs once with few points.
+//! For each set and operation it prints the exponent of n between two sizes. Names of sets after `--` choose sets:
+//! `cargo bench --bench growth -- radii-3d copies`. As a test it runs once with few points.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -10,48 +11,55 @@ use ropewalk::{AdaptaHop, Bvh, Hdbscan, KernelDensity, MovingLeastSquares, Neare
 #[path = "../src/work/sets.rs"]
 mod sets;
 
-fn seconds<R>(task: impl Fn() -> R) -> f64 {
-    let best = (0..2).map(|_| {
+/// An operation on points and their tree.
+type Run<'a, const D: usize> = &'a dyn Fn(&[[f64; D]], &Bvh<f64, D>);
+
+/// The shorter of two times of an operation.
+fn seconds<const D: usize>(points: &[[f64; D]], run: Run<'_, D>) -> f64 {
+    let tree = Bvh::build(points).expect("points are finite");
+    let times = (0..2).map(|_| {
         let start = Instant::now();
-        black_box(task());
+        run(points, &tree);
         start.elapsed().as_secs_f64()
     });
-    best.fold(f64::INFINITY, f64::min)
+    times.fold(f64::INFINITY, f64::min)
 }
 
-fn times<const D: usize>(points: &[[f64; D]]) -> Vec<(&'static str, f64)> {
-    let tree = Bvh::build(points).expect("points are finite");
-    let mut all = vec![
-        ("build", seconds(|| Bvh::build(points))),
-        ("nearest", seconds(|| tree.nearest_neighbors(Nearest::new(8).excluding_self()))),
-        ("spanning tree", seconds(|| minimum_spanning_tree(points))),
-        ("HDBSCAN", seconds(|| Hdbscan::new(5).run(points))),
-        ("moving least squares", seconds(|| MovingLeastSquares::new(1).prepare(points, points))),
+/// Measures the operations on the sets that were named, and prints each as it is done.
+fn print<const D: usize>(named: &[String], name: &str, sizes: [usize; 2], of: impl Fn(usize) -> Vec<[f64; D]>) {
+    if !named.is_empty() && !named.iter().any(|named| named == name) {
+        return;
+    }
+    let mut operations: Vec<(&str, Run<'_, D>)> = vec![
+        ("build", &|points, _| drop(black_box(Bvh::build(points)))),
+        ("nearest", &|_, tree| drop(black_box(tree.nearest_neighbors(Nearest::new(8).excluding_self())))),
+        ("spanning tree", &|points, _| drop(black_box(minimum_spanning_tree(points)))),
+        ("HDBSCAN", &|points, _| drop(black_box(Hdbscan::new(5).run(points)))),
+        ("moving least squares", &|points, _| drop(black_box(MovingLeastSquares::new(1).prepare(points, points)))),
     ];
     if (2..=3).contains(&D) {
-        let finder = AdaptaHop::new().density(KernelDensity::new().volume(1.0));
-        all.push(("AdaptaHOP", seconds(|| finder.run_on(&tree))));
+        operations.push(("AdaptaHOP", &|_, tree| {
+            drop(black_box(AdaptaHop::new().density(KernelDensity::new().volume(1.0)).run_on(tree)));
+        }));
     }
-    all
-}
-
-fn print<const D: usize>(name: &str, sizes: [usize; 2], of: impl Fn(usize) -> Vec<[f64; D]>) {
-    let [few, many] = sizes.map(|n| times(&of(n)));
     let by = (sizes[1] as f64 / sizes[0] as f64).ln();
-    for ((what, few), (_, many)) in few.iter().zip(&many) {
+    for (what, run) in operations {
+        let [few, many] = sizes.map(|n| seconds(&of(n), run));
         println!("{name:>12} {what:>20} {few:>10.4} s {many:>10.4} s   n^{:.2}", (many / few).ln() / by);
     }
 }
 
 fn main() {
-    let is_bench = std::env::args().any(|argument| argument == "--bench");
-    let sizes = if is_bench { [1 << 14, 1 << 18] } else { [1 << 8, 1 << 9] };
-    print("uniform", sizes, sets::uniform);
-    print("radii 3-D", sizes, |n| sets::exponential::<3>(n, 300.0));
-    print("radii 2-D", sizes, |n| sets::exponential::<2>(n, 300.0));
-    print("axis", sizes, sets::along_axis);
-    print("progression", sizes, sets::progression);
-    print("copies", sizes, sets::copies);
-    print("heaps", sizes, sets::heaps);
-    print("outlier", sizes, sets::outlier);
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let sizes =
+        if arguments.iter().any(|argument| argument == "--bench") { [1 << 14, 1 << 20] } else { [1 << 8, 1 << 9] };
+    let named: Vec<String> = arguments.into_iter().filter(|argument| !argument.starts_with("--")).collect();
+    print(&named, "uniform", sizes, sets::uniform);
+    print(&named, "radii-3d", sizes, |n| sets::exponential::<3>(n, 300.0));
+    print(&named, "radii-2d", sizes, |n| sets::exponential::<2>(n, 300.0));
+    print(&named, "axis", sizes, sets::along_axis);
+    print(&named, "progression", sizes, sets::progression);
+    print(&named, "copies", sizes, sets::copies);
+    print(&named, "heaps", sizes, sets::heaps);
+    print(&named, "outlier", sizes, sets::outlier);
 }

@@ -16,6 +16,8 @@ use crate::geometry::{Aabb, Scalar};
 const MOST: i32 = 40;
 /// Lengths from 2 to this on have squares that underflow blurs by less than rounding does.
 pub(crate) const LEAST: i32 = -40;
+/// The square of these lengths.
+pub(crate) const LEAST_SQUARE: f64 = 1.0 / (1u128 << (-2 * LEAST)) as f64;
 /// What has an extent of at least 2 to this has parts that are much smaller and still clear of [`LEAST`].
 pub(crate) const LEAST_EXTENT: i32 = -20;
 

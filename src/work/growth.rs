@@ -1,7 +1,7 @@
 //! How work grows with the number of points, on sets without a scale.
 
 use super::distances;
-use super::sets::{copies, exponential};
+use super::sets::{copies, exponential, outlier, progression};
 use crate::interpolate::MovingLeastSquares;
 use crate::{Bvh, Dbscan, Fof, Hdbscan, Nearest, minimum_spanning_tree};
 
@@ -60,4 +60,42 @@ fn radii_of_all_sizes() {
 fn copies_of_a_point() {
     assert_growth("copies", searches, copies);
     assert_growth("copies", densities, copies);
+}
+
+#[test]
+fn an_outlier() {
+    assert_growth("outlier", searches, outlier);
+    assert_growth("outlier", densities, outlier);
+}
+
+#[test]
+fn a_progression() {
+    assert_growth("progression", searches, progression);
+}
+
+/// In `f32`, where squares of most distances vanish beside that of the outlier, as a missing value of 1e30 is.
+#[test]
+fn an_outlier_in_single_precision() {
+    let of = |n: usize| -> Vec<[f32; 3]> {
+        outlier(n).into_iter().map(|point| point.map(|x| if x > 2.0 { 1e30 } else { x as f32 })).collect()
+    };
+    let work = SIZES.map(|n| {
+        let points = of(n);
+        let tree = Bvh::build(&points).unwrap();
+        let boxes = Bvh::build(&points.iter().map(|&point| crate::Aabb::point(point)).collect::<Vec<_>>()).unwrap();
+        let some: Vec<[f32; 3]> = points.iter().step_by(8).map(|point| point.map(|x| x + 1e-3)).collect();
+        let one_by_one =
+            |tree: &Bvh<f32, 3>| distances(|| some.iter().for_each(|&point| drop(tree.nearest(point, 40))));
+        [
+            ("one", distances(|| tree.nearest_all(&some, 1))),
+            ("eight", distances(|| tree.nearest_all(&some, 8))),
+            ("forty", one_by_one(&tree)),
+            ("of all", distances(|| tree.nearest_neighbors(8))),
+            ("boxes", one_by_one(&boxes)),
+        ]
+    });
+    for ((what, few), (_, many)) in work[0].iter().zip(&work[1]) {
+        let exponent = (*many as f64 / *few as f64).ln() / (SIZES[1] as f64 / SIZES[0] as f64).ln();
+        assert!(exponent <= EXPONENT, "{what}: {few} and {many} distances, n^{exponent:.2}");
+    }
 }

@@ -52,12 +52,12 @@ pub fn heaps(n: usize) -> Vec<[f64; 3]> {
 /// A cloud and a point far away.
 pub fn outlier(n: usize) -> Vec<[f64; 3]> {
     let mut random = random(n as u64);
-    (0..n).map(|i| if i == 5 { [1e200; 3] } else { [random(), random(), random()] }).collect()
+    (0..n).map(|i| if i == 5 { [1e100; 3] } else { [random(), random(), random()] }).collect()
 }
 
 /// A geometric progression.
 pub fn progression(n: usize) -> Vec<[f64; 3]> {
-    (0..n).map(|i| [(-900.0 * i as f64 / n as f64).exp2(), 0.0, 0.0]).collect()
+    (0..n).map(|i| [(-500.0 * i as f64 / n as f64).exp2(), 0.0, 0.0]).collect()
 }
 
 /// A cloud of even density, to compare with.

@@ -6,7 +6,7 @@
 //! A few more than wanted are kept. If the farthest kept one is surely farther than the last one wanted, nothing that was
 //! dropped belongs to the answer; if it is not (ties, mostly), the search is done again exactly.
 
-use crate::geometry::Scalar;
+use crate::geometry::{Scalar, scale};
 use crate::search::ball_predicate::BallPredicate;
 
 /// Slots at most, and taken in at a time.
@@ -74,6 +74,11 @@ impl ApproxHeap {
         let kth = distance2(self.keys.as_flattened()[k - 1]);
         let most = if S::NARROW { kth.into() } else { f64::from(kth.next_up()) / self.unit };
         ball.limit(ball.at_most(S::from_f64(most)))
+    }
+
+    /// Whether the `k` nearest are so near that underflow hides which they are.
+    pub fn is_blurred(&self, k: usize) -> bool {
+        f64::from(distance2(self.keys.as_flattened()[k - 1])) < scale::LEAST_SQUARE
     }
 
     #[inline(always)]

@@ -44,7 +44,7 @@ fn search_by_in<S: Scalar, const D: usize>(
     // The function may search, too: then it finds nothing kept.
     let mut best = ExactHeap::take_kept();
     best.reset(wanted);
-    let scale = tree.scale_from(of);
+    let scale = tree.scale_near(of, &best);
     dispatch!(isa => {
         let ball = BallPredicate::<S, D, true>::scaled(tree, 0.0, scale);
         let of = tree.space().wrap_box(*of);
@@ -90,6 +90,10 @@ impl<S: Scalar, const D: usize> Wanted<S, D, true> for ByDistance<'_, S, D> {
     #[inline(always)]
     fn limit(&self) -> S {
         self.limit
+    }
+
+    fn is_blurred(&self) -> bool {
+        false
     }
 
     #[inline(always)]

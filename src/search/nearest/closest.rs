@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use crate::bvh::Bvh;
-use crate::geometry::{Aabb, Scalar};
+use crate::geometry::{Aabb, Scalar, scale};
 use crate::search::ball_predicate::BallPredicate;
 use crate::search::nearest::nearer_first::{SHALLOW, Wanted};
 use crate::search::nearest::neighbor::Neighbor;
@@ -54,6 +54,10 @@ impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for One<'_, S, D,
     #[inline(always)]
     fn limit(&self) -> S {
         self.limit
+    }
+
+    fn is_blurred(&self) -> bool {
+        S::NARROW && least(&self.least).into() < scale::LEAST_SQUARE
     }
 
     #[inline(always)]

@@ -53,6 +53,11 @@ impl ExactHeap {
         self.bound = if self.radius2 < 0.0 { 0 } else { key(self.radius2, 0) + (1 << 32) };
     }
 
+    /// How many are wanted.
+    pub fn k(&self) -> usize {
+        self.k
+    }
+
     /// What is farther than this is not wanted; negative if nothing is.
     #[inline(always)]
     pub fn limit(&self) -> f64 {

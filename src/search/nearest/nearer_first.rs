@@ -4,20 +4,27 @@
 //! distance: that is looked at later, unless it is too far by then.
 //! Cost: O(k + depth) nodes for a compact cloud. The stack holds one node per level; a tree that is too deep for it is refused.
 
+use std::array;
 use std::ops::Range;
 
-use crate::bvh::Bvh;
+use crate::bvh::{Bvh, DEPTH};
 use crate::geometry::{Aabb, Scalar, scale};
 use crate::search::ball_predicate::BallPredicate;
+use crate::search::nearest::ExactHeap;
 use crate::simd::{Isa, prefetch};
 
 /// Levels of most trees: a larger stack takes longer to fill with zeros.
 pub(super) const SHALLOW: usize = 64;
 
+/// Leaves that most searches need fewer of. From then on a search asks whether underflow hides which points are near.
+const MANY_LEAVES: usize = 16;
+
 /// The leaves' visitor of a search from the root, and its limit.
 pub(super) trait Wanted<S: Scalar, const D: usize, const P: bool> {
     /// The squared distance, as `S` computes it, beyond which nothing is wanted.
     fn limit(&self) -> S;
+    /// Whether the wanted are so near, in the unit of the search, that underflow hides which they are.
+    fn is_blurred(&self) -> bool;
     /// Looks at the primitives of a leaf.
     fn scan_leaf<I: Isa>(&mut self, isa: I, span: Range<usize>);
     /// Looks at copies of one point, in the order of their indices.
@@ -36,7 +43,38 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         }
     }
 
-    /// Looks at the leaves within what is wanted, the nearer child of each node first. False if the tree is too deep for `STACK`.
+    /// The same, for a search whose neighbours may all be much nearer than the cloud is wide: by the reach of a node near by that holds
+    /// more than are wanted, or by the radius.
+    pub(super) fn scale_near(&self, of: &Aabb<S, D>, wanted: &ExactHeap) -> f64 {
+        if !S::NARROW || !scale::has_differences(&self.bounds().union(of)) {
+            return 1.0;
+        }
+        let wide = |x: S| Into::<f64>::into(x);
+        let sides = |node: &Aabb<S, D>, side: fn(f64, f64) -> f64| -> [f64; D] {
+            array::from_fn(|k| side(wide(of.lo[k]) - wide(node.hi[k]), wide(node.lo[k]) - wide(of.hi[k])))
+        };
+        let distance2 = |at: usize| {
+            let gaps = sides(&self.node(at).bounds, |below, above| f64::max(below, above).max(0.0));
+            gaps.iter().map(|gap| gap * gap).sum::<f64>()
+        };
+        let mut at = 0;
+        while !self.is_leaf(at) {
+            let [left, right] = [at + 1, self.node(at + 1).rope as usize];
+            let nearer = if distance2(left) <= distance2(right) { left } else { right };
+            // One may be excluded.
+            if self.span(nearer).len() <= wanted.k() {
+                break;
+            }
+            at = nearer;
+        }
+        let farthest = sides(&self.node(at).bounds, |below, above| -f64::min(below, above));
+        let reach = farthest.into_iter().fold(0.0, f64::max);
+        // Without a radius the limit is infinite; where nothing is wanted it is negative.
+        scale::scale_of::<S>(reach.min(wanted.limit().max(0.0).sqrt()), scale::LEAST)
+    }
+
+    /// Looks at the leaves within what is wanted, the nearer child of each node first. False if the tree is too deep for `STACK`, or
+    /// unless `STACK` is for all trees, if underflow hides what is near.
     #[inline(always)]
     pub(super) fn search_downwards<I: Isa, const P: bool, const STACK: usize>(
         &self,
@@ -46,7 +84,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         wanted: &mut impl Wanted<S, D, P>,
     ) -> bool {
         let mut deferred = [(S::ZERO, 0u32); STACK];
-        let mut depth = 0;
+        let (mut depth, mut leaves) = (0, 0);
         let (mut at, mut distance2) = (0, S::ZERO);
         loop {
             let mut node = self.node(at);
@@ -82,6 +120,10 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                 }
             }
             if distance2 <= wanted.limit() {
+                leaves += 1;
+                if STACK < DEPTH && leaves > MANY_LEAVES && wanted.is_blurred() {
+                    return false;
+                }
                 if depth > 0 {
                     // It is likely to be next.
                     let first = self.node(deferred[depth - 1].1 as usize).first as usize;

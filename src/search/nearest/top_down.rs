@@ -85,6 +85,10 @@ impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for Approximate<'
         self.limit
     }
 
+    fn is_blurred(&self) -> bool {
+        self.close.is_blurred(self.k)
+    }
+
     #[inline(always)]
     fn scan_leaf<I: Isa>(&mut self, isa: I, span: Range<usize>) {
         let (order, excluded, close) = (self.tree.order(), self.excluded, &mut self.close);
@@ -131,6 +135,10 @@ impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for Exact<'_, S, 
     #[inline(always)]
     fn limit(&self) -> S {
         self.limit
+    }
+
+    fn is_blurred(&self) -> bool {
+        false
     }
 
     #[inline(always)]
@@ -203,7 +211,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
 
     #[inline(always)]
     fn exact<I: Isa>(&self, isa: I, of: &Aabb<S, D>, excluded: Option<u32>, best: &mut ExactHeap) {
-        let scale = self.scale_from(of);
+        let scale = self.scale_near(of, best);
         #[allow(clippy::collapsible_if, reason = "what the first leaves out is not compiled")]
         if const { !I::OUTLINED } {
             if scale == 1.0 && self.space().period().is_none() {
