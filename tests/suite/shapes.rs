@@ -259,6 +259,15 @@ proptest! {
     }
 }
 
+/// A box of slabs that a ball touches, where an iteration was off by a rounding.
+#[test]
+fn a_ball_that_touches_slabs() {
+    let dop = Dop6::around(&[[2.0f32, -3.0, -3.0], [-2.0, -3.0, 2.0]]);
+    let ball = Sphere::new([1.0f32, -2.0, 1.0], 1.0);
+    assert!(dop.intersects(&ball) && ball.intersects(&dop));
+    assert_eq!(dop.distance2(&ball.center), 1.0);
+}
+
 /// What all shapes answer about one without points.
 fn meets_nothing<const D: usize>(odd: &impl Convex<f64, D>, what: &str) {
     let (origin, one) = ([0.0; D], [1.0; D]);

@@ -34,7 +34,7 @@ const PLANE: [[i8; 3]; 4] = [[1, 0, 0], [0, 1, 0], [1, 1, 0], [1, -1, 0]];
 /// points they are rounded outwards.
 ///
 /// [`Kdop::may_intersect`] compares the intervals alone, as bounding volumes are used; [`Convex::intersects`] decides, about corners that
-/// are rounded in `f64`. Slabs that have no point in common hold nothing.
+/// are rounded in `f64`; a [`Dop6`] is decided as its box is. Slabs that have no point in common hold nothing.
 ///
 /// ```
 /// use ropewalk::{Convex, Dop8};
@@ -141,6 +141,11 @@ impl<S: Scalar, const D: usize, const N: usize> Kdop<S, D, N> {
 
 impl<S: Scalar, const D: usize, const N: usize> Convex<S, D> for Kdop<S, D, N> {
     fn solid(&self) -> Solid<D> {
+        if N == D {
+            // Slabs along the axes alone are a box, whose distances are not rounded by an iteration.
+            let Aabb { lo, hi } = self.bounds();
+            return Solid::new(Core::Box([wide(&lo), wide(&hi)]), 0.0, S::LIMIT);
+        }
         let mut ends = [[0.0; 2]; 13];
         for (ends, (lo, hi)) in ends.iter_mut().zip(self.lo.iter().zip(&self.hi)) {
             *ends = [(*lo).into(), (*hi).into()];
