@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::reserve::is_short;
 
 /// Ends calls of this crate that take long: of a program whose user has waited enough, or changed a parameter.
@@ -163,8 +163,12 @@ impl Flags {
         let result = catch_unwind(AssertUnwindSafe(|| self.during(work)));
         result.unwrap_or_else(|payload| match payload.downcast::<Ended>() {
             Ok(ended) => Err(match *ended {
-                Ended::Cancelled => Kind::Cancelled.into(),
-                Ended::WithoutMemory(bytes) => Kind::NoMemory { bytes }.into(),
+                Ended::Cancelled => Error::new(ErrorKind::Cancelled, "the call was cancelled"),
+                Ended::WithoutMemory(0) => Error::new(ErrorKind::Memory, "not enough memory for this call"),
+                Ended::WithoutMemory(bytes) => {
+                    let sentence = format!("not enough memory for this call: cannot allocate {bytes} bytes");
+                    Error::new(ErrorKind::Memory, sentence)
+                }
             }),
             Err(payload) => resume_unwind(payload),
         })

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use crate::cancel::check;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::memory::{try_zeroed, zeroed};
 use crate::parallel::{for_each, map};
 use crate::simd::prefetch;
@@ -251,7 +251,7 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
     ///
     /// Errors: if there is no memory for them.
     pub(crate) fn from_rows(n: usize, length: usize, fill: impl FnOnce(&RowWriter<'_, T>)) -> Result<Self> {
-        let none = || Kind::Memory { n, what: "lists", bytes: n as u128 * length as u128 * size_of::<T>() as u128 };
+        let none = || Error::memory(n, "lists", n as u128 * length as u128 * size_of::<T>() as u128);
         // Fresh zeros come from the system without being written.
         let values = n.checked_mul(length).and_then(try_zeroed);
         let mut values: Vec<T> = values.ok_or_else(none)?;

@@ -272,6 +272,7 @@ assert_eq!(labels, [Some(0); 3]);
 //! - More than ten dimensions, or other metrics than the Euclidean: not here.
 
 mod error;
+mod format;
 mod brief;
 mod cancel;
 pub mod memory;
@@ -336,6 +337,7 @@ pub use search::{CastHit, Hit, Mesh, MeshNearest, Nearest, NearestHit, Neighbor,
 #[doc(hidden)]
 pub mod internals {
     pub use crate::bvh::{LEAF, Node};
+    pub use crate::format::{grouped, short};
     pub use crate::memory::{collected, copy_of, with_capacity};
     pub use crate::random::mixed;
     pub use crate::simd::instruction_set;

@@ -10,7 +10,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 
 /// The system's allocator with a reserve for the time when memory runs out.
 ///
@@ -74,7 +74,7 @@ pub fn hold() -> Result<Held> {
         release();
         if !reserve(size) {
             reserve(before);
-            return Err(Kind::Memory { n: 1, what: "reserve", bytes: size as u128 }.into());
+            return Err(Error::memory(1, "reserve", size as u128));
         }
     }
     Ok(held)

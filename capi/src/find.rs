@@ -14,7 +14,7 @@ use crate::types::{self, DbscanOptions, FofOptions, Found, Halo};
 const FOF: u64 = 1;
 const DBSCAN: u64 = 2;
 
-pub(crate) fn refused(sentence: impl Into<String>) -> Error {
+pub(crate) fn refused(sentence: impl Into<std::borrow::Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::Parameter, sentence)
 }
 

@@ -1,17 +1,6 @@
 //! Numbers and sentences of summaries.
 
-/// A number with a comma before every three digits.
-pub fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+pub use ropewalk::internals::{grouped, short};
 
 /// A number of points and which part of all that is.
 pub fn share(count: u64, points: u64) -> String {
@@ -19,12 +8,6 @@ pub fn share(count: u64, points: u64) -> String {
         return "0".into();
     }
     format!("{} ({:.1}%)", grouped(count), 100.0 * count as f64 / points as f64)
-}
-
-/// Six significant digits, no trailing zeros.
-pub fn short(x: f64) -> String {
-    let rounded: f64 = format!("{x:.5e}").parse().unwrap_or(x);
-    if rounded == 0.0 || (1e-4..1e9).contains(&rounded.abs()) { rounded.to_string() } else { format!("{rounded:e}") }
 }
 
 /// The least number of six significant digits that is not below `x`, which is not negative.
@@ -48,9 +31,7 @@ mod tests {
 
     #[test]
     fn numbers_are_legible() {
-        assert_eq!([1, 999, 1000, 1_234_567].map(grouped), ["1", "999", "1,000", "1,234,567"]);
         let up = [0.0, 1.0, 1.000001, 0.9999991, 999999.5, 1.234561e-200, 5e-324, 0.3].map(rounded_up);
         assert_eq!(up, [0.0, 1.0, 1.00001, 1.0, 1e6, 1.23457e-200, 5e-324, 0.3]);
-        assert_eq!([0.1f64 + 0.2, 32.0, -1e-9, f64::NAN].map(short), ["0.3", "32", "-1e-9", "NaN"]);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::bvh::errors;
 use crate::bvh::layout::{Primitive, SortedPrimitives};
 use crate::bvh::morton::Grid;
 use crate::bvh::motion::{Memory, Motion};
@@ -9,7 +10,7 @@ use crate::bvh::radix_sort::Source;
 use crate::bvh::tree::{Bvh, Node};
 use crate::bvh::unfinished::Unfinished;
 use crate::bvh::{duplicates, ropes};
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Aabb, Bounded, Scalar, Space};
 use crate::memory::renew;
 use crate::parallel::{fold_tasks, for_parts};
@@ -191,28 +192,27 @@ pub(crate) fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(
         .enumerate()
         .find_map(|(index, primitive)| fault(primitive).map(|axis| (index, axis, primitive.bounds())));
     match found {
-        None => Err(Kind::Changed.into()),
+        None => Err(errors::changed()),
         Some((index, axis, Aabb { lo, hi })) => {
             let [lo, hi]: [f64; 2] = [lo[axis].into(), hi[axis].into()];
             let value = if lo.abs() <= S::LIMIT { hi } else { lo };
             Err(if value.abs() <= S::LIMIT {
-                Kind::Inverted { index, axis, lo, hi }
+                errors::inverted(index, axis, lo, hi)
             } else {
-                Kind::coordinate(index, axis, value, S::LIMIT)
-            }
-            .into())
+                Error::coordinate(index, axis, value, S::LIMIT)
+            })
         }
     }
 }
 
 pub(crate) fn check_count<const D: usize>(n: usize) -> Result<()> {
     if !(1..=10).contains(&D) {
-        return Err(Kind::Dimension { dim: D }.into());
+        return Err(Error::dimension(D));
     }
     // The largest index means none, and one more is the sentinel's.
     let max = u32::MAX as usize - 1;
     if n > max {
-        return Err(Kind::TooMany { n, max }.into());
+        return Err(Error::too_many_points(n, max));
     }
     Ok(())
 }

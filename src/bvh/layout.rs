@@ -9,9 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use bytemuck::Zeroable;
 
+use crate::bvh::errors;
 use crate::bvh::hierarchy::{OUTSIDE, delta};
 use crate::bvh::radix_sort::{Buckets, Place, Pool, Sorted, Source, SplitMemory};
-use crate::error::{Kind, Result};
+use crate::error::Result;
 use crate::geometry::{Aabb, Bounded, Scalar};
 use crate::memory::renew;
 use crate::simd::{LANES, dispatch};
@@ -140,7 +141,7 @@ impl<S: Scalar, const D: usize> SortedPrimitives<S, D> {
         buckets.sort(output, pool, &emit);
         memory.firsts = buckets.firsts;
         if changed.into_inner() {
-            return Err(Kind::Changed.into());
+            return Err(errors::changed());
         }
         Ok(Self { lo, hi, index: buckets.index, deltas })
     }

@@ -9,6 +9,7 @@
 
 mod build;
 mod duplicates;
+mod errors;
 mod hierarchy;
 mod layout;
 mod motion;

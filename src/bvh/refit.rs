@@ -6,6 +6,7 @@
 //! indices. It is restored here.
 //! Cost: each point is read twice, each node once; no allocation after the first time.
 
+use crate::bvh::errors;
 use crate::cancel::guarded;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -14,7 +15,7 @@ use crate::bvh::Bvh;
 use crate::bvh::build::{check, place};
 use crate::bvh::motion::{Cost, Measure};
 use crate::bvh::unfinished::Unfinished;
-use crate::error::{Kind, Result};
+use crate::error::Result;
 use crate::geometry::{Aabb, Bounded, Scalar};
 use crate::memory::{with_capacity, zeroed};
 use crate::parallel::{fold_tasks, for_parts, sort};
@@ -51,7 +52,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// ```
     pub fn refit<T: Bounded<S, D>>(&mut self, primitives: &[T]) -> Result<()> {
         if primitives.len() != self.len() {
-            return Err(Kind::Refit { len: primitives.len(), points: self.len() }.into());
+            return Err(errors::refit(primitives.len(), self.len()));
         }
         let result = guarded(|| match T::as_points(primitives) {
             Some(points) => refit_points(self, points),
@@ -157,7 +158,7 @@ fn refit_to<T: Bounded<S, D>, S: Scalar, const D: usize>(tree: &mut Bvh<S, D>, p
         tree.hi = Some(std::array::from_fn(|_| zeroed(primitives.len() + LANES)));
     }
     if !tree.take_places(primitives) {
-        return Err(Kind::Changed.into());
+        return Err(errors::changed());
     }
     mark("places");
     tree.measure(built.unit, |tree, leaf| {

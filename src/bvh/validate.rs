@@ -1,7 +1,7 @@
 //! Every invariant of a tree, checked.
 
 use crate::bvh::{Bvh, DEPTH, LEAF};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Aabb, Scalar};
 use crate::memory::zeroed;
 
@@ -73,7 +73,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
 }
 
 fn broken(how: String) -> Result<()> {
-    Err(Error::from(Kind::Invariant(how)))
+    Err(Error::invariant(how))
 }
 
 #[cfg(test)]

@@ -5,10 +5,11 @@
 
 use std::ops::Range;
 
+use crate::cluster::errors;
 use crate::cluster::labels::{Labels, check_clusters};
 use crate::cluster::members::{Members, of_clusters};
 use crate::csr::Csr;
-use crate::error::{Kind, Result};
+use crate::error::Result;
 use crate::geometry::Boundary;
 use crate::memory::{collected, copy_of, filled};
 use crate::parallel::{for_each, map};
@@ -211,23 +212,23 @@ impl Halos {
     /// ```
     pub fn from_lists(points: usize, offsets: &[usize], members: &[u32]) -> Result<Self> {
         if offsets.first() != Some(&0) {
-            return Err(Kind::NoOffsets { count: offsets.len() }.into());
+            return Err(errors::offset_count(offsets.len()));
         }
         if let Some(halo) = offsets.windows(2).position(|pair| pair[0] >= pair[1]) {
-            return Err(Kind::Offsets { halo, start: offsets[halo], end: offsets[halo + 1] }.into());
+            return Err(errors::offsets(halo, offsets[halo], offsets[halo + 1]));
         }
         let end = offsets.last().copied().unwrap_or(0);
         if end != members.len() {
-            return Err(Kind::LastOffset { end, members: members.len() }.into());
+            return Err(errors::last_offset(end, members.len()));
         }
         check_clusters(offsets.len() - 1)?;
         let mut labels = filled(points, -1);
         for (halo, list) in offsets.windows(2).map(|pair| &members[pair[0]..pair[1]]).enumerate() {
             for &point in list {
                 match labels.get_mut(point as usize) {
-                    None => return Err(Kind::Member { halo, point, points }.into()),
+                    None => return Err(errors::member(halo, point, points)),
                     Some(label) if *label < 0 => *label = halo as i32,
-                    Some(first) => return Err(Kind::MemberTwice { point, first: *first as usize, halo }.into()),
+                    Some(first) => return Err(errors::member_twice(point, *first as usize, halo)),
                 }
             }
         }

@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use crate::error::{Kind, Result};
+use crate::cluster::errors;
+use crate::error::{Error, Result};
 use crate::memory::collected;
 use crate::parallel::{atomics, for_tasks, map_tasks, plain};
 
@@ -13,7 +14,7 @@ const MOST_CLUSTERS: usize = i32::MAX as usize;
 /// Refuses more clusters than labels can tell apart, before they are numbered.
 pub(crate) fn check_clusters(clusters: usize) -> Result<()> {
     if clusters > MOST_CLUSTERS {
-        return Err(Kind::TooManyClusters { clusters, max: MOST_CLUSTERS }.into());
+        return Err(errors::too_many_clusters(clusters, MOST_CLUSTERS));
     }
     Ok(())
 }
@@ -64,11 +65,11 @@ impl Labels {
         let points = labels.len();
         let max = u32::MAX as usize - 1;
         if points > max {
-            return Err(Kind::TooMany { n: points, max }.into());
+            return Err(Error::too_many_points(points, max));
         }
         let too_large = |label: &i32| usize::try_from(*label).is_ok_and(|label| label >= points);
         if let Some(point) = labels.iter().position(too_large) {
-            return Err(Kind::Label { point, label: labels[point], points }.into());
+            return Err(errors::label(point, labels[point], points));
         }
         // Whatever is negative stands for none.
         let labels: Vec<i32> = collected(labels.iter().map(|&label| label.max(-1)));
@@ -199,7 +200,7 @@ impl TryFrom<Stored> for Labels {
         let points = stored.labels.len();
         if let Some(core) = stored.core {
             if core.len() != points {
-                return Err(Kind::Length { what: "core flags", len: core.len(), points }.into());
+                return Err(Error::length("core flags", core.len(), points));
             }
             let word = |flags: &[bool]| flags.iter().rev().fold(0, |word, &flag| word << 1 | u64::from(flag));
             labels.core = Some(collected(core.chunks(64).map(word)));

@@ -4,6 +4,7 @@ mod connect;
 pub(crate) mod dbscan;
 mod dendrogram;
 mod dense_box;
+pub(crate) mod errors;
 pub(crate) mod fof;
 pub(crate) mod halos;
 pub(crate) mod hdbscan;

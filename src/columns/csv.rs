@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::columns::column::Column;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Writes columns as plain CSV, with nine significant digits: the rows of [`write_ecsv`](crate::columns::write_ecsv), without what it
 /// says about them.
@@ -29,7 +29,9 @@ pub(crate) fn rows_of(columns: &[Column]) -> Result<usize> {
     match columns.iter().find(|column| column.values.len() != rows) {
         None => Ok(rows),
         Some(Column { name, values, .. }) => {
-            Err(Kind::UnequalColumns { name: name.clone(), len: values.len(), first: rows }.into())
+            let len = values.len();
+            let sentence = format!("column {name} has {len} values, but the first column has {rows}");
+            Err(Error::new(ErrorKind::Input, sentence))
         }
     }
 }

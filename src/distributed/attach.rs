@@ -11,7 +11,7 @@ use crate::distributed::communicator::{Communicator, agree, all_gather_v};
 use crate::distributed::route::Route;
 use crate::distributed::search::Bvh;
 use crate::distributed::{Domain, Halos};
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::Scalar;
 use crate::search::Nearest;
 
@@ -102,7 +102,7 @@ impl Halos {
 fn check<S: Scalar>(points: &[[S; 3]]) -> Result<()> {
     for (index, point) in points.iter().enumerate() {
         if let Some((axis, value)) = (0..).zip(point.map(Into::into)).find(|(_, x): &(usize, f64)| !x.is_finite()) {
-            return Err(Kind::NotFinite { index, axis, value }.into());
+            return Err(Error::not_finite(index, axis, value));
         }
     }
     Ok(())

@@ -52,6 +52,7 @@ pub(crate) mod components;
 mod contacts;
 mod dbscan;
 pub(crate) mod domain;
+pub(crate) mod errors;
 mod extent;
 mod fof;
 pub(crate) mod ghosts;

@@ -1,27 +1,63 @@
 //! Errors about files.
 
+use std::fmt::Display;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Kind};
+use super::{Error, ErrorKind, Subject};
 
+/// For this workspace: the sentences may change.
+#[doc(hidden)]
 impl Error {
-    /// An error about what is in a file: `path: message`.
-    pub(crate) fn file(path: impl Into<PathBuf>, message: impl std::fmt::Display) -> Self {
-        Kind::File { path: path.into(), message: message.to_string(), source: None }.into()
+    /// A file with wrong contents: `path: message`.
+    pub fn file(path: impl Into<PathBuf>, message: impl Display) -> Self {
+        Self::new(ErrorKind::Format, message.to_string()).in_file(path)
     }
 
-    /// The same about a file that the user knows by another name.
-    pub(crate) fn renamed(mut self, from: &Path, to: &Path) -> Self {
-        if let Kind::File { path, .. } = &mut *self.0
+    /// A file that the operating system refuses: `path: what failed: why`. The system's error is the source.
+    pub fn io(path: impl Into<PathBuf>, failed: impl Display, error: io::Error) -> Self {
+        let kind = if error.kind() == io::ErrorKind::OutOfMemory { ErrorKind::Memory } else { ErrorKind::Io };
+        Self::new(kind, format!("{failed}: {error}")).in_file(path).caused_by(error)
+    }
+
+    /// A writer that fails. Its error is the sentence and the source.
+    pub fn write(error: io::Error) -> Self {
+        Self::new(ErrorKind::Io, error.to_string()).caused_by(error)
+    }
+
+    /// Prints the path of a file before the sentence.
+    #[must_use]
+    pub fn in_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.0.subject = Subject::File(path.into());
+        self
+    }
+
+    /// Replaces the path `from` by `to`, the name by which the user knows the file. Errors about other files stay as they are.
+    #[must_use]
+    pub fn renamed(mut self, from: &Path, to: &Path) -> Self {
+        if let Subject::File(path) = &mut self.0.subject
             && path == from
         {
             *path = to.to_path_buf();
         }
         self
     }
+}
 
-    /// A file that the operating system refuses: `path: what failed: why`. It keeps the system's error.
-    pub(crate) fn io(path: impl Into<PathBuf>, failed: impl std::fmt::Display, error: std::io::Error) -> Self {
-        Kind::File { path: path.into(), message: format!("{failed}: {error}"), source: Some(error) }.into()
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    #[test]
+    fn errors_of_files_keep_their_source() {
+        let refused = |kind: io::ErrorKind| Error::io("a.part", "cannot write", kind.into());
+        let full = refused(io::ErrorKind::StorageFull);
+        assert_eq!((full.kind(), full.source().is_some()), (ErrorKind::Io, true));
+        assert_eq!(refused(io::ErrorKind::OutOfMemory).kind(), ErrorKind::Memory);
+        let [from, to] = ["a.part", "a.csv"].map(Path::new);
+        assert_eq!(full.renamed(to, from).renamed(from, to).to_string(), "a.csv: cannot write: no storage space");
+        assert_eq!(Error::file("a.csv", "it is empty").kind(), ErrorKind::Format);
     }
 }

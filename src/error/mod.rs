@@ -1,18 +1,23 @@
-//! The one error type: a sentence a user can act on, with the numbers in it.
+//! The error type of the crate: a sentence with the values in it, a kind, and the parameter or the item that it is about.
+//!
+//! An error is built where input is refused. Sentences that several modules share are in `common`, those about files in `file`.
 
-#[cfg(feature = "io")]
+mod common;
 mod file;
-mod cause;
-mod classify;
 mod kind;
-mod message;
 
-pub(crate) use cause::Kind;
+use std::borrow::Cow;
+use std::fmt;
+use std::path::PathBuf;
+
 pub use kind::ErrorKind;
 
-/// What went wrong: a sentence for people, which both `Display` and `Debug` print, and for programs an [`ErrorKind`] and often an index.
+/// The result of a function of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An error: a sentence for people, which both `Display` and `Debug` print, and for programs an [`ErrorKind`] and often an index.
 ///
-/// Where the operating system refused a file, its own error is the [`source`](std::error::Error::source).
+/// If the operating system refused a file, its own error is the [`source`](std::error::Error::source).
 ///
 /// ```
 /// use ropewalk::{Bvh, ErrorKind};
@@ -33,88 +38,160 @@ pub use kind::ErrorKind;
 /// assert_eq!(bvh.len(), 2);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-pub struct Error(Box<Kind>);
+pub struct Error(Box<Fields>);
 
-/// The sentence, for a program whose `main` returns an error prints it this way.
-impl std::fmt::Debug for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
+struct Fields {
+    kind: ErrorKind,
+    parameter: Option<&'static str>,
+    index: Option<usize>,
+    subject: Subject,
+    sentence: Cow<'static, str>,
+    source: Option<std::io::Error>,
+    is_of_another_rank: bool,
 }
 
+/// The start of the printed sentence, before a colon. It is kept apart because callers may number items or name files otherwise.
+enum Subject {
+    None,
+    /// The item with the number [`Fields::index`].
+    Item {
+        noun: &'static str,
+        particle_type: Option<u8>,
+    },
+    File(PathBuf),
+}
+
+/// Builds errors.
 impl Error {
-    /// An error of the caller's own, for what is written beside this crate: a source of ranks that cannot talk, or what a rank refuses that
-    /// all are to know of (`distributed::agree`).
+    /// An error with a sentence: lower case, without a full stop. It says what is wrong, the value, and what would be right.
+    ///
+    /// Programs build errors of their own with it, as for a failing [`Communicator`](crate#many-processes).
     ///
     /// ```
     /// use ropewalk::{Error, ErrorKind};
     ///
     /// let error = Error::new(ErrorKind::Rank, "MPI_Allreduce returns 16");
     /// assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Rank, "MPI_Allreduce returns 16"));
+    /// let error = Error::new(ErrorKind::Parameter, "eps is 0").about("eps");
+    /// assert_eq!(error.parameter(), Some("eps"));
     /// ```
-    pub fn new(kind: ErrorKind, sentence: impl Into<String>) -> Self {
-        Kind::Own { kind, sentence: sentence.into() }.into()
+    pub fn new(kind: ErrorKind, sentence: impl Into<Cow<'static, str>>) -> Self {
+        Self(Box::new(Fields {
+            kind,
+            parameter: None,
+            index: None,
+            subject: Subject::None,
+            sentence: sentence.into(),
+            source: None,
+            is_of_another_rank: false,
+        }))
     }
 
+    /// Sets the parameter that the error is about.
+    #[must_use]
+    pub fn about(mut self, parameter: &'static str) -> Self {
+        self.0.parameter = Some(parameter);
+        self
+    }
+
+    /// Sets the index of the item that the error is about. The sentence does not change; see [`Error::of_item`].
+    #[must_use]
+    pub fn at(mut self, index: usize) -> Self {
+        self.0.index = Some(index);
+        self
+    }
+
+    /// Sets the index of the item that the error is about, and prints the item before the sentence.
+    ///
+    /// ```
+    /// use ropewalk::{Error, ErrorKind};
+    ///
+    /// let error = Error::new(ErrorKind::Input, "its mass is -1").of_item("particle", 3);
+    /// assert_eq!((error.index(), error.to_string().as_str()), (Some(3), "particle 3: its mass is -1"));
+    /// let error = error.of_type(5, 1);
+    /// assert_eq!((error.index(), error.to_string().as_str()), (Some(1), "type 5: particle 1: its mass is -1"));
+    /// ```
+    #[must_use]
+    pub fn of_item(mut self, noun: &'static str, index: usize) -> Self {
+        self.0.subject = Subject::Item { noun, particle_type: None };
+        self.at(index)
+    }
+
+    /// Numbers the item among the particles of a type, and prints the type before it. Errors that are not of an item stay as they are.
+    #[must_use]
+    pub fn of_type(mut self, particle_type: u8, index: usize) -> Self {
+        if let Subject::Item { particle_type: of, .. } = &mut self.0.subject {
+            *of = Some(particle_type);
+            self.0.index = Some(index);
+        }
+        self
+    }
+
+    /// Sets the error that caused this one.
+    #[must_use]
+    pub fn caused_by(mut self, source: std::io::Error) -> Self {
+        self.0.source = Some(source);
+        self
+    }
+
+    /// Marks an error that another rank has reported, or that says that another rank has ended. If other ranks have errors of their own,
+    /// `distributed::agree` prefers those.
+    #[must_use]
+    pub fn of_another_rank(mut self) -> Self {
+        self.0.is_of_another_rank = true;
+        self
+    }
+}
+
+/// Reads errors.
+impl Error {
     /// What sort of error it is.
     pub fn kind(&self) -> ErrorKind {
-        self.0.kind()
+        self.0.kind
     }
 
     /// The parameter it is about, by its name in this crate. `None` if it is about no one parameter.
     pub fn parameter(&self) -> Option<&'static str> {
-        self.0.parameter()
+        self.0.parameter
     }
 
     /// The item it is about: a point or particle as the caller counts them, or a halo, from 0. `None` if it is about no one
     /// item.
     pub fn index(&self) -> Option<usize> {
-        self.0.index()
+        self.0.index
     }
 
-    /// The same error about a particle of a type, with the particle's index among those of its type.
-    #[cfg(feature = "io")]
-    pub(crate) fn of_type(self, particle_type: u8, index: usize) -> Self {
-        let error = match *self.0 {
-            Kind::NotFinite { axis, value, .. } => Kind::NotFinite { index, axis, value },
-            Kind::TooFar { axis, value, limit, .. } => Kind::TooFar { index, axis, value, limit },
-            Kind::Velocity { axis, value, .. } => Kind::Velocity { index, axis, value },
-            Kind::Mass { mass, .. } => Kind::Mass { index, mass },
-            other => return other.into(),
-        };
-        Kind::OfType { particle_type, error: error.into() }.into()
+    /// Returns `true` if another rank has reported the error, or if it says that another rank has ended.
+    pub fn is_of_another_rank(&self) -> bool {
+        self.0.is_of_another_rank
     }
+}
 
-    /// Whether it is told by another rank, or is about one that has ended.
-    #[cfg(feature = "distributed")]
-    pub(crate) fn is_of_another_rank(&self) -> bool {
-        matches!(*self.0, Kind::OnRank { .. } | Kind::RankGone { .. })
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0.subject {
+            Subject::None => {}
+            Subject::Item { noun, particle_type } => {
+                if let Some(particle_type) = particle_type {
+                    write!(f, "type {particle_type}: ")?;
+                }
+                write!(f, "{noun} {}: ", self.0.index.unwrap_or_default())?;
+            }
+            Subject::File(path) => write!(f, "{}: ", path.display())?,
+        }
+        f.write_str(&self.0.sentence)
+    }
+}
+
+/// Prints the sentence, because a `main` that returns an error prints it by `Debug`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &*self.0 {
-            Kind::Write { source } => Some(source),
-            #[cfg(feature = "io")]
-            Kind::File { source, .. } => source.as_ref().map(|error| error as _),
-            _ => None,
-        }
-    }
-}
-
-/// The crate's results.
-pub type Result<T> = std::result::Result<T, Error>;
-
-impl Error {
-    /// What a writer refuses. It keeps the writer's error.
-    pub(crate) fn write(source: std::io::Error) -> Self {
-        Kind::Write { source }.into()
-    }
-}
-
-impl From<Kind> for Error {
-    fn from(kind: Kind) -> Self {
-        Self(Box::new(kind))
+        self.0.source.as_ref().map(|error| error as _)
     }
 }

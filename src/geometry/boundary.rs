@@ -3,8 +3,9 @@
 use std::fmt;
 
 use super::Space;
-use crate::error::{Kind, Result};
+use crate::error::Result;
 use crate::geometry::BoxSize;
+use crate::geometry::errors;
 
 /// The space that halos or centres were found in: [`Halos::boundary`](crate::Halos::boundary),
 /// [`Centers::boundary`](crate::Centers::boundary).
@@ -55,7 +56,7 @@ impl Boundary {
             None => Ok(boundary.clone()),
             Some(&(other_what, other)) => {
                 let [of, other_of] = [boundary, other].map(ToString::to_string);
-                Err(Kind::Spaces { what, of, other_what, other_of }.into())
+                Err(errors::spaces([what, other_what], [of, other_of]))
             }
         }
     }
@@ -66,7 +67,7 @@ impl Boundary {
             Self::Unknown | Self::Open => Ok(Space::OPEN),
             Self::Periodic(sides) => match <[f64; 3]>::try_from(sides.as_slice()) {
                 Ok(sides) => Space::periodic(sides),
-                Err(_) => Err(Kind::BoxDimension { sides: sides.len(), dim: 3 }.into()),
+                Err(_) => Err(errors::box_dimension(sides.len(), 3)),
             },
         }
     }

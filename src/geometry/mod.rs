@@ -20,6 +20,7 @@ mod aabb;
 mod boundary;
 mod bounded;
 mod distance;
+pub(crate) mod errors;
 mod filtered;
 mod hit_by;
 mod predicate;

@@ -1,6 +1,7 @@
 //! What distance means: open space, or a periodic box with the minimum image.
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
+use crate::geometry::errors;
 use crate::geometry::{Aabb, Lane, Scalar};
 use crate::work;
 
@@ -67,7 +68,7 @@ impl BoxSize {
             Sides::None => Ok(None),
             Sides::Cube(side) => Ok(Some(vec![*side; dim])),
             Sides::Each(sides) if sides.len() == dim => Ok(Some(sides.clone())),
-            Sides::Each(sides) => Err(Kind::BoxDimension { sides: sides.len(), dim }.into()),
+            Sides::Each(sides) => Err(errors::box_dimension(sides.len(), dim)),
         }
     }
 
@@ -76,12 +77,10 @@ impl BoxSize {
         let sides = match &self.0 {
             Sides::None => return Ok(None),
             Sides::Cube(side) => [*side; D],
-            Sides::Each(sides) => {
-                sides.as_slice().try_into().map_err(|_| Kind::BoxDimension { sides: sides.len(), dim: D })?
-            }
+            Sides::Each(sides) => sides.as_slice().try_into().map_err(|_| errors::box_dimension(sides.len(), D))?,
         };
         match sides.iter().position(|&side| !(side > 0.0 && side <= <f64 as Lane>::LIMIT)) {
-            Some(axis) => Err(Kind::BoxSize { axis, size: sides[axis], limit: <f64 as Lane>::LIMIT }.into()),
+            Some(axis) => Err(errors::box_size(axis, sides[axis], <f64 as Lane>::LIMIT)),
             None => Ok(Some(sides)),
         }
     }
@@ -114,11 +113,11 @@ impl<const D: usize> Space<D> {
     /// the caller's parameter is called.
     pub(crate) fn check_length(&self, name: &'static str, length: f64) -> Result<()> {
         if !(0.0..f64::INFINITY).contains(&length) {
-            return Err(Kind::Parameter { name, value: length, must: "finite and not negative" }.into());
+            return Err(Error::parameter_must(name, length, "finite and not negative"));
         }
         for (axis, &size) in self.period.iter().flatten().enumerate() {
             if size < 2.0 * length {
-                return Err(Kind::BoxTooSmall { axis, size, name, length }.into());
+                return Err(errors::box_too_small(axis, size, name, length));
             }
         }
         Ok(())

@@ -16,7 +16,7 @@ use crate::distributed::labels::Labels;
 use crate::distributed::regions::{Regions, most_boxes};
 use crate::distributed::route::Route;
 use crate::distributed::sends::Sends;
-use crate::error::{Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::geometry::{Aabb, BoxSize};
 use crate::gpu::{self, Bvh, Coordinate, Device, Fof, Groups, Points};
 use crate::memory::{filled, zeroed};
@@ -110,7 +110,7 @@ impl Fof {
         check_same(ranks, &[("linking_length", length), ("min_members", self.min_members as f64)])?;
         let (n, own) = (tree.len(), domain.points.len());
         let is_of_domain = n == own && *tree.space() == domain.space;
-        agree(ranks, if is_of_domain { Ok(()) } else { Err(Kind::AcrossTree { points: n, domain: own }.into()) })?;
+        agree(ranks, if is_of_domain { Ok(()) } else { Err(other_tree(n, own)) })?;
         let boxes = agree(ranks, tree.tops(most_boxes(ranks)))?;
         let regions = Regions::of_boxes(domain, boxes.into_iter(), tree.len())?;
         let rows = agree(ranks, near(ranks.rank(), (tree, &regions), length))?;
@@ -137,6 +137,14 @@ impl Fof {
         mark("groups that meet");
         Ok((groups, edges))
     }
+}
+
+/// A tree that does not hold the points of the domain.
+fn other_tree(points: usize, domain: usize) -> Error {
+    let sentence = format!(
+        "the tree of {points} points is not of the {domain} points of the domain, or not in its space; build it of these"
+    );
+    Error::new(ErrorKind::Parameter, sentence)
 }
 
 /// The points of a tree that may be within a radius of a box of each other rank, ascending; of two ranks one is asked.

@@ -8,7 +8,8 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use crate::cancel::check;
-use crate::error::{Kind, Result};
+use crate::error::Result;
+use crate::gpu::errors;
 use crate::phases;
 
 /// Units of a block in kernels that work element by element. cubecl calls a block a cube.
@@ -81,7 +82,7 @@ impl<T: CubeElement> Buffer<T> {
     /// Waits for all kernels that were launched, and copies the elements.
     pub fn read<R: Runtime>(&self, client: &ComputeClient<R>) -> Result<Vec<T>> {
         check();
-        let bytes = client.read_one(self.handle.clone()).map_err(|error| Kind::Device(error.to_string()))?;
+        let bytes = client.read_one(self.handle.clone()).map_err(errors::failed)?;
         Ok(T::from_bytes(&bytes)[..self.len].to_vec())
     }
 }
@@ -92,7 +93,7 @@ impl<T> Buffer<T> {
     pub fn address(&self, client: &ComputeClient<cubecl::cuda::CudaRuntime>) -> Result<u64> {
         // A thread has a stream of its own, and would not wait for this one.
         self.handle.stream.executes(|| {
-            let found = client.get_resource(self.handle.clone()).map_err(|error| Kind::Device(error.to_string()))?;
+            let found = client.get_resource(self.handle.clone()).map_err(errors::failed)?;
             wait(client)?;
             Ok(found.resource().ptr)
         })
@@ -119,7 +120,7 @@ impl Buffer<u32> {
 pub(in crate::gpu) fn check_allocation<R: Runtime>(client: &ComputeClient<R>, bytes: u128) -> Result<()> {
     let most = client.properties().memory.max_page_size;
     if bytes > u128::from(most) {
-        return Err(Kind::DeviceMemory { bytes, most }.into());
+        return Err(errors::large_buffer(bytes, most));
     }
     Ok(())
 }
@@ -127,7 +128,7 @@ pub(in crate::gpu) fn check_allocation<R: Runtime>(client: &ComputeClient<R>, by
 /// Waits for all kernels that were launched.
 pub(in crate::gpu) fn wait<R: Runtime>(client: &ComputeClient<R>) -> Result<()> {
     check();
-    cubecl::future::block_on(client.sync()).map_err(|error| Kind::Device(error.to_string()).into())
+    cubecl::future::block_on(client.sync()).map_err(errors::failed)
 }
 
 /// Ends a step, for whoever wants to know how long it takes: only then it is waited for. A call that is cancelled ends here; what was

@@ -2,10 +2,11 @@
 
 use cubecl::prelude::*;
 
-use crate::error::{Kind, Result};
+use crate::error::Result;
 use crate::gpu::buffer::{Buffer, check_allocation, wait};
 use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::errors;
 use crate::gpu::primitives::reduce::sum;
 use crate::gpu::primitives::scan::exclusive;
 
@@ -68,7 +69,7 @@ impl Csr {
     ) -> Result<Buffer<u32>> {
         let values = sum(client, lengths)?;
         if values > u64::from(u32::MAX) {
-            return Err(Kind::DeviceLists { values }.into());
+            return Err(errors::long_lists(values));
         }
         check_allocation(client, 4 * u128::from(values))?;
         exclusive(client, lengths);

@@ -2,8 +2,9 @@
 
 use cubecl::prelude::*;
 
-use crate::error::{Kind, Result};
+use crate::error::Result;
 use crate::gpu::buffer::wait;
+use crate::gpu::errors;
 
 /// `on!(device, client => body)`: evaluates `body` with the device's client. Whatever it calls is generic over the runtime.
 macro_rules! on {
@@ -20,7 +21,7 @@ macro_rules! on {
                     let $client = &client;
                     $body
                 }
-                None => Err($crate::error::Kind::NoDevice { what: "Vulkan", index, found: 0 }.into()),
+                None => Err($crate::gpu::errors::no_device("Vulkan", index, 0)),
             },
         }
     };
@@ -60,29 +61,21 @@ pub fn devices() -> Vec<Device> {
 impl Device {
     /// The first of [`devices`]. Errors if there is none.
     pub fn first() -> Result<Self> {
-        devices().first().copied().ok_or_else(|| Kind::NoDevice { what: "GPU", index: 0, found: 0 }.into())
+        devices().first().copied().ok_or_else(|| errors::no_device("GPU", 0, 0))
     }
 
     /// An NVIDIA GPU by its number. Errors if there is none of that number, or no driver.
     #[cfg(feature = "cuda")]
     pub fn cuda(index: usize) -> Result<Self> {
         let found = cuda::count();
-        if index < found {
-            Ok(Self(Backend::Cuda(index)))
-        } else {
-            Err(Kind::NoDevice { what: "CUDA", index, found }.into())
-        }
+        if index < found { Ok(Self(Backend::Cuda(index))) } else { Err(errors::no_device("CUDA", index, found)) }
     }
 
     /// A Vulkan device by its number. Errors if there is none of that number, or no driver.
     #[cfg(feature = "vulkan")]
     pub fn vulkan(index: usize) -> Result<Self> {
         let found = vulkan::all().len();
-        if index < found {
-            Ok(Self(Backend::Vulkan(index)))
-        } else {
-            Err(Kind::NoDevice { what: "Vulkan", index, found }.into())
-        }
+        if index < found { Ok(Self(Backend::Vulkan(index))) } else { Err(errors::no_device("Vulkan", index, found)) }
     }
 }
 
@@ -91,7 +84,7 @@ pub(in crate::gpu) fn check_same(what: [&'static str; 2], [one, other]: [Device;
     if one == other {
         return Ok(());
     }
-    Err(Kind::Devices { what, on: [one, other].map(|device| format!("{device:?}")) }.into())
+    Err(errors::two_devices(what, [one, other].map(|device| format!("{device:?}"))))
 }
 
 /// Does `work` on one stream, which it shares with all other work that is done so, whatever the threads.
@@ -138,7 +131,7 @@ impl Device {
     pub fn memory(&self) -> Result<Memory> {
         on!(*self, client => {
             wait(client)?;
-            let usage = client.memory_usage().map_err(|error| Kind::Device(error.to_string()))?;
+            let usage = client.memory_usage().map_err(errors::failed)?;
             Ok(Memory { used: usage.bytes_in_use, held: usage.bytes_reserved })
         })
     }

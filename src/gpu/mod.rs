@@ -76,6 +76,7 @@ mod cluster;
 mod csr;
 mod device;
 mod device_vec;
+mod errors;
 mod halo;
 #[cfg(feature = "cuda")]
 mod interop;

@@ -8,7 +8,7 @@
 
 use crate::bvh::Bvh;
 use crate::cluster::Halos;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::Scalar;
 use crate::search::Nearest;
 
@@ -42,15 +42,15 @@ impl Halos {
         let length = linking_length.into();
         let labels = self.labels().as_slice();
         if labels.len() != positions.len() {
-            return Err(Kind::Length { what: "labels", len: labels.len(), points: positions.len() }.into());
+            return Err(Error::length("labels", labels.len(), positions.len()));
         }
         if !(0.0..f64::INFINITY).contains(&length) {
             let must = "finite and not negative";
-            return Err(Kind::Parameter { name: "linking_length", value: length, must }.into());
+            return Err(Error::parameter_must("linking_length", length, must));
         }
         for (index, point) in others.iter().enumerate() {
             if let Some((axis, value)) = (0..).zip(point.map(Into::into)).find(|(_, x): &(usize, f64)| !x.is_finite()) {
-                return Err(Kind::NotFinite { index, axis, value }.into());
+                return Err(Error::not_finite(index, axis, value));
             }
         }
         let space = self.boundary().space()?;

@@ -7,7 +7,7 @@
 
 use std::f64::consts::{E, PI};
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::units::CRITICAL_DENSITY;
 
 /// The temperature of the microwave background in K, over 2.7.
@@ -113,9 +113,7 @@ impl Cosmology {
         let mut before = 0.0;
         for &mass in masses {
             if !(mass > before && mass < f64::INFINITY) {
-                return Err(
-                    Kind::Parameter { name: "a mass", value: mass, must: "positive, and above those before" }.into()
-                );
+                return Err(Error::parameter_must("a mass", mass, "positive, and above those before"));
             }
             before = mass;
         }
@@ -168,16 +166,16 @@ impl Cosmology {
         ];
         for (name, value) in positive {
             if !(value > 0.0 && value < f64::INFINITY) {
-                return Err(Kind::Parameter { name, value, must: "positive and finite" }.into());
+                return Err(Error::parameter_must(name, value, "positive and finite"));
             }
         }
         for (name, value) in [("omega_lambda", self.omega_lambda), ("n_s", self.n_s)] {
             if !value.is_finite() {
-                return Err(Kind::Parameter { name, value, must: "finite" }.into());
+                return Err(Error::parameter_must(name, value, "finite"));
             }
         }
         if !(0.0..=self.omega_m).contains(&self.omega_b) {
-            return Err(Kind::Parameter { name: "omega_b", value: self.omega_b, must: "from 0 to omega_m" }.into());
+            return Err(Error::parameter_must("omega_b", self.omega_b, "from 0 to omega_m"));
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ mod attach;
 mod catalog;
 pub(crate) mod centers;
 mod cosmology;
+mod errors;
 mod mass_counts;
 mod nfw;
 pub(crate) mod overdensity;

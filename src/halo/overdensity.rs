@@ -8,7 +8,7 @@
 use std::f64::consts::PI;
 use std::str::FromStr;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::geometry::{Scalar, Space};
 use crate::halo::centers::Places;
 use crate::halo::cosmology::Cosmology;
@@ -62,7 +62,10 @@ impl FromStr for Overdensity {
 
     /// Reads a whole number before `c` or `m`, as in `200c`, `500c` and `200m`, or `vir`.
     fn from_str(name: &str) -> Result<Self> {
-        let unknown = || Error::from(Kind::UnknownOverdensity { text: name.into() });
+        let unknown = || {
+            let known = "200c is 200 times the critical density, 200m the mean one; or vir";
+            Error::new(ErrorKind::Parameter, format!("{name:?} is not an overdensity: {known}"))
+        };
         let times =
             |digits: &str| digits.parse().ok().filter(|&times: &u32| times > 0).map(f64::from).ok_or_else(unknown);
         match (name, name.strip_suffix('c'), name.strip_suffix('m')) {
@@ -170,7 +173,7 @@ fn overdensities_about<S: Scalar>(
 ) -> Result<Vec<Vec<Outcome>>> {
     for &value in thresholds {
         if !(value > 0.0 && value < f64::INFINITY) {
-            return Err(Kind::Parameter { name: "threshold", value, must: "positive and finite" }.into());
+            return Err(Error::parameter_must("threshold", value, "positive and finite"));
         }
     }
     let search = Search { particles, around: ParticleTree::new(particles, centers)?, thresholds };

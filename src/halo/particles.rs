@@ -1,7 +1,8 @@
 //! Particles: positions, velocities, masses and ids.
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Boundary, BoxSize, Scalar, Space};
+use crate::halo::errors;
 use crate::parallel::map_tasks;
 
 /// Three-dimensional particles: positions, and as far as they are known velocities, masses, ids and the periodic box.
@@ -134,16 +135,16 @@ impl<'a, S: Scalar> Particles<'a, S> {
         self.check(labelled)?;
         crate::bvh::check(self.positions, &Space::OPEN)?;
         if self.velocities.is_none() {
-            let message = "energies need the velocities of the particles".into();
-            return Err(Kind::Missing { name: "velocities", message }.into());
+            let message = "energies need the velocities of the particles";
+            return Err(Error::missing("velocities", message));
         }
         let masses = || (0..self.positions.len()).map(|i| self.mass_of(i));
         if let Some((index, mass)) = masses().enumerate().find(|&(_, mass)| mass == 0.0) {
-            return Err(Kind::NoMass { index, mass }.into());
+            return Err(errors::no_mass(index, mass));
         }
         let total: f64 = masses().sum();
         if total == f64::INFINITY {
-            return Err(Kind::Parameter { name: "the sum of all masses", value: total, must: "finite" }.into());
+            return Err(Error::parameter_must("the sum of all masses", total, "finite"));
         }
         Ok(())
     }
@@ -158,7 +159,7 @@ impl<'a, S: Scalar> Particles<'a, S> {
         ];
         for (what, len) in lengths {
             if let Some(len) = len.filter(|&len| len != points) {
-                return Err(Kind::Length { what, len, points }.into());
+                return Err(Error::length(what, len, points));
             }
         }
         match &self.masses {
@@ -179,13 +180,13 @@ pub(crate) fn check_velocities<S: Scalar>(velocities: &[[S; 3]]) -> Result<()> {
     let Some(index) = bad.into_iter().flatten().next() else { return Ok(()) };
     let velocity: [f64; 3] = velocities[index].map(Into::into);
     let axis = velocity.iter().position(|v| !v.is_finite()).unwrap_or(0);
-    Err(Kind::Velocity { index, axis, value: velocity[axis] }.into())
+    Err(errors::velocity(index, axis, velocity[axis]))
 }
 
 /// Errors: a mass that is negative or not finite.
 pub(crate) fn check_masses(masses: &[f64]) -> Result<()> {
     match masses.iter().position(|mass| !(0.0..f64::INFINITY).contains(mass)) {
-        Some(index) => Err(Kind::Mass { index, mass: masses[index] }.into()),
+        Some(index) => Err(Error::mass(index, masses[index])),
         None => Ok(()),
     }
 }

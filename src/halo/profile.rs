@@ -6,9 +6,10 @@
 
 use std::f64::consts::PI;
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::Scalar;
 use crate::halo::centers::Places;
+use crate::halo::errors;
 use crate::halo::nfw::{NfwFit, fit};
 use crate::halo::particles::Particles;
 use crate::halo::shell::Shell;
@@ -180,7 +181,7 @@ impl Profiles {
     fn about<S: Scalar>(&self, particles: &Particles<S>, centers: &Places<'_>, radii: &[f64]) -> Result<Vec<Profile>> {
         let around = ParticleTree::new(particles, centers)?;
         if radii.len() != centers.len() {
-            return Err(Kind::ColumnLength { name: "radii".into(), len: radii.len(), halos: centers.len() }.into());
+            return Err(errors::column_length("radii", radii.len(), centers.len()));
         }
         for &value in radii {
             around.space.check_length("a radius", value)?;
@@ -200,7 +201,7 @@ impl Profiles {
             Resolution::Power2003(critical) => Some(("critical density", critical)),
         };
         if let Some((name, value)) = known.filter(|(_, value)| !(*value >= 0.0 && *value < f64::INFINITY)) {
-            return Err(Kind::Parameter { name, value, must: "at least 0 and finite" }.into());
+            return Err(Error::parameter_must(name, value, "at least 0 and finite"));
         }
         Ok(())
     }

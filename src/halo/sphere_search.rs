@@ -4,7 +4,7 @@
 //! Cost: one tree; a range query for each place, and a sort of what it finds.
 
 use crate::bvh::Bvh;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Boundary, Scalar, Space, Sphere};
 use crate::halo::centers::Places;
 use crate::halo::particles::Particles;
@@ -36,7 +36,7 @@ impl<'a, S: Scalar> ParticleTree<'a, S> {
         let space = Boundary::agree(&known)?.space()?;
         let total: f64 = (0..particles.positions().len()).map(|i| particles.mass_of(i)).sum();
         if total == f64::INFINITY {
-            return Err(Kind::Parameter { name: "the sum of all masses", value: total, must: "finite" }.into());
+            return Err(Error::parameter_must("the sum of all masses", total, "finite"));
         }
         Ok(Self { particles, tree: Bvh::build_in(particles.positions(), space)?, space })
     }

@@ -4,9 +4,10 @@
 //! Cost: the members of each halo are sorted by their distance; in parallel over halos, sums in `f64` and in a fixed order.
 
 use crate::cluster::halos::Halos;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Boundary, Scalar, Space, length2};
 use crate::halo::centers::Places;
+use crate::halo::errors;
 use crate::halo::overdensity::SphericalOverdensity;
 use crate::halo::particles::Particles;
 use crate::parallel::map;
@@ -99,11 +100,11 @@ fn structures_about<S: Scalar>(
     particles.check(halos.labels().as_slice().len())?;
     for (name, len) in [("centers", centers.len()), ("spheres", spheres.len())] {
         if len != halos.len() {
-            return Err(Kind::ColumnLength { name: name.into(), len, halos: halos.len() }.into());
+            return Err(errors::column_length(name, len, halos.len()));
         }
     }
     if !(gravity > 0.0 && gravity < f64::INFINITY) {
-        return Err(Kind::Parameter { name: "gravity", value: gravity, must: "positive and finite" }.into());
+        return Err(Error::parameter_must("gravity", gravity, "positive and finite"));
     }
     centers.check()?;
     let boundary = Boundary::agree(&[

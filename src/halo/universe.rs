@@ -3,7 +3,7 @@
 //! In: the user's options, what the snapshot states, and the mean density of matter. Out: a [`Universe`], which has `None` for what these
 //! leave open.
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::halo::{Cosmology, MassFunction, Overdensity};
 use crate::units::{Conversion, Factors, KnownUnits, UnitSystem, Units, VelocityUnit};
 
@@ -174,8 +174,8 @@ impl Universe {
     pub fn factors(&self, system: UnitSystem) -> Result<Factors> {
         let (units, to) = (self.known("other units")?.0, system.units());
         if units.length.frame != to.length.frame && self.redshift.is_none() {
-            let message = "between comoving and physical lengths is the redshift, which is not known".into();
-            return Err(Kind::Missing { name: "redshift", message }.into());
+            let message = "between comoving and physical lengths is the redshift, which is not known";
+            return Err(Error::missing("redshift", message));
         }
         Factors::new(&units, &to, self.redshift.unwrap_or(0.0), self.h)
     }
@@ -191,7 +191,7 @@ impl Universe {
     fn known(&self, what: &str) -> Result<(Units, Conversion)> {
         self.units.clone().map_err(|why| {
             let message = format!("{what} need units, which are not known: {why}");
-            Kind::Missing { name: "units", message }.into()
+            Error::missing("units", message)
         })
     }
 
@@ -202,7 +202,7 @@ impl Universe {
     pub fn thresholds(&self, overdensities: &[Overdensity], what: &str) -> Result<Vec<f64>> {
         let Some(omega_m) = self.omega_m else {
             let message = format!("{what} need the density of matter, which the snapshot does not tell");
-            return Err(Kind::Missing { name: "omega_m", message }.into());
+            return Err(Error::missing("omega_m", message));
         };
         let critical_density = self.conversion(what)?.critical_density();
         let cosmology = self.cosmology(omega_m);
@@ -228,13 +228,13 @@ impl Universe {
     /// Errors: an unknown density of matter, unknown units; where [`Cosmology::halos_above`] does.
     pub fn halos_above(&self, masses: &[f64], function: MassFunction) -> Result<Vec<f64>> {
         let Some(omega_m) = self.omega_m else {
-            return Err(Kind::Missing { name: "omega_m", message: "omega_m is not known".into() }.into());
+            return Err(Error::missing("omega_m", "omega_m is not known"));
         };
         let conversion = match &self.units {
             Ok((_, conversion)) => conversion,
             Err(why) => {
                 let message = format!("units are not known: {why}");
-                return Err(Kind::Missing { name: "units", message }.into());
+                return Err(Error::missing("units", message));
             }
         };
         let masses: Vec<f64> = masses.iter().map(|mass| 1e10 * conversion.mass * mass).collect();

@@ -6,7 +6,7 @@ use super::options::options;
 use super::stencil::{Plan, places_of, stencils, tree_of};
 use super::{Fallback, Interpolator, Reach};
 use crate::cancel::guarded;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar};
 
 /// Neighbours of which each counts one over its distance to a power, in parts of the sum: options, then [`InverseDistance::prepare`].
@@ -55,7 +55,7 @@ impl InverseDistance {
     ) -> Result<Interpolator> {
         guarded(|| {
             if !(self.power > 0.0 && self.power < f64::INFINITY) {
-                return Err(Kind::Parameter { name: "power", value: self.power, must: "positive and finite" }.into());
+                return Err(Error::parameter_must("power", self.power, "positive and finite"));
             }
             let tree = tree_of(sources, &self.size)?;
             self.reach.check(targets.len(), tree.space())?;

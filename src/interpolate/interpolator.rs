@@ -5,7 +5,8 @@
 
 use crate::cancel::guarded;
 use crate::csr::Csr;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
+use crate::interpolate::errors;
 use crate::memory::{filled, zeroed};
 use crate::parallel::{fill, map_tasks};
 
@@ -126,7 +127,7 @@ impl Interpolator {
     pub fn apply<V: FieldValue>(&self, values: &[V]) -> Result<Vec<V>> {
         guarded(|| {
             if values.len() != self.n_sources {
-                return Err(Kind::FieldLength { len: values.len(), sources: self.n_sources }.into());
+                return Err(errors::field_length(values.len(), self.n_sources));
             }
             let mut found: Vec<V> = zeroed(self.len());
             if V::WIDTH > 0 {
@@ -142,20 +143,15 @@ impl Interpolator {
     pub fn apply_rows(&self, values: &[f64], columns: usize) -> Result<Vec<f64>> {
         guarded(|| {
             if columns == 0 {
-                return Err(Kind::Parameter { name: "columns", value: 0.0, must: "at least 1" }.into());
+                return Err(Error::parameter_must("columns", 0.0, "at least 1"));
             }
             if self.n_sources.checked_mul(columns) != Some(values.len()) {
-                return Err(Kind::FieldLength { len: values.len() / columns, sources: self.n_sources }.into());
+                return Err(errors::field_length(values.len() / columns, self.n_sources));
             }
             // Without sources no value is given that so many columns could be too many for.
             let most = isize::MAX as usize / size_of::<f64>();
             let Some(len) = self.len().checked_mul(columns).filter(|&len| len <= most) else {
-                return Err(Kind::Parameter {
-                    name: "columns",
-                    value: columns as f64,
-                    must: "fewer for as many targets",
-                }
-                .into());
+                return Err(Error::parameter_must("columns", columns as f64, "fewer for as many targets"));
             };
             let mut found = zeroed(len);
             self.apply_to(values, &mut found, columns)?;
@@ -190,15 +186,15 @@ impl Interpolator {
     pub fn gradient<const D: usize>(&self, values: &[f64]) -> Result<Vec<[f64; D]>> {
         guarded(|| {
             let Some(slopes) = &self.slopes else {
-                let message = "gradients were not prepared; ask for them by with_gradients".into();
-                return Err(Kind::Missing { name: "with_gradients", message }.into());
+                let message = "gradients were not prepared; ask for them by with_gradients";
+                return Err(Error::missing("with_gradients", message));
             };
             if D != self.dim {
                 let must = "the dimension of the points";
-                return Err(Kind::Parameter { name: "the dimension of the gradient", value: D as f64, must }.into());
+                return Err(Error::parameter_must("the dimension of the gradient", D as f64, must));
             }
             if values.len() != self.n_sources {
-                return Err(Kind::FieldLength { len: values.len(), sources: self.n_sources }.into());
+                return Err(errors::field_length(values.len(), self.n_sources));
             }
             check_values(values, 1)?;
             let slopes: &[[f64; D]] = slopes.as_chunks().0;
@@ -335,7 +331,7 @@ fn check_values(values: &[f64], columns: usize) -> Result<()> {
         values[range.clone()].iter().position(|value| !value.is_finite()).map(|at| range.start + at)
     });
     match first.into_iter().flatten().next() {
-        Some(at) => Err(Kind::SourceValue { index: at / columns, value: values[at] }.into()),
+        Some(at) => Err(errors::source_value(at / columns, values[at])),
         None => Ok(()),
     }
 }

@@ -15,8 +15,9 @@ use super::options::options;
 use super::stencil::{Fit, Plan, Work, places_of, stencils, tree_of};
 use super::{Fallback, Interpolator, Reach, Weight};
 use crate::cancel::guarded;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar};
+use crate::interpolate::errors;
 use crate::simd::{LANES, Lanes, dispatch};
 
 /// Columns that have at most this part of the first left are dependent: what rounding of differences leaves of 0, and room.
@@ -122,14 +123,14 @@ impl MovingLeastSquares {
     /// Errors: a degree above 2; fewer neighbours than there are monomials.
     pub(crate) fn checked_reach(&self, axes: usize) -> Result<Reach> {
         if self.degree > 2 {
-            return Err(Kind::Parameter { name: "degree", value: self.degree as f64, must: "0, 1 or 2" }.into());
+            return Err(Error::parameter_must("degree", self.degree as f64, "0, 1 or 2"));
         }
         let basis = basis_size(axes, self.degree);
         let reach = self.reach.clone().unwrap_or(Reach::Neighbors(2 * basis));
         if let Reach::Neighbors(k) = reach
             && k < basis
         {
-            return Err(Kind::BasisSize { k, basis, degree: self.degree, dim: axes }.into());
+            return Err(errors::too_few_neighbors(k, basis, self.degree, axes));
         }
         Ok(reach)
     }

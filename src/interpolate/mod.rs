@@ -13,6 +13,7 @@
 //! Flow: `stencil` searches (`search::nearest`), `kernels` weigh; `basis` and `qr` fit (`mls`).
 
 pub(crate) mod basis;
+pub(crate) mod errors;
 mod idw;
 mod interpolator;
 mod kernels;
@@ -28,7 +29,7 @@ pub use kernels::{SmoothingKernel, Weight};
 pub use mls::MovingLeastSquares;
 pub use sph::Sph;
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::Space;
 use crate::search::Nearest;
 
@@ -71,16 +72,16 @@ impl Reach {
             if radius > 0.0 && radius < f64::INFINITY {
                 return space.check_length("radius", radius);
             }
-            Err(Kind::Parameter { name: "radius", value: radius, must: "positive and finite" }.into())
+            Err(Error::parameter_must("radius", radius, "positive and finite"))
         };
         match self {
-            Self::Neighbors(0) => Err(Kind::Parameter { name: "neighbors", value: 0.0, must: "at least 1" }.into()),
+            Self::Neighbors(0) => Err(Error::parameter_must("neighbors", 0.0, "at least 1")),
             Self::Neighbors(_) => Ok(()),
             Self::Radius(radius) => check(*radius),
-            Self::Each(radii) if radii.len() != n => Err(Kind::Radii { len: radii.len(), centers: n }.into()),
+            Self::Each(radii) if radii.len() != n => Err(Error::radii(radii.len(), n)),
             Self::Each(radii) => match radii.iter().position(|radius| check(*radius).is_err()) {
                 Some(index) if radii[index] > 0.0 && radii[index].is_finite() => check(radii[index]),
-                Some(index) => Err(Kind::Radius { index, radius: radii[index] }.into()),
+                Some(index) => Err(Error::radius(index, radii[index])),
                 None => Ok(()),
             },
         }

@@ -6,8 +6,9 @@ use super::options::options;
 use super::stencil::{Plan, Work, places_of, stencils, tree_of};
 use super::{Fallback, Interpolator, Reach, SmoothingKernel};
 use crate::cancel::guarded;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar};
+use crate::interpolate::errors;
 
 /// Sums of a smoothing kernel: options, then [`Sph::gather`] or [`Sph::scatter`].
 ///
@@ -132,7 +133,7 @@ impl Sph {
     ) -> Result<Interpolator> {
         if targets.is_empty() && !sources.is_empty() {
             let must = "at least 1, or what is scattered is lost";
-            return Err(Kind::Parameter { name: "the number of targets", value: 0.0, must }.into());
+            return Err(Error::parameter_must("the number of targets", 0.0, must));
         }
         let tree = tree_of(targets, &self.size)?;
         self.reach.check(sources.len(), tree.space())?;
@@ -175,15 +176,13 @@ impl Sph {
     fn check_volumes(&self, sources: usize) -> Result<()> {
         match &self.volumes {
             None if !self.is_normalized => {
-                let message = "sums that are not normed need the volume of each source".into();
-                Err(Kind::Missing { name: "volumes", message }.into())
+                let message = "sums that are not normed need the volume of each source";
+                Err(Error::missing("volumes", message))
             }
             None => Ok(()),
-            Some(volumes) if volumes.len() != sources => {
-                Err(Kind::Length { what: "volumes", len: volumes.len(), points: sources }.into())
-            }
+            Some(volumes) if volumes.len() != sources => Err(Error::length("volumes", volumes.len(), sources)),
             Some(volumes) => match volumes.iter().position(|volume| !(0.0..f64::INFINITY).contains(volume)) {
-                Some(index) => Err(Kind::Volume { index, volume: volumes[index] }.into()),
+                Some(index) => Err(errors::volume(index, volumes[index])),
                 None => Ok(()),
             },
         }

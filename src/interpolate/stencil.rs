@@ -10,7 +10,8 @@ use super::{Fallback, Reach};
 use crate::bvh::morton::{Grid, curve_order};
 use crate::bvh::{Bvh, copied};
 use crate::csr::{Csr, CsrChunk};
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
+use crate::geometry::errors::has_extent;
 use crate::geometry::{Aabb, Bounded, BoxSize, Scalar, Space};
 use crate::interpolate::qr::Qr;
 use crate::memory::{collected, zeroed};
@@ -274,7 +275,7 @@ impl<const D: usize> Chunk<D> {
 /// Errors: what [`Bvh::build`] refuses, and what has an extent.
 pub(super) fn tree_of<T: Bounded<S, D>, S: Scalar, const D: usize>(points: &[T], size: &BoxSize) -> Result<Bvh<S, D>> {
     if !T::IS_POINT {
-        return Err(Kind::Extent { what: "interpolation is" }.into());
+        return Err(has_extent("interpolation is"));
     }
     Bvh::build_in(points, Space::periodic(size.clone())?)
 }
@@ -287,7 +288,7 @@ pub(super) fn places_of<T: Bounded<S, D>, S: Scalar, const D: usize>(
     space: &Space<D>,
 ) -> Result<Vec<[S; D]>> {
     if !T::IS_POINT {
-        return Err(Kind::Extent { what: "interpolation is" }.into());
+        return Err(has_extent("interpolation is"));
     }
     let places = copied(points, |point| space.wrap(point.bounds().lo));
     let fits = |x: &S| Into::<f64>::into(x.abs()) <= S::LIMIT;
@@ -297,5 +298,5 @@ pub(super) fn places_of<T: Bounded<S, D>, S: Scalar, const D: usize>(
     let Some(index) = first.into_iter().flatten().next() else { return Ok(places) };
     let point = points[index].bounds().lo;
     let axis = point.iter().position(|x| !fits(x)).unwrap_or(0);
-    Err(Kind::coordinate(index, axis, point[axis].into(), S::LIMIT).into())
+    Err(Error::coordinate(index, axis, point[axis].into(), S::LIMIT))
 }

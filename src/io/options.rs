@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::io::Part;
 use crate::io::epoch::Doubt;
 use crate::units::{Units, VelocityUnit};
@@ -207,7 +207,7 @@ impl ReadOptions {
             (own, _) => {
                 let Some(redshift) = own.or(redshift) else {
                     let message = format!("velocities in {unit} need the redshift, which is not known");
-                    return Err(Kind::Missing { name: "redshift", message }.into());
+                    return Err(Error::missing("redshift", message));
                 };
                 Ok(Units::GADGET.conversion(redshift, None)?.scale_factor.sqrt())
             }

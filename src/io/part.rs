@@ -5,8 +5,7 @@
 
 use std::ops::Range;
 
-use crate::Result;
-use crate::error::Kind;
+use crate::error::{Error, Result};
 use crate::io::subsample::Keep;
 use crate::mass_sum::MassSum;
 use crate::parallel::map_tasks;
@@ -42,7 +41,7 @@ impl Part {
 
     /// Errors: there is no such part.
     pub(super) fn check(self) -> Result<()> {
-        let wrong = |name, value: usize, must| Err(Kind::Parameter { name, value: value as f64, must }.into());
+        let wrong = |name, value: usize, must| Err(Error::parameter_must(name, value as f64, must));
         match self {
             Self { count: 0, .. } => wrong("parts", 0, "at least 1"),
             Self { index, count } if index >= count => wrong("part", index, "below the number of parts"),

@@ -5,8 +5,7 @@
 
 use std::ops::Range;
 
-use crate::Result;
-use crate::error::Kind;
+use crate::error::{Error, Result};
 use crate::random::mixed;
 
 /// The particles that are kept: all, or a part that looks random and is the same in every run.
@@ -26,7 +25,7 @@ impl Keep {
                 // Conversion saturates, so that 1 keeps all.
                 Ok(Self { most: (fraction * 2.0f64.powi(64)) as u64, fraction })
             }
-            Some(value) => Err(Kind::Parameter { name: "subsample", value, must: "above 0 and at most 1" }.into()),
+            Some(value) => Err(Error::parameter_must("subsample", value, "above 0 and at most 1")),
         }
     }
 

@@ -8,7 +8,7 @@
 use crate::cluster::labels::check_clusters;
 use crate::distributed::communicator::{all_gather, gather};
 use crate::distributed::{self, Communicator, agree};
-use crate::error::{Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::halo::{Halos, NoCenter};
 use crate::io::{Masses, Points, Snapshot, Table};
 use crate::pipeline::around::{Around, Asked};
@@ -109,7 +109,8 @@ impl<'a> Across<'a> {
         let text = format!("{options:?} {}", others.is_some());
         let digest = text.bytes().fold(0, |digest, byte| mixed(digest ^ u64::from(byte)));
         if all_gather(ranks, digest)?.iter().any(|other| *other != digest) {
-            return agree(ranks, Err(Kind::AcrossOptions.into()));
+            let sentence = "ranks give differing options; all are to give the same";
+            return agree(ranks, Err(Error::new(ErrorKind::Parameter, sentence)));
         }
         let whole = Whole::of(ranks, part, options)?;
         let period = whole.side.filter(|_| !options.open);

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use crate::distributed::communicator::reduce;
 use crate::distributed::{Bvh, Communicator, Domain, Reduction, ShellAbout, agree};
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::Scalar;
 use crate::halo::centers::Places;
 use crate::halo::overdensity::{Crossing, GROWTH, MIN_RADIUS, radius_of, reach};
@@ -135,7 +135,7 @@ impl<'a, S: Scalar> InRegions<'a, S> {
         let sums = crate::distributed::communicator::all_gather(ranks, total)?;
         let value = sums.into_iter().sum::<f64>();
         if value == f64::INFINITY {
-            return agree(ranks, Err(Kind::Parameter { name: "the sum of all masses", value, must: "finite" }.into()));
+            return agree(ranks, Err(Error::parameter_must("the sum of all masses", value, "finite")));
         }
         Ok(all)
     }

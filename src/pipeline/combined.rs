@@ -6,7 +6,7 @@
 
 use super::state::with_particles;
 use super::{Found, Pipeline};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Scalar, Space};
 use crate::halo::particles::{check_masses, check_velocities};
 use crate::halo::{
@@ -14,6 +14,7 @@ use crate::halo::{
     measure_structure, overdensities,
 };
 use crate::io::{Masses, Points, Snapshot, Table};
+use crate::pipeline::errors;
 use crate::points::extent::{Extent, is_box};
 
 /// The name of all particles in an error about the periodic box.
@@ -58,7 +59,7 @@ impl<'a> Pipeline<'a> {
         check_others(self.snapshot, others, &[0; 256])?;
         let (n, max) = (self.points.len().saturating_add(others.points.len()), u32::MAX as usize);
         if n > max {
-            return Err(Kind::TooMany { n, max }.into());
+            return Err(Error::too_many_points(n, max));
         }
         self.outside_others = 0;
         if let Some(side) = self.period.filter(is_box) {
@@ -168,14 +169,14 @@ pub(super) fn check_others(linked: &Snapshot, others: &Snapshot, before: &[u64; 
     let points = Some(&others.points).filter(|points| !points.is_empty());
     for (what, points) in [("attached points", points), ("velocities of attached points", others.velocities.as_ref())] {
         if let Some(dim) = points.map(Points::dim).filter(|&dim| dim != 3) {
-            return Err(Kind::HaloDimension { what, dim }.into());
+            return Err(errors::halo_dimension(what, dim));
         }
     }
     let is_bare = |snapshot: &Snapshot| snapshot.masses == Masses::Unknown;
     if is_bare(linked) != is_bare(others) && !others.points.is_empty() && !linked.points.is_empty() {
         let (with, without) = if is_bare(others) { ("linked", "attached") } else { ("attached", "linked") };
         let message = format!("the {with} particles have masses, and the {without} ones have none");
-        return Err(Kind::Missing { name: "masses", message }.into());
+        return Err(Error::missing("masses", message));
     }
     check_numbers(others).map_err(|error| of_type(error, others, before))?;
     let (own, theirs) = (&linked.units, &others.units);
@@ -186,7 +187,7 @@ pub(super) fn check_others(linked: &Snapshot, others: &Snapshot, before: &[u64; 
     ];
     if let Some((what, _)) = differ.into_iter().find(|(_, differ)| *differ) {
         let message = format!("{what} of the linked particles are in other units than those of the attached ones");
-        return Err(Kind::Missing { name: "attach", message }.into());
+        return Err(Error::missing("attach", message));
     }
     Ok(())
 }
@@ -225,7 +226,7 @@ fn of_type(error: Error, others: &Snapshot, before: &[u64; 256]) -> Error {
 }
 
 fn rows<'s, S: Scalar>(what: &'static str, table: &'s Table<S>) -> Result<&'s [[S; 3]]> {
-    table.rows::<3>().ok_or_else(|| Kind::HaloDimension { what, dim: table.dim() }.into())
+    table.rows::<3>().ok_or_else(|| errors::halo_dimension(what, table.dim()))
 }
 
 /// Whether linked points and others are joined in 64 bits.

@@ -3,7 +3,7 @@
 use super::state::with_particles;
 use super::{Finder, Found, Options, Pipeline, Unbound};
 use crate::cluster::Hop;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::halo::{AdaptaHop, Subhalos, Unbinding, Universe};
 use crate::io::{Masses, Snapshot};
 
@@ -77,7 +77,7 @@ impl<'a> Pipeline<'a> {
 /// How to unbind, if the options ask for it.
 pub(super) fn unbinding(options: &Options, snapshot: &Snapshot, universe: &Universe) -> Result<Option<Unbinding>> {
     let Finder::AdaptaHop { unbind: true, .. } = options.finder else { return Ok(None) };
-    let lacks = |name, what: &str| Err(Kind::Missing { name, message: format!("bound masses need {what}") }.into());
+    let lacks = |name, what: &str| Err(Error::missing(name, format!("bound masses need {what}")));
     if snapshot.masses == Masses::Unknown {
         return lacks("masses", "masses, and the snapshot has none");
     }

@@ -34,6 +34,7 @@ mod catalog_across;
 mod centers;
 mod columns;
 mod combined;
+mod errors;
 mod found;
 mod group_catalog;
 mod hop;
@@ -77,7 +78,7 @@ use state::with_particles;
 
 use crate::cluster::Fof;
 use crate::columns::{Meta, Values};
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::halo::{Catalog, Overdensity};
 use crate::io::{Masses, Points, Snapshot};
 
@@ -111,7 +112,7 @@ impl<'a> Pipeline<'a> {
         options.check()?;
         for (what, points) in [("points", Some(&snapshot.points)), ("velocities", snapshot.velocities.as_ref())] {
             if let Some(dim) = points.map(Points::dim).filter(|&dim| dim != 3) {
-                return Err(Kind::HaloDimension { what, dim }.into());
+                return Err(errors::halo_dimension(what, dim));
             }
         }
         // Widening is exact.
@@ -135,7 +136,7 @@ impl<'a> Pipeline<'a> {
         let thresholds = |overdensities: &[Overdensity], what: &str| {
             if universe.omega_m.is_some() && snapshot.masses == Masses::Unknown {
                 let message = format!("{what} need masses, and the snapshot has none");
-                return Err(Kind::Missing { name: "masses", message }.into());
+                return Err(Error::missing("masses", message));
             }
             universe.thresholds(overdensities, what)
         };
@@ -191,8 +192,8 @@ impl<'a> Pipeline<'a> {
     /// not there; particles of [`Pipeline::attaching`] that [`Pipeline::attach`] has not attached.
     pub fn measure(&self, found: &Found<'_>) -> Result<Measured> {
         if self.others.is_some() && self.joins() && found.attached.is_none() {
-            let message = "particles are to be attached to the halos before these are measured".into();
-            return Err(Kind::Missing { name: "attach", message }.into());
+            let message = "particles are to be attached to the halos before these are measured";
+            return Err(Error::missing("attach", message));
         }
         let mut measured = self.members_of(found)?;
         if let Some(centers) = measured.centers.as_ref().filter(|_| !self.options.overdensities.is_empty()) {

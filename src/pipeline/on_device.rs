@@ -5,7 +5,7 @@ use super::state::with_particles;
 use super::{Finder, Found, Pipeline};
 #[cfg(feature = "distributed")]
 use crate::cluster::Halos;
-use crate::error::{Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::gpu::{self, Coordinate, Device};
 
 impl<'a> Pipeline<'a> {
@@ -26,7 +26,9 @@ impl<'a> Pipeline<'a> {
                 let chains = hop.chains(&points)?;
                 (hop.run_on_chains(&chains)?, Some(chains.density()?.read()?))
             }
-            Finder::AdaptaHop { .. } => return Err(Kind::DeviceAdaptaHop.into()),
+            Finder::AdaptaHop { .. } => {
+                return Err(Error::new(ErrorKind::Unsupported, "AdaptaHOP runs on the CPU, not on a device"));
+            }
             Finder::FriendsOfFriends => {
                 let fof = gpu::Fof::new(self.scales.linking_length).min_members(self.options.min_members);
                 (fof.run(&points)?, None)

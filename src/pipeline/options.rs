@@ -3,8 +3,9 @@
 use std::fmt;
 
 use crate::cluster::Hop;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::halo::{AdaptaHop, Center, Overdensity, UniverseOptions};
+use crate::pipeline::errors;
 
 /// The linking length of friends of friends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -195,21 +196,21 @@ impl Options {
             Finder::AdaptaHop { finder, .. } => finder.check()?,
         }
         if let Some(value) = first_twice(&self.overdensities) {
-            return Err(Kind::Twice { name: "overdensities", value: value.to_string() }.into());
+            return Err(errors::named_twice("overdensities", value));
         }
         if let Some(value) = first_twice(&self.columns) {
-            return Err(Kind::Twice { name: "columns", value: value.clone() }.into());
+            return Err(errors::named_twice("columns", value));
         }
         let (LinkingLength::Separations(value) | LinkingLength::Length(value)) = self.linking_length;
         if !(0.0..f64::INFINITY).contains(&value) {
-            return Err(Kind::Parameter { name: "linking_length", value, must: "finite and not negative" }.into());
+            return Err(Error::parameter_must("linking_length", value, "finite and not negative"));
         }
         if !(0.0..f64::INFINITY).contains(&self.softening) {
             let (name, must) = ("softening", "finite and not negative");
-            return Err(Kind::Parameter { name, value: self.softening, must }.into());
+            return Err(Error::parameter_must(name, self.softening, must));
         }
         if let Some(value) = self.box_size.filter(|&side| !(side > 0.0 && side < f64::INFINITY)) {
-            return Err(Kind::Parameter { name: "box_size", value, must: "positive and finite" }.into());
+            return Err(Error::parameter_must("box_size", value, "positive and finite"));
         }
         Ok(())
     }

@@ -6,8 +6,9 @@
 
 use crate::cluster::Halos;
 use crate::distributed::communicator::{all_gather_v, reduce, starts};
+use crate::distributed::errors::some_ranks_lack;
 use crate::distributed::{self, AttachedPoints, Communicator, Domain, Reduction, agree};
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::Scalar;
 use crate::io::{MassSum, Masses, Points, Snapshot, Table};
 use crate::pipeline::around::{Around, InRegions, OneOrder};
@@ -67,7 +68,7 @@ impl<'p> Others<'p> {
         let any = |is: bool| Ok(reduce(ranks, u64::from(is && own > 0), Reduction::Max)? == 1);
         let all = |is: bool, what: &'static str| {
             let [some, none] = [is, !is].map(any);
-            if some? && none? { agree(ranks, Err(Kind::AcrossColumn { what }.into())) } else { any(is) }
+            if some? && none? { agree(ranks, Err(some_ranks_lack(what))) } else { any(is) }
         };
         let has_velocities = all(part.velocities.is_some(), "velocities")?;
         let has_ids = all(part.ids.is_some(), "ids")?;
@@ -99,7 +100,7 @@ impl<'p> Others<'p> {
         if n > 0 && linked.1.n > 0 && is_bare != (linked.1.masses == Masses::Unknown) {
             let (with, without) = if is_bare { ("linked", "attached") } else { ("attached", "linked") };
             let message = format!("the {with} particles have masses, and the {without} ones have none");
-            return agree(ranks, Err(Kind::Missing { name: "masses", message }.into()));
+            return agree(ranks, Err(Error::missing("masses", message)));
         }
         Ok(others)
     }

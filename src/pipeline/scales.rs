@@ -1,8 +1,9 @@
 //! The linking length in the snapshot's unit, and the volume that halos are counted in.
 
-use crate::error::{Kind, Result};
+use crate::error::Result;
 use crate::halo::Particles;
 use crate::io::Points;
+use crate::pipeline::errors;
 use crate::pipeline::options::LinkingLength;
 
 /// The lengths of a snapshot.
@@ -44,7 +45,7 @@ impl Scales {
         };
         let separation = if n == 0 { 0.0 } else { (volume / n as f64).cbrt() };
         if n > 1 && !(separation > 0.0 && separation < f64::INFINITY) {
-            return Err(Kind::NoSeparation { volume }.into());
+            return Err(errors::no_separation(volume));
         }
         Ok(Self { linking_length: separations * separation, separations: Some(separations), volume })
     }

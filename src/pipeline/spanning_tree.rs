@@ -4,7 +4,7 @@ use super::state::with_particles;
 use super::{Found, Pipeline};
 use crate::cluster::Halos;
 use crate::cluster::{MinimumSpanningTree, SpanningTree};
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Boundary, Space};
 
 impl<'a> Pipeline<'a> {
@@ -23,7 +23,7 @@ impl<'a> Pipeline<'a> {
     pub fn find_in(&self, tree: &SpanningTree) -> Result<Found<'a>> {
         let (len, points) = (tree.n_points(), self.points.len());
         if len != points {
-            return Err(Kind::Length { what: "points of the tree", len, points }.into());
+            return Err(Error::length("points of the tree", len, points));
         }
         let (space, length) = (Space::<3>::periodic(self.period)?, self.scales.linking_length);
         space.check_length("linking_length", length)?;

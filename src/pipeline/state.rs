@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use super::{Finder, Options, ParticleSets, Scales};
-use crate::error::{Kind, Result};
+use super::{Finder, Options, ParticleSets, Scales, errors};
+use crate::error::Result;
 use crate::geometry::Scalar;
 use crate::halo::{Particles, Unbinding, Universe};
 use crate::io::{Masses, Points, Snapshot, Table};
@@ -122,7 +122,7 @@ impl<'a> Pipeline<'a> {
         velocities: Option<&'p Table<S>>,
     ) -> Result<(&'p [[S; 3]], Particles<'p, S>)> {
         let rows =
-            |what, table: &'p Table<S>| table.rows::<3>().ok_or_else(|| Kind::HaloDimension { what, dim: table.dim() });
+            |what, table: &'p Table<S>| table.rows::<3>().ok_or_else(|| errors::halo_dimension(what, table.dim()));
         let positions = rows("points", points)?;
         let mut particles = Particles::of_snapshot(positions, self.snapshot, self.period);
         if let Some(velocities) = velocities {

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use super::attached::{Sums, sums_of};
 use super::{Attached, Found, Pipeline};
 use crate::columns::{Column, Values};
-use crate::error::{Kind, Result};
+use crate::error::Result;
 use crate::geometry::Scalar;
 use crate::halo::{Catalog, Halos};
 use crate::io::{Points, Table};
+use crate::pipeline::errors;
 use crate::units::Quantity;
 
 /// Types that are dark matter of low resolution in zoom runs.
@@ -94,7 +95,7 @@ fn add_contamination(catalog: &mut Catalog, all: &BTreeMap<u8, Sums>, halos: usi
 }
 
 fn attach<S: Scalar>(halos: &Halos, linked: &Table<S>, others: &Table<S>, length: f64) -> Result<Vec<i32>> {
-    let dim = |what, dim| crate::Error::from(Kind::HaloDimension { what, dim });
+    let dim = |what, dim| errors::halo_dimension(what, dim);
     let linked = linked.rows::<3>().ok_or_else(|| dim("points", linked.dim()))?;
     let others = others.rows::<3>().ok_or_else(|| dim("attached points", others.dim()))?;
     halos.attach(linked, others, length)

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::cluster::{Fof, Hop};
 use crate::distributed::communicator::{all_gather, all_gather_v, reduce};
+use crate::distributed::errors::some_ranks_lack;
 use crate::distributed::{self, Communicator, Domain, Reduction, agree};
-use crate::error::{Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 #[cfg(not(feature = "gpu"))]
 use crate::geometry::Scalar as Coordinate;
 #[cfg(feature = "gpu")]
@@ -14,6 +15,7 @@ use crate::halo::particles::{check_masses, check_velocities};
 use crate::io::{MassSum, Masses, Points, Snapshot, Table, TypeRun};
 use crate::pipeline::around::InRegions;
 use crate::pipeline::attached::type_of_each;
+use crate::pipeline::errors;
 use crate::pipeline::particle_sets::kinds;
 use crate::pipeline::{Finder, Options, Pipeline, Scales};
 use crate::points::extent::{Extent, is_box};
@@ -23,14 +25,14 @@ use crate::table::extent_across::extent;
 pub(super) fn check(part: &Snapshot, options: &Options, place: Place) -> Result<()> {
     options.check()?;
     if !matches!(place, Place::Cpu) && matches!(options.finder, Finder::Hop(_)) {
-        return Err(Kind::AcrossOption { what: "HOP on devices" }.into());
+        return Err(one_rank_alone("HOP on devices"));
     }
     if let Finder::AdaptaHop { .. } = options.finder {
-        return Err(Kind::AcrossOption { what: "AdaptaHOP" }.into());
+        return Err(one_rank_alone("AdaptaHOP"));
     }
     for (what, points) in [("points", Some(&part.points)), ("velocities", part.velocities.as_ref())] {
         if let Some(dim) = points.map(Points::dim).filter(|&dim| dim != 3) {
-            return Err(Kind::HaloDimension { what, dim }.into());
+            return Err(errors::halo_dimension(what, dim));
         }
     }
     let points = part.points.len();
@@ -42,7 +44,7 @@ pub(super) fn check(part: &Snapshot, options: &Options, place: Place) -> Result<
     ];
     for (what, len) in lengths {
         if let Some(len) = len.filter(|&len| len != points) {
-            return Err(Kind::Length { what, len, points }.into());
+            return Err(Error::length(what, len, points));
         }
     }
     // Those of particles in no halo as well.
@@ -56,6 +58,11 @@ pub(super) fn check(part: &Snapshot, options: &Options, place: Place) -> Result<
         Masses::Each(masses) => check_masses(masses),
         Masses::Unknown => Ok(()),
     }
+}
+
+/// A step that runs on one rank alone.
+fn one_rank_alone(what: &'static str) -> Error {
+    Error::new(ErrorKind::Unsupported, format!("{what}: not across ranks; run on one rank"))
 }
 
 /// Where halos and centres are found.
@@ -111,7 +118,7 @@ impl Whole {
         let any = |is: bool| Ok(reduce(ranks, u64::from(is && knows), Reduction::Max)? == 1);
         let all = |is: bool, what: &'static str| {
             let [some, none] = [is, !is].map(any);
-            if some? && none? { agree(ranks, Err(Kind::AcrossColumn { what }.into())) } else { any(is) }
+            if some? && none? { agree(ranks, Err(some_ranks_lack(what))) } else { any(is) }
         };
         let has_velocities = all(part.velocities.is_some(), "velocities")?;
         let has_ids = all(part.ids.is_some(), "ids")?;

@@ -2,8 +2,9 @@
 
 use ab_glyph::{Font, FontRef, point};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
 use crate::plot::colors::{Rgb, mix};
+use crate::plot::errors;
 use crate::plot::font::{font, glyphs, scale};
 
 /// Pixels of the largest picture: some 2.4 GB while it is made.
@@ -35,14 +36,10 @@ pub struct Image {
     pub pixels: Vec<Rgb>,
 }
 
-fn error(cause: impl std::fmt::Display) -> Error {
-    Kind::Picture(cause.to_string()).into()
-}
-
 /// An error if a picture has more pixels than are made.
 pub fn check_pixels(width: usize, height: usize) -> Result<()> {
     if width as f64 * height as f64 > MOST {
-        return Err(error(format!(
+        return Err(errors::picture(format!(
             "{width} by {height} pixels are too many, above {MOST:e}; a lower resolution has fewer"
         )));
     }
@@ -238,9 +235,9 @@ impl Image {
         encoder.set_compression(png::Compression::Fast);
         let per_meter = (dpi / 0.0254).round() as u32;
         encoder.set_pixel_dims(Some(png::PixelDimensions { xppu: per_meter, yppu: per_meter, unit: png::Unit::Meter }));
-        let mut writer = encoder.write_header().map_err(error)?;
-        writer.write_image_data(self.pixels.as_flattened()).map_err(error)?;
-        writer.finish().map_err(error)?;
+        let mut writer = encoder.write_header().map_err(errors::picture)?;
+        writer.write_image_data(self.pixels.as_flattened()).map_err(errors::picture)?;
+        writer.finish().map_err(errors::picture)?;
         Ok(bytes)
     }
 }

@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 
 use crate::cluster::Labels;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
+use crate::format::grouped;
 use crate::geometry::{Scalar, Space};
 use crate::plot::axis::{FAINT, INK, PAPER};
 use crate::plot::canvas::{Align, Canvas};
@@ -11,7 +12,6 @@ use crate::plot::chart::Chart;
 use crate::plot::colors::{Rgb, kind};
 use crate::plot::panel::{Panel, Scale};
 use crate::plot::style::Style;
-use crate::plot::ticks::thousands;
 
 /// The longer side of the plot, and the least of the shorter one.
 const SIDE: f64 = 960.0;
@@ -53,7 +53,7 @@ pub fn clusters<S: Scalar>(
     let style = style.into();
     let labelled = labels.as_slice().len();
     if labelled != points.len() {
-        return Err(Kind::Length { what: "labels", len: labelled, points: points.len() }.into());
+        return Err(Error::length("labels", labelled, points.len()));
     }
     let frame = Frame::new(points, period)?;
     let [width, height] = frame.size;
@@ -205,14 +205,14 @@ impl Legend {
         let known = self.ranked.len();
         line(None, if known > NAMED { "largest clusters" } else { "clusters" }, FAINT);
         for &(number, size) in self.ranked.iter().take(NAMED) {
-            line(Some((8.0, self.color(number))), &format!("{number}: {}", thousands(size)), INK);
+            line(Some((8.0, self.color(number))), &format!("{number}: {}", grouped(size as u64)), INK);
         }
         match known {
             0 => line(None, "none", INK),
             1..=NAMED => {}
-            _ => line(None, &format!("and {} more", thousands(known - NAMED)), FAINT),
+            _ => line(None, &format!("and {} more", grouped((known - NAMED) as u64)), FAINT),
         }
-        line(Some((4.5, NOISE)), &format!("noise: {}", thousands(noise)), INK);
+        line(Some((4.5, NOISE)), &format!("noise: {}", grouped(noise as u64)), INK);
 
         // The bar, as far up as the frame's lower edge.
         let length = eps * frame.scale;

@@ -2,13 +2,13 @@
 
 use crate::cluster::{CondensedTree, HdbscanClusters};
 use crate::error::Result;
+use crate::format::grouped;
 use crate::plot::axis::{Axis, BOTTOM, LEFT, MIDDLE, PAPER, RIGHT, TOP, frame, nothing, page};
 use crate::plot::canvas::Align;
 use crate::plot::chart::Chart;
 use crate::plot::clusters::Legend;
 use crate::plot::colors::{Rgb, mix};
 use crate::plot::style::Style;
-use crate::plot::ticks::thousands;
 
 /// Steps of a width closer together than this many units are drawn as one.
 const STEP: f64 = 0.5;
@@ -53,7 +53,7 @@ fn chart(clusters: &HdbscanClusters, title: &str) -> Chart {
         name = axis.grid(&mut chart, &name);
         bars(&mut chart, clusters, &exits, &axis);
     }
-    let label = format!("width: number of points, {} in all", thousands(tree.n_points()));
+    let label = format!("width: number of points, {} in all", grouped(tree.n_points() as u64));
     frame(&mut chart, label, &name);
     chart
 }

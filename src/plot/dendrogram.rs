@@ -1,6 +1,7 @@
 //! A halo and its subhalos as a tree: each a line from the saddle at which it joins its parent up to its peak.
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
+use crate::format::grouped;
 use crate::halo::{Catalog, Subhalo};
 use crate::plot::axis::{Axis, BOTTOM, FAINT, INK, LEFT, MIDDLE, RIGHT, TOP, frame, nothing, page};
 use crate::plot::canvas::Align;
@@ -8,7 +9,6 @@ use crate::plot::chart::Chart;
 use crate::plot::colors::kind;
 use crate::plot::font::width as width_of;
 use crate::plot::style::Style;
-use crate::plot::ticks::thousands;
 
 /// Room at both sides of the lines.
 const MARGIN: f64 = 24.0;
@@ -89,12 +89,12 @@ struct Tree<'a> {
 impl<'a> Tree<'a> {
     fn new(rows: &'a [Subhalo], root: usize) -> Result<Self> {
         if rows.is_empty() {
-            let message = "the catalogue does not know what its halos are in: see Catalog::add_subhalos".into();
-            return Err(Kind::Missing { name: "subhalos", message }.into());
+            let message = "the catalogue does not know what its halos are in: see Catalog::add_subhalos";
+            return Err(Error::missing("subhalos", message));
         }
         if root >= rows.len() {
             let must = "less than the number of halos and subhalos";
-            return Err(Kind::Parameter { name: "row", value: root as f64, must }.into());
+            return Err(Error::parameter_must("row", root as f64, must));
         }
         // The densest saddle first, which is to stand next to the parent.
         let mut children: Vec<(u32, usize)> =
@@ -213,7 +213,7 @@ impl<'a> Tree<'a> {
             .into_iter()
             .map(|(color, (level, count))| {
                 let more = if level >= LEVELS { " and more" } else { "" };
-                (color, format!("level {level}{more}: {}", thousands(count)))
+                (color, format!("level {level}{more}: {}", grouped(count as u64)))
             })
             .collect();
         let letters = |name: &str| 30.0 + 9.6 * name.len() as f64;

@@ -5,7 +5,8 @@
 
 use ab_glyph::{Font, FontRef, GlyphId, PxScale, ScaleFont};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
+use crate::plot::errors;
 
 /// Latin, Greek and some symbols; DejaVuSans.LICENSE tells the terms.
 pub const FONT: &[u8] = include_bytes!("DejaVuSans.ttf");
@@ -15,7 +16,7 @@ pub const HIGH: f64 = 0.76;
 
 /// The font, as its file has it.
 pub fn font() -> Result<FontRef<'static>> {
-    FontRef::try_from_slice(FONT).map_err(|cause| Error::from(Kind::Picture(cause.to_string())))
+    FontRef::try_from_slice(FONT).map_err(errors::picture)
 }
 
 /// The scale of a size: `ab_glyph`'s is the line height, `size` is that of an em, as everywhere else.

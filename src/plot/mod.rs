@@ -16,6 +16,7 @@ mod colors;
 mod condensed_tree;
 mod dendrogram;
 mod density;
+mod errors;
 mod font;
 mod gallery;
 mod k_distances;

@@ -12,10 +12,11 @@ use flate2::write::ZlibEncoder;
 use pdf_writer::types::{CidFontType, FontFlags, LineCapStyle, LineJoinStyle, SystemInfo, UnicodeCmap};
 use pdf_writer::{Content, Filter, Finish, Name, Pdf, Rect, Ref, Str, TextStr};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
 use crate::plot::canvas::{Align, Image};
 use crate::plot::chart::{Chart, Mark};
 use crate::plot::colors::Rgb;
+use crate::plot::errors;
 use crate::plot::font::{FONT, font, glyphs};
 
 /// Units of PDF in an inch.
@@ -286,5 +287,5 @@ fn embed(pdf: &mut Pdf, letters: &BTreeMap<u16, char>) -> Result<()> {
 fn deflated(bytes: &[u8]) -> Result<Vec<u8>> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::new(6));
     let written = encoder.write_all(bytes).and_then(|()| encoder.finish());
-    written.map_err(|cause| Error::from(Kind::Picture(cause.to_string())))
+    written.map_err(errors::picture)
 }

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Ray, Scalar};
 use crate::parallel::map;
 use crate::plot::canvas::Image;
@@ -190,7 +190,7 @@ impl Camera {
 }
 
 fn parameter(name: &'static str, value: f64, must: &'static str) -> Error {
-    Kind::Parameter { name, value, must }.into()
+    Error::parameter_must(name, value, must)
 }
 
 #[cfg(test)]

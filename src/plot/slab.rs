@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Error, Kind, Result};
-use crate::plot::ticks::thousands;
+use crate::error::{Error, Result};
+use crate::format::grouped;
+use crate::plot::errors;
 
 /// The names of the axes.
 pub const AXES: [&str; 3] = ["x", "y", "z"];
@@ -39,7 +40,7 @@ impl Slab {
         if is_slab {
             return Ok(Self { axis, ends });
         }
-        Err(Kind::UnknownSlab { text: format!("{}:{}..{}", AXES.get(axis).unwrap_or(&"?"), ends[0], ends[1]) }.into())
+        Err(errors::unknown_slab(&format!("{}:{}..{}", AXES.get(axis).unwrap_or(&"?"), ends[0], ends[1])))
     }
 
     /// The axis, 0 for x.
@@ -72,7 +73,7 @@ impl Slab {
 
     /// The line above a picture.
     pub(super) fn describe(&self, particles: u64, unit: &str) -> String {
-        format!("only {self} {unit}: {} particles", thousands(particles as usize))
+        format!("only {self} {unit}: {} particles", grouped(particles))
     }
 }
 
@@ -93,7 +94,7 @@ impl FromStr for Slab {
             let (from, to) = ends.split_once("..")?;
             Some((axis, [from.trim().parse().ok()?, to.trim().parse().ok()?]))
         };
-        let refused = || Error::from(Kind::UnknownSlab { text: text.into() });
+        let refused = || errors::unknown_slab(text);
         parsed().and_then(|(axis, ends)| Self::new(axis, ends).ok()).ok_or_else(refused)
     }
 }

@@ -1,6 +1,6 @@
 //! The file format of a picture, and how fine it is.
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 
 /// Pixels per inch unless said otherwise: of a PNG enough for a projector, of images within other formats enough for print.
 const SCREEN: f64 = 153.6;
@@ -86,7 +86,7 @@ impl Style {
         let [least, most] = Self::DPI;
         match self.dpi {
             Some(value) if !(least..=most).contains(&value) => {
-                Err(Kind::Parameter { name: "dpi", value, must: "from 10 to 1200" }.into())
+                Err(Error::parameter_must("dpi", value, "from 10 to 1200"))
             }
             Some(dpi) => Ok(dpi),
             None if self.format == PictureFormat::Png => Ok(SCREEN),

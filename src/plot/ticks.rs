@@ -217,19 +217,6 @@ pub fn round_length(whole: f64) -> Option<(f64, String)> {
     Some((length, if note.is_empty() { label } else { format!("{label} {note}") }))
 }
 
-/// A number with a comma before every three digits.
-pub fn thousands(n: usize) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// A digit times a power of ten: `0.02`, `500`, `10⁻⁹`, `2×10¹²`.
 fn digit_and_power(digit: f64, power: i32) -> String {
     if (-3..DIGITS).contains(&power) {

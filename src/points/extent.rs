@@ -4,7 +4,8 @@
 //! Cost: one pass in parallel.
 
 use crate::Scalar;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{grouped, short};
 use crate::parallel::map_tasks;
 use crate::points::{Points, Table};
 
@@ -73,7 +74,17 @@ impl Extent {
     /// The error for points that span more than `side` along `axis`. `what` and `points` are their name and their number.
     pub fn refusal(&self, axis: usize, side: f64, (what, points): (&'static str, u64)) -> Error {
         let (lo, hi) = self.axes[axis];
-        Kind::BoxTooNarrow { what, side, axis, lo, hi, outside: self.outside, points }.into()
+        let sentence = format!(
+            "the periodic box is {side}, but along axis {axis} the {what} run from {lo} to {hi}, which is {width} wide; {outside} of \
+             {points} points lie outside of the box. Give the box that they come from",
+            side = short(side),
+            width = short(hi - lo),
+            lo = short(lo),
+            hi = short(hi),
+            outside = grouped(self.outside),
+            points = grouped(points)
+        );
+        Error::new(ErrorKind::Parameter, sentence)
     }
 
     /// Returns the number of points outside of the box.

@@ -7,7 +7,7 @@ pub(crate) mod extent;
 
 use std::sync::Arc;
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::memory::collected;
 use data::Data;
 
@@ -108,11 +108,11 @@ impl<S: Clone> Table<S> {
 /// Errors: a number of values that are not whole rows.
 fn check(dim: usize, values: usize) -> Result<()> {
     if !(1..=10).contains(&dim) {
-        return Err(Kind::Dimension { dim }.into());
+        return Err(Error::dimension(dim));
     }
     if !values.is_multiple_of(dim) {
         let (name, must) = ("data.len()", "a multiple of the dimension");
-        return Err(Kind::Parameter { name, value: values as f64, must }.into());
+        return Err(Error::parameter_must(name, values as f64, must));
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ use crate::cancel::guarded;
 use crate::cluster::union_find::UnionFind;
 use crate::cluster::{Fof, Halos};
 use crate::csr::{Csr, CsrChunk};
-use crate::error::{Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::geometry::{Aabb, Bounded, Scalar, Space};
 use crate::parallel::{atomics, list_tasks, map, map_tasks};
 use crate::phases::mark;
@@ -64,10 +64,12 @@ pub fn fof_bins<T: Bounded<S, D>, S: Scalar, const D: usize>(fof: &Fof, points: 
 /// Joins all pairs within `radius`. The order gives each position's index in the caller's slice.
 fn connect<S: Scalar, const D: usize>(row: &PointsSoA<S, D>, radius: f64) -> Result<(UnionFind, Vec<u32>)> {
     if D > 3 {
-        return Err(Kind::BinsDimension { dim: D }.into());
+        let sentence = format!("{D} dimensions: bins are for points of 1 to 3; the tree takes up to 10 (Fof::run)");
+        return Err(Error::new(ErrorKind::Unsupported, sentence));
     }
     if row.hi.is_some() {
-        return Err(Kind::BinsExtent.into());
+        let sentence = "bins are for points, and these primitives have an extent; the tree takes them (Fof::run)";
+        return Err(Error::new(ErrorKind::Unsupported, sentence));
     }
     let bins = Bins::new(row, radius);
     let parent: Vec<AtomicU32> = map(row.len(), TASK, &|at| AtomicU32::new(at as u32));

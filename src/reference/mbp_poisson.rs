@@ -14,7 +14,7 @@ use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftDirection};
 
 use crate::cluster::Halos;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Aabb, Bounded, Scalar};
 use crate::halo::centers::direct::{Best, MostBound, sums};
 use crate::halo::centers::members::Members;
@@ -57,7 +57,7 @@ pub fn most_bound_poisson<T: Bounded<S, 3>, S: Scalar>(
     check_most_bound(finder)?;
     if !(1..=MAX_CELLS).contains(&grid.cells) {
         let name = "the number of cells along an axis";
-        return Err(Kind::Parameter { name, value: grid.cells as f64, must: "from 1 to 255" }.into());
+        return Err(Error::parameter_must(name, grid.cells as f64, "from 1 to 255"));
     }
     finder.run_by(points, halos, &|members| Ok(most_bound(members, grid.cells, grid.search)))
 }

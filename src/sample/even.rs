@@ -1,6 +1,6 @@
 //! The samples without structure: uniform points, and a lattice.
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::sample::random::{MAX_POINTS, Permutation, fill};
 use crate::sample::{check_side, check_within};
 
@@ -134,5 +134,5 @@ impl Lattice {
 }
 
 pub(super) fn check_count(n: usize) -> Result<()> {
-    if n > MAX_POINTS { Err(Kind::TooMany { n, max: MAX_POINTS }.into()) } else { Ok(()) }
+    if n > MAX_POINTS { Err(Error::too_many_points(n, MAX_POINTS)) } else { Ok(()) }
 }

@@ -12,7 +12,7 @@
 //!
 //! Point `i` belongs to the halo that a pseudo-random permutation of the indices says, hence to no one place in the file.
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::parallel::{self, map};
 use crate::sample::even::check_count;
 use crate::sample::nfw::{self, Radii};
@@ -107,11 +107,11 @@ impl MockHalos {
         check_within("the background", self.background, 0.0, 1.0, "from 0 to 1")?;
         check_within("alpha", self.alpha, 0.0, 5.0, "from 0 to 5")?;
         if self.least == 0 {
-            return Err(Kind::Parameter { name: "the least mass", value: 0.0, must: "at least 1" }.into());
+            return Err(Error::parameter_must("the least mass", 0.0, "at least 1"));
         }
         if self.heaviest() < self.least {
             let value = f64::from(self.heaviest());
-            return Err(Kind::Parameter { name: "the largest mass", value, must: "no less than the least" }.into());
+            return Err(Error::parameter_must("the largest mass", value, "no less than the least"));
         }
         Ok(())
     }

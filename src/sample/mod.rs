@@ -18,7 +18,7 @@ pub use halo::Nfw;
 pub use halos::{MockHalo, MockHalos};
 
 use crate::cancel::guarded;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 
 /// A point set by its parameters.
 ///
@@ -88,5 +88,5 @@ fn check_side(side: f64) -> Result<()> {
 }
 
 fn check_within(name: &'static str, value: f64, least: f64, most: f64, must: &'static str) -> Result<()> {
-    if (least..=most).contains(&value) { Ok(()) } else { Err(Kind::Parameter { name, value, must }.into()) }
+    if (least..=most).contains(&value) { Ok(()) } else { Err(Error::parameter_must(name, value, must)) }
 }

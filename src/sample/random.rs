@@ -7,7 +7,7 @@
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::parallel;
 
 /// What a stream is for; streams of different purposes share no numbers.
@@ -124,11 +124,8 @@ pub fn fill(
     seed: u64,
     point: impl Fn(u32, &mut Stream) -> [f64; 3] + Sync,
 ) -> Result<Vec<[f32; 3]>> {
-    let mut points = bytemuck::allocation::try_zeroed_vec::<[f32; 3]>(n).map_err(|()| Kind::Memory {
-        n,
-        what: "points",
-        bytes: n as u128 * size_of::<[f32; 3]>() as u128,
-    })?;
+    let mut points = bytemuck::allocation::try_zeroed_vec::<[f32; 3]>(n)
+        .map_err(|()| Error::memory(n, "points", n as u128 * size_of::<[f32; 3]>() as u128))?;
     let top = below(side);
     parallel::fill(&mut points, BLOCK, &|range, points| {
         let mut stream = Stream::new(seed, Purpose::Points, (range.start / BLOCK) as u64);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::sample::{Lattice, MockHalos, Nfw, Sample, Uniform};
 
 impl Sample {
@@ -30,7 +30,7 @@ impl Sample {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn parse(spec: &str) -> Result<Self> {
-        read(spec).map_err(|message| Kind::Spec { spec: spec.to_string(), message }.into())
+        read(spec).map_err(|message| Error::new(ErrorKind::Parameter, format!("sample `{spec}`: {message}")))
     }
 
     fn keys(&self) -> &'static [&'static str] {

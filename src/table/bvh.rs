@@ -12,7 +12,7 @@ use super::{Points, Table};
 use crate::bvh;
 use crate::cancel::{check_at, guarded};
 use crate::csr::Csr;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{BoxSize, Scalar, Space, Sphere};
 use crate::memory::{collected, zeroed};
 use crate::search::{Nearest, Neighbor};
@@ -90,7 +90,7 @@ impl<const D: usize> Narrow<D> {
 
 /// The tree of rows of one kind.
 fn tree<S: Scalar, const D: usize>(table: &Table<S>, sides: BoxSize) -> Result<bvh::Bvh<S, D>> {
-    let rows = table.rows::<D>().ok_or(Kind::Dimension { dim: table.dim() })?;
+    let rows = table.rows::<D>().ok_or_else(|| Error::dimension(table.dim()))?;
     bvh::Bvh::build_in(rows, Space::periodic(sides)?)
 }
 
@@ -130,7 +130,7 @@ macro_rules! with_queries {
             (Trees::F64x10($tree), Points::F64(table)) => table.rows::<10>().map(|$rows| $work),
             _ => None,
         }
-        .unwrap_or_else(|| Err(Kind::Dimension { dim }.into()))
+        .unwrap_or_else(|| Err(Error::dimension(dim)))
     }};
 }
 
@@ -152,7 +152,7 @@ impl Bvh {
             (Points::F64(table), 3) => Trees::F64x3(tree(table, sides)?),
             (Points::F64(table), 6) => Trees::F64x6(tree(table, sides)?),
             (Points::F64(table), 10) => Trees::F64x10(tree(table, sides)?),
-            _ => return Err(Kind::Dimension { dim }.into()),
+            _ => return Err(Error::dimension(dim)),
         };
         Ok(Self { trees, dim, size, is_f64 })
     }
@@ -299,5 +299,5 @@ fn check_within(wanted: &Nearest) -> Result<()> {
     if wanted.radius >= 0.0 {
         return Ok(());
     }
-    Err(Kind::Parameter { name: "radius", value: wanted.radius, must: "a number, not negative" }.into())
+    Err(Error::parameter_must("radius", wanted.radius, "a number, not negative"))
 }

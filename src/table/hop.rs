@@ -2,8 +2,9 @@
 
 use super::Points;
 use crate::cancel::guarded;
+use crate::cluster::errors;
 use crate::cluster::{Hop, HopChains, KernelDensity};
-use crate::error::{Kind, Result};
+use crate::error::Result;
 use crate::halo::{AdaptaHop, Halos, Subhalos};
 
 /// Runs `$work` with `$rows` as a slice of arrays, for the dimensions that kernels have.
@@ -16,7 +17,7 @@ macro_rules! with_positions {
             (Points::F64(table), 2) => table.rows::<2>().map(|$rows| $work),
             (Points::F64(table), _) => table.rows::<3>().map(|$rows| $work),
         }
-        .unwrap_or_else(|| Err(Kind::HopDimension { dim }.into()))
+        .unwrap_or_else(|| Err(errors::hop_dimension(dim)))
     }};
 }
 

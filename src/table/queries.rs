@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::rows::{check_dim, compiled};
 use super::{Points, Table};
 use crate::bvh::copied;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{BoxSize, Scalar, Space};
 use crate::parallel::{map, map_tasks};
 
@@ -42,9 +42,9 @@ impl Radii<'_> {
     pub(super) fn check(&self, centers: usize) -> Result<()> {
         match *self {
             Self::Same(radius) => check_radius(radius),
-            Self::Each(radii) if radii.len() != centers => Err(Kind::Radii { len: radii.len(), centers }.into()),
+            Self::Each(radii) if radii.len() != centers => Err(Error::radii(radii.len(), centers)),
             Self::Each(radii) => match radii.iter().position(|&radius| !is_radius(radius)) {
-                Some(index) => Err(Kind::Radius { index, radius: radii[index] }.into()),
+                Some(index) => Err(Error::radius(index, radii[index])),
                 None => Ok(()),
             },
         }
@@ -67,7 +67,7 @@ pub(super) fn check_radius(radius: f64) -> Result<()> {
     if is_radius(radius) {
         return Ok(());
     }
-    Err(Kind::Parameter { name: "radius", value: radius, must: "finite and not negative" }.into())
+    Err(Error::parameter_must("radius", radius, "finite and not negative"))
 }
 
 /// What a tree is like that is asked.
@@ -119,7 +119,7 @@ fn check_rows<S: Scalar>(table: &Table<S>) -> Result<()> {
     });
     let Some(at) = first.into_iter().flatten().next() else { return Ok(()) };
     let (index, axis, value) = (at / dim, at % dim, values[at].into());
-    Err(Kind::coordinate(index, axis, value, S::LIMIT).into())
+    Err(Error::coordinate(index, axis, value, S::LIMIT))
 }
 
 /// In the periodic box, as [`Space::wrap`] brings points there.
@@ -143,7 +143,7 @@ pub(super) fn check_memory(n: usize, what: &'static str, bytes: usize) -> Result
     let all = n.saturating_mul(bytes);
     match Vec::<u8>::new().try_reserve_exact(all) {
         Ok(()) => Ok(()),
-        Err(_) => Err(Kind::Memory { n, what, bytes: n as u128 * bytes as u128 }.into()),
+        Err(_) => Err(Error::memory(n, what, n as u128 * bytes as u128)),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Points, Table};
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{BoxSize, Scalar, Space};
 use crate::memory::with_capacity;
 
@@ -21,7 +21,7 @@ macro_rules! with_rows {
             (Points::F64(table), 10) => table.rows::<10>().map(|$rows| $work),
             _ => None,
         }
-        .unwrap_or_else(|| Err($crate::error::Kind::Dimension { dim }.into()))
+        .unwrap_or_else(|| Err($crate::error::Error::dimension(dim)))
     }};
 }
 pub(super) use with_rows;
@@ -89,7 +89,7 @@ pub(super) fn check_dim(name: &'static str, new: &Points, dim: usize) -> Result<
     if new.dim() == dim {
         return Ok(());
     }
-    Err(Kind::Parameter { name, value: new.dim() as f64, must: "that of the points" }.into())
+    Err(Error::parameter_must(name, new.dim() as f64, "that of the points"))
 }
 
 /// Both as 64 bits if one is, which is exact.
@@ -121,7 +121,7 @@ impl Precision for f64 {
 
 /// Other points as rows of the same kind.
 pub(super) fn like<'a, S: Precision, const D: usize>(_rows: &[[S; D]], other: &'a Points) -> Result<&'a [[S; D]]> {
-    Ok(S::table(other).and_then(Table::rows::<D>).ok_or(Kind::Dimension { dim: other.dim() })?)
+    S::table(other).and_then(Table::rows::<D>).ok_or_else(|| Error::dimension(other.dim()))
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Error, Kind};
+use crate::error::Error;
+use crate::units::errors;
 use crate::units::{is_about, split_h, split_number};
 
 /// Mpc in metres.
@@ -98,12 +99,11 @@ impl FromStr for LengthUnit {
                 let mpc = NAMES.into_iter().find(|&(_, own)| is_about(mpc, own)).map_or(mpc, |(_, own)| own);
                 Ok(Self { mpc, per_h, frame })
             }
-            _ => Err(Kind::UnknownUnit {
-                what: "length",
-                text: text.into(),
-                known: "Mpc/h, kpc/h, Mpc, kpc, pc, Gpc, m, km or cm, with a p before it for physical lengths",
-            }
-            .into()),
+            _ => Err(errors::unknown_unit(
+                "length",
+                text,
+                "Mpc/h, kpc/h, Mpc, kpc, pc, Gpc, m, km or cm, with a p before it for physical lengths",
+            )),
         }
     }
 }

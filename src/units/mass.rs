@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Error, Kind};
+use crate::error::Error;
+use crate::units::errors;
 use crate::units::{is_about, split_h, split_number};
 
 /// Solar masses in grams: `G Msun` of the IAU over the `G` of CODATA 2018.
@@ -72,12 +73,7 @@ impl FromStr for MassUnit {
                 let decade = 10f64.powf(msun.log10().round());
                 Ok(Self { msun: if (msun / decade - 1.0).abs() < 1e-3 { decade } else { msun }, per_h })
             }
-            _ => Err(Kind::UnknownUnit {
-                what: "mass",
-                text: text.into(),
-                known: "1e10 Msun/h, Msun/h, 1e10 Msun, Msun, g or kg",
-            }
-            .into()),
+            _ => Err(errors::unknown_unit("mass", text, "1e10 Msun/h, Msun/h, 1e10 Msun, Msun, g or kg")),
         }
     }
 }

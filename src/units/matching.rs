@@ -1,6 +1,7 @@
 //! Units from physics: all matter over the volume of the box is the mean density of matter.
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
+use crate::units::errors;
 use crate::units::{CRITICAL_DENSITY, KnownUnits, LengthUnit, MassUnit, Units, VelocityUnit};
 
 /// How far from 1 the ratio of the densities may be: masses and densities are given to three digits at least. The nearest that two
@@ -32,7 +33,7 @@ impl Units {
     /// ```
     pub fn matching(density: f64, omega_m: f64, redshift: f64, h: Option<f64>, known: KnownUnits) -> Result<Self> {
         if !(omega_m > 0.0 && omega_m < f64::INFINITY) {
-            return Err(Kind::Parameter { name: "omega_m", value: omega_m, must: "positive and finite" }.into());
+            return Err(Error::parameter_must("omega_m", omega_m, "positive and finite"));
         }
         crate::units::scale_factor(redshift)?;
         let lengths = known.length.as_ref().map_or(&LENGTHS[..], std::slice::from_ref);
@@ -59,14 +60,14 @@ impl Units {
                 // With h = 1 all is the same.
                 Some(first) if first.conversion(redshift, h).is_ok_and(|own| own == conversion) => {}
                 Some(first) => {
-                    return Err(Kind::AmbiguousUnits { first: first.to_string(), second: units.to_string() }.into());
+                    return Err(errors::ambiguous(first, units));
                 }
             }
         }
         let gadget = || (density / (omega_m * CRITICAL_DENSITY / 1e10), Self::GADGET);
         found.ok_or_else(|| {
-            let (share, units) = nearest.unwrap_or_else(gadget);
-            Kind::NoUnits { share, units: format!("{} and {}", units.mass, units.length), omega_m }.into()
+            let (ratio, units) = nearest.unwrap_or_else(gadget);
+            errors::no_units(ratio, &format!("{} and {}", units.mass, units.length), omega_m)
         })
     }
 }

@@ -20,6 +20,7 @@
 //! Spins are of peculiar velocities: the Hubble flow `H a x` is parallel to `x` and has no angular momentum about the centre but
 //! for the distance between the centre and the centre of mass.
 
+mod errors;
 pub(crate) mod length;
 pub(crate) mod mass;
 mod matching;
@@ -33,7 +34,7 @@ pub use mass::MassUnit;
 pub use system::{Factors, UnitSystem};
 pub use velocity::VelocityUnit;
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 
 /// Newton's constant in Mpc (km/s)^2 / Msun: IAU 2015 resolution B3 for `G Msun`, 1.3271244e20 m^3/s^2, and a parsec of
 /// 648000/pi astronomical units.
@@ -114,9 +115,9 @@ impl Units {
     pub fn conversion(&self, redshift: f64, h: Option<f64>) -> Result<Conversion> {
         let scale_factor = scale_factor(redshift)?;
         if let Some(value) = h.filter(|&h| !(h > 0.0 && h < f64::INFINITY)) {
-            return Err(Kind::Parameter { name: "h", value, must: "positive and finite" }.into());
+            return Err(Error::parameter_must("h", value, "positive and finite"));
         }
-        let need = |unit: String| h.ok_or(Kind::UnitNeedsH { unit });
+        let need = |unit: String| h.ok_or_else(|| errors::needs_h(&unit));
         let h_of = |per_h: bool, unit: &dyn fmt::Display| if per_h { Ok(1.0) } else { need(unit.to_string()) };
         let length = self.length.mpc * h_of(self.length.per_h, &self.length)?;
         let mass = self.mass.msun / 1e10 * h_of(self.mass.per_h, &self.mass)?;
@@ -143,7 +144,7 @@ fn scale_factor(redshift: f64) -> Result<f64> {
     if growth > 0.0 && growth < f64::INFINITY {
         return Ok(1.0 / growth);
     }
-    Err(Kind::Parameter { name: "the redshift", value: redshift, must: "finite and above -1" }.into())
+    Err(Error::parameter_must("the redshift", redshift, "finite and above -1"))
 }
 
 /// What a number measures, and with it which unit it has.

@@ -2,7 +2,8 @@
 
 use std::str::FromStr;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
+use crate::units::errors;
 use crate::units::{Frame, LengthUnit, MassUnit, Quantity, Units, VelocityUnit};
 
 /// Units to write results in, whatever those of the snapshot are.
@@ -47,7 +48,7 @@ impl FromStr for UnitSystem {
         match text {
             "h" => Ok(Self::H),
             "physical" => Ok(Self::Physical),
-            _ => Err(Kind::UnknownUnit { what: "measure", text: text.into(), known: "h or physical" }.into()),
+            _ => Err(errors::unknown_unit("measure", text, "h or physical")),
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Error, Kind};
+use crate::error::Error;
+use crate::units::errors;
 use crate::units::{is_about, split_number};
 
 const NAMES: [(&str, f64); 3] = [("km/s", 1.0), ("m/s", 1e-3), ("cm/s", 1e-5)];
@@ -67,12 +68,7 @@ impl FromStr for VelocityUnit {
         let name: String = name.split_whitespace().collect();
         match NAMES.into_iter().find(|(known, _)| *known == name) {
             Some((_, km_s)) if times > 0.0 && times < f64::INFINITY => Ok(Self { km_s: times * km_s, is_internal }),
-            _ => Err(Kind::UnknownUnit {
-                what: "velocity",
-                text: text.into(),
-                known: "km/s, m/s, cm/s, or gadget (km/s sqrt(a))",
-            }
-            .into()),
+            _ => Err(errors::unknown_unit("velocity", text, "km/s, m/s, cm/s, or gadget (km/s sqrt(a))")),
         }
     }
 }

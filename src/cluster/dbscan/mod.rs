@@ -15,9 +15,10 @@ pub(crate) mod steps;
 use crate::bvh::Bvh;
 use crate::cancel::guarded;
 use crate::cluster::connect::{Participants, connect, connect_pairs};
+use crate::cluster::errors;
 use crate::cluster::labels::Labels;
 use crate::cluster::relabel::IsCore;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar, Space};
 use crate::phases::mark;
 use crate::precompiled::precompiled;
@@ -170,7 +171,7 @@ impl Dbscan {
     fn check_options<const D: usize>(&self, space: &Space<D>) -> Result<()> {
         space.check_length("eps", self.eps)?;
         if self.min_pts == 0 {
-            return Err(Kind::Parameter { name: "min_pts", value: 0.0, must: "at least 1" }.into());
+            return Err(Error::parameter_must("min_pts", 0.0, "at least 1"));
         }
         Ok(())
     }
@@ -188,10 +189,10 @@ impl Dbscan {
 /// Weights are one per point, finite and not negative.
 pub(crate) fn check_weights(weights: &[f64], n: usize) -> Result<()> {
     if weights.len() != n {
-        return Err(Kind::WeightCount { weights: weights.len(), n }.into());
+        return Err(errors::weight_count(weights.len(), n));
     }
     match weights.iter().position(|weight| !(0.0..f64::INFINITY).contains(weight)) {
-        Some(index) => Err(Kind::Weight { index, value: weights[index] }.into()),
+        Some(index) => Err(errors::weight(index, weights[index])),
         None => Ok(()),
     }
 }

@@ -3,7 +3,7 @@
 use crate::bvh::{Bvh, check};
 use crate::cluster::dbscan::Dbscan;
 use crate::cluster::labels::Labels;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Bounded, Scalar, Space};
 use crate::memory::collected;
 use crate::parallel::list_tasks;
@@ -40,7 +40,7 @@ impl Dbscan {
         self.check_options(&space)?;
         let len = labels.as_slice().len();
         if len != points.len() {
-            return Err(Kind::Length { what: "labels", len, points: points.len() }.into());
+            return Err(Error::length("labels", len, points.len()));
         }
         check(new, &space)?;
         let is_core = |&i: &usize| labels.is_core(i);

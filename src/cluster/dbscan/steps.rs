@@ -10,7 +10,7 @@ use crate::cluster::dbscan::core::{self, Flags};
 use crate::cluster::dbscan::{Dbscan, DbscanAlgorithm};
 use crate::cluster::labels::Labels;
 use crate::cluster::relabel::{CompactLabels, IsCore};
-use crate::error::{Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::geometry::{BoxSize, Scalar, Space};
 use crate::memory::{filled, zeroed};
 use crate::precompiled::precompiled;
@@ -19,7 +19,8 @@ impl Dbscan {
     pub(crate) fn check_across<const D: usize>(&self, space: &Space<D>) -> Result<()> {
         self.check_options(space)?;
         if self.weights.is_some() {
-            return Err(Kind::AcrossWeights.into());
+            let sentence = "DBSCAN across ranks takes no weights; run it on one rank";
+            return Err(Error::new(ErrorKind::Unsupported, sentence));
         }
         Ok(())
     }

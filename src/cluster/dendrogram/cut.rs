@@ -8,7 +8,7 @@ use crate::cluster::labels::Labels;
 use crate::cluster::mst::SpanningTree;
 use crate::cluster::relabel::IsCore;
 use crate::cluster::union_find::UnionFind;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::squared_limit;
 use crate::memory::collected;
 use crate::parallel::for_tasks;
@@ -36,7 +36,7 @@ impl SpanningTree {
         guarded(|| {
             let length = length.into();
             if length.is_nan() || length < 0.0 {
-                return Err(Kind::Parameter { name: "length", value: length, must: "a number, not negative" }.into());
+                return Err(Error::parameter_must("length", length, "a number, not negative"));
             }
             let limit = squared_limit(length);
             self.labels(self.edges().partition_point(|edge| edge.weight2 <= limit), IsCore::InPairs)
@@ -57,10 +57,10 @@ impl SpanningTree {
         guarded(|| {
             let (name, value) = ("clusters", clusters as f64);
             if clusters == 0 {
-                return Err(Kind::Parameter { name, value, must: "at least 1" }.into());
+                return Err(Error::parameter_must(name, value, "at least 1"));
             }
             if clusters > self.n_points() {
-                return Err(Kind::Parameter { name, value, must: "at most the number of points" }.into());
+                return Err(Error::parameter_must(name, value, "at most the number of points"));
             }
             self.labels(self.n_points() - clusters, IsCore::Each)
         })

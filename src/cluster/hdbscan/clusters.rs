@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::tree::CondensedTree;
 use super::{Hdbscan, Ties};
 use crate::cluster::labels::Labels;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::memory::{collected, filled, zeroed};
 use crate::parallel::{atomics, fill, map, map_tasks, plain};
 use crate::phases::mark;
@@ -202,7 +202,7 @@ impl HdbscanClusters {
         guarded(|| {
             let eps = eps.into();
             if eps.is_nan() || eps < 0.0 {
-                return Err(Kind::Parameter { name: "eps", value: eps, must: "a number, not negative" }.into());
+                return Err(Error::parameter_must("eps", eps, "a number, not negative"));
             }
             let (clusters, eps2) = (&self.tree.clusters, eps * eps);
             // The cluster that each is part of when pieces within eps have come together.

@@ -27,7 +27,7 @@ use crate::bvh::Bvh;
 use crate::cancel::guarded;
 use crate::cluster::dendrogram::Dendrogram;
 use crate::cluster::mst::{MinimumSpanningTree, SpanningTree};
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Bounded, Scalar, Space};
 
 impl Hdbscan {
@@ -75,7 +75,7 @@ impl Hdbscan {
             self.check()?;
             let (n, max) = (tree.n_points(), Dendrogram::MOST_POINTS);
             if n > max {
-                return Err(Kind::TooMany { n, max }.into());
+                return Err(Error::too_many_points(n, max));
             }
             let condensed = condense::condense(tree, self.min_cluster_size, self.ties);
             let selected = select::select(&condensed, self);

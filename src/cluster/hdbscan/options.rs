@@ -1,6 +1,6 @@
 //! The options of HDBSCAN*: how clusters are chosen, and how edges of equal weight are removed.
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::BoxSize;
 
 /// Which clusters of the [`CondensedTree`](crate::CondensedTree) are chosen. No chosen cluster lies in another.
@@ -167,7 +167,7 @@ impl Hdbscan {
     }
 
     pub(crate) fn check(&self) -> Result<()> {
-        let refuse = |name, value, must| Err(Kind::Parameter { name, value, must }.into());
+        let refuse = |name, value, must| Err(Error::parameter_must(name, value, must));
         if self.min_cluster_size < 2 {
             return refuse("min_cluster_size", self.min_cluster_size as f64, "at least 2");
         }

@@ -4,7 +4,7 @@ use super::clusters::probability;
 use super::tree::lambda;
 use super::{Hdbscan, HdbscanClusters};
 use crate::bvh::{Bvh, check};
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Bounded, Scalar, Space};
 use crate::memory::{collected, with_capacity, zeroed};
 use crate::search::Neighbor;
@@ -53,12 +53,12 @@ impl Hdbscan {
         check(new, &space)?;
         let len = clusters.probabilities().len();
         if len != points.len() {
-            return Err(Kind::Length { what: "labels", len, points: points.len() }.into());
+            return Err(Error::length("labels", len, points.len()));
         }
         let samples = self.samples(len);
         if samples > len.max(1) {
             let (name, value) = ("min_samples", samples as f64);
-            return Err(Kind::Parameter { name, value, must: "at most the number of points" }.into());
+            return Err(Error::parameter_must(name, value, "at most the number of points"));
         }
         let bvh = Bvh::build_in(points, space)?;
         let near = bvh.nearest_all(new, 2 * samples);

@@ -6,11 +6,13 @@
 //! Lattanzio 1985 for the spline.
 
 use crate::cancel::guarded;
+use crate::cluster::errors;
+use crate::geometry::errors::has_extent;
 use std::f64::consts::PI;
 
 use super::smoothing::{Masses, TopHat, gather, top_hat};
 use crate::bvh::Bvh;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Aabb, Bounded, BoxSize, Scalar, Space};
 use crate::mass_sum::MassSum;
 use crate::memory::{filled, zeroed};
@@ -180,20 +182,20 @@ impl KernelDensity {
     pub(crate) fn check_share(&self, own: usize, n: usize) -> Result<usize> {
         let k = if self.kernel == DensityKernel::TopHat { self.n_density } else { self.n_density.saturating_add(1) };
         if self.n_density == 0 {
-            return Err(Kind::Parameter { name: "n_density", value: 0.0, must: "at least 1" }.into());
+            return Err(Error::parameter_must("n_density", 0.0, "at least 1"));
         }
         if let Some(masses) = &self.masses {
             if masses.len() != own {
-                return Err(Kind::Length { what: "masses", len: masses.len(), points: own }.into());
+                return Err(Error::length("masses", masses.len(), own));
             }
             if let Some(index) = masses.iter().position(|mass| !(0.0..f64::INFINITY).contains(mass)) {
-                return Err(Kind::Mass { index, mass: masses[index] }.into());
+                return Err(Error::mass(index, masses[index]));
             }
         }
         if k > n && n > 0 {
             let must =
                 if k == self.n_density { "at most the number of points" } else { "less than the number of points" };
-            return Err(Kind::Parameter { name: "n_density", value: self.n_density as f64, must }.into());
+            return Err(Error::parameter_must("n_density", self.n_density as f64, must));
         }
         Ok(k)
     }
@@ -241,13 +243,13 @@ impl KernelDensity {
         }
         if !(volume > 0.0 && volume < f64::INFINITY) {
             let must = "positive and finite, for densities in units of the mean";
-            return Err(Kind::Parameter { name: "volume", value: volume, must }.into());
+            return Err(Error::parameter_must("volume", volume, must));
         }
         let mass = mass();
         let mean = mass / volume;
         if !mean.is_normal() {
             let must = "positive in all, for densities in units of the mean";
-            return Err(Kind::Parameter { name: "masses", value: mass, must }.into());
+            return Err(Error::parameter_must("masses", mass, must));
         }
         Ok(mean)
     }
@@ -256,14 +258,14 @@ impl KernelDensity {
 /// Refuses what has no kernel.
 pub(super) fn check_points<S: Scalar, const D: usize>(tree: &Bvh<S, D>) -> Result<()> {
     if !tree.holds_points() {
-        return Err(Kind::Extent { what: "densities and HOP are" }.into());
+        return Err(has_extent("densities and HOP are"));
     }
     check_dimension::<D>()
 }
 
 /// The same for what is known to be points.
 pub(crate) fn check_dimension<const D: usize>() -> Result<()> {
-    if (2..=3).contains(&D) { Ok(()) } else { Err(Kind::HopDimension { dim: D }.into()) }
+    if (2..=3).contains(&D) { Ok(()) } else { Err(errors::hop_dimension(D)) }
 }
 
 /// Values in tree order, in the caller's order.

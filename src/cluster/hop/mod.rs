@@ -19,8 +19,9 @@ pub use graph::{HopChains, Peak};
 use crate::bvh::Bvh;
 use crate::cancel::guarded;
 use crate::cluster::Halos;
+use crate::cluster::errors;
 use crate::cluster::labels::{Labels, check_clusters};
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar, Space};
 use crate::memory::{collected, filled};
 use crate::phases::mark;
@@ -276,7 +277,7 @@ impl Hop {
 
     /// Refuses counts of neighbours that `n` points do not have.
     pub(crate) fn check_counts(&self, n: usize) -> Result<()> {
-        let refuse = |name, value: usize, must| Err(Kind::Parameter { name, value: value as f64, must }.into());
+        let refuse = |name, value: usize, must| Err(Error::parameter_must(name, value as f64, must));
         if self.n_hop == 0 {
             return refuse("n_hop", 0, "at least 1");
         }
@@ -320,7 +321,7 @@ impl Hop {
             ("delta_peak", peak, peak >= saddle, "a number, at least delta_saddle"),
         ];
         match checks.into_iter().find(|&(_, _, holds, _)| !holds) {
-            Some((name, value, _, must)) => Err(Kind::Parameter { name, value, must }.into()),
+            Some((name, value, _, must)) => Err(Error::parameter_must(name, value, must)),
             None => Ok(Thresholds { outer, saddle, peak }),
         }
     }
@@ -329,10 +330,10 @@ impl Hop {
 /// Refuses a field that has not a value for each of `n` points.
 pub(crate) fn check_field(field: &[f64], n: usize) -> Result<()> {
     if field.len() != n {
-        return Err(Kind::Length { what: "values of the field", len: field.len(), points: n }.into());
+        return Err(Error::length("values of the field", field.len(), n));
     }
     match field.iter().position(|value| value.is_nan()) {
-        Some(index) => Err(Kind::FieldValue { index }.into()),
+        Some(index) => Err(errors::field_value(index)),
         None => Ok(()),
     }
 }

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use crate::bvh::Bvh;
 use crate::cluster::mst::Edge;
 use crate::cluster::union_find::UnionFind;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Aabb, Scalar, scale};
 use crate::memory::{with_capacity, zeroed};
 use crate::parallel::{atomics, fill, for_tasks, list_tasks, map, sort};
@@ -51,7 +51,7 @@ pub(super) fn edges<S: Scalar, const D: usize>(tree: &Bvh<S, D>, min_samples: us
         rounds.shares = true;
         mark("components");
         if found.len() == before {
-            return Err(Kind::Invariant("a component has no edge to another".into()).into());
+            return Err(Error::invariant("a component has no edge to another"));
         }
     }
     sort(&mut found);

@@ -14,7 +14,7 @@ pub use edge::Edge;
 use crate::bvh::Bvh;
 use crate::cancel::{check_at, guarded};
 use crate::cluster::union_find::UnionFind;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar, Space};
 use crate::precompiled::precompiled;
 
@@ -101,13 +101,13 @@ impl MinimumSpanningTree {
         guarded(|| {
             let (name, n) = ("min_samples", self.min_samples);
             if n == 0 {
-                return Err(Kind::Parameter { name, value: 0.0, must: "at least 1" }.into());
+                return Err(Error::parameter_must(name, 0.0, "at least 1"));
             }
             if n > bvh.len() && n > 1 {
-                return Err(Kind::Parameter { name, value: n as f64, must: "at most the number of points" }.into());
+                return Err(Error::parameter_must(name, n as f64, "at most the number of points"));
             }
             if !(self.alpha > 0.0 && (self.alpha * self.alpha).is_normal()) {
-                return Err(Kind::Parameter { name: "alpha", value: self.alpha, must: "a positive number" }.into());
+                return Err(Error::parameter_must("alpha", self.alpha, "a positive number"));
             }
             Ok(SpanningTree { n_points: bvh.len(), edges: edges(bvh, self.min_samples, self.alpha)? })
         })
@@ -161,7 +161,7 @@ impl SpanningTree {
         guarded(|| {
             if edges.len() != n_points.saturating_sub(1) {
                 let (name, value) = ("edges.len()", edges.len() as f64);
-                return Err(Kind::Parameter { name, value, must: "one less than the number of points" }.into());
+                return Err(Error::parameter_must(name, value, "one less than the number of points"));
             }
             let forest = UnionFind::new(n_points);
             let place = |edge: &Edge| (edge.weight2, edge.low, edge.high);
@@ -173,7 +173,7 @@ impl SpanningTree {
                     let (name, value) = ("index of an edge", index as f64);
                     let must =
                         "that of one between a lower and a higher point, behind the last in order, that closes no ring";
-                    return Err(Kind::Parameter { name, value, must }.into());
+                    return Err(Error::parameter_must(name, value, must));
                 }
                 forest.union(edge.low, edge.high);
             }

@@ -1,7 +1,8 @@
 //! Errors that all ranks know of.
 
 use crate::distributed::communicator::{Communicator, Reduction};
-use crate::error::{Error, ErrorKind, Kind, Result};
+use crate::distributed::errors;
+use crate::error::{Error, ErrorKind, Result};
 
 /// The kinds of errors, in an order that all ranks know.
 const KINDS: [ErrorKind; 12] = [
@@ -77,5 +78,5 @@ pub fn agree<T>(ranks: &dyn Communicator, own: Result<T>) -> Result<T> {
 fn on_rank(rank: usize, told: &[u8]) -> Error {
     let (kind, sentence) = told.split_first().unwrap_or((&0, &[]));
     let kind = KINDS.get(usize::from(*kind)).copied().unwrap_or(ErrorKind::Internal);
-    Kind::OnRank { rank, kind, message: String::from_utf8_lossy(sentence).into_owned() }.into()
+    errors::on_rank(rank, kind, &String::from_utf8_lossy(sentence))
 }

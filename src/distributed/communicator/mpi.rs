@@ -23,7 +23,7 @@ use ferrompi::{ReduceOp, ThreadLevel, scope};
 use crate::distributed::communicator::agree::NO_RANK;
 use crate::distributed::communicator::typed::offsets_of;
 use crate::distributed::communicator::{Communicator, Reduction, all_gather};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The most bytes of a message.
 const MESSAGE: usize = 1 << 30;
@@ -65,9 +65,7 @@ impl Mpi {
     pub fn init() -> Result<Self> {
         let mpi = ferrompi::Mpi::init_thread(ThreadLevel::Funneled).map_err(failed)?;
         if mpi.thread_level() < ThreadLevel::Funneled {
-            return Err(
-                Kind::Mpi("this library is not made for programs with threads (MPI_THREAD_FUNNELED)".into()).into()
-            );
+            return Err(failed("this library is not made for programs with threads (MPI_THREAD_FUNNELED)"));
         }
         let world = mpi.world();
         let (ranks, end) = (world.duplicate().map_err(failed)?, world.duplicate().map_err(failed)?);
@@ -275,7 +273,7 @@ impl Communicator for Mpi {
         let place = members.iter().position(|&rank| rank == self.rank()).unwrap_or(0);
         match self.ranks.split(Some(first as i32), place as i32).map_err(failed)? {
             Some(ranks) => Ok(Box::new(Self { ranks, message: self.message, engine: Rc::clone(&self.engine) })),
-            None => Err(Kind::Mpi("MPI_Comm_split gives this rank no communicator".into()).into()),
+            None => Err(failed("MPI_Comm_split gives this rank no communicator")),
         }
     }
 }
@@ -286,6 +284,6 @@ fn write(line: &dyn Display) {
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
-fn failed(error: ferrompi::Error) -> Error {
-    Kind::Mpi(error.to_string()).into()
+fn failed(cause: impl Display) -> Error {
+    Error::new(ErrorKind::Rank, format!("MPI failed: {cause}"))
 }

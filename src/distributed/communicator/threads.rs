@@ -8,7 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::distributed::communicator::{Communicator, Reduction};
-use crate::error::{Kind, Result};
+use crate::distributed::errors;
+use crate::error::Result;
 
 /// What a rank posts in a round.
 #[derive(Default)]
@@ -74,7 +75,7 @@ impl ThreadRank {
                 return Ok(Arc::clone(&round.last));
             }
             if let Some(rank) = round.gone {
-                return Err(Kind::RankGone { rank }.into());
+                return Err(errors::rank_gone(rank));
             }
             round = self.group.closed.wait(round).unwrap_or_else(PoisonError::into_inner);
         }
@@ -143,7 +144,7 @@ impl Communicator for ThreadRank {
         let rank = members.iter().position(|&rank| rank == self.rank);
         match (&posts[first].group, rank) {
             (Some(group), Some(rank)) => Ok(Box::new(Self { group: Arc::clone(group), rank, size: members.len() })),
-            _ => Err(Kind::RankGone { rank: first }.into()),
+            _ => Err(errors::rank_gone(first)),
         }
     }
 }

@@ -19,12 +19,13 @@ use crate::cluster::hop::{DensityKernel, check_field};
 use crate::distributed::boundary::NONE;
 use crate::distributed::communicator::{Communicator, Reduction, agree, check_same, reduce};
 use crate::distributed::domain::Domain;
+use crate::distributed::errors::some_ranks_lack;
 use crate::distributed::halos::Halos;
 use crate::distributed::hop::chains::climb;
 use crate::distributed::hop::label::label;
 use crate::distributed::hop::neighborhood::Neighborhood;
 use crate::distributed::hop::regroup::groups;
-use crate::error::{Kind, Result};
+use crate::error::Result;
 use crate::geometry::Scalar;
 use crate::mass_sum::MassSum;
 use crate::memory::filled;
@@ -181,7 +182,7 @@ impl Hop {
         let any = |is: bool| reduce(ranks, u64::from(is && !domain.own().is_empty()), Reduction::Max);
         let (some, none) = (any(masses.is_some())? == 1, any(masses.is_none())? == 1);
         if some && none {
-            return agree(ranks, Err(Kind::AcrossColumn { what: "masses" }.into()));
+            return agree(ranks, Err(some_ranks_lack("masses")));
         }
         if !some {
             return Ok((Masses::Ones, domain.len() as f64));

@@ -14,7 +14,7 @@ use crate::distributed::components::{rank_of, request, vertex};
 use crate::distributed::domain::Domain;
 use crate::distributed::hop::chains::Chains;
 use crate::distributed::hop::neighborhood::Neighborhood;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::Scalar;
 use crate::memory::{filled, zeroed};
 use crate::parallel::{map, sort};
@@ -112,11 +112,8 @@ fn on_first<S: Scalar, const D: usize>(
     // Numbers of 32 bits.
     let count = all.len() as f64;
     let must = "fewer than 2^32 for all ranks";
-    let counted = if all.len() < u32::MAX as usize {
-        Ok(())
-    } else {
-        Err(Kind::Parameter { name: "chains", value: count, must }.into())
-    };
+    let counted =
+        if all.len() < u32::MAX as usize { Ok(()) } else { Err(Error::parameter_must("chains", count, must)) };
     agree(ranks, counted)?;
     let mut boundaries: Vec<(u64, u32, u32)> = vec![];
     for (table, list) in tables.iter().zip(lists.iter()) {

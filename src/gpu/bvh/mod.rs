@@ -27,7 +27,7 @@ use cubecl::prelude::*;
 
 use crate::bvh::morton::Grid;
 use crate::bvh::{Node, check, check_count};
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Aabb, BoxSize, Space};
 use crate::gpu::buffer::{Buffer, check_allocation, mark, wait};
 use crate::gpu::bvh::hierarchy::{find_leaves, hierarchy};
@@ -36,6 +36,7 @@ use crate::gpu::bvh::ropes::{LEAF_INDEX_STRIDE, Nodes, nodes};
 use crate::gpu::bvh::survey::{Survey, survey};
 use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::errors;
 use crate::gpu::primitives::radix_sort::pass::CODE;
 use crate::gpu::primitives::radix_sort::{leading_bits, order, sort};
 use crate::gpu::primitives::rounding::check_distances;
@@ -53,7 +54,7 @@ fn check_size<const D: usize>(n: usize) -> Result<()> {
 /// Refuses more coordinates than kernels have indices for, which are 32 bits.
 fn check_elements(n: usize, dim: usize) -> Result<()> {
     let max = u32::MAX as usize / dim;
-    if n > max { Err(Kind::TooMany { n, max }.into()) } else { Ok(()) }
+    if n > max { Err(Error::too_many_points(n, max)) } else { Ok(()) }
 }
 
 /// A bounding volume hierarchy over points of 1 to 10 dimensions, on a device: the twin of [`crate::Bvh`], whose nodes it has.
@@ -146,7 +147,7 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
         let (device, len, space) = (coordinates.device, coordinates.len(), Space::periodic(size)?);
         check_size::<D>(len.checked_div(D).unwrap_or(0))?;
         if !len.is_multiple_of(D) {
-            return Err(Kind::DeviceRows { len, dim: D }.into());
+            return Err(errors::no_rows(len, D));
         }
         on!(device, client => {
             // As in `new_in`.
@@ -272,7 +273,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     pub fn upload(bvh: &crate::Bvh<S, D>, device: Device) -> Result<Self> {
         check_size::<D>(bvh.len())?;
         if !bvh.holds_points() {
-            return Err(Kind::DevicePoints.into());
+            return Err(errors::not_points());
         }
         on!(device, client => {
             let coordinates = || bvh.corners().0.iter().flat_map(|axis| &axis[..bvh.len()]);
@@ -353,7 +354,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             });
             let tree = crate::Bvh::from_parts(nodes.collect(), lo, self.order.read(client)?, self.space);
             // Code on the host writes one row a point without a check, so each point must be there once.
-            tree.validate().map_err(|error| Kind::Device(error.to_string()))?;
+            tree.validate().map_err(errors::failed)?;
             Ok(tree)
         })
     }

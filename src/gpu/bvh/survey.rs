@@ -7,7 +7,7 @@
 
 use cubecl::prelude::*;
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Aabb, Scalar, Space};
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::Coordinate;
@@ -59,7 +59,7 @@ pub(super) fn survey<R: Runtime, S: Coordinate, const D: usize>(
         let fault = faults.read(client)?.into_iter().min().unwrap_or(NONE);
         let value = value_at(client, points, fault as usize)?.into();
         let (index, axis) = (fault as usize / D, fault as usize % D);
-        return Err(Kind::coordinate(index, axis, value, S::LIMIT).into());
+        return Err(Error::coordinate(index, axis, value, S::LIMIT));
     }
     let (mut bounds, mut finest) = (Aabb::EMPTY, f64::INFINITY);
     for found in found.chunks_exact(row) {

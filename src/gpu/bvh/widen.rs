@@ -5,13 +5,14 @@
 
 use cubecl::prelude::*;
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::BoxSize;
 use crate::gpu::buffer::{Buffer, UNITS, check_allocation, cubes};
 use crate::gpu::bvh::survey::wrap;
 use crate::gpu::bvh::{Coordinate, check_elements};
 use crate::gpu::device::on;
 use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::errors;
 use crate::table::Wider;
 
 /// What [`DeviceVec::widened`] makes.
@@ -47,10 +48,10 @@ impl<S: Coordinate> DeviceVec<S> {
     pub fn widened(&self, dim: usize, size: impl Into<BoxSize>) -> Result<Widened> {
         let (device, len) = (self.device, self.len());
         if !(1..=10).contains(&dim) {
-            return Err(Kind::Dimension { dim }.into());
+            return Err(Error::dimension(dim));
         }
         if !len.is_multiple_of(dim) {
-            return Err(Kind::DeviceRows { len, dim }.into());
+            return Err(errors::no_rows(len, dim));
         }
         let Wider { dim: wide, sides, size } = Wider::new(dim, &size.into())?;
         let n = len / dim;

@@ -6,12 +6,13 @@
 
 use cubecl::prelude::*;
 
-use crate::error::{Kind, Result};
+use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes, mark};
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::cluster::connect::{Participants, connect, connect_others};
 use crate::gpu::cluster::labels::{Labels, Membership, label, number};
 use crate::gpu::device::{Device, on};
+use crate::gpu::errors;
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::search::query_points::QueryPoints;
 
@@ -92,7 +93,7 @@ impl Groups {
         match labels.iter().all(|&label| label < count as i32) {
             true => Ok(labels),
             false => {
-                Err(Kind::Device(format!("it gave groups that are none of its {count}; its memory may be full")).into())
+                Err(errors::failed(format!("it gave groups that are none of its {count}; its memory may be full")))
             }
         }
     }

@@ -6,14 +6,21 @@
 
 use cudarc::driver::{DriverError, result, sys};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::gpu::device::Device;
+use crate::gpu::errors;
 
 /// The stream that waits for those of other libraries, and these for it, unless they are made not to.
 const LEGACY: sys::CUstream = std::ptr::without_provenance_mut(1);
 
 fn failed(error: DriverError) -> Error {
-    Kind::Device(error.to_string()).into()
+    errors::failed(error)
+}
+
+/// Bytes that are not memory of a device. `found` says what they are.
+fn wrong_address(address: u64, bytes: u64, index: usize, found: &str) -> Error {
+    let sentence = format!("{bytes} bytes at {address:#x} are to be memory of CUDA device {index}: {found}");
+    Error::new(ErrorKind::Input, sentence)
 }
 
 /// The primary context of a device, current on this thread for as long as this lives.
@@ -48,17 +55,17 @@ impl Current {
     ///
     /// One piece of memory may be followed by another: PyTorch's grows so.
     pub fn check(&self, address: u64, bytes: u64) -> Result<()> {
-        let refuse = |found| Err(Kind::DeviceAddress { address, bytes, index: self.index, found }.into());
-        let Some(end) = address.checked_add(bytes) else { return refuse("that is beyond all addresses".into()) };
+        let refuse = |found: &str| Err(wrong_address(address, bytes, self.index, found));
+        let Some(end) = address.checked_add(bytes) else { return refuse("that is beyond all addresses") };
         let mut at = address;
         while at < end {
             match memory_of(at) {
-                Err(found) => return refuse(found),
+                Err(found) => return refuse(&found),
                 Ok(Memory { ordinal, .. }) if ordinal != self.index as i32 => {
-                    return refuse(format!("it is memory of device {ordinal}"));
+                    return refuse(&format!("it is memory of device {ordinal}"));
                 }
                 Ok(Memory { end: next, .. }) if next <= at => {
-                    return refuse(format!("the driver knows of no memory at {at:#x}"));
+                    return refuse(&format!("the driver knows of no memory at {at:#x}"));
                 }
                 Ok(Memory { end: next, .. }) => at = next,
             }
@@ -133,8 +140,8 @@ pub(super) fn index_of(address: u64) -> Result<usize> {
     };
     match memory_of(address) {
         Ok(Memory { ordinal, .. }) if ordinal >= 0 => Ok(ordinal as usize),
-        Ok(_) => Err(Kind::DeviceAddress { address, bytes: 1, index: 0, found: "no device has it".into() }.into()),
-        Err(found) => Err(Kind::DeviceAddress { address, bytes: 1, index: 0, found }.into()),
+        Ok(_) => Err(wrong_address(address, 1, 0, "no device has it")),
+        Err(found) => Err(wrong_address(address, 1, 0, &found)),
     }
 }
 

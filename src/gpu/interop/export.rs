@@ -9,9 +9,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use cubecl::prelude::CubeElement;
 use cubecl::server::Handle;
 
-use crate::error::{Kind, Result};
+use crate::error::Result;
 use crate::gpu::device::{Device, cuda};
 use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::errors;
 use crate::gpu::interop::driver::{Current, allow_captures};
 
 /// Memory of an NVIDIA GPU, by its address, for other libraries. It stays what it is until this is dropped, and then until all work of the
@@ -59,7 +60,7 @@ impl<T: CubeElement> DeviceVec<T> {
     /// Errors: a device that is none of CUDA's; if the device fails.
     pub fn to_cuda(&self) -> Result<CudaMemory> {
         let Some(index) = self.device.cuda_index() else {
-            return Err(Kind::Device("it is none of CUDA's, and its memory has no address".into()).into());
+            return Err(errors::failed("it is none of CUDA's, and its memory has no address"));
         };
         let address = self.values.address(&cuda::client(index))?;
         let kept = Some(Kept { index, _handle: self.values.handle() });

@@ -4,10 +4,11 @@
 
 use cubecl::prelude::CubeElement;
 
-use crate::error::{Kind, Result};
+use crate::error::Result;
 use crate::gpu::buffer::{Buffer, check_allocation};
 use crate::gpu::device::{Device, cuda};
 use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::errors;
 use crate::gpu::interop::driver::Current;
 
 impl<T: CubeElement> DeviceVec<T> {
@@ -32,7 +33,7 @@ impl<T: CubeElement> DeviceVec<T> {
     /// ```
     pub fn from_cuda(address: u64, len: usize, device: Device) -> Result<Self> {
         let Some(index) = device.cuda_index() else {
-            return Err(Kind::Device("it is none of CUDA's, and CUDA's addresses mean nothing to it".into()).into());
+            return Err(errors::failed("it is none of CUDA's, and CUDA's addresses mean nothing to it"));
         };
         let client = &cuda::client(index);
         let bytes = len as u128 * size_of::<T>() as u128;

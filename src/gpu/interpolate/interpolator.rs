@@ -4,12 +4,14 @@
 
 use cubecl::prelude::*;
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::gpu::buffer::{Buffer, UNITS, check_allocation, cubes, wait};
 use crate::gpu::device::{Device, check_same, on};
 use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::errors;
 use crate::gpu::primitives::reduce::sum;
 use crate::gpu::primitives::rounding::product;
+use crate::interpolate::errors::{field_length, source_value};
 
 /// What makes values at targets of values at sources, on a device: the twin of [`crate::interpolate::Interpolator`].
 /// [`MovingLeastSquares`](crate::gpu::MovingLeastSquares) prepares it.
@@ -76,7 +78,7 @@ impl Interpolator {
     /// Errors: as [`Interpolator::apply`]; no columns; more than 2^32 - 1 values in all, or more than a buffer of the device can hold.
     pub fn apply_rows(&self, values: &DeviceVec<f64>, columns: usize) -> Result<DeviceVec<f64>> {
         if columns == 0 {
-            return Err(Kind::Parameter { name: "columns", value: 0.0, must: "at least 1" }.into());
+            return Err(Error::parameter_must("columns", 0.0, "at least 1"));
         }
         let rows = Rows { slopes: None, columns, out: columns };
         self.sum(values, rows)
@@ -88,8 +90,8 @@ impl Interpolator {
     /// Errors: as [`Interpolator::apply`]; gradients that were not prepared.
     pub fn gradient(&self, values: &DeviceVec<f64>) -> Result<DeviceVec<f64>> {
         let Some(slopes) = &self.slopes else {
-            let message = "gradients were not prepared; ask for them by with_gradients".into();
-            return Err(Kind::Missing { name: "with_gradients", message }.into());
+            let message = "gradients were not prepared; ask for them by with_gradients";
+            return Err(Error::missing("with_gradients", message));
         };
         self.sum(values, Rows { slopes: Some(slopes), columns: 1, out: self.dim })
     }
@@ -118,12 +120,12 @@ impl Interpolator {
     fn sum(&self, values: &DeviceVec<f64>, rows: Rows<'_>) -> Result<DeviceVec<f64>> {
         check_same(["the values", "the coefficients"], [values.device, self.device])?;
         if self.n_sources.checked_mul(rows.columns) != Some(values.len()) {
-            return Err(Kind::FieldLength { len: values.len() / rows.columns, sources: self.n_sources }.into());
+            return Err(field_length(values.len() / rows.columns, self.n_sources));
         }
         let most = u128::from(u32::MAX);
         let all = self.len() as u128 * rows.out as u128;
         if all.max(values.len() as u128) > most {
-            return Err(Kind::DeviceLists { values: u64::try_from(all).unwrap_or(u64::MAX) }.into());
+            return Err(errors::long_lists(u64::try_from(all).unwrap_or(u64::MAX)));
         }
         on!(self.device, client => {
             check_allocation(client, 8 * all)?;
@@ -171,7 +173,7 @@ fn check_values<R: Runtime>(client: &ComputeClient<R>, values: &Buffer<f64>, col
     }
     let values = values.read(client)?;
     let at = values.iter().position(|value| !value.is_finite()).unwrap_or(0);
-    Err(Kind::SourceValue { index: at / columns, value: values[at] }.into())
+    Err(source_value(at / columns, values[at]))
 }
 
 #[cube(launch)]

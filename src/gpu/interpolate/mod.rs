@@ -16,10 +16,11 @@ pub use interpolator::Interpolator;
 
 use cubecl::prelude::*;
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::gpu::buffer::{Buffer, UNITS, check_allocation, cubes, mark};
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
 use crate::gpu::device::{MOST_TURNS, is_cuda, on};
+use crate::gpu::errors;
 use crate::gpu::interpolate::constants::numbers;
 use crate::gpu::interpolate::fit::{FitSpec, FittedLaunch, GivenLaunch, fit_all, scratch, turns};
 use crate::gpu::primitives::gather::invert;
@@ -111,17 +112,17 @@ impl MovingLeastSquares {
         let targets = Points::new_in(targets, sources.space, device)?;
         on!(device, client => {
             if !rounds_well(client, device)? {
-                return Err(Kind::DeviceRounding.into());
+                return Err(errors::rounding());
             }
             if !is_cuda(client) && turns(D, degree, k) > MOST_TURNS {
-                return Err(Kind::DeviceLoops { what: "a fit of so many monomials to so many neighbors" }.into());
+                return Err(errors::long_loops("a fit of so many monomials to so many neighbors"));
             }
             let n = targets.len();
             let axes = if self.options.has_gradients { D } else { 0 };
             let values = n as u128 * k as u128 * axes.max(1) as u128;
             let values = values.max(scratch(D, degree, k) as u128);
             if values > u128::from(u32::MAX) {
-                return Err(Kind::DeviceLists { values: u64::try_from(values).unwrap_or(u64::MAX) }.into());
+                return Err(errors::long_lists(u64::try_from(values).unwrap_or(u64::MAX)));
             }
             check_allocation(client, 8 * values)?;
             // Without targets or neighbours there is nothing to fit.
@@ -153,8 +154,8 @@ impl MovingLeastSquares {
         match self.options.checked_reach(dim)? {
             Reach::Neighbors(k) => Ok(k),
             Reach::Radius(_) | Reach::Each(_) => {
-                let message = "a device takes a number of neighbors, and no radius, which the CPU takes".into();
-                Err(Kind::Missing { name: "neighbors", message }.into())
+                let message = "a device takes a number of neighbors, and no radius, which the CPU takes";
+                Err(Error::missing("neighbors", message))
             }
         }
     }

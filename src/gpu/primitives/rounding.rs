@@ -9,10 +9,11 @@ use std::sync::{Mutex, PoisonError};
 
 use cubecl::prelude::*;
 
-use crate::error::{Kind, Result};
+use crate::error::Result;
 use crate::geometry::{Scalar, Space, distance_from_square};
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::device::{Device, is_cuda};
+use crate::gpu::errors;
 use crate::gpu::metric::exact_distance2;
 
 /// The part of a number that, added to it, gives the next one.
@@ -152,13 +153,13 @@ pub(in crate::gpu) fn check_distances<R: Runtime, S: Scalar>(
     }
     let Distances { are_exact, keep_small } = once(&KNOWN, device, || distances(client))?;
     if !are_exact {
-        return Err(Kind::DeviceRounding.into());
+        return Err(errors::rounding());
     }
     if keep_small || size_of::<S>() > size_of::<f32>() {
         return Ok(());
     }
     let value = finest();
-    if value < f64::from(f32::MIN_POSITIVE) { Err(Kind::DeviceSmall { value }.into()) } else { Ok(()) }
+    if value < f64::from(f32::MIN_POSITIVE) { Err(errors::small_coordinate(value)) } else { Ok(()) }
 }
 
 fn distances<R: Runtime>(client: &ComputeClient<R>) -> Result<Distances> {

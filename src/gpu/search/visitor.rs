@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use cubecl::prelude::*;
 
-use crate::error::{Kind, Result};
+use crate::error::Result;
 use crate::geometry::Sphere;
 use crate::gpu::buffer::Buffer;
 use crate::gpu::bvh::ropes::Nodes;
@@ -16,6 +16,7 @@ use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::device::on;
 use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::errors;
 use crate::gpu::metric::distance2;
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::gather::{Layout, gather};
@@ -247,7 +248,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
 }
 
 fn one_each<T>(what: &'static str, n: usize, values: &[T]) -> Result<()> {
-    if values.len() == n { Ok(()) } else { Err(Kind::DeviceValues { len: values.len(), n, what }.into()) }
+    if values.len() == n { Ok(()) } else { Err(errors::value_count(values.len(), n, what)) }
 }
 
 /// What a visitor is told about.

@@ -12,8 +12,9 @@ use std::io::Write;
 use crate::cancel::check;
 use crate::cluster::halos::Halos;
 use crate::columns::{Column, Meta, Values, write_ecsv};
-use crate::error::{Kind, Result};
+use crate::error::Result;
 use crate::geometry::{Boundary, Scalar, Space, length2};
+use crate::halo::errors;
 use crate::halo::particles::Particles;
 use crate::halo::subhalos::Subhalo;
 use crate::parallel::map;
@@ -192,10 +193,10 @@ impl Catalog {
     pub fn add(&mut self, column: Column) -> Result<()> {
         let Column { name, values, .. } = &column;
         if values.len() != self.halos.len() {
-            return Err(Kind::ColumnLength { name: name.clone(), len: values.len(), halos: self.halos.len() }.into());
+            return Err(errors::column_length(name, values.len(), self.halos.len()));
         }
         if self.columns.iter().any(|other| other.name == *name) {
-            return Err(Kind::ColumnTaken { name: name.clone() }.into());
+            return Err(errors::column_taken(name));
         }
         let values = values.at(&self.order);
         self.columns.push(Column { values, ..column });
@@ -240,7 +241,7 @@ impl Catalog {
         let find = |name: &str| self.columns.iter().find(|column| column.name == name).cloned();
         let unknown = |name: &str| {
             let known = self.columns.iter().map(Column::name).collect::<Vec<_>>().join(", ");
-            Kind::ColumnUnknown { name: name.into(), known }.into()
+            errors::column_unknown(name, &known)
         };
         self.columns = names
             .iter()

@@ -2,7 +2,8 @@
 
 use super::Catalog;
 use crate::columns::{Column, Values};
-use crate::error::{Kind, Result};
+use crate::error::Result;
+use crate::halo::errors;
 use crate::halo::subhalos::{Subhalo, Subhalos};
 
 impl Catalog {
@@ -32,8 +33,7 @@ impl Catalog {
     pub fn add_subhalos(&mut self, found: &Subhalos) -> Result<()> {
         let rows = found.rows();
         if rows.len() != self.halos.len() {
-            let name = "subhalos".into();
-            return Err(Kind::ColumnLength { name, len: rows.len(), halos: self.halos.len() }.into());
+            return Err(errors::column_length("subhalos", rows.len(), self.halos.len()));
         }
         let mut row_of = vec![0; rows.len()];
         (0..).zip(&self.order).for_each(|(row, &halo)| row_of[halo as usize] = row);

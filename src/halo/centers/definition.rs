@@ -1,7 +1,7 @@
 //! What the centre of a halo is.
 
 use super::mean;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 
 /// A definition of the centre of a halo.
 ///
@@ -74,7 +74,7 @@ impl Center {
 
     pub(crate) fn check(&self) -> Result<()> {
         self.check_softening()?;
-        let refuse = |name, value, must| Err(Kind::Parameter { name, value, must }.into());
+        let refuse = |name, value, must| Err(Error::parameter_must(name, value, must));
         match *self {
             Self::MostConnected { linking_length } if !(0.0..f64::INFINITY).contains(&linking_length) => {
                 refuse("the linking length", linking_length, "finite and not negative")
@@ -97,6 +97,6 @@ impl Center {
         if (0.0..f64::INFINITY).contains(&softening) {
             return Ok(());
         }
-        Err(Kind::Parameter { name: "the softening", value: softening, must: "finite and not negative" }.into())
+        Err(Error::parameter_must("the softening", softening, "finite and not negative"))
     }
 }

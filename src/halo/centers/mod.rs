@@ -29,8 +29,9 @@ use self::members::{Members, unwrap};
 #[cfg(feature = "gpu")]
 pub(crate) use self::members::{exponent, power};
 use crate::cluster::Halos;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Boundary, Bounded, BoxSize, Scalar, Space};
+use crate::halo::errors;
 use crate::parallel::map;
 
 /// Finds the member with the lowest potential.
@@ -204,12 +205,12 @@ impl<'a> CenterFinder<'a> {
     pub(crate) fn check_lengths(&self, points: usize, labels: usize) -> Result<()> {
         for (what, len) in [("labels", Some(labels)), ("masses", self.masses.map(<[f64]>::len))] {
             if let Some(len) = len.filter(|&len| len != points) {
-                return Err(Kind::Length { what, len, points }.into());
+                return Err(Error::length(what, len, points));
             }
         }
         let is_bad = |mass: &f64| !(*mass > 0.0 && *mass < f64::INFINITY);
         match self.masses.and_then(|masses| masses.iter().position(is_bad).map(|index| (index, masses[index]))) {
-            Some((index, mass)) => Err(Kind::NoMass { index, mass }.into()),
+            Some((index, mass)) => Err(errors::no_mass(index, mass)),
             None => Ok(()),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Boundary, Lane};
 use crate::halo::centers::result::Centers;
 
@@ -78,7 +78,7 @@ impl Places<'_> {
             for (axis, value) in place.into_iter().enumerate() {
                 let fits = value.abs() <= <f64 as Lane>::LIMIT;
                 if !fits {
-                    return Err(Kind::coordinate(index, axis, value, <f64 as Lane>::LIMIT).into());
+                    return Err(Error::coordinate(index, axis, value, <f64 as Lane>::LIMIT));
                 }
             }
         }

@@ -27,7 +27,7 @@ use crate::bvh::Bvh;
 use crate::cancel::check_at;
 use crate::cluster::hop::boundaries::falling;
 use crate::cluster::{DensityKernel, Hop, HopChains, KernelDensity};
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::{Boundary, Bounded, BoxSize, Scalar, Space};
 use crate::memory::filled;
 use crate::parallel::{map, sort};
@@ -258,11 +258,11 @@ impl AdaptaHop {
     pub fn run_on<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Subhalos> {
         self.check()?;
         if self.n_hop == 0 {
-            return Err(Kind::Parameter { name: "n_hop", value: 0.0, must: "at least 1" }.into());
+            return Err(Error::parameter_must("n_hop", 0.0, "at least 1"));
         }
         if !tree.is_empty() && self.n_hop >= tree.len() {
             let must = "less than the number of points";
-            return Err(Kind::Parameter { name: "n_hop", value: self.n_hop as f64, must }.into());
+            return Err(Error::parameter_must("n_hop", self.n_hop as f64, must));
         }
         // Chains alone: their boundaries are another definition's.
         let hop = Hop::new(0.0).density(self.density.clone()).n_hop(self.n_hop.saturating_add(1)).n_merge(0);
@@ -355,7 +355,7 @@ impl AdaptaHop {
             ("alpha", self.alpha, is_finite(self.alpha), "finite and not negative"),
         ];
         match checks.into_iter().find(|&(_, _, holds, _)| !holds) {
-            Some((name, value, _, must)) => Err(Kind::Parameter { name, value, must }.into()),
+            Some((name, value, _, must)) => Err(Error::parameter_must(name, value, must)),
             None => Ok(()),
         }
     }

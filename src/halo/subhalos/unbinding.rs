@@ -1,6 +1,6 @@
 //! The options of unbinding: which particles count as bound, and how many a round removes.
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 
 /// The rules by which unbound particles are removed: options for [`Subhalos::unbind`](crate::Subhalos::unbind) and
 /// [`Halos::unbind`](crate::Halos::unbind).
@@ -110,7 +110,7 @@ impl Unbinding {
             ),
         ];
         match checks.into_iter().find(|&(_, _, holds, _)| !holds) {
-            Some((name, value, _, must)) => Err(Kind::Parameter { name, value, must }.into()),
+            Some((name, value, _, must)) => Err(Error::parameter_must(name, value, must)),
             None => Ok(()),
         }
     }

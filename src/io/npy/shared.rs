@@ -12,9 +12,8 @@ use std::path::{Path, PathBuf};
 
 use npyz::{AutoSerialize, WriterBuilder};
 
-use crate::Result;
 use crate::cancel::check;
-use crate::error::{Error, Kind};
+use crate::error::{Error, Result};
 use crate::io::atomic::AtomicFile;
 use crate::io::npy::header::{Header, MAGIC, MOST_COLUMNS, Of, header_text};
 use crate::io::number_types::{Number, foreign};
@@ -86,7 +85,7 @@ impl SharedNpy {
         let path = path.as_ref();
         let failed = |error| Error::io(path, "cannot be written", error);
         if let Some(width) = width.filter(|&width| width == 0 || width as u64 > MOST_COLUMNS) {
-            return Err(Kind::Parameter { name: "width", value: width as f64, must: "from 1 to 65536" }.into());
+            return Err(Error::parameter_must("width", width as f64, "from 1 to 65536"));
         }
         let mut file = AtomicFile::create_named(path)?;
         let Some(temporary) = file.temporary().map(Path::to_path_buf) else {
@@ -188,7 +187,7 @@ impl<T: NpyNumber> SharedNpyRows<T> {
         let n = (values.len() / self.width) as u64;
         if !values.len().is_multiple_of(self.width) {
             let must = "a multiple of the width of rows";
-            return Err(Kind::Parameter { name: "values.len()", value: values.len() as f64, must }.into());
+            return Err(Error::parameter_must("values.len()", values.len() as f64, must));
         }
         if first.checked_add(n).is_none_or(|end| end > self.rows) {
             let message = format!("has {} rows; {n} rows from row {first} on are not among them", self.rows);

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use npyz::{AutoSerialize, WriterBuilder};
 
-use crate::Result;
-use crate::error::{Error, Kind};
+use crate::error::{Error, Result};
 use crate::io::Points;
 use crate::io::atomic::replace;
 
@@ -132,7 +131,7 @@ fn rows_of(values: usize, width: usize) -> Result<[u64; 2]> {
         Some(rows) if rows * width == values => Ok([rows as u64, width as u64]),
         _ => {
             let must = "a divisor of the number of values";
-            Err(Kind::Parameter { name: "width", value: width as f64, must }.into())
+            Err(Error::parameter_must("width", width as f64, must))
         }
     }
 }

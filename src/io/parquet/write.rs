@@ -11,8 +11,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
-use crate::columns::{Column, Meta, Values, ecsv_header};
-use crate::error::{Error, Kind as Refused, Result};
+use crate::columns::{Column, Meta, Values, ecsv_header, rows_of};
+use crate::error::{Error, Result};
 use crate::io::parquet::arrow::{self, Field, Kind};
 use crate::units::Units;
 
@@ -44,11 +44,7 @@ pub fn write_parquet(
     units: Option<&Units>,
     meta: &[(&str, Meta)],
 ) -> Result<()> {
-    let rows = columns.first().map_or(0, |column| column.values().len());
-    if let Some(column) = columns.iter().find(|column| column.values().len() != rows) {
-        let (name, len) = (column.name().into(), column.values().len());
-        return Err(Refused::UnequalColumns { name, len, first: rows }.into());
-    }
+    let rows = rows_of(columns)?;
     for (i, column) in columns.iter().enumerate() {
         if columns[..i].iter().any(|other| other.name() == column.name()) {
             return Err(Error::write(io::Error::other(format!("two columns are named {}", column.name()))));

@@ -17,13 +17,12 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::error::Kind;
+use crate::error::{Error, ErrorKind, Result};
 use crate::halo::UniverseOptions;
 use crate::io::atomic::AtomicFile;
 use crate::io::tables::ending;
 use crate::io::{GadgetOptions, Points, Snapshot, Table, TipsyOptions, write_gadget, write_npy_to, write_tipsy};
 use crate::units::Units;
-use crate::{Error, Result};
 use epoch::Epoch;
 use types::Types;
 
@@ -142,7 +141,9 @@ impl FromStr for SnapshotFormat {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        Self::ended(text).ok_or_else(|| Kind::UnknownFormat { text: text.into(), known: Self::known() }.into())
+        Self::ended(text).ok_or_else(|| {
+            Error::new(ErrorKind::Parameter, format!("`{text}` is no format; it may be {}", Self::known()))
+        })
     }
 }
 

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::error::Kind;
 use crate::io::atomic::AtomicFile;
 use crate::io::number_types::{Word, foreign};
 use crate::io::tipsy::header::{Family, Header};
@@ -206,7 +205,7 @@ fn run(units: &Units, options: &TipsyOptions) -> Result<(String, f64)> {
     units.conversion(0.0, h)?;
     if (units.length.per_h || units.mass.per_h) && h.is_none() {
         let message = format!("{units} need the Hubble constant, for Tipsy has no units of 1/h");
-        return Err(Kind::Missing { name: "h", message }.into());
+        return Err(Error::missing("h", message));
     }
     let per_h = |is: bool| if is { h.unwrap_or(1.0) } else { 1.0 };
     let mpc = units.length.mpc / per_h(units.length.per_h);

@@ -25,7 +25,7 @@ pub use nearest::MeshNearest;
 pub use rays::RayHit;
 
 use crate::cancel::guarded;
-use crate::error::{Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::geometry::{Aabb, Scalar};
 use crate::parallel::{fold_tasks, map};
 use dipoles::Dipoles;
@@ -89,7 +89,8 @@ impl<S: Scalar> Mesh<S> {
             check_vertices(vertices)?;
             let max = wide_node::BLOCK as usize - 1;
             if faces.len() > max {
-                return Err(Kind::TooManyFaces { n: faces.len(), max }.into());
+                let sentence = format!("{} faces are too many: at most {max} fit one mesh", faces.len());
+                return Err(Error::new(ErrorKind::Unsupported, sentence));
             }
             let fault = |range: std::ops::Range<usize>| {
                 let is_bad = |face: &[u32; 3]| face.iter().any(|&vertex| vertex as usize >= vertices.len());
@@ -98,7 +99,7 @@ impl<S: Scalar> Mesh<S> {
             if let Some(index) = fold_tasks(0..faces.len(), TASK, &fault, &Option::or) {
                 let vertex =
                     faces[index].into_iter().find(|&vertex| vertex as usize >= vertices.len()).unwrap_or_default();
-                return Err(Kind::Face { index, vertex, vertices: vertices.len() }.into());
+                return Err(missing_vertex(index, vertex, vertices.len()));
             }
             let corners = map(faces.len(), TASK, &|face| faces[face].map(|vertex| vertices[vertex as usize]));
             let part = |range: std::ops::Range<usize>| {
@@ -163,6 +164,12 @@ impl Mesh<f32> {
     }
 }
 
+/// A face with a vertex that is not one of the `vertices`.
+fn missing_vertex(face: usize, vertex: u32, vertices: usize) -> Error {
+    let sentence = format!("face {face} has vertex {vertex}; there are {vertices} vertices, which are counted from 0");
+    Error::new(ErrorKind::Input, sentence).at(face)
+}
+
 fn check_vertices<S: Scalar>(vertices: &[[S; 3]]) -> Result<()> {
     let fault = |range: std::ops::Range<usize>| {
         let fits = |x: &S| Into::<f64>::into(x.abs()) <= S::LIMIT;
@@ -171,5 +178,5 @@ fn check_vertices<S: Scalar>(vertices: &[[S; 3]]) -> Result<()> {
     let Some(index) = fold_tasks(0..vertices.len(), TASK, &fault, &Option::or) else { return Ok(()) };
     let vertex: [f64; 3] = vertices[index].map(Into::into);
     let axis = (0..3).find(|&k| vertex[k].is_nan() || vertex[k].abs() > S::LIMIT).unwrap_or(0);
-    Err(Kind::coordinate(index, axis, vertex[axis], S::LIMIT).into())
+    Err(Error::coordinate(index, axis, vertex[axis], S::LIMIT))
 }

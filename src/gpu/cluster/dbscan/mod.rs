@@ -13,7 +13,7 @@ mod predict;
 mod weights;
 
 use crate::cluster::dbscan::{DbscanAlgorithm, check_weights};
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::Space;
 use crate::gpu::buffer::{Buffer, mark};
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
@@ -104,7 +104,7 @@ impl Dbscan {
     fn check_options<const D: usize>(&self, space: &Space<D>) -> Result<()> {
         space.check_length("eps", self.eps)?;
         if self.min_pts == 0 {
-            return Err(Kind::Parameter { name: "min_pts", value: 0.0, must: "at least 1" }.into());
+            return Err(Error::parameter_must("min_pts", 0.0, "at least 1"));
         }
         Ok(())
     }

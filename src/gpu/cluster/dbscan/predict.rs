@@ -5,8 +5,9 @@
 
 use cubecl::prelude::*;
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::Boundary;
+use crate::geometry::errors::spaces;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
 use crate::gpu::cluster::dbscan::Dbscan;
@@ -51,12 +52,12 @@ impl Dbscan {
             check_same(["the points", what], [points.device, device])?;
         }
         if labels.len() != points.len {
-            return Err(Kind::Length { what: "labels", len: labels.len(), points: points.len }.into());
+            return Err(Error::length("labels", labels.len(), points.len));
         }
         if new.space != points.space {
             let [of, other_of] = [&points.space, &new.space].map(|space| Boundary::of(space).to_string());
             let (what, other_what) = ("the points are in", "the new points are in");
-            return Err(Kind::Spaces { what, of, other_what, other_of }.into());
+            return Err(spaces([what, other_what], [of, other_of]));
         }
         let device = points.device;
         on!(device, client => {

@@ -15,7 +15,7 @@
 
 use cubecl::prelude::*;
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::cluster::dendrogram::contract::{Contraction, NONE};
 use crate::gpu::primitives::gather::{Layout, gather, invert};
@@ -107,7 +107,7 @@ impl Chains {
         let places = gather(client, &self.begin, &Buffer::from_slice(client, &first), 1, Layout::Rows).read(client)?;
         for level in places.windows(2) {
             let Some(len) = level[1].checked_sub(level[0]) else {
-                return Err(Kind::Invariant("the chains of a dendrogram are in no order".into()).into());
+                return Err(Error::invariant("the chains of a dendrogram are in no order"));
             };
             let weights = Buffer::<u32>::new(client, len as usize + 1);
             let count = cubes(len as usize + 1);

@@ -9,7 +9,7 @@
 
 use cubecl::prelude::*;
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::primitives::compact::{Compact, Emit};
 use crate::gpu::primitives::forest::{Joined, join_least};
@@ -41,7 +41,7 @@ impl Contraction {
     ) -> Result<Self> {
         let (max, m, dim) = (i32::MAX as usize, low.len(), CubeDim::new_1d(UNITS));
         if n_points > max {
-            return Err(Kind::TooMany { n: n_points, max }.into());
+            return Err(Error::too_many_points(n_points, max));
         }
         let (up, ends) = (Buffer::<u32>::new(client, 2 * n_points), Buffer::<u32>::new(client, 2 * m));
         let lightest = Buffer::<u32>::filled(client, 2 * n_points, NONE);
@@ -51,7 +51,7 @@ impl Contraction {
         while count > 1 {
             let left = contraction.contract(client, &mut edges)?;
             if left == 0 || left >= count {
-                return Err(Kind::Invariant("a vertex of a spanning tree has no edge".into()).into());
+                return Err(Error::invariant("a vertex of a spanning tree has no edge"));
             }
             count = left;
         }

@@ -17,7 +17,7 @@ mod stability;
 pub use clusters::HdbscanClusters;
 
 use crate::cluster::{ClusterSelection, Ties};
-use crate::error::{Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
 use crate::gpu::cluster::dendrogram::chains::Chains;
 use crate::gpu::cluster::hdbscan::condense::condense;
@@ -126,9 +126,11 @@ impl Hdbscan {
 
     fn check(&self) -> Result<()> {
         self.options.check()?;
-        let refuse = |name, value, must| Err(Kind::Parameter { name, value, must }.into());
+        let refuse = |name, value, must| Err(Error::parameter_must(name, value, must));
         if self.options.ties != Ties::Together {
-            return Err(Kind::DeviceTies.into());
+            let sentence =
+                "on a device, edges of equal weight are removed together (Ties::Together), not one after the other";
+            return Err(Error::new(ErrorKind::Unsupported, sentence));
         }
         if self.options.alpha != 1.0 {
             return refuse("alpha", self.options.alpha, "1 on a device");

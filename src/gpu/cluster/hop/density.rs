@@ -7,7 +7,7 @@ use cubecl::prelude::*;
 
 use crate::cluster::hop::check_dimension;
 use crate::cluster::{DensityKernel, DensityUnit};
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::gpu::buffer::{Buffer, UNITS, cubes, mark};
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
@@ -109,7 +109,7 @@ impl KernelDensity {
 pub(super) fn check<const D: usize>(options: &crate::KernelDensity, n: usize) -> Result<()> {
     check_dimension::<D>()?;
     options.check(n)?;
-    let refuse = |must| Err(Kind::Parameter { name: "n_density", value: options.n_density as f64, must }.into());
+    let refuse = |must| Err(Error::parameter_must("n_density", options.n_density as f64, must));
     if options.n_density >= MOST_KTH {
         return refuse("at most 128 on a device");
     }

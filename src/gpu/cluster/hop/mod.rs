@@ -21,7 +21,7 @@ pub use graph::HopChains;
 use cubecl::prelude::*;
 
 use crate::cluster::hop::{check_dimension, check_field};
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::Boundary;
 use crate::gpu::buffer::{Buffer, mark};
 use crate::gpu::bvh::ropes::Nodes;
@@ -233,7 +233,7 @@ impl Hop {
 
     fn check_counts(&self, n: usize) -> Result<()> {
         self.options.check_counts(n)?;
-        let refuse = |name, value: usize, must| Err(Kind::Parameter { name, value: value as f64, must }.into());
+        let refuse = |name, value: usize, must| Err(Error::parameter_must(name, value as f64, must));
         if self.options.n_hop >= MOST_KTH {
             return refuse("n_hop", self.options.n_hop, "at most 128 on a device");
         }

@@ -12,7 +12,7 @@
 
 use cubecl::prelude::*;
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::{Bvh, Coordinate};
@@ -56,7 +56,7 @@ pub(super) fn edges<R: Runtime, S: Coordinate, const D: usize>(
         best.find(client, || rounds.samples(), || rounds.least(), &rounds.component, rounds.spec.warp)?;
         let left = best.join(client, &rounds.position, &rounds.component, &components, &found)?;
         if left.len() >= components.len() {
-            return Err(Kind::Invariant("a component has no edge to another".into()).into());
+            return Err(Error::invariant("a component has no edge to another"));
         }
         components = left;
     }

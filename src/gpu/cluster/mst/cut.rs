@@ -5,7 +5,7 @@
 
 use cubecl::prelude::*;
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::squared_limit;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::cluster::connect::{Forest, ForestArg, ForestArgLaunch, rem_union};
@@ -28,7 +28,7 @@ impl SpanningTree {
     pub fn cut(&self, length: impl Into<f64>) -> Result<Labels> {
         let length = length.into();
         if length.is_nan() || length < 0.0 {
-            return Err(Kind::Parameter { name: "length", value: length, must: "a number, not negative" }.into());
+            return Err(Error::parameter_must("length", length, "a number, not negative"));
         }
         self.labels(self.low.len(), squared_limit(length), Membership::Together)
     }
@@ -47,10 +47,10 @@ impl SpanningTree {
     pub fn cut_into(&self, clusters: usize) -> Result<Labels> {
         let (name, value) = ("clusters", clusters as f64);
         if clusters == 0 {
-            return Err(Kind::Parameter { name, value, must: "at least 1" }.into());
+            return Err(Error::parameter_must(name, value, "at least 1"));
         }
         if clusters > self.n_points {
-            return Err(Kind::Parameter { name, value, must: "at most the number of points" }.into());
+            return Err(Error::parameter_must(name, value, "at most the number of points"));
         }
         self.labels(self.n_points - clusters, f64::INFINITY, Membership::All)
     }

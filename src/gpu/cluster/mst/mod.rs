@@ -20,7 +20,7 @@ mod uniform;
 use cubecl::prelude::*;
 
 use crate::cluster::Edge;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::gpu::buffer::{Buffer, UNITS, cubes, wait};
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
 use crate::gpu::cluster::mst::boruvka::edges;
@@ -79,7 +79,7 @@ impl MinimumSpanningTree {
     /// Errors: as [`MinimumSpanningTree::run`].
     pub fn run_on<S: Coordinate, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<SpanningTree> {
         let (name, n) = ("min_samples", self.min_samples);
-        let refuse = |must| Err(Kind::Parameter { name, value: n as f64, must }.into());
+        let refuse = |must| Err(Error::parameter_must(name, n as f64, must));
         if n == 0 {
             return refuse("at least 1");
         }

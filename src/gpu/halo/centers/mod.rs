@@ -47,7 +47,7 @@ use self::argmax::Maximum;
 use self::by_size::SortedHalos;
 use self::members::{Members, Units, WIDE};
 use self::most_bound::MostBound;
-use crate::error::{Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::geometry::Boundary;
 use crate::gpu::buffer::{Buffer, mark};
 use crate::gpu::bvh::{Coordinate, Points};
@@ -174,7 +174,12 @@ impl<'a> CenterFinder<'a> {
                 let found = most_connected::most_connected(client, points, halos, linking_length, units)?;
                 Ok(found.map_or(Found::Nothing, Found::MostConnected))
             }
-            _ => Err(Kind::DeviceCenter { center: format!("{:?}", self.center) }.into()),
+            center => {
+                let sentence = format!(
+                    "on a device, centres are most bound or most connected particles (MostBound, MostConnected), not {center:?}"
+                );
+                Err(Error::new(ErrorKind::Unsupported, sentence))
+            }
         }
     }
 

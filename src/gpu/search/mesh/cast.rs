@@ -13,10 +13,11 @@
 
 use cubecl::prelude::*;
 
-use crate::error::{Kind, Result};
+use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::device::{MOST_TURNS, is_cuda};
+use crate::gpu::errors;
 use crate::gpu::search::mesh::cast_spec::{CastSpec, FAR, Wanted};
 use crate::gpu::search::mesh::casting::cast_rays;
 use crate::gpu::search::mesh::items::Items;
@@ -70,7 +71,7 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
     } else {
         (FEW_UNITS, (n / RAYS_A_TURN).max(1) as u32)
     };
-    let refuse = || Err(Kind::DeviceLoops { what: "a ray" }.into());
+    let refuse = || Err(errors::long_loops("a ray"));
     for exact in [false, true] {
         // Few rays are in doubt, each for long.
         let (units, turns) = if exact { (FEW_UNITS, 1) } else { (units, turns) };

@@ -34,12 +34,13 @@ pub use solids::Solids;
 
 use cubecl::prelude::*;
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::gpu::buffer::{Buffer, check_allocation};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::csr::Csr;
 use crate::gpu::device::{Device, check_same, on};
 use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::errors;
 use crate::gpu::primitives::rounding::{check_distances, rounds_well};
 use crate::gpu::search::mesh::cast::cast;
 use crate::gpu::search::mesh::cast_spec::Wanted;
@@ -177,14 +178,14 @@ impl<S: Coordinate> Stored<S> {
     ) -> Result<Self> {
         let max = u32::MAX as usize;
         if exact.len() > max {
-            return Err(Kind::TooMany { n: exact.len(), max }.into());
+            return Err(Error::too_many_points(exact.len(), max));
         }
         let n = compressed.map_or(0, |tree| tree.order.len());
         on!(device, client => {
             let finest = || exact.iter().map(|&x| Into::<f64>::into(x).abs()).filter(|x| *x > 0.0).fold(f64::INFINITY, f64::min);
             check_distances::<_, S>(client, device, finest)?;
             if !rounds_well(client, device)? {
-                return Err(Kind::DeviceRounding.into());
+                return Err(errors::rounding());
             }
             let nodes = compressed.map_or(0, |tree| size_of_val(&*tree.nodes));
             check_allocation(client, size_of_val(exact).max(4 * framed.len() + nodes) as u128)?;
@@ -269,7 +270,7 @@ impl<S: Coordinate> Stored<S> {
 /// Refuses more numbers than kernels have indices for, which are 32 bits.
 fn check_numbers(width: usize, rows: usize) -> Result<()> {
     let values = width as u64 * rows as u64;
-    if values > u64::from(u32::MAX) { Err(Kind::DeviceLists { values }.into()) } else { Ok(()) }
+    if values > u64::from(u32::MAX) { Err(errors::long_lists(values)) } else { Ok(()) }
 }
 
 impl Source for WideTree {

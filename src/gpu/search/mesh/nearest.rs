@@ -12,11 +12,12 @@
 
 use cubecl::prelude::*;
 
-use crate::error::{Kind, Result};
+use crate::error::Result;
 use crate::geometry::Space;
 use crate::gpu::buffer::{Buffer, check_allocation, count};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::device::{MOST_TURNS, is_cuda, on};
+use crate::gpu::errors;
 use crate::gpu::search::mesh::hits::{MeshNeighbors, Rows};
 use crate::gpu::search::mesh::items::ItemsIn;
 use crate::gpu::search::mesh::numbers::{PADDING, SCALE};
@@ -79,7 +80,7 @@ impl<S: Coordinate> Mesh<S> {
                     // Loops end early there: see `cast`.
                     let is_long = stored.items.n > MOST_TURNS && !is_cuda(client);
                     if is_long && doubts.read(client)?.contains(&1) {
-                        return Err(Kind::DeviceLoops { what: "a point far from the mesh" }.into());
+                        return Err(errors::long_loops("a point far from the mesh"));
                     }
                     let items = stored.items.arg();
                     find_doubted::launch_unchecked::<S, _>(client, blocks, dim, items, asked(), near(), doubts.arg());

@@ -4,12 +4,13 @@
 
 use cubecl::prelude::*;
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Result};
 use crate::geometry::Ray;
 use crate::gpu::buffer::{Buffer, check_allocation};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::device::{Device, check_same, on};
 use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::errors;
 use crate::gpu::search::mesh::numbers::{INFINITE, LARGEST};
 use crate::parallel::map;
 
@@ -63,10 +64,10 @@ impl<S: Coordinate> Rays<S> {
     pub fn of(origins: &DeviceVec<S>, directions: &DeviceVec<S>) -> Result<Self> {
         let (device, len) = (origins.device, origins.len());
         if !len.is_multiple_of(3) {
-            return Err(Kind::DeviceRows { len, dim: 3 }.into());
+            return Err(errors::no_rows(len, 3));
         }
         if directions.len() != len {
-            return Err(Kind::DeviceValues { len: directions.len() / 3, n: len / 3, what: "origins" }.into());
+            return Err(errors::value_count(directions.len() / 3, len / 3, "origins"));
         }
         check_same(["the origins", "the directions"], [device, directions.device])?;
         check_count(len / 3)?;
@@ -100,7 +101,7 @@ impl<S: Coordinate> Rays<S> {
 
 fn check_count(n: usize) -> Result<()> {
     let max = 1 << 30;
-    if n > max { Err(Kind::TooMany { n, max }.into()) } else { Ok(()) }
+    if n > max { Err(Error::too_many_points(n, max)) } else { Ok(()) }
 }
 
 /// Rays in a kernel.

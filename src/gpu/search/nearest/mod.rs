@@ -25,12 +25,13 @@ mod rows;
 
 use cubecl::prelude::*;
 
-use crate::error::{Kind, Result};
+use crate::error::Result;
 use crate::geometry::{Aabb, FilteredRadius};
 use crate::gpu::buffer::{Buffer, UNITS, check_allocation, cubes, mark};
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::device::on;
+use crate::gpu::errors;
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::search::nearest::approx_search::find_approximately;
 pub(in crate::gpu) use crate::gpu::search::nearest::arguments::RowOrder;
@@ -149,7 +150,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         let k = wanted.k.min(self.len());
         let values = n as u128 * k as u128;
         if values > u128::from(u32::MAX) {
-            return Err(Kind::DeviceLists { values: u64::try_from(values).unwrap_or(u64::MAX) }.into());
+            return Err(errors::long_lists(u64::try_from(values).unwrap_or(u64::MAX)));
         }
         check_allocation(client, 8 * values)?;
         let (indices, distances2) = (Buffer::new(client, n * k), Buffer::new(client, n * k));

@@ -1,0 +1,24 @@
+//! Errors of building and refitting a tree.
+
+use crate::error::{Error, ErrorKind};
+use crate::format::number;
+
+/// A primitive whose lower corner exceeds its upper one.
+pub(super) fn inverted(index: usize, axis: usize, lo: f64, hi: f64) -> Error {
+    let (lo, hi) = (number(lo), number(hi));
+    let sentence =
+        format!("its box runs from {lo} down to {hi} along axis {axis}; lower corners must not exceed upper ones");
+    Error::new(ErrorKind::Input, sentence).of_item("item", index)
+}
+
+/// Another thread wrote to the points during the call.
+pub(super) fn changed() -> Error {
+    let sentence = "the points changed while the tree was built; nothing may write to them until the call returns";
+    Error::new(ErrorKind::Input, sentence)
+}
+
+/// A refit to another number of primitives.
+pub(super) fn refit(len: usize, points: usize) -> Error {
+    let sentence = format!("a tree of {points} cannot be refitted to {len}; it can be rebuilt over any number");
+    Error::new(ErrorKind::Input, sentence)
+}

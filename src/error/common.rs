@@ -1,0 +1,95 @@
+//! Errors that several modules share.
+
+use std::borrow::Cow;
+
+use super::{Error, ErrorKind};
+use crate::format::number;
+
+/// For this workspace: the sentences may change.
+#[doc(hidden)]
+impl Error {
+    /// A parameter out of its range: `eps is -1; it must be finite and not negative`.
+    pub fn parameter_must(name: &'static str, value: f64, must: &str) -> Self {
+        Self::new(ErrorKind::Parameter, format!("{name} is {}; it must be {must}", number(value))).about(name)
+    }
+
+    /// A parameter that is needed and not known.
+    pub fn missing(name: &'static str, sentence: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Missing, sentence).about(name)
+    }
+
+    /// A coordinate that is NaN or infinite.
+    pub fn not_finite(index: usize, axis: usize, value: f64) -> Self {
+        let sentence = format!("coordinate {axis} is {}; coordinates must be finite", number(value));
+        Self::new(ErrorKind::NotFinite, sentence).of_item("point", index)
+    }
+
+    /// A coordinate that is not finite, or beyond `limit`.
+    pub fn coordinate(index: usize, axis: usize, value: f64, limit: f64) -> Self {
+        if !value.is_finite() {
+            return Self::not_finite(index, axis, value);
+        }
+        let sentence = format!(
+            "coordinate {axis} is {}; beyond {limit:e} squared distances overflow, so rescale the data",
+            number(value)
+        );
+        Self::new(ErrorKind::Input, sentence).of_item("point", index)
+    }
+
+    /// A mass that is negative or not finite.
+    pub fn mass(index: usize, mass: f64) -> Self {
+        let sentence = format!("its mass is {}; masses must be finite and not negative", number(mass));
+        Self::new(ErrorKind::Input, sentence).of_item("particle", index)
+    }
+
+    /// A slice that has not one value for each particle.
+    pub fn length(what: &str, len: usize, particles: usize) -> Self {
+        let sentence = format!("there are {len} {what} for {particles} particles; there must be one each");
+        Self::new(ErrorKind::Input, sentence)
+    }
+
+    /// Radii that are neither one for all centres nor one for each.
+    pub fn radii(len: usize, centers: usize) -> Self {
+        let sentence = format!("there are {len} radii for {centers} centres; there must be one each, or one for all");
+        Self::new(ErrorKind::Parameter, sentence).about("radius")
+    }
+
+    /// A radius that is negative or not finite.
+    pub fn radius(index: usize, radius: f64) -> Self {
+        let sentence = format!("its radius is {}; it must be finite and not negative", number(radius));
+        Self::new(ErrorKind::Parameter, sentence).about("radius").of_item("centre", index)
+    }
+
+    /// Points of too many dimensions, or of none.
+    pub fn dimension(dim: usize) -> Self {
+        Self::new(ErrorKind::Unsupported, format!("{dim} dimensions: points may have 1 to 10"))
+    }
+
+    /// More points than have an index.
+    pub fn too_many_points(n: usize, max: usize) -> Self {
+        let sentence = format!("{n} points are too many: indices are 32 bits, so at most {max} points fit one tree");
+        Self::new(ErrorKind::Unsupported, sentence)
+    }
+
+    /// Memory that the system refuses, for `n` of `what`.
+    pub fn memory(n: usize, what: &str, bytes: u128) -> Self {
+        Self::new(ErrorKind::Memory, format!("cannot allocate {bytes} bytes for {n} {what}"))
+    }
+
+    /// A tree that breaks an invariant: a bug of this crate, or bytes that are not from it.
+    pub fn invariant(message: impl std::fmt::Display) -> Self {
+        Self::new(ErrorKind::Internal, format!("the tree is broken: {message}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let error = Error::mass(3, -5e-324);
+        assert_eq!(error.to_string(), "particle 3: its mass is -5e-324; masses must be finite and not negative");
+        assert_eq!(error.index(), Some(3));
+    }
+}

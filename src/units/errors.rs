@@ -1,0 +1,39 @@
+//! Errors about units.
+
+use crate::error::{Error, ErrorKind};
+
+/// The name of no unit. `known` lists the names that there are.
+pub(super) fn unknown_unit(what: &'static str, text: &str, known: &'static str) -> Error {
+    Error::new(ErrorKind::Parameter, format!("`{text}` is no unit of {what}; it may be {known}"))
+}
+
+/// A unit that depends on the Hubble constant, which is not known.
+pub(super) fn needs_h(unit: &str) -> Error {
+    Error::new(ErrorKind::Parameter, format!("{unit} needs the Hubble constant h, which is not known"))
+}
+
+/// Two sets of units that both fit.
+pub(super) fn ambiguous(first: impl std::fmt::Display, second: impl std::fmt::Display) -> Error {
+    let sentence = format!("{first} fit the mean density of matter, and so do {second}: both are possible");
+    Error::new(ErrorKind::Parameter, sentence)
+}
+
+/// No units fit. `ratio` is the mass of the particles over the mass expected in the box, both in `units`.
+pub(super) fn no_units(ratio: f64, units: &str, omega_m: f64) -> Error {
+    let sentence = format!(
+        "no usual units fit: in {units} the particles have {} the mass expected for this box with omega_m = {omega_m}; check the side \
+         of the box and the masses, or name the units",
+        share(ratio)
+    );
+    Error::new(ErrorKind::Parameter, sentence)
+}
+
+/// A part of a whole: "1/8 of" if a fraction is right to a percent, or else a number and "times".
+fn share(ratio: f64) -> String {
+    let parts = ratio.recip();
+    match parts.round() {
+        whole if (2.0..=1000.0).contains(&whole) && (parts / whole - 1.0).abs() < 0.01 => format!("1/{whole} of"),
+        _ if (0.001..1e6).contains(&ratio) => format!("{ratio:.3} times"),
+        _ => format!("{ratio:.2e} times"),
+    }
+}
