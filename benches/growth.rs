@@ -1,7 +1,7 @@
 //! How time grows with the number of points, on sets without a scale or with copies: `cargo bench --bench growth`.
 //!
-//! For each set and operation it prints the exponent of n between two sizes. Names of sets after `--` choose sets:
-//! `cargo bench --bench growth -- radii-3d copies`. As a test it runs once with few points.
+//! For each set and operation it prints the seconds at some sizes, and the exponent of n between the least and the largest. Names of
+//! sets after `--` choose sets: `cargo bench --bench growth -- radii-3d copies`. As a test it runs once with few points.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -26,7 +26,7 @@ fn seconds<const D: usize>(points: &[[f64; D]], run: Run<'_, D>) -> f64 {
 }
 
 /// Measures the operations on the sets that were named, and prints each as it is done.
-fn print<const D: usize>(named: &[String], name: &str, sizes: [usize; 2], of: impl Fn(usize) -> Vec<[f64; D]>) {
+fn print<const D: usize>(named: &[String], name: &str, sizes: &[usize], of: impl Fn(usize) -> Vec<[f64; D]>) {
     if !named.is_empty() && !named.iter().any(|named| named == name) {
         return;
     }
@@ -42,17 +42,22 @@ fn print<const D: usize>(named: &[String], name: &str, sizes: [usize; 2], of: im
             drop(black_box(AdaptaHop::new().density(KernelDensity::new().volume(1.0)).run_on(tree)));
         }));
     }
-    let by = (sizes[1] as f64 / sizes[0] as f64).ln();
     for (what, run) in operations {
-        let [few, many] = sizes.map(|n| seconds(&of(n), run));
-        println!("{name:>12} {what:>20} {few:>10.4} s {many:>10.4} s   n^{:.2}", (many / few).ln() / by);
+        print!("{name:>12} {what:>20}");
+        let times: Vec<f64> = sizes.iter().map(|&n| seconds(&of(n), run)).collect();
+        times.iter().for_each(|time| print!(" {time:>8.4} s"));
+        let exponent =
+            (times[times.len() - 1] / times[0]).ln() / (sizes[sizes.len() - 1] as f64 / sizes[0] as f64).ln();
+        println!("   n^{exponent:.2}");
     }
 }
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let sizes =
-        if arguments.iter().any(|argument| argument == "--bench") { [1 << 14, 1 << 20] } else { [1 << 8, 1 << 9] };
+    let sizes: &[usize] = match arguments.iter().any(|argument| argument == "--bench") {
+        true => &[1 << 14, 1 << 16, 1 << 18, 1 << 20],
+        false => &[1 << 8, 1 << 9],
+    };
     let named: Vec<String> = arguments.into_iter().filter(|argument| !argument.starts_with("--")).collect();
     print(&named, "uniform", sizes, sets::uniform);
     print(&named, "radii-3d", sizes, |n| sets::exponential::<3>(n, 300.0));

@@ -266,6 +266,20 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
         )
     }
 
+    /// Whether a node no larger than a leaf, whose box has this `extent`, is farther from each of the leaf's primitives than their
+    /// limits say. The leaf's box may be near to it: a leaf around a denser part of the cloud is near to all nodes in there.
+    #[inline(always)]
+    pub fn is_far_from_each<I: Isa>(
+        &self,
+        isa: I,
+        node: &Aabb<S, D>,
+        extent: f64,
+        leaf: &Blocks<'_, S, D>,
+        limits: &[S; LEAF],
+    ) -> bool {
+        scale::extent(node) <= extent && self.closer_each(isa, node, leaf, limits) == 0
+    }
+
     /// The squared distances from `of` to eight of a leaf, of points or of boxes.
     #[inline(always)]
     pub fn lanes_by<I: Isa>(&self, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>, block: usize, points: bool) -> Lanes<S> {

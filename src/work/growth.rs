@@ -56,6 +56,23 @@ fn radii_of_all_sizes() {
     assert_growth("exponential radii", searches, |n| exponential::<3>(n, 300.0));
 }
 
+/// Some tens of points per octave: leaves reach around all that is nearer to the middle.
+#[test]
+fn leaves_around_the_middle() {
+    let work = [1 << 12, 1 << 15].map(|n| {
+        let points = exponential::<3>(n, 300.0);
+        let tree = Bvh::build(&points).unwrap();
+        [
+            ("nearest of all", distances(|| tree.nearest_neighbors(Nearest::new(8).excluding_self()))),
+            ("EMST", distances(|| minimum_spanning_tree(&points).unwrap())),
+        ]
+    });
+    for ((what, few), (_, many)) in work[0].iter().zip(&work[1]) {
+        let exponent = (*many as f64 / *few as f64).ln() / 8f64.ln();
+        assert!(exponent <= EXPONENT, "{what}: {few} and {many} distances, n^{exponent:.2}");
+    }
+}
+
 #[test]
 fn copies_of_a_point() {
     assert_growth("copies", searches, copies);

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::bvh::traverse::{DeferredSiblings, Step, bits};
 use crate::bvh::{Bvh, LEAF};
-use crate::geometry::{Aabb, Blocks, Scalar};
+use crate::geometry::{Aabb, Blocks, Scalar, scale};
 use crate::parallel::{for_tasks, list_tasks};
 use crate::precompiled::precompiled;
 use crate::search::Nearest;
@@ -115,6 +115,7 @@ impl<S: Scalar, const D: usize> Hops<'_, S, D> {
             farthest = farthest.max(limits[i]);
         }
         let mut least = best.density.iter().copied().fold(f64::INFINITY, f64::min);
+        let extent = scale::extent(bounds);
         let mut siblings = DeferredSiblings::new();
         siblings.descend(tree, leaf);
         for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.upwards(tree)) {
@@ -144,6 +145,8 @@ impl<S: Scalar, const D: usize> Hops<'_, S, D> {
                             }
                         }
                         least = best.density.iter().copied().fold(f64::INFINITY, Scalar::min);
+                    } else if general.is_far_from_each(isa, &node.bounds, extent, &here, &limits) {
+                        return Step::Skip;
                     }
                     Step::Enter
                 },

@@ -7,7 +7,7 @@
 
 use crate::bvh::traverse::{DeferredSiblings, Step, bits, low_bits};
 use crate::bvh::{Bvh, LEAF};
-use crate::geometry::{Aabb, Blocks, Scalar};
+use crate::geometry::{Aabb, Blocks, Scalar, scale};
 use crate::search::ball_predicate::BallPredicate;
 use crate::simd::{Isa, LANES, Lanes};
 
@@ -96,6 +96,7 @@ impl<S: Scalar> Components<'_, S> {
         let here = tree.blocks(&own);
         let first = self.component[own.start + of.active.trailing_zeros() as usize];
         let shared = bits(of.active).all(|i| self.component[own.start + i] == first).then_some(first);
+        let extent = scale::extent(bounds);
         let mut farthest = of.farthest();
         for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.upwards(tree)) {
             tree.walk(
@@ -109,7 +110,8 @@ impl<S: Scalar> Components<'_, S> {
                         return Step::Skip;
                     }
                     if !tree.is_leaf(at) && !tree.is_degenerate(at) {
-                        return Step::Enter;
+                        let is_far = ball.is_far_from_each(isa, &node.bounds, extent, &here, &of.limits);
+                        return if is_far { Step::Skip } else { Step::Enter };
                     }
                     let near = of.active & ball.closer_each(isa, &node.bounds, &here, &of.limits);
                     if !tree.is_leaf(at) {

@@ -121,6 +121,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
             of.close[i].reset(wanted.k, ball.reach.maybe.into(), unit);
             of.limits[i] = ball.reach.maybe;
         }
+        let extent = scale::extent(bounds);
         let mut farthest = of.farthest();
         let mut siblings = DeferredSiblings::new();
         siblings.descend(self, leaf);
@@ -140,6 +141,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                     } else if self.is_degenerate(at) {
                         self.scan_copies(ball, at, &mut of);
                         farthest = of.farthest();
+                        return Step::Skip;
+                    } else if ball.is_far_from_each(isa, &node.bounds, extent, &here, &of.limits) {
                         return Step::Skip;
                     } else {
                         return Step::Enter;
