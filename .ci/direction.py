@@ -231,7 +231,7 @@ def python_arrows(package):
 
 def main():
     crates = [Crate("ropewalk", ROOT / "src", ROOT / "src/lib.rs")]
-    for folder in sorted([*(ROOT / "crates").glob("*"), ROOT / "cli", ROOT / "python", ROOT / "capi"]):
+    for folder in sorted([*(ROOT / "crates").glob("*"), ROOT / "python", ROOT / "capi"]):
         root = next((folder / "src" / name for name in ("lib.rs", "main.rs") if (folder / "src" / name).exists()), None)
         if root:
             crates.append(Crate(f"ropewalk_{folder.name}", folder / "src", root))

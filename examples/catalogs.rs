@@ -1,6 +1,6 @@
 //! Halos of a snapshot as tables and group catalogues that other programs open.
 //!
-//!     cargo run --release --example catalogs --features parquet [FOLDER [SNAPSHOT]]
+//!     cargo run --release --example catalogs [FOLDER [SNAPSHOT]]
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use ropewalk::{AdaptaHop, Catalog};
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
     let folder = arguments.next().unwrap_or(std::env::temp_dir().join("ropewalk_catalogs"));
-    let source = arguments.next().unwrap_or(Path::new(env!("CARGO_MANIFEST_DIR")).join("data/p3m_64.gadget2"));
+    let source = arguments.next().unwrap_or(Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/p3m_64.gadget2"));
     std::fs::create_dir_all(&folder)?;
     let snapshot = read(source, &ReadOptions::default())?;
 

@@ -1,6 +1,6 @@
 //! A simulation that finds its halos while it runs: each rank calls on its own arrays, which are not copied, and no file is written.
 //!
-//! `cargo run --release --example in_situ --features distributed,io`
+//! `cargo run --release --example in_situ`
 
 use std::sync::Arc;
 

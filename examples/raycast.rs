@@ -1,9 +1,9 @@
 //! A ball with a piece cut off: what rays meet, how far points are from the surface, and a picture.
 //!
-//!     cargo run --release --features plot --example raycast [PICTURE.png]
+//!     cargo run --release --example raycast [PICTURE.png]
 
-use ropewalk::plot::{View, shaded};
 use ropewalk::{Mesh, Ray};
+use ropewalk_plot::{View, shaded};
 
 type Point = [f64; 3];
 

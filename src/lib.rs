@@ -8,7 +8,7 @@
 //! geometry -> bvh (morton, radix sort, hierarchy, ropes) -> search (range, neighbors, pairs, nearest, values)
 //!          -> cluster (union-find, DBSCAN, FOF, spanning trees, HDBSCAN*, HOP)
 //!          -> interpolate (moving least squares, smoothing kernels, inverse distances)
-//!          -> halo (centers, catalog, overdensity, profile, pipeline) -> plot
+//!          -> halo (centers, catalog, overdensity, profile, pipeline)
 //! io, table, sample: where points come from
 //! gpu: the same modules, on a device
 //! distributed: the same answers, of points that many processes share
@@ -249,7 +249,6 @@ assert_eq!(labels, [Some(0); 3]);
 //! | `glam` (default) | its vectors as points |
 //! | `halos` | centres, catalogues, overdensities, profiles: [`halo`] |
 //! | `io` | snapshots and tables from files, and back; `table` |
-//! | `plot` | pictures of halos and clusters |
 //! | `sample` | clustered point sets to try and to measure on |
 //! | `reference` | other algorithms, to compare with |
 //! | `serde` | options, labels, catalogues, centres, profiles and units can be stored |
@@ -275,6 +274,8 @@ mod error;
 mod format;
 mod brief;
 mod cancel;
+#[doc(hidden)]
+pub mod internals;
 pub mod memory;
 mod parallel;
 mod precompiled;
@@ -305,8 +306,6 @@ pub mod table;
 pub mod io;
 #[cfg(feature = "io")]
 pub mod pipeline;
-#[cfg(feature = "plot")]
-pub mod plot;
 #[cfg(feature = "sample")]
 pub mod sample;
 #[cfg(feature = "gpu")]
@@ -332,16 +331,6 @@ pub use halo::{Catalog, Center, CenterFinder, Centers, Cosmology, Particles};
 pub use interpolate::{Interpolator, InverseDistance, MovingLeastSquares, Sph};
 pub use phases::phases;
 pub use search::{CastHit, Hit, Mesh, MeshNearest, Nearest, NearestHit, Neighbor, NeighborAt, RayHit, ValueBvh};
-
-/// What tests, the program and the Python package use; no part of the interface.
-#[doc(hidden)]
-pub mod internals {
-    pub use crate::bvh::{LEAF, Node};
-    pub use crate::format::{grouped, short};
-    pub use crate::memory::{collected, copy_of, with_capacity};
-    pub use crate::random::mixed;
-    pub use crate::simd::instruction_set;
-}
 
 /// The README's programs, compiled and run as documentation. One of them needs a device's features.
 #[cfg(all(doctest, feature = "distributed", feature = "gpu"))]

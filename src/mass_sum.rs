@@ -135,7 +135,7 @@ impl MassSum {
     }
 
     /// The sum that has these words, or the sum of sums whose words add up to these; `None` unless there are [`MassSum::WORDS`].
-    #[cfg(any(feature = "io", feature = "distributed", feature = "plot", test))]
+    #[cfg(any(feature = "io", feature = "distributed", test))]
     pub fn from_words(words: &[i64]) -> Option<Self> {
         let (digits, broken) = words.split_first_chunk::<DIGITS>()?;
         let &[broken] = broken else { return None };

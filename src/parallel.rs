@@ -33,7 +33,7 @@ pub(crate) fn for_tasks_reversed(n: usize, size: usize, task: &(dyn Fn(Range<usi
 }
 
 /// What `task` makes of each range, in order.
-pub(crate) fn map_tasks<T: Send + Sync>(n: usize, size: usize, task: &(dyn Fn(Range<usize>) -> T + Sync)) -> Vec<T> {
+pub fn map_tasks<T: Send + Sync>(n: usize, size: usize, task: &(dyn Fn(Range<usize>) -> T + Sync)) -> Vec<T> {
     let results: Vec<OnceLock<T>> = collected((0..n.div_ceil(size)).map(|_| OnceLock::new()));
     for_tasks(n, size, &|range| _ = results[range.start / size].set(task(range)));
     results.into_iter().filter_map(OnceLock::into_inner).collect()
@@ -55,7 +55,7 @@ pub(crate) fn list_tasks<T: Send + Sync>(
 }
 
 /// What `value` makes of each index, in order, written in place; tasks are of `size` indices.
-pub(crate) fn map<T: Send>(n: usize, size: usize, value: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
+pub fn map<T: Send>(n: usize, size: usize, value: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
     // While a thread waits for others it works for no call, which a lack of memory could end.
     let mut all = with_capacity(n);
     let (flags, _waiting) = Flags::hand_on();
@@ -66,7 +66,7 @@ pub(crate) fn map<T: Send>(n: usize, size: usize, value: &(dyn Fn(usize) -> T + 
 }
 
 /// Sorts in ascending order; equal values may change places.
-pub(crate) fn sort<T: Ord + Send>(values: &mut [T]) {
+pub fn sort<T: Ord + Send>(values: &mut [T]) {
     let (flags, _waiting) = Flags::hand_on();
     if flags.is_some() {
         // A sort has no tasks of one size to look before; a look is little beside the comparison.
@@ -90,7 +90,7 @@ pub(crate) fn for_each<T: Send>(items: Vec<T>, task: &(dyn Fn(usize, T) + Sync))
 }
 
 /// Fills each value with what `value` makes of its place.
-pub(crate) fn fill<T: Send>(values: &mut [T], size: usize, value: &(dyn Fn(Range<usize>, &mut [T]) + Sync)) {
+pub fn fill<T: Send>(values: &mut [T], size: usize, value: &(dyn Fn(Range<usize>, &mut [T]) + Sync)) {
     let n = values.len();
     for_each(values.chunks_mut(size).collect(), &|at, own| value(at * size..((at + 1) * size).min(n), own));
 }

@@ -4,7 +4,7 @@ use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
-use ropewalk::internals::with_capacity;
+use ropewalk::internals::memory::with_capacity;
 use ropewalk::table::{self, Radii};
 use ropewalk::{Csr, Nearest, Neighbor, distance_from_square};
 

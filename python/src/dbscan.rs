@@ -2,7 +2,7 @@
 
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
-use ropewalk::internals::collected;
+use ropewalk::internals::memory::collected;
 use ropewalk::{BoxSize, Dbscan, Labels, table};
 
 use crate::arrays::{Rows, Vector};

@@ -6,7 +6,7 @@ use bytemuck::cast_slice;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use ropewalk::columns::{Column, Meta, Values, meta_in_units};
-use ropewalk::internals::copy_of;
+use ropewalk::internals::memory::copy_of;
 use ropewalk::io::{AtomicFile, Masses, Snapshot, TableFormat, TableWriter};
 use ropewalk::pipeline::{Found, Largest, Options, Pipeline, profile_columns};
 use ropewalk::units::{KnownUnits, Quantity, UnitSystem, Units};

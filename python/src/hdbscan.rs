@@ -2,7 +2,7 @@
 
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
-use ropewalk::internals::{collected, copy_of};
+use ropewalk::internals::memory::{collected, copy_of};
 use ropewalk::{BoxSize, ClusterSelection, Hdbscan, HdbscanClusters, MinimumSpanningTree, Ties, table};
 
 use crate::arrays::{Rows, Vector};

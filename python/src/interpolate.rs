@@ -3,7 +3,7 @@
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use ropewalk::internals::copy_of;
+use ropewalk::internals::memory::copy_of;
 use ropewalk::interpolate::{Fallback, SmoothingKernel, Weight};
 use ropewalk::table::{Interpolation, interpolator};
 use ropewalk::{BoxSize, InverseDistance, MovingLeastSquares, Sph};

@@ -9,7 +9,7 @@ use numpy::{Element, IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use rayon::prelude::*;
-use ropewalk::internals::with_capacity;
+use ropewalk::internals::memory::with_capacity;
 use ropewalk::table::{Points, Table};
 use ropewalk::{Error, ErrorKind, MeshNearest, Ray, RayHit, Result, Scalar, io};
 

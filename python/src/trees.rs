@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use ropewalk::cluster::Merge;
-use ropewalk::internals::{collected, with_capacity};
+use ropewalk::internals::memory::{collected, with_capacity};
 use ropewalk::{Dendrogram, Edge, MinimumSpanningTree, table};
 
 use crate::arrays::{Rows, Vector};

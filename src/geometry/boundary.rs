@@ -49,7 +49,8 @@ impl Boundary {
 
     /// What is known by several, each of which comes with the beginning of a sentence such as "the halos were found in". An error
     /// if two know of different spaces.
-    pub(crate) fn agree(known: &[(&'static str, &Self)]) -> Result<Self> {
+    #[doc(hidden)]
+    pub fn agree(known: &[(&'static str, &Self)]) -> Result<Self> {
         let mut known = known.iter().filter(|(_, boundary)| **boundary != Self::Unknown);
         let Some(&(what, boundary)) = known.next() else { return Ok(Self::Unknown) };
         match known.find(|(_, other)| *other != boundary) {
@@ -62,7 +63,8 @@ impl Boundary {
     }
 
     /// The space; open where nothing is known.
-    pub(crate) fn space(&self) -> Result<Space<3>> {
+    #[doc(hidden)]
+    pub fn space(&self) -> Result<Space<3>> {
         match self {
             Self::Unknown | Self::Open => Ok(Space::OPEN),
             Self::Periodic(sides) => match <[f64; 3]>::try_from(sides.as_slice()) {

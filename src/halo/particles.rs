@@ -83,8 +83,8 @@ impl<'a, S: Scalar> Particles<'a, S> {
         self
     }
 
-    #[cfg(feature = "plot")]
-    pub(crate) fn len(&self) -> usize {
+    #[doc(hidden)]
+    pub fn len(&self) -> usize {
         self.positions.len()
     }
 
@@ -96,11 +96,13 @@ impl<'a, S: Scalar> Particles<'a, S> {
         (lo, hi)
     }
 
-    pub(crate) fn position(&self, i: usize) -> [f64; 3] {
+    #[doc(hidden)]
+    pub fn position(&self, i: usize) -> [f64; 3] {
         self.positions[i].map(Into::into)
     }
 
-    pub(crate) fn mass_of(&self, i: usize) -> f64 {
+    #[doc(hidden)]
+    pub fn mass_of(&self, i: usize) -> f64 {
         match self.masses {
             Masses::Equal(mass) => mass,
             Masses::Each(masses) => masses[i],
@@ -126,7 +128,8 @@ impl<'a, S: Scalar> Particles<'a, S> {
     }
 
     /// The space that the user names.
-    pub(crate) fn boundary(&self) -> Result<Boundary> {
+    #[doc(hidden)]
+    pub fn boundary(&self) -> Result<Boundary> {
         Boundary::said(&self.size)
     }
 

@@ -13,7 +13,7 @@ use crate::geometry::Boundary;
 use crate::memory::{filled, zeroed};
 
 /// A halo or a subhalo.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Subhalo {

@@ -132,8 +132,8 @@ impl<S: Scalar> Mesh<S> {
     }
 
     /// The corners of a triangle.
-    #[cfg(feature = "plot")]
-    pub(crate) fn triangle(&self, triangle: u32) -> [[S; 3]; 3] {
+    #[doc(hidden)]
+    pub fn triangle(&self, triangle: u32) -> [[S; 3]; 3] {
         self.corners[triangle as usize]
     }
 

@@ -1,0 +1,138 @@
+//! `ropewalk dbscan`.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use rayon::prelude::*;
+use ropewalk::{Dbscan, Labels};
+
+use super::args::Dbscan as Args;
+use super::device::{Device, Name};
+#[cfg(feature = "gpu")]
+use super::device::{There, with_points_there};
+use super::dimensions::with_rows;
+use super::failure::Failure;
+use super::input;
+use super::outputs::{Column, Outputs, picture_format, write_csv};
+use super::phases::Phases;
+use super::summary::Summary;
+use super::text::{grouped, share, short};
+use super::threads::start_threads;
+
+pub fn run(args: &Args) -> Result<String, Failure> {
+    start_threads(args.points.threads)?;
+    let device = args.device.find()?;
+    let targets: Vec<&Path> =
+        [&args.out, &args.plot, &args.points.json].into_iter().flatten().map(AsRef::as_ref).collect();
+    // First, so that hours of work do not end at a full disk's closed door.
+    let mut outputs = Outputs::files(&targets, &[&args.points.file])?;
+    let column = args.out.as_ref().map(|out| Column::of("--out", out)).transpose()?;
+    let format = args.plot.as_ref().map(|plot| picture_format("--plot", plot)).transpose()?;
+
+    let mut phases = Phases::default();
+    let input::Read { snapshot, outside } = input::points(&args.points, &mut phases)?;
+    let points = &snapshot.points;
+    if args.plot.is_some() && points.dim() != 2 {
+        let file = args.points.file.display();
+        return Err(format!("{file}: points have {} dimensions; --plot draws those of 2", points.dim()).into());
+    }
+    let labels = match device {
+        Device::Cpu => phases.run("find clusters", || ropewalk::table::dbscan(points, &on_host(args)))?,
+        #[cfg(feature = "gpu")]
+        Device::Gpu(device) => {
+            let there = phases.run("upload", || There::new(points, args.points.periodic, device))?;
+            let dbscan =
+                ropewalk::gpu::Dbscan::new(args.eps, args.min_pts).algorithm(args.algorithm.into()).star(args.star);
+            with_points_there!(&there, points => phases.run("find clusters", || dbscan.run(points)?.read()))?
+        }
+    };
+    let counts = Counts::of(&labels);
+    if let (Some(path), Some(column)) = (&args.out, column) {
+        phases.run("labels", || {
+            let labels = input::of_rows(labels.as_slice(), &snapshot.skipped, -1);
+            outputs.write(path, |out| match column {
+                Column::Npy => ropewalk::io::write_npy_i32_to(out, &labels).map_err(Failure::from),
+                Column::Csv => write_csv(out, &["label"], &labels),
+            })
+        })?;
+    }
+    if let (Some(path), Some(format)) = (&args.plot, format) {
+        phases.run("picture", || -> Result<(), Failure> {
+            let title = counts.title(args);
+            let title = [title[0].as_str(), title[1].as_str()];
+            let picture =
+                with_rows!(points, f32 [2], f64 [2], rows => ropewalk_plot::clusters(rows, &labels, args.eps, args.points.periodic, title, format));
+            picture.map_or(Ok(()), |picture| {
+                let picture = picture?;
+                outputs.write(path, |out| out.write_all(&picture))
+            })
+        })?;
+    }
+    let mut summary = Summary::default();
+    summary.describe(&snapshot, &args.points, outside);
+    if args.device != Name::Cpu {
+        summary.both("device", args.device.to_string(), args.device.to_string());
+    }
+    summary.both("eps", short(args.eps), args.eps);
+    summary.both("min_pts", args.min_pts.to_string(), args.min_pts);
+    summary.value("star", args.star);
+    summary.both("clusters", grouped(counts.clusters), counts.clusters);
+    summary.both("core", share(counts.core, counts.points), counts.core);
+    let border = if args.star { "0; with --star they are noise".into() } else { share(counts.border, counts.points) };
+    summary.both("border", border, if args.star { 0 } else { counts.border });
+    summary.both("noise", share(counts.noise, counts.points), counts.noise);
+    summary.both("largest", format!("{} points", grouped(counts.largest)), counts.largest);
+    if args.out.is_none() && args.plot.is_none() {
+        summary.line("written", "nothing: --out LABELS.npy writes the labels, --plot CLUSTERS.png draws them");
+    }
+    summary.close(&phases, outputs, &targets, args.points.json.as_ref())
+}
+
+pub fn on_host(args: &Args) -> Dbscan {
+    Dbscan::new(args.eps, args.min_pts).algorithm(args.algorithm.into()).star(args.star).periodic(args.points.periodic)
+}
+
+/// What the labels add up to.
+struct Counts {
+    points: u64,
+    clusters: u64,
+    core: u64,
+    border: u64,
+    noise: u64,
+    largest: u64,
+}
+
+impl Counts {
+    fn of(labels: &Labels) -> Self {
+        let points = labels.as_slice().len();
+        let core = (0..points).into_par_iter().filter(|&i| labels.is_core(i)).count();
+        let noise = labels.n_noise();
+        Self {
+            points: points as u64,
+            clusters: labels.n_clusters() as u64,
+            core: core as u64,
+            border: (points - core - noise) as u64,
+            noise: noise as u64,
+            largest: labels.sizes().into_iter().max().unwrap_or(0) as u64,
+        }
+    }
+
+    /// The lines above the picture.
+    fn title(&self, args: &Args) -> [String; 2] {
+        let clusters =
+            if self.clusters == 1 { "1 cluster".into() } else { format!("{} clusters", grouped(self.clusters)) };
+        let name = if args.star { "DBSCAN*" } else { "DBSCAN" };
+        let place = args.points.periodic.map_or(String::new(), |side| format!(", periodic box of {}", short(side)));
+        [
+            format!("{name}: {} points, {clusters}", grouped(self.points)),
+            format!(
+                "eps {}, min_pts {}{place}; {} core, {} border, {} noise",
+                short(args.eps),
+                args.min_pts,
+                grouped(self.core),
+                grouped(self.border),
+                grouped(self.noise)
+            ),
+        ]
+    }
+}

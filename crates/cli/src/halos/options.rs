@@ -1,0 +1,169 @@
+//! What the arguments ask of the library, or why they cannot be.
+
+use std::path::{Path, PathBuf};
+
+use ropewalk::pipeline::{CenterKind, Finder, LinkingLength, Options};
+use ropewalk::{Error, ErrorKind};
+
+use crate::args::{self, Halos as Args, Particles};
+use crate::centers::Kind;
+use crate::device::Name;
+use crate::failure::Failure;
+use crate::pictures::Picture;
+
+/// One linking length: where its files go, and the options of the library.
+pub struct Run {
+    pub folder: PathBuf,
+    pub options: Options,
+}
+
+/// What to do, or why the arguments are none.
+pub fn runs(args: &Args, out: &Path) -> Result<Vec<Run>, Failure> {
+    check_finder(args)?;
+    check_types(args)?;
+    if args.gallery > 0 {
+        ropewalk_plot::check_gallery(args.gallery.into(), Picture::Gallery.style(args))
+            .map_err(|error| format!("--gallery {}: {error} (--dpi)", args.gallery))?;
+    }
+    let lengths = &args.linking_lengths;
+    if lengths.is_empty() {
+        let length = args.eps.map_or(LinkingLength::Separations(args.linking_length), LinkingLength::Length);
+        return Ok(vec![Run { folder: out.to_path_buf(), options: options(args, length)? }]);
+    }
+    if args.device != Name::Cpu {
+        return Err(format!("--linking-lengths: their spanning tree is made on the cpu, not on {}", args.device).into());
+    }
+    let mut runs: Vec<Run> = vec![];
+    for (i, length) in lengths.iter().enumerate() {
+        if lengths[..i].contains(length) {
+            return Err(format!("--linking-lengths: {length} is named twice").into());
+        }
+        let options = options(args, LinkingLength::Separations(*length))?;
+        runs.push(Run { folder: out.join(format!("b{length}")), options });
+    }
+    Ok(runs)
+}
+
+/// Refuses options of one finder with another.
+fn check_finder(args: &Args) -> Result<(), Failure> {
+    let (is_hop, is_adaptahop) = (args.finder == args::Finder::Hop, args.finder == args::Finder::AdaptaHop);
+    let of_both = args.hop.given_for_both().or(args.density.then_some("--density"));
+    let others = [
+        (args.hop.given().filter(|_| !is_hop), "hop"),
+        (args.adaptahop.given().filter(|_| !is_adaptahop), "adaptahop"),
+        (of_both.filter(|_| !is_hop && !is_adaptahop), "hop or adaptahop"),
+    ];
+    if let Some((Some(option), finder)) = others.into_iter().find(|(option, _)| option.is_some()) {
+        return Err(format!("{option} is for --finder {finder}").into());
+    }
+    if is_adaptahop && args.device != Name::Cpu {
+        return Err(format!("--finder adaptahop runs on the cpu, not on {}", args.device).into());
+    }
+    // HOP also attaches particles by the linking length: see `others::check_length`.
+    let has_length = !(is_hop || is_adaptahop) || args.center.contains(&Kind::Mcp);
+    if args.particles.single_part && args.eps.is_none() && has_length {
+        return Err("--single-part: mean separations are of all particles; give the linking length with --eps".into());
+    }
+    if (is_hop || is_adaptahop) && !args.linking_lengths.is_empty() {
+        return Err("--linking-lengths are for --finder fof".into());
+    }
+    Ok(())
+}
+
+/// Refuses types that are to be both linked and attached, and finders that do not know how to attach.
+fn check_types(args: &Args) -> Result<(), Failure> {
+    let Particles { types, attach: given, .. } = &args.particles;
+    if given.len() > 1 && given.contains(&args::Attach::Nothing) {
+        return Err("--attach: none and types exclude each other".into());
+    }
+    let attach = &args.particles.attached().unwrap_or_default();
+    if let Some(both) = attach.iter().find(|kind| types.contains(kind)) {
+        return Err(format!("--attach: type {both} is linked (--type)").into());
+    }
+    if let Some(twice) = [types, attach].into_iter().find_map(|list| first_twice(list)) {
+        return Err(format!("type {twice} is named twice").into());
+    }
+    if !attach.is_empty() && args.finder == args::Finder::AdaptaHop {
+        return Err("--attach is for --finder fof and hop".into());
+    }
+    Ok(())
+}
+
+fn first_twice(list: &[u8]) -> Option<u8> {
+    list.iter().enumerate().find(|(i, kind)| list[..*i].contains(kind)).map(|(_, &kind)| kind)
+}
+
+/// The options of the library, or why the arguments are none.
+fn options(args: &Args, linking_length: LinkingLength) -> Result<Options, Failure> {
+    let mut options = Options::default();
+    options.finder = match args.finder {
+        args::Finder::Fof => Finder::FriendsOfFriends,
+        args::Finder::Hop => Finder::Hop(args.hop.finder()),
+        args::Finder::AdaptaHop => {
+            Finder::AdaptaHop { finder: args.adaptahop.finder(&args.hop), unbind: args.adaptahop.unbind }
+        }
+    };
+    options.linking_length = linking_length;
+    options.min_members = args.min_members as usize;
+    options.box_size = args.box_size;
+    options.open = args.open;
+    options.center = args.center.first().map(|&kind| kind.into());
+    options.most_connected = args.center.contains(&Kind::Mcp);
+    options.softening = args.softening;
+    options.overdensities = args.so.clone();
+    options.min_sphere_particles = args.min_so_particles;
+    options.universe = args.universe.options();
+    options.columns = args.columns.clone();
+    options.profiles = args.profiles;
+    options.check().map_err(|error| by_option(args, &error))?;
+    if let Some(&kind) = args.center.iter().skip(1).find(|&&kind| kind != Kind::Mcp) {
+        let kind = CenterKind::from(kind);
+        return Err(format!("--center: only mcp may come after another kind, not the {kind}").into());
+    }
+    let not_on_device = |kind: &&Kind| args.device != Name::Cpu && !matches!(kind, Kind::Mbp | Kind::Mcp);
+    if let Some(&kind) = args.center.iter().find(not_on_device) {
+        let (device, kind) = (&args.device, CenterKind::from(kind));
+        return Err(format!("--device {device}: centres are mbp or mcp there; for the {kind} use the cpu").into());
+    }
+    Ok(options)
+}
+
+/// An error of the options with the command line's name for the parameter.
+fn by_option(args: &Args, error: &Error) -> Failure {
+    let option = match error.parameter() {
+        Some("linking_length") if args.eps.is_some() => "--eps",
+        Some("linking_length") if !args.linking_lengths.is_empty() => "--linking-lengths",
+        Some("linking_length") => "--linking-length",
+        Some("box_size") => "--box",
+        Some("delta_outer") => "--delta-outer",
+        Some("delta_saddle") => "--delta-saddle",
+        Some("delta_peak") => "--delta-peak",
+        Some("density_threshold") => "--density-threshold",
+        Some("fudge") => "--fudge",
+        Some("fudge_epsilon") => "--fudge-epsilon",
+        Some("alpha") => "--alpha",
+        Some("overdensities") => "--so",
+        Some("columns") => "--columns",
+        _ => return error.to_string().into(),
+    };
+    error.to_string().replacen(error.parameter().unwrap_or_default(), option, 1).into()
+}
+
+/// An error about the snapshot with its path; an error about what is missing with the options that ask for it and give it.
+pub fn refused(args: &Args, snapshot: &Path, error: &Error) -> Failure {
+    let by = match error.parameter() {
+        Some("velocities" | "velocity_unit") => "--unbind",
+        _ if !args.so.is_empty() => "--so",
+        _ if args.profiles > 0 => "--profiles",
+        _ => "--unbind",
+    };
+    match (error.kind(), error.parameter()) {
+        (ErrorKind::Missing, Some("linking_length")) => format!("{error}; give --eps").into(),
+        (ErrorKind::Missing, Some("omega_m")) => format!("{by}: {error}; give --omega-m").into(),
+        (ErrorKind::Missing, Some("units")) => format!("{by}: {error}; give --length-unit and --mass-unit").into(),
+        (ErrorKind::Missing, Some("velocity_unit")) => format!("{by}: {error}; give --velocity-unit").into(),
+        (ErrorKind::Missing, _) => format!("{by}: {error}").into(),
+        (ErrorKind::Input | ErrorKind::NotFinite, _) => format!("{}: {error}", snapshot.display()).into(),
+        _ => error.to_string().into(),
+    }
+}

@@ -1,0 +1,182 @@
+//! `ropewalk hdbscan`.
+
+use std::fmt::Write;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use ropewalk::io::AtomicFile;
+use ropewalk::{Error, Hdbscan, HdbscanClusters};
+
+use super::args::{Hdbscan as Args, Method};
+use super::device::{Device, Name};
+#[cfg(feature = "gpu")]
+use super::device::{There, with_points_there};
+use super::dimensions::with_rows;
+use super::failure::Failure;
+use super::input;
+use super::outputs::{Column, Outputs, picture_format, write_csv};
+use super::phases::Phases;
+use super::summary::Summary;
+use super::text::{grouped, share, short};
+use super::threads::start_threads;
+
+pub fn run(args: &Args) -> Result<String, Failure> {
+    start_threads(args.points.threads)?;
+    let device = args.device.find()?;
+    let named = [&args.out, &args.probabilities, &args.outliers, &args.plot, &args.tree, &args.points.json];
+    let targets: Vec<&Path> = named.into_iter().flatten().map(AsRef::as_ref).collect();
+    // First, so that hours of work do not end at a full disk's closed door.
+    let mut outputs = Outputs::files(&targets, &[&args.points.file])?;
+    let labels_to = To::new("--out", &args.out)?;
+    let probabilities_to = To::new("--probabilities", &args.probabilities)?;
+    let outliers_to = To::new("--outliers", &args.outliers)?;
+    let plot_format = args.plot.as_ref().map(|plot| picture_format("--plot", plot)).transpose()?;
+    let format = args.tree.as_ref().map(|tree| picture_format("--tree", tree)).transpose()?;
+
+    let mut phases = Phases::default();
+    let input::Read { snapshot, outside } = input::points(&args.points, &mut phases)?;
+    let points = &snapshot.points;
+    if args.plot.is_some() && points.dim() != 2 {
+        let file = args.points.file.display();
+        return Err(format!("{file}: points have {} dimensions; --plot draws those of 2", points.dim()).into());
+    }
+    let clusters = match device {
+        Device::Cpu => phases.run("find clusters", || ropewalk::table::hdbscan(points, &hdbscan(args))),
+        #[cfg(feature = "gpu")]
+        Device::Gpu(device) => {
+            let there = phases.run("upload", || There::new(points, args.points.periodic, device))?;
+            let hdbscan = ropewalk::gpu::Hdbscan::from(hdbscan(args));
+            with_points_there!(&there, points => phases.run("find clusters", || hdbscan.run(points)?.read()))
+        }
+    };
+    let clusters = clusters.map_err(|error| by_option(&error))?;
+    let labels = clusters.labels();
+    phases.run("labels", || -> Result<(), Failure> {
+        labels_to.write(
+            &mut outputs,
+            "label",
+            || input::of_rows(labels.as_slice(), &snapshot.skipped, -1),
+            |out, values| ropewalk::io::write_npy_i32_to(out, values),
+        )?;
+        let floats = |out: &mut AtomicFile, values: &[f64]| ropewalk::io::write_npy_f64_to(out, values);
+        let of_rows = |values: &[f64], missing| input::of_rows(values, &snapshot.skipped, missing);
+        probabilities_to.write(&mut outputs, "probability", || of_rows(clusters.probabilities(), 0.0), floats)?;
+        outliers_to.write(&mut outputs, "outlier", || of_rows(&clusters.outlier_scores(), f64::NAN), floats)
+    })?;
+    let title = Title::new(args, &clusters);
+    if let (Some(path), Some(format)) = (&args.plot, plot_format) {
+        phases.run("picture", || -> Result<(), Failure> {
+            let lines = [title.points.as_str(), title.options.as_str()];
+            let picture =
+                with_rows!(points, f32 [2], f64 [2], rows => ropewalk_plot::clusters(rows, labels, 0.0, args.points.periodic, lines, format));
+            picture.map_or(Ok(()), |picture| {
+                let picture = picture?;
+                outputs.write(path, |out| out.write_all(&picture))
+            })
+        })?;
+    }
+    if let (Some(path), Some(format)) = (&args.tree, format) {
+        phases.run("tree", || -> Result<(), Failure> {
+            let picture = ropewalk_plot::condensed_tree(&clusters, &title.points, format)?;
+            outputs.write(path, |out| out.write_all(&picture))
+        })?;
+    }
+    let n = points.len() as u64;
+    let (noise, largest) = (labels.n_noise() as u64, labels.sizes().into_iter().max().unwrap_or(0));
+    let mut summary = Summary::default();
+    summary.describe(&snapshot, &args.points, outside);
+    if args.device != Name::Cpu {
+        summary.both("device", args.device.to_string(), args.device.to_string());
+    }
+    let (size, samples) = (args.min_cluster_size, hdbscan(args).samples(points.len()));
+    summary.line("cluster size", format!("at least {}", grouped(size as u64)));
+    summary.value("min_cluster_size", size);
+    summary.both("min_samples", grouped(samples as u64), samples);
+    summary.both("clusters", grouped(labels.n_clusters() as u64), labels.n_clusters());
+    summary.both("noise", share(noise, n), noise);
+    summary.both("largest", format!("{} points", grouped(largest as u64)), largest);
+    if targets.iter().all(|target| args.points.json.as_deref() == Some(*target)) {
+        summary.line("written", "nothing: --out LABELS.npy writes the labels, --plot CLUSTERS.png draws them");
+    }
+    summary.close(&phases, outputs, &targets, args.points.json.as_ref())
+}
+
+fn hdbscan(args: &Args) -> Hdbscan {
+    let mut hdbscan = Hdbscan::new(args.min_cluster_size)
+        .cluster_selection(args.method.into())
+        .cluster_selection_epsilon(args.epsilon)
+        .allow_single_cluster(args.allow_single)
+        .alpha(args.alpha)
+        .ties(args.ties.into())
+        .periodic(args.points.periodic);
+    if let Some(samples) = args.min_samples {
+        hdbscan = hdbscan.min_samples(samples);
+    }
+    if let Some(size) = args.max_cluster_size {
+        hdbscan = hdbscan.max_cluster_size(size);
+    }
+    hdbscan
+}
+
+/// An error with the command line's name for the parameter.
+fn by_option(error: &Error) -> Failure {
+    match error.parameter() {
+        Some(name @ "cluster_selection_epsilon") => error.to_string().replacen(name, "--epsilon", 1).into(),
+        _ => error.to_string().replace("Ties::Together", "--ties together").into(),
+    }
+}
+
+/// Where a column goes, if anywhere.
+struct To<'a>(Option<(&'a PathBuf, Column)>);
+
+impl<'a> To<'a> {
+    fn new(option: &str, path: &'a Option<PathBuf>) -> Result<Self, Failure> {
+        Ok(Self(path.as_ref().map(|path| Column::of(option, path).map(|column| (path, column))).transpose()?))
+    }
+
+    /// Writes the values, which are only asked for where they are wanted.
+    fn write<T: std::fmt::Debug>(
+        &self,
+        outputs: &mut Outputs,
+        name: &str,
+        values: impl FnOnce() -> Vec<T>,
+        npy: impl FnOnce(&mut AtomicFile, &[T]) -> ropewalk::Result<()>,
+    ) -> Result<(), Failure> {
+        let Some((path, column)) = self.0 else { return Ok(()) };
+        let values = values();
+        outputs.write(path, |out| match column {
+            Column::Npy => npy(out, &values).map_err(Failure::from),
+            Column::Csv => write_csv(out, &[name], &values),
+        })
+    }
+}
+
+/// The lines above the pictures.
+struct Title {
+    points: String,
+    options: String,
+}
+
+impl Title {
+    fn new(args: &Args, clusters: &HdbscanClusters) -> Self {
+        let labels = clusters.labels();
+        let found = match labels.n_clusters() {
+            1 => "1 cluster".into(),
+            many => format!("{} clusters", grouped(many as u64)),
+        };
+        let n = grouped(labels.as_slice().len() as u64);
+        let samples = hdbscan(args).samples(labels.as_slice().len());
+        let mut options = format!("min_cluster_size {}, min_samples {samples}", args.min_cluster_size);
+        if args.method == Method::Leaf {
+            options += ", leaves";
+        }
+        if args.epsilon > 0.0 {
+            _ = write!(options, ", epsilon {}", short(args.epsilon));
+        }
+        if let Some(side) = args.points.periodic {
+            _ = write!(options, ", periodic box of {}", short(side));
+        }
+        _ = write!(options, "; {} noise", grouped(labels.n_noise() as u64));
+        Self { points: format!("HDBSCAN*: {n} points, {found}"), options }
+    }
+}

@@ -1,0 +1,123 @@
+//! `ropewalk kdist`.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use super::args::Kdist as Args;
+use super::failure::Failure;
+use super::input;
+use super::outputs::{Column, Outputs, picture_format, write_csv};
+use super::phases::Phases;
+use super::summary::Summary;
+use super::text::{grouped, rounded_up, short};
+use super::threads::start_threads;
+
+/// Shares of the points, in percent, whose distance is told.
+const QUANTILES: [usize; 10] = [1, 5, 10, 25, 50, 75, 90, 95, 99, 100];
+/// Where the chord begins, in percent of the distances that are not zero.
+const CHORD: usize = 5;
+/// How far below the chord a knee is at least, in parts of the chord's height. Moons in noise are 0.58 below, blobs 0.41;
+/// galaxies, whose density knows no gap, 0.14: what the formula finds there is the emptiest voids.
+const LEAST_DEPTH: f64 = 0.2;
+pub fn run(args: &Args) -> Result<String, Failure> {
+    start_threads(args.points.threads)?;
+    if args.k == 0 {
+        return Err("--k is 0; it must be at least 1".into());
+    }
+    let targets: Vec<&Path> =
+        [&args.out, &args.plot, &args.points.json].into_iter().flatten().map(AsRef::as_ref).collect();
+    let mut outputs = Outputs::files(&targets, &[&args.points.file])?;
+    let column = args.out.as_ref().map(|out| Column::of("--out", out)).transpose()?;
+    let format = args.plot.as_ref().map(|plot| picture_format("--plot", plot)).transpose()?;
+
+    let mut phases = Phases::default();
+    let input::Read { snapshot, outside } = input::points(&args.points, &mut phases)?;
+    let (points, n) = (&snapshot.points, snapshot.points.len());
+    if n <= args.k {
+        let (file, k, others) = (args.points.file.display(), args.k, n.saturating_sub(1));
+        return Err(format!("{file}: --k is {k}, but of {n} points each has only {others} others").into());
+    }
+    let sorted = phases.run("neighbours", || ropewalk::table::k_distances(points, args.k, args.points.periodic))?;
+    let knee = knee(&sorted);
+    let advice = knee.and_then(|[_, knee]| sorted.get(knee)).map(|&eps| {
+        // Upwards, so that the knee itself is core with what is printed; some above it may be, too.
+        let eps = rounded_up(eps);
+        let core = sorted.partition_point(|&distance| distance <= eps);
+        (short(eps), format!("{:.1}%", 100.0 * core as f64 / n as f64))
+    });
+    let min_pts = args.k.saturating_add(1);
+    if let (Some(path), Some(column)) = (&args.out, column) {
+        phases.run("distances", || {
+            outputs.write(path, |out| match column {
+                Column::Npy => ropewalk::io::write_npy_f64_to(out, &sorted).map_err(Failure::from),
+                Column::Csv => write_csv(out, &["distance"], &sorted),
+            })
+        })?;
+    }
+    if let (Some(path), Some(format)) = (&args.plot, format) {
+        phases.run("picture", || -> Result<(), Failure> {
+            let found = match &advice {
+                Some((_, core)) => format!("; at the knee, {core} are core with min_pts = {min_pts}"),
+                None => "; no clear knee".into(),
+            };
+            let title = format!("{} points{found}", grouped(n as u64));
+            let picture = ropewalk_plot::k_distances(&sorted, args.k, knee, &title, format)?;
+            outputs.write(path, |out| out.write_all(&picture))
+        })?;
+    }
+    let mut summary = Summary::default();
+    summary.describe(&snapshot, &args.points, outside);
+    summary.both("k", format!("{}, for min_pts {min_pts}", args.k), args.k);
+    summary.value("min_pts", min_pts);
+    match &advice {
+        Some((eps, core)) => {
+            summary.line("eps to try", format!("{eps}, the knee: {core} of the points are core"));
+            summary.line("", "a starting point, not an answer; look at the curve (--plot)");
+        }
+        None => summary.line("eps to try", "none: the curve has no clear knee"),
+    }
+    summary.value("eps", advice.as_ref().and_then(|(eps, _)| eps.parse::<f64>().ok()));
+    summary.text.push('\n');
+    summary.line("points", "with a distance of at most");
+    for percent in QUANTILES {
+        let distance = sorted.get((n * percent).div_ceil(100) - 1).copied().unwrap_or(0.0);
+        summary.line(&format!("{percent:>3}%"), short(rounded_up(distance)));
+        summary.value(&format!("distance_{percent}_percent"), distance);
+    }
+    summary.close(&phases, outputs, &targets, args.points.json.as_ref())
+}
+
+/// Where the chord of the ascending distances begins and which is the farthest below it, on a logarithmic axis; none if the
+/// curve hardly bends.
+fn knee(sorted: &[f64]) -> Option<[usize; 2]> {
+    let zeros = sorted.partition_point(|&distance| distance <= 0.0);
+    let start = zeros + (sorted.len() - zeros) * CHORD / 100;
+    let end = sorted.len().checked_sub(1)?;
+    let (from, to) = (sorted.get(start)?.ln(), sorted.get(end)?.ln());
+    let run = end.checked_sub(start).filter(|&run| run > 0)? as f64;
+    let depth = |rank: usize| from + (to - from) * (rank - start) as f64 / run - sorted[rank].ln();
+    // The first of equals: chunks are compared in order.
+    let deepest = (start..=end).into_par_iter().map(|rank| (depth(rank), rank));
+    let (depth, rank) = deepest.reduce_with(|a, b| if b.0 > a.0 || (b.0 == a.0 && b.1 < a.1) { b } else { a })?;
+    (depth > LEAST_DEPTH * (to - from)).then_some([start, rank])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_knee_is_where_the_curve_turns() {
+        let bend: Vec<f64> = (0..100).map(|i| if i < 90 { 1.0 } else { 1.0 + f64::from(i - 89) }).collect();
+        assert_eq!(knee(&bend), Some([5, 89]));
+        let with_copies: Vec<f64> = [0.0; 50].into_iter().chain(bend).collect();
+        assert_eq!(knee(&with_copies), Some([55, 139]));
+        for straight in [vec![], vec![0.0; 9], vec![3.0], vec![2.0; 40], (1..50).map(|i| 1.1f64.powi(i)).collect()] {
+            assert_eq!(knee(&straight), None);
+        }
+        let hollow: Vec<f64> = (1..50).map(|i| f64::from(i).sqrt()).collect();
+        assert_eq!(knee(&hollow), None);
+    }
+}

@@ -1,0 +1,64 @@
+//! Formats of columns and pictures, by the endings of names, and text tables.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use ropewalk::columns::csv_name;
+use ropewalk_plot::PictureFormat;
+
+use crate::failure::Failure;
+
+/// The format of a file with a column of values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Column {
+    Npy,
+    Csv,
+}
+
+impl Column {
+    /// The format for the ending of a name. `-`, standard output, takes text. A link without an ending, such as /dev/stdout, takes the format
+    /// of the file it leads to. A pipe or a device without an ending takes an array.
+    pub fn of(option: &str, path: &Path) -> Result<Self, Failure> {
+        if path.as_os_str() == "-" {
+            return Ok(Self::Csv);
+        }
+        let bare = path.extension().is_none();
+        if bare && fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
+            return Ok(Self::Npy);
+        }
+        let real = path.canonicalize().ok().filter(|_| bare);
+        let found = ending(option, real.as_deref().unwrap_or(path), &["npy", "csv"])?;
+        Ok(if found == "csv" { Self::Csv } else { Self::Npy })
+    }
+}
+
+/// The ending of a name, in lower case, if it is one of those that can be written.
+pub fn ending(option: &str, path: &Path, known: &[&'static str]) -> Result<&'static str, Failure> {
+    let ending = path.extension().map(OsStr::to_ascii_lowercase);
+    let found = known.iter().find(|known| ending.as_deref() == Some(OsStr::new(known)));
+    found.copied().ok_or_else(|| {
+        let endings: Vec<String> = known.iter().map(|known| format!(".{known}")).collect();
+        format!("{option} {}: the name must end in {}", path.display(), endings.join(" or ")).into()
+    })
+}
+
+/// The format of a picture, as the name's ending says.
+pub fn picture_format(option: &str, path: &Path) -> Result<PictureFormat, Failure> {
+    let found = ending(option, path, &PictureFormat::ALL.map(PictureFormat::ending))?;
+    Ok(PictureFormat::ALL.into_iter().find(|format| format.ending() == found).unwrap_or_default())
+}
+
+/// A text table: names, and rows of as many values. Numbers read back are the same numbers.
+pub fn write_csv<T: std::fmt::Debug>(mut out: impl Write, names: &[&str], values: &[T]) -> Result<(), Failure> {
+    writeln!(out, "{}", names.iter().map(|name| csv_name(name)).collect::<Vec<_>>().join(","))?;
+    for row in values.chunks_exact(names.len().max(1)) {
+        for (k, value) in row.iter().enumerate() {
+            // Debug has an exponent where digits would be many.
+            write!(out, "{}{value:?}", if k > 0 { "," } else { "" })?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}

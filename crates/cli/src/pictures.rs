@@ -1,0 +1,312 @@
+//! The pictures of `ropewalk halos`, and the words on them.
+
+use ropewalk::columns::{Meta, write_ecsv};
+use ropewalk::halo::Universe;
+use ropewalk::halo::{Expected, MassCounts, MassFunction};
+use ropewalk::io::{Masses, Snapshot};
+use ropewalk::pipeline::Pipeline;
+use ropewalk::units::{Factors, Quantity};
+use ropewalk::{Catalog, Particles};
+use ropewalk_plot::{AxisUnits, PictureFormat, Projection, Style};
+
+use super::args::{self, Halos as Args};
+use super::dimensions::with_rows;
+use super::failure::Failure;
+use super::shown_units::{axes, factor, in_units, of_pictures};
+use super::text::{grouped, short};
+
+/// Why there is no projection; halos are refused before.
+const NOT_OF_SPACE: &str = "points have not three coordinates";
+/// The numbers of the mass function.
+const MASS_TABLE: &str = "mass_function.ecsv";
+
+/// The pictures, each with its files in the order of [`PictureFormat::ALL`].
+#[derive(Clone, Copy, Debug)]
+pub enum Picture {
+    MassFunction,
+    Projection,
+    Dendrogram,
+    Profiles,
+    Gallery,
+}
+
+impl Picture {
+    const ALL: [Self; 5] = [Self::MassFunction, Self::Projection, Self::Dendrogram, Self::Profiles, Self::Gallery];
+
+    fn files(self) -> [&'static str; 3] {
+        match self {
+            Self::MassFunction => ["mass_function.png", "mass_function.svg", "mass_function.pdf"],
+            Self::Projection => ["projection.png", "projection.svg", "projection.pdf"],
+            Self::Dendrogram => ["dendrogram.png", "dendrogram.svg", "dendrogram.pdf"],
+            Self::Profiles => ["profiles.png", "profiles.svg", "profiles.pdf"],
+            Self::Gallery => ["gallery.png", "gallery.svg", "gallery.pdf"],
+        }
+    }
+
+    /// The format that is asked for, or the usual one.
+    pub fn style(self, args: &Args) -> Style {
+        args.pictures.style(match self {
+            Self::Projection | Self::Gallery => PictureFormat::Png,
+            _ => PictureFormat::Svg,
+        })
+    }
+
+    /// The name of the file in that format.
+    pub fn file(self, args: &Args) -> &'static str {
+        let format = self.style(args).format();
+        let [png, svg, pdf] = self.files();
+        match format {
+            PictureFormat::Svg => svg,
+            PictureFormat::Pdf => pdf,
+            _ => png,
+        }
+    }
+
+    fn is_wanted(self, args: &Args) -> bool {
+        match self {
+            Self::MassFunction | Self::Projection => !args.no_pictures,
+            Self::Dendrogram => !args.no_pictures && args.finder == args::Finder::AdaptaHop,
+            Self::Profiles => !args.no_pictures && args.profiles > 0,
+            Self::Gallery => args.gallery > 0,
+        }
+    }
+}
+
+/// The files of the pictures that are asked for.
+pub fn files(args: &Args) -> impl Iterator<Item = &'static str> + '_ {
+    let table = (!args.no_pictures).then_some(MASS_TABLE);
+    table
+        .into_iter()
+        .chain(Picture::ALL.into_iter().filter(|picture| picture.is_wanted(args)).map(|picture| picture.file(args)))
+}
+
+/// The files of all pictures in all formats.
+pub fn all_files() -> Vec<&'static str> {
+    [MASS_TABLE].into_iter().chain(Picture::ALL.into_iter().flat_map(Picture::files)).collect()
+}
+
+/// The linking length in the units of `factors` and its meaning for the user.
+pub fn linking_length(pipeline: &Pipeline<'_>, factors: Option<&Factors>) -> String {
+    let scales = pipeline.scales();
+    let length = short(factor(factors, Quantity::Length) * scales.linking_length);
+    match scales.separations {
+        Some(separations) => format!("{length} ({} mean separations)", short(separations)),
+        None => length,
+    }
+}
+
+/// The lower and the upper corner of a box around particles.
+pub type Extent = ([f64; 3], [f64; 3]);
+
+/// The box around the particles; `None` if there are none, or if they have not three coordinates, which is refused by what
+/// finds halos.
+pub fn extent(snapshot: &Snapshot) -> Option<Extent> {
+    let extent = with_rows!(&snapshot.points, f32 [3], f64 [3], rows => Particles::new(rows).extent());
+    extent.filter(|_| !snapshot.points.is_empty())
+}
+
+/// Errors: a slab that no particle is in, if they have this extent. One of a periodic box reaches around it, and lies in it wherever it begins.
+pub fn check_slab(
+    args: &Args,
+    snapshot: &Snapshot,
+    extent: impl FnOnce() -> Result<Option<Extent>, Failure>,
+) -> Result<(), Failure> {
+    let Some(slab) = args.pictures.slab else { return Ok(()) };
+    let is_periodic = !args.open && args.box_size.or(snapshot.box_size).is_some();
+    if is_periodic {
+        return Ok(());
+    }
+    let Some((lo, hi)) = extent()? else { return Ok(()) };
+    let (axis, [from, to]) = (slab.axis(), slab.ends());
+    let (lo, hi) = (lo[axis], hi[axis]);
+    // Coordinates that are no numbers have no extent, and are refused where halos are found.
+    if lo > hi || (from <= hi && to >= lo) {
+        return Ok(());
+    }
+    let (axis, lo, hi) = (["x", "y", "z"][axis], short(lo), short(hi));
+    Err(format!("--slab {axis}:{from}..{to}: the particles are from {lo} to {hi} along {axis}").into())
+}
+
+/// The projection of all particles, the mass function and its table, and the dendrogram of a halo if there are subhalos: names and contents.
+pub fn pictures(
+    args: &Args,
+    snapshot: &Snapshot,
+    pipeline: &Pipeline<'_>,
+    catalog: &Catalog,
+    meta: &[(&str, Meta)],
+    remarks: &mut Vec<String>,
+) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
+    let shown = shown(args, snapshot, pipeline, snapshot.points.len() as u64, catalog)?;
+    let period = pipeline.period();
+    let projection = with_rows!(&snapshot.points, f32 [3], f64 [3], rows => {
+        let style = Picture::Projection.style(args);
+        ropewalk_plot::projection(&Particles::of_snapshot(rows, snapshot, period), catalog, &shown, style)
+    });
+    let projection = projection.ok_or(NOT_OF_SPACE)??;
+    let mut pictures = vec![(Picture::Projection.file(args), projection)];
+    pictures.extend(mass_function(args, snapshot, pipeline, catalog, meta, remarks)?);
+    if args.finder == args::Finder::AdaptaHop {
+        pictures.push((Picture::Dendrogram.file(args), dendrogram(args, catalog, &shown.units, pipeline)?));
+    }
+    Ok(pictures)
+}
+
+/// The projection of the `n` particles of all ranks, on the rank with the catalogue; `members` has what is known of all of them.
+pub fn projection_across(
+    args: &Args,
+    ranks: &dyn ropewalk::distributed::Communicator,
+    part: &Snapshot,
+    members: &Snapshot,
+    n: u64,
+    pipeline: &Pipeline<'_>,
+    catalog: Option<&Catalog>,
+) -> Result<Option<Vec<u8>>, Failure> {
+    let shown = match catalog {
+        Some(catalog) => shown(args, members, pipeline, n, catalog)?,
+        None => Projection { slab: args.pictures.slab, ..Projection::default() },
+    };
+    let period = pipeline.period();
+    let picture = with_rows!(&part.points, f32 [3], f64 [3], rows => {
+        let style = Picture::Projection.style(args);
+        ropewalk_plot::projection_across(ranks, &Particles::of_snapshot(rows, part, period), catalog, &shown, style)
+    });
+    Ok(picture.ok_or(NOT_OF_SPACE)??)
+}
+
+/// The line above the projection of so many particles, and its units and slab.
+fn shown(
+    args: &Args,
+    snapshot: &Snapshot,
+    pipeline: &Pipeline<'_>,
+    n: u64,
+    catalog: &Catalog,
+) -> Result<Projection, Failure> {
+    let factors = of_pictures(args, pipeline)?;
+    let length = factor(factors.as_ref(), Quantity::Length);
+    let n = grouped(n);
+    let [halos, subhalos] = counts(catalog);
+    let units = units_of(snapshot, pipeline, factors.as_ref());
+    let place = match pipeline.period() {
+        None => "open boundaries".into(),
+        Some(side) if pipeline.universe().units().is_some() => {
+            format!("box {} {}", short(length * side), units.length())
+        }
+        Some(side) => format!("box {}", short(side)),
+    };
+    let when = units.when();
+    // Other types are not drawn.
+    let sets = pipeline.particle_sets();
+    let kinds: Vec<String> = sets.linked.iter().map(u8::to_string).collect();
+    let of = if sets.is_one_type() { String::new() } else { format!(" of type {}", kinds.join(", ")) };
+    let title = format!("{n} particles{of}, {place}{when}, {halos}{subhalos}");
+    Ok(Projection { title, units, slab: args.pictures.slab })
+}
+
+/// What pictures are in: particles are counted where they have no masses.
+fn units_of(snapshot: &Snapshot, pipeline: &Pipeline<'_>, factors: Option<&Factors>) -> AxisUnits {
+    let units = axes(pipeline, factors);
+    if snapshot.masses == Masses::Unknown { units.counting_particles() } else { units }
+}
+
+/// The mass function and its table: names and contents. The particles of the snapshot are not looked at.
+pub fn mass_function(
+    args: &Args,
+    snapshot: &Snapshot,
+    pipeline: &Pipeline<'_>,
+    catalog: &Catalog,
+    meta: &[(&str, Meta)],
+    remarks: &mut Vec<String>,
+) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
+    let factors = of_pictures(args, pipeline)?;
+    let factors = factors.as_ref();
+    let units = units_of(snapshot, pipeline, factors);
+    let [halos, _] = counts(catalog);
+    let how = match args.finder {
+        args::Finder::Fof => format!("linking length {}", linking_length(pipeline, factors)),
+        args::Finder::Hop => match pipeline.particle_sets().attached[..] {
+            [] => "HOP".into(),
+            _ => format!("HOP, other types within {}", linking_length(pipeline, factors)),
+        },
+        args::Finder::AdaptaHop => "AdaptaHOP".into(),
+    };
+    let of = pipeline.particle_sets().halos_alone().map_or(String::new(), |kinds| format!(", mass of {kinds}"));
+    let title = format!("{halos} of {} or more particles, {how}{of}{}", args.min_members, units.when());
+    let measured = MassCounts::new(catalog, pipeline.scales().volume);
+    // A picture's curve is no reason to lose a catalogue.
+    let curves = expected(snapshot, pipeline.universe(), &measured).unwrap_or_else(|why| {
+        remarks.push(format!("no expected mass functions: {why}"));
+        vec![]
+    });
+    let (counts, lines) = match factors {
+        Some(factors) => (measured.in_units(factors), curves.iter().map(|curve| curve.in_units(factors)).collect()),
+        None => (measured.clone(), curves.clone()),
+    };
+    let picture = ropewalk_plot::mass_function(&counts, &lines, &title, &units, Picture::MassFunction.style(args))?;
+    let mut table = vec![];
+    let columns = measured.columns(&curves);
+    let columns = in_units(args, pipeline, &columns, pipeline.universe().units(), meta)?;
+    write_ecsv(&mut table, &columns.columns, columns.units.as_ref(), &columns.meta)?;
+    Ok(vec![(Picture::MassFunction.file(args), picture), (MASS_TABLE, table)])
+}
+
+/// How many halos a catalogue has, and after a comma how many subhalos, if it knows them.
+fn counts(catalog: &Catalog) -> [String; 2] {
+    let hosts = (0..catalog.halos().len()).filter(|&row| catalog.is_host(row)).count();
+    let name = |count: usize, what: &str| match count {
+        1 => format!("1 {what}"),
+        _ => format!("{} {what}s", grouped(count as u64)),
+    };
+    let subhalos = match catalog.subhalos().len() {
+        0 => String::new(),
+        all => format!(", {}", name(all - hosts, "subhalo")),
+    };
+    [name(hosts, "halo"), subhalos]
+}
+
+/// The tree of the halo that is asked for, or of the largest.
+fn dendrogram(args: &Args, catalog: &Catalog, units: &AxisUnits, pipeline: &Pipeline<'_>) -> Result<Vec<u8>, Failure> {
+    let factors = of_pictures(args, pipeline)?;
+    let row = match args.adaptahop.dendrogram {
+        None => 0,
+        Some(label) => catalog
+            .labels()
+            .iter()
+            .position(|&other| other == label)
+            .ok_or_else(|| format!("--dendrogram: no halo or subhalo has the label {label}"))?,
+    };
+    let title = match (catalog.halos().get(row), catalog.labels().get(row)) {
+        (Some(halo), Some(label)) => {
+            let count = grouped(halo.count as u64);
+            let (mass, unit) = (short(factor(factors.as_ref(), Quantity::Mass) * halo.mass), units.mass());
+            let of = pipeline.particle_sets().halos_alone().map_or(String::new(), |kinds| format!(" of {kinds}"));
+            format!("label {label}: {count} particles, mass {mass} [{unit}]{of}{}", units.when())
+        }
+        _ => String::new(),
+    };
+    Ok(ropewalk_plot::dendrogram(catalog, row, &title, Picture::Dendrogram.style(args))?)
+}
+
+/// The mass functions that are expected, in the snapshot's units, or why there are none.
+fn expected(snapshot: &Snapshot, universe: &Universe, measured: &MassCounts) -> Result<Vec<Expected>, String> {
+    if snapshot.masses == Masses::Unknown {
+        return Err("the snapshot has no masses".into());
+    }
+    let (Some(&lightest), Some(&heaviest)) = (measured.masses().last(), measured.masses().first()) else {
+        return Ok(vec![]);
+    };
+    // A little beyond both ends, and at the edges of the table's bins.
+    let (from, to) = (0.7 * lightest, 2.0 * heaviest);
+    let mut masses: Vec<f64> = (0..=100).map(|i| from * (to / from).powf(f64::from(i) / 100.0)).collect();
+    masses.extend(measured.edges());
+    masses.sort_by(f64::total_cmp);
+    masses.dedup();
+    let curve = |name: &str, function| -> Result<Expected, String> {
+        let numbers = universe.halos_above(&masses, function).map_err(|error| error.to_string())?;
+        let points = masses.iter().zip(numbers).map(|(&mass, number)| [mass, number]).collect();
+        Ok(Expected { name: name.into(), points })
+    };
+    Ok(vec![
+        curve("Warren et al. 2006", MassFunction::Warren2006)?,
+        curve("Tinker et al. 2008, 200m", MassFunction::Tinker2008)?,
+    ])
+}

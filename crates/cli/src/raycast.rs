@@ -1,0 +1,53 @@
+//! `ropewalk raycast`.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use ropewalk::io::Points;
+use ropewalk::{Mesh, Scalar};
+use ropewalk_plot::{View, shaded};
+
+use super::args::Raycast as Args;
+use super::failure::Failure;
+use super::outputs::{Outputs, ending};
+use super::phases::Phases;
+use super::summary::Summary;
+use super::text::grouped;
+use super::threads::start_threads;
+
+pub fn run(args: &Args) -> Result<String, Failure> {
+    start_threads(args.threads)?;
+    ending("--out", &args.out, &["png"])?;
+    let &[width, height] = &args.size[..] else { return Err("--size: two numbers of pixels, as 1200,900".into()) };
+    let view = View { azimuth: args.azimuth, elevation: args.elevation, width, height };
+    let targets: Vec<&Path> = [Some(&args.out), args.json.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
+    let mut outputs = Outputs::files(&targets, &[&args.file])?;
+    let mut phases = Phases::default();
+    let mesh = phases.run("read", || ropewalk::io::read_mesh(&args.file))?;
+    if mesh.faces.is_empty() {
+        return Err(format!("{}: has no triangles to draw", args.file.display()).into());
+    }
+    let (picture, rays) = match &mesh.vertices {
+        Points::F32(vertices) => draw(vertices.rows::<3>().unwrap_or_default(), &mesh.faces, &view, &mut phases)?,
+        Points::F64(vertices) => draw(vertices.rows::<3>().unwrap_or_default(), &mesh.faces, &view, &mut phases)?,
+    };
+    outputs.write(&args.out, |out| out.write_all(&picture))?;
+    let mut summary = Summary::default();
+    summary.both("vertices", grouped(mesh.vertices.len() as u64), mesh.vertices.len());
+    summary.both("triangles", grouped(mesh.faces.len() as u64), mesh.faces.len());
+    summary.both("rays", grouped(rays), rays);
+    for note in &mesh.notes {
+        summary.line("note", note);
+    }
+    summary.close(&phases, outputs, &targets, args.json.as_ref())
+}
+
+fn draw<S: Scalar>(
+    vertices: &[[S; 3]],
+    faces: &[[u32; 3]],
+    view: &View,
+    phases: &mut Phases,
+) -> ropewalk::Result<(Vec<u8>, u64)> {
+    let mesh = phases.run("tree", || Mesh::build(vertices, faces))?;
+    phases.run("rays", || shaded(&mesh, view))
+}

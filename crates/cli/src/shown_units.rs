@@ -1,0 +1,67 @@
+//! The units of pictures, reports and tables.
+
+use std::borrow::Cow;
+
+use ropewalk::columns::{Column, Meta, meta_in_units};
+use ropewalk::pipeline::Pipeline;
+use ropewalk::units::{Factors, Frame, Quantity, UnitSystem, Units};
+use ropewalk_plot::AxisUnits;
+
+use super::args::Halos as Args;
+use super::failure::Failure;
+
+/// Factors from the units of the snapshot to those that `--units` names; `None` without it.
+pub fn of_report(args: &Args, pipeline: &Pipeline<'_>) -> Result<Option<Factors>, Failure> {
+    let factors = args.units.map(|system| pipeline.universe().factors(system)).transpose();
+    factors.map_err(|error| format!("--units: {error}").into())
+}
+
+/// Factors to the units of pictures: those of `--units`, or comoving Mpc/h where the snapshot has comoving kpc/h.
+pub fn of_pictures(args: &Args, pipeline: &Pipeline<'_>) -> Result<Option<Factors>, Failure> {
+    let is_kpc = pipeline.universe().units().is_some_and(|units| {
+        let length = units.length;
+        length.per_h && length.frame == Frame::Comoving && length.name() == "kpc/h" && units.mass.per_h
+    });
+    match of_report(args, pipeline)? {
+        None if is_kpc => Ok(pipeline.universe().factors(UnitSystem::H).ok()),
+        factors => Ok(factors),
+    }
+}
+
+/// The factor of lengths or masses; 1 where units stay.
+pub fn factor(factors: Option<&Factors>, quantity: Quantity) -> f64 {
+    factors.map_or(1.0, |factors| factors.of(quantity))
+}
+
+/// What the numbers of pictures are in, and when.
+pub fn axes(pipeline: &Pipeline<'_>, factors: Option<&Factors>) -> AxisUnits {
+    let universe = pipeline.universe();
+    let units = factors.map(Factors::units).or(universe.units());
+    AxisUnits::new(units, universe.redshift).times(factor(factors, Quantity::Length))
+}
+
+/// A table in the units that `--units` names.
+pub struct InUnits<'a> {
+    pub columns: Cow<'a, [Column]>,
+    pub units: Option<Units>,
+    pub meta: Vec<(&'a str, Meta)>,
+}
+
+/// Converts a table and the entries of its header to the units that `--units` names; without it, they stay.
+pub fn in_units<'a>(
+    args: &Args,
+    pipeline: &Pipeline<'_>,
+    columns: &'a [Column],
+    units: Option<&Units>,
+    meta: &[(&'a str, Meta)],
+) -> Result<InUnits<'a>, Failure> {
+    let Some(system) = args.units else {
+        return Ok(InUnits { columns: Cow::Borrowed(columns), units: units.copied(), meta: meta.to_vec() });
+    };
+    let factors = pipeline.universe().factors(system).map_err(|error| format!("--units: {error}"))?;
+    Ok(InUnits {
+        columns: columns.iter().map(|column| column.in_units(&factors)).collect(),
+        units: Some(*factors.units()),
+        meta: meta_in_units(meta, &factors),
+    })
+}

@@ -1,0 +1,37 @@
+//! Numbers and sentences of summaries.
+
+pub use ropewalk::internals::format::{grouped, short};
+
+/// A number of points and which part of all that is.
+pub fn share(count: u64, points: u64) -> String {
+    if points == 0 {
+        return "0".into();
+    }
+    format!("{} ({:.1}%)", grouped(count), 100.0 * count as f64 / points as f64)
+}
+
+/// The least number of six significant digits that is not below `x`, which is not negative.
+pub fn rounded_up(x: f64) -> f64 {
+    let near = format!("{x:.5e}");
+    let rounded = near.parse().unwrap_or(x);
+    match near.split_once('e') {
+        Some((digits, exponent)) if rounded < x => {
+            // One more in the last of the digits, which are whole without the point.
+            let next = digits.replace('.', "").parse::<u32>().unwrap_or(0) + 1;
+            let exponent = exponent.parse::<i32>().unwrap_or(0) - 5;
+            format!("{next}e{exponent}").parse().unwrap_or(x)
+        }
+        _ => rounded,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_legible() {
+        let up = [0.0, 1.0, 1.000001, 0.9999991, 999999.5, 1.234561e-200, 5e-324, 0.3].map(rounded_up);
+        assert_eq!(up, [0.0, 1.0, 1.00001, 1.0, 1e6, 1.23457e-200, 5e-324, 0.3]);
+    }
+}

@@ -1,0 +1,39 @@
+//! The built program, driven as a user would.
+
+mod adaptahop;
+mod bad_input;
+mod boxes;
+mod catalogs;
+mod centers;
+mod clusters;
+mod convert;
+#[path = "../../../../tests/common/data.rs"]
+mod data;
+mod device;
+mod good_input;
+mod hdbscan;
+mod hop;
+mod interpolate;
+mod kdist;
+mod linking_lengths;
+mod memory;
+mod missing;
+#[cfg(feature = "mpi")]
+mod mpi;
+#[cfg(feature = "mpi")]
+#[path = "../../../../tests/common/mpirun.rs"]
+mod mpirun;
+mod neighbors;
+mod mutated;
+mod outputs;
+mod pictures;
+mod program;
+mod raycast;
+mod reference;
+mod runs;
+mod series;
+mod several_devices;
+mod text_tables;
+mod trees;
+mod types;
+mod units;

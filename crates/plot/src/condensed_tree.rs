@@ -1,0 +1,199 @@
+//! The condensed tree of HDBSCAN* as icicles: which clusters there are at each density, and how many points each has.
+
+use crate::axis::{Axis, BOTTOM, LEFT, MIDDLE, PAPER, RIGHT, TOP, frame, nothing, page};
+use crate::canvas::Align;
+use crate::chart::Chart;
+use crate::clusters::Legend;
+use crate::colors::{Rgb, mix};
+use crate::style::Style;
+use ropewalk::Result;
+use ropewalk::cluster::{CondensedTree, HdbscanClusters};
+use ropewalk::internals::format::grouped;
+
+/// Steps of a width closer together than this many units are drawn as one.
+const STEP: f64 = 0.5;
+/// Clusters are drawn this wide at least, and narrower ones than the second are left out.
+const LEAST: f64 = 0.6;
+const UNSEEN: f64 = 0.1;
+/// Clusters that are not chosen.
+const PASSED: Rgb = [188, 188, 196];
+
+/// The condensed tree that [`Hdbscan`](ropewalk::Hdbscan) chooses from. A cluster is an area from the lambda = 1 / distance of its birth
+/// down to that of its end, as wide at each as it has points there; below it stand the clusters that it falls into. Chosen clusters
+/// have the colours of [`clusters`](crate::clusters), with their labels where there is room, and so have, paler, the clusters
+/// below them; the others are grey. The axis is logarithmic if half of the points leave in the first eighth of a linear one. `title`
+/// is the line above.
+///
+/// Errors: a picture that cannot be encoded. Cost: sorting the lambdas of the points.
+///
+/// ```
+/// use ropewalk::Hdbscan;
+/// use ropewalk_plot::{PictureFormat, condensed_tree};
+///
+/// let points = [[0.0f32], [1.0], [2.0], [20.0], [20.5], [21.0]];
+/// let clusters = Hdbscan::new(3).min_samples(1).run(&points)?;
+/// let svg = condensed_tree(&clusters, "six points", PictureFormat::Svg)?;
+/// // The root, and the two clusters it falls into.
+/// assert_eq!(String::from_utf8_lossy(&svg).matches("Z\"").count(), 3);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+pub fn condensed_tree(clusters: &HdbscanClusters, title: &str, style: impl Into<Style>) -> Result<Vec<u8>> {
+    chart(clusters, title).encoded(style)
+}
+
+fn chart(clusters: &HdbscanClusters, title: &str) -> Chart {
+    let tree = clusters.condensed_tree();
+    let mut chart = page("Condensed tree", title);
+    let mut name = "lambda = 1 / distance".to_string();
+    if tree.n_points() == 0 {
+        nothing(&mut chart, "no points");
+    } else {
+        let exits = Exits::new(tree);
+        let axis = exits.axis();
+        name = axis.grid(&mut chart, &name);
+        bars(&mut chart, clusters, &exits, &axis);
+    }
+    let label = format!("width: number of points, {} in all", grouped(tree.n_points() as u64));
+    frame(&mut chart, label, &name);
+    chart
+}
+
+/// The lambdas at which points leave, those of one cluster one after the other and ascending.
+struct Exits {
+    lambdas: Vec<f64>,
+    starts: Vec<usize>,
+}
+
+impl Exits {
+    fn new(tree: &CondensedTree) -> Self {
+        let mut exits: Vec<(u32, f64)> = (0..tree.n_points()).map(|i| (tree.cluster(i), tree.lambda(i))).collect();
+        exits.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        let starts =
+            (0..=tree.clusters().len()).map(|at| exits.partition_point(|exit| (exit.0 as usize) < at)).collect();
+        Self { lambdas: exits.into_iter().map(|exit| exit.1).collect(), starts }
+    }
+
+    fn of(&self, cluster: usize) -> &[f64] {
+        &self.lambdas[self.starts[cluster]..self.starts[cluster + 1]]
+    }
+
+    /// Downwards; logarithmic if half of the points leave in the first eighth of a linear one.
+    fn axis(&self) -> Axis {
+        let mut finite: Vec<f64> = self.lambdas.iter().copied().filter(|&x| x > 0.0 && x < f64::INFINITY).collect();
+        finite.sort_unstable_by(f64::total_cmp);
+        let infinite = self.lambdas.contains(&f64::INFINITY);
+        let [least, .., most] = finite[..] else {
+            let most = finite.first().copied().unwrap_or(1.0);
+            return Axis::new([0.0, most], false, infinite, [TOP, BOTTOM]);
+        };
+        let logarithmic = finite[finite.len() / 2] < 0.125 * most;
+        let below = 10f64.powf(1.04 * least.log10() - 0.04 * most.log10()).max(f64::MIN_POSITIVE);
+        let least = if logarithmic { below } else { 0.0 };
+        Axis::new([least, most], logarithmic, infinite, [TOP, BOTTOM])
+    }
+}
+
+fn bars(chart: &mut Chart, found: &HdbscanClusters, exits: &Exits, axis: &Axis) {
+    let clusters = found.condensed_tree().clusters();
+    let legend = Legend::new(found.labels());
+    let scale = (RIGHT - LEFT) / found.condensed_tree().n_points() as f64;
+    let mut middles = vec![MIDDLE; clusters.len()];
+    let mut chosen = vec![None; clusters.len()];
+    // Parents come before their children.
+    for (at, cluster) in clusters.iter().enumerate() {
+        let above = cluster.parent.and_then(|parent| chosen[parent as usize]);
+        chosen[at] = cluster.label.or(above);
+        let children = cluster.children.start as usize..cluster.children.end as usize;
+        let width = |child: usize| f64::from(clusters[child].size) * scale;
+        let mut x = middles[at] - 0.5 * children.clone().map(width).sum::<f64>();
+        for child in children {
+            middles[child] = x + 0.5 * width(child);
+            x += width(child);
+        }
+        let full = f64::from(cluster.size) * scale;
+        if full < UNSEEN {
+            continue;
+        }
+        let color = match (cluster.label, chosen[at]) {
+            (Some(label), _) => legend.color(label),
+            (None, Some(label)) => mix(legend.color(label), PAPER, 0.35),
+            (None, None) => PASSED,
+        };
+        let (top, bottom) = (axis.at(cluster.birth), axis.at(cluster.death));
+        // The places from which on a width holds.
+        let mut steps = vec![(top, full)];
+        let leaving = exits.of(at).iter().take_while(|lambda| **lambda < cluster.death);
+        for (left, y) in (1..).zip(leaving.map(|&lambda| axis.at(lambda))) {
+            let width = full - f64::from(left) * scale;
+            match steps.last_mut() {
+                Some(last) if y - last.0 < STEP => last.1 = width,
+                _ => steps.push((y, width)),
+            }
+        }
+        let ends = steps.iter().skip(1).map(|step| step.0).chain([bottom]);
+        let sides: Vec<[f64; 2]> = steps
+            .iter()
+            .zip(ends)
+            .flat_map(|(&(from, width), to)| [from, to].map(|y| [0.5 * width.max(LEAST), y]))
+            .collect();
+        let right = sides.iter().map(|[half, y]| [middles[at] + half, *y]);
+        let left = sides.iter().rev().map(|[half, y]| [middles[at] - half, *y]);
+        chart.area(right.chain(left).collect(), color);
+        if let Some(label) = cluster.label.map(|label| label.to_string())
+            && full > 12.0 + 10.0 * label.len() as f64
+            && bottom - top > 24.0
+        {
+            chart.text(label, [middles[at], top + 19.0], 16.0, Align::Center, PAPER);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ropewalk::cluster::{ClusterSelection, Hdbscan};
+
+    #[test]
+    fn anything_can_be_drawn() {
+        let many: Vec<[f64; 1]> = (0..300).map(|i| [f64::from(i * i) * 0.01 + f64::from(i / 50) * 1e3]).collect();
+        let copies: Vec<[f64; 1]> = (0..40).map(|i| [f64::from(i / 10)]).collect();
+        let sets: [&[[f64; 1]]; 7] =
+            [&[], &[[1.0]], &[[0.0]; 9], &[[0.0], [1e150]], &[[0.0], [1e-160], [1.0], [1e140]], &many, &copies];
+        for points in sets {
+            for selection in [ClusterSelection::ExcessOfMass, ClusterSelection::Leaf] {
+                let hdbscan = Hdbscan::new(2).min_samples(1).allow_single_cluster(true).cluster_selection(selection);
+                let chart = chart(&hdbscan.run(points).unwrap(), "<&>");
+                let svg = chart.svg().unwrap();
+                assert!(svg.contains("&lt;&amp;&gt;") && !svg.contains("NaN") && !svg.contains("inf "), "{svg}");
+                assert!(chart.png(96.0).unwrap().starts_with(b"\x89PNG"));
+            }
+        }
+    }
+
+    /// The width of an area is the number of points: at birth all, and less where points have left.
+    #[test]
+    fn widths_are_numbers_of_points() {
+        // Ten points; those at 30 and 60 leave before the others fall into halves of four.
+        let points: Vec<[f64; 1]> = [0.0, 1.0, 2.0, 3.0, 10.0, 11.0, 12.0, 13.0, 30.0, 60.0].map(|x| [x]).to_vec();
+        let svg = chart(&Hdbscan::new(4).min_samples(1).run(&points).unwrap(), "").svg().unwrap();
+        let areas: Vec<Vec<[f64; 2]>> = svg
+            .lines()
+            .filter_map(|line| line.strip_prefix("<path d=\"M")?.split_once('Z'))
+            .map(|(path, _)| {
+                let numbers = |corner: &str| corner.split(' ').map(|x| x.parse().unwrap()).collect::<Vec<f64>>();
+                path.split('L').map(|corner| <[f64; 2]>::try_from(numbers(corner)).unwrap()).collect()
+            })
+            .collect();
+        let one = (RIGHT - LEFT) / 10.0;
+        let width = |area: &[[f64; 2]], at: usize| (area[at][0] - area[area.len() - 1 - at][0]) / one;
+        let widths: Vec<Vec<f64>> =
+            areas.iter().map(|area| (0..area.len() / 2).map(|at| width(area, at).round()).collect()).collect();
+        assert_eq!(widths, [vec![10.0, 10.0, 9.0, 9.0, 8.0, 8.0], vec![4.0, 4.0], vec![4.0, 4.0]]);
+        // Lambda is linear here, from 0 to 1: births and ends are at 1/30, 1/17, 1/7 and 1.
+        let depth = |area: &[[f64; 2]], at: usize| (area[at][1] - TOP) / (BOTTOM - TOP);
+        let expected = [(0, 1, 1.0 / 30.0), (0, 3, 1.0 / 17.0), (0, 5, 1.0 / 7.0), (1, 0, 1.0 / 7.0), (2, 1, 1.0)];
+        for (area, at, lambda) in expected {
+            assert!((depth(&areas[area], at) - lambda).abs() < 1e-3, "{area} {at}: {}", depth(&areas[area], at));
+        }
+    }
+}

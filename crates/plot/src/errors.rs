@@ -1,0 +1,16 @@
+//! Errors of making pictures.
+
+use std::fmt::Display;
+
+use ropewalk::{Error, ErrorKind};
+
+/// A picture that cannot be made: too many pixels, or an encoder that fails.
+pub(super) fn picture(cause: impl Display) -> Error {
+    Error::new(ErrorKind::Internal, format!("the picture could not be made: {cause}"))
+}
+
+/// Text that is not a slab.
+pub(super) fn unknown_slab(text: &str) -> Error {
+    let sentence = format!("{text:?} is not a slab: an axis and where it begins and ends along it, as z:10..20");
+    Error::new(ErrorKind::Parameter, sentence)
+}

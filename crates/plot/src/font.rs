@@ -1,0 +1,65 @@
+//! The letters of all pictures: DejaVu Sans, a part of which is compiled in.
+//!
+//! In: a line of text and its size. Out: its glyphs and its width, which are the same for pixels, for a PDF, and for what decides whether
+//! two labels meet.
+
+use ab_glyph::{Font, FontRef, GlyphId, PxScale, ScaleFont};
+
+use crate::errors;
+use ropewalk::Result;
+
+/// Latin, Greek and some symbols; DejaVuSans.LICENSE tells the terms.
+pub const FONT: &[u8] = include_bytes!("DejaVuSans.ttf");
+
+/// How high digits and capitals are, in sizes.
+pub const HIGH: f64 = 0.76;
+
+/// The font, as its file has it.
+pub fn font() -> Result<FontRef<'static>> {
+    FontRef::try_from_slice(FONT).map_err(errors::picture)
+}
+
+/// The scale of a size: `ab_glyph`'s is the line height, `size` is that of an em, as everywhere else.
+pub fn scale(font: &FontRef<'_>, size: f64) -> PxScale {
+    let em = font.height_unscaled() / font.units_per_em().unwrap_or(1.0);
+    PxScale::from(size as f32 * em)
+}
+
+/// The glyphs of a line, each with its letter and the place where it begins, and where the line ends.
+pub fn glyphs(font: &FontRef<'_>, text: &str, size: f64) -> (Vec<(GlyphId, char, f32)>, f32) {
+    let scaled = font.as_scaled(scale(font, size));
+    let (mut line, mut end) = (Vec::<(GlyphId, char, f32)>::new(), 0.0f32);
+    for letter in text.chars() {
+        let id = scaled.glyph_id(letter);
+        end += line.last().map_or(0.0, |&(last, ..)| scaled.kern(last, id));
+        line.push((id, letter, end));
+        end += scaled.h_advance(id);
+    }
+    (line, end)
+}
+
+/// How wide a line is; without a font, which does not happen, by a rule of thumb.
+pub fn width(text: &str, size: f64) -> f64 {
+    font().map_or(0.64 * size * text.chars().count() as f64, |font| glyphs(&font, text, size).1.into())
+}
+
+/// `size`, or what is smaller and keeps a line within `room`.
+pub fn fitting(text: &str, size: f64, room: f64) -> f64 {
+    let wide = width(text, size);
+    // Whole tenths, so that files have no long numbers.
+    if wide > room && room > 0.0 { (10.0 * size * room / wide).floor() / 10.0 } else { size }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_are_those_of_the_font() {
+        // A digit is 1303 of 2048 units wide.
+        assert!((width("0000", 20.0) - 4.0 * 20.0 * 1303.0 / 2048.0).abs() < 1e-3);
+        assert_eq!((width("", 20.0), fitting("0", 20.0, 100.0)), (0.0, 20.0));
+        let line = "a title that is much longer than the picture is wide";
+        assert!(width(line, fitting(line, 26.0, 300.0)) <= 300.0);
+    }
+}

@@ -1,0 +1,169 @@
+//! The k-distance curve: how far each point's k-th nearest neighbour is, sorted.
+
+use crate::canvas::Align;
+use crate::chart::Chart;
+use crate::colors::Rgb;
+use crate::style::Style;
+use crate::ticks::{Room, Side, logarithmic};
+use ropewalk::Result;
+
+const WIDTH: f64 = 960.0;
+const HEIGHT: f64 = 680.0;
+/// The plot's sides: left, right, top, bottom.
+const LEFT: f64 = 130.0;
+const RIGHT: f64 = 920.0;
+const TOP: f64 = 90.0;
+const BOTTOM: f64 = 580.0;
+/// Corners of the curve closer together than this many units are drawn as one.
+const STEP: f64 = 0.4;
+const INK: Rgb = [25, 25, 30];
+const FAINT: Rgb = [90, 90, 100];
+const GRID: Rgb = [217, 217, 224];
+const CURVE: Rgb = [87, 16, 110];
+const KNEE: Rgb = [227, 89, 51];
+
+/// The distance to the k-th neighbour of each point, in ascending order, on a logarithmic axis; below it the share of points
+/// with at most that distance. `knee` are two places in `sorted`: where the chord to the last point begins, and which point below
+/// it is the knee; both are marked. Distances of zero (copies of a point) are left of the curve. `title` is the line above.
+///
+/// Errors: a picture that cannot be encoded.
+///
+/// ```
+/// use ropewalk_plot::{PictureFormat, k_distances};
+///
+/// let sorted = [0.1, 0.11, 0.12, 0.13, 0.5, 0.9];
+/// let svg = k_distances(&sorted, 4, Some([0, 3]), "six points", PictureFormat::Svg)?;
+/// assert!(String::from_utf8_lossy(&svg).contains("six points"));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+pub fn k_distances(
+    sorted: &[f64],
+    k: usize,
+    knee: Option<[usize; 2]>,
+    title: &str,
+    style: impl Into<Style>,
+) -> Result<Vec<u8>> {
+    chart(sorted, k, knee, title).encoded(style)
+}
+
+fn chart(sorted: &[f64], k: usize, knee: Option<[usize; 2]>, title: &str) -> Chart {
+    let name = format!("Distance to neighbour {k} of each point");
+    let mut chart = Chart::new(WIDTH, HEIGHT, &format!("{name}: {title}"));
+    let middle = 0.5 * (LEFT + RIGHT);
+    chart.heading(&name, [middle, 38.0], 26.0, INK);
+    chart.heading(title, [middle, 70.0], 19.0, FAINT);
+    let mut axis = "distance".to_string();
+
+    let first = sorted.partition_point(|&distance| distance <= 0.0 || distance.is_nan());
+    match (sorted.get(first), sorted.last()) {
+        (Some(&least), Some(&most)) if most.is_finite() => {
+            let air = 0.04 * (most / least).log10().max(0.1);
+            let plot = Plot { n: sorted.len(), log: [least.log10() - air, most.log10() + 1.5 * air] };
+            axis = plot.grid(&mut chart, &axis);
+            plot.curve(&mut chart, sorted, first, knee);
+        }
+        _ => chart.text("no distances but zero", [middle, 0.5 * (TOP + BOTTOM)], 26.0, Align::Center, INK),
+    }
+    chart.outline([[LEFT, TOP], [RIGHT, BOTTOM]], 2.0, INK);
+    let label = format!("share of points with at most this distance  [%]  (core if min_pts = {})", k.saturating_add(1));
+    chart.text(label, [middle, HEIGHT - 28.0], 20.0, Align::Center, INK);
+    chart.text_upwards(axis, [38.0, 0.5 * (TOP + BOTTOM)], 23.0, BOTTOM - TOP, INK);
+    chart
+}
+
+struct Plot {
+    n: usize,
+    log: [f64; 2],
+}
+
+impl Plot {
+    /// Where the point of a rank is; the last one is at the right edge.
+    fn across(&self, rank: usize) -> f64 {
+        LEFT + (RIGHT - LEFT) * (rank + 1) as f64 / self.n as f64
+    }
+
+    fn up(&self, distance: f64) -> f64 {
+        BOTTOM - (BOTTOM - TOP) * (distance.log10() - self.log[0]) / (self.log[1] - self.log[0])
+    }
+
+    /// Returns the name of the axis with what makes the labels its values.
+    fn grid(&self, chart: &mut Chart, name: &str) -> String {
+        for percent in (0..=100).step_by(10) {
+            let x = LEFT + (RIGHT - LEFT) * f64::from(percent) / 100.0;
+            chart.line(vec![[x, TOP], [x, BOTTOM]], 1.0, GRID);
+            chart.text(percent.to_string(), [x, BOTTOM + 30.0], 20.0, Align::Center, INK);
+        }
+        let ends = self.log.map(|end| 10f64.powf(end));
+        let ticks = logarithmic(ends, &|value| self.up(value), Room::new(Side::Left, 20.0));
+        let name = ticks.named(name);
+        for (value, label) in ticks.marks {
+            let y = self.up(value);
+            chart.line(vec![[LEFT, y], [RIGHT, y]], 1.0, GRID);
+            chart.text(label, [LEFT - 12.0, y + 7.0], 20.0, Align::Right, INK);
+        }
+        name
+    }
+
+    fn curve(&self, chart: &mut Chart, sorted: &[f64], first: usize, knee: Option<[usize; 2]>) {
+        let place = |rank: usize| sorted.get(rank).map(|&distance| [self.across(rank), self.up(distance)]);
+        let last = place(sorted.len() - 1);
+        let knee = knee.filter(|knee| knee.iter().all(|&rank| rank >= first));
+        if let Some((from, to)) = knee.and_then(|[start, _]| place(start)).zip(last) {
+            chart.dashes(from, to, 1.5, [150, 150, 160]);
+        }
+        let mut corners: Vec<[f64; 2]> = Vec::new();
+        for at in (first..sorted.len()).filter_map(place) {
+            let far = |last: &[f64; 2]| (at[0] - last[0]).abs().max((at[1] - last[1]).abs()) >= STEP;
+            if corners.last().is_none_or(far) {
+                corners.push(at);
+            }
+        }
+        corners.extend(last);
+        chart.line(corners, 3.0, CURVE);
+        if let Some((at, eps)) = knee.and_then(|[_, knee]| place(knee).zip(sorted.get(knee))) {
+            chart.dashes([LEFT, at[1]], at, 2.0, KNEE);
+            chart.dashes(at, [at[0], BOTTOM], 2.0, KNEE);
+            chart.disc(at, 7.0, KNEE);
+            // The curve ascends, so there is room above the line on the left and below the point on the right.
+            let label = format!("knee: eps = {}", short(*eps));
+            if at[0] - LEFT > 260.0 {
+                chart.text(label, [at[0] - 14.0, at[1] - 14.0], 22.0, Align::Right, KNEE);
+            } else {
+                chart.text(label, [at[0] + 14.0, at[1] + 30.0], 22.0, Align::Left, KNEE);
+            }
+        }
+    }
+}
+
+/// Three significant digits.
+fn short(x: f64) -> String {
+    let rounded: f64 = format!("{x:.2e}").parse().unwrap_or(x);
+    if (1e-4..1e6).contains(&rounded) { rounded.to_string() } else { format!("{rounded:e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn anything_can_be_drawn() {
+        let sets: [&[f64]; 8] = [
+            &[],
+            &[0.0],
+            &[0.0, 0.0],
+            &[1.0],
+            &[2.0; 5],
+            &[0.0, 1e-150, 1e150],
+            &[1.0, f64::INFINITY],
+            &[5e-324, 1e-320],
+        ];
+        for sorted in sets {
+            for knee in [None, Some([0, 0]), Some([0, 1]), Some([1, 9])] {
+                let chart = chart(sorted, usize::MAX, knee, "<&>");
+                assert!(chart.png(96.0).unwrap().starts_with(b"\x89PNG"));
+                let svg = chart.svg().unwrap();
+                assert!(svg.contains("&lt;&amp;&gt;") && !svg.contains("NaN"));
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Pictures as PNG, SVG or PDF: the cumulative mass function of a catalogue beside what is expected, the projected density with its halos,
+//! halos and their profiles one by one, clusters in the plane, the k-distance curve, the condensed tree, the dendrogram of a halo's
+//! subhalos, and a mesh in light and shadow, as PNG.
+//!
+//! In: [`Particles`](ropewalk::Particles) and a [`Catalog`](ropewalk::Catalog); points and [`Labels`](ropewalk::Labels); sorted
+//! distances; [`HdbscanClusters`](ropewalk::cluster::HdbscanClusters). Out: the bytes of a file, from each function, in the format and the
+//! resolution of a [`Style`]; particles of a projection may be shared by ranks (`projection_across`). Text in PNG and PDF is set in DejaVu Sans, a part of which is compiled in; a PDF has it with it, an SVG
+//! names it first and lets the viewer choose. Each picture says its size in inches, of which SVG and PDF keep lines and text as such.
+
+mod axis;
+mod axis_units;
+mod canvas;
+mod chart;
+mod clusters;
+mod colors;
+mod condensed_tree;
+mod dendrogram;
+mod density;
+mod errors;
+mod font;
+mod gallery;
+mod k_distances;
+mod mass_function;
+mod panel;
+mod pdf;
+mod profiles;
+mod projection;
+mod projection_across;
+mod shaded;
+mod shares;
+mod slab;
+mod style;
+mod svg;
+mod ticks;
+mod window;
+
+pub use axis_units::AxisUnits;
+pub use clusters::clusters;
+pub use condensed_tree::condensed_tree;
+pub use dendrogram::dendrogram;
+pub use gallery::{GalleryPanel, check_gallery, gallery};
+pub use k_distances::k_distances;
+pub use mass_function::mass_function;
+pub use profiles::{ProfilePanel, profiles};
+pub use projection::{Projection, projection};
+pub use projection_across::projection_across;
+pub use shaded::{View, shaded};
+pub use slab::Slab;
+pub use style::{PictureFormat, Style};
+
+pub use ropewalk::halo::Expected;

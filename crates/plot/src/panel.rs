@@ -1,0 +1,130 @@
+//! A plot with two axes: where values are, its frame, its ticks and the names of its axes.
+
+use crate::axis::{GRID, INK};
+use crate::canvas::Align;
+use crate::chart::{Chart, Rect};
+use crate::font::fitting;
+use crate::ticks::{Room, Side, Ticks, between_decades, linear, logarithmic};
+
+/// From values to places.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale {
+    ends: [f64; 2],
+    places: [f64; 2],
+    is_logarithmic: bool,
+}
+
+impl Scale {
+    /// The first end is at the first place, the second at the second.
+    pub fn linear(ends: [f64; 2], places: [f64; 2]) -> Self {
+        Self { ends, places, is_logarithmic: false }
+    }
+
+    /// The same for two positive ends.
+    pub fn logarithmic(ends: [f64; 2], places: [f64; 2]) -> Self {
+        Self { ends, places, is_logarithmic: true }
+    }
+
+    /// Where a value is; what is far beyond an end is not so far beyond.
+    pub fn at(&self, value: f64) -> f64 {
+        let of = |x: f64| if self.is_logarithmic { x.max(0.0).log10() } else { x };
+        let [lo, hi] = self.ends.map(of);
+        let part = ((of(value) - lo) / (hi - lo)).clamp(-1.0, 2.0);
+        self.places[0] + (self.places[1] - self.places[0]) * part
+    }
+
+    fn ticks(&self, room: Room) -> Ticks {
+        let at = |value: f64| self.at(value);
+        if self.is_logarithmic { logarithmic(self.ends, &at, room) } else { linear(self.ends, &at, room) }
+    }
+
+    /// Places between the labelled ones.
+    fn between(&self) -> Vec<f64> {
+        if self.is_logarithmic { between_decades(self.ends).into_iter().map(|x| self.at(x)).collect() } else { vec![] }
+    }
+
+    /// The places in ascending order.
+    fn range(&self) -> [f64; 2] {
+        let [a, b] = self.places;
+        [a.min(b), a.max(b)]
+    }
+}
+
+/// Two scales and the size of the letters beside them.
+#[derive(Clone, Copy, Debug)]
+pub struct Panel {
+    pub x: Scale,
+    pub y: Scale,
+    pub letters: f64,
+    pub is_gridded: bool,
+    /// Ticks point outwards, away from what a plot is full of.
+    pub is_outside: bool,
+}
+
+impl Panel {
+    /// Letters of the usual size, and lines at the ticks.
+    pub fn new(x: Scale, y: Scale) -> Self {
+        Self { x, y, letters: 20.0, is_gridded: true, is_outside: false }
+    }
+
+    pub fn rect(&self) -> Rect {
+        let ([left, right], [top, bottom]) = (self.x.range(), self.y.range());
+        [[left, top], [right, bottom]]
+    }
+
+    pub fn at(&self, [x, y]: [f64; 2]) -> [f64; 2] {
+        [self.x.at(x), self.y.at(y)]
+    }
+
+    /// Draws what `marks` are within the plot, then its frame. Names stand below and on the left, and none where there is none to draw;
+    /// ticks have labels even so only where there is a name.
+    pub fn draw(&self, chart: &mut Chart, names: [Option<&str>; 2], marks: impl FnOnce(&mut Chart)) {
+        let [[left, top], [right, bottom]] = self.rect();
+        let size = self.letters;
+        let (across, up) = (self.x.ticks(Room::new(Side::Below, size)), self.y.ticks(Room::new(Side::Left, size)));
+        if self.is_gridded {
+            for (value, _) in &across.marks {
+                chart.line(vec![[self.x.at(*value), top], [self.x.at(*value), bottom]], 1.0, GRID);
+            }
+            for (value, _) in &up.marks {
+                chart.line(vec![[left, self.y.at(*value)], [right, self.y.at(*value)]], 1.0, GRID);
+            }
+        }
+        chart.clip(Some(self.rect()));
+        marks(chart);
+        chart.clip(None);
+        let of = |scale: &Scale, ticks: &Ticks| -> Vec<(f64, f64)> {
+            let long = ticks.marks.iter().map(|tick| (scale.at(tick.0), 0.45 * size));
+            long.chain(scale.between().into_iter().map(|place| (place, 0.25 * size))).collect()
+        };
+        let outwards = if self.is_outside { -1.0 } else { 1.0 };
+        for (x, length) in of(&self.x, &across) {
+            chart.line(vec![[x, bottom], [x, bottom - outwards * length]], 1.5, INK);
+            if !self.is_outside {
+                chart.line(vec![[x, top], [x, top + length]], 1.5, INK);
+            }
+        }
+        for (y, length) in of(&self.y, &up) {
+            chart.line(vec![[left, y], [left + outwards * length, y]], 1.5, INK);
+            if !self.is_outside {
+                chart.line(vec![[right, y], [right - length, y]], 1.5, INK);
+            }
+        }
+        chart.outline(self.rect(), 2.0, INK);
+        if let Some(name) = names[0] {
+            for (value, label) in &across.marks {
+                chart.text(label, [self.x.at(*value), bottom + 1.5 * size], size, Align::Center, INK);
+            }
+            let name = across.named(name);
+            let size = fitting(&name, 1.1 * size, 1.25 * (right - left));
+            chart.text(name, [0.5 * (left + right), bottom + 3.2 * self.letters], size, Align::Center, INK);
+        }
+        if let Some(name) = names[1] {
+            for (value, label) in &up.marks {
+                chart.text(label, [left - 0.6 * size, self.y.at(*value) + 0.36 * size], size, Align::Right, INK);
+            }
+            let name = up.named(name);
+            chart.text_upwards(name, [left - 4.7 * size, 0.5 * (top + bottom)], 1.1 * size, 1.25 * (bottom - top), INK);
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! A mesh in light and shadow.
+//!
+//! In: a mesh, and where it is seen from. Out: a PNG file.
+//! A ray through each of four points of a pixel finds the surface, and a second one the light, strip by strip. Cost: two rays for each of these
+//! points.
+
+use std::ops::Range;
+
+use crate::canvas::Image;
+use crate::colors::Rgb;
+use ropewalk::internals::parallel::map;
+use ropewalk::search::Mesh;
+use ropewalk::{Error, Result};
+use ropewalk::{Ray, Scalar};
+
+/// Points of a pixel along each side.
+const SAMPLES: usize = 2;
+/// Rays per parallel task.
+const TASK: usize = 1 << 10;
+/// Pixels whose rays are there at one time, or one row.
+const STRIP: usize = 1 << 15;
+/// Half the angle that the picture's shorter side spans, as its tangent.
+const TANGENT: f64 = 0.26;
+/// Pixels of a side, at most.
+const MOST: usize = 1 << 14;
+const SURFACE: [f64; 3] = [214.0, 196.0, 168.0];
+const TOP: [f64; 3] = [250.0, 250.0, 252.0];
+const BOTTOM: [f64; 3] = [206.0, 211.0, 220.0];
+/// The light of what is turned away from the lamp, or in shadow.
+const AMBIENT: f64 = 0.28;
+const DPI: f64 = 150.0;
+
+/// Where a mesh is seen from, and the size of the picture.
+///
+/// The whole mesh is in the picture. `z` points up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct View {
+    /// From which side: degrees about the z axis, from x towards y.
+    pub azimuth: f64,
+    /// From how high: degrees above the xy plane, from -90 to 90.
+    pub elevation: f64,
+    /// Pixels along the picture, 1 to 16384.
+    pub width: usize,
+    /// Pixels down the picture.
+    pub height: usize,
+}
+
+impl Default for View {
+    fn default() -> Self {
+        Self { azimuth: -60.0, elevation: 25.0, width: 1200, height: 900 }
+    }
+}
+
+/// The mesh as it is seen, as PNG, and how many rays were cast. Both sides of triangles are drawn.
+///
+/// ```
+/// use ropewalk::Mesh;
+/// use ropewalk_plot::{View, shaded};
+///
+/// let mesh = Mesh::build(&[[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 1.0]], &[[0, 1, 2]])?;
+/// let (png, rays) = shaded(&mesh, &View { width: 80, height: 60, ..View::default() })?;
+/// assert!(png.starts_with(b"\x89PNG") && rays >= 4 * 80 * 60);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+///
+/// # Errors
+/// Angles that are not finite, a size of no pixels or of more than 16384 along a side.
+pub fn shaded<S: Scalar>(mesh: &Mesh<S>, view: &View) -> Result<(Vec<u8>, u64)> {
+    let View { width, height, .. } = *view;
+    for (name, value) in [("width", width), ("height", height)] {
+        if !(1..=MOST).contains(&value) {
+            return Err(parameter(name, value as f64, "from 1 to 16384"));
+        }
+    }
+    let camera = Camera::new(mesh, view)?;
+    let rows = (STRIP / width).max(1);
+    let mut pixels = Vec::with_capacity(width * height);
+    let mut rays = 0;
+    for first in (0..height).step_by(rows) {
+        let strip = strip(mesh, view, &camera, first..height.min(first + rows));
+        pixels.extend_from_slice(&strip.0);
+        rays += strip.1;
+    }
+    Ok((Image { width, height, pixels }.png(DPI)?, rays))
+}
+
+/// The pixels of some rows, and how many rays were cast.
+fn strip<S: Scalar>(mesh: &Mesh<S>, view: &View, camera: &Camera, rows: Range<usize>) -> (Vec<Rgb>, u64) {
+    let View { width, height, .. } = *view;
+    let (across, down) = (SAMPLES * width, SAMPLES * height);
+    let unit = 1.0 / down.min(across) as f64;
+    let rays = map(across * SAMPLES * rows.len(), TASK, &|at| {
+        let middle = |at: usize, n: usize| (2.0 * (at as f64 + 0.5) - n as f64) * unit;
+        camera.ray(middle(at % across, across), -middle(SAMPLES * rows.start + at / across, down))
+    });
+    let hits = mesh.first_hits(&rays);
+    let met: Vec<usize> = (0..hits.len()).filter(|&at| hits[at].is_some()).collect();
+    let surfaces = map(met.len(), TASK, &|at| {
+        let (ray, hit) = (&rays[met[at]], hits[met[at]].unwrap_or_default());
+        camera.surface(ray, hit.t, mesh.triangle(hit.triangle))
+    });
+    let lamps: Vec<Ray<S, 3>> = surfaces.iter().map(|surface| surface.1).collect();
+    let shadows = mesh.any_hits(&lamps);
+    let mut light = vec![-1.0; hits.len()];
+    for ((&at, (facing, _)), is_dark) in met.iter().zip(&surfaces).zip(shadows) {
+        light[at] = AMBIENT + (1.0 - AMBIENT) * if is_dark { 0.0 } else { facing.max(0.0) };
+    }
+    let pixels = map(width * rows.len(), TASK, &|pixel| {
+        let (x, y) = (pixel % width, pixel / width);
+        color(&light, (x, y), width, (rows.start + y) as f64 / height as f64)
+    });
+    (pixels, (rays.len() + lamps.len()) as u64)
+}
+
+/// The mean of a pixel's points, which have the light of the surface, or -1 for none; `sky` is how far down the picture it is.
+fn color(light: &[f64], (x, y): (usize, usize), width: usize, sky: f64) -> Rgb {
+    let mut sum = [0.0; 3];
+    for (row, column) in (0..SAMPLES).flat_map(|row| (0..SAMPLES).map(move |column| (row, column))) {
+        let light = light[(SAMPLES * y + row) * SAMPLES * width + SAMPLES * x + column];
+        for k in 0..3 {
+            sum[k] += if light < 0.0 { TOP[k] + sky * (BOTTOM[k] - TOP[k]) } else { light * SURFACE[k] };
+        }
+    }
+    sum.map(|sum| (sum / (SAMPLES * SAMPLES) as f64).round() as u8)
+}
+
+/// The eye, and what it looks along.
+struct Camera {
+    eye: [f64; 3],
+    /// To the middle of the picture, to its right and its upper edge.
+    axes: [[f64; 3]; 3],
+    lamp: [f64; 3],
+    /// What is nothing beside the mesh.
+    little: f64,
+}
+
+impl Camera {
+    fn new<S: Scalar>(mesh: &Mesh<S>, view: &View) -> Result<Self> {
+        let range = |name, value: f64, must, range: std::ops::RangeInclusive<f64>| match range.contains(&value) {
+            true => Ok(value.to_radians()),
+            false => Err(parameter(name, value, must)),
+        };
+        let azimuth = range("azimuth", view.azimuth, "finite", f64::MIN..=f64::MAX)?;
+        let elevation = range("elevation", view.elevation, "from -90 to 90", -90.0..=90.0)?;
+        let bounds = mesh.bounds();
+        let (middle, radius) = if mesh.is_empty() {
+            ([0.0; 3], 1.0)
+        } else {
+            let sides = [bounds.lo, bounds.hi].map(|corner| corner.map(Into::<f64>::into));
+            let half: [f64; 3] = std::array::from_fn(|k| 0.5 * sides[1][k] - 0.5 * sides[0][k]);
+            let radius = half.iter().map(|x| x * x).sum::<f64>().sqrt();
+            (std::array::from_fn(|k| sides[0][k] + half[k]), if radius > 0.0 { radius } else { 1.0 })
+        };
+        let [sine, cosine] = [azimuth.sin(), azimuth.cos()];
+        let back = [elevation.cos() * cosine, elevation.cos() * sine, elevation.sin()];
+        let right = [-sine, cosine, 0.0];
+        let up = [-elevation.sin() * cosine, -elevation.sin() * sine, elevation.cos()];
+        // A ball about the mesh touches the edges of the picture.
+        let distance = radius * (1.0 + TANGENT * TANGENT).sqrt() / TANGENT;
+        let lamp: [f64; 3] = std::array::from_fn(|k| 0.55 * back[k] - 0.45 * right[k] + 0.7 * up[k]);
+        Ok(Self {
+            eye: std::array::from_fn(|k| middle[k] + distance * back[k]),
+            axes: [back.map(|x| -x), right.map(|x| x * TANGENT), up.map(|x| x * TANGENT)],
+            lamp,
+            little: distance * f64::from(f32::EPSILON) * 64.0,
+        })
+    }
+
+    fn ray<S: Scalar>(&self, x: f64, y: f64) -> Ray<S, 3> {
+        let [ahead, right, up] = &self.axes;
+        let direction: [S; 3] = std::array::from_fn(|k| S::from_f64(ahead[k] + x * right[k] + y * up[k]));
+        Ray::new(self.eye.map(S::from_f64), direction)
+    }
+
+    /// How much a surface that a ray meets faces the lamp, and the ray to that.
+    fn surface<S: Scalar>(&self, ray: &Ray<S, 3>, t: f64, triangle: [[S; 3]; 3]) -> (f64, Ray<S, 3>) {
+        let [a, b, c] = triangle.map(|corner| corner.map(Into::<f64>::into));
+        let [u, v]: [[f64; 3]; 2] = [std::array::from_fn(|k| b[k] - a[k]), std::array::from_fn(|k| c[k] - a[k])];
+        let normal = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
+        let dot = |a: &[f64; 3], b: &[f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+        let length = dot(&normal, &normal).sqrt();
+        let towards = if dot(&normal, &ray.direction.map(Into::into)) > 0.0 { -1.0 } else { 1.0 };
+        let normal = normal.map(|x| towards * x / length);
+        let at = ray.at(t);
+        // Not the surface itself, whose points are rounded.
+        let origin = std::array::from_fn(|k| S::from_f64(at[k] + self.little * normal[k]));
+        let facing = dot(&normal, &self.lamp) / dot(&self.lamp, &self.lamp).sqrt();
+        (facing, Ray::new(origin, self.lamp.map(S::from_f64)))
+    }
+}
+
+fn parameter(name: &'static str, value: f64, must: &'static str) -> Error {
+    Error::parameter_must(name, value, must)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The pixels of a picture of a floor, and a roof above a part of it, from above.
+    fn seen(roof: bool) -> (usize, Vec<[u8; 3]>) {
+        let square = |half: f32, z: f32| [[-half, -half, z], [half, -half, z], [half, half, z], [-half, half, z]];
+        let vertices = [square(4.0, 0.0), square(1.0, 2.0)].concat();
+        let faces = [[0, 1, 2], [0, 2, 3], [4, 5, 6], [4, 6, 7]];
+        let mesh = Mesh::build(&vertices, &faces[..if roof { 4 } else { 2 }]).unwrap();
+        let (png, _) = shaded(&mesh, &View { azimuth: -90.0, elevation: 90.0, width: 60, height: 40 }).unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
+        let mut pixels = vec![0; 60 * 40 * 3];
+        reader.next_frame(&mut pixels).unwrap();
+        (60, pixels.as_chunks::<3>().0.to_vec())
+    }
+
+    #[test]
+    fn light_shadow_and_sky() {
+        // The cosine of the angle between the lamp and the normal.
+        let facing = 0.55 / (0.55f64.powi(2) + 0.45f64.powi(2) + 0.7f64.powi(2)).sqrt();
+        let shade = |light: f64| SURFACE.map(|x| (light * x).round() as u8);
+        let (lit, dark) = (shade(AMBIENT + (1.0 - AMBIENT) * facing), shade(AMBIENT));
+        let (width, pixels) = seen(false);
+        assert_eq!(pixels[20 * width + 30], lit);
+        assert_eq!(pixels[0], TOP.map(|x| x as u8));
+        assert!(!pixels.contains(&dark));
+        let (_, pixels) = seen(true);
+        assert!(pixels.iter().filter(|pixel| **pixel == dark).count() > 20);
+        assert!(pixels.iter().filter(|pixel| **pixel == lit).count() > 200);
+    }
+
+    #[test]
+    fn strips_do_not_show() {
+        let mesh = Mesh::build(&[[0.0f64, 0.0, 0.0], [3.0, 0.0, 1.0], [0.0, 2.0, 0.5]], &[[0, 1, 2]]).unwrap();
+        let view = View { width: 30, height: 20, ..View::default() };
+        let camera = Camera::new(&mesh, &view).unwrap();
+        let (whole, rays) = strip(&mesh, &view, &camera, 0..20);
+        let parts: Vec<_> = [0..7, 7..8, 8..20].map(|rows| strip(&mesh, &view, &camera, rows)).into();
+        assert_eq!(parts.iter().flat_map(|part| part.0.clone()).collect::<Vec<_>>(), whole);
+        assert_eq!(parts.iter().map(|part| part.1).sum::<u64>(), rays);
+    }
+
+    #[test]
+    fn nothing_and_less_than_nothing() {
+        let mesh = Mesh::<f64>::build(&[], &[]).unwrap();
+        let view = View { width: 4, height: 3, ..View::default() };
+        assert!(shaded(&mesh, &view).is_ok());
+        for view in [
+            View { width: 0, ..view },
+            View { height: MOST + 1, ..view },
+            View { azimuth: f64::NAN, ..view },
+            View { elevation: 91.0, ..view },
+        ] {
+            assert!(shaded(&mesh, &view).is_err(), "{view:?}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! A part of the box between two planes.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::errors;
+use ropewalk::internals::format::grouped;
+use ropewalk::{Error, Result};
+
+/// The names of the axes.
+pub const AXES: [&str; 3] = ["x", "y", "z"];
+
+/// What lies between two planes that an axis is perpendicular to, planes included; pictures of it look along that axis.
+///
+/// Its text is the axis and where the slab begins and ends. In a periodic box a slab may reach over the box's side.
+///
+/// ```
+/// use ropewalk_plot::Slab;
+///
+/// let slab: Slab = "z:-1..2.5".parse()?;
+/// assert_eq!(slab, Slab::new(2, [-1.0, 2.5])?);
+/// assert!(slab.contains([9.0, 9.0, 2.5], None) && !slab.contains([0.0, 0.0, 9.5], None));
+/// assert!(slab.contains([0.0, 0.0, 9.5], Some(10.0)));
+/// assert!("z:2..1".parse::<Slab>().is_err());
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Slab {
+    axis: usize,
+    ends: [f64; 2],
+}
+
+impl Slab {
+    /// An axis, 0 for x, and the ends along it.
+    ///
+    /// Errors: an axis that is not below 3; ends that are not finite, or not in ascending order.
+    pub fn new(axis: usize, ends: [f64; 2]) -> Result<Self> {
+        let is_slab = axis < 3 && ends[0] < ends[1] && ends.iter().all(|end| end.is_finite());
+        if is_slab {
+            return Ok(Self { axis, ends });
+        }
+        Err(errors::unknown_slab(&format!("{}:{}..{}", AXES.get(axis).unwrap_or(&"?"), ends[0], ends[1])))
+    }
+
+    /// The axis, 0 for x.
+    pub fn axis(&self) -> usize {
+        self.axis
+    }
+
+    /// Where the slab begins and ends.
+    pub fn ends(&self) -> [f64; 2] {
+        self.ends
+    }
+
+    /// Whether a place is in it, in open space or in a periodic box of a side.
+    pub fn contains(&self, at: [f64; 3], side: Option<f64>) -> bool {
+        let [from, to] = self.ends;
+        let x = at[self.axis];
+        match side {
+            // The ends themselves are in it whatever rounding does to a remainder.
+            Some(side) => x == from || x == to || (x - from).rem_euclid(side) <= to - from,
+            None => (from..=to).contains(&x),
+        }
+    }
+
+    /// The slab in other units of length, its ends to nine digits.
+    pub(super) fn times(&self, factor: f64) -> Self {
+        let end = |end: f64| format!("{:.8e}", end * factor).parse().unwrap_or(end * factor);
+        let ends = if factor == 1.0 { self.ends } else { self.ends.map(end) };
+        Self { ends, ..*self }
+    }
+
+    /// The line above a picture.
+    pub(super) fn describe(&self, particles: u64, unit: &str) -> String {
+        format!("only {self} {unit}: {} particles", grouped(particles))
+    }
+}
+
+impl fmt::Display for Slab {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let [from, to] = self.ends.map(|end| end.to_string().replace('-', "\u{2212}"));
+        write!(f, "{from} ≤ {} ≤ {to}", AXES[self.axis])
+    }
+}
+
+impl FromStr for Slab {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let parsed = || {
+            let (axis, ends) = text.split_once(':')?;
+            let axis = AXES.iter().position(|name| name.eq_ignore_ascii_case(axis.trim()))?;
+            let (from, to) = ends.split_once("..")?;
+            Some((axis, [from.trim().parse().ok()?, to.trim().parse().ok()?]))
+        };
+        let refused = || errors::unknown_slab(text);
+        parsed().and_then(|(axis, ends)| Self::new(axis, ends).ok()).ok_or_else(refused)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts() {
+        let slab: Slab = "y:10..20".parse().unwrap();
+        assert_eq!((slab.axis(), slab.ends(), slab.to_string()), (1, [10.0, 20.0], "10 ≤ y ≤ 20".into()));
+        assert_eq!(" Z: -1e3 .. -5 ".parse::<Slab>().unwrap().to_string(), "\u{2212}1000 ≤ z ≤ \u{2212}5");
+        for bad in ["", "z", "z:", "w:1..2", "z:1..", "z:..2", "z:1..1", "z:NaN..1", "z:0..inf", "z:1..2..3", "1..2"] {
+            let error = bad.parse::<Slab>().unwrap_err().to_string();
+            assert!(error.contains("z:10..20"), "{bad}: {error}");
+        }
+    }
+
+    #[test]
+    fn around_the_boundary() {
+        let slab = Slab::new(0, [8.0, 13.0]).unwrap();
+        let inside = |x: f64| slab.contains([x, 0.0, 0.0], Some(10.0));
+        assert_eq!([8.0, 9.9, 0.0, 3.0, 3.1, 7.9].map(inside), [true, true, true, true, false, false]);
+        assert!([0.0, 5.0, 9.9].iter().all(|&x| Slab::new(0, [-1.0, 10.0]).unwrap().contains([x; 3], Some(10.0))));
+        // A remainder that rounding makes the whole side.
+        assert!(Slab::new(2, [0.1, 0.3]).unwrap().contains([0.0, 0.0, 0.1], Some(0.1 + 0.2)));
+    }
+}

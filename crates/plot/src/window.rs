@@ -1,0 +1,77 @@
+//! The part of space that a projection shows.
+
+use crate::slab::Slab;
+use ropewalk::Space;
+
+/// Units along a side of a picture, and pixels at the usual resolution.
+pub const SIDE: usize = 960;
+
+/// What is shown: a square of the plane that an axis is perpendicular to, and the cube around all particles.
+pub struct Window {
+    /// The axes from left to right and upwards.
+    pub axes: [usize; 2],
+    pub lo: [f64; 3],
+    /// The side of the square, which begins at the cube's corner.
+    pub side: f64,
+    /// The side of the cube.
+    cube: f64,
+    pub period: Option<[f64; 3]>,
+}
+
+impl Window {
+    /// The periodic box, or the smallest square and cube with some air around particles of this extent, seen along an axis.
+    pub fn new((lo, hi): ([f64; 3], [f64; 3]), space: &Space<3>, along: usize) -> Self {
+        // Right-handed, the axis towards the viewer.
+        let axes = [(along + 1) % 3, (along + 2) % 3];
+        if let Some(&period) = space.period() {
+            let [across, up] = axes.map(|k| period[k]);
+            return Self {
+                axes,
+                lo: [0.0; 3],
+                side: across.max(up),
+                cube: across.max(up).max(period[along]),
+                period: Some(period),
+            };
+        }
+        // Particles that are all in one place still need a window with some width, in their own numbers.
+        let least = 1e-3 * lo.iter().chain(&hi).fold(1e-300, |most: f64, x| most.max(x.abs()));
+        let extent = |k: usize| if hi[k] > lo[k] { 1.02 * (hi[k] - lo[k]) } else { least };
+        let side = extent(axes[0]).max(extent(axes[1]));
+        let mut corner = lo;
+        for k in axes {
+            corner[k] = 0.5 * lo[k] + 0.5 * hi[k] - 0.5 * side;
+        }
+        Self { axes, lo: corner, side, cube: side.max(extent(along)), period: None }
+    }
+
+    /// Whether a place is in a slab.
+    pub fn is_in(&self, slab: &Slab, at: [f64; 3]) -> bool {
+        slab.contains(at, self.period.map(|period| period[slab.axis()]))
+    }
+
+    /// Whether the left edge of the picture continues the right one, and so on along each axis.
+    pub fn wraps(&self) -> bool {
+        self.period == Some([self.side; 3])
+    }
+
+    fn inside(&self, x: f64, k: usize) -> f64 {
+        self.period.map_or(x, |period| x.rem_euclid(period[k])) - self.lo[k]
+    }
+
+    /// A place of the picture, in units from its upper left corner.
+    pub fn pixel(&self, at: [f64; 3]) -> [f64; 2] {
+        let scale = SIDE as f64 / self.side;
+        let [across, up] = self.axes.map(|k| self.inside(at[k], k));
+        [across * scale, SIDE as f64 - up * scale]
+    }
+
+    /// A place of the cube cut into `cells` along each side, in cells.
+    pub fn cell(&self, at: [f64; 3], cells: usize) -> [f64; 3] {
+        std::array::from_fn(|k| self.inside(at[k], k) / self.cube * cells as f64)
+    }
+
+    /// The width of such a cell, in sides of the picture.
+    pub fn cell_width(&self, cells: usize) -> f64 {
+        self.cube / (self.side * cells as f64)
+    }
+}
