@@ -5,12 +5,13 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use ropewalk::columns::{Column, Meta, meta_in_units};
+use ropewalk::AdaptaHop;
 use ropewalk::halo::Overdensity;
-use ropewalk::io::{AtomicFile, ReadOptions, TableFormat, TableWriter, read};
-use ropewalk::pipeline::{Finder, Found, Options, Pipeline};
 use ropewalk::units::UnitSystem;
-use ropewalk::{AdaptaHop, Catalog};
+use ropewalk_io::{AtomicFile, ReadOptions, TableFormat, TableWriter, read};
+use ropewalk_pipeline::{Finder, Found, Options, Pipeline};
+use ropewalk_table::Catalog;
+use ropewalk_table::columns::{Column, Meta, meta_in_units};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use ropewalk::Result;
 use ropewalk::distributed::{Communicator, on_threads};
-use ropewalk::io::{Masses, Points, Snapshot, Table};
-use ropewalk::pipeline::{Across, CenterKind, LinkingLength, Options};
+use ropewalk_io::{Masses, Points, Snapshot, Table};
+use ropewalk_pipeline::{Across, CenterKind, LinkingLength, Options};
 
 /// The side of the periodic box.
 const SIDE: f64 = 10.0;

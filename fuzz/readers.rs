@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ropewalk::io::{Masses, ReadOptions, Snapshot, inspect, read, read_fields, read_header};
+use ropewalk_io::{Masses, ReadOptions, Snapshot, inspect, read, read_fields, read_header};
 
 /// A reader, which the first bytes of a file choose.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ const SHORT: usize = 16;
 const FIRST: usize = 3;
 
 /// The debug output of a list: all values of a short one; of a long one the first values and how many there are.
-pub(crate) struct Brief<'a, T>(pub &'a [T]);
+pub struct Brief<'a, T>(pub &'a [T]);
 
 impl<T: fmt::Debug> fmt::Debug for Brief<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

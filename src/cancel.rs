@@ -21,7 +21,7 @@ use crate::reserve::is_short;
 /// disk that it waits for adds to that.
 ///
 /// A call that is cancelled leaves nothing behind: memory is returned, temporary files are removed, files are not replaced
-/// (`io::AtomicFile`), and the same call can be made again. Only what goes to a pipe or standard output may be half written.
+/// (`AtomicFile` of `ropewalk-io`), and the same call can be made again. Only what goes to a pipe or standard output may be half written.
 ///
 /// Calls across ranks are the exception. One that waits for other ranks ends when they have come, and one that ends on one rank leaves the
 /// others waiting for it: its communicator is good for nothing after that, and a program of MPI has to end on all ranks. Where all ranks
@@ -84,7 +84,7 @@ impl Cancel {
 }
 
 /// Runs `work`, a call of this crate. Without memory for a large buffer it ends with an error of kind `Memory`.
-pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+pub fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     let flags = Flags::of_guarded();
     let result = flags.run(work);
     flags.keep();
@@ -93,8 +93,7 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 
 /// Runs `work`, a call across ranks. Without memory for a large buffer, outside of calls in `work` that are [`guarded`], the process ends:
 /// if the call ended on this rank alone, the others would wait for it.
-#[cfg(all(feature = "distributed", feature = "io"))]
-pub(crate) fn across<T>(ranks: usize, work: impl FnOnce() -> Result<T>) -> Result<T> {
+pub fn across<T>(ranks: usize, work: impl FnOnce() -> Result<T>) -> Result<T> {
     if ranks == 1 { work() } else { Flags::new(Arc::default(), false).run(work) }
 }
 
@@ -239,13 +238,13 @@ impl Drop for Entered {
 
 /// Unwinds if the call that this thread works for is cancelled.
 #[inline]
-pub(crate) fn check() {
+pub fn check() {
     CURRENT.with_borrow(Flags::check);
 }
 
 /// The same at each 2^16th item of a long loop on one thread; `at` counts the items.
 #[inline(always)]
-pub(crate) fn check_at(at: usize) {
+pub fn check_at(at: usize) {
     if at.is_multiple_of(1 << 16) {
         check();
     }

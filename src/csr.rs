@@ -92,10 +92,11 @@ impl<T> Csr<T> {
     }
 }
 
-#[cfg(any(feature = "io", feature = "distributed"))]
+#[cfg(feature = "distributed")]
 impl<T: Ord + Send> Csr<T> {
     /// The same, each list in ascending order.
-    pub(crate) fn sorted(mut self) -> Self {
+    #[doc(hidden)]
+    pub fn sorted(mut self) -> Self {
         let lists = cut(&mut self.values, &self.offsets);
         for_each(lists, &|_, (lists, mut own): (Range<usize>, &mut [T])| {
             for list in lists {

@@ -1,21 +1,60 @@
 //! What the crates around this one use; no part of the interface.
 
 pub use crate::bvh::{LEAF, Node};
-pub use crate::random::mixed;
+pub use crate::geometry::{Wider, length2};
 pub use crate::simd::instruction_set;
+
+pub mod brief {
+    pub use crate::brief::Brief;
+}
+
+pub mod bvh {
+    pub use crate::bvh::{check, copied};
+}
+
+pub mod cancel {
+    pub use crate::cancel::{across, check, check_at, guarded};
+}
+
+pub mod cluster {
+    pub use crate::cluster::errors::hop_dimension;
+    pub use crate::cluster::labels::check_clusters;
+}
+
+#[cfg(feature = "distributed")]
+pub mod distributed {
+    pub use crate::distributed::communicator::{all_gather, all_gather_v, gather, reduce, starts};
+    pub use crate::distributed::errors::some_ranks_lack;
+}
 
 pub mod format {
     pub use crate::format::{grouped, short};
 }
 
-pub mod mass_sum {
-    pub use crate::mass_sum::MassSum;
+pub mod halo {
+    pub use crate::halo::overdensity::{Crossing, GROWTH, MIN_RADIUS, radius_of, reach};
+    pub use crate::halo::particles::{check_masses, check_velocities};
+
+    pub mod sphere_search {
+        pub use crate::halo::sphere_search::{ParticleInSphere, ball_about, sort};
+    }
 }
 
 pub mod memory {
-    pub use crate::memory::{collected, copy_of, with_capacity};
+    pub use crate::memory::{
+        append, collected, copy_of, grow, out_of_memory, try_with_capacity, try_zeroed, with_capacity, zeroed,
+    };
 }
 
 pub mod parallel {
-    pub use crate::parallel::{fill, map, map_tasks, sort};
+    pub use crate::parallel::{fill, for_each, list_tasks, map, map_tasks, sort};
+}
+
+pub mod random {
+    pub use crate::random::mixed;
+}
+
+pub mod units {
+    pub use crate::units::length::MPC;
+    pub use crate::units::mass::GRAMS;
 }

@@ -8,8 +8,8 @@
 //! geometry -> bvh (morton, radix sort, hierarchy, ropes) -> search (range, neighbors, pairs, nearest, values)
 //!          -> cluster (union-find, DBSCAN, FOF, spanning trees, HDBSCAN*, HOP)
 //!          -> interpolate (moving least squares, smoothing kernels, inverse distances)
-//!          -> halo (centers, catalog, overdensity, profile, pipeline)
-//! io, table, sample: where points come from
+//!          -> halo (centers, overdensity, profile, subhalos)
+//! sample: where points come from
 //! gpu: the same modules, on a device
 //! distributed: the same answers, of points that many processes share
 //! ```
@@ -228,8 +228,9 @@ assert_eq!(labels, [Some(0); 3]);
 //!
 //! # Points whose type is known at run time
 //!
-//! The module `table` (feature `io`) takes points of any dimension and precision as files hold them, and compiles nothing in your
-//! program: see there. The command line and the Python package (`python/` in the repository) are made of it.
+//! The crate `ropewalk-table` takes points of any dimension and precision as files hold them, and compiles nothing in your program.
+//! `ropewalk-io` reads and writes files, `ropewalk-pipeline` makes catalogues of halos, `ropewalk-plot` draws figures. The command line and
+//! the Python package are made of these.
 //!
 //! # Contract
 //!
@@ -247,11 +248,9 @@ assert_eq!(labels, [Some(0); 3]);
 //! | feature | |
 //! |---|---|
 //! | `glam` (default) | its vectors as points |
-//! | `halos` | centres, catalogues, overdensities, profiles: [`halo`] |
-//! | `io` | snapshots and tables from files, and back; `table` |
 //! | `sample` | clustered point sets to try and to measure on |
 //! | `reference` | other algorithms, to compare with |
-//! | `serde` | options, labels, catalogues, centres, profiles and units can be stored |
+//! | `serde` | options, labels, centres, profiles and units can be stored |
 //! | `distributed` | points that ranks share: `distributed` |
 //! | `mpi` | ranks that are processes of MPI: `distributed::Mpi`; its library and headers must be there when it is built |
 //! | `cuda`, `vulkan` | the module `gpu` |
@@ -293,19 +292,10 @@ pub mod cluster;
 pub mod interpolate;
 pub mod halo;
 pub mod units;
-pub mod columns;
-#[cfg(feature = "io")]
-pub mod points;
 #[cfg(feature = "distributed")]
 pub mod distributed;
 #[cfg(feature = "reference")]
 pub mod reference;
-#[cfg(feature = "io")]
-pub mod table;
-#[cfg(feature = "io")]
-pub mod io;
-#[cfg(feature = "io")]
-pub mod pipeline;
 #[cfg(feature = "sample")]
 pub mod sample;
 #[cfg(feature = "gpu")]
@@ -327,7 +317,7 @@ pub use geometry::{
     Kdop, Obb, Query, Ray, Scalar, Segment, Space, Sphere, Tetrahedron, Triangle, distance_from_square,
 };
 pub use halo::{AdaptaHop, AdaptaHopAlgorithm, Halos, Subhalo, SubhaloSelection, Subhalos};
-pub use halo::{Catalog, Center, CenterFinder, Centers, Cosmology, Particles};
+pub use halo::{Center, CenterFinder, Centers, Cosmology, Particles};
 pub use interpolate::{Interpolator, InverseDistance, MovingLeastSquares, Sph};
 pub use phases::phases;
 pub use search::{CastHit, Hit, Mesh, MeshNearest, Nearest, NearestHit, Neighbor, NeighborAt, RayHit, ValueBvh};

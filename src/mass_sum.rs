@@ -18,7 +18,7 @@ const TASK: usize = 1 << 16;
 /// bit.
 ///
 /// ```
-/// use ropewalk::io::MassSum;
+/// use ropewalk::halo::MassSum;
 ///
 /// let masses = [0.1, 1e16, 0.3, -1e16];
 /// let whole = MassSum::of(&masses);
@@ -135,7 +135,7 @@ impl MassSum {
     }
 
     /// The sum that has these words, or the sum of sums whose words add up to these; `None` unless there are [`MassSum::WORDS`].
-    #[cfg(any(feature = "io", feature = "distributed", test))]
+    #[cfg(any(feature = "distributed", test))]
     pub fn from_words(words: &[i64]) -> Option<Self> {
         let (digits, broken) = words.split_first_chunk::<DIGITS>()?;
         let &[broken] = broken else { return None };
@@ -145,8 +145,8 @@ impl MassSum {
     }
 
     /// No number: what a sum is of which a term could not be read.
-    #[cfg(any(feature = "io", test))]
-    pub(crate) fn broken() -> Self {
+    #[doc(hidden)]
+    pub fn broken() -> Self {
         Self { broken: 1, ..Self::default() }
     }
 

@@ -21,7 +21,7 @@ pub use crate::reserve::{Held, ReserveAllocator, hold};
 const PAGE: usize = 1 << 21;
 
 /// Returns `n` zeros. Fresh ones come from the system without being written. Without memory for them the call ends ([`out_of_memory`]).
-pub(crate) fn zeroed<T: Zeroable>(n: usize) -> Vec<T> {
+pub fn zeroed<T: Zeroable>(n: usize) -> Vec<T> {
     try_zeroed(n).unwrap_or_else(|| out_of_memory::<T>(n))
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn renew<T: Zeroable>(values: &mut Vec<T>, n: usize, spare: usize) {
 }
 
 /// Returns `n` zeros, if there is memory for them.
-pub(crate) fn try_zeroed<T: Zeroable>(n: usize) -> Option<Vec<T>> {
+pub fn try_zeroed<T: Zeroable>(n: usize) -> Option<Vec<T>> {
     let all: Vec<T> = bytemuck::allocation::try_zeroed_vec(n).ok()?;
     advise(all.as_ptr().cast(), n * size_of::<T>());
     Some(all)
@@ -49,7 +49,7 @@ pub fn with_capacity<T>(n: usize) -> Vec<T> {
 }
 
 /// Returns room for `n` values, if there is memory for it.
-pub(crate) fn try_with_capacity<T>(n: usize) -> Option<Vec<T>> {
+pub fn try_with_capacity<T>(n: usize) -> Option<Vec<T>> {
     let mut all: Vec<T> = Vec::new();
     all.try_reserve_exact(n).ok()?;
     advise(all.as_ptr().cast(), n * size_of::<T>());
@@ -80,7 +80,7 @@ pub fn collected<T>(items: impl IntoIterator<Item = T>) -> Vec<T> {
 
 /// Puts the items of an iterator behind the last value.
 #[inline]
-pub(crate) fn append<T>(all: &mut Vec<T>, items: impl IntoIterator<Item = T>) {
+pub fn append<T>(all: &mut Vec<T>, items: impl IntoIterator<Item = T>) {
     let items = items.into_iter();
     let (least, most) = items.size_hint();
     grow(all, least);
@@ -97,7 +97,7 @@ pub(crate) fn append<T>(all: &mut Vec<T>, items: impl IntoIterator<Item = T>) {
 
 /// Makes room for `more` values, so that pushing them allocates nothing. The room is at least doubled.
 #[inline]
-pub(crate) fn grow<T>(all: &mut Vec<T>, more: usize) {
+pub fn grow<T>(all: &mut Vec<T>, more: usize) {
     if all.capacity() - all.len() < more && all.try_reserve(more).is_err() {
         out_of_memory::<T>(all.len() + more);
     }
@@ -106,7 +106,7 @@ pub(crate) fn grow<T>(all: &mut Vec<T>, more: usize) {
 /// Ends the call that this thread works for with an error of kind `Memory` (`cancel::guarded`). Outside of such a call it ends the process, as
 /// an allocation of the standard library does.
 #[cold]
-pub(crate) fn out_of_memory<T>(n: usize) -> ! {
+pub fn out_of_memory<T>(n: usize) -> ! {
     crate::cancel::fail_for_memory(n as u128 * size_of::<T>() as u128);
     std::alloc::handle_alloc_error(std::alloc::Layout::array::<T>(n).unwrap_or(std::alloc::Layout::new::<T>()))
 }

@@ -40,11 +40,7 @@ pub fn map_tasks<T: Send + Sync>(n: usize, size: usize, task: &(dyn Fn(Range<usi
 }
 
 /// What tasks list, one list after the other.
-pub(crate) fn list_tasks<T: Send + Sync>(
-    n: usize,
-    size: usize,
-    task: &(dyn Fn(Range<usize>) -> Vec<T> + Sync),
-) -> Vec<T> {
+pub fn list_tasks<T: Send + Sync>(n: usize, size: usize, task: &(dyn Fn(Range<usize>) -> Vec<T> + Sync)) -> Vec<T> {
     let lists = map_tasks(n, size, task);
     let mut all = with_capacity(lists.iter().map(Vec::len).sum());
     for list in lists {
@@ -80,7 +76,7 @@ pub fn sort<T: Ord + Send>(values: &mut [T]) {
 }
 
 /// Calls `task` with each item and its place.
-pub(crate) fn for_each<T: Send>(items: Vec<T>, task: &(dyn Fn(usize, T) + Sync)) {
+pub fn for_each<T: Send>(items: Vec<T>, task: &(dyn Fn(usize, T) + Sync)) {
     let slots: Vec<Mutex<Option<T>>> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
     for_tasks(slots.len(), 1, &|at| {
         // Each is taken once: nothing can have poisoned it.

@@ -2,9 +2,10 @@
 #![cfg(feature = "serde")]
 
 use ropewalk::interpolate::{Fallback, Weight};
-use ropewalk::io::{Points, Snapshot, Table};
-use ropewalk::pipeline::{self, LinkingLength, Options};
-use ropewalk::{Catalog, ClusterSelection, Dbscan, Fof, Hdbscan, Labels, MovingLeastSquares, Ties};
+use ropewalk::{ClusterSelection, Dbscan, Fof, Hdbscan, Labels, MovingLeastSquares, Ties};
+use ropewalk_io::{Points, Snapshot, Table};
+use ropewalk_pipeline::{LinkingLength, Options};
+use ropewalk_table::Catalog;
 
 #[test]
 fn options_and_results_are_data() {
@@ -17,7 +18,7 @@ fn options_and_results_are_data() {
     let few: Options = serde_json::from_str(r#"{"linking_length": {"Length": 0.1}, "min_members": 10}"#).unwrap();
     assert_eq!((few.linking_length, few.min_members, few.profiles), (LinkingLength::Length(0.1), 10, 0));
 
-    let output = pipeline::run(&clump(), &few).unwrap();
+    let output = ropewalk_pipeline::run(&clump(), &few).unwrap();
     let text = serde_json::to_string(&output.catalog).unwrap();
     assert_eq!(serde_json::from_str::<Catalog>(&text).unwrap(), output.catalog);
 }

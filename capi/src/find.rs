@@ -1,12 +1,12 @@
 //! The calculations, on what [`crate::ffi`] has read.
 
-use ropewalk::columns::Values;
 use ropewalk::distributed::{Communicator, Term, agree, agree_on};
-use ropewalk::halo;
-use ropewalk::io::{Points, Snapshot};
-use ropewalk::pipeline::{Across, CenterKind, LinkingLength, Options};
-use ropewalk::table::check_sides_across;
-use ropewalk::{BoxSize, Catalog, Dbscan, Error, ErrorKind, Fof, Result};
+use ropewalk::{BoxSize, Dbscan, Error, ErrorKind, Fof, Result};
+use ropewalk_io::{Points, Snapshot};
+use ropewalk_pipeline::{Across, CenterKind, LinkingLength, Options};
+use ropewalk_table::Catalog;
+use ropewalk_table::check_sides_across;
+use ropewalk_table::columns::Values;
 
 use crate::types::{self, DbscanOptions, FofOptions, Found, Halo};
 
@@ -172,7 +172,7 @@ fn rows_of(catalog: &Catalog) -> Vec<Halo> {
         Some(Values::Integers(ids)) => &ids[..],
         _ => &[],
     };
-    let row = |(row, (halo, &label)): (usize, (&halo::Halo, &u32))| Halo {
+    let row = |(row, (halo, &label)): (usize, (&ropewalk_table::Halo, &u32))| Halo {
         tag: halo.tag,
         label: label.into(),
         count: halo.count as u64,

@@ -1,4 +1,4 @@
-//! The readers of meshes: OBJ, PLY and STL, by the first bytes. `io::mesh` has the same test of some mutated files.
+//! The readers of meshes: OBJ, PLY and STL, by the first bytes. `ropewalk-io` has the same test of some mutated files.
 #![no_main]
 
 #[path = "../readers.rs"]
@@ -6,7 +6,7 @@ mod readers;
 
 use std::fs;
 
-use ropewalk::io::{Points, read_mesh};
+use ropewalk_io::{Points, read_mesh};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let path = readers::scratch();

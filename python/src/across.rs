@@ -8,9 +8,9 @@ use std::sync::Arc;
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use ropewalk::distributed::{Communicator, Term, agree, agree_on};
-use ropewalk::table::check_sides_across;
-use ropewalk::table::{self, Points};
 use ropewalk::{BoxSize, Dbscan, Error, ErrorKind, Fof, Result, memory};
+use ropewalk_table::Points;
+use ropewalk_table::check_sides_across;
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run_in;
@@ -128,7 +128,7 @@ pub fn dbscan_across<'py>(
     let call = Call { function: DBSCAN, options, box_size: box_size.as_deref(), names };
     let options = Dbscan::new(eps, min_samples).periodic(box_size.clone().map(BoxSize::from));
     let (labels, core) = run(py, comm, (&call, points), n_jobs, |ranks, points| {
-        let labels = table::dbscan_across(ranks, &points.0, &options)?;
+        let labels = ropewalk_table::dbscan_across(ranks, &points.0, &options)?;
         check_count("clusters", labels.n_clusters())?;
         let core: Vec<i64> = (0..labels.as_slice().len()).filter(|&i| labels.is_core(i)).map(|i| i as i64).collect();
         Ok((narrow(&labels.into_vec()), core))
@@ -157,7 +157,7 @@ pub fn friends_of_friends_across<'py>(
     let call = Call { function: FOF, options, box_size: box_size.as_deref(), names };
     let options = Fof::new(linking_length).min_members(min_members).periodic(box_size.clone().map(BoxSize::from));
     let (labels, starts, members, numbers, count) = run(py, comm, (&call, points), n_jobs, |ranks, points| {
-        let halos = table::fof_across(ranks, &points.0, &options)?;
+        let halos = ropewalk_table::fof_across(ranks, &points.0, &options)?;
         check_count("groups", halos.len())?;
         let labels = narrow(&halos.halo_of_points(ranks)?);
         let numbers: Vec<i64> = halos.places(ranks)?.iter().map(|&place| place as i64).collect();

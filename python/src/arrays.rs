@@ -7,7 +7,7 @@ use std::sync::Arc;
 use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use ropewalk::table::{Points, Table};
+use ropewalk_table::{Points, Table};
 
 use crate::calls::run;
 use crate::errors::exception;

@@ -5,8 +5,8 @@ use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use ropewalk::internals::memory::with_capacity;
-use ropewalk::table::{self, Radii};
 use ropewalk::{Csr, Nearest, Neighbor, distance_from_square};
+use ropewalk_table::Radii;
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;
@@ -36,14 +36,14 @@ type Near = (Vec<f64>, Vec<i64>);
 
 /// A search tree that is not changed any more.
 #[pyclass(frozen, module = "ropewalk._native")]
-pub struct Bvh(table::Bvh);
+pub struct Bvh(ropewalk_table::Bvh);
 
 #[pymethods]
 impl Bvh {
     #[new]
     #[pyo3(signature = (points, box_size, n_jobs))]
     fn new(py: Python<'_>, points: Rows, box_size: Option<Vec<f64>>, n_jobs: Option<isize>) -> PyResult<Self> {
-        run(py, n_jobs, || table::Bvh::build(&points.0, box_size)).map(Self)
+        run(py, n_jobs, || ropewalk_table::Bvh::build(&points.0, box_size)).map(Self)
     }
 
     /// The points within a radius of each center: one radius, or one for each.

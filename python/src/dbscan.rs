@@ -3,7 +3,7 @@
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use ropewalk::internals::memory::collected;
-use ropewalk::{BoxSize, Dbscan, Labels, table};
+use ropewalk::{BoxSize, Dbscan, Labels};
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;
@@ -26,7 +26,7 @@ pub fn dbscan<'py>(
         options = options.weights(weights.as_slice()?);
     }
     let (labels, core) = run(py, n_jobs, || {
-        let labels = table::dbscan(&points.0, &options)?;
+        let labels = ropewalk_table::dbscan(&points.0, &options)?;
         let core = collected((0..labels.as_slice().len()).filter(|&i| labels.is_core(i)).map(|i| i as i64));
         Ok((labels, core))
     })?;
@@ -48,6 +48,6 @@ pub fn dbscan_predict<'py>(
     let labels = Labels::from_slice(labels.as_slice()?).map_err(exception)?;
     // What is core was counted already.
     let options = Dbscan::new(eps, 1).periodic(box_size.map(BoxSize::from));
-    let labels = run(py, n_jobs, || table::dbscan_predict(&core.0, &labels, &new.0, &options))?;
+    let labels = run(py, n_jobs, || ropewalk_table::dbscan_predict(&core.0, &labels, &new.0, &options))?;
     Ok(labels.into_pyarray(py))
 }

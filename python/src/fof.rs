@@ -2,7 +2,7 @@
 
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
-use ropewalk::{BoxSize, Fof, Halos, table};
+use ropewalk::{BoxSize, Fof, Halos};
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;
@@ -43,6 +43,6 @@ pub fn friends_of_friends(
     n_jobs: Option<isize>,
 ) -> PyResult<Groups<'_>> {
     let options = Fof::new(linking_length).min_members(min_members).periodic(box_size.map(BoxSize::from));
-    let lists = run(py, n_jobs, || Ok(Lists::new(table::fof(&points.0, &options)?)))?;
+    let lists = run(py, n_jobs, || Ok(Lists::new(ropewalk_table::fof(&points.0, &options)?)))?;
     Ok(lists.into_arrays(py))
 }

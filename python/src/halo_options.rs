@@ -2,9 +2,9 @@
 
 use pyo3::prelude::*;
 use ropewalk::halo::UniverseOptions;
-use ropewalk::pipeline::{CenterKind, Finder, LinkingLength, Options};
 use ropewalk::units::UnitSystem;
 use ropewalk::{AdaptaHop, AdaptaHopAlgorithm, Hop, SubhaloSelection};
+use ropewalk_pipeline::{CenterKind, Finder, LinkingLength, Options};
 
 use crate::snapshot::units;
 

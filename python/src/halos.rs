@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use bytemuck::cast_slice;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use ropewalk::columns::{Column, Meta, Values, meta_in_units};
 use ropewalk::internals::memory::copy_of;
-use ropewalk::io::{AtomicFile, Masses, Snapshot, TableFormat, TableWriter};
-use ropewalk::pipeline::{Found, Largest, Options, Pipeline, profile_columns};
 use ropewalk::units::{KnownUnits, Quantity, UnitSystem, Units};
 use ropewalk::{Error, ErrorKind};
+use ropewalk_io::{AtomicFile, Masses, Snapshot, TableFormat, TableWriter};
+use ropewalk_pipeline::{Found, Largest, Options, Pipeline, profile_columns};
+use ropewalk_table::columns::{Column, Meta, Values, meta_in_units};
 
 use crate::arrays::Rows;
 use crate::calls::run;
@@ -102,7 +102,6 @@ impl HaloTable {
                 Meta::Text(text) => Entry::Text(text.clone()),
                 Meta::Number(number) | Meta::Measured(number, _) => Entry::Number(*number),
                 Meta::Lines(lines) => Entry::Lines(lines.clone()),
-                _ => Entry::Lines(vec![]),
             };
             (*name, value)
         };

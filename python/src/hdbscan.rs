@@ -3,7 +3,7 @@
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use ropewalk::internals::memory::{collected, copy_of};
-use ropewalk::{BoxSize, ClusterSelection, Hdbscan, HdbscanClusters, MinimumSpanningTree, Ties, table};
+use ropewalk::{BoxSize, ClusterSelection, Hdbscan, HdbscanClusters, MinimumSpanningTree, Ties};
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;
@@ -63,7 +63,8 @@ pub fn hdbscan(py: Python<'_>, points: Rows, options: Options, n_jobs: Option<is
         // Refuses options before the work.
         hdbscan.run_on_tree(&ropewalk::SpanningTree::default())?;
         let tree = MinimumSpanningTree::new().min_samples(hdbscan.samples(points.0.len())).alpha(options.alpha);
-        let tree = table::minimum_spanning_tree(&points.0, &tree.periodic(options.box_size.map(BoxSize::from)))?;
+        let tree =
+            ropewalk_table::minimum_spanning_tree(&points.0, &tree.periodic(options.box_size.map(BoxSize::from)))?;
         Ok((hdbscan.run_on_tree(&tree)?, SpanningTree(tree)))
     })?;
     Ok(Clusters { options: hdbscan, tree: Py::new(py, tree)?, found })
@@ -140,7 +141,7 @@ impl Clusters {
         new: Rows,
         n_jobs: Option<isize>,
     ) -> PyResult<(Vector<'py, i32>, Vector<'py, f64>)> {
-        let found = run(py, n_jobs, || table::hdbscan_predict(&points.0, &self.found, &new.0, &self.options))?;
+        let found = run(py, n_jobs, || ropewalk_table::hdbscan_predict(&points.0, &self.found, &new.0, &self.options))?;
         Ok((found.labels.into_pyarray(py), found.probabilities.into_pyarray(py)))
     }
 }

@@ -3,7 +3,7 @@
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use ropewalk::{BoxSize, DensityKernel, DensityUnit, Hop, KernelDensity, table};
+use ropewalk::{BoxSize, DensityKernel, DensityUnit, Hop, KernelDensity};
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;
@@ -81,7 +81,7 @@ pub fn hop<'py>(
         options = options.masses(masses.as_slice()?);
     }
     let (lists, density) = run(py, n_jobs, || {
-        let chains = table::hop_chains(&points.0, &options)?;
+        let chains = ropewalk_table::hop_chains(&points.0, &options)?;
         Ok((Lists::new(options.run_on_chains(&chains)?), chains.into_density()))
     })?;
     let (labels, offsets, members) = lists.into_arrays(py);

@@ -5,8 +5,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use ropewalk::internals::memory::copy_of;
 use ropewalk::interpolate::{Fallback, SmoothingKernel, Weight};
-use ropewalk::table::{Interpolation, interpolator};
 use ropewalk::{BoxSize, InverseDistance, MovingLeastSquares, Sph};
+use ropewalk_table::{Interpolation, interpolator};
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;

@@ -2,7 +2,6 @@
 
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
-use ropewalk::table;
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;
@@ -17,6 +16,6 @@ pub fn k_distances<'py>(
     box_size: Option<Vec<f64>>,
     n_jobs: Option<isize>,
 ) -> PyResult<Vector<'py, f64>> {
-    let distances = run(py, n_jobs, || table::k_distances(&points.0, k, box_size))?;
+    let distances = run(py, n_jobs, || ropewalk_table::k_distances(&points.0, k, box_size))?;
     Ok(distances.into_pyarray(py))
 }

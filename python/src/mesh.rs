@@ -10,8 +10,8 @@ use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use ropewalk::internals::memory::with_capacity;
-use ropewalk::table::{Points, Table};
-use ropewalk::{Error, ErrorKind, MeshNearest, Ray, RayHit, Result, Scalar, io};
+use ropewalk::{Error, ErrorKind, MeshNearest, Ray, RayHit, Result, Scalar};
+use ropewalk_table::{Points, Table};
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;
@@ -173,7 +173,7 @@ impl Mesh {
 #[pyfunction]
 #[pyo3(signature = (path))]
 pub fn read_mesh(py: Python<'_>, path: PathBuf) -> PyResult<(Bound<'_, PyAny>, Matrix<'_, u32>)> {
-    let mesh = run(py, None, || io::read_mesh(&path))?;
+    let mesh = run(py, None, || ropewalk_io::read_mesh(&path))?;
     for note in &mesh.notes {
         let note = CString::new(format!("{}: {note}", path.display()))?;
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &note, 1)?;

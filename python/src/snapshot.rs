@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use ropewalk::halo::UniverseOptions;
-use ropewalk::io::{
-    self, Contents, Format, Header, Masses, Points, ReadOptions, Role, Snapshot, SnapshotFormat, Table, TypeContents,
-};
 use ropewalk::units::{Frame, KnownUnits};
+use ropewalk_io::{
+    Contents, Format, Header, Masses, Points, ReadOptions, Role, Snapshot, SnapshotFormat, Table, TypeContents,
+};
 
 use crate::calls::run;
 use crate::errors::exception;
@@ -99,9 +99,9 @@ struct Background {
     h: Option<f64>,
 }
 
-impl From<io::Background> for Background {
-    fn from(background: io::Background) -> Self {
-        let io::Background { omega_m, omega_lambda, h } = background;
+impl From<ropewalk_io::Background> for Background {
+    fn from(background: ropewalk_io::Background) -> Self {
+        let ropewalk_io::Background { omega_m, omega_lambda, h } = background;
         Self { omega_m, omega_lambda, h }
     }
 }
@@ -130,7 +130,7 @@ impl From<KnownUnits> for Named {
 }
 
 fn kind(kind: TypeContents) -> Kind {
-    let field = |field: io::Field| {
+    let field = |field: ropewalk_io::Field| {
         let role = match field.role {
             Role::Position => Some("positions"),
             Role::Velocity => Some("velocities"),
@@ -147,17 +147,17 @@ fn kind(kind: TypeContents) -> Kind {
 /// The particle type of a name; `None` if no type has it.
 #[pyfunction]
 pub fn particle_type(name: &str) -> Option<u8> {
-    io::particle_type(name)
+    ropewalk_io::particle_type(name)
 }
 
 /// What a file says of itself.
 #[pyfunction]
 pub fn inspect(py: Python<'_>, path: PathBuf, how: How) -> PyResult<About> {
     let (contents, units, header) = run(py, None, || {
-        let contents = io::inspect(&path, &how.options()?)?;
+        let contents = ropewalk_io::inspect(&path, &how.options()?)?;
         let is_gadget = matches!(contents.format, Format::Gadget1 | Format::Gadget2);
         // Of a compressed file none is read.
-        let header = is_gadget.then(|| io::read_header(&path).ok()).flatten();
+        let header = is_gadget.then(|| ropewalk_io::read_header(&path).ok()).flatten();
         Ok((contents, how.units()?, header))
     })?;
     let Contents { format, code, files, types, box_size, redshift, background, notes, .. } = contents;
@@ -198,7 +198,7 @@ pub fn read_particles(
     run(py, n_jobs, || {
         let options = how.options()?.velocities(has("velocities")).ids(has("ids")).masses(has("masses"));
         let units = how.units()?;
-        let mut snapshot = io::read(&path, &options)?;
+        let mut snapshot = ropewalk_io::read(&path, &options)?;
         snapshot.units = units.or(snapshot.units);
         snapshot.redshift = how.redshift.or(snapshot.redshift);
         let len = snapshot.points.len();
@@ -300,7 +300,7 @@ impl Particles {
     fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<Option<String>> {
         run(py, None, || {
             let format = SnapshotFormat::of(&path)?;
-            io::write_snapshot(&path, &self.snapshot, format)?;
+            ropewalk_io::write_snapshot(&path, &self.snapshot, format)?;
             Ok(format.lacks_units(&self.snapshot))
         })
     }

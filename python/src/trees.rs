@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 use ropewalk::cluster::Merge;
 use ropewalk::internals::memory::{collected, with_capacity};
-use ropewalk::{Dendrogram, Edge, MinimumSpanningTree, table};
+use ropewalk::{Dendrogram, Edge, MinimumSpanningTree};
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;
@@ -116,5 +116,5 @@ pub fn minimum_spanning_tree(
     n_jobs: Option<isize>,
 ) -> PyResult<SpanningTree> {
     let options = MinimumSpanningTree::new().min_samples(min_samples).alpha(alpha).periodic(box_size);
-    run(py, n_jobs, || table::minimum_spanning_tree(&points.0, &options)).map(SpanningTree)
+    run(py, n_jobs, || ropewalk_table::minimum_spanning_tree(&points.0, &options)).map(SpanningTree)
 }

@@ -59,7 +59,7 @@ pub(super) fn build_into<S: Scalar, T: Bounded<S, D>, const D: usize>(
 }
 
 /// What `of` makes of each primitive.
-pub(crate) fn copied<T: Sync, U: bytemuck::Zeroable + Send>(primitives: &[T], of: impl Fn(&T) -> U + Sync) -> Vec<U> {
+pub fn copied<T: Sync, U: bytemuck::Zeroable + Send>(primitives: &[T], of: impl Fn(&T) -> U + Sync) -> Vec<U> {
     let mut all = vec![];
     copy(&mut all, primitives, of);
     all
@@ -165,10 +165,7 @@ pub(crate) fn place<S: Scalar, T: Bounded<S, D>, const D: usize>(primitive: &T, 
 }
 
 /// The box around everything, if everything is fit to be stored.
-pub(crate) fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(
-    primitives: &[T],
-    space: &Space<D>,
-) -> Result<Aabb<S, D>> {
+pub fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(primitives: &[T], space: &Space<D>) -> Result<Aabb<S, D>> {
     check_count::<D>(primitives.len())?;
     let fits = |x: S| Into::<f64>::into(x.abs()) <= S::LIMIT;
     let fault = |primitive: &T| {

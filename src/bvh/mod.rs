@@ -27,7 +27,7 @@ mod validate;
 pub(crate) use build::check_count;
 #[cfg(feature = "reference")]
 pub(crate) use build::place;
-pub(crate) use build::{check, copied};
+pub use build::{check, copied};
 pub(crate) use hierarchy::DEPTH;
 pub use hierarchy::LEAF;
 pub use tree::{Bvh, Node};
@@ -62,7 +62,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         Self::build_in(primitives, Space::periodic(size)?)
     }
 
-    pub(crate) fn build_in<T: Bounded<S, D>>(primitives: &[T], space: Space<D>) -> Result<Self> {
+    #[doc(hidden)]
+    pub fn build_in<T: Bounded<S, D>>(primitives: &[T], space: Space<D>) -> Result<Self> {
         guarded(|| build::build(primitives, space))
     }
 

@@ -152,7 +152,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     }
 
     /// The position of each index in tree order.
-    pub(crate) fn positions(&self) -> Vec<u32> {
+    #[doc(hidden)]
+    pub fn positions(&self) -> Vec<u32> {
         let positions = atomics(self.len(), 0);
         for_tasks(self.len(), 1 << 15, &|range| {
             range.for_each(|at| positions[self.index[at] as usize].store(at as u32, Relaxed));
@@ -216,7 +217,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
 
     /// The stored box at a position in tree order.
     #[inline(always)]
-    pub(crate) fn item(&self, position: usize) -> Aabb<S, D> {
+    #[doc(hidden)]
+    pub fn item(&self, position: usize) -> Aabb<S, D> {
         let lo = std::array::from_fn(|k| self.lo[k][position]);
         let hi = self.hi.as_ref().map_or(lo, |hi| std::array::from_fn(|k| hi[k][position]));
         Aabb { lo, hi }

@@ -69,6 +69,6 @@ pub(super) fn field_value(index: usize) -> Error {
 }
 
 /// A dimension without a density kernel.
-pub(crate) fn hop_dimension(dim: usize) -> Error {
+pub fn hop_dimension(dim: usize) -> Error {
     Error::new(ErrorKind::Unsupported, format!("{dim} dimensions: densities and HOP are for points of 2 or 3"))
 }

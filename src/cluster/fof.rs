@@ -56,8 +56,8 @@ impl Fof {
         self
     }
 
-    #[cfg(feature = "io")]
-    pub(crate) fn box_size(&self) -> &BoxSize {
+    #[doc(hidden)]
+    pub fn box_size(&self) -> &BoxSize {
         &self.size
     }
 

@@ -14,9 +14,8 @@ use crate::geometry::Boundary;
 use crate::memory::{collected, copy_of, filled};
 use crate::parallel::{for_each, map};
 
-/// Groups of points, largest first, ties by the smallest member (those of [`Halos::from_lists`] in the order given); a
-/// [`Catalog`](crate::Catalog) breaks ties by the smallest particle id instead, and [`Catalog::order`](crate::Catalog::order) leads
-/// from its rows to these groups.
+/// Groups of points, largest first, ties by the smallest member (those of [`Halos::from_lists`] in the order given). The
+/// `Catalog` of `ropewalk-table` breaks ties by the smallest particle id instead, and its `order` leads from its rows to these groups.
 ///
 /// A finder's halos know the space they were found in ([`Halos::boundary`]). Two are equal if they group the points alike, whatever
 /// is known of their space.
@@ -48,7 +47,8 @@ impl Halos {
     }
 
     /// The same, in a known space.
-    pub(crate) fn found_in(boundary: Boundary, labels: Labels, min_members: usize) -> Self {
+    #[doc(hidden)]
+    pub fn found_in(boundary: Boundary, labels: Labels, min_members: usize) -> Self {
         let sizes = labels.sizes_u32();
         Self::of_sizes(boundary, labels, &sizes, min_members)
     }
@@ -60,8 +60,8 @@ impl Halos {
     }
 
     /// The same halos, in a space that is known otherwise.
-    #[cfg(feature = "io")]
-    pub(crate) fn in_boundary(self, boundary: Boundary) -> Self {
+    #[doc(hidden)]
+    pub fn in_boundary(self, boundary: Boundary) -> Self {
         Self { boundary, ..self }
     }
 
@@ -129,7 +129,8 @@ impl Halos {
     }
 
     /// The halo of each label, -1 for none.
-    pub(crate) fn halo_of_clusters(&self) -> Vec<i32> {
+    #[doc(hidden)]
+    pub fn halo_of_clusters(&self) -> Vec<i32> {
         let mut halos = filled(self.labels.n_clusters(), -1);
         for (halo, &cluster) in (0..).zip(&self.clusters) {
             halos[cluster as usize] = halo;

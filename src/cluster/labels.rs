@@ -12,7 +12,7 @@ use crate::parallel::{atomics, for_tasks, map_tasks, plain};
 const MOST_CLUSTERS: usize = i32::MAX as usize;
 
 /// Refuses more clusters than labels can tell apart, before they are numbered.
-pub(crate) fn check_clusters(clusters: usize) -> Result<()> {
+pub fn check_clusters(clusters: usize) -> Result<()> {
     if clusters > MOST_CLUSTERS {
         return Err(errors::too_many_clusters(clusters, MOST_CLUSTERS));
     }

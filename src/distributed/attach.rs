@@ -17,7 +17,7 @@ use crate::search::Nearest;
 
 /// Points that joined halos: their labels where they came from, and their way to the owners of their halos.
 #[derive(Debug)]
-pub(crate) struct AttachedPoints {
+pub struct AttachedPoints {
     /// The label of each point that this rank came with, -1 for none.
     pub labels: Vec<i64>,
     route: Route,
@@ -38,7 +38,8 @@ impl Halos {
     ///
     /// # Errors
     /// On all ranks, if one has other points that are not finite; as [`Domain::new`].
-    pub(crate) fn attach<S: Scalar>(
+    #[doc(hidden)]
+    pub fn attach<S: Scalar>(
         &self,
         ranks: &dyn Communicator,
         points: &[[S; 3]],

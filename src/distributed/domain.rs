@@ -148,15 +148,15 @@ impl<'a, S: Scalar, const D: usize> Domain<'a, S, D> {
     }
 
     /// Open or periodic.
-    #[cfg(feature = "io")]
-    pub(crate) fn space(&self) -> &Space<D> {
+    #[doc(hidden)]
+    pub fn space(&self) -> &Space<D> {
         &self.space
     }
 
     /// A column of the points that this rank came with, as masses, on the ranks that have them now: a value for each of
     /// [`Domain::points`]. Collective.
-    #[cfg(feature = "io")]
-    pub(crate) fn bring<T: bytemuck::Pod + Send + Sync>(&self, column: &[T]) -> Result<Vec<T>> {
+    #[doc(hidden)]
+    pub fn bring<T: bytemuck::Pod + Send + Sync>(&self, column: &[T]) -> Result<Vec<T>> {
         self.home.send(self.ranks, column)
     }
 

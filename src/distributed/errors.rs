@@ -13,6 +13,6 @@ pub(super) fn rank_gone(rank: usize) -> Error {
 }
 
 /// A column that some ranks have and others have not.
-pub(crate) fn some_ranks_lack(what: &'static str) -> Error {
+pub fn some_ranks_lack(what: &'static str) -> Error {
     Error::new(ErrorKind::Input, format!("some ranks have {what}, and others have none"))
 }

@@ -151,8 +151,8 @@ impl Halos {
     }
 
     /// The global index of each rank's first point, at last the number of all.
-    #[cfg(feature = "io")]
-    pub(crate) fn starts(&self) -> &[u64] {
+    #[doc(hidden)]
+    pub fn starts(&self) -> &[u64] {
         &self.starts
     }
 
@@ -217,8 +217,8 @@ impl Halos {
     }
 
     /// The same halos, in a space that is known otherwise.
-    #[cfg(feature = "io")]
-    pub(crate) fn in_boundary(self, boundary: Boundary) -> Self {
+    #[doc(hidden)]
+    pub fn in_boundary(self, boundary: Boundary) -> Self {
         Self { owned: self.owned.in_boundary(boundary), ..self }
     }
 

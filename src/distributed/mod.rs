@@ -15,11 +15,11 @@
 //! |---|---|---|
 //! | friends of friends | [`Fof::run`](crate::Fof::run) | [`Fof::run_across`](crate::Fof::run_across) |
 //! | DBSCAN | [`Dbscan::run`](crate::Dbscan::run) | [`Dbscan::run_across`](crate::Dbscan::run_across) |
-//! | both of points whose kind is known at run time | [`table::fof`](crate::table::fof), [`table::dbscan`](crate::table::dbscan) | [`table::fof_across`](crate::table::fof_across), [`table::dbscan_across`](crate::table::dbscan_across) |
+//! | both of points whose kind is known at run time | `fof`, `dbscan` of `ropewalk-table` | `fof_across`, `dbscan_across` there |
 //! | HOP | [`Hop::run`](crate::Hop::run) | [`Hop::run_across`](crate::Hop::run_across) |
 //! | searches | [`crate::Bvh`] | [`Bvh`] |
-//! | a snapshot's halos, their catalogue, members, spheres and profiles | `pipeline::run` | `pipeline::Across` |
-//! | the picture of all particles | `plot::projection` | `plot::projection_across` |
+//! | a snapshot's halos, their catalogue, members, spheres and profiles | `run` of `ropewalk-pipeline` | `Across` there |
+//! | the picture of all particles | `projection` of `ropewalk-plot` | `projection_across` there |
 //!
 //! Points are moved first, so that each rank has those of a compact region ([`Domain`]; several searches share one). Then each rank gets
 //! copies of the points of others that are near its own, does what one rank does, and ranks agree on what reaches over several.
@@ -36,7 +36,7 @@
 //!
 //! A simulation calls these where its particles are, and nothing is written. [`Fof::run_across`](crate::Fof::run_across) and
 //! [`Dbscan::run_across`](crate::Dbscan::run_across) borrow the rank's points; bytemuck casts a slice of a struct of three coordinates to
-//! one of arrays. Labels come in the order of the points. For a catalogue `pipeline::Across` takes a `Snapshot` whose tables may share
+//! one of arrays. Labels come in the order of the points. For a catalogue `Across` of `ropewalk-pipeline` takes a `Snapshot` whose tables may share
 //! the simulation's memory (`Table::shared`): positions are not copied, and what is known of a halo's members goes to the rank that owns it.
 //! What has several columns in one struct, as positions and masses, is collected first. [`Domain::in_place`] leaves points on the ranks that have them, where these have compact regions. The example `in_situ` has a
 //! catalogue of each step.
@@ -44,7 +44,6 @@
 //! How ranks talk is any [`Communicator`]: one of MPI that a simulation has opened itself is wrapped in a type of its own, whose
 //! functions make their errors by [`Error::new`](crate::Error::new). For programs in C and C++ there is `capi/` in the repository.
 
-#[cfg(feature = "io")]
 mod attach;
 pub(crate) mod boundary;
 pub(crate) mod communicator;
@@ -65,8 +64,8 @@ pub(crate) mod route;
 mod search;
 pub(crate) mod sends;
 
-#[cfg(feature = "io")]
-pub(crate) use attach::AttachedPoints;
+#[doc(hidden)]
+pub use attach::AttachedPoints;
 #[cfg(feature = "mpi")]
 pub use communicator::Mpi;
 pub use communicator::{
@@ -75,6 +74,6 @@ pub use communicator::{
 pub use domain::Domain;
 pub use halos::Halos;
 pub use labels::Labels;
-#[cfg(feature = "io")]
-pub(crate) use search::ShellAbout;
+#[doc(hidden)]
+pub use search::ShellAbout;
 pub use search::{Bvh, Hit, Neighbor, Portable};

@@ -48,6 +48,12 @@ impl Error {
         Self::new(ErrorKind::Input, sentence)
     }
 
+    /// A column that has not one value for each halo.
+    pub fn column_length(name: &str, len: usize, halos: usize) -> Self {
+        let sentence = format!("column {name} has {len} values for {halos} halos; there must be one each");
+        Self::new(ErrorKind::Input, sentence)
+    }
+
     /// Radii that are neither one for all centres nor one for each.
     pub fn radii(len: usize, centers: usize) -> Self {
         let sentence = format!("there are {len} radii for {centers} centres; there must be one each, or one for all");

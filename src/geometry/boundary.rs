@@ -36,7 +36,8 @@ pub enum Boundary {
 }
 
 impl Boundary {
-    pub(crate) fn of<const D: usize>(space: &Space<D>) -> Self {
+    #[doc(hidden)]
+    pub fn of<const D: usize>(space: &Space<D>) -> Self {
         space.period().map_or(Self::Open, |period| Self::Periodic(period.to_vec()))
     }
 }

@@ -28,7 +28,7 @@ use crate::geometry::{Aabb, Scalar, Sphere};
     message = "a tree of `{S}` in {D} dimensions cannot store `{Self}`",
     label = "not a point or box of this tree",
     note = "arrays such as `[f32; 3]`, `Aabb`, `Sphere` and, with the feature `glam`, the vectors of the glam that ropewalk is built \
-            with can be stored; rows of unknown length (`Vec<Vec<f64>>`) go through `ropewalk::table`; implement `Bounded` for \
+            with can be stored; rows of unknown length (`Vec<Vec<f64>>`) go through the crate `ropewalk-table`; implement `Bounded` for \
             types of your own"
 )]
 pub trait Bounded<S, const D: usize>: Sync {

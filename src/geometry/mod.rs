@@ -29,6 +29,7 @@ mod scalar;
 pub(crate) mod scale;
 pub mod shapes;
 mod space;
+mod wider;
 
 pub use aabb::{Aabb, Sphere};
 pub use boundary::Boundary;
@@ -44,5 +45,6 @@ pub use scalar::Scalar;
 pub use shapes::{
     Capsule, Convex, Dop6, Dop8, Dop14, Dop18, Dop26, Ellipsoid, Kdop, Obb, Segment, Tetrahedron, Triangle,
 };
-pub(crate) use space::length2;
+pub use space::length2;
 pub use space::{BoxSize, Space};
+pub use wider::Wider;

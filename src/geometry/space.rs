@@ -62,8 +62,8 @@ impl BoxSize {
     }
 
     /// One side for each of `dim` axes.
-    #[cfg(feature = "io")]
-    pub(crate) fn sides_of(&self, dim: usize) -> Result<Option<Vec<f64>>> {
+    #[doc(hidden)]
+    pub fn sides_of(&self, dim: usize) -> Result<Option<Vec<f64>>> {
         match &self.0 {
             Sides::None => Ok(None),
             Sides::Cube(side) => Ok(Some(vec![*side; dim])),
@@ -111,7 +111,8 @@ impl<const D: usize> Space<D> {
 
     /// Whether clustering within a length is well defined: no pair may be within it by two images at once. `name` is what
     /// the caller's parameter is called.
-    pub(crate) fn check_length(&self, name: &'static str, length: f64) -> Result<()> {
+    #[doc(hidden)]
+    pub fn check_length(&self, name: &'static str, length: f64) -> Result<()> {
         if !(0.0..f64::INFINITY).contains(&length) {
             return Err(Error::parameter_must(name, length, "finite and not negative"));
         }
@@ -284,7 +285,7 @@ impl<const D: usize> Space<D> {
 
 /// The squared length of a vector, summed in the order of the axes.
 #[inline(always)]
-pub(crate) fn length2([x, y, z]: [f64; 3]) -> f64 {
+pub fn length2([x, y, z]: [f64; 3]) -> f64 {
     x * x + y * y + z * z
 }
 

@@ -43,7 +43,8 @@ impl Fof {
     }
 
     /// The same in a domain. Collective.
-    pub(crate) fn halos_on_domain<S: Coordinate, const D: usize>(
+    #[doc(hidden)]
+    pub fn halos_on_domain<S: Coordinate, const D: usize>(
         &self,
         domain: &Domain<'_, S, D>,
         device: Device,

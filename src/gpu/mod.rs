@@ -90,7 +90,6 @@ mod search;
 
 #[doc(hidden)]
 pub use bvh::Origin;
-#[cfg(feature = "io")]
 pub use bvh::Widened;
 pub use bvh::{Bvh, Coordinate, Points};
 #[cfg(feature = "distributed")]

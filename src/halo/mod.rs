@@ -1,12 +1,10 @@
-//! Halos: groups of points, their centres, catalogues, overdensities and profiles.
+//! Halos: groups of points, their centres, overdensities and profiles.
 //! [`Fof`](crate::Fof), [`Hop`](crate::Hop) and [`AdaptaHop`] find them.
 
 mod attach;
-mod catalog;
 pub(crate) mod centers;
 mod cosmology;
 mod errors;
-mod mass_counts;
 mod nfw;
 pub(crate) mod overdensity;
 pub(crate) mod particles;
@@ -18,10 +16,9 @@ mod subhalos;
 mod universe;
 
 pub use crate::cluster::{HaloMembers, Halos};
-pub use catalog::{Catalog, Halo, Motion};
+pub use crate::mass_sum::MassSum;
 pub use centers::{Center, CenterFinder, Centers, HaloCenter, NoCenter, Places};
 pub use cosmology::{Cosmology, MassFunction};
-pub use mass_counts::{Expected, MassCounts};
 pub use nfw::NfwFit;
 pub use overdensity::{NoSphere, Overdensity, SphericalOverdensity, overdensities};
 pub use particles::Particles;

@@ -24,7 +24,6 @@ const LEAST: usize = 3;
 /// `rho(r) = density / ((r / radius) (1 + r / radius)^2)`. Errors are standard deviations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
 pub struct NfwFit {
     /// The scale radius.
     pub radius: f64,

@@ -138,7 +138,7 @@ impl std::error::Error for NoSphere {}
 /// Deterministic: masses are summed in the order of the distance, ties by index.
 ///
 /// Errors: a threshold or a centre that is not positive or not finite; centres of another space than the particles'; masses whose
-/// sum is not finite; particles that [`Bvh::build`](crate::Bvh::build) or [`Catalog::new`](crate::Catalog::new) refuses.
+/// sum is not finite; particles that [`Bvh::build`](crate::Bvh::build) or `Catalog::new` of `ropewalk-table` refuses.
 ///
 /// ```
 /// use ropewalk::halo::{NoSphere, overdensities};
@@ -185,14 +185,14 @@ fn overdensities_about<S: Scalar>(
 }
 
 /// The smallest sphere that is searched: its squared radius does not underflow.
-pub(crate) const MIN_RADIUS: f64 = 1e-150;
+pub const MIN_RADIUS: f64 = 1e-150;
 /// The largest: coordinates are at most 1e150, and no distance is larger.
 const MAX_RADIUS: f64 = 1e151;
 /// The factor from one sphere to the next.
-pub(crate) const GROWTH: f64 = 1.6;
+pub const GROWTH: f64 = 1.6;
 
 /// The radius beyond which no particle counts, for a larger sphere meets its own image, and the largest that is searched.
-pub(crate) fn reach(space: &Space<3>) -> (f64, f64) {
+pub fn reach(space: &Space<3>) -> (f64, f64) {
     let reach = space.period().map_or(f64::INFINITY, |sides| sides.iter().fold(f64::INFINITY, |a, &b| a.min(0.5 * b)));
     (reach, reach.min(MAX_RADIUS))
 }
@@ -237,7 +237,7 @@ impl<S: Scalar> Search<'_, S> {
 
 /// The first radius at which the mean density falls to a threshold, as particles come in by their distance from the centre.
 #[derive(Clone, Debug)]
-pub(crate) struct Crossing {
+pub struct Crossing {
     threshold: f64,
     /// Of the particles so far, and how far the last of them is.
     mass: f64,
@@ -250,6 +250,7 @@ pub(crate) struct Crossing {
 }
 
 impl Crossing {
+    /// Looks for where the mean density falls below a threshold.
     pub fn new(threshold: f64) -> Self {
         Self { threshold, mass: 0.0, count: 0, distance2: 0.0, is_first: true, found: None }
     }
@@ -291,7 +292,7 @@ impl Crossing {
 }
 
 /// The radius of a sphere of a mass and a density.
-pub(crate) fn radius_of(mass: f64, density: f64) -> f64 {
+pub fn radius_of(mass: f64, density: f64) -> f64 {
     let cube = 3.0 * mass / (4.0 * PI * density);
     // Where the quotient is out of the range of `f64`, its root is not.
     if cube.is_normal() { cube.cbrt() } else { (0.75 / PI).cbrt() * (mass.cbrt() / density.cbrt()) }

@@ -113,17 +113,20 @@ impl<'a, S: Scalar> Particles<'a, S> {
         self.positions
     }
 
-    pub(crate) fn has_velocities(&self) -> bool {
+    #[doc(hidden)]
+    pub fn has_velocities(&self) -> bool {
         self.velocities.is_some()
     }
 
     /// Zero where velocities are not known.
-    pub(crate) fn velocity(&self, i: usize) -> [f64; 3] {
+    #[doc(hidden)]
+    pub fn velocity(&self, i: usize) -> [f64; 3] {
         self.velocities.map_or([0.0; 3], |velocities| velocities[i].map(Into::into))
     }
 
     /// The index where ids are not known.
-    pub(crate) fn id(&self, i: usize) -> u64 {
+    #[doc(hidden)]
+    pub fn id(&self, i: usize) -> u64 {
         self.ids.map_or(i as u64, |ids| ids[i])
     }
 
@@ -152,7 +155,8 @@ impl<'a, S: Scalar> Particles<'a, S> {
         Ok(())
     }
 
-    pub(crate) fn check(&self, labelled: usize) -> Result<()> {
+    #[doc(hidden)]
+    pub fn check(&self, labelled: usize) -> Result<()> {
         let points = self.positions.len();
         let lengths = [
             ("labels", Some(labelled)),
@@ -174,7 +178,7 @@ impl<'a, S: Scalar> Particles<'a, S> {
 }
 
 /// Errors: a velocity that is not finite, which would be that of its whole halo.
-pub(crate) fn check_velocities<S: Scalar>(velocities: &[[S; 3]]) -> Result<()> {
+pub fn check_velocities<S: Scalar>(velocities: &[[S; 3]]) -> Result<()> {
     let is_bad = |velocity: &[S; 3]| velocity.iter().any(|&v| !Into::<f64>::into(v).is_finite());
     let bad = map_tasks(velocities.len(), 1 << 16, &|range| {
         let start = range.start;
@@ -187,7 +191,7 @@ pub(crate) fn check_velocities<S: Scalar>(velocities: &[[S; 3]]) -> Result<()> {
 }
 
 /// Errors: a mass that is negative or not finite.
-pub(crate) fn check_masses(masses: &[f64]) -> Result<()> {
+pub fn check_masses(masses: &[f64]) -> Result<()> {
     match masses.iter().position(|mass| !(0.0..f64::INFINITY).contains(mass)) {
         Some(index) => Err(Error::mass(index, masses[index])),
         None => Ok(()),

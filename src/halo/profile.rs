@@ -9,7 +9,6 @@ use std::f64::consts::PI;
 use crate::error::{Error, Result};
 use crate::geometry::Scalar;
 use crate::halo::centers::Places;
-use crate::halo::errors;
 use crate::halo::nfw::{NfwFit, fit};
 use crate::halo::particles::Particles;
 use crate::halo::shell::Shell;
@@ -68,7 +67,6 @@ impl Resolution {
 /// The profile of one halo.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
 pub struct Profile {
     /// From the inside out.
     pub shells: Vec<Shell>,
@@ -132,7 +130,7 @@ pub struct Profiles {
 ///
 /// Errors: not one radius for each centre; a radius that is negative or not finite, or more than half of a periodic box; a
 /// centre that is not finite; centres of another space than the particles'; masses whose sum is not finite; particles that
-/// [`Catalog::new`](crate::Catalog::new) or [`Bvh::build`](crate::Bvh::build) refuses.
+/// `Catalog::new` of `ropewalk-table` or [`Bvh::build`](crate::Bvh::build) refuses.
 ///
 /// ```
 /// use ropewalk::halo::profiles;
@@ -181,7 +179,7 @@ impl Profiles {
     fn about<S: Scalar>(&self, particles: &Particles<S>, centers: &Places<'_>, radii: &[f64]) -> Result<Vec<Profile>> {
         let around = ParticleTree::new(particles, centers)?;
         if radii.len() != centers.len() {
-            return Err(errors::column_length("radii", radii.len(), centers.len()));
+            return Err(Error::column_length("radii", radii.len(), centers.len()));
         }
         for &value in radii {
             around.space.check_length("a radius", value)?;
@@ -194,7 +192,8 @@ impl Profiles {
         Ok(map(radii.len(), 1, &measure))
     }
 
-    pub(crate) fn check(&self) -> Result<()> {
+    #[doc(hidden)]
+    pub fn check(&self) -> Result<()> {
         let known = match self.resolution {
             Resolution::Everywhere => None,
             Resolution::Softening(softening) => Some(("softening", softening)),
@@ -207,7 +206,8 @@ impl Profiles {
     }
 
     /// The profile of all particles within a radius, which come by their distance.
-    pub(crate) fn of(&self, near: &[ParticleInSphere], radius: f64) -> Profile {
+    #[doc(hidden)]
+    pub fn of(&self, near: &[ParticleInSphere], radius: f64) -> Profile {
         let mut profile = self.measure(near, radius);
         profile.fit = fit(profile.fitted(), radius);
         profile

@@ -3,7 +3,6 @@
 /// A spherical shell: `inner < r <= outer`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
 pub struct Shell {
     /// The inner radius, exclusive.
     pub inner: f64,

@@ -18,10 +18,12 @@ pub(crate) struct ParticleTree<'a, S> {
 
 /// A particle and its squared distance from the place.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ParticleInSphere {
+pub struct ParticleInSphere {
+    /// The squared distance.
     pub distance2: f64,
     /// Among the particles of all ranks, where there are several.
     pub index: u64,
+    /// Its mass.
     pub mass: f64,
 }
 
@@ -62,12 +64,12 @@ impl<'a, S: Scalar> ParticleTree<'a, S> {
 }
 
 /// By distance; ties by index.
-pub(crate) fn sort(particles: &mut [ParticleInSphere]) {
+pub fn sort(particles: &mut [ParticleInSphere]) {
     particles.sort_unstable_by(|a, b| a.distance2.total_cmp(&b.distance2).then(a.index.cmp(&b.index)));
 }
 
 /// A ball of another type about a place, which has all that is within a radius of it; the exact distance decides.
-pub(crate) fn ball_about<S: Scalar>(center: &[f64; 3], radius: f64) -> Sphere<S, 3> {
+pub fn ball_about<S: Scalar>(center: &[f64; 3], radius: f64) -> Sphere<S, 3> {
     // A place beyond the range of the type is clamped to it.
     let rounded = center.map(|x| S::from_f64(x.clamp(-S::MAX.into(), S::MAX.into())));
     // A wider ball makes up for the rounded centre.

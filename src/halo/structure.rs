@@ -7,7 +7,6 @@ use crate::cluster::halos::Halos;
 use crate::error::{Error, Result};
 use crate::geometry::{Boundary, Scalar, Space, length2};
 use crate::halo::centers::Places;
-use crate::halo::errors;
 use crate::halo::overdensity::SphericalOverdensity;
 use crate::halo::particles::Particles;
 use crate::parallel::map;
@@ -66,7 +65,7 @@ impl Structure {
 /// knows. A halo without a centre has a structure of NaN.
 ///
 /// Errors: not one centre and one sphere for each halo; a centre that is not finite; two that know of different spaces; particles
-/// that [`Catalog::new`](crate::halo::catalog::Catalog::new) refuses.
+/// that `Catalog::new` of `ropewalk-table` refuses.
 ///
 /// ```
 /// use ropewalk::halo::{SphericalOverdensity, measure_structure};
@@ -100,7 +99,7 @@ fn structures_about<S: Scalar>(
     particles.check(halos.labels().as_slice().len())?;
     for (name, len) in [("centers", centers.len()), ("spheres", spheres.len())] {
         if len != halos.len() {
-            return Err(errors::column_length(name, len, halos.len()));
+            return Err(Error::column_length(name, len, halos.len()));
         }
     }
     if !(gravity > 0.0 && gravity < f64::INFINITY) {

@@ -136,7 +136,8 @@ impl MovingLeastSquares {
     }
 
     /// The same in `axes` dimensions: the coordinates that follow are 0. Coordinates are rounded by `rounding` times themselves.
-    pub(crate) fn prepare_by<T: Bounded<S, D>, U: Bounded<S, D>, S: Scalar, const D: usize>(
+    #[doc(hidden)]
+    pub fn prepare_by<T: Bounded<S, D>, U: Bounded<S, D>, S: Scalar, const D: usize>(
         &self,
         sources: &[T],
         targets: &[U],

@@ -33,8 +33,8 @@ macro_rules! options {
         }
 
         /// The periodic box.
-        #[cfg(feature = "io")]
-        pub(crate) fn size(&self) -> &$crate::geometry::BoxSize {
+        #[doc(hidden)]
+        pub fn size(&self) -> &$crate::geometry::BoxSize {
             &self.size
         }
     };

@@ -99,7 +99,8 @@ impl Sph {
     }
 
     /// The same in `axes` dimensions: the coordinates that follow are 0.
-    pub(crate) fn gather_by<T: Bounded<S, D>, U: Bounded<S, D>, S: Scalar, const D: usize>(
+    #[doc(hidden)]
+    pub fn gather_by<T: Bounded<S, D>, U: Bounded<S, D>, S: Scalar, const D: usize>(
         &self,
         sources: &[T],
         targets: &[U],

@@ -8,7 +8,7 @@ use crate::units::errors;
 use crate::units::{is_about, split_h, split_number};
 
 /// Mpc in metres.
-pub(crate) const MPC: f64 = 3.085_677_581_491_367e22;
+pub const MPC: f64 = 3.085_677_581_491_367e22;
 const NAMES: [(&str, f64); 7] =
     [("Mpc", 1.0), ("kpc", 1e-3), ("pc", 1e-6), ("Gpc", 1e3), ("m", 1.0 / MPC), ("km", 1e3 / MPC), ("cm", 1e-2 / MPC)];
 

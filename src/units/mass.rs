@@ -8,7 +8,7 @@ use crate::units::errors;
 use crate::units::{is_about, split_h, split_number};
 
 /// Solar masses in grams: `G Msun` of the IAU over the `G` of CODATA 2018.
-pub(crate) const GRAMS: f64 = 1.988_409_870_698_051e33;
+pub const GRAMS: f64 = 1.988_409_870_698_051e33;
 const NAMES: [(&str, f64); 6] =
     [("Msun", 1.0), ("solMass", 1.0), ("M_sun", 1.0), ("Msol", 1.0), ("g", 1.0 / GRAMS), ("kg", 1e3 / GRAMS)];
 

@@ -92,7 +92,8 @@ impl KnownUnits {
     }
 
     /// All of them, if those of length and mass are known: a unit of velocities that is not is km/s.
-    pub(crate) fn complete(self) -> Option<Units> {
+    #[doc(hidden)]
+    pub fn complete(self) -> Option<Units> {
         let velocity = self.velocity.unwrap_or(VelocityUnit::KM_S);
         self.length.zip(self.mass).map(|(length, mass)| Units { length, mass, velocity })
     }
@@ -150,7 +151,6 @@ fn scale_factor(redshift: f64) -> Result<f64> {
 /// What a number measures, and with it which unit it has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
 pub enum Quantity {
     /// A count, an id, a ratio: no unit.
     #[default]
@@ -219,7 +219,8 @@ impl Units {
 
 impl Units {
     /// The frame that numbers of a quantity are in: `comoving` or `physical` lengths, `peculiar` velocities.
-    pub(crate) fn frame_of(&self, quantity: Quantity) -> &'static str {
+    #[doc(hidden)]
+    pub fn frame_of(&self, quantity: Quantity) -> &'static str {
         match (quantity, self.length.frame) {
             (Quantity::Pure | Quantity::Mass, _) => "",
             (Quantity::Velocity, _) => "peculiar",

@@ -6,9 +6,9 @@ use common::ranks::shares::{Share, shares};
 use ropewalk::distributed::{Communicator, Domain, on_threads};
 use ropewalk::gpu::{self, Bvh, Coordinate, Device};
 use ropewalk::halo::Overdensity;
-use ropewalk::io::{Masses, Points, Snapshot, Table};
-use ropewalk::pipeline::{self, Across, LinkingLength, Options};
 use ropewalk::{ErrorKind, Fof};
+use ropewalk_io::{Masses, Points, Snapshot, Table};
+use ropewalk_pipeline::{Across, LinkingLength, Options};
 
 fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
@@ -96,7 +96,7 @@ fn halos_of_a_snapshot() {
     (options.universe.omega_m, options.universe.redshift) = (Some(0.3), Some(0.5));
     for overdensities in [vec![], vec![Overdensity::Mean(2.0)]] {
         options.overdensities = overdensities;
-        let expected = pipeline::run(&part(0..cloud.points.len()), &options).unwrap();
+        let expected = ropewalk_pipeline::run(&part(0..cloud.points.len()), &options).unwrap();
         let found = on_threads(3, |ranks| {
             let part = part(Share::Even.of(cloud.points.len(), ranks));
             let across = Across::find_on(ranks, (&part, None), &options, device())?;

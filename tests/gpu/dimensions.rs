@@ -3,8 +3,8 @@
 use common::clouds::{self, Cloud};
 use common::{oracle, random::Random};
 use ropewalk::gpu::{self, Bvh, Coordinate, Device, Origin};
-use ropewalk::table::{self, Table};
 use ropewalk::{BoxSize, Dbscan, ErrorKind, Hdbscan, Nearest, Sphere};
+use ropewalk_table::Table;
 
 fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
@@ -143,7 +143,7 @@ fn warps_of_many_coordinates() {
 
 /// What tables of any dimension become, on the host and on the device.
 fn widened<S: Coordinate, const D: usize, const WIDE: usize>(
-    table: impl Fn(Table<S>) -> table::Points,
+    table: impl Fn(Table<S>) -> ropewalk_table::Points,
     eps: f64,
     size: Option<[f64; D]>,
 ) {
@@ -155,7 +155,8 @@ fn widened<S: Coordinate, const D: usize, const WIDE: usize>(
         .collect();
     let size = size.map_or(BoxSize::default(), BoxSize::from);
     let dbscan = Dbscan::new(eps, 3).periodic(size.clone());
-    let expected = table::dbscan(&table(Table::new(D, points.as_flattened().to_vec()).unwrap()), &dbscan).unwrap();
+    let expected =
+        ropewalk_table::dbscan(&table(Table::new(D, points.as_flattened().to_vec()).unwrap()), &dbscan).unwrap();
     assert!(expected.n_clusters() > 0 && expected.n_noise() > 0, "{D} dimensions");
     let there = gpu::DeviceVec::new(points.as_flattened(), device()).unwrap().widened(D, size).unwrap();
     assert_eq!((there.dim, there.coordinates.len()), (WIDE, WIDE * points.len()));
@@ -165,9 +166,9 @@ fn widened<S: Coordinate, const D: usize, const WIDE: usize>(
 
 #[test]
 fn tables_of_any_dimension() {
-    widened::<f32, 1, 2>(table::Points::F32, 0.01, Some([1.7]));
-    widened::<f64, 7, 10>(table::Points::F64, 0.4, Some([1.0, 1.3, 1.6, 1.9, 2.2, 2.5, 2.8]));
-    widened::<f32, 8, 10>(table::Points::F32, 0.4, None);
+    widened::<f32, 1, 2>(ropewalk_table::Points::F32, 0.01, Some([1.7]));
+    widened::<f64, 7, 10>(ropewalk_table::Points::F64, 0.4, Some([1.0, 1.3, 1.6, 1.9, 2.2, 2.5, 2.8]));
+    widened::<f32, 8, 10>(ropewalk_table::Points::F32, 0.4, None);
     let numbers = gpu::DeviceVec::new(&[0.0f32; 8], device()).unwrap();
     let says = |error: ropewalk::Error, words: &str| assert!(error.to_string().contains(words), "'{error}'");
     says(numbers.widened(0, None::<f64>).unwrap_err(), "0 dimensions");

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use ropewalk::io::{Format, Masses, ReadOptions, inspect, read};
 use ropewalk::units::{LengthUnit, MassUnit, VelocityUnit};
+use ropewalk_io::{Format, Masses, ReadOptions, inspect, read};
 
 use super::expected::{Expected, flat, stored};
 use super::{Folder, all, assert_modest_memory, refused};

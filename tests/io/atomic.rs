@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 
 use ropewalk::ErrorKind;
-use ropewalk::io::{AtomicFile, parts};
+use ropewalk_io::{AtomicFile, parts};
 
 use super::Folder;
 

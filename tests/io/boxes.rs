@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use ropewalk::columns::Values;
-use ropewalk::io::{ReadOptions, inspect, read, write_npz};
+use ropewalk_io::{ReadOptions, inspect, read, write_npz};
+use ropewalk_table::columns::Values;
 
 use super::expected::stored;
 use super::{Folder, all, refused};

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
-use ropewalk::io::{
+use ropewalk::{Cancel, ErrorKind};
+use ropewalk_io::{
     AtomicFile, Masses, Points, Progress, ReadOptions, Snapshot, SnapshotFormat, Table, read, read_from, read_with,
     write_snapshot,
 };
-use ropewalk::{Cancel, ErrorKind};
 
 use crate::{Folder, all};
 

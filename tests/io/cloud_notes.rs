@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use ropewalk::columns::{Column, Meta, Values};
-use ropewalk::io::{ReadOptions, Role, TableFormat, TableWriter, inspect, read, write_npz};
 use ropewalk::units::VelocityUnit;
+use ropewalk_io::{ReadOptions, Role, TableFormat, TableWriter, inspect, read, write_npz};
+use ropewalk_table::columns::{Column, Meta, Values};
 
 use super::clouds::{columns, fits};
 use super::expected::{flat, stored};
@@ -123,7 +123,7 @@ fn columns_that_are_no_types() {
         let notes = snapshot.notes.join("|");
         assert!(notes.contains("particle type"), "{path:?}: {notes}");
         let contents = inspect(path, &ReadOptions::default()).unwrap();
-        let is_type = |kind: &ropewalk::io::TypeContents| kind.fields.iter().any(|field| field.role == Role::Type);
+        let is_type = |kind: &ropewalk_io::TypeContents| kind.fields.iter().any(|field| field.role == Role::Type);
         assert!(!contents.types.iter().any(is_type), "{path:?}");
         let notes = contents.notes.join("|");
         match path.extension().is_some_and(|extension| extension == "csv") {
@@ -161,7 +161,7 @@ fn more_than_a_header_promises() {
     has(&more, &["no property has, which are not read: 1", "lines after the last element that are not read: 1"]);
     has(&notes(folder.with("a", format!("{ply}1 2 3\n4 5 6\n"))), &["truncated: 0 of 1 lines of the elements"]);
     let mesh = format!("{}0 0 0 9\n1 0 0\n0 1 0\n3 0 1 2\n7 7 7\n", ply.replace("vertex 2", "vertex 3"));
-    let mesh = ropewalk::io::read_mesh(folder.with("a", mesh)).unwrap().notes.join("|");
+    let mesh = ropewalk_io::read_mesh(folder.with("a", mesh)).unwrap().notes.join("|");
     has(&mesh, &["no property has, which are not read: 1", "lines after the last element that are not read: 1"]);
     let header = ply.replace("ascii", "binary_little_endian");
     let face = [3u8, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0];
@@ -189,7 +189,7 @@ fn lines_that_end_by_carriage_returns() {
     let stl = "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\nendsolid a\n";
     for text in [mesh, stl, "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"] {
         for end in ["\r", "\r\n", "\n"] {
-            let found = ropewalk::io::read_mesh(folder.with("mesh", text.replace('\n', end))).unwrap();
+            let found = ropewalk_io::read_mesh(folder.with("mesh", text.replace('\n', end))).unwrap();
             assert_eq!((found.faces, found.vertices.len(), found.notes), (vec![[0, 1, 2]], 3, vec![]), "{text:?}");
         }
     }

@@ -1,7 +1,7 @@
 //! Point clouds and FITS tables, made by hand: `tests/oracle/point_clouds.py` compares files of other programs.
 
-use ropewalk::io::{Format, Masses, ReadOptions, inspect, read, read_fields};
 use ropewalk::units::LengthUnit;
+use ropewalk_io::{Format, Masses, ReadOptions, inspect, read, read_fields};
 
 use super::{Folder, all, f32s, f64s, refused};
 

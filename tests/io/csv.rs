@@ -1,6 +1,6 @@
 //! Text tables.
 
-use ropewalk::io::{Format, Masses, ReadOptions, read};
+use ropewalk_io::{Format, Masses, ReadOptions, read};
 
 use super::{Folder, all, f64s, refused};
 

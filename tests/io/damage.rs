@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ropewalk::io::{GadgetOptions, Masses, ReadOptions, Species, read, read_header, write_gadget};
+use ropewalk_io::{GadgetOptions, Masses, ReadOptions, Species, read, read_header, write_gadget};
 
 use super::gadget::Made;
 use super::{Folder, all, assert_modest_memory, f32s, refused};

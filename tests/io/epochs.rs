@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use ropewalk::io::{GadgetOptions, Masses, ReadOptions, Species, inspect, read, write_gadget};
 use ropewalk::units::VelocityUnit;
+use ropewalk_io::{GadgetOptions, Masses, ReadOptions, Species, inspect, read, write_gadget};
 
 use super::expected::{flat, stored};
 use super::{Folder, all, f32s, refused};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use common::data::root;
 use npyz::NpyFile;
-use ropewalk::io::{Masses, Points, Snapshot};
+use ropewalk_io::{Masses, Points, Snapshot};
 use zip::ZipArchive;
 
 /// A file or folder of tests/data/snapshots.

@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::io::Write;
 
-use ropewalk::columns::{Column, Values};
-use ropewalk::io::{Fields, ReadOptions, read, read_fields, write_npy_f64_rows_to, write_npz, write_parquet};
+use ropewalk_io::{Fields, ReadOptions, read, read_fields, write_npy_f64_rows_to, write_npz, write_parquet};
+use ropewalk_table::columns::{Column, Values};
 
 use super::Folder;
 use super::expected::{flat, stored};

@@ -3,7 +3,7 @@
 use super::readers::Reader;
 use super::{Folder, assert_modest_memory};
 use common::random::Random;
-use ropewalk::io::{ReadOptions, read};
+use ropewalk_io::{ReadOptions, read};
 
 /// Files for each reader, unless told.
 const FEW: u64 = 4000;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use common::data::root;
-use ropewalk::io::{
+use ropewalk_io::{
     Format, GadgetOptions, Masses, Points, ReadOptions, Snapshot, Species, Table, read, read_header, write_gadget,
 };
 

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use ropewalk::io::{Format, Masses, ReadOptions, Role, inspect, read};
 use ropewalk::units::{LengthUnit, MassUnit, VelocityUnit};
+use ropewalk_io::{Format, Masses, ReadOptions, Role, inspect, read};
 
 use super::expected::{Expected, each, flat, stored};
 use super::{Folder, all, assert_modest_memory, refused};

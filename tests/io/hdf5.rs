@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Folder, all, refused};
-use ropewalk::io::{
+use ropewalk::units::{Frame, LengthUnit, MassUnit, VelocityUnit};
+use ropewalk_io::{
     Format, Masses, Points, ReadOptions, Role, Snapshot, SnapshotFormat, TypeRun, inspect, parts, read, write_snapshot,
 };
-use ropewalk::units::{Frame, LengthUnit, MassUnit, VelocityUnit};
 
 fn stored(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/snapshots").join(name)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::expected::stored;
 use super::{Folder, all, refused};
-use ropewalk::io::{Masses, ReadOptions, inspect, read};
+use ropewalk_io::{Masses, ReadOptions, inspect, read};
 
 /// Numbers of `groups.hdf5`, first that of the header, then that of the parameters.
 const BOX: [f64; 2] = [64.0, 64.0 + 1.0 / 65_536.0];

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::expected::stored;
 use super::{Folder, all, refused};
-use ropewalk::io::{ReadOptions, inspect, read};
+use ropewalk_io::{ReadOptions, inspect, read};
 
 #[test]
 fn a_box_in_every_kind_of_storage() {

@@ -3,7 +3,7 @@
 use super::expected::{each, flat, stored};
 use super::hdf5::{assert_vectors, coordinates, mass, velocities};
 use super::{all, refused};
-use ropewalk::io::{Format, ReadOptions, inspect, read, read_fields};
+use ropewalk_io::{Format, ReadOptions, inspect, read, read_fields};
 
 #[test]
 fn maximum_shapes_wider_than_the_shape() {

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use super::expected::{flat, stored};
 use super::{Folder, all, refused};
-use ropewalk::io::{ReadOptions, Snapshot, inspect, read, read_fields};
 use ropewalk::units::{LengthUnit, MassUnit, VelocityUnit};
+use ropewalk_io::{ReadOptions, Snapshot, inspect, read, read_fields};
 
 const N: usize = 6;
 

@@ -1,7 +1,7 @@
 //! Formats and quantities: each is the same after it was written and read, or named by what tells of losses, or refused.
 
-use ropewalk::io::{Background, Masses, Points, Snapshot, SnapshotFormat, TypeRun, write_snapshot};
 use ropewalk::units::{KnownUnits, Units};
+use ropewalk_io::{Background, Masses, Points, Snapshot, SnapshotFormat, TypeRun, write_snapshot};
 
 use super::expected::{flat, types};
 use super::{Folder, all, f32s, f64s};

@@ -40,7 +40,7 @@ mod type_columns;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ropewalk::io::{Points, ReadOptions, Snapshot, Table, read};
+use ropewalk_io::{Points, ReadOptions, Snapshot, Table, read};
 
 /// What the tests allocate at most, so that a file's wild promise is not believed.
 #[global_allocator]

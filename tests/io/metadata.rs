@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ropewalk::io::{GadgetOptions, Masses, ReadOptions, Species, inspect, read, write_gadget};
+use ropewalk_io::{GadgetOptions, Masses, ReadOptions, Species, inspect, read, write_gadget};
 
 use super::expected::{flat, stored};
 use super::{Folder, all, f32s, refused};

@@ -1,6 +1,6 @@
 //! NumPy arrays, byte by byte as `numpy.save` writes them.
 
-use ropewalk::io::{Format, Masses, ReadOptions, read, write_npy, write_npy_i32};
+use ropewalk_io::{Format, Masses, ReadOptions, read, write_npy, write_npy_i32};
 
 use super::{Folder, all, assert_modest_memory, f32s, f64s, refused};
 

@@ -3,9 +3,9 @@
 use std::fs;
 use std::io::{Cursor, Write};
 
-use ropewalk::columns::Values;
-use ropewalk::io::{Format, Masses, Points, ReadOptions, Role, inspect, read, write_npz};
 use ropewalk::units::VelocityUnit;
+use ropewalk_io::{Format, Masses, Points, ReadOptions, Role, inspect, read, write_npz};
+use ropewalk_table::columns::Values;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 

@@ -3,9 +3,9 @@
 use std::fs::{self, File};
 use std::path::PathBuf;
 
-use ropewalk::columns::{Column, Meta, Values};
-use ropewalk::io::{Format, Points, ReadOptions, Role, inspect, read, write_parquet};
 use ropewalk::units::{LengthUnit, MassUnit, Quantity, Units, VelocityUnit};
+use ropewalk_io::{Format, Points, ReadOptions, Role, inspect, read, write_parquet};
+use ropewalk_table::columns::{Column, Meta, Values};
 
 use super::expected::{Expected, each, flat, stored};
 use super::{Folder, all, assert_modest_memory, refused};

@@ -2,8 +2,8 @@
 
 use std::fs::File;
 
-use ropewalk::columns::{Column, Meta, Values};
-use ropewalk::io::{ReadOptions, inspect, read, read_fields, write_parquet};
+use ropewalk_io::{ReadOptions, inspect, read, read_fields, write_parquet};
+use ropewalk_table::columns::{Column, Meta, Values};
 
 use super::expected::{Expected, flat, stored};
 use super::{Folder, all, refused};

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ropewalk::io::{
+use ropewalk_io::{
     Format, GadgetOptions, MassSum, Masses, Part, Points, Progress, ReadOptions, Snapshot, SnapshotFormat, Species,
     TypeRun, read, read_with, write_gadget, write_npy, write_snapshot,
 };

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use ropewalk::io::{Format, Masses, Points, ReadOptions, Role, inspect, read};
 use ropewalk::units::{Frame, VelocityUnit};
+use ropewalk_io::{Format, Masses, Points, ReadOptions, Role, inspect, read};
 
 use super::expected::{Expected, apart, each, flat, stored, types};
 use super::{Folder, all, assert_modest_memory, refused};

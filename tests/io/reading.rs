@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::Mutex;
 
 use flate2::{Compression, write::GzEncoder};
-use ropewalk::io::{
+use ropewalk_io::{
     Format, GadgetOptions, Masses, Points, ReadOptions, Role, Snapshot, Species, Table, TypeRun, inspect, read,
     read_from, read_with, write_gadget,
 };
@@ -136,7 +136,7 @@ fn progress_reaches_its_end() {
     let folder = Folder::new("progress");
     let path = snapshot(&folder);
     let last = Mutex::new((0, 0));
-    let note = |progress: ropewalk::io::Progress| {
+    let note = |progress: ropewalk_io::Progress| {
         let mut last = last.lock().unwrap();
         assert!(progress.done <= progress.total);
         *last = (last.0.max(progress.done), last.1.max(progress.total));

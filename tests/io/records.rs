@@ -1,6 +1,6 @@
 //! Structured NumPy arrays, 16-bit floats, and what follows an array.
 
-use ropewalk::io::{Format, Masses, ReadOptions, TypeRun, inspect, read};
+use ropewalk_io::{Format, Masses, ReadOptions, TypeRun, inspect, read};
 
 use super::expected::flat;
 use super::npy::file;
@@ -109,7 +109,7 @@ fn floats_of_16_bits() {
     let swapped: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_be_bytes).collect();
     let little = all(folder.with("a", file("'<f2'", false, "(65536,)", &data))).unwrap();
     let big = all(folder.with("b", file("'>f2'", false, "(65536,)", &swapped))).unwrap();
-    assert!(matches!(little.points, ropewalk::io::Points::F32(_)));
+    assert!(matches!(little.points, ropewalk_io::Points::F32(_)));
     for values in [flat(&little.points), flat(&big.points)] {
         for (bits, value) in (0..=u16::MAX).zip(values) {
             let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023) / 1024.0);

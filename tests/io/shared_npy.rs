@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ropewalk::io::{
+use ropewalk_io::{
     NpyNumber, Part, SharedNpy, SharedNpyRows, read_npy_u64, write_npy, write_npy_f64, write_npy_i32, write_npy_u32_to,
 };
 

@@ -1,7 +1,7 @@
 //! Snapshots written in each format, and read again.
 
-use ropewalk::io::{Background, Masses, Points, Snapshot, SnapshotFormat, TableFormat, TypeRun, write_snapshot};
 use ropewalk::units::{KnownUnits, Units, VelocityUnit};
+use ropewalk_io::{Background, Masses, Points, Snapshot, SnapshotFormat, TableFormat, TypeRun, write_snapshot};
 
 use super::{Folder, all, f32s, f64s};
 

@@ -1,7 +1,7 @@
 //! Every kind of metadata that a text table has, and what becomes of it: read, printed (in the notes), or refused.
 
 use ropewalk::ErrorKind;
-use ropewalk::io::{Masses, ReadOptions, Role, inspect, read};
+use ropewalk_io::{Masses, ReadOptions, Role, inspect, read};
 
 use super::Folder;
 
@@ -303,7 +303,7 @@ fn check(folder: &Folder, text: &str, outcome: &Outcome) {
     match (found, outcome) {
         (Ok(snapshot), Read(names, first, words)) => {
             let rows = super::f64s(first.len(), *first);
-            let ropewalk::io::Points::F64(table) = &snapshot.points else { panic!("{text:?}") };
+            let ropewalk_io::Points::F64(table) = &snapshot.points else { panic!("{text:?}") };
             let dim = table.dim();
             assert_eq!(super::f64s(dim, &table.as_slice()[..dim]), rows, "{text:?}");
             assert_eq!(snapshot.columns.join(" "), *names, "{text:?}");
@@ -357,7 +357,7 @@ fn rows_with_missing_values() {
     let bare = ReadOptions::default().masses(false).skip_missing(true);
     assert_eq!(read(&path, &bare).unwrap().skipped, [1, 3]);
     let npy = folder.file("a.npy");
-    ropewalk::io::write_npy_f64(&npy, &[1.0]).unwrap();
+    ropewalk_io::write_npy_f64(&npy, &[1.0]).unwrap();
     let message = read(&npy, &options).unwrap_err().to_string();
     assert!(message.contains("is no text table"), "{message}");
     let all = folder.with("all", "a,b\n1,\n,2\n");

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use ropewalk::io::{Background, Format, Masses, ReadOptions, Role, Species, TipsyOptions, inspect, read, write_tipsy};
 use ropewalk::units::{Frame, LengthUnit, MassUnit, Units, VelocityUnit};
+use ropewalk_io::{Background, Format, Masses, ReadOptions, Role, Species, TipsyOptions, inspect, read, write_tipsy};
 
 use super::expected::{Expected, apart, each, flat, stored, types};
 use super::{Folder, all, assert_modest_memory, f32s, f64s, refused};

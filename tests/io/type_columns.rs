@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use ropewalk::columns::Values;
-use ropewalk::io::{
+use ropewalk_io::{
     Masses, ReadOptions, Role, Snapshot, SnapshotFormat, TypeRun, inspect, read, write_npz, write_snapshot,
 };
+use ropewalk_table::columns::Values;
 
 use super::expected::{each, flat};
 use super::{Folder, all, f32s, f64s, refused};

@@ -1,11 +1,11 @@
 //! Particles of other types in the halos of linked ones, against loops over all pairs.
 
 use common::random::Random;
-use ropewalk::columns::{Meta, Values};
 use ropewalk::distributed::{Communicator, on_threads};
-use ropewalk::io::{Masses, Points, Snapshot, Table, TypeRun};
-use ropewalk::pipeline::{Across, Finder, LinkingLength, Options, Pipeline};
 use ropewalk::{ErrorKind, Fof};
+use ropewalk_io::{Masses, Points, Snapshot, Table, TypeRun};
+use ropewalk_pipeline::{Across, Finder, LinkingLength, Options, Pipeline};
+use ropewalk_table::columns::{Meta, Values};
 
 /// Random places on a grid, where many distances are equal.
 fn places(n: usize, random: &mut Random) -> Vec<[f64; 3]> {
@@ -144,8 +144,8 @@ fn spheres_know_what_is_attached() {
     let value = |name: &str| {
         let column = measured.catalog.columns().iter().find(|column| column.name() == name).unwrap();
         match column.values() {
-            ropewalk::columns::Values::Numbers(values) => values[0],
-            ropewalk::columns::Values::Integers(values) => values[0] as f64,
+            ropewalk_table::columns::Values::Numbers(values) => values[0],
+            ropewalk_table::columns::Values::Integers(values) => values[0] as f64,
             other => panic!("{other:?}"),
         }
     };

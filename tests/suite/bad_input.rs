@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use ropewalk::halo::profiles;
 use ropewalk::reference::BruteForce;
 use ropewalk::{
-    Aabb, Bounded, BoxSize, Bvh, Catalog, Center, CenterFinder, Dbscan, Error, ErrorKind, Fof, Labels, Nearest,
-    Particles, Result, Sphere,
+    Aabb, Bounded, BoxSize, Bvh, Center, CenterFinder, Dbscan, Error, ErrorKind, Fof, Labels, Nearest, Particles,
+    Result, Sphere,
 };
+use ropewalk_table::Catalog;
 
 const NAN: f64 = f64::NAN;
 const INFINITY: f64 = f64::INFINITY;
@@ -206,14 +207,14 @@ fn parameters_have_their_own_names() {
 fn errors_about_files_keep_their_source() {
     use std::error::Error as _;
 
-    let missing = ropewalk::io::read("/no/such/file.npy", &Default::default()).unwrap_err();
+    let missing = ropewalk_io::read("/no/such/file.npy", &Default::default()).unwrap_err();
     assert_eq!(missing.kind(), ErrorKind::Io);
     let source = missing.source().expect("the system's error").downcast_ref::<std::io::Error>().expect("of files");
     assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
 
     let path = std::env::temp_dir().join(format!("ropewalk-kinds-{}.npy", std::process::id()));
     std::fs::write(&path, b"\x93NUMPY").unwrap();
-    let broken = ropewalk::io::read(&path, &Default::default()).unwrap_err();
+    let broken = ropewalk_io::read(&path, &Default::default()).unwrap_err();
     std::fs::remove_file(&path).unwrap();
     assert_eq!(broken.kind(), ErrorKind::Format);
     assert!(broken.source().is_none());

@@ -7,14 +7,14 @@ use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
 use common::random::Random;
-use ropewalk::io::{Points, Snapshot, Table};
-use ropewalk::pipeline::{self, CenterKind, LinkingLength, Options};
 use ropewalk::sample::MockHalos;
-use ropewalk::table::{nearest_neighbors, pairs};
 use ropewalk::{
     AdaptaHop, BoxSize, Bvh, Cancel, Dbscan, DbscanAlgorithm, ErrorKind, Fof, Hdbscan, Hop, Nearest, Result, dbscan,
     minimum_spanning_tree, phases,
 };
+use ropewalk_io::{Points, Snapshot, Table};
+use ropewalk_pipeline::{CenterKind, LinkingLength, Options};
+use ropewalk_table::{nearest_neighbors, pairs};
 
 /// Fewer without optimization.
 const N: usize = if cfg!(debug_assertions) { 4_000 } else { 40_000 };
@@ -95,7 +95,7 @@ fn a_pipeline() {
     options.center = Some(CenterKind::MostBound);
     options.linking_length = LinkingLength::Length(0.2 * SEPARATION);
     at_random_moments("pipeline", || {
-        let output = pipeline::run(&snapshot, &options)?;
+        let output = ropewalk_pipeline::run(&snapshot, &options)?;
         Ok((output.halos, output.catalog.columns().to_vec(), output.centers))
     });
 }

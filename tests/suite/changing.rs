@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use common::random::Random;
-use ropewalk::io::{Points, Table};
 use ropewalk::reference::{fof_all_pairs, fof_bins};
 use ropewalk::{
-    Aabb, Bounded, BoxSize, Bvh, Dbscan, Error, ErrorKind, Fof, Hdbscan, Hop, MinimumSpanningTree, Nearest, table,
+    Aabb, Bounded, BoxSize, Bvh, Dbscan, Error, ErrorKind, Fof, Hdbscan, Hop, MinimumSpanningTree, Nearest,
 };
+use ropewalk_io::{Points, Table};
 
 /// Fewer without optimization.
 const N: usize = if cfg!(debug_assertions) { 3_000 } else { 20_000 };
@@ -142,15 +142,15 @@ fn tables_whose_owner_changes_them() {
         let points = Points::F64(Table::shared(dim, Arc::new(owner)).unwrap());
         on_two_threads(|| {
             for _ in 0..10 {
-                if let Some(tree) = looked_at(table::Bvh::build(&points, BoxSize::default())) {
+                if let Some(tree) = looked_at(ropewalk_table::Bvh::build(&points, BoxSize::default())) {
                     looked_at(tree.nearest(&points, 3));
                 }
-                looked_at(table::dbscan(&points, &Dbscan::new(0.05, 5)));
-                looked_at(table::fof(&points, &Fof::new(0.05)));
-                looked_at(table::minimum_spanning_tree(&points, &MinimumSpanningTree::new()));
-                looked_at(table::nearest_neighbors(&points, Nearest::new(3), BoxSize::default()));
-                if let Some(clusters) = looked_at(table::hdbscan(&points, &Hdbscan::new(10))) {
-                    looked_at(table::hdbscan_predict(&points, &clusters, &points, &Hdbscan::new(10)));
+                looked_at(ropewalk_table::dbscan(&points, &Dbscan::new(0.05, 5)));
+                looked_at(ropewalk_table::fof(&points, &Fof::new(0.05)));
+                looked_at(ropewalk_table::minimum_spanning_tree(&points, &MinimumSpanningTree::new()));
+                looked_at(ropewalk_table::nearest_neighbors(&points, Nearest::new(3), BoxSize::default()));
+                if let Some(clusters) = looked_at(ropewalk_table::hdbscan(&points, &Hdbscan::new(10))) {
+                    looked_at(ropewalk_table::hdbscan_predict(&points, &clusters, &points, &Hdbscan::new(10)));
                 }
             }
         });

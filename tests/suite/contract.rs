@@ -4,9 +4,10 @@ use common::clouds;
 use ropewalk::reference::BruteForce;
 use ropewalk::search::Hits;
 use ropewalk::{
-    Aabb, Boundary, Bvh, Catalog, CenterFinder, Centers, Csr, Dbscan, Error, Fof, Halos, Labels, Nearest, Neighbor,
-    Particles, Space, Sphere,
+    Aabb, Boundary, Bvh, CenterFinder, Centers, Csr, Dbscan, Error, Fof, Halos, Labels, Nearest, Neighbor, Particles,
+    Space, Sphere,
 };
+use ropewalk_table::Catalog;
 
 /// Compiled, and thereby shown.
 #[test]
@@ -19,7 +20,7 @@ fn types_cross_threads() {
     owned::<(Csr<u32>, Csr<Neighbor>, Labels, Halos, Centers, Catalog)>();
     owned::<(Fof, Dbscan, CenterFinder, Nearest)>();
     owned::<Error>();
-    owned::<(ropewalk::io::Snapshot, ropewalk::io::ReadOptions)>();
+    owned::<(ropewalk_io::Snapshot, ropewalk_io::ReadOptions)>();
     send_sync::<Hits<'static, f32, 3, Sphere<f32, 3>>>();
     send_sync::<Particles<'static, [f64; 3]>>();
     // An error goes into a box as any other does.

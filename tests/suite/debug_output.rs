@@ -2,8 +2,8 @@
 
 use std::fmt::Debug;
 
-use ropewalk::io::{Masses, Points, Snapshot, Table};
 use ropewalk::{Bvh, Dendrogram, Fof, Hdbscan, Mesh, MinimumSpanningTree, Nearest, dbscan};
+use ropewalk_io::{Masses, Points, Snapshot, Table};
 
 #[test]
 fn errors_are_sentences() {

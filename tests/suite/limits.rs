@@ -1,11 +1,11 @@
 //! Distances that the library hands out, given back as limits: they reach what they were measured to, in every call.
 
 use common::random::Random;
-use ropewalk::table::{Points, Table, k_distances};
 use ropewalk::{
     BoxSize, Bvh, Dbscan, Dendrogram, Fof, Hdbscan, Mesh, MinimumSpanningTree, Nearest, Scalar, Sphere,
     distance_from_square, minimum_spanning_tree,
 };
+use ropewalk_table::{Points, Table, k_distances};
 
 fn points<S: Scalar, const D: usize>(random: &mut Random, n: usize, offset: f64) -> Vec<[S; D]> {
     (0..n).map(|_| std::array::from_fn(|_| S::from_f64(offset + random.unit()))).collect()

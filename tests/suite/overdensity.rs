@@ -6,7 +6,7 @@ use common::data::{large, root};
 use common::random::Random;
 use ropewalk::Particles;
 use ropewalk::halo::{NoSphere, SphericalOverdensity, overdensities};
-use ropewalk::io::{Points, ReadOptions, read};
+use ropewalk_io::{Points, ReadOptions, read};
 
 /// Masses in 1e10 Msun/h, lengths in Mpc/h.
 const CRITICAL: f64 = 27.7536627;
@@ -16,7 +16,7 @@ const OMEGA_M: f64 = 0.31;
 fn assert_reference(snapshot: &Path, halos: &Path, side: f64) {
     let snapshot = read(snapshot, &ReadOptions::default().types([1])).unwrap();
     let Points::F32(points) = &snapshot.points else { panic!("f64 positions") };
-    let ropewalk::io::Masses::Equal(mass) = snapshot.masses else { panic!("no mass") };
+    let ropewalk_io::Masses::Equal(mass) = snapshot.masses else { panic!("no mass") };
     let particles = Particles::new(points.rows::<3>().unwrap()).mass(mass).periodic(side);
 
     let text = std::fs::read_to_string(halos).unwrap();

@@ -1,11 +1,12 @@
 //! From a snapshot to its catalogue: the same as the steps by hand, and what is missing by its name.
 
 use common::data::root;
-use ropewalk::columns::Values;
 use ropewalk::halo::Unbinding;
-use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table, read};
-use ropewalk::pipeline::{self, CenterKind, Finder, LinkingLength, Note, Options, Pipeline};
-use ropewalk::{AdaptaHop, Catalog, Center, CenterFinder, ErrorKind, Fof, Hop, Particles};
+use ropewalk::{AdaptaHop, Center, CenterFinder, ErrorKind, Fof, Hop};
+use ropewalk_io::{Masses, Points, ReadOptions, Snapshot, Table, read};
+use ropewalk_pipeline::{CenterKind, Finder, LinkingLength, Note, Options, Pipeline};
+use ropewalk_table::Catalog;
+use ropewalk_table::columns::Values;
 
 fn sample() -> Snapshot {
     let path = root().join("data/p3m_64.gadget2");
@@ -35,12 +36,12 @@ fn the_steps_by_hand() {
     options.center = Some(CenterKind::MostBound);
     options.overdensities = vec!["200c".parse().unwrap()];
     options.profiles = 2;
-    let output = pipeline::run(&snapshot, &options).unwrap();
+    let output = ropewalk_pipeline::run(&snapshot, &options).unwrap();
 
     let separation = 32.0 / (positions.len() as f64).cbrt();
     let halos = Fof::new(0.2 * separation).min_members(20).periodic(32.0).run(positions).unwrap();
     assert_eq!(output.halos, halos);
-    let particles = Particles::of_snapshot(positions, &snapshot, Some(32.0));
+    let particles = ropewalk_pipeline::particles_of(positions, &snapshot, Some(32.0));
     let catalog = Catalog::new(&halos, &particles).unwrap();
     assert_eq!(output.catalog.order(), catalog.order());
     assert!(output.catalog.halos().iter().zip(catalog.halos()).all(|(a, b)| (a.tag, a.mass) == (b.tag, b.mass)));
@@ -59,12 +60,12 @@ fn subhalos_by_hand() {
     let snapshot = sample();
     let Points::F32(table) = &snapshot.points else { panic!("the sample is in f32") };
     let positions = table.rows::<3>().unwrap();
-    let particles = Particles::of_snapshot(positions, &snapshot, Some(32.0));
+    let particles = ropewalk_pipeline::particles_of(positions, &snapshot, Some(32.0));
     let Some(Points::F32(velocities)) = &snapshot.velocities else { panic!("the sample has velocities in f32") };
     let particles = particles.velocities(velocities.rows::<3>().unwrap());
     let found = AdaptaHop::new().min_members(40).periodic(32.0).run(positions).unwrap();
     // Newton's constant for Mpc/h, km/s and 1e10 Msun/h.
-    let gravity = pipeline::run(&snapshot, &Options::default()).unwrap();
+    let gravity = ropewalk_pipeline::run(&snapshot, &Options::default()).unwrap();
     let gravity = gravity.universe.units().unwrap().conversion(0.0, gravity.universe.h).unwrap().gravity();
     assert!((gravity - 43.0091727).abs() < 1e-3);
     let unbinding = Unbinding::new(gravity).softening(0.01).min_members(40);
@@ -77,7 +78,7 @@ fn subhalos_by_hand() {
         options.min_members = 40;
         options.softening = 0.01;
         options.profiles = 2;
-        let output = pipeline::run(&snapshot, &options).unwrap();
+        let output = ropewalk_pipeline::run(&snapshot, &options).unwrap();
         let subhalos = if unbind { &bound.structures } else { &found };
         assert_eq!(output.subhalos.as_ref(), Some(subhalos));
         assert_eq!(output.halos, subhalos.nested());
@@ -100,7 +101,7 @@ fn subhalos_by_hand() {
         let tags: Vec<u64> = hosts.map(|(halo, _)| halo.tag).take(2).collect();
         assert_eq!(output.largest.unwrap().tags, tags);
         let finder = output.meta.iter().find(|(name, _)| *name == "finder").map(|(_, meta)| meta.clone());
-        assert_eq!(finder, Some(ropewalk::columns::Meta::Text("AdaptaHOP".into())));
+        assert_eq!(finder, Some(ropewalk_table::columns::Meta::Text("AdaptaHOP".into())));
     }
     assert!(
         [Finder::default(), Finder::Hop(Hop::new(80.0))].map(|finder| finder.column_prefix()) == ["fof_halo", "halo"]
@@ -129,9 +130,9 @@ fn unbinding_needs_velocities_and_units() {
     options.universe.units.mass = Some(gadget.mass);
     assert_eq!(missing(&snapshot, &options), Some("velocity_unit"));
     options.universe.units.velocity = Some(gadget.velocity);
-    assert_eq!(pipeline::run(&snapshot, &options).unwrap().notes, [Note::NoRedshift]);
+    assert_eq!(ropewalk_pipeline::run(&snapshot, &options).unwrap().notes, [Note::NoRedshift]);
     options.softening = -1.0;
-    assert_eq!(pipeline::run(&snapshot, &options).unwrap_err().parameter(), Some("softening"));
+    assert_eq!(ropewalk_pipeline::run(&snapshot, &options).unwrap_err().parameter(), Some("softening"));
     options.finder = Finder::AdaptaHop { finder: AdaptaHop::new().alpha(-1.0), unbind: false };
     assert_eq!(options.check().unwrap_err().parameter(), Some("alpha"));
 }
@@ -173,7 +174,7 @@ fn mixed_precision() {
     same.points = Points::F64(Table::new(3, wide).unwrap());
     let mut options = Options::default();
     options.linking_length = LinkingLength::Length(0.1);
-    let [a, b] = [&mixed, &same].map(|snapshot| pipeline::run(snapshot, &options).unwrap());
+    let [a, b] = [&mixed, &same].map(|snapshot| ropewalk_pipeline::run(snapshot, &options).unwrap());
     assert_eq!((a.halos.len(), &a.halos, &a.catalog), (2, &b.halos, &b.catalog));
     assert!(a.catalog.halos()[0].motion.is_some());
 }
@@ -195,7 +196,7 @@ fn what_is_missing_has_a_name() {
     snapshot.masses = Masses::Equal(1.0);
     assert_eq!(missing(&snapshot, &options), Some("units"));
     options.universe.units = ropewalk::units::Units::GADGET.into();
-    let output = pipeline::run(&snapshot, &options).unwrap();
+    let output = ropewalk_pipeline::run(&snapshot, &options).unwrap();
     assert_eq!(output.notes, [Note::NoRedshift]);
 
     options.box_size = Some(0.0);
@@ -219,9 +220,9 @@ fn one_value_for_each_point() {
     bad[1].masses = Masses::Each(vec![1.0; 3]);
     bad[2].velocities = Some(Points::F32(Table::new(3, vec![0.0; 9]).unwrap()));
     for snapshot in bad {
-        assert_eq!(pipeline::run(&snapshot, &options).unwrap_err().kind(), ErrorKind::Input);
+        assert_eq!(ropewalk_pipeline::run(&snapshot, &options).unwrap_err().kind(), ErrorKind::Input);
     }
     let none = Snapshot::new(Points::F64(Table::new(3, vec![]).unwrap()));
-    let output = pipeline::run(&none, &options).unwrap();
+    let output = ropewalk_pipeline::run(&none, &options).unwrap();
     assert!(output.halos.is_empty() && output.catalog.halos().is_empty());
 }

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Weak};
 
 use common::data::root;
-use ropewalk::io::{Points, ReadOptions, Snapshot, Table, read};
-use ropewalk::pipeline::{self, Options};
-use ropewalk::table::{adaptahop, dbscan, hdbscan, k_distances, minimum_spanning_tree, pairs};
 use ropewalk::{AdaptaHop, BoxSize, Dbscan, Hdbscan, MinimumSpanningTree};
+use ropewalk_io::{Points, ReadOptions, Snapshot, Table, read};
+use ropewalk_pipeline::Options;
+use ropewalk_table::{adaptahop, dbscan, hdbscan, k_distances, minimum_spanning_tree, pairs};
 
 /// What owns numbers elsewhere: here, numbers behind a header.
 struct Foreign(Vec<f32>);
@@ -61,7 +61,7 @@ fn a_pipeline_of_shared_tables() {
     let mut snapshot = own.clone();
     snapshot.points = shared(values(&own.points)).0;
     snapshot.velocities = own.velocities.as_ref().map(|velocities| shared(values(velocities)).0);
-    let run = |snapshot| pipeline::run(snapshot, &Options::default()).unwrap();
+    let run = |snapshot| ropewalk_pipeline::run(snapshot, &Options::default()).unwrap();
     let (found, expected) = (run(&snapshot), run(&own));
     assert_eq!(found.halos, expected.halos);
     assert_eq!(found.catalog.columns(), expected.catalog.columns());

@@ -5,9 +5,9 @@ use common::clouds::{self, Cloud};
 use common::data::root;
 use common::oracle;
 use common::random::Random;
-use ropewalk::io::{ReadOptions, read};
-use ropewalk::table::{self, Points};
 use ropewalk::{Dendrogram, Edge, ErrorKind, Fof, MinimumSpanningTree, Scalar, SpanningTree, minimum_spanning_tree};
+use ropewalk_io::{ReadOptions, read};
+use ropewalk_table::Points;
 
 fn edges(tree: &SpanningTree) -> Vec<(f64, u32, u32)> {
     tree.edges().iter().map(|edge| (edge.weight2, edge.low, edge.high)).collect()
@@ -130,7 +130,7 @@ fn cuts_of_the_sample() {
     let positions = table.rows::<3>().unwrap();
     for side in [None, Some(32.0)] {
         let options = MinimumSpanningTree::new().periodic(side);
-        let tree = table::minimum_spanning_tree(&points, &options).unwrap();
+        let tree = ropewalk_table::minimum_spanning_tree(&points, &options).unwrap();
         assert_eq!(tree, options.run(positions).unwrap());
         // In mean separations from 0.002 to 2.
         for step in 0..20 {

@@ -1,8 +1,8 @@
 //! A tree of points whose kind is known at run time: what the definitions say, in all dimensions, of both precisions.
 
 use common::random::Random;
-use ropewalk::table::{Bvh, Points, Table, nearest_to, pairs};
 use ropewalk::{BoxSize, ErrorKind, Nearest, Neighbor};
+use ropewalk_table::{Bvh, Points, Table, nearest_to, pairs};
 
 const N: usize = if cfg!(debug_assertions) { 100 } else { 300 };
 

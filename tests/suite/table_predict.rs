@@ -1,8 +1,8 @@
 //! Predictions for new points of a table: those of the generic functions, in any precision and dimension, open and periodic.
 
 use common::random::Random;
-use ropewalk::table::{self, Points, Table};
 use ropewalk::{Boundary, Dbscan, ErrorKind, Fof, Hdbscan};
+use ropewalk_table::{Points, Table};
 
 /// Multiples of 1/64, which 32 bits hold.
 fn numbers(random: &mut Random, n: usize) -> Vec<f64> {
@@ -25,10 +25,18 @@ fn compare<const D: usize>(side: Option<f64>) {
     let by_hdbscan = hdbscan.predict(rows, &clusters, new_rows).unwrap();
     let halos = Fof::new(0.5).periodic(side).run(rows).unwrap();
     for points in &tables(D, &old) {
-        assert_eq!(table::fof(points, &Fof::new(0.5).periodic(side)).unwrap(), halos);
+        assert_eq!(ropewalk_table::fof(points, &Fof::new(0.5).periodic(side)).unwrap(), halos);
         for new in &tables(D, &new) {
-            assert_eq!(table::dbscan_predict(points, &labels, new, &dbscan).unwrap(), by_dbscan, "{D} {side:?}");
-            assert_eq!(table::hdbscan_predict(points, &clusters, new, &hdbscan).unwrap(), by_hdbscan, "{D} {side:?}");
+            assert_eq!(
+                ropewalk_table::dbscan_predict(points, &labels, new, &dbscan).unwrap(),
+                by_dbscan,
+                "{D} {side:?}"
+            );
+            assert_eq!(
+                ropewalk_table::hdbscan_predict(points, &clusters, new, &hdbscan).unwrap(),
+                by_hdbscan,
+                "{D} {side:?}"
+            );
         }
     }
 }
@@ -48,13 +56,16 @@ fn other_dimensions_are_refused() {
     let [_, points] = tables(2, &[0.0; 12]);
     let [new, _] = tables(3, &[0.0; 3]);
     let dbscan = Dbscan::new(1.0, 2);
-    let labels = table::dbscan(&points, &dbscan).unwrap();
-    let error = table::dbscan_predict(&points, &labels, &new, &dbscan).unwrap_err();
+    let labels = ropewalk_table::dbscan(&points, &dbscan).unwrap();
+    let error = ropewalk_table::dbscan_predict(&points, &labels, &new, &dbscan).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Parameter);
     assert!(error.to_string().contains("dimension of the new points"), "{error}");
     let hdbscan = Hdbscan::new(2);
-    let clusters = table::hdbscan(&points, &hdbscan).unwrap();
-    assert_eq!(table::hdbscan_predict(&points, &clusters, &new, &hdbscan).unwrap_err().kind(), ErrorKind::Parameter);
+    let clusters = ropewalk_table::hdbscan(&points, &hdbscan).unwrap();
+    assert_eq!(
+        ropewalk_table::hdbscan_predict(&points, &clusters, &new, &hdbscan).unwrap_err().kind(),
+        ErrorKind::Parameter
+    );
 }
 
 /// Halos on a line are in a box of one side, whatever the axes that they were found with.
@@ -62,8 +73,8 @@ fn other_dimensions_are_refused() {
 fn halos_know_their_own_space() {
     let [narrow, wide] = tables(1, &[0.0, 0.5, 7.75]);
     for points in [narrow, wide] {
-        let halos = table::fof(&points, &Fof::new(0.5).periodic(8.0)).unwrap();
+        let halos = ropewalk_table::fof(&points, &Fof::new(0.5).periodic(8.0)).unwrap();
         assert_eq!((halos.len(), halos.boundary()), (1, &Boundary::Periodic(vec![8.0])));
-        assert_eq!(*table::fof(&points, &Fof::new(0.5)).unwrap().boundary(), Boundary::Open);
+        assert_eq!(*ropewalk_table::fof(&points, &Fof::new(0.5)).unwrap().boundary(), Boundary::Open);
     }
 }

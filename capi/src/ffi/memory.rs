@@ -6,8 +6,8 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use ropewalk::io::{Masses, Points, Snapshot, Table};
 use ropewalk::{Error, ErrorKind, Result, Scalar};
+use ropewalk_io::{Masses, Points, Snapshot, Table};
 
 use crate::find::refused;
 use crate::types::{self, Numbers, Particles, Vectors};

@@ -14,8 +14,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 use ropewalk::distributed::{Alone, Communicator};
-use ropewalk::io::Snapshot;
 use ropewalk::{Cancel, ErrorKind, Result};
+use ropewalk_io::Snapshot;
 
 use self::ranks::Ranks;
 use crate::find::{self, refused};

@@ -1,6 +1,6 @@
 //! `--center`: which centre.
 
-use ropewalk::pipeline::CenterKind;
+use ropewalk_pipeline::CenterKind;
 
 /// The kinds of centres, by their names on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ropewalk::io::{Format, ReadOptions, Role, Snapshot, SnapshotFormat, TypeContents, inspect, write_snapshot};
+use ropewalk_io::{Format, ReadOptions, Role, Snapshot, SnapshotFormat, TypeContents, inspect, write_snapshot};
 
 use super::args::Convert as Args;
 use super::failure::Failure;

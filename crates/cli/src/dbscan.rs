@@ -37,7 +37,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         return Err(format!("{file}: points have {} dimensions; --plot draws those of 2", points.dim()).into());
     }
     let labels = match device {
-        Device::Cpu => phases.run("find clusters", || ropewalk::table::dbscan(points, &on_host(args)))?,
+        Device::Cpu => phases.run("find clusters", || ropewalk_table::dbscan(points, &on_host(args)))?,
         #[cfg(feature = "gpu")]
         Device::Gpu(device) => {
             let there = phases.run("upload", || There::new(points, args.points.periodic, device))?;
@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         phases.run("labels", || {
             let labels = input::of_rows(labels.as_slice(), &snapshot.skipped, -1);
             outputs.write(path, |out| match column {
-                Column::Npy => ropewalk::io::write_npy_i32_to(out, &labels).map_err(Failure::from),
+                Column::Npy => ropewalk_io::write_npy_i32_to(out, &labels).map_err(Failure::from),
                 Column::Csv => write_csv(out, &["label"], &labels),
             })
         })?;

@@ -11,7 +11,7 @@ pub use ropewalk::gpu::Coordinate;
 #[cfg(feature = "gpu")]
 use ropewalk::gpu::{self, DeviceVec, Widened};
 #[cfg(feature = "gpu")]
-use ropewalk::io::Points;
+use ropewalk_io::Points;
 
 use super::failure::Failure;
 

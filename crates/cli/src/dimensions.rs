@@ -8,10 +8,10 @@ macro_rules! with_rows {
     ($points:expr, f32 [$($narrow:literal),*], f64 [$($wide:literal),*], $rows:ident => $work:expr) => {
         'done: {
             match $points {
-                ropewalk::io::Points::F32(table) => {
+                ropewalk_io::Points::F32(table) => {
                     $(if let Some($rows) = table.rows::<$narrow>() { break 'done Some($work); })*
                 }
-                ropewalk::io::Points::F64(table) => {
+                ropewalk_io::Points::F64(table) => {
                     $(if let Some($rows) = table.rows::<$wide>() { break 'done Some($work); })*
                 }
             }

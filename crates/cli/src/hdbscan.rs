@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use ropewalk::io::AtomicFile;
 use ropewalk::{Error, Hdbscan, HdbscanClusters};
+use ropewalk_io::AtomicFile;
 
 use super::args::{Hdbscan as Args, Method};
 use super::device::{Device, Name};
@@ -41,7 +41,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         return Err(format!("{file}: points have {} dimensions; --plot draws those of 2", points.dim()).into());
     }
     let clusters = match device {
-        Device::Cpu => phases.run("find clusters", || ropewalk::table::hdbscan(points, &hdbscan(args))),
+        Device::Cpu => phases.run("find clusters", || ropewalk_table::hdbscan(points, &hdbscan(args))),
         #[cfg(feature = "gpu")]
         Device::Gpu(device) => {
             let there = phases.run("upload", || There::new(points, args.points.periodic, device))?;
@@ -56,9 +56,9 @@ pub fn run(args: &Args) -> Result<String, Failure> {
             &mut outputs,
             "label",
             || input::of_rows(labels.as_slice(), &snapshot.skipped, -1),
-            |out, values| ropewalk::io::write_npy_i32_to(out, values),
+            |out, values| ropewalk_io::write_npy_i32_to(out, values),
         )?;
-        let floats = |out: &mut AtomicFile, values: &[f64]| ropewalk::io::write_npy_f64_to(out, values);
+        let floats = |out: &mut AtomicFile, values: &[f64]| ropewalk_io::write_npy_f64_to(out, values);
         let of_rows = |values: &[f64], missing| input::of_rows(values, &snapshot.skipped, missing);
         probabilities_to.write(&mut outputs, "probability", || of_rows(clusters.probabilities(), 0.0), floats)?;
         outliers_to.write(&mut outputs, "outlier", || of_rows(&clusters.outlier_scores(), f64::NAN), floats)

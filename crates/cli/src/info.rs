@@ -2,9 +2,7 @@
 
 use ropewalk::Scalar;
 use ropewalk::halo::{Universe, UniverseOptions};
-use ropewalk::io::{
-    Contents, Field, Format, Masses, Points, ReadOptions, Role, Snapshot, Table, TypeContents, inspect,
-};
+use ropewalk_io::{Contents, Field, Format, Masses, Points, ReadOptions, Role, Snapshot, Table, TypeContents, inspect};
 
 use super::args::Info as Args;
 use super::failure::Failure;
@@ -118,7 +116,7 @@ fn describe(field: &Field) -> String {
 
 /// The units that the file names, or that fit the mean density, where the masses of all types are known without reading them.
 fn universe(contents: &Contents) -> Result<Universe, Failure> {
-    let mass = |kind: &ropewalk::io::TypeContents| Some(kind.mass? * kind.count as f64);
+    let mass = |kind: &ropewalk_io::TypeContents| Some(kind.mass? * kind.count as f64);
     let matter: Option<f64> = contents.types.iter().filter(|kind| kind.count > 0).map(mass).sum();
     let mut snapshot = Snapshot::new(Points::F32(Table::new(3, vec![])?));
     // Abacus has a part of the particles in a file.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ropewalk::io::{Fields, Points, Progress, ReadOptions, Snapshot};
+use ropewalk_io::{Fields, Points, Progress, ReadOptions, Snapshot};
 
 use super::failure::Failure;
 use super::phases::Phases;
@@ -15,9 +15,9 @@ pub const STANDARD_INPUT: &str = "-";
 pub fn read(path: &Path, options: &ReadOptions, phases: &mut Phases) -> Result<Snapshot, Failure> {
     let snapshot = phases.run_with_bar("read", |tell: &(dyn Fn(Progress) + Sync)| {
         if path.as_os_str() == STANDARD_INPUT {
-            ropewalk::io::read_from(std::io::stdin().lock(), "standard input", options, Some(tell))
+            ropewalk_io::read_from(std::io::stdin().lock(), "standard input", options, Some(tell))
         } else {
-            ropewalk::io::read_with(path, options, Some(tell))
+            ropewalk_io::read_with(path, options, Some(tell))
         }
     })?;
     Ok(snapshot)
@@ -41,7 +41,7 @@ pub fn points(args: &args::Points, phases: &mut Phases) -> Result<Read, Failure>
 /// The values of the fields that are chosen, or of all, a row for each of `points`. Each has a name: that of the file, or value; value0,
 /// value1 and so on.
 pub fn fields(path: &Path, chosen: &[String], points: usize) -> Result<Fields, Failure> {
-    let mut fields = ropewalk::io::read_fields(path, chosen)?;
+    let mut fields = ropewalk_io::read_fields(path, chosen)?;
     let len = fields.values.len() / fields.columns;
     if len != points {
         return Err(format!("{}: has {len} rows; for {points} sources it must have {points}", path.display()).into());
@@ -81,7 +81,7 @@ fn wide(points: Points) -> Vec<f64> {
 
 /// One value for each point of a file of one column; `option` names it. Its notes are added to `notes`.
 pub fn values(option: &str, path: &Path, points: usize, notes: &mut Vec<String>) -> Result<Vec<f64>, Failure> {
-    let read = ropewalk::io::read(path, &ReadOptions::default())?;
+    let read = ropewalk_io::read(path, &ReadOptions::default())?;
     notes.extend(notes_of(option, &read.notes));
     let column = read.points;
     if column.dim() != 1 || column.len() != points {

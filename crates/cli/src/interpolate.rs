@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use ropewalk::interpolate::SmoothingKernel;
-use ropewalk::io::{Fields, Points, Table};
-use ropewalk::table::{Interpolation, interpolator};
 use ropewalk::{InverseDistance, MovingLeastSquares, Sph};
+use ropewalk_io::{Fields, Points, Table};
+use ropewalk_table::{Interpolation, interpolator};
 
 use super::args::{Interpolate as Args, InterpolationMethod as Method};
 use super::failure::Failure;
@@ -43,8 +43,8 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         .map_err(|error| of_value(error, &args.values, &fields))?;
     phases.run("write", || {
         outputs.write(&args.out, |file| match out {
-            Column::Npy if fields.columns == 1 => Ok::<_, Failure>(ropewalk::io::write_npy_f64_to(file, &values)?),
-            Column::Npy => Ok(ropewalk::io::write_npy_f64_rows_to(file, &values, fields.columns)?),
+            Column::Npy if fields.columns == 1 => Ok::<_, Failure>(ropewalk_io::write_npy_f64_to(file, &values)?),
+            Column::Npy => Ok(ropewalk_io::write_npy_f64_rows_to(file, &values, fields.columns)?),
             Column::Csv => write_csv(file, &fields.names.iter().map(String::as_str).collect::<Vec<_>>(), &values),
         })
     })?;

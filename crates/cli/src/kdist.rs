@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         let (file, k, others) = (args.points.file.display(), args.k, n.saturating_sub(1));
         return Err(format!("{file}: --k is {k}, but of {n} points each has only {others} others").into());
     }
-    let sorted = phases.run("neighbours", || ropewalk::table::k_distances(points, args.k, args.points.periodic))?;
+    let sorted = phases.run("neighbours", || ropewalk_table::k_distances(points, args.k, args.points.periodic))?;
     let knee = knee(&sorted);
     let advice = knee.and_then(|[_, knee]| sorted.get(knee)).map(|&eps| {
         // Upwards, so that the knee itself is core with what is printed; some above it may be, too.
@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     if let (Some(path), Some(column)) = (&args.out, column) {
         phases.run("distances", || {
             outputs.write(path, |out| match column {
-                Column::Npy => ropewalk::io::write_npy_f64_to(out, &sorted).map_err(Failure::from),
+                Column::Npy => ropewalk_io::write_npy_f64_to(out, &sorted).map_err(Failure::from),
                 Column::Csv => write_csv(out, &["distance"], &sorted),
             })
         })?;

@@ -1,9 +1,9 @@
 //! Pictures of the largest halos: `ropewalk halos --gallery`, with all kinds of centres, and `--profiles`.
 
 use ropewalk::halo::Profile;
-use ropewalk::pipeline::{CenterKind, Largest, Pipeline};
 use ropewalk::units::Quantity;
 use ropewalk::{Centers, Space};
+use ropewalk_pipeline::{CenterKind, Largest, Pipeline};
 use ropewalk_plot::{GalleryPanel, ProfilePanel};
 
 use super::args::Halos as Args;

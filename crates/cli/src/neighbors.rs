@@ -43,15 +43,15 @@ pub fn knn(args: &Knn) -> Result<String, Failure> {
         );
     }
     let lists = phases.run("neighbours", || match &queries {
-        Some(queries) => ropewalk::table::nearest_to(queries, points, k, args.points.periodic),
-        None => ropewalk::table::nearest_neighbors(points, Nearest::new(k).excluding_self(), args.points.periodic),
+        Some(queries) => ropewalk_table::nearest_to(queries, points, k, args.points.periodic),
+        None => ropewalk_table::nearest_neighbors(points, Nearest::new(k).excluding_self(), args.points.periodic),
     })?;
     let all = lists.values();
     phases.run("write", || -> Result<(), Failure> {
         outputs.write(&args.out, |file| match out {
             Column::Npy => {
                 let indices: Vec<u32> = all.iter().map(|near| near.index).collect();
-                Ok::<_, Failure>(ropewalk::io::write_npy_u32_to(file, &indices, k)?)
+                Ok::<_, Failure>(ropewalk_io::write_npy_u32_to(file, &indices, k)?)
             }
             Column::Csv => {
                 writeln!(file, "point,neighbor,distance")?;
@@ -89,12 +89,12 @@ pub fn pairs(args: &Pairs) -> Result<String, Failure> {
     let mut phases = Phases::default();
     let input::Read { snapshot, outside } = input::points(&args.points, &mut phases)?;
     let points = &snapshot.points;
-    let found = phases.run("pairs", || ropewalk::table::pairs(points, args.radius, args.points.periodic))?;
+    let found = phases.run("pairs", || ropewalk_table::pairs(points, args.radius, args.points.periodic))?;
     let lengths: Vec<f64> =
         found.distances2.iter().map(|&distance2| ropewalk::distance_from_square(distance2)).collect();
     phases.run("write", || -> Result<(), Failure> {
         outputs.write(&args.out, |file| match out {
-            Column::Npy => Ok::<_, Failure>(ropewalk::io::write_npy_u32_to(file, found.indices.as_slice(), 2)?),
+            Column::Npy => Ok::<_, Failure>(ropewalk_io::write_npy_u32_to(file, found.indices.as_slice(), 2)?),
             Column::Csv => {
                 writeln!(file, "low,high,distance")?;
                 let rows = found.indices.rows::<2>().unwrap_or_default();
@@ -128,8 +128,8 @@ fn write_distances(
     distances: Vec<f64>,
 ) -> Result<(), Failure> {
     outputs.write(path, |file| match column {
-        Column::Npy if k == 1 => Ok::<_, Failure>(ropewalk::io::write_npy_f64_to(file, &distances)?),
-        Column::Npy => Ok(ropewalk::io::write_npy_f64_rows_to(file, &distances, k)?),
+        Column::Npy if k == 1 => Ok::<_, Failure>(ropewalk_io::write_npy_f64_to(file, &distances)?),
+        Column::Npy => Ok(ropewalk_io::write_npy_f64_rows_to(file, &distances, k)?),
         Column::Csv => write_csv(file, &["distance"], &distances),
     })
 }

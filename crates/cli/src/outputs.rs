@@ -12,7 +12,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use ropewalk::io::AtomicFile;
+use ropewalk_io::AtomicFile;
 
 use super::failure::Failure;
 use super::signals;

@@ -1,6 +1,6 @@
 //! Points outside of a periodic box.
 
-use ropewalk::io::Points;
+use ropewalk_io::Points;
 
 use super::failure::Failure;
 use super::text::{grouped, short};

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use ropewalk::io::Progress;
+use ropewalk_io::Progress;
 use serde_json::Value;
 
 use crate::memory::MEMORY;

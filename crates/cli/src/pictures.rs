@@ -1,13 +1,15 @@
 //! The pictures of `ropewalk halos`, and the words on them.
 
-use ropewalk::columns::{Meta, write_ecsv};
+use ropewalk::Particles;
+use ropewalk::halo::MassFunction;
 use ropewalk::halo::Universe;
-use ropewalk::halo::{Expected, MassCounts, MassFunction};
-use ropewalk::io::{Masses, Snapshot};
-use ropewalk::pipeline::Pipeline;
 use ropewalk::units::{Factors, Quantity};
-use ropewalk::{Catalog, Particles};
+use ropewalk_io::{Masses, Snapshot};
+use ropewalk_pipeline::Pipeline;
 use ropewalk_plot::{AxisUnits, PictureFormat, Projection, Style};
+use ropewalk_table::Catalog;
+use ropewalk_table::columns::{Meta, write_ecsv};
+use ropewalk_table::{Expected, MassCounts};
 
 use super::args::{self, Halos as Args};
 use super::dimensions::with_rows;
@@ -140,7 +142,7 @@ pub fn pictures(
     let period = pipeline.period();
     let projection = with_rows!(&snapshot.points, f32 [3], f64 [3], rows => {
         let style = Picture::Projection.style(args);
-        ropewalk_plot::projection(&Particles::of_snapshot(rows, snapshot, period), catalog, &shown, style)
+        ropewalk_plot::projection(&ropewalk_pipeline::particles_of(rows, snapshot, period), catalog, &shown, style)
     });
     let projection = projection.ok_or(NOT_OF_SPACE)??;
     let mut pictures = vec![(Picture::Projection.file(args), projection)];
@@ -168,7 +170,7 @@ pub fn projection_across(
     let period = pipeline.period();
     let picture = with_rows!(&part.points, f32 [3], f64 [3], rows => {
         let style = Picture::Projection.style(args);
-        ropewalk_plot::projection_across(ranks, &Particles::of_snapshot(rows, part, period), catalog, &shown, style)
+        ropewalk_plot::projection_across(ranks, &ropewalk_pipeline::particles_of(rows, part, period), catalog, &shown, style)
     });
     Ok(picture.ok_or(NOT_OF_SPACE)??)
 }

@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use ropewalk::io::Points;
 use ropewalk::{Mesh, Scalar};
+use ropewalk_io::Points;
 use ropewalk_plot::{View, shaded};
 
 use super::args::Raycast as Args;
@@ -23,7 +23,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let targets: Vec<&Path> = [Some(&args.out), args.json.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
     let mut outputs = Outputs::files(&targets, &[&args.file])?;
     let mut phases = Phases::default();
-    let mesh = phases.run("read", || ropewalk::io::read_mesh(&args.file))?;
+    let mesh = phases.run("read", || ropewalk_io::read_mesh(&args.file))?;
     if mesh.faces.is_empty() {
         return Err(format!("{}: has no triangles to draw", args.file.display()).into());
     }

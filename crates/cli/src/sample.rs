@@ -2,8 +2,8 @@
 
 use std::io::Write as _;
 
-use ropewalk::io::{GadgetOptions, Masses, Points, Species, Table, write_gadget, write_npy_to};
 use ropewalk::sample::Sample;
+use ropewalk_io::{GadgetOptions, Masses, Points, Species, Table, write_gadget, write_npy_to};
 
 use super::args::{Sample as Args, SampleFormat};
 use super::failure::Failure;

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use ropewalk::columns::{Column, Meta, meta_in_units};
-use ropewalk::pipeline::Pipeline;
 use ropewalk::units::{Factors, Frame, Quantity, UnitSystem, Units};
+use ropewalk_pipeline::Pipeline;
 use ropewalk_plot::AxisUnits;
+use ropewalk_table::columns::{Column, Meta, meta_in_units};
 
 use super::args::Halos as Args;
 use super::failure::Failure;

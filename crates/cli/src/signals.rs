@@ -16,7 +16,7 @@ pub fn with_made<T>(change: impl FnOnce(&mut Vec<PathBuf>) -> T) -> T {
 /// so that a file that is too large is an error like any other.
 #[cfg(unix)]
 pub fn watch() -> std::io::Result<()> {
-    use ropewalk::io::AtomicFile;
+    use ropewalk_io::AtomicFile;
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;

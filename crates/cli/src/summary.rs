@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use ropewalk::io::{Points, Snapshot};
+use ropewalk_io::{Points, Snapshot};
 use serde_json::{Map, Value};
 
 use super::failure::Failure;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use ropewalk::io::{Points, Snapshot, Table};
 use ropewalk::{Dendrogram, MinimumSpanningTree, SpanningTree};
+use ropewalk_io::{Points, Snapshot, Table};
 
 use super::args::{Emst, Linkage, Spanned};
 use super::device::{Device, Name};
@@ -36,13 +36,13 @@ pub fn emst(args: &Emst) -> Result<String, Failure> {
     phases.run("edges", || -> Result<(), Failure> {
         let ends: Vec<u32> = read.tree.edges().iter().flat_map(|edge| [edge.low, edge.high]).collect();
         outputs.write(&args.out, |out| match edges {
-            Column::Npy => Ok::<_, Failure>(ropewalk::io::write_npy_u32_to(out, &ends, 2)?),
+            Column::Npy => Ok::<_, Failure>(ropewalk_io::write_npy_u32_to(out, &ends, 2)?),
             Column::Csv => write_csv(out, &["low", "high"], &ends),
         })?;
         if let (Some(path), Some(column)) = (&args.weights, weights) {
             let weights: Vec<f64> = read.tree.edges().iter().map(|edge| edge.weight()).collect();
             outputs.write(path, |out| match column {
-                Column::Npy => Ok::<_, Failure>(ropewalk::io::write_npy_f64_to(out, &weights)?),
+                Column::Npy => Ok::<_, Failure>(ropewalk_io::write_npy_f64_to(out, &weights)?),
                 Column::Csv => write_csv(out, &["weight"], &weights),
             })?;
         }
@@ -76,7 +76,7 @@ pub fn linkage(args: &Linkage) -> Result<String, Failure> {
         };
         let rows: Vec<f64> = dendrogram.merges().iter().flat_map(row).collect();
         outputs.write(&args.out, |out| match column {
-            Column::Npy => Ok::<_, Failure>(ropewalk::io::write_npy_to(out, &Points::F64(Table::new(4, rows)?))?),
+            Column::Npy => Ok::<_, Failure>(ropewalk_io::write_npy_to(out, &Points::F64(Table::new(4, rows)?))?),
             Column::Csv => write_csv(out, &["a", "b", "height", "size"], &rows),
         })
     })?;
@@ -98,7 +98,7 @@ impl Read {
         let tree = match device {
             Device::Cpu => {
                 let options = MinimumSpanningTree::new().min_samples(args.min_samples).periodic(args.points.periodic);
-                phases.run("spanning tree", || ropewalk::table::minimum_spanning_tree(points, &options))?
+                phases.run("spanning tree", || ropewalk_table::minimum_spanning_tree(points, &options))?
             }
             #[cfg(feature = "gpu")]
             Device::Gpu(device) => {

@@ -6,9 +6,10 @@ use crate::chart::Chart;
 use crate::colors::kind;
 use crate::font::width as width_of;
 use crate::style::Style;
-use ropewalk::halo::{Catalog, Subhalo};
+use ropewalk::halo::Subhalo;
 use ropewalk::internals::format::grouped;
 use ropewalk::{Error, Result};
+use ropewalk_table::Catalog;
 
 /// Room at both sides of the lines.
 const MARGIN: f64 = 24.0;
@@ -35,7 +36,8 @@ const LEVELS: u32 = 6;
 ///
 /// ```
 /// use ropewalk_plot::{PictureFormat, dendrogram};
-/// use ropewalk::{AdaptaHop, Catalog, Particles};
+/// use ropewalk::{AdaptaHop, Particles};
+/// use ropewalk_table::Catalog;
 ///
 /// // Two clumps in one: points are the denser the nearer they are to one of two middles.
 /// let clump = |i: i32, x: f64| {

@@ -11,8 +11,8 @@ use crate::slab::Slab;
 use crate::window::{SIDE, Window};
 use ropewalk::Result;
 use ropewalk::Scalar;
+use ropewalk::halo::MassSum;
 use ropewalk::halo::Particles;
-use ropewalk::internals::mass_sum::MassSum;
 use ropewalk::internals::parallel::{fill, map, map_tasks, sort};
 
 /// Cells along a side of the finest grid, and how often they are merged by twos.

@@ -2,7 +2,7 @@
 //! halos and their profiles one by one, clusters in the plane, the k-distance curve, the condensed tree, the dendrogram of a halo's
 //! subhalos, and a mesh in light and shadow, as PNG.
 //!
-//! In: [`Particles`](ropewalk::Particles) and a [`Catalog`](ropewalk::Catalog); points and [`Labels`](ropewalk::Labels); sorted
+//! In: [`Particles`](ropewalk::Particles) and a [`Catalog`](ropewalk_table::Catalog); points and [`Labels`](ropewalk::Labels); sorted
 //! distances; [`HdbscanClusters`](ropewalk::cluster::HdbscanClusters). Out: the bytes of a file, from each function, in the format and the
 //! resolution of a [`Style`]; particles of a projection may be shared by ranks (`projection_across`). Text in PNG and PDF is set in DejaVu Sans, a part of which is compiled in; a PDF has it with it, an SVG
 //! names it first and lets the viewer choose. Each picture says its size in inches, of which SVG and PDF keep lines and text as such.
@@ -48,4 +48,4 @@ pub use shaded::{View, shaded};
 pub use slab::Slab;
 pub use style::{PictureFormat, Style};
 
-pub use ropewalk::halo::Expected;
+pub use ropewalk_table::Expected;

@@ -8,7 +8,7 @@ use crate::colors::Rgb;
 use crate::panel::{Panel, Scale};
 use crate::style::Style;
 use ropewalk::Result;
-use ropewalk::halo::{Expected, MassCounts};
+use ropewalk_table::{Expected, MassCounts};
 
 const WIDTH: f64 = 960.0;
 /// The page without and with residuals.
@@ -38,7 +38,7 @@ const LINES: [(Rgb, Option<[f64; 2]>); 3] =
 /// Errors: a picture that cannot be encoded.
 ///
 /// ```
-/// use ropewalk::halo::{Catalog, MassCounts};
+/// use ropewalk_table::{Catalog, MassCounts};
 /// use ropewalk_plot::{AxisUnits, PictureFormat, mass_function};
 /// use ropewalk::{Fof, Particles};
 ///
@@ -182,7 +182,8 @@ fn residuals(chart: &mut Chart, x: Scale, counts: &MassCounts, expected: &[Expec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ropewalk::halo::{Catalog, Particles};
+    use ropewalk::halo::Particles;
+    use ropewalk_table::Catalog;
 
     #[test]
     fn anything_can_be_drawn() {

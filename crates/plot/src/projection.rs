@@ -14,8 +14,9 @@ use crate::style::Style;
 use crate::ticks::{Room, Side, between_decades, logarithmic};
 use crate::window::{SIDE, Window};
 use ropewalk::Result;
-use ropewalk::halo::{Catalog, Halo, Particles};
+use ropewalk::halo::Particles;
 use ropewalk::{Boundary, Scalar, Space};
+use ropewalk_table::{Catalog, Halo};
 
 const WIDTH: f64 = 1240.0;
 const HEIGHT: f64 = 1130.0;

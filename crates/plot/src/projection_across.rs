@@ -5,8 +5,9 @@ use crate::slab::Slab;
 use crate::style::Style;
 use ropewalk::Result;
 use ropewalk::distributed::{Communicator, Reduction, Term, agree, agree_on};
-use ropewalk::halo::{Catalog, Particles};
+use ropewalk::halo::Particles;
 use ropewalk::{Boundary, Scalar};
+use ropewalk_table::Catalog;
 
 /// The picture of [`projection`](crate::projection) of the particles of all ranks, byte for byte, on each rank that has their
 /// catalogue; `part` has the particles of this rank. All ranks name the same slab and resolution; the title is of those with a catalogue.
@@ -17,7 +18,8 @@ use ropewalk::{Boundary, Scalar};
 /// ```
 /// use ropewalk::distributed::{Communicator, on_threads};
 /// use ropewalk_plot::{PictureFormat, Projection, projection, projection_across};
-/// use ropewalk::{Catalog, Fof, Particles};
+/// use ropewalk_table::Catalog;
+/// use ropewalk::{Fof, Particles};
 ///
 /// let points = [[0.5f32, 5.0, 5.0], [9.75, 5.0, 5.0], [4.0, 2.0, 1.0]];
 /// let particles = Particles::new(&points).periodic(10.0);

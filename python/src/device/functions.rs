@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use ropewalk::gpu::{
     self, Bvh, Coordinate, Dbscan, DeviceVec, Fof, Halos, MinimumSpanningTree, Points, Widened, on_one_stream,
 };
-use ropewalk::table::{self, Table};
 use ropewalk::{Aabb, BoxSize, Nearest};
+use ropewalk_table::Table;
 
 use crate::calls::run;
 use crate::device::array::{Column, DeviceArray};
@@ -82,8 +82,8 @@ fn check_sides(coordinates: &Coordinates, dim: usize, sides: &[f64]) -> ropewalk
         return Ok(());
     }
     match coordinates {
-        Coordinates::F32(values) => table::Points::F32(Table::new(dim, values.read()?)?).check_sides(sides),
-        Coordinates::F64(values) => table::Points::F64(Table::new(dim, values.read()?)?).check_sides(sides),
+        Coordinates::F32(values) => ropewalk_table::Points::F32(Table::new(dim, values.read()?)?).check_sides(sides),
+        Coordinates::F64(values) => ropewalk_table::Points::F64(Table::new(dim, values.read()?)?).check_sides(sides),
     }
 }
 

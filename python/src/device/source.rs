@@ -3,7 +3,6 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use ropewalk::gpu::{Device, DeviceVec};
-use ropewalk::table;
 
 use crate::arrays::Rows;
 use crate::device::foreign::{Foreign, Kind};
@@ -11,7 +10,7 @@ use crate::device::{dlpack, interface};
 use crate::errors::exception;
 
 enum Place {
-    Host(table::Points),
+    Host(ropewalk_table::Points),
     Foreign(Foreign),
 }
 
@@ -64,8 +63,12 @@ impl Source {
     pub fn coordinates(self) -> ropewalk::Result<Coordinates> {
         let device = self.device;
         match self.place {
-            Place::Host(table::Points::F32(table)) => DeviceVec::new(table.as_slice(), device).map(Coordinates::F32),
-            Place::Host(table::Points::F64(table)) => DeviceVec::new(table.as_slice(), device).map(Coordinates::F64),
+            Place::Host(ropewalk_table::Points::F32(table)) => {
+                DeviceVec::new(table.as_slice(), device).map(Coordinates::F32)
+            }
+            Place::Host(ropewalk_table::Points::F64(table)) => {
+                DeviceVec::new(table.as_slice(), device).map(Coordinates::F64)
+            }
             Place::Foreign(Foreign { address, shape, kind, wait_for_all, lent, .. }) => {
                 if wait_for_all {
                     device.wait_for_all()?;

@@ -163,8 +163,8 @@ impl Dbscan {
         })
     }
 
-    #[cfg(feature = "io")]
-    pub(crate) fn box_size(&self) -> &BoxSize {
+    #[doc(hidden)]
+    pub fn box_size(&self) -> &BoxSize {
         &self.size
     }
 

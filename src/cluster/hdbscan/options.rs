@@ -150,8 +150,8 @@ impl Hdbscan {
         self
     }
 
-    #[cfg(feature = "io")]
-    pub(crate) fn box_size(&self) -> &BoxSize {
+    #[doc(hidden)]
+    pub fn box_size(&self) -> &BoxSize {
         &self.size
     }
 

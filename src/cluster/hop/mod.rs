@@ -294,8 +294,8 @@ impl Hop {
     }
 
     /// Names and values for the header of a catalogue.
-    #[cfg(feature = "io")]
-    pub(crate) fn parameters(&self) -> [(&'static str, f64); 6] {
+    #[doc(hidden)]
+    pub fn parameters(&self) -> [(&'static str, f64); 6] {
         let (saddle, peak) = self.saddle_and_peak();
         [
             ("n_density", self.density.n_density as f64),
@@ -310,6 +310,12 @@ impl Hop {
     fn saddle_and_peak(&self) -> (f64, f64) {
         let outer = self.delta_outer;
         (self.delta_saddle.unwrap_or(2.5 * outer), self.delta_peak.unwrap_or(3.0 * outer))
+    }
+
+    /// Whether the thresholds are in order.
+    #[doc(hidden)]
+    pub fn check(&self) -> Result<()> {
+        self.thresholds().map(drop)
     }
 
     pub(crate) fn thresholds(&self) -> Result<Thresholds> {

@@ -79,8 +79,8 @@ impl MinimumSpanningTree {
         self
     }
 
-    #[cfg(feature = "io")]
-    pub(crate) fn box_size(&self) -> &BoxSize {
+    #[doc(hidden)]
+    pub fn box_size(&self) -> &BoxSize {
         &self.size
     }
 

@@ -24,7 +24,8 @@ pub use mpi::Mpi;
 pub(crate) use terms::check_same;
 pub use terms::{Term, agree_on};
 pub use threads::{ThreadRank, on_threads};
-pub(crate) use typed::{all_gather, all_gather_v, exchange, exchange_known, gather, received, reduce, starts};
+pub use typed::{all_gather, all_gather_v, gather, reduce, starts};
+pub(crate) use typed::{exchange, exchange_known, received};
 
 /// What [`Communicator::all_reduce`] makes of the numbers of all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,14 +21,14 @@ pub(super) fn offsets_of(counts: &[usize]) -> Vec<usize> {
 }
 
 /// One value of each rank, by rank.
-pub(crate) fn all_gather<T: Pod>(ranks: &dyn Communicator, own: T) -> Result<Vec<T>> {
+pub fn all_gather<T: Pod>(ranks: &dyn Communicator, own: T) -> Result<Vec<T>> {
     let mut all = vec![T::zeroed(); ranks.size()];
     ranks.all_gather_v(bytemuck::bytes_of(&own), cast_slice_mut(&mut all), &vec![size_of::<T>(); ranks.size()])?;
     Ok(all)
 }
 
 /// The values of all ranks, as a list for each.
-pub(crate) fn all_gather_v<T: Pod>(ranks: &dyn Communicator, own: &[T]) -> Result<Csr<T>> {
+pub fn all_gather_v<T: Pod>(ranks: &dyn Communicator, own: &[T]) -> Result<Csr<T>> {
     let counts: Vec<usize> = all_gather(ranks, own.len() as u64)?.into_iter().map(|count| count as usize).collect();
     let mut all = zeroed(counts.iter().sum());
     ranks.all_gather_v(cast_slice(own), cast_slice_mut(&mut all), &bytes_of::<T>(&counts))?;
@@ -36,14 +36,14 @@ pub(crate) fn all_gather_v<T: Pod>(ranks: &dyn Communicator, own: &[T]) -> Resul
 }
 
 /// One number of each rank, reduced.
-pub(crate) fn reduce(ranks: &dyn Communicator, own: u64, reduction: Reduction) -> Result<u64> {
+pub fn reduce(ranks: &dyn Communicator, own: u64, reduction: Reduction) -> Result<u64> {
     let mut number = [own];
     ranks.all_reduce(&mut number, reduction)?;
     Ok(number[0])
 }
 
 /// Where the values of each rank begin if those of all are numbered by rank; at last how many there are.
-pub(crate) fn starts(ranks: &dyn Communicator, own: usize) -> Result<Vec<u64>> {
+pub fn starts(ranks: &dyn Communicator, own: usize) -> Result<Vec<u64>> {
     let mut end = 0;
     let ends = all_gather(ranks, own as u64)?.into_iter().map(|count| {
         end += count;
@@ -80,7 +80,7 @@ pub(crate) fn exchange<T: Pod>(ranks: &dyn Communicator, values: &[T], sent: &[u
 }
 
 /// The values of all ranks on one of them, as a list for each; none on the others.
-pub(crate) fn gather<T: Pod>(ranks: &dyn Communicator, own: &[T], root: usize) -> Result<Csr<T>> {
+pub fn gather<T: Pod>(ranks: &dyn Communicator, own: &[T], root: usize) -> Result<Csr<T>> {
     let mut sent = vec![0; ranks.size()];
     sent[root] = own.len();
     exchange(ranks, own, &sent)

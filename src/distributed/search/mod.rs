@@ -8,7 +8,6 @@
 pub(super) mod nearest;
 mod portable;
 mod range;
-#[cfg(feature = "io")]
 mod shells;
 mod stored;
 
@@ -24,8 +23,7 @@ use crate::geometry::{BoxSize, Scalar};
 pub use nearest::Neighbor;
 pub use portable::Portable;
 pub use range::Hit;
-#[cfg(feature = "io")]
-pub(crate) use shells::ShellAbout;
+pub use shells::ShellAbout;
 
 /// The most queries of a rank that are under way at once.
 const BATCH: usize = 1 << 22;

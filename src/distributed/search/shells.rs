@@ -12,9 +12,10 @@ use crate::parallel::map;
 
 /// A shell: all `x` with `inner < |x - center| <= outer` by squares, and a ball that has all of it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ShellAbout<S, const D: usize> {
+pub struct ShellAbout<S, const D: usize> {
     /// In the periodic box, if there is one.
     pub center: [f64; D],
+    /// What holds all of the shell.
     pub ball: Sphere<S, D>,
     /// The squares of both radii; the inner one is negative if the centre is inside.
     pub limits: [f64; 2],
@@ -23,11 +24,8 @@ pub(crate) struct ShellAbout<S, const D: usize> {
 impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
     /// The points of all ranks in each shell: the bits of the squared distance, the global index, and the bits of the `value` of a stored
     /// point. Collective.
-    pub(crate) fn shells(
-        &self,
-        asked: &[ShellAbout<S, D>],
-        value: &(dyn Fn(u32) -> f64 + Sync),
-    ) -> Result<Csr<[u64; 3]>> {
+    #[doc(hidden)]
+    pub fn shells(&self, asked: &[ShellAbout<S, D>], value: &(dyn Fn(u32) -> f64 + Sync)) -> Result<Csr<[u64; 3]>> {
         let ranks = self.domain.ranks;
         let (ids, points, space) = (&self.domain.ids, &self.domain.points, &self.domain.space);
         let tree = &self.tree;

@@ -16,11 +16,9 @@ mod survey;
 #[cfg(feature = "distributed")]
 mod tops;
 pub(super) mod traverse;
-#[cfg(feature = "io")]
 mod widen;
 
 pub use coordinate::Coordinate;
-#[cfg(feature = "io")]
 pub use widen::Widened;
 
 use cubecl::prelude::*;

@@ -1,4 +1,4 @@
-//! Points whose dimension is known at run time, for programs that are compiled for few kinds of points: the twin of `table`.
+//! Points whose dimension is known at run time, for programs that are compiled for few kinds of points: the twin of the crate `ropewalk-table`.
 //!
 //! In: coordinates. Out: the same as `f64`, with zeros behind each point up to the next dimension that such a program has.
 //! The axes that are added are 0 everywhere and leave distances alone. Cost: 8 bytes a coordinate.
@@ -6,14 +6,13 @@
 use cubecl::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::geometry::BoxSize;
+use crate::geometry::{BoxSize, Wider};
 use crate::gpu::buffer::{Buffer, UNITS, check_allocation, cubes};
 use crate::gpu::bvh::survey::wrap;
 use crate::gpu::bvh::{Coordinate, check_elements};
 use crate::gpu::device::on;
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::errors;
-use crate::table::Wider;
 
 /// What [`DeviceVec::widened`] makes.
 #[derive(Clone, Debug)]
@@ -28,7 +27,7 @@ pub struct Widened {
 
 impl<S: Coordinate> DeviceVec<S> {
     /// Coordinates of points of `dim` dimensions as those of the next of 2, 3, 6 and 10 dimensions, in a periodic box unless `size` is
-    /// `None`: what is found among them is the same. For programs that learn the dimension when they run; see [`table`](crate::table).
+    /// `None`: what is found among them is the same. For programs that learn the dimension when they run; see the crate `ropewalk-table`.
     ///
     /// Memory: 8 bytes for each coordinate that is made.
     ///

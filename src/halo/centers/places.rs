@@ -57,12 +57,14 @@ impl<'a> From<&'a Vec<[f64; 3]>> for Places<'a> {
 }
 
 impl Places<'_> {
-    pub(crate) fn len(&self) -> usize {
+    #[doc(hidden)]
+    pub fn len(&self) -> usize {
         self.positions.len()
     }
 
     /// Each place; none where a halo has no centre.
-    pub(crate) fn at(&self, index: usize) -> Option<[f64; 3]> {
+    #[doc(hidden)]
+    pub fn at(&self, index: usize) -> Option<[f64; 3]> {
         let is_missing = self.centers.is_some_and(|centers| centers.as_slice()[index].missing.is_some());
         (!is_missing).then(|| self.positions[index])
     }
@@ -73,7 +75,8 @@ impl Places<'_> {
     }
 
     /// Errors if a place is not finite, or so far away that squares of distances overflow.
-    pub(crate) fn check(&self) -> Result<()> {
+    #[doc(hidden)]
+    pub fn check(&self) -> Result<()> {
         for (index, place) in (0..self.len()).filter_map(|index| Some((index, self.at(index)?))) {
             for (axis, value) in place.into_iter().enumerate() {
                 let fits = value.abs() <= <f64 as Lane>::LIMIT;

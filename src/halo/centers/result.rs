@@ -10,7 +10,6 @@ use crate::geometry::Boundary;
 /// Why a halo has no centre. As text it is a part of a sentence: "the halo is 6 wide along axis 0, ..".
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
 pub enum NoCenter {
     /// It is half as wide as the periodic box or wider. Members are nearest to each other around the boundary then, which leaves
     /// the halo without a shape.

@@ -8,7 +8,6 @@
 mod binding;
 mod exact;
 mod nested;
-#[cfg(feature = "io")]
 mod parameters;
 mod result;
 mod saddles;
@@ -342,7 +341,8 @@ impl AdaptaHop {
     }
 
     /// Refuses options that are out of range by themselves.
-    pub(crate) fn check(&self) -> Result<()> {
+    #[doc(hidden)]
+    pub fn check(&self) -> Result<()> {
         let threshold = self.density_threshold;
         let is_stepped = self.algorithm == AdaptaHopAlgorithm::Stepped;
         let is_finite = |value: f64| (0.0..f64::INFINITY).contains(&value);

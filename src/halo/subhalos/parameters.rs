@@ -1,12 +1,24 @@
-//! The options of AdaptaHOP as a reader of a catalogue sees them.
+//! The options of AdaptaHOP by name, as the header of a catalogue has them.
 
 use super::{AdaptaHop, AdaptaHopAlgorithm, SubhaloSelection};
-use crate::columns::Meta;
 
 impl AdaptaHop {
-    /// Names and values for the header of a catalogue.
-    pub(crate) fn parameters(&self) -> [(&'static str, Meta); 8] {
-        let number = |value: f64| Meta::Number(value);
+    /// The options that are numbers.
+    #[doc(hidden)]
+    pub fn numbers(&self) -> [(&'static str, f64); 6] {
+        [
+            ("n_density", self.density.n_density as f64),
+            ("n_hop", self.n_hop as f64),
+            ("density_threshold", self.density_threshold),
+            ("fudge", self.fudge),
+            ("fudge_epsilon", self.fudge_epsilon),
+            ("alpha", self.alpha),
+        ]
+    }
+
+    /// The options that are choices.
+    #[doc(hidden)]
+    pub fn choices(&self) -> [(&'static str, &'static str); 2] {
         let algorithm = match self.algorithm {
             AdaptaHopAlgorithm::Exact => "exact",
             AdaptaHopAlgorithm::Stepped => "stepped",
@@ -15,15 +27,6 @@ impl AdaptaHop {
             SubhaloSelection::Mass => "mass",
             SubhaloSelection::Density => "density",
         };
-        [
-            ("n_density", number(self.density.n_density as f64)),
-            ("n_hop", number(self.n_hop as f64)),
-            ("density_threshold", number(self.density_threshold)),
-            ("fudge", number(self.fudge)),
-            ("fudge_epsilon", number(self.fudge_epsilon)),
-            ("alpha", number(self.alpha)),
-            ("algorithm", Meta::Text(algorithm.into())),
-            ("selection", Meta::Text(selection.into())),
-        ]
+        [("algorithm", algorithm), ("selection", selection)]
     }
 }

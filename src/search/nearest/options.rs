@@ -12,8 +12,10 @@
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Nearest {
-    pub(crate) k: usize,
-    pub(crate) radius: f64,
+    #[doc(hidden)]
+    pub k: usize,
+    #[doc(hidden)]
+    pub radius: f64,
     pub(crate) excluded: Excluded,
 }
 

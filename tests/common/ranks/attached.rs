@@ -1,8 +1,8 @@
 //! Particles of other types that join the halos of linked ones, on ranks, against one process, byte for byte.
 
 use ropewalk::distributed::Communicator;
-use ropewalk::io::{Masses, Points, Snapshot, Table, TypeRun};
-use ropewalk::pipeline::{Across, CenterKind, Finder, LinkingLength, Options, Pipeline};
+use ropewalk_io::{Masses, Points, Snapshot, Table, TypeRun};
+use ropewalk_pipeline::{Across, CenterKind, Finder, LinkingLength, Options, Pipeline};
 
 use super::halos::{options, part, text};
 use super::shares::{Share, shares};

@@ -1,8 +1,8 @@
 //! The points of all ranks in a periodic box, against those of one process.
 
 use ropewalk::distributed::Communicator;
-use ropewalk::io::{Points, Table};
-use ropewalk::table::{check_box_across, check_sides_across};
+use ropewalk_io::{Points, Table};
+use ropewalk_table::{check_box_across, check_sides_across};
 
 use super::shares::shares;
 use crate::random::Random;

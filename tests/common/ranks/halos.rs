@@ -2,11 +2,11 @@
 
 use std::sync::OnceLock;
 
-use ropewalk::columns::Meta;
 use ropewalk::distributed::{Communicator, Reduction};
 use ropewalk::halo::Overdensity;
-use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table, TypeRun};
-use ropewalk::pipeline::{self, Across, CenterKind, Finder, LinkingLength, Options, Output};
+use ropewalk_io::{Masses, Points, ReadOptions, Snapshot, Table, TypeRun};
+use ropewalk_pipeline::{Across, CenterKind, Finder, LinkingLength, Options, Output};
+use ropewalk_table::columns::Meta;
 
 use super::shares::{Share, shares};
 use crate::clouds;
@@ -51,7 +51,7 @@ pub(super) fn part(whole: &Snapshot, range: std::ops::Range<usize>) -> Snapshot 
     part
 }
 
-pub(super) fn text(catalog: &ropewalk::Catalog, meta: &[(&'static str, Meta)]) -> String {
+pub(super) fn text(catalog: &ropewalk_table::Catalog, meta: &[(&'static str, Meta)]) -> String {
     let mut text = vec![];
     catalog.write_ecsv(&mut text, meta).unwrap();
     String::from_utf8(text).unwrap()
@@ -59,7 +59,7 @@ pub(super) fn text(catalog: &ropewalk::Catalog, meta: &[(&'static str, Meta)]) -
 
 /// Labels, catalogue, header and notes of a part are those of the whole.
 pub(super) fn compare(ranks: &dyn Communicator, whole: &Snapshot, options: &Options, own: &Snapshot, first: usize) {
-    compare_with(ranks, (whole, &pipeline::run(whole, options).unwrap()), options, own, first);
+    compare_with(ranks, (whole, &ropewalk_pipeline::run(whole, options).unwrap()), options, own, first);
 }
 
 pub(super) fn compare_with(
@@ -125,8 +125,8 @@ pub(super) struct Known {
 
 impl Known {
     pub fn of(options: &Options) -> Self {
-        let whole = ropewalk::io::read(sample(), &ReadOptions::default()).unwrap();
-        let expected = pipeline::run(&whole, options).unwrap();
+        let whole = ropewalk_io::read(sample(), &ReadOptions::default()).unwrap();
+        let expected = ropewalk_pipeline::run(&whole, options).unwrap();
         Self { whole, expected }
     }
 }
@@ -149,7 +149,7 @@ fn catalogs_of_parts_of_a_file(ranks: &dyn Communicator) {
     let options = options(2, None);
     let Known { whole, expected } = KNOWN.get_or_init(|| Known::of(&options));
     let read = ReadOptions::default().part(ranks.rank(), ranks.size());
-    let own = ropewalk::io::read(sample(), &read).unwrap();
+    let own = ropewalk_io::read(sample(), &read).unwrap();
     let first = own.first_row() as usize;
     compare_with(ranks, (whole, expected), &options, &own, first);
 }
@@ -252,7 +252,7 @@ fn refusals(ranks: &dyn Communicator) {
     let refused = |options: &Options, own: &Snapshot| Across::find(ranks, own, options).unwrap_err().to_string();
     let mut spheres = options(2, None);
     spheres.overdensities = vec![Overdensity::Critical(200.0)];
-    let one = pipeline::run(&whole, &spheres).unwrap_err().to_string();
+    let one = ropewalk_pipeline::run(&whole, &spheres).unwrap_err().to_string();
     assert!(refused(&spheres, &own).ends_with(&one), "{one}");
     if ranks.size() > 1 {
         let mut other = options(2, None);
@@ -273,7 +273,7 @@ fn refusals(ranks: &dyn Communicator) {
     // What one process says of the whole.
     let mut narrow = options(2, None);
     narrow.box_size = Some(3.0);
-    let one = pipeline::run(&whole, &narrow).unwrap_err().to_string();
+    let one = ropewalk_pipeline::run(&whole, &narrow).unwrap_err().to_string();
     let told = refused(&narrow, &own);
     assert!(told == one || told == format!("rank 0: {one}"), "{told}");
     if ranks.size() > 1 {

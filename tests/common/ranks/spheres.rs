@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use ropewalk::distributed::Communicator;
-use ropewalk::io::{Masses, Points, Snapshot, Table};
-use ropewalk::pipeline::{CenterKind, LinkingLength, Options};
+use ropewalk_io::{Masses, Points, Snapshot, Table};
+use ropewalk_pipeline::{CenterKind, LinkingLength, Options};
 
 use super::halos::{Known, compare, compare_with, options, part};
 use super::shares::{Share, shares};

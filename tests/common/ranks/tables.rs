@@ -1,8 +1,8 @@
 //! Tables that ranks share, whose dimension and type are known at run time, against those of one process.
 
 use ropewalk::distributed::Communicator;
-use ropewalk::table::{self, Points, Table};
 use ropewalk::{Dbscan, Fof, Scalar};
+use ropewalk_table::{Points, Table};
 
 use super::shares::{Share, shares};
 use crate::clouds::{self, Cloud};
@@ -30,7 +30,8 @@ fn agree_with_one<S: Scalar, const D: usize>(
             let (own, all) = (table(&points[range.clone()]), table(points));
             let context = format!("{name} in {D} dimensions, {size:?}, {share:?}");
             let fof = Fof::new(radius).min_members(3).periodic(size);
-            let (halos, expected) = (table::fof_across(ranks, &own, &fof).unwrap(), table::fof(&all, &fof).unwrap());
+            let (halos, expected) =
+                (ropewalk_table::fof_across(ranks, &own, &fof).unwrap(), ropewalk_table::fof(&all, &fof).unwrap());
             let numbers: Vec<i64> = expected.halo_of_points().iter().map(|&halo| halo.into()).collect();
             assert_eq!(halos.halo_of_points(ranks).unwrap(), numbers[range.clone()], "{context}");
             assert_eq!(halos.owned().boundary(), expected.boundary(), "{context}");
@@ -39,8 +40,8 @@ fn agree_with_one<S: Scalar, const D: usize>(
                 assert_eq!(members, expected.members(place as usize), "{context}");
             }
             let dbscan = Dbscan::new(radius, 4).periodic(size);
-            let labels = table::dbscan_across(ranks, &own, &dbscan).unwrap();
-            let expected = table::dbscan(&all, &dbscan).unwrap();
+            let labels = ropewalk_table::dbscan_across(ranks, &own, &dbscan).unwrap();
+            let expected = ropewalk_table::dbscan(&all, &dbscan).unwrap();
             for (own, point) in range.enumerate() {
                 let one = (expected.get(point).map(u64::from), expected.is_core(point));
                 assert_eq!((labels.get(own), labels.is_core(own)), one, "{context}, point {point}");
@@ -74,7 +75,7 @@ fn halos_are_numbered_by_size(ranks: &dyn Communicator) {
     for share in shares() {
         let range = share.of(points.len(), ranks);
         let own = Table::new(1, points[range.clone()].iter().map(|point| point.1).collect()).unwrap();
-        let halos = table::fof_across(ranks, &Points::F64(own), &Fof::new(1.0)).unwrap();
+        let halos = ropewalk_table::fof_across(ranks, &Points::F64(own), &Fof::new(1.0)).unwrap();
         let expected: Vec<i64> = points[range].iter().map(|point| number_of_row[point.0]).collect();
         assert_eq!(halos.halo_of_points(ranks).unwrap(), expected, "{share:?}");
     }
@@ -98,8 +99,8 @@ fn tables_that_differ_are_refused(ranks: &dyn Communicator) {
     for (other, sentence) in &others {
         let own = if is_last { other } else { &wide };
         let results = [
-            table::fof_across(ranks, own, &Fof::new(1.0)).map(drop),
-            table::dbscan_across(ranks, own, &Dbscan::new(1.0, 2)).map(drop),
+            ropewalk_table::fof_across(ranks, own, &Fof::new(1.0)).map(drop),
+            ropewalk_table::dbscan_across(ranks, own, &Dbscan::new(1.0, 2)).map(drop),
         ];
         for result in results {
             match result {
@@ -110,15 +111,15 @@ fn tables_that_differ_are_refused(ranks: &dyn Communicator) {
     }
     // A box that does not fit the points, on one rank.
     let sides = if is_last { vec![4.0; 3] } else { vec![4.0; 2] };
-    let found = table::fof_across(ranks, &wide, &Fof::new(1.0).periodic(sides));
+    let found = ropewalk_table::fof_across(ranks, &wide, &Fof::new(1.0).periodic(sides));
     assert!(found.unwrap_err().to_string().contains("3 sides"));
 }
 
 fn calls_that_differ_are_refused(ranks: &dyn Communicator) {
     let points = Points::F64(Table::new(2, vec![0.0, 0.0]).unwrap());
     let result = match ranks.rank() {
-        0 => table::fof_across(ranks, &points, &Fof::new(1.0)).map(drop),
-        _ => table::dbscan_across(ranks, &points, &Dbscan::new(1.0, 2)).map(drop),
+        0 => ropewalk_table::fof_across(ranks, &points, &Fof::new(1.0)).map(drop),
+        _ => ropewalk_table::dbscan_across(ranks, &points, &Dbscan::new(1.0, 2)).map(drop),
     };
     match result {
         Err(error) => assert!(error.to_string().starts_with("rank 1 calls another function than rank 0")),

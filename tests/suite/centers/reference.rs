@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use ropewalk::io::{Points, ReadOptions};
 use ropewalk::reference::PoissonGrid;
 use ropewalk::{Center, Centers, Fof, Halos};
+use ropewalk_io::{Points, ReadOptions};
 
 use super::way::Way;
 
@@ -21,7 +21,7 @@ struct Snapshot {
 
 impl Snapshot {
     fn read(snapshot: &Path, reference: &Path, side: f64) -> Self {
-        let read = ropewalk::io::read(snapshot, &ReadOptions::default()).unwrap();
+        let read = ropewalk_io::read(snapshot, &ReadOptions::default()).unwrap();
         let Points::F32(table) = &read.points else { panic!("positions are f32") };
         let points = table.rows::<3>().unwrap().to_vec();
         let halos = Fof::new(0.1).min_members(20).periodic(side).run(&points).unwrap();

@@ -2,7 +2,8 @@
 
 use ropewalk::halo::{NoCenter, NoSphere, measure_structure, overdensities, profiles};
 use ropewalk::reference::{fof_all_pairs, fof_bins};
-use ropewalk::{Boundary, Bvh, Catalog, Center, CenterFinder, Fof, Halos, Labels, Particles, Result};
+use ropewalk::{Boundary, Bvh, Center, CenterFinder, Fof, Halos, Labels, Particles, Result};
+use ropewalk_table::Catalog;
 
 use super::way::Way;
 use super::{oracle, shapes};

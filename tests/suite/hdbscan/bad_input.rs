@@ -1,7 +1,7 @@
 //! What is refused, and by which name.
 
-use ropewalk::table::{self, Points, Table};
 use ropewalk::{ErrorKind, Hdbscan, MinimumSpanningTree};
+use ropewalk_table::{Points, Table};
 
 #[test]
 fn options_out_of_range() {
@@ -46,7 +46,7 @@ fn rows_that_are_not_finite() {
         let error = Hdbscan::new(2).run(&points).unwrap_err();
         assert_eq!((error.kind(), error.index()), (ErrorKind::NotFinite, Some(2)), "{error}");
         let table = Points::F64(Table::new(2, points.concat()).unwrap());
-        assert_eq!(table::hdbscan(&table, &Hdbscan::new(2)).unwrap_err().index(), Some(2));
+        assert_eq!(ropewalk_table::hdbscan(&table, &Hdbscan::new(2)).unwrap_err().index(), Some(2));
         let clusters = Hdbscan::new(2).run(&points[..2]).unwrap();
         let error = Hdbscan::new(2).predict(&points[..2], &clusters, &points).unwrap_err();
         assert_eq!((error.kind(), error.index()), (ErrorKind::NotFinite, Some(2)), "{error}");

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use common::random::Random;
-use ropewalk::table::{self, Points, Table};
 use ropewalk::{Bvh, Hdbscan, HdbscanClusters, MinimumSpanningTree, Ties};
+use ropewalk_table::{Points, Table};
 
 use super::definition::{draw, tied};
 
@@ -122,7 +122,7 @@ fn every_way_to_ask() {
     let tree = MinimumSpanningTree::new().min_samples(3).run(&points).unwrap();
     assert!(options.run_on_tree(&tree).unwrap() == expected);
     let rows = Points::F32(Table::new(2, points.concat()).unwrap());
-    assert!(table::hdbscan(&rows, &options).unwrap() == expected);
+    assert!(ropewalk_table::hdbscan(&rows, &options).unwrap() == expected);
     // By default there are as many samples as a cluster has points.
     assert!(Hdbscan::new(10).run(&points).unwrap() == Hdbscan::new(10).min_samples(10).run(&points).unwrap());
 }

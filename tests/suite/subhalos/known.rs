@@ -102,7 +102,8 @@ fn subhalos_have_centers() {
     let center = centers.as_slice()[second].position;
     let distance = (0..3).map(|k| (center[k] - [0.05, 0.59, 0.52][k]).powi(2)).sum::<f64>().sqrt();
     assert!(distance < 0.002, "{center:?}");
-    let catalog = ropewalk::Catalog::new(found.structures(), &ropewalk::Particles::new(&points).periodic(1.0)).unwrap();
+    let catalog =
+        ropewalk_table::Catalog::new(found.structures(), &ropewalk::Particles::new(&points).periodic(1.0)).unwrap();
     assert_eq!(catalog.halos().len(), 6);
 }
 

@@ -1,9 +1,10 @@
 //! Structures with all that is in them as halos, catalogues of them, and what a table gives.
 
 use common::random::Random;
-use ropewalk::columns::Values;
-use ropewalk::table::{Points, Table, adaptahop, density, hop};
-use ropewalk::{AdaptaHop, Catalog, ErrorKind, Hop, KernelDensity, Particles, Subhalos};
+use ropewalk::{AdaptaHop, ErrorKind, Hop, KernelDensity, Particles, Subhalos};
+use ropewalk_table::Catalog;
+use ropewalk_table::columns::Values;
+use ropewalk_table::{Points, Table, adaptahop, density, hop};
 
 /// Clumps within clumps, in random order.
 fn clumps(seed: u64) -> Vec<[f64; 3]> {

@@ -11,11 +11,11 @@ use std::time::Instant;
 use ropewalk::distributed::{Bvh, Communicator, Domain, Measured, Reduction, Traffic, agree};
 #[cfg(feature = "gpu")]
 use ropewalk::gpu;
-use ropewalk::internals::mixed;
-use ropewalk::io::{Points, ReadOptions, Table};
+use ropewalk::internals::random::mixed;
 use ropewalk::sample::Sample;
-use ropewalk::table::check_box_across;
 use ropewalk::{Dbscan, Fof, Nearest, Scalar};
+use ropewalk_io::{Points, ReadOptions, Table};
+use ropewalk_table::check_box_across;
 
 use super::{Rank, read};
 use crate::args::Bench as Args;
@@ -55,7 +55,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
 /// This rank's part of points made on the spot, of which each rank makes all.
 fn sample(spec: &str, ranks: &dyn Communicator) -> Result<(Points, u64), Failure> {
     let all = agree(ranks, Sample::parse(spec).and_then(|sample| sample.points()))?;
-    let rows = ropewalk::io::Part { index: ranks.rank(), count: ranks.size() }.rows(all.len() as u64);
+    let rows = ropewalk_io::Part { index: ranks.rank(), count: ranks.size() }.rows(all.len() as u64);
     let own = all[rows.start as usize..rows.end as usize].to_vec();
     Ok((Points::F32(Table::new(3, own.into_flattened())?), rows.start))
 }

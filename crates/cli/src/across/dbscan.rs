@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use ropewalk::Scalar;
 use ropewalk::distributed::{Communicator, Domain, Labels, Reduction};
-use ropewalk::io::{Points as Rows, Snapshot};
-use ropewalk::table::check_box_across;
+use ropewalk_io::{Points as Rows, Snapshot};
+use ropewalk_table::check_box_across;
 
 use super::{Rank, Shared, describe, narrow, read};
 use crate::args::{Dbscan as Args, Points};

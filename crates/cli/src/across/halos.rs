@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use ropewalk::Particles;
 use ropewalk::distributed::{Communicator, Reduction, agree};
-use ropewalk::io::{Snapshot, inspect};
-use ropewalk::pipeline::{Across, LargestProfiles, Pipeline};
+use ropewalk_io::{Snapshot, inspect};
+use ropewalk_pipeline::{Across, LargestProfiles, Pipeline};
 
 use super::type_files::TypeFiles;
 use super::{Rank, Shared, describe, narrow, narrow_all, read};

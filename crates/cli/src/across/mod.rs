@@ -12,9 +12,9 @@ pub mod mpi;
 use std::path::{Path, PathBuf};
 
 use ropewalk::distributed::{Communicator, Labels, Reduction, agree, on_threads};
-use ropewalk::io::agree_on_files;
-use ropewalk::io::{NpyNumber, ReadOptions, SharedNpy, SharedNpyRows, Snapshot};
 use ropewalk::{Error, ErrorKind};
+use ropewalk_io::agree_on_files;
+use ropewalk_io::{NpyNumber, ReadOptions, SharedNpy, SharedNpyRows, Snapshot};
 
 use crate::args::{Args, Command};
 use crate::device::{Device, Names};
@@ -101,7 +101,7 @@ fn read(path: &Path, options: ReadOptions, rank: &Rank<'_>, phases: &mut Phases)
     }
     agree_on_files(ranks, path)?;
     let options = options.part(ranks.rank(), ranks.size());
-    let part = phases.run("read", || agree(ranks, ropewalk::io::read(path, &options)))?;
+    let part = phases.run("read", || agree(ranks, ropewalk_io::read(path, &options)))?;
     Ok(part)
 }
 

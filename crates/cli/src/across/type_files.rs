@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ropewalk::distributed::{Communicator, Reduction};
-use ropewalk::io::{SharedNpy, Snapshot};
+use ropewalk_io::{SharedNpy, Snapshot};
 
 use super::Shared;
 use crate::failure::Failure;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use ropewalk::io::SnapshotFormat;
 use ropewalk::units::VelocityUnit;
+use ropewalk_io::SnapshotFormat;
 
 use super::particle_type;
 

@@ -1,11 +1,9 @@
 //! Particle types by number or by name.
 
-use ropewalk::io;
-
 /// A particle type: a number from 0 to 6, or a name.
 pub fn particle_type(text: &str) -> Result<u8, String> {
     let number = || text.trim().parse().ok().filter(|number| *number <= 6);
-    io::particle_type(text).or_else(number).ok_or_else(|| {
+    ropewalk_io::particle_type(text).or_else(number).ok_or_else(|| {
         "a particle type is a number from 0 to 6, or a name: gas (0), dm (1), stars (4), bh (5), neutrinos (6)".into()
     })
 }

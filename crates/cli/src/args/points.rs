@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ropewalk::io::ReadOptions;
+use ropewalk_io::ReadOptions;
 
 use super::super::failure::Failure;
 

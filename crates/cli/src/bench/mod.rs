@@ -14,9 +14,9 @@ mod verify;
 use std::fmt::Write;
 use std::io::Write as _;
 
-use ropewalk::io::{Points, ReadOptions};
 use ropewalk::sample::Sample;
 use ropewalk::{BoxSize, Scalar, Space};
+use ropewalk_io::{Points, ReadOptions};
 
 use self::operations::{Case, Operation};
 use self::row::Row;
@@ -32,10 +32,8 @@ use crate::text::{grouped, short};
 /// Times operations on one device.
 pub fn run(args: &Args, device: Device) -> Result<String, Failure> {
     let points = match (&args.file, &args.sample) {
-        (Some(file), _) => ropewalk::io::read(file, &ReadOptions::default())?.points,
-        (None, Some(spec)) => {
-            Points::F32(ropewalk::io::Table::new(3, Sample::parse(spec)?.points()?.into_flattened())?)
-        }
+        (Some(file), _) => ropewalk_io::read(file, &ReadOptions::default())?.points,
+        (None, Some(spec)) => Points::F32(ropewalk_io::Table::new(3, Sample::parse(spec)?.points()?.into_flattened())?),
         (None, None) => return Err("bench needs a FILE or --sample SPEC".into()),
     };
     let outside = periodic::wrapped(&points, args.periodic, None)?;

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ropewalk::internals::mixed;
+use ropewalk::internals::random::mixed;
 use ropewalk::reference::{PoissonGrid, fof_all_pairs, fof_bins, most_bound_a_star, most_bound_poisson};
 use ropewalk::{
     BoxSize, Bvh, Center, CenterFinder, Centers, Csr, Dbscan, DbscanAlgorithm, Edge, Fof, Halos, Hdbscan,

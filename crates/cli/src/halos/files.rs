@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use ropewalk::columns::Values;
-use ropewalk::io::TableFormat;
+use ropewalk_io::TableFormat;
+use ropewalk_table::columns::Values;
 
 use super::options::Run;
 use crate::args::Halos as Args;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use ropewalk::io::Snapshot;
-use ropewalk::pipeline::{Found, Pipeline};
+use ropewalk_io::Snapshot;
+use ropewalk_pipeline::{Found, Pipeline};
 
 use super::files::{Catalogs, STANDARD_OUTPUT, files, known};
 use super::options::{refused, runs};

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use ropewalk::pipeline::{CenterKind, Finder, LinkingLength, Options};
 use ropewalk::{Error, ErrorKind};
+use ropewalk_pipeline::{CenterKind, Finder, LinkingLength, Options};
 
 use crate::args::{self, Halos as Args, Particles};
 use crate::centers::Kind;

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use ropewalk::io::{Contents, Masses, Points, ReadOptions, Role, Snapshot, Table, inspect};
-use ropewalk::pipeline::{Found, Pipeline};
 use ropewalk::{Error, ErrorKind};
+use ropewalk_io::{Contents, Masses, Points, ReadOptions, Role, Snapshot, Table, inspect};
+use ropewalk_pipeline::{Found, Pipeline};
 
 use super::files::{TypeSet, typed};
 use super::read::read_options;
@@ -181,10 +181,10 @@ impl Others {
             let ids = snapshot.ids.as_deref().unwrap_or_default();
             if let [labels_name, ids_name @ ..] = &names[..] {
                 let labels = snapshot.of_type(kind, labels);
-                outputs.write(folder.join(labels_name), |out| ropewalk::io::write_npy_i32_to(out, &labels))?;
+                outputs.write(folder.join(labels_name), |out| ropewalk_io::write_npy_i32_to(out, &labels))?;
                 for name in ids_name {
                     let ids = snapshot.of_type(kind, ids);
-                    outputs.write(folder.join(name), |out| ropewalk::io::write_npy_u64_to(out, &ids))?;
+                    outputs.write(folder.join(name), |out| ropewalk_io::write_npy_u64_to(out, &ids))?;
                 }
             }
         }

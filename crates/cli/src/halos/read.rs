@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ropewalk::io::{Masses, ReadOptions, Snapshot};
+use ropewalk_io::{Masses, ReadOptions, Snapshot};
 
 use crate::args::Halos as Args;
 use crate::failure::Failure;
@@ -32,7 +32,7 @@ pub fn read(args: &Args, path: &Path, phases: &mut Phases) -> Result<Snapshot, F
                 "--velocities: such a file has peculiar velocities; --velocity-unit km/s and its like say so".into()
             );
         }
-        let read = ropewalk::io::read(file, &ReadOptions::default())?;
+        let read = ropewalk_io::read(file, &ReadOptions::default())?;
         snapshot.notes.extend(input::notes_of("--velocities", &read.notes));
         let velocities = read.points;
         if (velocities.len(), velocities.dim()) != (n, 3) {
@@ -49,7 +49,7 @@ pub fn read(args: &Args, path: &Path, phases: &mut Phases) -> Result<Snapshot, F
         snapshot.masses = Masses::Each(masses);
     }
     if let Some(file) = &particles.ids {
-        let ids = ropewalk::io::read_npy_u64(file)?;
+        let ids = ropewalk_io::read_npy_u64(file)?;
         if ids.len() != n {
             return Err(format!("--ids {}: has {} ids; it must have {n}", file.display(), ids.len()).into());
         }

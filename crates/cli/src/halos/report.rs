@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use ropewalk::halo::Catalog;
-use ropewalk::io::Snapshot;
-use ropewalk::pipeline::{Finder, Found, Note, ParticleSets, Pipeline};
 use ropewalk::units::{Factors, Quantity};
+use ropewalk_io::Snapshot;
+use ropewalk_pipeline::{Finder, Found, Note, ParticleSets, Pipeline};
+use ropewalk_table::Catalog;
 
 use crate::args::{self, Halos as Args};
 use crate::device::Name;

@@ -21,7 +21,7 @@ pub fn description(args: &Args, snapshot: &Path) -> Value {
     let particles = &args.particles;
     let beside = [&particles.velocities, &particles.masses, &particles.ids].into_iter().flatten().cloned();
     let mut known = BTreeSet::new();
-    let files = ropewalk::io::parts(snapshot).into_iter().chain(ropewalk::io::companions(snapshot)).chain(beside);
+    let files = ropewalk_io::parts(snapshot).into_iter().chain(ropewalk_io::companions(snapshot)).chain(beside);
     let files = files.map(|part| part.canonicalize().unwrap_or(part)).filter(|part| known.insert(part.clone()));
     let files: Vec<Value> = files
         .map(|part| {

@@ -21,7 +21,7 @@ pub fn snapshots(named: &[PathBuf], are_parts: bool) -> Result<Vec<PathBuf>, Fai
     let mut all = vec![];
     for name in named {
         for path in matching(name)? {
-            let parts = if are_parts { vec![] } else { ropewalk::io::parts(&path) };
+            let parts = if are_parts { vec![] } else { ropewalk_io::parts(&path) };
             let first = parts.into_iter().min().unwrap_or_else(|| path.clone());
             if known.insert(first.canonicalize().unwrap_or(first)) {
                 all.push(path);

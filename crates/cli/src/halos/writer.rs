@@ -3,10 +3,11 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use ropewalk::columns::{Meta, write_ecsv};
-use ropewalk::halo::{Catalog, Profile};
-use ropewalk::io::{Snapshot, TableFormat, TableWriter};
-use ropewalk::pipeline::{Found, Largest, Pipeline, profile_columns};
+use ropewalk::halo::Profile;
+use ropewalk_io::{Snapshot, TableFormat, TableWriter};
+use ropewalk_pipeline::{Found, Largest, Pipeline, profile_columns};
+use ropewalk_table::Catalog;
+use ropewalk_table::columns::{Meta, write_ecsv};
 
 use super::files::{Catalogs, DENSITY, GROUPS, LABELS, MEMBERS, Members, PROFILES, STANDARD_OUTPUT};
 use super::others::Others;
@@ -46,7 +47,7 @@ impl<'a> RunWriter<'a> {
     /// Writes lists of members, if there are any, and the catalogue in each of its formats.
     pub fn catalogs(&mut self, catalog: &Catalog, members: Option<Members>) -> Result<(), Failure> {
         if let Some(members) = &members {
-            self.outputs.write(self.folder.join(MEMBERS), |out| ropewalk::io::write_npz_to(out, members))?;
+            self.outputs.write(self.folder.join(MEMBERS), |out| ropewalk_io::write_npz_to(out, members))?;
         }
         let columns = in_units(self.args, self.pipeline, catalog.columns(), catalog.column_units(), &self.meta)?;
         let table = || TableWriter::new(&columns.columns).units(columns.units.as_ref()).meta(&columns.meta);
@@ -70,9 +71,9 @@ impl<'a> RunWriter<'a> {
     /// Writes the group of each linked particle, and with `--density` its density.
     pub fn labels(&mut self, found: &Found<'_>) -> Result<(), Failure> {
         let labels = found.halos.labels();
-        self.outputs.write(self.folder.join(LABELS), |out| ropewalk::io::write_npy_i32_to(out, labels.as_slice()))?;
+        self.outputs.write(self.folder.join(LABELS), |out| ropewalk_io::write_npy_i32_to(out, labels.as_slice()))?;
         if let Some(density) = found.density().filter(|_| self.args.density) {
-            self.outputs.write(self.folder.join(DENSITY), |out| ropewalk::io::write_npy_f64_to(out, density))?;
+            self.outputs.write(self.folder.join(DENSITY), |out| ropewalk_io::write_npy_f64_to(out, density))?;
         }
         Ok(())
     }

@@ -5,8 +5,8 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use ropewalk::columns::csv_name;
 use ropewalk_plot::PictureFormat;
+use ropewalk_table::columns::csv_name;
 
 use crate::failure::Failure;
 

@@ -9,7 +9,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use ropewalk::io::AtomicFile;
+use ropewalk_io::AtomicFile;
 use serde_json::{Map, Value, json};
 
 use super::committed::Committed;

@@ -127,8 +127,8 @@ impl Inputs {
     pub fn of<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Self {
         let files = |path: P| {
             let path = path.as_ref();
-            let own = if path.as_os_str() == STANDARD { vec![path.to_path_buf()] } else { ropewalk::io::parts(path) };
-            own.into_iter().chain(ropewalk::io::companions(path)).map(|file| Identity::of_input(&file))
+            let own = if path.as_os_str() == STANDARD { vec![path.to_path_buf()] } else { ropewalk_io::parts(path) };
+            own.into_iter().chain(ropewalk_io::companions(path)).map(|file| Identity::of_input(&file))
         };
         Self(paths.into_iter().flat_map(files).collect())
     }

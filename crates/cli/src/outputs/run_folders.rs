@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use ropewalk::io::{AtomicFile, SharedNpy};
+use ropewalk_io::{AtomicFile, SharedNpy};
 use serde_json::{Map, Value, json};
 
 use super::Outputs;

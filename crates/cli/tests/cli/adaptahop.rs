@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use npyz::NpyFile;
 use ropewalk::AdaptaHop;
-use ropewalk::io::{Points, ReadOptions};
+use ropewalk_io::{Points, ReadOptions};
 
 use crate::program::{Scratch, halos, sample};
 
@@ -280,7 +280,7 @@ fn unbound_particles() {
 #[test]
 fn a_snapshot() {
     let scratch = Scratch::new();
-    let snapshot = ropewalk::io::read(sample(), &ReadOptions::default()).unwrap();
+    let snapshot = ropewalk_io::read(sample(), &ReadOptions::default()).unwrap();
     let Points::F32(table) = &snapshot.points else { panic!("the sample has f32") };
     let options = [
         "--finder",

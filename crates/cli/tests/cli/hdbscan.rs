@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use npyz::NpyFile;
-use ropewalk::io::{Points, Table, write_npy};
 use ropewalk::{ClusterSelection, Hdbscan, Ties};
+use ropewalk_io::{Points, Table, write_npy};
 
 use crate::clusters::moons;
 use crate::program::{Output, Scratch, run, sample};

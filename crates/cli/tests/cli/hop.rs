@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use npyz::NpyFile;
-use ropewalk::io::{Points, ReadOptions};
 use ropewalk::{Hop, KernelDensity};
+use ropewalk_io::{Points, ReadOptions};
 
 use crate::program::{Scratch, halos, sample};
 
@@ -16,7 +16,7 @@ fn npy<T: npyz::Deserialize>(path: &Path) -> Vec<T> {
 #[test]
 fn labels_densities_and_header() {
     let scratch = Scratch::new();
-    let snapshot = ropewalk::io::read(sample(), &ReadOptions::default()).unwrap();
+    let snapshot = ropewalk_io::read(sample(), &ReadOptions::default()).unwrap();
     let Points::F32(table) = &snapshot.points else { panic!("the sample has f32") };
     let points = table.rows::<3>().unwrap();
     let options =

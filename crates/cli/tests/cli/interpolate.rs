@@ -3,8 +3,8 @@
 use std::fs;
 
 use npyz::NpyFile;
-use ropewalk::columns::Values;
-use ropewalk::io::{Points, Table, read_fields, write_npy, write_npz};
+use ropewalk_io::{Points, Table, read_fields, write_npy, write_npz};
+use ropewalk_table::columns::Values;
 
 use crate::program::{Scratch, run};
 
@@ -168,7 +168,7 @@ fn arrays_of_four_dimensions() {
     let values: Vec<f64> = places.chunks(4).map(|x| f64::from(x[0] + 2.0 * x[3])).collect();
     let [sources, field, out] = ["s.npy", "f.npy", "o.npy"].map(|name| scratch.path(name).display().to_string());
     write_npy(&sources, &Points::F32(Table::new(4, places).unwrap())).unwrap();
-    ropewalk::io::write_npy_f64(&field, &values).unwrap();
+    ropewalk_io::write_npy_f64(&field, &values).unwrap();
     for side in [&[][..], &["--periodic", "1"]] {
         let arguments = ["interpolate", &sources, &field, &sources, "--degree", "1", "--out", &out];
         run(arguments.iter().chain(side)).success();

@@ -3,8 +3,8 @@
 use std::fs;
 
 use npyz::NpyFile;
-use ropewalk::io::{Points, Table, write_npy};
 use ropewalk::{Dbscan, Scalar};
+use ropewalk_io::{Points, Table, write_npy};
 
 use crate::program::{Scratch, run};
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ropewalk::io::{GadgetOptions, Masses, Points, Species, Table, write_gadget, write_npy};
+use ropewalk_io::{GadgetOptions, Masses, Points, Species, Table, write_gadget, write_npy};
 
 use crate::program::Scratch;
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use ropewalk::io::{Points, Table, write_npy, write_npy_f64};
+use ropewalk_io::{Points, Table, write_npy, write_npy_f64};
 
 use crate::program::{Output, Scratch, halos, run, sample};
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use npyz::NpyFile;
-use ropewalk::io::{Points, Table, write_npy};
+use ropewalk_io::{Points, Table, write_npy};
 
 use crate::program::{Output, Scratch, run, sample};
 

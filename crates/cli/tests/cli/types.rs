@@ -3,7 +3,7 @@
 use std::fs;
 
 use npyz::NpyFile;
-use ropewalk::io::{GadgetOptions, Masses, Points, Species, Table, write_gadget};
+use ropewalk_io::{GadgetOptions, Masses, Points, Species, Table, write_gadget};
 
 use crate::data::root;
 use crate::program::{Scratch, halos, run};

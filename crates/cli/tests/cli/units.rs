@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ropewalk::io::{self, GadgetOptions, Masses, Points, Snapshot, Species, Table};
+use ropewalk_io::{GadgetOptions, Masses, Points, Snapshot, Species, Table};
 
 use crate::program::{Scratch, halos, run, sample};
 use crate::reference::table;
@@ -74,7 +74,7 @@ fn write_case(path: &Path, snapshot: &Snapshot, case: Case) {
     let ids = snapshot.ids.as_deref();
     let species =
         Species { particle_type: 1, positions: &positions, velocities: Some(&velocities), ids, masses: &masses };
-    io::write_gadget(path, &[species], &case.options()).unwrap();
+    ropewalk_io::write_gadget(path, &[species], &case.options()).unwrap();
 }
 
 #[track_caller]
@@ -109,7 +109,7 @@ const MASSES: [(&str, f64); 4] = [("1e10 Msun/h", 1.0), ("Msun/h", 1e10), ("1e10
 fn gadget_snapshots() {
     let scratch = Scratch::new();
     let expected = expected(&scratch);
-    let snapshot = io::read(sample(), &io::ReadOptions::default()).unwrap();
+    let snapshot = ropewalk_io::read(sample(), &ropewalk_io::ReadOptions::default()).unwrap();
     for (length_unit, length) in LENGTHS {
         for (mass_unit, mass) in [MASSES[0], MASSES[3]] {
             for scale_factor in [1.0, 0.5] {
@@ -136,7 +136,7 @@ fn gadget_snapshots() {
 fn tables_with_units() {
     let scratch = Scratch::new();
     let expected = expected(&scratch);
-    let snapshot = io::read(sample(), &io::ReadOptions::default()).unwrap();
+    let snapshot = ropewalk_io::read(sample(), &ropewalk_io::ReadOptions::default()).unwrap();
     let rows = |points: &Points| scaled(points, 1.0);
     let (Points::F64(positions), Points::F64(velocities)) =
         (rows(&snapshot.points), rows(snapshot.velocities.as_ref().unwrap()))
@@ -193,7 +193,7 @@ fn tables_with_units() {
 #[test]
 fn what_does_not_fit_is_refused() {
     let scratch = Scratch::new();
-    let snapshot = io::read(sample(), &io::ReadOptions::default()).unwrap();
+    let snapshot = ropewalk_io::read(sample(), &ropewalk_io::ReadOptions::default()).unwrap();
     let path = scratch.path("gas");
     let case = Case { length: 1.0, mass: 0.157, scale_factor: 1.0 };
     write_case(&path, &snapshot, case);
@@ -220,7 +220,7 @@ fn what_does_not_fit_is_refused() {
 #[test]
 fn odd_universes() {
     let scratch = Scratch::new();
-    let snapshot = io::read(sample(), &io::ReadOptions::default()).unwrap();
+    let snapshot = ropewalk_io::read(sample(), &ropewalk_io::ReadOptions::default()).unwrap();
     let Masses::Equal(mass) = snapshot.masses else { panic!("masses are equal") };
     let odd = [
         GadgetOptions::default().omega_m(0.03).omega_lambda(0.97),
@@ -233,7 +233,7 @@ fn odd_universes() {
         let species =
             Species { particle_type: 1, positions: &snapshot.points, velocities: None, ids: None, masses: &masses };
         let path = scratch.path("odd");
-        io::write_gadget(&path, &[species], &options).unwrap();
+        ropewalk_io::write_gadget(&path, &[species], &options).unwrap();
         let run = |options: &[&str]| halos(&path, &scratch.path("out"), options);
         let few = ["--min-members", "300"];
         if i == 1 {

@@ -1,0 +1,219 @@
+//! ASDF files: a tree in YAML, and blocks of bytes.
+//!
+//! In: a file. Out: the scalars of its tree, and its blocks, plain or compressed by Blosc as Abacus does it.
+//! Cost: the tree, and the headers of blocks and of the containers in them.
+//! Source: the ASDF standard, "File layout"; `BloscCompressor` of abacusutils: containers one after the other, each after its length
+//! in four bytes, most significant first. MD5 sums of blocks are not looked at.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use crate::abacus::blosc::{Container, HEADER};
+use crate::ecsv::values;
+use crate::messages::shorten;
+use crate::reading::Reading;
+use crate::source::Source;
+use ropewalk::{Error, Result};
+
+/// How files begin, and how blocks do.
+pub(super) const MAGIC: &[u8] = b"#ASDF";
+const BLOCK: [u8; 4] = [0xd3, b'B', b'L', b'K'];
+/// Bytes of a tree that are read.
+const LONGEST_TREE: usize = 1 << 20;
+/// Bytes of a block's header without its first six.
+const LEAST: u16 = 48;
+
+/// A file's tree and blocks.
+pub(super) struct Asdf {
+    pub path: PathBuf,
+    /// The scalars of the tree, and the keys and places that lead to them.
+    tree: Vec<(Vec<String>, String)>,
+    blocks: Vec<Block>,
+}
+
+/// What follows the tree.
+pub(super) struct Block {
+    at: u64,
+    /// Bytes of it in the file, and when it is unpacked.
+    used: u64,
+    pub bytes: u64,
+    code: [u8; 4],
+    /// Of a compressed one: where each container begins in what is unpacked, and the end of the last.
+    containers: Vec<(u64, Container)>,
+}
+
+/// An array of the tree.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Array {
+    pub datatype: String,
+    pub big_endian: bool,
+    pub shape: Vec<u64>,
+    source: usize,
+}
+
+impl Asdf {
+    pub(super) fn read(path: PathBuf, reading: &Reading<'_>) -> Result<Self> {
+        let mut source = reading.open(&path)?;
+        let start = source.prefix(LONGEST_TREE)?;
+        let end = start.windows(5).position(|five| five == b"\n...\n");
+        let Some(end) = end else {
+            return Err(source.error("has no end of its tree in the first megabyte (a line of three points)"));
+        };
+        // The lines before the first directive of YAML are comments to it.
+        let text = String::from_utf8_lossy(&start[..end + 5]);
+        let Some(tree) = values(&text) else {
+            return Err(source.error("has a tree that is no YAML, is too deep, or has aliases"));
+        };
+        source.seek(end as u64 + 5)?;
+        let mut blocks = vec![];
+        while source.left() >= 6 {
+            let at = source.at();
+            let [a, b, c, d, high, low] = source.array()?;
+            if [a, b, c, d] != BLOCK {
+                break;
+            }
+            blocks.push(Block::read(&mut source, at, u16::from_be_bytes([high, low]))?);
+        }
+        Ok(Self { path, tree, blocks })
+    }
+
+    /// The scalar that these keys lead to.
+    pub(super) fn text(&self, keys: &[&str]) -> Option<&str> {
+        let is = |(path, _): &&(Vec<String>, String)| path.iter().map(String::as_str).eq(keys.iter().copied());
+        self.tree.iter().find(is).map(|(_, value)| value.as_str())
+    }
+
+    /// The number that these keys lead to, if there is an entry.
+    ///
+    /// Errors: an entry that is not a finite number.
+    pub(super) fn named_number(&self, keys: &[&str]) -> Result<Option<f64>> {
+        let Some(text) = self.text(keys) else { return Ok(None) };
+        match text.parse::<f64>().ok().filter(|number| number.is_finite()) {
+            Some(number) => Ok(Some(number)),
+            None => {
+                let (name, text) = (keys.join("."), shorten(text.as_bytes()));
+                Err(Error::file(&self.path, format!("has {name} '{text}', which is not a finite number")))
+            }
+        }
+    }
+
+    /// The names under a key.
+    pub(super) fn names(&self, key: &str) -> Vec<&str> {
+        let mut names: Vec<&str> = self
+            .tree
+            .iter()
+            .filter(|(path, _)| path.len() > 1 && path[0] == key)
+            .map(|(path, _)| path[1].as_str())
+            .collect();
+        names.dedup();
+        names
+    }
+
+    /// The array of this name among the data.
+    pub(super) fn array(&self, name: &str) -> Option<Array> {
+        let value = |key: &str| self.text(&["data", name, key]);
+        let shape = (0..4).map_while(|at| self.text(&["data", name, "shape", &at.to_string()])?.parse().ok()).collect();
+        let (source, datatype) = (value("source")?.parse().ok()?, value("datatype")?.to_string());
+        Some(Array { datatype, big_endian: value("byteorder") == Some("big"), shape, source })
+    }
+
+    /// The block of an array of rows of `row` bytes.
+    pub(super) fn block(&self, name: &str, array: &Array, row: u64, reading: &Reading<'_>) -> Result<Block> {
+        let refuse = |message: String| Error::file(&self.path, format!("array {name} {message}"));
+        let Some(block) = self.blocks.get(array.source) else {
+            return Err(refuse(format!("is in block {}, of which there are {}", array.source, self.blocks.len())));
+        };
+        let rows = array.shape.first().copied().unwrap_or(0);
+        let bytes = u128::from(rows) * u128::from(row);
+        if bytes > u128::from(block.bytes) {
+            return Err(refuse(format!("has {rows} rows of {row} bytes, its block has {} in all", block.bytes)));
+        }
+        match &block.code {
+            [0, 0, 0, 0] if block.bytes > block.used => {
+                Err(refuse(format!("has a block that promises {} bytes and has {}", block.bytes, block.used)))
+            }
+            [0, 0, 0, 0] => Ok(Block { containers: vec![], ..*block }),
+            b"blsc" => block
+                .unpacked(&mut reading.open(&self.path)?)
+                .map_err(|message| refuse(format!("cannot be unpacked: {message}"))),
+            code => Err(refuse(format!("is compressed by {}; Blosc (blsc) and none can be read", code.escape_ascii()))),
+        }
+    }
+}
+
+impl Block {
+    fn read(source: &mut Source, at: u64, header: u16) -> Result<Self> {
+        if header < LEAST {
+            return Err(
+                source.error(format!("the block at byte {at} has a header of {header} bytes; it has {LEAST} at least"))
+            );
+        }
+        let after = source.at() + u64::from(header);
+        let flags: [u8; 4] = source.array()?;
+        let code = source.array()?;
+        let [allocated, used, bytes] = [source.array()?, source.array()?, source.array()?].map(u64::from_be_bytes);
+        if flags[3] & 1 != 0 {
+            return Err(
+                source.error(format!("the block at byte {at} goes on to the end of the file, which cannot be read"))
+            );
+        }
+        let there = source.len().saturating_sub(after);
+        if allocated > there || used > allocated {
+            return Err(source.error(format!(
+                "truncated: the block at byte {at} promises {used} bytes of {allocated}, {there} are there"
+            )));
+        }
+        source.seek(after + allocated)?;
+        Ok(Self { at: after, used, bytes, code, containers: vec![] })
+    }
+
+    /// The same with its containers known.
+    fn unpacked(&self, source: &mut Source) -> std::result::Result<Self, String> {
+        let told = |error: Error| error.to_string();
+        let (mut at, end, mut start) = (self.at, self.at + self.used, 0);
+        let mut containers = vec![];
+        while at < end {
+            if end - at < 4 + HEADER {
+                return Err(format!("a container is due at byte {at}, {} bytes are there", end - at));
+            }
+            source.seek(at).map_err(told)?;
+            let size = u64::from(source.u32(true).map_err(told)?);
+            if size > end - at - 4 {
+                return Err(format!("a container of {size} bytes is due at byte {at}, {} are there", end - at - 4));
+            }
+            let container = Container::read(source, size)?;
+            containers.push((start, container));
+            start += container.bytes;
+            at += 4 + size;
+        }
+        if start != self.bytes {
+            return Err(format!("its containers hold {start} bytes, {} are due", self.bytes));
+        }
+        Ok(Self { containers, ..*self })
+    }
+
+    /// Reads bytes of what it holds.
+    pub(super) fn fill(&self, source: &mut Source, range: Range<u64>, out: &mut [u8]) -> Result<()> {
+        if self.containers.is_empty() {
+            source.seek(self.at + range.start)?;
+            return source.fill(out);
+        }
+        let first = self.containers.partition_point(|(start, _)| *start <= range.start).saturating_sub(1);
+        let mut out = out;
+        for (start, container) in &self.containers[first..] {
+            let own = range.start.max(*start)..range.end.min(start + container.bytes);
+            if own.is_empty() {
+                if *start >= range.end {
+                    break;
+                }
+                continue;
+            }
+            let (place, rest) = out.split_at_mut((own.end - own.start) as usize);
+            let within = own.start - start..own.end - start;
+            let filled = container.fill(source, within, place);
+            filled.map_err(|message| source.error(format!("cannot be unpacked: {message}")))?;
+            out = rest;
+        }
+        Ok(())
+    }
+}

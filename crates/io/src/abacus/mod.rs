@@ -1,0 +1,276 @@
+//! Particles of Abacus, in ASDF.
+//!
+//! - in: a file with `rvint` (20 bits of position and 12 of velocity a coordinate) or `pack9` (12 bits each, relative to cells), its blocks
+//!   plain or compressed by Blosc; ids of the file beside it, `halo_pid_A_000.asdf` for `halo_rv_A_000.asdf`, if it is there
+//! - out: a [`Snapshot`], in comoving Mpc/h and peculiar km/s, with the mass that the header gives a particle
+//! - cost: bytes are unpacked once for positions and once for velocities
+//! - layout: the ASDF standard; abacusutils for what bits mean
+//!
+//! Files hold a part of the particles often (subsamples A and B): masses are those of a particle all the same.
+
+mod asdf;
+mod blosc;
+mod pack9;
+mod unpack;
+
+use std::path::{Path, PathBuf};
+
+use crate::contents::{Contents, Field, Role, TypeContents};
+use crate::file_format::FileFormat;
+use crate::fill::{Rows, fill};
+use crate::reading::Reading;
+use crate::{Background, Format, Masses, Points, Snapshot, Table};
+use asdf::{Array, Asdf, Block};
+use ropewalk::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
+use ropewalk::{Error, Result};
+use unpack::{Unpacked, pid, rvint_position, rvint_velocity};
+
+/// Entries of the header that are used; [`inspect`] names the others in a note.
+const USED: [&str; 8] =
+    ["BoxSize", "Redshift", "ParticleMassHMsun", "Omega_M", "Omega_DE", "H0", "VelZSpace_to_kms", "SubsampleFraction"];
+/// Bytes of a row of `rvint`, and of an id.
+const ROW: u64 = 12;
+const ID: u64 = 8;
+
+/// Particles of Abacus, in files of ASDF.
+pub(crate) struct Abacus;
+
+impl FileFormat for Abacus {
+    fn sniff(&self, prefix: &[u8]) -> bool {
+        prefix.starts_with(asdf::MAGIC)
+    }
+
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        read(path, reading)
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        inspect(path, reading)
+    }
+
+    fn is_of_simulations(&self) -> bool {
+        true
+    }
+
+    fn companions(&self, path: &Path) -> Vec<PathBuf> {
+        ids_beside(path).into_iter().collect()
+    }
+}
+
+/// How positions and velocities are packed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Packing {
+    Rvint,
+    /// With what velocities in units of the box are in km/s.
+    Pack9(f64),
+}
+
+/// A file of positions and velocities.
+struct Scan {
+    asdf: Asdf,
+    array: Array,
+    packing: Packing,
+    box_size: f64,
+    redshift: Option<f64>,
+    background: Background,
+    mass: Option<f64>,
+    /// The part of the particles that the file holds.
+    fraction: Option<f64>,
+}
+
+impl Scan {
+    fn new(path: &Path, reading: &Reading<'_>) -> Result<Self> {
+        let asdf = Asdf::read(path.to_path_buf(), reading)?;
+        let found = ["rvint", "pack9"].into_iter().find_map(|name| Some((name, asdf.array(name)?)));
+        let Some((name, array)) = found else {
+            let names: Vec<String> =
+                asdf.names("data").iter().take(20).map(|name| name.escape_debug().to_string()).collect();
+            let names = if names.is_empty() { "none".to_string() } else { names.join(", ") };
+            let message =
+                format!("is an ASDF file without an array rvint or pack9, the particles of Abacus; its data: {names}");
+            return Err(Error::file(path, message));
+        };
+        let (datatype, width) = if name == "rvint" { ("int32", 3) } else { ("uint8", 9) };
+        let is_big = array.big_endian && name == "rvint";
+        // Packed bits have no sign, and writers name either.
+        let is_type = array.datatype == datatype || name == "pack9" && array.datatype == "int8";
+        if !is_type || array.shape.len() != 2 || array.shape.get(1) != Some(&width) || is_big {
+            let (found, shape) = (array.datatype.escape_debug(), &array.shape);
+            let message = format!(
+                "has {name} of type {found} and shape {shape:?}; it must be little-endian {datatype} of shape [N, {width}]"
+            );
+            return Err(Error::file(path, message));
+        }
+        let mut numbers = [None; USED.len()];
+        for (slot, key) in numbers.iter_mut().zip(USED) {
+            *slot = asdf.named_number(&["header", key])?;
+        }
+        let header = |key: &str| USED.iter().zip(numbers).find(|(own, _)| **own == key).and_then(|(_, number)| number);
+        let Some(box_size) = header("BoxSize").filter(|&side| side > 0.0) else {
+            return Err(Error::file(path, "has no BoxSize above 0 in its header, of which positions are parts"));
+        };
+        let (redshift, mass) = (header("Redshift"), header("ParticleMassHMsun").filter(|&mass| mass > 0.0));
+        let background = Background {
+            omega_m: header("Omega_M"),
+            omega_lambda: header("Omega_DE"),
+            h: header("H0").filter(|&h| h > 0.0).map(|h| h / 100.0),
+        };
+        let packing = match (name, header("VelZSpace_to_kms")) {
+            ("rvint", _) => Packing::Rvint,
+            (_, Some(velocity)) => Packing::Pack9(velocity),
+            (_, None) => return Err(Error::file(path, "has no VelZSpace_to_kms in its header, which pack9 needs")),
+        };
+        let fraction = header("SubsampleFraction");
+        Ok(Self { asdf, array, packing, box_size, redshift, background, mass, fraction })
+    }
+
+    fn rows(&self) -> u64 {
+        self.array.shape.first().copied().unwrap_or(0)
+    }
+
+    /// The block of packed cells, if there is one, and the scale of its numbers.
+    fn pack9(&self, path: &Path, reading: &Reading<'_>) -> Result<Option<(Block, pack9::Scale)>> {
+        let Packing::Pack9(velocity) = self.packing else { return Ok(None) };
+        let block = self.asdf.block("pack9", &self.array, pack9::ROW, reading)?;
+        if velocity <= 0.0 {
+            return Err(Error::file(path, format!("has VelZSpace_to_kms {velocity}; it must be above 0")));
+        }
+        Ok(Some((block, pack9::Scale { box_size: self.box_size, velocity })))
+    }
+
+    /// A sentence about the part of the particles that the file holds.
+    fn part(&self) -> Option<String> {
+        let fraction = self.fraction.filter(|&fraction| fraction != 1.0)?;
+        Some(format!(
+            "it holds a part of the particles, {fraction}, as its header says; masses are those of single particles"
+        ))
+    }
+
+    /// Sentences about that part, and about entries of the header that are not used.
+    fn notes(&self) -> Vec<String> {
+        let names = self.asdf.names("header").into_iter().filter(|name| !USED.contains(name));
+        let names: Vec<String> = names.map(|name| name.escape_debug().to_string()).collect();
+        let unused = format!("entries of its header that are not used: {}", names.join(", "));
+        self.part().into_iter().chain((!names.is_empty()).then_some(unused)).collect()
+    }
+
+    fn units(&self) -> KnownUnits {
+        KnownUnits {
+            length: Some(LengthUnit::MPC_H),
+            mass: self.mass.map(|_| MassUnit::MSUN_H),
+            velocity: Some(VelocityUnit::KM_S),
+        }
+    }
+}
+
+/// The file of ids of the same particles, by its name.
+fn ids_beside(path: &Path) -> Option<PathBuf> {
+    let renamed = |name: &std::ffi::OsStr| name.to_str().map(|name| name.replacen("_rv_", "_pid_", 1));
+    let (own, folder) = (path.file_name()?, path.parent()?);
+    let name = renamed(own).filter(|name| name.as_str() != own)?;
+    let other = folder.file_name().and_then(renamed).map(|folder_name| folder.with_file_name(folder_name).join(&name));
+    [Some(folder.join(&name)), other].into_iter().flatten().find(|path| path.is_file())
+}
+
+/// What the file says about itself.
+fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+    let scan = Scan::new(path, reading)?;
+    let name = if scan.packing == Packing::Rvint { "rvint" } else { "pack9" };
+    let mut fields = vec![
+        Field::new(format!("{name}: position"), "f32", 3, Role::Position),
+        Field::new(format!("{name}: velocity"), "f32", 3, Role::Velocity),
+    ];
+    let ids = ids_beside(path).filter(|_| reading.has_companions());
+    if ids.is_some() {
+        fields.push(Field::new("packedpid", "u64", 1, Role::Id));
+    }
+    let count = match scan.pack9(path, reading)? {
+        None => scan.rows(),
+        Some((block, scale)) => {
+            let rows = pack9::File { reading, path, block: &block, rows: scan.rows(), scale };
+            rows.bands(pack9::Wanted::Positions)?.iter().map(Rows::len).sum()
+        }
+    };
+    let (name, mass) = ("particles".into(), scan.mass);
+    Ok(Contents {
+        format: Format::Abacus,
+        code: Some("Abacus".into()),
+        files: vec![path.to_path_buf()],
+        types: vec![TypeContents { particle_type: None, name, count, mass, fields }],
+        box_size: Some(scan.box_size),
+        redshift: scan.redshift,
+        background: scan.background,
+        units: scan.units(),
+        notes: scan.notes(),
+    })
+}
+
+/// The particles of the file.
+fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+    let scan = Scan::new(path, reading)?;
+    let (options, rows) = (reading.options, scan.rows());
+    let unit = options.velocity_unit.unwrap_or(VelocityUnit::KM_S);
+    let factor = options.velocity_factor(unit, scan.redshift, None).map_err(|error| Error::file(path, error))?;
+    let vectors = |pieces: Vec<Box<dyn Rows<f32> + '_>>| -> Result<Points> {
+        Ok(Points::F32(Table::of(3, fill(reading, path, 3, &pieces)?)))
+    };
+    let (positions, velocities, rows) = match scan.pack9(path, reading)? {
+        None => {
+            let block = &scan.asdf.block("rvint", &scan.array, ROW, reading)?;
+            fn piece<'a, F: Fn(&[u8], &mut [f32]) + Sync + 'a>(
+                (reading, path, block, rows): (&'a Reading<'a>, &'a Path, &'a Block, u64),
+                convert: F,
+            ) -> Vec<Box<dyn Rows<f32> + 'a>> {
+                vec![Box::new(Unpacked { reading, path, block, rows, row: ROW, width: 3, convert })]
+            }
+            let of = (reading, path, block, rows);
+            let velocities = options.velocities.then(|| vectors(piece(of, rvint_velocity(factor)))).transpose()?;
+            (vectors(piece(of, rvint_position(scan.box_size)))?, velocities, rows)
+        }
+        Some((block, scale)) => {
+            let file = pack9::File { reading, path, block: &block, rows, scale };
+            fn boxed<'a>(bands: Vec<pack9::Band<'a>>) -> Vec<Box<dyn Rows<f32> + 'a>> {
+                bands.into_iter().map(|band| Box::new(band) as Box<dyn Rows<f32>>).collect()
+            }
+            let bands = file.bands(pack9::Wanted::Positions)?;
+            let particles = bands.iter().map(Rows::len).sum();
+            let velocities = match options.velocities {
+                true => Some(vectors(boxed(file.bands(pack9::Wanted::Velocities(factor))?))?),
+                false => None,
+            };
+            (vectors(boxed(bands))?, velocities, particles)
+        }
+    };
+    let beside = ids_beside(path).filter(|_| options.ids && reading.has_companions());
+    let mass = scan.mass.filter(|_| options.masses);
+    Ok(Snapshot {
+        velocities,
+        ids: beside.map(|beside| ids(&beside, rows, reading)).transpose()?,
+        masses: mass.map_or(Masses::Unknown, |mass| Masses::Equal(mass / reading.keep.fraction)),
+        units: KnownUnits { velocity: Some(VelocityUnit { is_internal: false, ..unit }), ..scan.units() },
+        redshift: scan.redshift,
+        box_size: Some(scan.box_size),
+        background: scan.background,
+        notes: scan.part().into_iter().collect(),
+        format: Format::Abacus,
+        ..Snapshot::new(positions)
+    })
+}
+
+/// The ids in the file `path`, of as many particles.
+fn ids(path: &Path, rows: u64, reading: &Reading<'_>) -> Result<Vec<u64>> {
+    let asdf = Asdf::read(path.to_path_buf(), reading)?;
+    let found = ["packedpid", "pid"].into_iter().find_map(|name| Some((name, asdf.array(name)?)));
+    let Some((name, array)) = found else { return Err(Error::file(path, "has no array packedpid or pid")) };
+    if !matches!(array.datatype.as_str(), "uint64" | "int64") || array.shape != [rows] || array.big_endian {
+        let (datatype, shape) = (array.datatype.escape_debug(), &array.shape);
+        let message = format!(
+            "has {name} of type {datatype} and shape {shape:?}; it must be little-endian uint64 of shape [{rows}]"
+        );
+        return Err(Error::file(path, message));
+    }
+    let block = &asdf.block(name, &array, ID, reading)?;
+    let piece: Box<dyn Rows<u64> + '_> =
+        Box::new(Unpacked { reading, path, block, rows, row: ID, width: 1, convert: pid });
+    fill(reading, path, 1, &[piece])
+}

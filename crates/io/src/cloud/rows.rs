@@ -1,0 +1,198 @@
+//! Columns of fixed-size records: words at a constant stride, mapped to numbers.
+//!
+//! In: where the words of each column are. Out: rows of values, or an error that names the row and the column.
+//! Cost: one pass over the records for each column, a quarter of a megabyte a thread.
+
+use std::path::Path;
+
+use crate::fill::Rows;
+use crate::number_types::{Number, Target, Word, foreign};
+use crate::reading::Reading;
+use ropewalk::halo::MassSum;
+use ropewalk::internals::parallel::map_tasks;
+use ropewalk::{Error, Result};
+
+/// Bytes read at a time.
+const CHUNK: u64 = 1 << 18;
+/// Bytes of a band.
+const BAND: u64 = 1 << 20;
+
+/// The mapping from the words of a column to numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Mapping {
+    /// Words are numbers.
+    Same,
+    /// The sign bit is inverted: unsigned numbers stored as signed ones, and signed bytes stored as unsigned ones.
+    Flipped,
+    /// The number is `word * scale + offset`, in 64-bit floats.
+    Linear { scale: f64, offset: f64 },
+}
+
+/// One number of each record.
+#[derive(Clone, Debug)]
+pub(super) struct Slot {
+    pub name: String,
+    /// The byte of the first record's word.
+    pub at: u64,
+    /// Bytes between the words of successive records.
+    pub stride: u64,
+    pub number: Number,
+    pub mapping: Mapping,
+    /// The word of missing values.
+    pub null: Option<i64>,
+}
+
+impl Slot {
+    /// Returns `true` if 32-bit floats hold the values.
+    pub(super) fn is_narrow(&self) -> bool {
+        self.number == Number::F32 && self.mapping == Mapping::Same
+    }
+
+    /// The type of the values, as Rust calls it.
+    pub(super) fn kind(&self) -> &'static str {
+        match (self.mapping, self.number) {
+            (Mapping::Linear { .. }, _) => "f64",
+            (Mapping::Flipped, Number::U8) => "i8",
+            (Mapping::Flipped, Number::I16) => "u16",
+            (Mapping::Flipped, Number::I32) => "u32",
+            (Mapping::Flipped, Number::I64) => "u64",
+            (_, number) => number.name(),
+        }
+    }
+}
+
+/// Rows put together from several slots.
+pub(super) struct Joined<'a> {
+    pub reading: &'a Reading<'a>,
+    /// The file that holds the records.
+    pub path: &'a Path,
+    pub rows: u64,
+    pub big_endian: bool,
+    pub slots: Vec<&'a Slot>,
+    /// Multiplies every value.
+    pub factor: f64,
+    /// If `true`, NaN and infinity are errors.
+    pub is_finite: bool,
+}
+
+impl Joined<'_> {
+    /// Reads words of one slot, of which `widen` makes numbers; it returns `None` for missing values.
+    fn read_words<W: Word, V: Word, T: Target>(
+        &self,
+        (slot, place): (&Slot, usize),
+        first: u64,
+        out: &mut [T],
+        widen: impl Fn(W) -> Option<V>,
+    ) -> Result<()> {
+        let (width, bytes) = (self.slots.len(), size_of::<W>());
+        let (stride, swap) = (slot.stride as usize, foreign(self.big_endian));
+        let mut source = self.reading.open(self.path)?;
+        let step = (CHUNK / slot.stride.max(1)).max(1) as usize;
+        let mut row = first;
+        let mut buffer = vec![];
+        for rows in out.chunks_mut(step * width) {
+            let n = rows.len() / width;
+            // The last record may end the file with this word.
+            buffer.resize((n - 1) * stride + bytes, 0);
+            source.seek(slot.at + row * slot.stride)?;
+            source.fill(&mut buffer)?;
+            for (i, values) in rows.chunks_exact_mut(width).enumerate() {
+                let word: W = bytemuck::pod_read_unaligned(&buffer[i * stride..i * stride + bytes]);
+                let value = widen(if swap { word.swapped() } else { word });
+                let number = row + i as u64 + 1;
+                values[place] = self.value(slot, value).map_err(|what| {
+                    Error::file(self.path, format!("row {number}, column {}: {what}", slot.name.escape_debug()))
+                })?;
+            }
+            row += n as u64;
+        }
+        Ok(())
+    }
+
+    fn value<V: Word, T: Target>(&self, slot: &Slot, word: Option<V>) -> std::result::Result<T, String> {
+        let Some(word) = word else { return Err("has no value".into()) };
+        if self.is_finite && word.number().is_some_and(|x| !x.is_finite()) {
+            return Err(format!("{word} is no coordinate"));
+        }
+        let must = || format!("{word} must be {}", T::MUST);
+        let value = match slot.mapping {
+            Mapping::Linear { scale, offset } => {
+                let number = word.number().ok_or_else(must)? * scale + offset;
+                if self.is_finite && !number.is_finite() {
+                    return Err(format!("{word} is scaled to {number}, which is no coordinate"));
+                }
+                T::of(number)
+            }
+            _ => T::of(word),
+        };
+        Ok(value.ok_or_else(must)?.times(self.factor))
+    }
+}
+
+impl<T: Target> Rows<T> for Joined<'_> {
+    fn len(&self) -> u64 {
+        self.rows
+    }
+
+    fn band(&self) -> u64 {
+        (BAND / self.slots.iter().map(|slot| slot.stride).max().unwrap_or(1).max(1)).max(1)
+    }
+
+    fn step(&self) -> u64 {
+        1
+    }
+
+    fn read(&self, first: u64, out: &mut [T]) -> Result<()> {
+        for (place, &slot) in self.slots.iter().enumerate() {
+            let at = (slot, place);
+            let null = slot.null;
+            let is_flipped = slot.mapping == Mapping::Flipped;
+            macro_rules! whole {
+                ($word:ty) => {
+                    self.read_words(at, first, out, |word: $word| (Some(i64::from(word)) != null).then_some(word))
+                };
+                ($word:ty => $other:ty) => {
+                    self.read_words(at, first, out, |word: $word| {
+                        let flipped = (word as $other) ^ (1 << (<$other>::BITS - 1));
+                        (Some(i64::from(word)) != null).then_some(flipped)
+                    })
+                };
+            }
+            match slot.number {
+                Number::U8 if is_flipped => whole!(u8 => i8),
+                Number::I16 if is_flipped => whole!(i16 => u16),
+                Number::I32 if is_flipped => whole!(i32 => u32),
+                Number::I64 if is_flipped => whole!(i64 => u64),
+                Number::I8 => whole!(i8),
+                Number::I16 => whole!(i16),
+                Number::I32 => whole!(i32),
+                Number::I64 => whole!(i64),
+                Number::U8 => whole!(u8),
+                Number::U16 => whole!(u16),
+                Number::U32 => whole!(u32),
+                Number::U64 => self.read_words(at, first, out, |word: u64| Some(word)),
+                // No point cloud has them.
+                Number::F16 => Err(Error::file(self.path, "has numbers of 16 bits, which are not read")),
+                Number::F32 => self.read_words(at, first, out, |word: f32| Some(word)),
+                Number::F64 => self.read_words(at, first, out, |word: f64| Some(word)),
+            }?;
+        }
+        Ok(())
+    }
+}
+
+/// The sum of one slot over this part's share of all rows; read in bands.
+pub(super) fn sum(joined: &Joined<'_>) -> Result<MassSum> {
+    let step = Rows::<f64>::band(joined);
+    let share = joined.reading.share(joined.rows);
+    let bands = usize::try_from((share.end - share.start).div_ceil(step)).unwrap_or(usize::MAX);
+    let sums = map_tasks(bands, 1, &|at| -> Result<MassSum> {
+        let first = share.start + at.start as u64 * step;
+        let mut values = vec![0.0; (share.end - first).min(step) as usize];
+        joined.read(first, &mut values)?;
+        Ok(MassSum::of(&values))
+    });
+    let mut total = MassSum::default();
+    sums.into_iter().try_for_each(|sum| sum.map(|sum| total.merge(&sum)))?;
+    Ok(total)
+}

@@ -1,0 +1,188 @@
+//! Columns of binary files whose number type is known when the file is open: next to each other, or spread over records.
+//!
+//! In: where the values of a column lie. Out: positions, velocities, ids or masses of the rows that are kept.
+//! Cost: that of [`fill`], and a quarter of a megabyte a thread.
+
+use std::path::Path;
+
+use crate::fill::{Rows, fill};
+use crate::number_types::{Half, Number, Numeric, Target, Word, foreign};
+use crate::reading::Reading;
+use crate::source::room;
+use crate::{Points, Table};
+use ropewalk::halo::MassSum;
+use ropewalk::internals::parallel::map_tasks;
+use ropewalk::{Error, Result};
+
+/// Bytes read at a time.
+const CHUNK: u64 = 1 << 18;
+/// Bytes of a band where any rows may be read together.
+const BAND: u64 = 1 << 20;
+
+/// A column of a file, whose length has been checked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Column<'a> {
+    pub path: &'a Path,
+    /// The byte where the first row begins.
+    pub at: u64,
+    pub rows: u64,
+    /// Values in a row, next to each other.
+    pub width: usize,
+    /// Bytes from the beginning of a row to that of the next; at least those of its values.
+    pub stride: u64,
+    pub number: Number,
+    pub big_endian: bool,
+}
+
+/// Rows that are put together from columns of one length.
+pub(super) struct Joined<'a> {
+    reading: &'a Reading<'a>,
+    columns: Vec<Column<'a>>,
+    factor: f64,
+}
+
+impl<'a> Joined<'a> {
+    pub(super) fn new(reading: &'a Reading<'a>, columns: Vec<Column<'a>>, factor: f64) -> Self {
+        Self { reading, columns, factor }
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.columns.iter().map(|column| column.width).sum()
+    }
+
+    /// Reads words, of which `widen` makes numbers.
+    fn read_words<W: Word, V: Numeric, T: Target>(
+        &self,
+        column: &Column<'_>,
+        (first, place): (u64, usize),
+        out: &mut [T],
+        widen: impl Fn(W) -> V,
+    ) -> Result<()> {
+        let (width, own, bytes) = (self.width(), column.width, size_of::<W>());
+        let (stride, swap) = (column.stride as usize, foreign(column.big_endian));
+        let mut source = self.reading.open(column.path)?;
+        source.seek(column.at + first * column.stride)?;
+        let step = (CHUNK / column.stride.max(1)).max(1) as usize;
+        let mut row = first;
+        let mut buffer = vec![];
+        for (k, rows) in out.chunks_mut(step * width).enumerate() {
+            let n = rows.len() / width;
+            // The last row may end the file with its own words.
+            buffer.resize((n - 1) * stride + own * bytes, 0);
+            if k > 0 {
+                source.seek(column.at + row * column.stride)?;
+            }
+            source.fill(&mut buffer)?;
+            for (i, values) in rows.chunks_exact_mut(width).enumerate() {
+                for (k, slot) in values[place..place + own].iter_mut().enumerate() {
+                    let at = i * stride + k * bytes;
+                    let word: W = bytemuck::pod_read_unaligned(&buffer[at..at + bytes]);
+                    let word = widen(if swap { word.swapped() } else { word });
+                    let Some(value) = T::of(word) else {
+                        let row = row + i as u64 + 1;
+                        let message = format!("row {row} of a column holds {word}; it must be {}", T::MUST);
+                        return Err(Error::file(column.path, message));
+                    };
+                    *slot = value.times(self.factor);
+                }
+            }
+            row += n as u64;
+        }
+        Ok(())
+    }
+}
+
+impl<T: Target> Rows<T> for Joined<'_> {
+    fn len(&self) -> u64 {
+        self.columns.first().map_or(0, |column| column.rows)
+    }
+
+    fn band(&self) -> u64 {
+        (BAND / self.columns.iter().map(|column| column.stride).max().unwrap_or(1).max(1)).max(1)
+    }
+
+    fn step(&self) -> u64 {
+        1
+    }
+
+    fn read(&self, first: u64, out: &mut [T]) -> Result<()> {
+        let mut place = 0;
+        for column in &self.columns {
+            let at = (first, place);
+            match column.number {
+                Number::F16 => self.read_words(column, at, out, Half),
+                Number::F32 => self.read_words(column, at, out, |word: f32| word),
+                Number::F64 => self.read_words(column, at, out, |word: f64| word),
+                Number::I8 => self.read_words(column, at, out, |word: i8| word),
+                Number::I16 => self.read_words(column, at, out, |word: i16| word),
+                Number::I32 => self.read_words(column, at, out, |word: i32| word),
+                Number::I64 => self.read_words(column, at, out, |word: i64| word),
+                Number::U8 => self.read_words(column, at, out, |word: u8| word),
+                Number::U16 => self.read_words(column, at, out, |word: u16| word),
+                Number::U32 => self.read_words(column, at, out, |word: u32| word),
+                Number::U64 => self.read_words(column, at, out, |word: u64| word),
+            }?;
+            place += column.width;
+        }
+        Ok(())
+    }
+}
+
+/// The rows of pieces one after the other, each piece put together from its columns, times `factor`.
+pub(super) fn gather<'a, T: Target>(
+    reading: &'a Reading<'a>,
+    path: &Path,
+    pieces: &[Vec<Column<'a>>],
+    factor: f64,
+) -> Result<Vec<T>> {
+    let joined = |columns: &Vec<Column<'a>>| Joined { reading, columns: columns.clone(), factor };
+    let width = pieces.first().map_or(1, |columns| joined(columns).width());
+    let rows: Vec<Box<dyn Rows<T> + '_>> =
+        pieces.iter().map(|columns| Box::new(joined(columns)) as Box<dyn Rows<T>>).collect();
+    fill(reading, path, width, &rows)
+}
+
+/// The same as points: of 32 bits if all columns are floats of at most 32 bits. Empty ones of three dimensions if there are no pieces.
+pub(super) fn points<'a>(
+    reading: &'a Reading<'a>,
+    path: &Path,
+    pieces: &[Vec<Column<'a>>],
+    factor: f64,
+) -> Result<Points> {
+    let dim = pieces.first().map_or(3, |columns| columns.iter().map(|column| column.width).sum());
+    Ok(if pieces.iter().flatten().all(|column| column.number.is_narrow_float()) {
+        Points::F32(Table::of(dim, gather(reading, path, pieces, factor)?))
+    } else {
+        Points::F64(Table::of(dim, gather(reading, path, pieces, factor)?))
+    })
+}
+
+/// All rows of columns put together, also those that are not kept.
+pub(super) fn whole<T: Target>(reading: &Reading<'_>, columns: &[Column<'_>]) -> Result<Vec<T>> {
+    let joined = Joined { reading, columns: columns.to_vec(), factor: 1.0 };
+    let Some(first) = columns.first() else { return Ok(vec![]) };
+    let n = first.rows.saturating_mul(joined.width() as u64);
+    let mut values = room(first.path, n)?;
+    values.resize(n as usize, T::zeroed());
+    joined.read(0, &mut values)?;
+    Ok(values)
+}
+
+/// The sum of all values of columns, of this part's share of the rows of each; read in chunks.
+pub(super) fn sum(reading: &Reading<'_>, columns: &[Column<'_>]) -> Result<MassSum> {
+    let mut total = MassSum::default();
+    for column in columns {
+        let whole = Joined { reading, columns: vec![*column], factor: 1.0 };
+        let step = Rows::<f64>::band(&whole);
+        let share = reading.share(column.rows);
+        let bands = usize::try_from((share.end - share.start).div_ceil(step)).unwrap_or(usize::MAX);
+        let sums = map_tasks(bands, 1, &|at| -> Result<MassSum> {
+            let first = share.start + at.start as u64 * step;
+            let mut values = vec![0.0; (share.end - first).min(step) as usize * column.width];
+            whole.read(first, &mut values)?;
+            Ok(MassSum::of(&values))
+        });
+        sums.into_iter().try_for_each(|sum| sum.map(|sum| total.merge(&sum)))?;
+    }
+    Ok(total)
+}

@@ -1,0 +1,434 @@
+//! The header of enhanced CSV: the units of its columns, the redshift, the box and the cosmology.
+//!
+//! In: the YAML of a header. Out: what it declares of columns, the units of coordinates, masses and velocities, and the entries that
+//! catalogues of ours have, where it has them.
+//! Source: Aldcroft, "The Enhanced Character Separated Values table format", APE 6.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::str::FromStr;
+
+use crate::Background;
+use crate::messages::{list, shorten};
+use crate::yaml::{self, Scalar};
+use ropewalk::units::{Frame, KnownUnits, LengthUnit, MassUnit};
+use ropewalk::{Error, Result};
+
+/// Words for an entry without a value.
+const EMPTY: [&str; 4] = ["", "~", "null", "None"];
+/// Names of the box of a table.
+const BOX: [&str; 4] = ["box_size", "boxsize", "box", "lbox"];
+/// Entries that are numbers without a unit.
+const ENTRIES: [&str; 4] = ["redshift", "omega_m", "omega_lambda", "h"];
+
+/// The quantities of a snapshot that a header names.
+#[derive(Default)]
+pub(super) struct Header {
+    pub units: KnownUnits,
+    pub redshift: Option<f64>,
+    pub box_size: Option<f64>,
+    pub background: Background,
+    /// The mass of each particle, if all have one.
+    pub particle_mass: Option<f64>,
+    /// Sentences about metadata that is not used.
+    pub notes: Vec<String>,
+}
+
+/// A column as a header declares it.
+#[derive(Default)]
+pub(super) struct Column {
+    name: String,
+    unit: Option<String>,
+    datatype: String,
+    subtype: Option<String>,
+    description: String,
+}
+
+impl Column {
+    /// A column of numbers with this unit.
+    pub(super) fn with_unit(name: &str, unit: Option<String>) -> Self {
+        Self { name: name.into(), unit, ..Self::default() }
+    }
+}
+
+/// The declarations of a header about the columns of its table.
+pub(super) struct Declared {
+    /// `None` if the header names none.
+    pub delimiter: Option<u8>,
+    pub values: Vec<Scalar>,
+}
+
+impl Declared {
+    /// Reads the YAML of a header.
+    ///
+    /// Errors: it cannot be read, or names a delimiter that enhanced CSV does not have.
+    pub(super) fn of(yaml: &str) -> std::result::Result<Self, String> {
+        let values = yaml::scalars(yaml).map_err(|message| format!("has a header of enhanced CSV that {message}"))?;
+        let delimiter = values.iter().find(|(path, _)| path.len() == 1 && path[0] == "delimiter");
+        let delimiter = match delimiter.map(|(_, text)| &text[..]) {
+            None => None,
+            Some(" " | "space") => Some(b' '),
+            Some("," | "comma") => Some(b','),
+            Some(other) => {
+                return Err(format!("has a header of enhanced CSV with the delimiter '{}'", shorten(other.as_bytes())));
+            }
+        };
+        Ok(Self { delimiter, values })
+    }
+
+    /// Errors: a column that is declared is not among those in the line of names.
+    pub(super) fn check(&self, names: &[String]) -> std::result::Result<(), String> {
+        let declared: Vec<String> = columns(&self.values).into_iter().map(|column| column.name).collect();
+        let known: HashSet<&String> = names.iter().collect();
+        if declared.iter().all(|name| known.contains(name)) {
+            return Ok(());
+        }
+        let text = |names: &[String]| shorten(list(names).as_bytes());
+        Err(format!("names the columns {}, but the header of the table declares {}", text(names), text(&declared)))
+    }
+
+    /// Why each of the columns holds no numbers.
+    pub(super) fn no_numbers(&self, names: &[String]) -> Vec<Option<String>> {
+        let columns = columns(&self.values);
+        // The first of each name.
+        let columns: HashMap<&str, &Column> =
+            columns.iter().rev().map(|column| (column.name.as_str(), column)).collect();
+        let objects: HashMap<String, String> = self.objects().into_iter().rev().collect();
+        let of = |name: &String| {
+            let column = columns.get(name.as_str())?;
+            if let Some(subtype) = &column.subtype {
+                return Some(format!("arrays of {}", shorten(subtype.as_bytes())));
+            }
+            let kind = column.datatype.trim_end_matches(|letter: char| letter.is_ascii_digit());
+            if !["int", "uint", "float"].contains(&kind) {
+                return Some(format!("values of the type {}", shorten(column.datatype.as_bytes())));
+            }
+            objects.get(name).cloned()
+        };
+        names.iter().map(of).collect()
+    }
+
+    /// Columns that are parts of objects, or that another column masks, and why they are not read as they are.
+    fn objects(&self) -> Vec<(String, String)> {
+        fn of((path, text): &Scalar) -> Option<(&str, &[String], &str)> {
+            match &path[..] {
+                [meta, _, key, object, rest @ ..] if meta == "meta" && key == "__serialized_columns__" => {
+                    Some((object, rest, text))
+                }
+                _ => None,
+            }
+        }
+        let all: Vec<(&str, &[String], &str)> = self.values.iter().filter_map(of).collect();
+        let (mut classes, mut masks) = (HashMap::new(), HashMap::new());
+        for (object, path, text) in &all {
+            match path {
+                [key] if key == "__class__" => _ = classes.entry(*object).or_insert(*text),
+                [key, _, ..] if key == "mask" => _ = masks.entry(*object).or_insert(*text),
+                _ => {}
+            }
+        }
+        let mut parts = vec![];
+        for (object, path, name) in &all {
+            if path.last().is_none_or(|last| last != "name") {
+                continue;
+            }
+            let class = classes.get(object).copied().unwrap_or_default();
+            let mask = masks.get(object);
+            let is_plain = class.starts_with("astropy.coordinates.")
+                || ["Quantity", "Column", "MaskedColumn", "Masked", "MaskedQuantity"]
+                    .iter()
+                    .any(|plain| class.rsplit('.').next() == Some(plain));
+            match mask {
+                Some(mask) => parts.push(((*name).to_string(), format!("values that the column {mask} masks"))),
+                None if !is_plain => {
+                    parts.push(((*name).to_string(), format!("a part of a {}", shorten(class.as_bytes()))))
+                }
+                None => {}
+            }
+        }
+        parts
+    }
+}
+
+impl Header {
+    /// Reads the scalars of a header. The columns named in `coordinates` are coordinates, or x, y and z if that is empty.
+    ///
+    /// Errors: coordinates, or velocities, with different units, or of which some have a unit that is known and others none; a box, redshift,
+    /// cosmology or mass that cannot be read.
+    pub(super) fn of(path: &Path, values: &[Scalar], coordinates: &[String]) -> Result<Self> {
+        let refuse = |message: String| Error::file(path, message);
+        let columns = columns(values);
+        let find = |name: &String| {
+            let exact = columns.iter().find(|column| column.name == *name);
+            exact.or_else(|| columns.iter().find(|column| column.name.eq_ignore_ascii_case(name)))
+        };
+        let named =
+            |names: &[&str]| -> Vec<&Column> { names.iter().filter_map(|name| find(&(*name).into())).collect() };
+        let coordinates: Vec<&Column> = match coordinates {
+            [] => named(&["x", "y", "z"]),
+            names => names.iter().filter_map(find).collect(),
+        };
+        let mut notes = vec![];
+        let length: Option<LengthUnit> = common(&coordinates, "length", &mut notes).map_err(refuse)?;
+        let is_physical = coordinates.iter().any(|column| column.description.ends_with("physical"));
+        let frame = |unit: LengthUnit| if is_physical { LengthUnit { frame: Frame::Physical, ..unit } } else { unit };
+        let units = KnownUnits {
+            length: length.map(frame),
+            mass: common(&named(&["mass"]), "mass", &mut notes).map_err(refuse)?,
+            velocity: common(&named(&["vx", "vy", "vz"]), "velocity", &mut notes).map_err(refuse)?,
+        };
+        let entries = Entries(values);
+        let masses = named(&["mass"]);
+        let length = Measure::Length(coordinates.iter().find_map(|column| column.unit.as_deref()));
+        let mass = masses.first().map_or(Measure::Unknown, |column| Measure::Mass(column.unit.as_deref()));
+        let [redshift, omega_m, omega_lambda, h] = ENTRIES.map(|name| entries.number(&[name], Measure::Pure));
+        let particle_mass = entries.number(&["particle_mass"], mass).map_err(refuse)?;
+        if particle_mass.is_some() && masses.is_empty() {
+            notes.push("particle_mass in the header is not used: the table has no column named mass".into());
+        }
+        let positive = |value: Option<f64>, name: &str| match value {
+            Some(value) if !(value > 0.0 && value < f64::INFINITY) => {
+                Err(refuse(format!("has the {name} {value} in its header; it must be above 0")))
+            }
+            value => Ok(value),
+        };
+        let header = Self {
+            units,
+            redshift: redshift.map_err(refuse)?,
+            box_size: positive(entries.number(&BOX, length).map_err(refuse)?, "box")?,
+            background: Background {
+                omega_m: positive(omega_m.map_err(refuse)?, "omega_m")?,
+                omega_lambda: omega_lambda.map_err(refuse)?,
+                h: positive(h.map_err(refuse)?, "h")?,
+            },
+            particle_mass: positive(particle_mass, "particle_mass")?,
+            notes,
+        };
+        Ok(header)
+    }
+
+    /// The keys of the scalars' entries that are neither read nor about columns.
+    pub(super) fn unread(values: &[Scalar]) -> Vec<String> {
+        let known = [&BOX[..], &ENTRIES, &["particle_mass", "program", "__serialized_columns__"]].concat();
+        let (mut keys, mut seen): (Vec<String>, HashSet<&str>) = Default::default();
+        for (path, _) in values {
+            let Some(key) = entry(path).map(|(key, _)| key) else { continue };
+            if !known.contains(&key.to_lowercase().as_str()) && seen.insert(key) {
+                keys.push(key.into());
+            }
+        }
+        if keys.is_empty() { keys } else { vec![format!("entries of the header that are not read: {}", list(&keys))] }
+    }
+}
+
+/// The units that a header gives to columns, by their names.
+pub(super) fn units(values: &[Scalar]) -> HashMap<String, String> {
+    columns(values).into_iter().rev().filter_map(|column| Some((column.name, column.unit?))).collect()
+}
+
+/// The key of the entry that a path leads to, and the rest of the path: entries are in a map, or in a list of maps.
+fn entry(path: &[String]) -> Option<(&str, &[String])> {
+    match path {
+        [meta, place, key, rest @ ..] if meta == "meta" && place.parse::<usize>().is_ok() => Some((key, rest)),
+        [meta, key, rest @ ..] if meta == "meta" => Some((key, rest)),
+        _ => None,
+    }
+}
+
+/// The quantity that an entry of a header measures, with the unit that columns of this quantity have.
+#[derive(Clone, Copy)]
+enum Measure<'a> {
+    Length(Option<&'a str>),
+    Mass(Option<&'a str>),
+    /// A number without a unit.
+    Pure,
+    /// No column has this quantity.
+    Unknown,
+}
+
+impl Measure<'_> {
+    /// Errors: the unit of an entry is another than that of the columns.
+    fn check(self, key: &str, text: &str) -> std::result::Result<(), String> {
+        fn is_same<T: FromStr + PartialEq>(text: &str, unit: &str) -> bool {
+            text == unit || matches!((text.parse::<T>(), unit.parse::<T>()), (Ok(text), Ok(unit)) if text == unit)
+        }
+        let (is_right, columns) = match self {
+            Self::Unknown | Self::Length(None) => (true, String::new()),
+            Self::Length(Some(unit)) => (is_same::<LengthUnit>(text, unit), format!("coordinates in {unit}")),
+            Self::Mass(Some(unit)) => (is_same::<MassUnit>(text, unit), format!("masses in {unit}")),
+            Self::Mass(None) => (false, "masses without a unit".into()),
+            Self::Pure => (["", "dimensionless", "1", "redshift"].contains(&text), "it has no unit".into()),
+        };
+        if is_right { Ok(()) } else { Err(format!("has {key} in {}, but {columns}", shorten(text.as_bytes()))) }
+    }
+}
+
+/// The entries of a header.
+struct Entries<'a>(&'a [Scalar]);
+
+impl Entries<'_> {
+    /// The number that an entry with one of these names holds, alone or as a quantity; of a list all must be the same.
+    ///
+    /// Errors: it is no number, or in another unit than the columns.
+    fn number(&self, names: &[&str], measure: Measure<'_>) -> std::result::Result<Option<f64>, String> {
+        let mut found: Option<f64> = None;
+        for (path, text) in self.0 {
+            let Some((key, rest)) = entry(path).filter(|(key, _)| names.contains(&key.to_lowercase().as_str())) else {
+                continue;
+            };
+            let shown = || shorten(text.as_bytes());
+            let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
+            match &rest[..] {
+                ["unit", ..] => measure.check(key, text)?,
+                [] | ["value"] if EMPTY.contains(&text.as_str()) => {}
+                [] | ["value"] => {
+                    let value = text.parse::<f64>().or_else(|_| {
+                        let words = [(".nan", f64::NAN), (".inf", f64::INFINITY), ("-.inf", f64::NEG_INFINITY)];
+                        words
+                            .iter()
+                            .find(|(word, _)| text.eq_ignore_ascii_case(word))
+                            .map(|(_, value)| *value)
+                            .ok_or(())
+                    });
+                    let value = value.ok().filter(|value| value.is_finite());
+                    let value =
+                        value.ok_or_else(|| format!("has {key} in its header, which is no number: '{}'", shown()))?;
+                    if found.is_some_and(|other| other != value) {
+                        return Err(format!("has two values of {key} in its header"));
+                    }
+                    found = Some(value);
+                }
+                [place] if place.parse::<usize>().is_ok() => {
+                    let value = text.parse::<f64>().ok().filter(|&value| found.is_none_or(|other| other == value));
+                    let message = || {
+                        format!("has {key} in its header as a list whose numbers differ, or are none: '{}'", shown())
+                    };
+                    found = Some(value.ok_or_else(message)?);
+                }
+                _ => return Err(format!("has {key} in its header as an object that is not read")),
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Returns `true` if the first line of a file begins a header of enhanced CSV.
+pub(super) fn begins(line: &[u8]) -> bool {
+    line.strip_prefix(b"#").is_some_and(|line| line.trim_ascii_start().starts_with(b"%ECSV"))
+}
+
+/// The YAML of the lines of a header without their `#`; `None` if they are no header of enhanced CSV.
+pub(super) fn yaml<'a>(mut lines: impl Iterator<Item = &'a [u8]>) -> Option<String> {
+    if !begins(lines.next()?) {
+        return None;
+    }
+    let bare = |line: &[u8]| {
+        let line = String::from_utf8_lossy(line).into_owned();
+        let line = line.strip_prefix('#').map_or(line.as_str(), |line| line.strip_prefix(' ').unwrap_or(line));
+        line.to_string()
+    };
+    Some(lines.map(bare).collect::<Vec<_>>().join("\n"))
+}
+
+/// All scalars of a YAML with the keys and the places in lists that lead to them; `None` if it is no YAML, or too deep or long.
+pub(super) fn values(yaml: &str) -> Option<Vec<Scalar>> {
+    yaml::scalars(yaml).ok()
+}
+
+/// The columns of a header.
+fn columns(values: &[Scalar]) -> Vec<Column> {
+    let mut columns: Vec<Column> = vec![];
+    for (path, value) in values {
+        let [first, at, key, rest @ ..] = path.as_slice() else { continue };
+        let Some(at) = at.parse::<usize>().ok().filter(|_| first == "datatype") else { continue };
+        // Places ascend, one value at least for each.
+        while columns.len() <= at && columns.len() < MOST_COLUMNS {
+            columns.push(Column::default());
+        }
+        let Some(column) = columns.get_mut(at) else { continue };
+        match (key.as_str(), rest) {
+            ("name", []) => column.name.clone_from(value),
+            // Alone, or in an object of the class Unit.
+            ("unit", _) => column.unit = Some(value.clone()).filter(|unit| !EMPTY.contains(&unit.as_str())),
+            ("datatype", []) => column.datatype.clone_from(value),
+            ("subtype", _) => column.subtype = Some(value.clone()),
+            ("description", []) => column.description.clone_from(value),
+            _ => {}
+        }
+    }
+    columns
+}
+
+/// Columns that are looked at.
+const MOST_COLUMNS: usize = 1 << 16;
+
+/// The one unit of columns, if it is known; a unit that is not is noted.
+///
+/// Errors: they have different units, or some have one that is known and others none.
+pub(super) fn common<T: FromStr + PartialEq + Copy>(
+    own: &[&Column],
+    what: &str,
+    notes: &mut Vec<String>,
+) -> std::result::Result<Option<T>, String> {
+    let unit = |column: &Column| column.unit.as_ref().and_then(|unit| unit.parse::<T>().ok());
+    let differ = |first: &Column, other: &Column| {
+        let [first_unit, other_unit] = [first, other].map(|column| column.unit.as_deref().unwrap_or("none"));
+        format!(
+            "column {} has the unit {first_unit}, but column {} has {other_unit}: they must have one",
+            first.name, other.name
+        )
+    };
+    if let Some((first, known)) = own.iter().find_map(|column| Some((column, unit(column)?))) {
+        let other = own.iter().find(|column| unit(column) != Some(known));
+        return other.map_or(Ok(Some(known)), |other| Err(differ(first, other)));
+    }
+    // Units that are not known may be those of two things, but not of one.
+    let mut others = own.iter().filter(|column| column.unit.is_some());
+    let Some(first) = others.next() else { return Ok(None) };
+    if let Some(other) = others.find(|other| other.unit != first.unit) {
+        return Err(differ(first, other));
+    }
+    let names: Vec<String> = own.iter().map(|column| column.name.clone()).collect();
+    let text = first.unit.as_deref().unwrap_or_default();
+    notes.push(format!(
+        "the unit '{}' of {} is no known unit of {what} and is not used",
+        shorten(text.as_bytes()),
+        list(&names)
+    ));
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_a_header() {
+        let text = "---\ndelimiter: ','\ndatatype:\n- {name: X, unit: kpc, datatype: float64,\n  description: 'a, b'}\n\
+                    - name: m\n  unit: !astropy.units.Unit {unit: Msun}\nmeta: !!omap\n- {redshift: 1.5}\n- {other: [1, 2]}\n\
+                    schema: astropy-2.0\n";
+        let values = values(text).unwrap();
+        let columns = columns(&values);
+        assert_eq!((columns[0].name.as_str(), columns[0].description.as_str()), ("X", "a, b"));
+        assert_eq!((columns.len(), columns[1].unit.as_deref()), (2, Some("Msun")));
+        assert!(values.contains(&(["meta", "0", "redshift"].map(String::from).to_vec(), "1.5".into())));
+        assert_eq!(Header::unread(&values), ["entries of the header that are not read: other"]);
+    }
+
+    #[test]
+    fn boxes_of_a_header() {
+        let of = |meta: &str| {
+            let text = format!("datatype:\n- {{name: x, unit: kpc}}\n- {{name: y, unit: kpc}}\nmeta: !!omap\n{meta}\n");
+            Header::of(Path::new("a"), &values(&text).unwrap(), &[]).map(|header| header.box_size)
+        };
+        assert_eq!(of("- {box_size: 10}").unwrap(), Some(10.0));
+        assert_eq!(of("- {BoxSize: '10.0'}").unwrap(), Some(10.0));
+        assert_eq!(of("- box_size: !q {unit: kpc, value: 10.0}").unwrap(), Some(10.0));
+        assert_eq!(of("- box_size: !q {unit: !u {unit: kpc}, value: 10.0}").unwrap(), Some(10.0));
+        assert_eq!(of("- {box_size: [10, 10, 10]}").unwrap(), Some(10.0));
+        assert_eq!(of("- {box_size: null}").unwrap(), None);
+        for bad in ["ten", "[10, 10, 20]", "!q {unit: Mpc, value: 10.0}", "0", "-1", ".inf", "!n {buffer: abc}"] {
+            assert!(of(&format!("- box_size: {bad}")).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! The blocks of Gadget-2 binary files: where they are, whether they are whole, and whether the files of a snapshot agree.
+
+use std::path::{Path, PathBuf};
+
+use crate::gadget::header::Layout;
+use crate::gadget_header::Header;
+use crate::reading::Reading;
+use crate::source::Source;
+use crate::split_files::{absent, missing, present};
+use ropewalk::{Error, Result};
+
+/// The blocks that are read, in the order of the file.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Field {
+    Pos,
+    Vel,
+    Id,
+    Mass,
+}
+
+impl Field {
+    const ALL: [Self; 4] = [Self::Pos, Self::Vel, Self::Id, Self::Mass];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Pos => "POS",
+            Self::Vel => "VEL",
+            Self::Id => "ID",
+            Self::Mass => "MASS",
+        }
+    }
+
+    /// Values per particle.
+    pub(super) fn width(self) -> u64 {
+        match self {
+            Self::Pos | Self::Vel => 3,
+            Self::Id | Self::Mass => 1,
+        }
+    }
+}
+
+/// A block's data within its file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Block {
+    pub at: u64,
+    /// Bytes per value: 4 or 8.
+    pub bytes: u64,
+}
+
+/// One scanned file.
+pub(super) struct Part {
+    pub path: PathBuf,
+    pub layout: Layout,
+    pub header: Header,
+    /// Particles of each type in this file.
+    pub here: [u64; 6],
+    /// By `Field`.
+    blocks: [Option<Block>; 4],
+    /// What its header has that is not used.
+    pub flags: Option<String>,
+    unread: Unread,
+}
+
+/// What follows or lies between the blocks that are read.
+#[derive(Default)]
+struct Unread {
+    /// Labels of blocks.
+    labels: Vec<String>,
+    /// Blocks without labels.
+    nameless: usize,
+    /// Bytes that are no whole blocks.
+    bytes: u64,
+}
+
+impl Part {
+    pub(super) fn block(&self, field: Field) -> Option<Block> {
+        self.blocks[field as usize]
+    }
+
+    /// Values in the block of `field` that belong to the type `t`.
+    pub(super) fn values(&self, field: Field, t: usize) -> u64 {
+        match field {
+            Field::Mass if self.header.mass_table[t] != 0.0 => 0,
+            _ => self.here[t] * field.width(),
+        }
+    }
+
+    /// Values in the block of `field`.
+    fn all_values(&self, field: Field) -> u64 {
+        (0..6).map(|t| self.values(field, t)).sum()
+    }
+}
+
+/// Blocks without labels that are counted.
+const MOST_BLOCKS: usize = 1000;
+
+/// Sentences about what no reader takes of any part.
+pub(super) fn unread(parts: &[Part]) -> Vec<String> {
+    let mut labels: Vec<&str> = vec![];
+    for label in parts.iter().flat_map(|part| &part.unread.labels) {
+        if !labels.contains(&label.as_str()) {
+            labels.push(label);
+        }
+    }
+    let mut notes = vec![];
+    if !labels.is_empty() {
+        notes.push(format!("blocks that are not read: {}", labels.join(", ")));
+    }
+    let nameless = parts.iter().map(|part| part.unread.nameless).max().unwrap_or(0);
+    if nameless > 0 {
+        notes.push(format!("{nameless} blocks follow those that are read, and have no names"));
+    }
+    if let Some(part) = parts.iter().find(|part| part.unread.bytes > 0) {
+        let (bytes, path) = (part.unread.bytes, part.path.display());
+        notes.push(format!("{bytes} bytes at the end of {path} are no whole block and are not read"));
+    }
+    notes
+}
+
+/// The name of part `k` of the split snapshot `base`.
+pub(super) fn part(base: &Path, k: u32) -> PathBuf {
+    let mut name = base.as_os_str().to_os_string();
+    name.push(format!(".{k}"));
+    PathBuf::from(name)
+}
+
+/// Bytes per value of `field`, the same in all parts that have such values; `None` if none has the block.
+pub(super) fn bytes_per_value(parts: &[Part], field: Field) -> Result<Option<u64>> {
+    let mut owners = parts.iter().filter(|part| part.all_values(field) > 0);
+    let Some(first) = owners.next() else { return Ok(None) };
+    let expected = first.block(field).map(|block| block.bytes);
+    for part in owners {
+        let found = part.block(field).map(|block| block.bytes);
+        if found != expected {
+            let say = |bytes: Option<u64>| bytes.map_or("missing".to_string(), |b| format!("{} bits wide", 8 * b));
+            let (name, here, there) = (field.name(), say(found), say(expected));
+            let message = format!("block {name} is {here} in this file, but {there} in {}", first.path.display());
+            return Err(Error::file(&part.path, message));
+        }
+    }
+    Ok(expected)
+}
+
+/// All files of the snapshot that `path` is, or is part of, scanned and found to agree: the first, and the others.
+pub(super) fn scan_all(path: &Path, reading: &Reading<'_>) -> Result<(Part, Vec<Part>)> {
+    let mut given = scan(path, reading)?;
+    let files = given.header.files;
+    if reading.options.single_part && files > 1 {
+        given.header.counts = given.here;
+        return Ok((given, Vec::new()));
+    }
+    if files == 1 {
+        check_counts(&given, &[])?;
+        return Ok((given, Vec::new()));
+    }
+    let number: Option<u32> = path.extension().and_then(|e| e.to_str()?.parse().ok());
+    if number.is_none_or(|k| k >= files) {
+        let message =
+            format!("is one of {files} files of a snapshot, but its name ends in none of .0 to .{}", files - 1);
+        return Err(Error::file(path, message));
+    }
+    let base = path.with_extension("");
+    let first = scan(&part(&base, 0), reading)?;
+    let mut others = Vec::new();
+    for k in 1..files {
+        let name = part(&base, k);
+        if !name.exists() {
+            return Err(Error::file(name, missing(files)));
+        }
+        let other = scan(&name, reading)?;
+        first.header.check_same(&other.header, &name)?;
+        others.push(other);
+    }
+    check_counts(&first, &others)?;
+    Ok((first, others))
+}
+
+/// The files of a snapshot that exist: as [`scan_all`] if none is missing, else that of `path` alone with a sentence about the others.
+pub(super) fn scan_present(path: &Path, reading: &Reading<'_>) -> Result<(Part, Vec<Part>, Option<String>)> {
+    let given = scan(path, reading)?;
+    let (files, base) = (given.header.files, path.with_extension(""));
+    let name = |k: u32| part(&base, k);
+    match absent(files, &present(files, &name), &name) {
+        Some(note) if files > 1 => Ok((given, Vec::new(), Some(note))),
+        _ => scan_all(path, reading).map(|(first, others)| (first, others, None)),
+    }
+}
+
+/// An error if the files do not hold the particles that their headers count in all.
+fn check_counts(first: &Part, others: &[Part]) -> Result<()> {
+    for (t, &promised) in first.header.counts.iter().enumerate() {
+        let found: u64 = first.here[t] + others.iter().map(|part| part.here[t]).sum::<u64>();
+        if found != promised {
+            let files = others.len() + 1;
+            let message = format!(
+                "its header promises {promised} particles of type {t} in all, but its {files} file(s) hold {found}"
+            );
+            return Err(Error::file(&first.path, message));
+        }
+    }
+    Ok(())
+}
+
+/// Finds the blocks of one file, and checks that they are whole and as long as the header has it.
+fn scan(path: &Path, reading: &Reading<'_>) -> Result<Part> {
+    let mut source = reading.open(path)?;
+    let Some(layout) = Layout::sniff(&source.prefix(4096)?) else {
+        return Err(source.error("is not a Gadget snapshot: it begins neither with a header's length nor with HEAD"));
+    };
+    if layout.labels {
+        label(&mut source, layout)?;
+    }
+    let (at, bytes) = record(&mut source, "HEAD", layout)?;
+    if !Layout::is_header(bytes) {
+        let message =
+            format!("block HEAD has {bytes} bytes; a Gadget-2 header has 256, one of GADGET-4 48 and 24 a type");
+        return Err(source.error(message));
+    }
+    source.seek(at)?;
+    let mut flags = None;
+    let (header, here) = if bytes == 256 {
+        let raw = source.array()?;
+        flags = Header::unused(raw, layout.big_endian);
+        Header::decode(raw, layout.big_endian)
+    } else {
+        let mut raw = vec![0; bytes as usize];
+        source.fill(&mut raw)?;
+        Header::decode_long(&raw, layout.big_endian, source.len()).map_err(|message| source.error(message))?
+    };
+    header.check(path)?;
+    source.seek(at + bytes + 4)?;
+
+    let mut part =
+        Part { path: path.to_path_buf(), layout, header, here, blocks: [None; 4], flags, unread: Unread::default() };
+    if layout.labels {
+        while source.left() > 0 {
+            let name = label(&mut source, layout)?;
+            let found = record(&mut source, &name, layout)?;
+            if let Some(field) = Field::ALL.into_iter().find(|field| field.name() == name) {
+                place(&mut part, &source, field, found)?;
+            } else {
+                part.unread.labels.push(name);
+            }
+        }
+    } else {
+        // Blocks without values are not written at all.
+        for field in Field::ALL.into_iter().filter(|&field| part.all_values(field) > 0).collect::<Vec<_>>() {
+            if source.left() == 0 {
+                break;
+            }
+            let found = record(&mut source, field.name(), layout)?;
+            place(&mut part, &source, field, found)?;
+        }
+        let mut after = source.at();
+        while source.left() > 0 && part.unread.nameless < MOST_BLOCKS && record(&mut source, "", layout).is_ok() {
+            part.unread.nameless += 1;
+            after = source.at();
+        }
+        part.unread.bytes = source.len() - after;
+    }
+    let particles = part.all_values(Field::Id);
+    if particles > 0 && part.block(Field::Pos).is_none() {
+        let len = source.len();
+        let message =
+            format!("its header promises {particles} particles, but the file of {len} bytes has no block POS");
+        return Err(source.error(message));
+    }
+    Ok(part)
+}
+
+/// Notes where the block of `field` is, if its length is right.
+fn place(part: &mut Part, source: &Source, field: Field, (at, bytes): (u64, u64)) -> Result<()> {
+    let (name, n) = (field.name(), part.all_values(field));
+    if part.block(field).is_some() {
+        return Err(source.error(format!("block {name} comes twice, again at byte {at}")));
+    }
+    let wide = match bytes {
+        // Also the block of no values, which is not looked at again.
+        bytes if bytes == 4 * n => 4,
+        bytes if bytes == 8 * n => 8,
+        _ => {
+            let particles = n / field.width();
+            return Err(source.error(format!(
+                "block {name} at byte {at} has {bytes} bytes; for the header's {particles} particles it must have {} (32 bits) or {} (64 bits)",
+                4 * n,
+                8 * n
+            )));
+        }
+    };
+    part.blocks[field as usize] = Some(Block { at, bytes: wide });
+    Ok(())
+}
+
+/// Steps over a label record; the label, without the blanks that fill it up to four letters.
+fn label(source: &mut Source, layout: Layout) -> Result<String> {
+    let (at, bytes) = record(source, "label", layout)?;
+    if bytes != 8 {
+        return Err(source.error(format!("a block's label is due at byte {at}: it has 8 bytes, here are {bytes}")));
+    }
+    let after = source.at();
+    source.seek(at)?;
+    let letters: [u8; 4] = source.array()?;
+    source.seek(after)?;
+    Ok(letters.escape_ascii().to_string().trim_end().to_string())
+}
+
+/// Steps over a record: where its data begin, and how many bytes they are.
+fn record(source: &mut Source, name: &str, layout: Layout) -> Result<(u64, u64)> {
+    let (start, left) = (source.at(), source.left());
+    if left < 4 {
+        let message = format!("truncated: the marker of block {name} at byte {start} needs 4 bytes, {left} are there");
+        return Err(source.error(message));
+    }
+    let bytes = source.u32(layout.big_endian)?;
+    let (at, left) = (source.at(), source.left());
+    let wanted = u64::from(bytes) + 4;
+    if left < wanted {
+        return Err(source.error(format!(
+            "truncated: block {name} at byte {start} promises {bytes} bytes and a marker of 4, {left} are there"
+        )));
+    }
+    source.seek(at + u64::from(bytes))?;
+    let closing = source.u32(layout.big_endian)?;
+    if closing != bytes {
+        return Err(source.error(format!(
+            "the markers of block {name} at byte {start} disagree: {bytes} bytes before it, {closing} after it"
+        )));
+    }
+    Ok((at, u64::from(bytes)))
+}

@@ -1,0 +1,360 @@
+//! GenericIO files, as HACC writes them.
+//!
+//! - in: one file, of either byte order and by any number of ranks; or `base`, a map of the files `base#0`, `base#1`, and so on
+//! - out: a [`Snapshot`]: `x`, `y`, `z` or the variables marked as such, or chosen ones; `vx`, `vy`, `vz`, `id`, `mass`
+//! - cost: variables that are wanted are read twice, first for their checksums; of a part, the blocks that it has rows of
+//! - layout: GenericIO (ANL-15-066)
+//!
+//! The file names no units; those of HACC are taken: comoving Mpc/h, peculiar km/s, Msun/h.
+
+mod crc64;
+mod header;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::columns::{Column, gather, points, sum, whole};
+use crate::contents::{Contents, Field, Role, TypeContents};
+use crate::csv_columns::choose;
+use crate::file_format::FileFormat;
+use crate::matter::Matter;
+use crate::part::common;
+use crate::reading::Reading;
+use crate::sides::{of_chosen, told};
+use crate::split_files::named;
+use crate::{Background, Format, Masses, Snapshot};
+use crc64::Crc64;
+use header::{Header, byte_order, check};
+use ropewalk::halo::MassSum;
+use ropewalk::internals::parallel::map_tasks;
+use ropewalk::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
+use ropewalk::{Error, Result};
+
+/// Files of GenericIO.
+pub(crate) struct GenericIo;
+
+impl FileFormat for GenericIo {
+    fn sniff(&self, prefix: &[u8]) -> bool {
+        byte_order(prefix).is_some()
+    }
+
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        read(path, reading)
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        inspect(path, reading)
+    }
+
+    fn companions(&self, path: &Path) -> Vec<PathBuf> {
+        parts_by_name(path)
+    }
+}
+
+/// The map of the split file that `path` is a part of, by its name.
+fn map_of(path: &Path) -> Option<PathBuf> {
+    let (base, part) = path.to_str()?.rsplit_once('#')?;
+    (!part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit())).then(|| base.into())
+}
+
+/// The files of a split file that `path` is the map of, or a part, by their names.
+fn parts_by_name(path: &Path) -> Vec<PathBuf> {
+    let base = map_of(path).unwrap_or_else(|| path.to_path_buf());
+    let Some((name, folder)) = base.file_name().and_then(|name| name.to_str()).zip(base.parent()) else {
+        return vec![];
+    };
+    named(folder, |other| other == name || map_of(Path::new(other)).is_some_and(|map| map == Path::new(name)))
+}
+
+/// The headers of all files that `path` stands for.
+fn parts(path: &Path, reading: &Reading<'_>) -> Result<Vec<Header>> {
+    let base = match map_of(path) {
+        Some(base) if base.is_file() => base,
+        Some(base) => {
+            let message = format!("is part of a split file, whose map {} is missing", base.display());
+            return Err(Error::file(path, message));
+        }
+        None => path.to_path_buf(),
+    };
+    let first = Header::read(base.clone(), reading)?;
+    let Some(partition) = first.find("$partition") else {
+        return if base == path { Ok(vec![first]) } else { Ok(vec![Header::read(path.to_path_buf(), reading)?]) };
+    };
+    let mut files = BTreeSet::new();
+    for columns in blocks(&first, &[partition], reading)? {
+        verify(reading, &columns)?;
+        files.extend(whole::<u64>(reading, &columns)?);
+    }
+    let mut parts: Vec<Header> = vec![];
+    for file in files {
+        let mut name = base.as_os_str().to_os_string();
+        name.push(format!("#{file}"));
+        let name = PathBuf::from(name);
+        if !name.is_file() {
+            return Err(Error::file(name, format!("is missing: {} says that it is part of it", base.display())));
+        }
+        let part = Header::read(name, reading)?;
+        if let Some(first) = parts.first() {
+            let same = first.variables == part.variables && first.origin == part.origin && first.scale == part.scale;
+            if !same {
+                let message = format!("has other variables or another box than {}", first.path.display());
+                return Err(Error::file(part.path, message));
+            }
+        }
+        parts.push(part);
+    }
+    let (ranks, promised) = (parts.iter().map(|part| part.ranks.len() as u64).sum::<u64>(), first.rows());
+    if parts.is_empty() || ranks != promised {
+        let message = format!("maps {promised} ranks to files, but these have {ranks}");
+        return Err(Error::file(base, message));
+    }
+    Ok(parts)
+}
+
+/// Columns of variables of all ranks of a file.
+fn blocks<'a>(header: &'a Header, variables: &[usize], reading: &Reading<'_>) -> Result<Vec<Vec<Column<'a>>>> {
+    let mut pieces = vec![];
+    for (rank, of) in header.ranks.iter().enumerate() {
+        let mut columns = vec![];
+        for &variable in variables {
+            let own = &header.variables[variable];
+            let Some(number) = own.number.filter(|_| own.width > 0) else {
+                let message = format!("variable {} has values of {} bytes, which are no numbers", own.name, own.size);
+                return Err(Error::file(&header.path, message));
+            };
+            let at = header.block(rank, variable)?;
+            columns.push(Column {
+                path: &header.path,
+                at,
+                rows: of.rows,
+                width: own.width as usize,
+                stride: own.size,
+                number,
+                big_endian: header.big_endian,
+            });
+        }
+        pieces.push(columns);
+    }
+    // Ranks that lie upon each other would make more of a file than it has.
+    let bytes = pieces.iter().flatten().map(|column| column.rows * column.stride).fold(0, u64::saturating_add);
+    let source = reading.open(&header.path)?;
+    if bytes > source.len() {
+        return Err(
+            source.error(format!("has {} bytes, but its ranks promise {bytes} of some variables", source.len()))
+        );
+    }
+    Ok(pieces)
+}
+
+/// An error unless all blocks have the checksums that follow them.
+fn verify(reading: &Reading<'_>, columns: &[Column<'_>]) -> Result<()> {
+    map_tasks(columns.len(), 1, &|at| verify_one(reading, &columns[at.start])).into_iter().collect()
+}
+
+fn verify_one(reading: &Reading<'_>, column: &Column<'_>) -> Result<()> {
+    let mut source = reading.open(column.path)?;
+    source.seek(column.at)?;
+    let mut crc = Crc64::new();
+    source.words(column.rows * column.stride, false, |bytes: &[u8]| crc.update(bytes))?;
+    let stored: [u8; 8] = source.array()?;
+    check(&source, &format!("the block at byte {}", column.at), crc.value(), &stored)
+}
+
+/// Which variables are what.
+struct Variables {
+    positions: Vec<usize>,
+    velocities: Vec<usize>,
+    id: Option<usize>,
+    mass: Option<usize>,
+    /// The variables that are positions without a choice.
+    own: Vec<usize>,
+    /// `true` if the positions are among these.
+    has_own_positions: bool,
+}
+
+/// The variables with these names, if all are there.
+fn by_name(header: &Header, names: [&str; 3]) -> Option<Vec<usize>> {
+    names.iter().map(|name| header.find(name)).collect()
+}
+
+/// The variables that are positions without a choice.
+fn own_positions(header: &Header) -> Option<Vec<usize>> {
+    let marked = |axis: usize| {
+        let mut all = (0..).zip(&header.variables).filter(|(_, variable)| variable.axis == Some(axis));
+        all.next().filter(|_| all.next().is_none()).map(|(place, _)| place)
+    };
+    by_name(header, ["x", "y", "z"]).or_else(|| (0..3).map(marked).collect())
+}
+
+impl Variables {
+    fn new(header: &Header, reading: &Reading<'_>) -> Result<Self> {
+        let chosen = &reading.options.columns[..];
+        let names: Vec<String> = header.variables.iter().map(|variable| variable.name.clone()).collect();
+        let refuse = |message: String| Error::file(&header.path, message);
+        let positions = if chosen.is_empty() && reading.is_of_fields {
+            let is_field = |place: &usize| {
+                let variable = &header.variables[*place];
+                variable.number.is_some() && variable.width == 1
+            };
+            (0..names.len()).filter(is_field).collect()
+        } else if chosen.is_empty() {
+            own_positions(header).ok_or_else(|| {
+                let list =
+                    names.iter().take(20).map(|name| name.escape_debug().to_string()).collect::<Vec<_>>().join(", ");
+                refuse(format!(
+                    "has no variables x, y and z; it has {list}. Choose those that are coordinates \
+                     (ReadOptions::columns, --coordinates A,B,C, in Python columns=)"
+                ))
+            })?
+        } else {
+            choose(chosen, &names, names.len()).map_err(refuse)?
+        };
+        if positions.len() > 10 && !reading.is_of_fields {
+            return Err(refuse(format!("{} variables are chosen; points have 1 to 10 coordinates", positions.len())));
+        }
+        if positions.is_empty() {
+            return Err(refuse("has no variable of numbers".into()));
+        }
+        let rest = |variable: &usize| !reading.is_of_fields && !positions.contains(variable);
+        let other = |name: &str| header.find(name).filter(rest);
+        let (id, mass) = (other("id"), other("mass"));
+        let velocities = by_name(header, ["vx", "vy", "vz"]).filter(|all| positions.len() == 3 && all.iter().all(rest));
+        let velocities = velocities.unwrap_or_default();
+        let is_wide = |variable: &usize| header.variables[*variable].width > 1;
+        if let Some(wide) = positions.iter().chain(&velocities).chain(&id).chain(&mass).find(|v| is_wide(v)) {
+            let Some(variable) = header.variables.get(*wide) else { return Err(refuse("has no such variable".into())) };
+            let message =
+                format!("variable {} has {} values a particle; it must have one", variable.name, variable.width);
+            return Err(refuse(message));
+        }
+        let own = own_positions(header).unwrap_or_default();
+        let has_own_positions = positions.iter().all(|variable| own.contains(variable));
+        Ok(Self { positions, velocities, id, mass, own, has_own_positions })
+    }
+
+    fn role(&self, variable: usize) -> Role {
+        if self.positions.contains(&variable) {
+            Role::Position
+        } else if self.velocities.contains(&variable) {
+            Role::Velocity
+        } else if self.id == Some(variable) {
+            Role::Id
+        } else if self.mass == Some(variable) {
+            Role::Mass
+        } else {
+            Role::Other
+        }
+    }
+
+    /// HACC's units; of chosen variables that are no positions nothing is known.
+    fn units(&self) -> KnownUnits {
+        KnownUnits {
+            length: self.has_own_positions.then_some(LengthUnit::MPC_H),
+            mass: self.mass.map(|_| MassUnit::MSUN_H),
+            velocity: (!self.velocities.is_empty()).then_some(VelocityUnit::KM_S),
+        }
+    }
+}
+
+/// A sentence about a box that does not begin at 0.
+fn origin(header: &Header) -> Option<String> {
+    let sides = header.origin.map(|side| side.to_string()).join(", ");
+    header
+        .origin
+        .iter()
+        .any(|&side| side != 0.0)
+        .then(|| format!("its box begins at {sides}; coordinates stay as they are"))
+}
+
+/// What the files say about themselves.
+fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+    let parts = parts(path, reading)?;
+    let Some(first) = parts.first() else { return Err(Error::file(path, "has no files")) };
+    let variables = Variables::new(first, reading)?;
+    let field = |(place, own): (usize, &header::Variable)| {
+        let number = own.number.map_or("bytes", |number| number.name());
+        Field::new(own.name.as_str(), number, own.width, variables.role(place))
+    };
+    let count = parts.iter().map(Header::rows).fold(0, u64::saturating_add);
+    let fields = first.variables.iter().enumerate().map(field).collect();
+    let (box_size, mut notes) = told(&first.scale);
+    notes.extend(origin(first));
+    Ok(Contents {
+        format: Format::GenericIo,
+        code: None,
+        files: parts.iter().map(|part| part.path.clone()).collect(),
+        types: vec![TypeContents { particle_type: None, name: "particles".into(), count, mass: None, fields }],
+        box_size,
+        redshift: None,
+        background: Background::default(),
+        units: variables.units(),
+        notes,
+    })
+}
+
+/// The particles of the files.
+fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+    let parts = parts(path, reading)?;
+    let Some(first) = parts.first() else { return Err(Error::file(path, "has no files")) };
+    let options = reading.options;
+    let variables = Variables::new(first, reading)?;
+    let total = parts.iter().map(Header::rows).fold(0, u64::saturating_add);
+    // Of the masses of a subsample all are summed.
+    let is_summed = |of: &[usize]| !reading.keep.is_all() && variables.mass.is_some_and(|mass| of == [mass]);
+    let columns = |of: &[usize]| -> Result<Vec<Vec<Column<'_>>>> {
+        let pieces = parts.iter().map(|part| blocks(part, of, reading)).collect::<Result<Vec<_>>>()?.concat();
+        let places = if is_summed(of) { 0..total } else { reading.places(total) };
+        let mut row = 0;
+        let mut own = vec![];
+        for columns in &pieces {
+            let rows = columns.first().map_or(0, |column| column.rows);
+            if !common(&places, &(row..row + rows)).is_empty() {
+                own.extend_from_slice(columns);
+            }
+            row += rows;
+        }
+        verify(reading, &own)?;
+        Ok(pieces)
+    };
+    let units = variables.units();
+    let unit = options.velocity_unit.or(units.velocity).unwrap_or(VelocityUnit::KM_S);
+    let factor = options.velocity_factor(unit, None, None).map_err(|error| Error::file(path, error))?;
+    let positions = points(reading, path, &columns(&variables.positions)?, 1.0)?;
+    let has_velocities = options.velocities && !variables.velocities.is_empty();
+    let velocities =
+        has_velocities.then(|| points(reading, path, &columns(&variables.velocities)?, factor)).transpose()?;
+    let id = variables.id.filter(|_| options.ids);
+    let ids = id.map(|id| gather(reading, path, &columns(&[id])?, 1.0)).transpose()?;
+    let (mut masses, mut matter) = (Masses::Unknown, None);
+    if let Some(mass) = variables.mass.filter(|_| options.masses) {
+        let pieces = columns(&[mass])?;
+        let own = gather(reading, path, &pieces, 1.0 / reading.keep.fraction)?;
+        let share = if reading.keep.is_all() { MassSum::of(&own) } else { sum(reading, &pieces.concat())? };
+        masses = Masses::Each(own);
+        let share = Some(share);
+        matter = reading.matter(Matter { share, ..Matter::default() });
+    }
+    let mut notes = vec![];
+    notes.extend(origin(first));
+    let sides = match reading.is_of_fields {
+        true => vec![],
+        false => of_chosen(&first.scale, &variables.own, &variables.positions, &mut notes),
+    };
+    let box_size = options.side(path, &sides, &mut notes)?;
+    let velocity = velocities.as_ref().map(|_| VelocityUnit { is_internal: false, ..unit });
+    Ok(Snapshot {
+        velocities,
+        ids,
+        masses,
+        matter,
+        units: KnownUnits { velocity, ..units },
+        box_size,
+        notes,
+        format: Format::GenericIo,
+        columns: match reading.is_of_fields {
+            true => variables.positions.iter().map(|&place| first.variables[place].name.clone()).collect(),
+            false => options.columns.clone(),
+        },
+        ..Snapshot::new(positions)
+    })
+}

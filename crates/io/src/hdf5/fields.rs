@@ -1,0 +1,366 @@
+//! The columns of a snapshot's particles, of all files and types that are wanted.
+//!
+//! In: the parts of a snapshot. Out: coordinates, velocities, ids and masses, in the order of the files, and in each of the types.
+//! Cost: each column is read once, in parallel; masses of types that are not wanted are added up and forgotten.
+
+use std::path::Path;
+
+use crate::fill::{Constant, Rows, fill};
+use crate::hdf5::attributes::Attributes;
+use crate::hdf5::bands::Band;
+use crate::hdf5::dataset::Column;
+use crate::hdf5::header::Header;
+use crate::hdf5::parts::Part;
+use crate::hdf5::units::Scaling;
+use crate::matter::Matter;
+use crate::reading::Reading;
+use crate::snapshot::TypeRun;
+use crate::{Masses, Points, Table};
+use ropewalk::halo::MassSum;
+use ropewalk::internals::parallel::map_tasks;
+use ropewalk::units::{KnownUnits, MassUnit, VelocityUnit};
+use ropewalk::{Error, Result};
+
+/// What codes call a field; EAGLE is the one that says `Velocity` and `Mass`.
+pub(super) const COORDINATES: &[&str] = &["Coordinates"];
+pub(super) const VELOCITIES: &[&str] = &["Velocities", "Velocity"];
+pub(super) const IDS: &[&str] = &["ParticleIDs"];
+/// Black holes of SWIFT have several; the dynamical ones are those of gravity.
+pub(super) const MASSES: &[&str] = &["Masses", "Mass", "DynamicalMasses"];
+
+/// The group of a type.
+pub(super) fn group(particle_type: u8) -> String {
+    format!("PartType{particle_type}")
+}
+
+/// The error or note on a field that types have in different units.
+pub(super) fn mixed_units(field: &str) -> String {
+    format!(
+        "has {field} in different units for different types; read types of one unit alone (ReadOptions::types, --type, in Python types=)"
+    )
+}
+
+/// What is wanted of the parts of a snapshot.
+pub(super) struct Fields<'a> {
+    pub path: &'a Path,
+    pub reading: &'a Reading<'a>,
+    pub parts: &'a [Part],
+    pub types: &'a [u8],
+}
+
+/// Particles of one type in one file.
+#[derive(Clone, Copy)]
+struct Piece<'a> {
+    part: &'a Part,
+    particle_type: u8,
+    rows: u64,
+}
+
+/// Masses of a piece: each its own, or one for all.
+enum Mass {
+    Each(Box<Column>),
+    One(f64),
+}
+
+impl Piece<'_> {
+    /// The field, if it is there; it must have a row for each particle.
+    fn column(&self, names: &[&str], width: u64) -> Result<Option<Column>> {
+        for name in names {
+            let Some(column) = self.part.file.column(&group(self.particle_type), name)? else { continue };
+            let shape = &column.shape;
+            if (shape.rows, shape.width) != (self.rows, width) {
+                let (rows, own, wanted) = (shape.rows, shape.width, self.rows);
+                return Err(self.part.file.error(format!(
+                    "{} has {rows} rows of {own}; for the header's {wanted} particles it must have {wanted} rows of {width}",
+                    column.name
+                )));
+            }
+            return Ok(Some(column));
+        }
+        Ok(None)
+    }
+
+    fn missing(&self, names: &[&str]) -> Error {
+        let (group, rows) = (group(self.particle_type), self.rows);
+        let names = names.join(" or ");
+        self.part.file.error(format!("has no {group}/{names}, and its header promises {rows} particles of that type"))
+    }
+}
+
+impl Mass {
+    /// The factor that makes the masses physical; `None` for a single mass of a header without a unit of mass.
+    fn scaling(&self, header: &Header) -> Result<Option<Scaling>> {
+        match self {
+            Self::Each(column) => Scaling::mass(&column.attributes, header).map(Some),
+            Self::One(_) if header.cgs.mass.is_some() => Scaling::mass(&Attributes::default(), header).map(Some),
+            Self::One(_) => Ok(None),
+        }
+    }
+}
+
+impl Fields<'_> {
+    /// Parts and types that have particles, in the order of the particles.
+    fn pieces<'b>(&'b self, types: &'b [u8]) -> impl Iterator<Item = Piece<'b>> {
+        self.parts.iter().flat_map(move |part| {
+            types.iter().filter_map(move |&particle_type| {
+                let rows = *part.header.here.get(usize::from(particle_type))?;
+                (rows > 0).then_some(Piece { part, particle_type, rows })
+            })
+        })
+    }
+
+    /// A field that all particles must have.
+    pub(super) fn needed(&self, names: &[&str], width: u64) -> Result<Vec<Column>> {
+        self.pieces(self.types).map(|piece| piece.column(names, width)?.ok_or_else(|| piece.missing(names))).collect()
+    }
+
+    /// A field that all particles have or none.
+    pub(super) fn optional(&self, names: &[&str], width: u64) -> Result<Vec<Column>> {
+        let (mut found, mut missing) = (vec![], None);
+        for piece in self.pieces(self.types) {
+            match piece.column(names, width)? {
+                Some(column) => found.push(column),
+                None => missing = missing.or(Some(piece)),
+            }
+        }
+        match missing.filter(|_| !found.is_empty()) {
+            Some(piece) => Err(piece.missing(names)),
+            None => Ok(found),
+        }
+    }
+
+    /// Positions or velocities, those of column `k` times `factor(k)`; `None` without columns. Single precision stays so if all
+    /// columns have it.
+    pub(super) fn vectors(&self, columns: &[Column], factor: impl Fn(usize) -> f64) -> Result<Option<Points>> {
+        if columns.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(if columns.iter().all(|column| column.shape.number.is_single()) {
+            let data = self.gather(columns, |k| {
+                let factor = factor(k);
+                move |x| (x * factor) as f32
+            })?;
+            Points::F32(Table::of(3, data))
+        } else {
+            let data = self.gather(columns, |k| {
+                let factor = factor(k);
+                move |x| x * factor
+            })?;
+            Points::F64(Table::of(3, data))
+        }))
+    }
+
+    /// Vectors of floats, each number of column `k` as `convert(k)` makes it.
+    fn gather<T, F>(&self, columns: &[Column], convert: impl Fn(usize) -> F) -> Result<Vec<T>>
+    where
+        T: bytemuck::Pod + Send + Sync,
+        F: Fn(f64) -> T + Copy + Send + Sync + 'static,
+    {
+        let rows = columns.iter().enumerate().map(|(k, column)| self.floats(column, convert(k)));
+        fill(self.reading, self.path, 3, &rows.collect::<Result<Vec<_>>>()?)
+    }
+
+    fn floats<'b, T, F>(&'b self, column: &'b Column, convert: F) -> Result<Box<dyn Rows<T> + 'b>>
+    where
+        T: Send + Sync + 'static,
+        F: Fn(f64) -> T + Copy + Send + Sync + 'static,
+    {
+        match column.shape.number.floats(convert) {
+            Some(take) => Ok(Box::new(Band::new(self.reading, column, take))),
+            None => Err(column.error("must hold floats, and holds whole numbers")),
+        }
+    }
+
+    /// Ids; `None` without columns, and where floats are no exact ids, of which `notes` gets a sentence.
+    pub(super) fn ids(&self, columns: &[Column], notes: &mut Vec<String>) -> Result<Option<Vec<u64>>> {
+        if columns.is_empty() {
+            return Ok(None);
+        }
+        for column in columns.iter().filter(|column| column.shape.number.wholes().is_none()) {
+            // All rows decide, so that all parts of a whole decide alike.
+            if let Some(value) = self.inexact_id(column)? {
+                notes.push(format!(
+                    "{}: {} holds floats, among them {value}, which is no exact id (whole numbers from 0, below {}): ids are \
+                     left out",
+                    column.path.display(),
+                    column.name,
+                    column.shape.number.exact_below().unwrap_or_default(),
+                ));
+                return Ok(None);
+            }
+        }
+        let rows = columns.iter().map(|column| -> Result<Box<dyn Rows<u64> + '_>> {
+            let number = &column.shape.number;
+            let take = number.wholes().or_else(|| number.floats(|x| x as u64));
+            Ok(Box::new(Band::new(self.reading, column, take.ok_or_else(|| column.error("holds no numbers"))?)))
+        });
+        fill(self.reading, self.path, 1, &rows.collect::<Result<Vec<_>>>()?).map(Some)
+    }
+
+    /// A value of a column of floats that stands for no id, or not for one alone.
+    fn inexact_id(&self, column: &Column) -> Result<Option<f64>> {
+        let below = column.shape.number.exact_below().unwrap_or_default() as f64;
+        let bad = self.fold(column, 0..column.shape.rows, |ids| {
+            ids.iter().copied().find(|&id| !((0.0..below).contains(&id) && id.fract() == 0.0))
+        })?;
+        Ok(bad.into_iter().flatten().next())
+    }
+
+    /// What the stored velocities are to be multiplied with to be peculiar ones.
+    pub(super) fn velocity_factor(&self, attributes: &Attributes, header: &Header) -> Result<f64> {
+        let options = self.reading.options;
+        let scaling = Scaling::velocity(attributes, header)?;
+        let power = match options.velocity_unit {
+            Some(unit) => {
+                if unit.is_internal {
+                    0.5
+                } else {
+                    0.0
+                }
+            }
+            None if header.epoch.scale_factor.is_none() => 0.0,
+            None => scaling.a,
+        };
+        if power == 0.0 {
+            return Ok(1.0);
+        }
+        let root = options.velocity_factor(VelocityUnit::GADGET, header.epoch.redshift, header.epoch.scale_factor);
+        let root = root.map_err(|error| Error::file(self.path, error))?;
+        Ok(if power == 0.5 { root } else { (root * root).powf(power) })
+    }
+
+    /// The masses of a piece; `None` if the file does not say.
+    fn mass(&self, piece: Piece<'_>) -> Result<Option<Mass>> {
+        if let Some(column) = piece.column(MASSES, 1)? {
+            return Ok(Some(Mass::Each(Box::new(column))));
+        }
+        let one = piece.part.header.masses.get(usize::from(piece.particle_type)).copied();
+        Ok(one.filter(|&mass| mass != 0.0).map(Mass::One))
+    }
+
+    /// Masses, and in `units` what their own attributes say.
+    pub(super) fn masses(&self, header: &Header, units: &mut KnownUnits) -> Result<Masses> {
+        let each = 1.0 / self.reading.keep.fraction;
+        let (mut pieces, mut all, mut without) = (vec![], vec![], None);
+        for piece in self.pieces(self.types) {
+            match self.mass(piece)? {
+                Some(mass) => all.push(mass),
+                None => without = Some(piece.particle_type),
+            }
+            pieces.push(piece);
+        }
+        if let Some(particle_type) = without {
+            // Some masses are no masses: each would weigh 1.
+            return match all.is_empty() {
+                true => Ok(Masses::Unknown),
+                false => {
+                    let message =
+                        format!("has no masses of type {particle_type}, though of others; leave this type out");
+                    Err(Error::file(self.path, message))
+                }
+            };
+        }
+        let Some(first) = all.first() else { return Ok(Masses::Unknown) };
+        let scalings = all.iter().filter_map(|mass| mass.scaling(header).transpose()).collect::<Result<Vec<_>>>()?;
+        if scalings.windows(2).any(|pair| !pair[0].is_same_mass(pair[1])) {
+            return Err(Error::file(self.path, mixed_units("Masses")));
+        }
+        let is_first = |mass: &Mass| matches!((mass, first), (Mass::One(mass), Mass::One(first)) if mass == first);
+        if let (Mass::One(one), true) = (first, all.iter().all(is_first)) {
+            self.mass_unit(None, header, units)?;
+            return Ok(Masses::Equal(one * each));
+        }
+        let own = all.iter().find_map(|mass| if let Mass::Each(column) = mass { Some(&**column) } else { None });
+        self.mass_unit(own, header, units)?;
+        let rows = all.iter().zip(&pieces).map(|(mass, piece)| -> Result<Box<dyn Rows<f64> + '_>> {
+            match mass {
+                Mass::Each(column) => self.floats(column, move |mass| mass * each),
+                Mass::One(mass) => Ok(Box::new(Constant { rows: piece.rows, value: mass * each })),
+            }
+        });
+        Ok(Masses::Each(fill(self.reading, self.path, 1, &rows.collect::<Result<Vec<_>>>()?)?))
+    }
+
+    /// The unit of masses by the attributes of a column: this one, or where masses are in the header those of any type.
+    fn mass_unit(&self, own: Option<&Column>, header: &Header, units: &mut KnownUnits) -> Result<()> {
+        let others: Vec<u8> = (0..header.counts.len() as u8).collect();
+        let other = match own {
+            Some(_) => None,
+            None => self.pieces(&others).find_map(|piece| piece.column(MASSES, 1).transpose()).transpose()?,
+        };
+        if let Some(column) = own.or(other.as_ref()) {
+            units.mass = Scaling::mass(&column.attributes, header)?.mass_unit();
+        }
+        Ok(())
+    }
+
+    /// The mass of all particles of all `types` in `unit`; `None` where some have none or are in another unit, and where masses are not
+    /// wanted and would have to be read. Masses that are broken are told where they are needed.
+    pub(super) fn matter(&self, types: &[u8], read: &Masses, unit: Option<MassUnit>) -> Option<f64> {
+        let (mut read, is_whole) = match read {
+            Masses::Each(own) if self.reading.keep.is_all() && types == self.types => {
+                let matter = Matter { share: Some(MassSum::of(own)), ..Matter::default() };
+                return self.reading.matter(matter);
+            }
+            Masses::Each(all) => (all.as_slice(), self.reading.keeps_all()),
+            _ => (&[][..], false),
+        };
+        let mut matter = Matter::default();
+        for piece in self.pieces(types) {
+            let is_read = is_whole && self.types.contains(&piece.particle_type);
+            if is_read {
+                let (own, rest) = read.split_at_checked(piece.rows as usize)?;
+                read = rest;
+                matter.share(&MassSum::of(own));
+                continue;
+            }
+            let mass = self.mass(piece).ok()??;
+            let own = mass.scaling(&piece.part.header).ok()?.and_then(Scaling::mass_unit);
+            if unit.zip(own).is_some_and(|(unit, own)| unit != own) {
+                return None;
+            }
+            match mass {
+                Mass::One(mass) => matter.known.add_times(mass, piece.rows),
+                Mass::Each(_) if !self.reading.options.masses => return None,
+                Mass::Each(column) => matter.share(&self.sum(&column).unwrap_or_else(|_| MassSum::broken())),
+            }
+        }
+        self.reading.matter(matter)
+    }
+
+    /// The sum of this part's share of a column, a band at a time.
+    fn sum(&self, column: &Column) -> Result<MassSum> {
+        let (step, all) = (self.floats(column, |x: f64| x)?.band().max(1), column.shape.rows);
+        let share = self.reading.share(all.div_ceil(step));
+        let rows = share.start * step..share.end.saturating_mul(step).min(all);
+        let sums = self.fold(column, rows, MassSum::of)?;
+        Ok(sums.iter().fold(MassSum::default(), |mut all, sum| {
+            all.merge(sum);
+            all
+        }))
+    }
+
+    /// What `work` makes of each band of these rows of floats, in parallel.
+    fn fold<T: Send + Sync>(
+        &self,
+        column: &Column,
+        range: std::ops::Range<u64>,
+        work: impl Fn(&[f64]) -> T + Sync,
+    ) -> Result<Vec<T>> {
+        let rows = self.floats(column, |x: f64| x)?;
+        let step = rows.band().max(1);
+        let bands = usize::try_from((range.end - range.start).div_ceil(step)).unwrap_or(usize::MAX);
+        let each = map_tasks(bands, 1, &|at| -> Result<T> {
+            let first = range.start + at.start as u64 * step;
+            let mut values = vec![0.0; step.min(range.end - first) as usize];
+            rows.read(first, &mut values)?;
+            Ok(work(&values))
+        });
+        each.into_iter().collect()
+    }
+
+    /// The types of the particles that are kept.
+    pub(super) fn runs(&self) -> Vec<TypeRun> {
+        self.reading.runs(self.pieces(self.types).map(|piece| (piece.particle_type, piece.rows)))
+    }
+}

@@ -1,0 +1,163 @@
+//! An HDF5 file: its groups, what they say, and its datasets.
+//!
+//! In: a path. Out: [`Attributes`], groups and datasets. Cost: what describes the data is read, the data are not.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hdf5_reader::error::Error as Hdf5Error;
+use hdf5_reader::group::Group;
+use hdf5_reader::io::Cursor;
+use hdf5_reader::{Dataset, FileStorage, Hdf5File, OpenOptions};
+
+use crate::hdf5::attributes::Attributes;
+use crate::hdf5::links::{dead_link, hard_links};
+use crate::reading::Reading;
+use ropewalk::{Error, Result};
+
+/// More than any writer's.
+const HEADER_BYTES: usize = 1 << 24;
+const CHUNK_BYTES: usize = 1 << 30;
+
+/// An open file.
+pub(super) struct File {
+    pub path: PathBuf,
+    /// Its length.
+    pub len: u64,
+    pub hdf5: Hdf5File,
+}
+
+impl File {
+    pub(super) fn open(path: &Path, reading: &Reading<'_>) -> Result<Self> {
+        let len = reading.open(path)?.len();
+        let broken = |error: Hdf5Error| match error {
+            Hdf5Error::Io(error) => Error::io(path, "cannot be read", error),
+            error => Error::file(path, format!("is not a whole HDF5 file: {error}")),
+        };
+        // Never mapped: a file that is cut while it is mapped would end the program.
+        let storage = Arc::new(FileStorage::open(path).map_err(broken)?);
+        let options = OpenOptions::default()
+            .with_max_object_header_bytes(HEADER_BYTES.min(usize::try_from(len).unwrap_or(usize::MAX)))
+            .with_max_chunk_bytes(CHUNK_BYTES);
+        let hdf5 = Hdf5File::from_storage_with_options(storage, options).map_err(broken)?;
+        let superblock = hdf5.superblock();
+        let end = superblock.eof_address;
+        if end > len && !Cursor::is_undefined_offset(end, superblock.offset_size) {
+            return Err(Error::file(path, format!("truncated: it promises {end} bytes, {len} are there")));
+        }
+        Ok(Self { path: path.to_path_buf(), len, hdf5 })
+    }
+
+    pub(super) fn error(&self, message: impl std::fmt::Display) -> Error {
+        Error::file(&self.path, message)
+    }
+
+    fn broken(&self, name: &str, error: &Hdf5Error) -> Error {
+        self.error(format!("{name} is damaged: {error}"))
+    }
+
+    /// The group, if there is one.
+    ///
+    /// Errors: a link of that name that cannot be followed.
+    pub(super) fn group(&self, name: &str) -> Result<Option<Group>> {
+        let mut group = self.hdf5.root_group().map_err(|error| self.broken("its root group", &error))?;
+        for part in name.split('/').filter(|part| !part.is_empty()) {
+            group = match group.group(part) {
+                Ok(group) => group,
+                // A dataset of that name is no link that fails.
+                Err(error) if is_absent(&error) && group.dataset(part).is_ok() => return Ok(None),
+                Err(error) if is_absent(&error) => return self.absent(&group, part, name).map(|()| None),
+                Err(error) => return Err(self.broken(name, &error)),
+            };
+        }
+        Ok(Some(group))
+    }
+
+    /// An error if `name`, which was not found in a group, is a link that cannot be followed.
+    fn absent(&self, group: &Group, name: &str, whole: &str) -> Result<()> {
+        match dead_link(&self.hdf5, group, name).map_err(|error| self.broken(whole, &error))? {
+            Some(what) => Err(self.error(format!("{whole} {what}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// What a group says of itself; nothing if there is none.
+    pub(super) fn attributes(&self, group: &str) -> Result<Attributes> {
+        let Some(found) = self.group(group)? else { return Ok(Attributes::default()) };
+        let broken = |error: Hdf5Error| self.broken(group, &error);
+        let all = found.attributes().map_err(broken)?;
+        Ok(Attributes::new(&self.path, group, &all, &found.raw_attributes().map_err(broken)?))
+    }
+
+    /// The attributes of a dataset that is called `name` in messages.
+    pub(super) fn dataset_attributes(&self, name: &str, dataset: &Dataset) -> Result<Attributes> {
+        let raw = dataset.raw_attributes().map_err(|error| self.broken(name, &error))?;
+        Ok(Attributes::new(&self.path, name, &dataset.attributes(), &raw))
+    }
+
+    /// The names of the groups in the root group.
+    pub(super) fn groups(&self) -> Result<Vec<String>> {
+        let root = self.hdf5.root_group().map_err(|error| self.broken("its root group", &error))?;
+        Ok(self.members("its root group", &root)?.0)
+    }
+
+    /// The names of the groups and of the datasets in a group that is called `name` in messages.
+    pub(super) fn members(&self, name: &str, group: &Group) -> Result<(Vec<String>, Vec<String>)> {
+        let broken = |error: Hdf5Error| self.broken(name, &error);
+        match group.member_names() {
+            // One virtual dataset keeps the crate from listing all others.
+            Err(error) if is_virtual(&error) => {
+                let names = hard_links(&self.hdf5, group).map_err(broken)?;
+                Ok(names.into_iter().partition(|name| group.group(name).is_ok()))
+            }
+            members => members.map_err(broken),
+        }
+    }
+
+    /// The names of the datasets of a group, sorted.
+    pub(super) fn datasets(&self, group: &str) -> Result<Vec<String>> {
+        let Some(found) = self.group(group)? else { return Ok(vec![]) };
+        let (_, mut names) = self.members(group, &found)?;
+        names.sort();
+        Ok(names)
+    }
+
+    /// A dataset, if it is there.
+    pub(super) fn dataset(&self, group: &str, name: &str) -> Result<Option<Dataset>> {
+        let Some(found) = self.group(group)? else { return Ok(None) };
+        match found.dataset(name) {
+            Ok(dataset) => Ok(Some(dataset)),
+            Err(error) if is_absent(&error) => {
+                self.absent(&found, name, &format!("{group}/{name}")).map(|()| None)
+            }
+            Err(error) if is_virtual(&error) => Err(self.error(format!(
+                "{group}/{name} is a virtual dataset, whose numbers are in other files: pass those, which hold the parts"
+            ))),
+            Err(error) => Err(self.broken(&format!("{group}/{name}"), &error)),
+        }
+    }
+
+    /// Whether a dataset is a view of other files.
+    pub(super) fn is_virtual(&self, group: &str, name: &str) -> Result<bool> {
+        let Some(found) = self.group(group)? else { return Ok(false) };
+        Ok(found.dataset(name).is_err_and(|error| is_virtual(&error)))
+    }
+}
+
+/// The error behind the path at which it came.
+fn cause(error: &Hdf5Error) -> &Hdf5Error {
+    let mut error = error;
+    while let Hdf5Error::Context { source, .. } = error {
+        error = source;
+    }
+    error
+}
+
+fn is_absent(error: &Hdf5Error) -> bool {
+    matches!(cause(error), Hdf5Error::GroupNotFound(_) | Hdf5Error::DatasetNotFound(_))
+}
+
+/// Layout class 3 is the virtual one.
+fn is_virtual(error: &Hdf5Error) -> bool {
+    matches!(cause(error), Hdf5Error::UnsupportedLayoutClass(3))
+}

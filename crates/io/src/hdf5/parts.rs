@@ -1,0 +1,226 @@
+//! The files of a snapshot: which they are, and whether they agree.
+//!
+//! In: one of them, the folder they are in, or what they have in common. Out: all of them, in their order, with their headers.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hdf5_reader::{FileStorage, Hdf5File};
+
+use crate::hdf5::file::File;
+use crate::hdf5::header::Header;
+use crate::reading::Reading;
+use crate::split_files::{absent, missing, present};
+use ropewalk::{Error, Result};
+
+/// Ends of the names of HDF5 files.
+const ENDS: [&str; 3] = ["hdf5", "h5", "hdf"];
+
+/// One file of a snapshot.
+pub(super) struct Part {
+    pub file: File,
+    pub header: Header,
+}
+
+/// The name of a part: `snap_099.3.hdf5` is part 3 of what begins with `snap_099` and ends with `hdf5`.
+#[derive(Clone, Debug, PartialEq)]
+struct Name {
+    folder: PathBuf,
+    base: String,
+    number: Option<u32>,
+    end: Option<String>,
+}
+
+impl Name {
+    fn of(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?;
+        let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+        let (stem, end) = match name.rsplit_once('.') {
+            Some((stem, end)) if ENDS.contains(&end) => (stem, Some(end.to_string())),
+            _ => (name, None),
+        };
+        let (base, number) = match stem.rsplit_once('.').map(|(base, number)| (base, number.parse().ok())) {
+            Some((base, Some(number))) => (base, Some(number)),
+            _ => (stem, None),
+        };
+        Some(Self { folder, base: base.to_string(), number, end })
+    }
+
+    fn part(&self, k: u32) -> PathBuf {
+        let end = self.end.as_ref().map_or(String::new(), |end| format!(".{end}"));
+        self.folder.join(format!("{}.{k}{end}", self.base))
+    }
+}
+
+/// The files that the names suggest `path` to be split over, if it is the name of one.
+pub(super) fn named(path: &Path) -> Vec<PathBuf> {
+    let name = Name::of(path).filter(|name| name.number.is_some() && name.end.is_some());
+    let Some(name) = name else { return vec![] };
+    (0..=u32::MAX).map(|k| name.part(k)).take_while(|part| part.is_file()).collect()
+}
+
+/// The files whose names suggest that `path` is the view of them that SWIFT makes: `snap.0.hdf5`, `snap.1.hdf5`, and so on of `snap.hdf5`,
+/// beside it or in a folder of its name.
+pub(super) fn viewed(path: &Path) -> Vec<PathBuf> {
+    let name = Name::of(path).filter(|name| name.number.is_none() && name.end.is_some());
+    let Some(name) = name else { return vec![] };
+    let inside = Name { folder: name.folder.join(&name.base), ..name.clone() };
+    let Some(found) = [name, inside].into_iter().find(|name| name.part(0).is_file()) else { return vec![] };
+    (0..=u32::MAX).map(|k| found.part(k)).take_while(|part| part.is_file()).collect()
+}
+
+/// The first file of the snapshot that a path stands for without being a file: a name less the number, with or without a `*` in its
+/// place.
+pub(super) fn first(path: &Path) -> Option<PathBuf> {
+    let text = path.to_str()?;
+    let star = text.contains('*').then(|| PathBuf::from(text.replacen('*', "0", 1)));
+    let ends = || ENDS.into_iter();
+    let bare = ends().map(|end| PathBuf::from(format!("{text}.0.{end}")));
+    let whole = ends().map(|end| PathBuf::from(format!("{text}.{end}")));
+    let less = Name::of(path).filter(|name| name.number.is_none() && name.end.is_some()).map(|name| name.part(0));
+    star.into_iter().chain(less).chain(bare).chain(whole).find(|file| file.is_file())
+}
+
+/// Returns `true` for the ending of an HDF5 file's name.
+pub(super) fn is_ending(end: &OsStr) -> bool {
+    end.to_str().is_some_and(|end| ENDS.contains(&end))
+}
+
+/// Returns `true` if an HDF5 file has a group of particles; `false` also if it cannot be read.
+pub(super) fn has_particles(path: &Path) -> bool {
+    let groups = || -> Option<Vec<String>> {
+        let hdf5 = Hdf5File::from_storage(Arc::new(FileStorage::open(path).ok()?)).ok()?;
+        Some(hdf5.root_group().ok()?.member_names().ok()?.0)
+    };
+    groups().unwrap_or_default().iter().any(|name| name.starts_with("PartType"))
+}
+
+/// All files of the snapshot that `path` is, or is part of, which agree with each other.
+pub(super) fn open_all(path: &Path, reading: &Reading<'_>) -> Result<Vec<Part>> {
+    let file = File::open(path, reading)?;
+    let mut header = Header::read(&file)?;
+    if reading.options.single_part && header.files > 1 {
+        header.counts.clone_from(&header.here);
+        header.notes.push(format!(
+            "{} is one of {} files of a snapshot: its {} particles are read without the others",
+            path.display(),
+            header.files,
+            header.here.iter().fold(0, |sum: u64, &n| sum.saturating_add(n))
+        ));
+        return Ok(vec![Part { file, header }]);
+    }
+    if is_view(&file, &header)? {
+        return open_viewed(path, &header, reading);
+    }
+    if header.files == 1 {
+        let parts = vec![Part { file, header }];
+        check_counts(&parts)?;
+        return Ok(parts);
+    }
+    let files = header.files;
+    let name = Name::of(path).filter(|name| name.number.is_some_and(|k| k < files));
+    let Some(name) = name else {
+        let last = files - 1;
+        let message =
+            format!("is one of {files} files of a snapshot, but its name has none of .0 to .{last} before its end");
+        return Err(Error::file(path, message));
+    };
+    open_parts(&name, files, reading)
+}
+
+/// The files of a snapshot that exist, which agree with each other, and a sentence about those that are missing.
+pub(super) fn open_present(path: &Path, reading: &Reading<'_>) -> Result<(Vec<Part>, Option<String>)> {
+    let file = File::open(path, reading)?;
+    let header = Header::read(&file)?;
+    let files = header.files;
+    if files == 1 || is_view(&file, &header)? {
+        return Ok((open_all(path, reading)?, None));
+    }
+    let Some(name) = Name::of(path).filter(|name| name.number.is_some_and(|k| k < files)) else {
+        let note = format!("one of {files} files of a snapshot; its name has no number, so the others are not found");
+        return Ok((vec![Part { file, header }], Some(note)));
+    };
+    let present = present(files, &|k| name.part(k));
+    let (Some(note), false) = (absent(files, &present, &|k| name.part(k)), present.is_empty()) else {
+        return Ok((open_parts(&name, files, reading)?, None));
+    };
+    let mut parts: Vec<Part> = vec![];
+    for k in present {
+        let path = name.part(k);
+        let file = File::open(&path, reading)?;
+        let header = Header::read(&file)?;
+        if let Some(first) = parts.first() {
+            first.header.check_same(&header, &path)?;
+        }
+        parts.push(Part { file, header });
+    }
+    Ok((parts, Some(note)))
+}
+
+fn open_parts(name: &Name, files: u32, reading: &Reading<'_>) -> Result<Vec<Part>> {
+    let mut parts: Vec<Part> = vec![];
+    for k in 0..files {
+        let path = name.part(k);
+        if !path.exists() {
+            return Err(Error::file(path, missing(files)));
+        }
+        let file = File::open(&path, reading)?;
+        let header = Header::read(&file)?;
+        if let Some(first) = parts.first() {
+            first.header.check_same(&header, &path)?;
+        }
+        parts.push(Part { file, header });
+    }
+    check_counts(&parts)?;
+    Ok(parts)
+}
+
+/// Whether a file only shows what others hold, as the one that SWIFT puts beside the parts.
+fn is_view(file: &File, header: &Header) -> Result<bool> {
+    for (t, _) in header.here.iter().enumerate().filter(|(_, n)| **n > 0) {
+        if file.is_virtual(&format!("PartType{t}"), "Coordinates")? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The parts that a view shows: of its name, beside it or in a folder of its name.
+fn open_viewed(path: &Path, view: &Header, reading: &Reading<'_>) -> Result<Vec<Part>> {
+    let Some(name) = Name::of(path) else { return Err(Error::file(path, "has a name that no parts can have")) };
+    let inside = Name { folder: name.folder.join(&name.base), ..name.clone() };
+    let Some(found) = [&name, &inside].into_iter().find(|name| name.part(0).is_file()) else {
+        let message = format!(
+            "has virtual datasets, whose numbers are in other files; neither {} nor {} is there",
+            name.part(0).display(),
+            inside.part(0).display()
+        );
+        return Err(Error::file(path, message));
+    };
+    let files = Header::read(&File::open(&found.part(0), reading)?)?.files;
+    let parts = open_parts(found, files, reading)?;
+    match parts.first() {
+        Some(first) if first.header.counts != view.here => {
+            let (here, parts) = (&view.here, &first.header.counts);
+            Err(Error::file(path, format!("shows {here:?} particles of each type, and its parts hold {parts:?}")))
+        }
+        _ => Ok(parts),
+    }
+}
+
+/// An error if the files do not hold the particles that their headers count in all.
+fn check_counts(parts: &[Part]) -> Result<()> {
+    let Some(first) = parts.first() else { return Ok(()) };
+    for (t, &promised) in first.header.counts.iter().enumerate() {
+        let here = parts.iter().map(|part| part.header.here.get(t).copied().unwrap_or(0));
+        let found = here.fold(0, u64::saturating_add);
+        if found != promised {
+            let n = parts.len();
+            return Err(first.file.error(format!(
+                "its header promises {promised} particles of type {t}, but the {n} files of the snapshot hold {found}"
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,319 @@
+//! Tables in HDF5: datasets of one length, compounds, and arrays of points, as h5py, PyTables and pandas write them.
+//!
+//! - in: a file without the groups of a snapshot, and the columns that are chosen, by path (`group/x`, `table/x`, `points`) or by name
+//! - out: points with what the names of other columns say, as of text tables; boxes, redshifts, cosmologies and units from attributes
+//! - columns that are not chosen must be clear: of several groups of columns, or of arrays of several widths, none is taken
+//! - cost: that of `fill`
+
+mod choose;
+mod list;
+mod metadata;
+mod quantities;
+mod packed;
+mod record;
+mod scalar;
+
+use std::path::Path;
+
+use crate::contents::{Contents, Field, Role, TypeContents};
+use crate::csv_columns::Columns;
+use crate::fill::{Rows, fill};
+use crate::hdf5::attributes::Attributes;
+use crate::hdf5::dataset::Column as Stored;
+use crate::hdf5::file::File;
+use crate::hdf5::number::Number;
+use crate::hdf5::shape::Shape;
+use crate::matter::Matter;
+use crate::reading::Reading;
+use crate::sides::{of_chosen, told};
+use crate::type_column::TypeColumn;
+use crate::{Background, Format, Masses, Points, ReadOptions, Snapshot, Table};
+use choose::{Choice, Pick, choose};
+use list::{Column, Listing, listing};
+use metadata::{Metadata, missing_values, unit};
+use packed::{Packed, Source, Value};
+use ropewalk::halo::MassSum;
+use ropewalk::units::{KnownUnits, VelocityUnit};
+use ropewalk::{Error, Result};
+
+/// A table whose columns are known.
+struct Scan<'a> {
+    file: &'a File,
+    all: Listing,
+    /// The numbers of a row of the table, and how they are used.
+    picks: Vec<Pick>,
+    roles: Columns,
+    /// The attributes of the datasets that are read.
+    attributes: Vec<Attributes>,
+}
+
+/// The numbers that are read from one dataset.
+struct Opened {
+    stored: Stored,
+    /// The path of the dataset.
+    path: String,
+    names: Vec<String>,
+    spots: Vec<record::Spot>,
+    missing: Vec<f64>,
+}
+
+impl Opened {
+    fn source(&self) -> Source<'_> {
+        let Self { stored, names, spots, missing, .. } = self;
+        Source { column: stored, names, spots, missing }
+    }
+}
+
+impl<'a> Scan<'a> {
+    fn new(file: &'a File, reading: &Reading<'_>) -> Result<Self> {
+        let all = listing(file)?;
+        let Choice { picks, roles } = choose(file, &all.columns, reading)?;
+        let mut scan = Self { file, all, picks, roles, attributes: vec![] };
+        let mut attributes: Vec<Attributes> = vec![];
+        for &place in scan.roles.places() {
+            let column = scan.column(place);
+            let path = column.dataset_path();
+            if attributes.iter().all(|own| own.owner() != path)
+                && let Some(found) = file.dataset(&column.group, &column.dataset)?
+            {
+                attributes.push(file.dataset_attributes(&path, &found)?);
+            }
+        }
+        scan.attributes = attributes;
+        Ok(scan)
+    }
+
+    /// The column that a number of a row is of.
+    fn column(&self, place: usize) -> &Column {
+        &self.all.columns[self.picks[place].column]
+    }
+
+    /// The attributes of the dataset that a number of a row is in.
+    fn attributes(&self, place: usize) -> Option<&Attributes> {
+        let path = self.column(place).dataset_path();
+        self.attributes.iter().find(|attributes| attributes.owner() == path)
+    }
+
+    fn rows(&self) -> u64 {
+        self.roles.coordinates.first().map_or(0, |&place| self.column(place).rows)
+    }
+
+    fn number(&self, place: usize) -> Number {
+        self.column(place).numbers.number
+    }
+
+    /// The quantities of the table, which fields have none of.
+    fn metadata(&self, reading: &Reading<'_>) -> Result<Metadata> {
+        if reading.is_of_fields {
+            return Ok(Metadata::default());
+        }
+        let used: Vec<&Column> = self.roles.places().map(|&place| self.column(place)).collect();
+        Metadata::of(self.file, &self.all, &used, &self.attributes)
+    }
+
+    /// The sides of the box in which the columns lie that are read; `notes` gets what is not used.
+    fn sides(&self, reading: &Reading<'_>, sides: &[f64], notes: &mut Vec<String>) -> Result<Vec<f64>> {
+        if reading.options.columns.is_empty() {
+            return Ok(sides.to_vec());
+        }
+        let options = ReadOptions::default();
+        let own = Scan::new(self.file, &Reading::new(&options, None)?).map(|own| own.coordinates());
+        Ok(of_chosen(sides, &own.unwrap_or_default(), &self.coordinates(), notes))
+    }
+
+    fn coordinates(&self) -> Vec<Pick> {
+        self.roles.coordinates.iter().map(|&place| self.picks[place]).collect()
+    }
+
+    /// The units that the attributes of columns name.
+    fn units(&self, notes: &mut Vec<String>) -> Result<KnownUnits> {
+        let of = |places: &[usize]| -> Vec<(&str, &Attributes)> {
+            let one = |&place: &usize| Some((self.roles.names.get(place)?.as_str(), self.attributes(place)?));
+            places.iter().filter_map(one).collect()
+        };
+        let (file, roles) = (self.file, &self.roles);
+        Ok(KnownUnits {
+            length: unit(file, &of(&roles.coordinates), "length", notes)?,
+            mass: unit(file, &of(roles.mass.as_slice()), "mass", notes)?,
+            velocity: unit(file, &of(&roles.velocities), "velocity", notes)?,
+        })
+    }
+
+    /// The datasets of these places, opened.
+    fn open(&self, places: &[usize]) -> Result<Vec<Opened>> {
+        let mut all: Vec<Opened> = vec![];
+        for &place in places {
+            let column = self.column(place);
+            let (path, spot) = (column.dataset_path(), column.numbers.spot(self.picks[place].number));
+            if let Some(last) = all.last_mut().filter(|last| last.path == path) {
+                last.names.push(column.path.clone());
+                last.spots.push(spot);
+                continue;
+            }
+            let found = self.file.dataset(&column.group, &column.dataset)?;
+            let found = found.ok_or_else(|| self.file.error(format!("has no {path}")))?;
+            let shape = Shape::of_bytes(&found, column.element);
+            let shape = shape.map_err(|what| self.file.error(format!("{path} {what}")))?;
+            let stored = Stored::with_shape(self.file, &path, &found, shape)?;
+            let missing = missing_values(self.file, &stored.attributes)?;
+            all.push(Opened { stored, path, names: vec![column.path.clone()], spots: vec![spot], missing });
+        }
+        Ok(all)
+    }
+
+    /// The rows of these places together, each value as `scale` makes it with `factor`.
+    fn gather<T: Value>(
+        &self,
+        reading: &Reading<'_>,
+        places: &[usize],
+        scale: fn(T, f64) -> T,
+        factor: f64,
+    ) -> Result<Vec<T>> {
+        let opened = self.open(places)?;
+        let packed = Packed::new(reading, opened.iter().map(Opened::source).collect(), scale, factor);
+        let width = packed.width();
+        let pieces: Vec<Box<dyn Rows<T> + '_>> = vec![Box::new(packed)];
+        fill(reading, &self.file.path, width, &pieces)
+    }
+
+    fn points(&self, reading: &Reading<'_>, places: &[usize], factor: f64) -> Result<Points> {
+        let dim = places.len();
+        Ok(if places.iter().all(|&place| self.number(place).is_single()) {
+            let scale = |x: f32, factor: f64| (f64::from(x) * factor) as f32;
+            Points::F32(Table::of(dim, self.gather(reading, places, scale, factor)?))
+        } else {
+            Points::F64(Table::of(dim, self.gather(reading, places, |x: f64, factor| x * factor, factor)?))
+        })
+    }
+
+    /// The types of all rows, if there is a column of types.
+    fn types(&self, reading: &Reading<'_>) -> Result<Option<TypeColumn>> {
+        let Some(place) = self.roles.kind else { return Ok(None) };
+        let opened = self.open(&[place])?;
+        let packed = Packed::new(reading, opened.iter().map(Opened::source).collect(), |kind: u8, _| kind, 1.0);
+        let mut each = crate::source::room(&self.file.path, self.rows())?;
+        each.resize(self.rows() as usize, 0);
+        packed.read(0, &mut each)?;
+        reading.type_column(&self.file.path, "column type", each)
+    }
+
+    /// The role of a column.
+    fn role(&self, column: usize) -> Role {
+        let is = |places: &[usize]| places.iter().any(|&place| self.picks[place].column == column);
+        let roles = &self.roles;
+        match column {
+            _ if is(&roles.coordinates) => Role::Position,
+            _ if is(&roles.velocities) => Role::Velocity,
+            _ if is(roles.id.as_slice()) => Role::Id,
+            _ if is(roles.mass.as_slice()) => Role::Mass,
+            _ if is(roles.kind.as_slice()) => Role::Type,
+            _ => Role::Other,
+        }
+    }
+}
+
+/// The points of a table.
+pub(super) fn read(file: &File, reading: &Reading<'_>) -> Result<Snapshot> {
+    let (scan, options) = (Scan::new(file, reading)?, reading.options);
+    let (roles, metadata) = (&scan.roles, scan.metadata(reading)?);
+    let mut notes = [roles.notes(), metadata.notes].concat();
+    let units = if reading.is_of_fields { KnownUnits::default() } else { scan.units(&mut notes)? };
+    let sides = scan.sides(reading, &metadata.sides, &mut notes)?;
+    let box_size = options.side(&file.path, &sides, &mut notes)?;
+    reading.choose(scan.types(reading)?);
+    let velocities = Some(&roles.velocities).filter(|places| options.velocities && !places.is_empty());
+    let velocity = options.velocity_unit.or(units.velocity);
+    let factor = velocity.map(|unit| options.velocity_factor(unit, metadata.redshift, None)).transpose();
+    let factor = factor.map_err(|error| Error::file(&file.path, error))?.unwrap_or(1.0);
+    let mass = roles.mass.filter(|_| options.masses);
+    let each = 1.0 / reading.keep.fraction;
+    let masses = mass.map(|mass| scan.gather(reading, &[mass], |x: f64, factor| x * factor, each)).transpose()?;
+    let is_whole = reading.keep.is_all() && reading.types().is_none_or(TypeColumn::is_all);
+    let matter = masses
+        .as_ref()
+        .filter(|_| is_whole)
+        .and_then(|masses| reading.matter(Matter { share: Some(MassSum::of(masses)), ..Matter::default() }));
+    let id = roles.id.filter(|_| options.ids);
+    Ok(Snapshot {
+        types: reading.type_runs(),
+        velocities: velocities.map(|places| scan.points(reading, places, factor)).transpose()?,
+        ids: id.map(|id| scan.gather(reading, &[id], |id: u64, _| id, 1.0)).transpose()?,
+        masses: masses.map_or(Masses::Unknown, Masses::Each),
+        matter,
+        units: KnownUnits { velocity: velocity.map(|unit| VelocityUnit { is_internal: false, ..unit }), ..units },
+        redshift: metadata.redshift,
+        box_size,
+        background: metadata.background,
+        format: Format::Hdf5Table,
+        columns: roles.called(),
+        notes,
+        ..Snapshot::new(scan.points(reading, &roles.coordinates, 1.0)?)
+    })
+}
+
+/// The contents of a file without a header: the table that is read, or all groups of columns if none is clear.
+pub(super) fn inspect(path: &Path, file: &File, reading: &Reading<'_>) -> Result<Contents> {
+    let field = |scan: Option<&Scan<'_>>, index: usize, column: &Column| {
+        let numbers = column.numbers;
+        let number = if column.unread.is_none() { numbers.number.name() } else { "other".into() };
+        let role = scan.map_or(Role::Other, |scan| scan.role(index));
+        Field::new(column.path.clone(), number, numbers.count.max(1), role)
+    };
+    let fields = |scan: Option<&Scan<'_>>, all: &[Column], container: Option<&str>| -> Vec<Field> {
+        let own = all.iter().enumerate().filter(|(_, column)| container.is_none_or(|name| column.container == name));
+        own.map(|(index, column)| field(scan, index, column)).collect()
+    };
+    let contents = |types, notes| Contents {
+        format: Format::Hdf5Table,
+        code: None,
+        files: vec![path.to_path_buf()],
+        types,
+        box_size: None,
+        redshift: None,
+        background: Background::default(),
+        units: KnownUnits::default(),
+        notes,
+    };
+    match Scan::new(file, reading) {
+        Ok(scan) => {
+            let types = scan.types(reading)?;
+            let counts = types.as_ref().map_or(&[][..], TypeColumn::counts);
+            let all = fields(Some(&scan), &scan.all.columns, None);
+            let metadata = scan.metadata(reading)?;
+            let (box_size, no_cube) = told(&metadata.sides);
+            let mut notes = [no_cube, scan.roles.notes(), metadata.notes].concat();
+            let units = scan.units(&mut notes)?;
+            // Packed numbers are an error here as in reading.
+            scan.attributes.iter().try_for_each(|attributes| missing_values(file, attributes).map(|_| ()))?;
+            Ok(Contents {
+                box_size,
+                redshift: metadata.redshift,
+                background: metadata.background,
+                units,
+                ..contents(TypeContents::of_table(scan.rows(), counts, &all), notes)
+            })
+        }
+        Err(error) => {
+            let all = listing(file)?.columns;
+            if all.iter().all(|column| column.unread.is_some()) {
+                return Err(error);
+            }
+            let mut containers: Vec<&str> = all.iter().map(|column| column.container.as_str()).collect();
+            containers.sort_unstable();
+            containers.dedup();
+            let types = containers.into_iter().map(|name| TypeContents {
+                particle_type: None,
+                name: format!("/{name}"),
+                count: all
+                    .iter()
+                    .filter(|column| column.container == name)
+                    .map(|column| column.rows)
+                    .max()
+                    .unwrap_or(0),
+                mass: None,
+                fields: fields(None, &all, Some(name)),
+            });
+            Ok(contents(types.collect(), vec![error.to_string()]))
+        }
+    }
+}

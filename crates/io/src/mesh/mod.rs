@@ -1,0 +1,74 @@
+//! Triangle meshes from files.
+//!
+//! - in: Wavefront OBJ, PLY (text, and binary of either byte order) or STL (text or binary); the content decides, not the name
+//! - out: vertices, and three of them for each triangle; polygons are cut into fans about their first corner
+//! - cost: one pass over the file, which is read whole
+//!
+//! Colours, normals, materials, lines and points are passed over, and so is a UTF-8 mark before text. Fewer bytes after the last triangle of
+//! binary STL than a triangle has, what follows the last element of PLY or the last value of its lines, and other lines of OBJ are named in notes. STL names no
+//! vertices: corners with the same coordinates become one. The solids of an STL file become one mesh, and so do the parts of an OBJ file,
+//! whose vertices stay in the order of the file.
+
+mod data;
+mod obj;
+mod ply;
+mod ply_text;
+mod stl;
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::path::Path;
+
+pub use data::MeshData;
+use ropewalk::internals::cancel::guarded;
+use ropewalk::{Error, Result};
+
+/// Reads a mesh.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("square.obj");
+/// std::fs::write(&path, "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n")?;
+/// let mesh = ropewalk_io::read_mesh(&path)?;
+/// assert_eq!(mesh.faces, [[0, 1, 2], [0, 2, 3]]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If the file cannot be read, is none of these, has anything but no triangles, is cut off or contradicts itself, names a vertex that is not there, or has more than
+/// 2^32 - 1 vertices. [`ErrorKind::Memory`](ropewalk::ErrorKind::Memory) if there is no memory for it.
+pub fn read_mesh(path: impl AsRef<Path>) -> Result<MeshData> {
+    let path = path.as_ref();
+    guarded(|| {
+        let bytes = fs::read(path).map_err(|error| Error::io(path, "could not be read", error))?;
+        read_bytes(&bytes).map_err(|message| Error::file(path, message))
+    })
+}
+
+fn read_bytes(bytes: &[u8]) -> std::result::Result<MeshData, String> {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let mesh = if text.is_empty() {
+        return Err("is empty".into());
+    } else if text.starts_with(b"ply") && text[3..].first().is_some_and(u8::is_ascii_whitespace) {
+        ply::read(text)?
+    } else if stl::is_binary(bytes) {
+        stl::read_binary(bytes)?
+    } else if text.contains(&0) {
+        // No text has this byte, and binary files have it in many places.
+        return Err(format!("is no mesh: it is binary, but no PLY; {}", stl::wrong_length(bytes)));
+    } else if stl::is_text(text) {
+        stl::read_text(text)?
+    } else {
+        obj::read(text)?
+    };
+    let n = mesh.vertices.len();
+    if mesh.faces.is_empty() && n > 0 {
+        return Err(format!("has {n} vertices, but no triangles"));
+    }
+    let is_outside = |face: &[u32; 3]| face.iter().any(|&vertex| vertex as usize >= n);
+    match mesh.faces.iter().position(is_outside) {
+        Some(face) => Err(format!("triangle {face} has a vertex that is none of {n}")),
+        None => Ok(mesh),
+    }
+}

@@ -1,0 +1,124 @@
+//! Wavefront OBJ: lines of vertices, and of polygons that name them.
+//!
+//! - used: `v`, whose fourth number divides the other three, and `f`, with indices from 1 or from -1 backwards
+//! - passed over: colours, normals, texture coordinates, names of parts and materials, lines and points
+//! - named in a note: lines of other kinds, such as curves and surfaces
+
+use std::collections::BTreeMap;
+
+use crate::Points;
+use crate::mesh::data::{MeshData, fan, vertices};
+use crate::messages::shorten;
+use crate::obj_lines::{Line, Lines, number};
+use ropewalk::internals::memory::{append, grow};
+
+/// Words that begin lines without triangles.
+const PASSED: [&[u8]; 10] = [b"vn", b"vt", b"vp", b"o", b"g", b"s", b"l", b"p", b"mtllib", b"usemtl"];
+
+pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
+    let (mut coordinates, mut faces, mut others) = (vec![], vec![], BTreeMap::<String, u64>::new());
+    let mut corners = vec![];
+    let mut highest = 0;
+    let not_obj = |message: String| format!("is no mesh in the OBJ, PLY or STL format: {message}");
+    for line in Lines::new(bytes) {
+        let words = line.words();
+        match words.first() {
+            Some(&b"v") => vertex(&line, &words, &mut coordinates).map_err(not_obj)?,
+            Some(&b"f") => {
+                let n = coordinates.len() / 3;
+                corners_of(&line, &words, n, &mut corners).map_err(not_obj)?;
+                highest = corners.iter().copied().fold(highest, u32::max);
+                append(&mut faces, fan(&corners));
+            }
+            Some(word) if !PASSED.contains(word) => *others.entry(shorten(word)).or_default() += 1,
+            _ => {}
+        }
+    }
+    if faces.is_empty() && Lines::new(bytes).any(|line| !line.words().is_empty()) {
+        return Err("has no triangles in the OBJ, PLY or STL format".into());
+    }
+    let n = coordinates.len() / 3;
+    if u32::try_from(n).is_err() {
+        return Err("has more than 2^32 - 1 vertices".into());
+    }
+    if highest as usize >= n && !faces.is_empty() {
+        return Err(not_obj(missing(bytes, n)));
+    }
+    let others: Vec<String> = others.into_iter().map(|(word, n)| format!("{word} ({n})")).collect();
+    let notes =
+        if others.is_empty() { vec![] } else { vec![format!("lines that are not read: {}", others.join(", "))] };
+    Ok(MeshData { vertices: vertices(coordinates, Points::F64)?, faces, notes })
+}
+
+/// Names the line, and says what is wrong in it.
+fn wrong(line: &Line<'_>, what: &str) -> String {
+    let what = if line.is_text() { what } else { "is no text in UTF-8" };
+    format!("line {}: '{}' {what}", line.number, line.quoted())
+}
+
+/// Adds the coordinates of a vertex; three more numbers, or four, are its colour.
+fn vertex(line: &Line<'_>, words: &[&[u8]], coordinates: &mut Vec<f64>) -> Result<(), String> {
+    let weight = match words.len() {
+        4 | 7 | 8 => Ok(1.0),
+        5 => number(words[4]),
+        _ => return Err(wrong(line, "has not 3, 4, 6 or 7 numbers")),
+    };
+    let weight = weight.map_err(|_| wrong(line, "has a fourth number that cannot be read"))?;
+    grow(coordinates, 3);
+    for word in &words[1..4] {
+        coordinates.push(number(word).map_err(|_| wrong(line, "has no three numbers"))? / weight);
+    }
+    Ok(())
+}
+
+/// Returns `true` for a whole number of any size.
+fn is_whole(word: &[u8]) -> bool {
+    let digits = word.strip_prefix(b"-").unwrap_or(word);
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+}
+
+/// Replaces `corners` by those of a face, as indices from 0; there are `n` vertices before it.
+fn corners_of(line: &Line<'_>, words: &[&[u8]], n: usize, corners: &mut Vec<u32>) -> Result<(), String> {
+    corners.clear();
+    if words.len() == 1 {
+        return Err(format!("line {}: a face has no vertices", line.number));
+    }
+    grow(corners, words.len());
+    for word in &words[1..] {
+        let mut parts = word.split(|&byte| byte == b'/');
+        let index = parts.next().unwrap_or_default();
+        let others: Vec<&[u8]> = parts.collect();
+        if !is_whole(index) || others.len() > 2 || !others.iter().all(|other| other.is_empty() || is_whole(other)) {
+            return Err(wrong(line, "is no list of vertices, each as 1, 1/2, 1//3 or 1/2/3"));
+        }
+        let index = std::str::from_utf8(index).ok().and_then(|index| index.parse::<i64>().ok());
+        let place = match index {
+            Some(index) if index > 0 => Some(index - 1),
+            // The last vertex before the face is -1.
+            Some(index) if index < 0 => (n as i64).checked_add(index).filter(|&place| place >= 0),
+            _ => None,
+        };
+        let place = place.and_then(|place| u32::try_from(place).ok());
+        corners.push(place.ok_or_else(|| wrong(line, "has a vertex that is not there"))?);
+    }
+    Ok(())
+}
+
+/// The first face with a vertex beyond the `n` that there are.
+fn missing(bytes: &[u8], n: usize) -> String {
+    let (mut before, mut corners) = (0, vec![]);
+    for line in Lines::new(bytes) {
+        let words = line.words();
+        match words.first() {
+            Some(&b"v") => before += 1,
+            Some(&b"f") => {
+                let found = corners_of(&line, &words, before, &mut corners);
+                if found.is_err() || corners.iter().any(|&corner| corner as usize >= n) {
+                    return wrong(&line, &format!("has a vertex that is not there; there are {n}"));
+                }
+            }
+            _ => {}
+        }
+    }
+    "a face has a vertex that is not there".into()
+}

@@ -1,0 +1,182 @@
+//! Structured `.npy` arrays: records with named fields, as columns of a table.
+//!
+//! - names: those of the text formats; `positions` and `velocities` of up to three values stand for x, y, z and vx, vy, vz, as archives
+//!   have them. Other fields of several values are columns with a number after the name
+//! - out: a [`Snapshot`]; fields that are not numbers are left out with a note
+//! - cost: a pass over the file for positions, velocities, ids, masses and types each
+
+use std::path::Path;
+
+use crate::array_names::{IDS, MASSES, POSITIONS, TYPES, VELOCITIES};
+use crate::columns::{Column, gather, points, sum, whole};
+use crate::csv_columns::{ADVICE, Columns};
+use crate::matter::Matter;
+use crate::npy::descr::{Field, fields};
+use crate::npy::header::{after, sides, value};
+use crate::reading::Reading;
+use crate::source::Source;
+use crate::type_column::TypeColumn;
+use crate::typed_columns::{Typed, choose_typed};
+use crate::{Format, Masses, Snapshot};
+use ropewalk::Result;
+use ropewalk::units::{KnownUnits, VelocityUnit};
+
+/// Values of all fields of a record.
+const MOST_COLUMNS: u64 = 1 << 16;
+
+/// Whether a header is one of records.
+pub(super) fn is_record(text: &str) -> bool {
+    value(text, "descr").is_ok_and(|descr| descr.starts_with('['))
+}
+
+/// The records that follow the header `text`.
+pub(super) fn read(path: &Path, text: &str, source: &mut Source, reading: &Reading<'_>) -> Result<Snapshot> {
+    let options = reading.options;
+    let refuse = |source: &Source, message: String| source.error(message);
+    let (fields, bytes) = value(text, "descr").and_then(fields).map_err(|message| refuse(source, message))?;
+    let shape = value(text, "shape").and_then(sides).map_err(|message| refuse(source, message))?;
+    let [rows] = shape[..] else {
+        return Err(refuse(source, format!("has records of shape {shape:?}; N records are (N,)")));
+    };
+    let (promised, left) = (u128::from(rows) * u128::from(bytes), source.left());
+    if promised > u128::from(left) {
+        let message =
+            format!("truncated: {rows} records of {bytes} bytes are {promised} bytes, {left} follow the header");
+        return Err(refuse(source, message));
+    }
+    let values = fields.iter().fold(0u64, |sum, field| sum.saturating_add(field.width));
+    if values > MOST_COLUMNS {
+        return Err(refuse(source, format!("has records of {values} values; {MOST_COLUMNS} can be read")));
+    }
+    let (columns, typed) = spread(&fields, (path, source.at(), rows, bytes), options.columns.is_empty());
+    if options.columns.is_empty() && !reading.is_of_fields {
+        check_names(&fields).map_err(|message| refuse(source, message))?;
+    }
+    let chosen = chosen(&fields, &options.columns);
+    let chosen = choose_typed(&typed, &chosen, reading).map_err(|message| refuse(source, message))?;
+    let mut notes = chosen.notes();
+    notes.extend(after(source, rows * bytes));
+    let table = RecordTable { path, columns, of: chosen };
+    reading.choose(table.types(reading)?);
+    let unit = options.velocity_unit;
+    let factor = unit.map(|unit| options.velocity_factor(unit, None, None)).transpose();
+    let factor = factor.map_err(|error| ropewalk::Error::file(path, error))?.unwrap_or(1.0);
+    let (masses, matter) = table.masses(reading)?;
+    let vectors = |of: &[usize], factor| points(reading, path, &[table.picked(of)], factor);
+    let velocities = Some(&table.of.velocities).filter(|of| options.velocities && !of.is_empty());
+    let id = table.of.id.filter(|_| options.ids);
+    Ok(Snapshot {
+        types: reading.type_runs(),
+        velocities: velocities.map(|of| vectors(of, factor)).transpose()?,
+        ids: id.map(|id| gather(reading, path, &[table.picked(&[id])], 1.0)).transpose()?,
+        masses,
+        matter,
+        units: KnownUnits {
+            velocity: unit.filter(|_| velocities.is_some()).map(|unit| VelocityUnit { is_internal: false, ..unit }),
+            ..KnownUnits::default()
+        },
+        notes,
+        format: Format::Npy,
+        columns: table.of.called(),
+        ..Snapshot::new(vectors(&table.of.coordinates, 1.0)?)
+    })
+}
+
+/// A column for each value of a record; placeholders for values that are not read.
+fn spread<'a>(
+    fields: &[Field],
+    (path, start, rows, stride): (&'a Path, u64, u64, u64),
+    is_renamed: bool,
+) -> (Vec<Option<Column<'a>>>, Vec<Typed>) {
+    let (mut columns, mut typed) = (vec![], vec![]);
+    for field in fields {
+        // Lists of what is not read are named once.
+        let width = if field.number.is_ok() { field.width } else { 1 };
+        for k in 0..width {
+            let name = if is_renamed { column_name(field, k) } else { plain_name(field, k) };
+            let at = start + field.at + k * field.bytes;
+            columns.push(field.number.ok().map(|number| Column {
+                path,
+                at,
+                rows,
+                width: 1,
+                stride,
+                number,
+                big_endian: field.big_endian,
+            }));
+            let is_of_numbers = matches!(field.number, Err("floats of more than 64 bits" | "lists of records"));
+            typed.push(Typed { name, unread: field.number.err(), is_of_numbers, ..Typed::default() });
+        }
+    }
+    (columns, typed)
+}
+
+fn plain_name(field: &Field, k: u64) -> String {
+    if field.width > 1 { format!("{}{k}", field.name) } else { field.name.clone() }
+}
+
+/// The name of value `k` of a field among columns.
+fn column_name(field: &Field, k: u64) -> String {
+    let is = |names: &[&str]| names.iter().any(|name| field.name.eq_ignore_ascii_case(name));
+    let axis = ["x", "y", "z"].get(k as usize).filter(|_| (2..=3).contains(&field.width));
+    match axis {
+        Some(axis) if is(&POSITIONS) => (*axis).into(),
+        Some(axis) if is(&VELOCITIES) => format!("v{axis}"),
+        _ if field.width > 1 => plain_name(field, k),
+        _ if is(&IDS) => "id".into(),
+        _ if is(&MASSES) => "mass".into(),
+        _ if is(&TYPES) => "type".into(),
+        _ => field.name.clone(),
+    }
+}
+
+/// Errors: two fields that stand for one column, as `pos` and `x`.
+fn check_names(fields: &[Field]) -> std::result::Result<(), String> {
+    let read = || fields.iter().filter(|field| field.number.is_ok());
+    let columns = || read().flat_map(|field| (0..field.width.min(3)).map(move |k| (field, k)));
+    for (field, k) in columns().filter(|&(field, k)| column_name(field, k) != plain_name(field, k)) {
+        let name = column_name(field, k);
+        let is_same = |&(other, k): &(&Field, u64)| column_name(other, k) == name && other.name != field.name;
+        if let Some((other, _)) = columns().find(is_same) {
+            let [a, b] = [field, other].map(|field| field.name.escape_debug().to_string());
+            return Err(format!("has the fields {a} and {b}, both of which hold {name}. {ADVICE}"));
+        }
+    }
+    Ok(())
+}
+
+/// The chosen columns, with each field of several values as its columns.
+fn chosen(fields: &[Field], chosen: &[String]) -> Vec<String> {
+    let wide = |wanted: &String| {
+        let field = fields.iter().find(|field| field.width > 1 && field.name == wanted.trim())?;
+        Some((0..field.width).map(|k| plain_name(field, k)).collect())
+    };
+    chosen.iter().flat_map(|wanted| wide(wanted).unwrap_or_else(|| vec![wanted.clone()])).collect()
+}
+
+/// The columns of the records, and which of them are what.
+struct RecordTable<'a> {
+    path: &'a Path,
+    columns: Vec<Option<Column<'a>>>,
+    of: Columns,
+}
+
+impl<'a> RecordTable<'a> {
+    fn picked(&self, of: &[usize]) -> Vec<Column<'a>> {
+        of.iter().filter_map(|&place| *self.columns.get(place)?).collect()
+    }
+
+    fn types(&self, reading: &Reading<'_>) -> Result<Option<TypeColumn>> {
+        let Some(kind) = self.of.kind else { return Ok(None) };
+        let each = whole(reading, &self.picked(&[kind]))?;
+        reading.type_column(self.path, "field type", each)
+    }
+
+    fn masses(&self, reading: &Reading<'_>) -> Result<(Masses, Option<f64>)> {
+        let Some(mass) = self.of.mass.filter(|_| reading.options.masses) else { return Ok((Masses::Unknown, None)) };
+        let column = self.picked(&[mass]);
+        let share = Some(sum(reading, &column)?);
+        let masses = Masses::Each(gather(reading, self.path, &[column], 1.0 / reading.keep.fraction)?);
+        Ok((masses, reading.matter(Matter { share, ..Matter::default() })))
+    }
+}

@@ -1,0 +1,187 @@
+//! The roles of the arrays of a NumPy archive, by their names.
+//!
+//! | arrays | use |
+//! |---|---|
+//! | `positions` and other names, or `x`, `y`, `z`; velocities, ids and masses likewise | read; it is an error if they cannot be |
+//! | `types` | read if they are particle types; it is an error if they are not and types are chosen |
+//! | `box_size`, `redshift`, `omega_m`, `omega_lambda`, `h` | one number each, or three equal ones; other values are errors. With a value of each particle (more than three): not used |
+//! | others, and members that are no arrays | named in a note |
+
+use crate::array_names::{BOX, COSMOLOGY, IDS, MASSES, POSITIONS, REDSHIFT, TYPES, VELOCITIES};
+use crate::contents::Role;
+use crate::csv_columns::choose;
+use crate::npz::archive::Archive;
+use crate::reading::Reading;
+use ropewalk::{Error, Result};
+
+/// Numbers in an array that holds for the whole archive.
+pub(super) const MOST_NUMBERS: u64 = 3;
+/// Names in a note.
+const MOST_NAMES: usize = 20;
+
+/// Which arrays are what.
+#[derive(Default)]
+pub(super) struct Choice {
+    pub positions: Vec<usize>,
+    pub velocities: Vec<usize>,
+    pub ids: Option<usize>,
+    pub masses: Option<usize>,
+    pub types: Option<usize>,
+    pub box_size: Option<usize>,
+    pub redshift: Option<usize>,
+    /// Of [`COSMOLOGY`].
+    pub cosmology: [Option<usize>; 3],
+}
+
+/// The arrays of two or three axes.
+fn axes(archive: &Archive<'_>, names: [&str; 3]) -> Option<Vec<usize>> {
+    let two = [archive.find(&names[..1])?, archive.find(&names[1..2])?];
+    Some(two.into_iter().chain(archive.find(&names[2..])).collect())
+}
+
+/// The arrays that are positions without a choice.
+pub(super) fn own_positions(archive: &Archive<'_>) -> Option<Vec<usize>> {
+    let own = archive.find(&POSITIONS).map(|array| vec![array]);
+    let only = || (archive.arrays.len() == 1).then(|| vec![0]);
+    own.or_else(|| axes(archive, ["x", "y", "z"])).or_else(only)
+}
+
+impl Choice {
+    pub(super) fn new(archive: &Archive<'_>, reading: &Reading<'_>) -> Result<Self> {
+        let chosen = &reading.options.columns[..];
+        let refuse = |message: String| Error::file(archive.path, message);
+        let names = || {
+            let names: Vec<String> =
+                archive.arrays.iter().take(20).map(|array| array.name.escape_debug().to_string()).collect();
+            if names.is_empty() { "none".to_string() } else { names.join(", ") }
+        };
+        let positions = if chosen.is_empty() && reading.is_of_fields {
+            archive.longest()?
+        } else if chosen.is_empty() {
+            own_positions(archive).ok_or_else(|| {
+                refuse(format!(
+                    "is a zip archive without an array named positions (pos, coordinates, points), or x and y; its arrays: {}. Choose those \
+                     that are coordinates (ReadOptions::columns, --coordinates A,B, in Python columns=)",
+                    names()
+                ))
+            })?
+        } else {
+            let names: Vec<String> = archive.arrays.iter().map(|array| array.name.clone()).collect();
+            choose(chosen, &names, names.len()).map_err(refuse)?
+        };
+        if reading.is_of_fields {
+            return Self { positions, ..Self::default() }.check(archive, reading);
+        }
+        let rest = |array: &usize| !positions.contains(array);
+        // An array with a value of each particle, as of smoothing lengths `h`, is no number of the whole.
+        let rows = |array: usize| archive.header(array).ok().map(|header| header.points);
+        let particles = positions.first().and_then(|&array| rows(array)).filter(|&rows| rows > MOST_NUMBERS);
+        let is_of_all = |&array: &usize| particles.is_none() || rows(array) != particles;
+        let velocities = archive
+            .find(&VELOCITIES)
+            .filter(rest)
+            .map(|array| vec![array])
+            .or_else(|| axes(archive, ["vx", "vy", "vz"]));
+        let choice = Self {
+            velocities: velocities.filter(|all| all.iter().all(rest)).unwrap_or_default(),
+            ids: archive.find(&IDS).filter(rest),
+            masses: archive.find(&MASSES).filter(rest),
+            types: match archive.find(&TYPES).filter(rest) {
+                // Other values than numbers mean something else.
+                Some(array) if archive.header(array).is_err() && reading.options.types.is_empty() => None,
+                array => array,
+            },
+            box_size: archive.find(&BOX).filter(rest).filter(is_of_all),
+            redshift: archive.find(&REDSHIFT).filter(rest).filter(is_of_all),
+            cosmology: COSMOLOGY.map(|name| archive.find(&[name]).filter(rest).filter(is_of_all)),
+            positions,
+        };
+        choice.check(archive, reading)
+    }
+
+    /// All have one number of rows, and velocities as many components as positions.
+    fn check(mut self, archive: &Archive<'_>, reading: &Reading<'_>) -> Result<Self> {
+        let Some(&first) = self.positions.first() else {
+            let message = if reading.is_of_fields { "has no arrays of numbers" } else { "has no positions" };
+            return Err(Error::file(archive.path, message));
+        };
+        let rows = archive.header(first)?.points;
+        let width =
+            |arrays: &[usize]| arrays.iter().map(|&array| Ok(archive.header(array)?.dim)).sum::<Result<usize>>();
+        let dim = width(&self.positions)?;
+        if !(1..=10).contains(&dim) && !reading.is_of_fields {
+            return Err(archive.error(first, format!("and others have {dim} coordinates; points have 1 to 10")));
+        }
+        let speeds = width(&self.velocities)?;
+        if speeds != dim && !reading.options.columns.is_empty() {
+            self.velocities.clear();
+        } else if speeds != dim && speeds != 0 {
+            return Err(Error::file(
+                archive.path,
+                format!("has {dim} coordinates a point, but {speeds} components of velocities"),
+            ));
+        }
+        for &array in
+            self.positions.iter().chain(&self.velocities).chain(&self.ids).chain(&self.masses).chain(&self.types)
+        {
+            let found = archive.header(array)?.points;
+            // A mass that all have.
+            if found != rows && !(self.masses == Some(array) && found == 1) {
+                let first =
+                    archive.arrays.get(first).map_or_else(String::new, |array| array.name.escape_debug().to_string());
+                return Err(archive.error(array, format!("has {found} rows, but array {first} has {rows}")));
+            }
+        }
+        for &array in self.ids.iter().chain(&self.masses).chain(&self.types) {
+            let dim = archive.header(array)?.dim;
+            if dim != 1 {
+                return Err(archive.error(array, format!("has rows of {dim} values; they must have one")));
+            }
+        }
+        Ok(self)
+    }
+
+    /// Sentences about what is not used.
+    pub(super) fn notes(&self, archive: &Archive<'_>) -> Vec<String> {
+        let scalars = self.cosmology.iter().flatten().chain(&self.box_size).chain(&self.redshift);
+        let used: Vec<usize> = scalars.copied().collect();
+        let is_used = |&place: &usize| used.contains(&place) || self.role(place) != Role::Other;
+        let unused: Vec<String> = (0..archive.arrays.len())
+            .filter(|place| !is_used(place))
+            .map(|place| archive.arrays[place].name.escape_debug().to_string())
+            .collect();
+        let mut notes = vec![];
+        for (what, names) in [("arrays", &unused), ("members that are no arrays", &archive.others)] {
+            if !names.is_empty() {
+                let more = if names.len() > MOST_NAMES { ", .." } else { "" };
+                let names: Vec<&str> = names.iter().take(MOST_NAMES).map(String::as_str).collect();
+                notes.push(format!("{what} that are not used: {}{more}", names.join(", ")));
+            }
+        }
+        notes
+    }
+
+    /// What each value of a row of fields is called: as its array, with a number if that has several.
+    pub(super) fn fields(&self, archive: &Archive<'_>) -> Result<Vec<String>> {
+        let mut names = vec![];
+        for &array in &self.positions {
+            let (name, dim) = (&archive.arrays[array].name, archive.header(array)?.dim);
+            match dim {
+                1 => names.push(name.clone()),
+                _ => names.extend((0..dim).map(|place| format!("{name}{place}"))),
+            }
+        }
+        Ok(names)
+    }
+
+    pub(super) fn role(&self, array: usize) -> Role {
+        match array {
+            _ if self.positions.contains(&array) => Role::Position,
+            _ if self.velocities.contains(&array) => Role::Velocity,
+            _ if self.ids == Some(array) => Role::Id,
+            _ if self.masses == Some(array) => Role::Mass,
+            _ if self.types == Some(array) => Role::Type,
+            _ => Role::Other,
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! NumPy archives as tables: arrays by name.
+//!
+//! - in: an archive of `numpy.savez` or `savez_compressed`. Positions are `positions` (or `pos`, `coordinates`, `points`, ..), an array
+//!   of N rows, or `x`, `y` and `z`; beside them velocities, `id`, `mass` and `types` in the same ways, and the numbers `box_size`, `redshift`,
+//!   `omega_m`, `omega_lambda` and `h`
+//! - fields: the arrays that are chosen, or all of numbers with as many rows as the longest, whatever their names
+//! - out: a [`Snapshot`], in the precision of the arrays
+//! - cost: arrays that are wanted are read twice, first for their checksums, or uncompressed into a temporary file
+//! - steps: the arrays in the file (`archive`), what each is by its name (`choice`)
+//! - layout: NumPy enhancement proposal 1; PKWARE's APPNOTE
+
+mod archive;
+mod choice;
+mod write;
+
+use std::path::Path;
+
+use crate::array_names::COSMOLOGY;
+use crate::columns::{gather, points, sum, whole};
+use crate::contents::{Contents, Field, Role, TypeContents};
+use crate::file_format::FileFormat;
+use crate::matter::Matter;
+use crate::reading::Reading;
+use crate::sides::{of_chosen, told};
+use crate::type_column::TypeColumn;
+use crate::{Background, Format, Masses, Snapshot};
+use archive::{Archive, Array, Placed, columns, values};
+use choice::{Choice, MOST_NUMBERS, own_positions};
+use ropewalk::units::{KnownUnits, VelocityUnit};
+use ropewalk::{Error, Result};
+pub(super) use write::stored;
+pub use write::{write_npz, write_npz_to};
+
+/// NumPy archives.
+pub(crate) struct Npz;
+
+impl FileFormat for Npz {
+    fn sniff(&self, prefix: &[u8]) -> bool {
+        prefix.starts_with(b"PK\x03\x04")
+    }
+
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        read(path, reading)
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        inspect(path, reading)
+    }
+}
+
+/// The values of an array of up to three numbers.
+fn numbers(archive: &mut Archive<'_>, array: Option<usize>, reading: &Reading<'_>) -> Result<Vec<f64>> {
+    let Some(array) = array else { return Ok(vec![]) };
+    let header = archive.header(array)?;
+    if header.dim != 1 || !(1..=MOST_NUMBERS).contains(&header.points) {
+        let message = format!("has {} rows of {}; it must have one to three numbers", header.points, header.dim);
+        return Err(archive.error(array, message));
+    }
+    values(archive, array, reading)
+}
+
+/// The one value of an array of numbers that are all the same.
+///
+/// Errors: several values; one that is not finite.
+fn number(archive: &mut Archive<'_>, array: Option<usize>, reading: &Reading<'_>) -> Result<Option<f64>> {
+    let Some(array) = array else { return Ok(None) };
+    let values = numbers(archive, Some(array), reading)?;
+    let Some(&first) = values.first() else { return Ok(None) };
+    if !first.is_finite() || values.iter().any(|value| *value != first) {
+        let values: Vec<String> = values.iter().map(f64::to_string).collect();
+        return Err(archive.error(array, format!("is {}; it must be one finite number", values.join(", "))));
+    }
+    Ok(Some(first))
+}
+
+fn background(archive: &mut Archive<'_>, choice: &Choice, reading: &Reading<'_>) -> Result<Background> {
+    let mut found = [None; 3];
+    for ((slot, array), name) in found.iter_mut().zip(choice.cosmology).zip(COSMOLOGY) {
+        *slot = number(archive, array, reading)?;
+        if let (Some(array), Some(value)) = (array, slot.filter(|&value| value < 0.0 && name != "omega_lambda")) {
+            return Err(archive.error(array, format!("is {value}; it must not be below 0")));
+        }
+    }
+    let [omega_m, omega_lambda, h] = found;
+    let is_above = |value: &f64| *value > 0.0;
+    Ok(Background { omega_m: omega_m.filter(is_above), omega_lambda, h: h.filter(is_above) })
+}
+
+/// The types of the rows, if there is an array of types.
+fn types(archive: &mut Archive<'_>, choice: &Choice, reading: &Reading<'_>) -> Result<Option<TypeColumn>> {
+    let Some(array) = choice.types else { return Ok(None) };
+    let each = values(archive, array, reading)?;
+    reading.type_column(archive.path, "its types", each)
+}
+
+/// The metadata of the archive.
+fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+    let mut archive = Archive::open(path, reading)?;
+    let choice = Choice::new(&archive, reading)?;
+    let field = |(place, array): (usize, &Array)| match &array.header {
+        Ok((header, _)) => Field::new(array.name.as_str(), header.number.name(), header.dim as u64, choice.role(place)),
+        Err(_) => Field::new(array.name.as_str(), "other", 1, Role::Other),
+    };
+    let fields: Vec<Field> = archive.arrays.iter().enumerate().map(field).collect();
+    let types = types(&mut archive, &choice, reading)?;
+    let counts = types.as_ref().map_or(&[][..], TypeColumn::counts);
+    let sides = numbers(&mut archive, choice.box_size, reading)?;
+    let count = choice.positions.first().map_or(Ok(0), |&array| archive.header(array).map(|header| header.points))?;
+    let (box_size, mut notes) = told(&sides);
+    notes.extend(choice.notes(&archive));
+    Ok(Contents {
+        format: Format::Npz,
+        code: None,
+        files: vec![path.to_path_buf()],
+        types: TypeContents::of_table(count, counts, &fields),
+        box_size,
+        redshift: number(&mut archive, choice.redshift, reading)?,
+        background: background(&mut archive, &choice, reading)?,
+        units: KnownUnits::default(),
+        notes,
+    })
+}
+
+/// The points of the archive.
+fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+    let mut archive = Archive::open(path, reading)?;
+    let options = reading.options;
+    let choice = Choice::new(&archive, reading)?;
+    let names = if reading.is_of_fields { choice.fields(&archive)? } else { options.columns.clone() };
+    reading.choose(types(&mut archive, &choice, reading)?);
+    let mut spools = vec![];
+    let mut place = |archive: &mut Archive<'_>, arrays: &[usize]| -> Result<Vec<Placed>> {
+        arrays.iter().map(|&array| archive.place(array, reading, &mut spools)).collect()
+    };
+    let positions = place(&mut archive, &choice.positions)?;
+    let velocities = if options.velocities { place(&mut archive, &choice.velocities)? } else { vec![] };
+    let ids = place(&mut archive, choice.ids.filter(|_| options.ids).as_slice())?;
+    let masses = place(&mut archive, choice.masses.filter(|_| options.masses).as_slice())?;
+    let mut notes = choice.notes(&archive);
+    let mut sides = numbers(&mut archive, choice.box_size, reading)?;
+    if !options.columns.is_empty() {
+        let own = own_positions(&archive).unwrap_or_default();
+        sides = of_chosen(&sides, &own, &choice.positions, &mut notes);
+    }
+    let box_size = options.side(path, &sides, &mut notes)?;
+    let background = background(&mut archive, &choice, reading)?;
+    let redshift = number(&mut archive, choice.redshift, reading)?;
+
+    let renamed = |error: Error| spools.iter().fold(error, |error, spool| error.renamed(spool.path(), path));
+    let velocity = options.velocity_unit.filter(|_| !velocities.is_empty());
+    let factor = velocity.map(|unit| options.velocity_factor(unit, redshift, None)).transpose();
+    let factor = factor.map_err(|error| Error::file(path, error))?.unwrap_or(1.0);
+    let read = || -> Result<Snapshot> {
+        let each = 1.0 / reading.keep.fraction;
+        let (mut all, mut matter) = (Masses::Unknown, Matter::default());
+        if let Some(array) = masses.first() {
+            let rows = positions.first().map_or(0, |array| array.header.points);
+            if array.header.points == 1 && rows != 1 {
+                let mass = whole::<f64>(reading, &array.columns())?.first().copied().unwrap_or_default();
+                all = Masses::Equal(mass * each);
+                matter.known.add_times(mass, rows);
+            } else {
+                all = Masses::Each(gather(reading, path, &[array.columns()], each)?);
+                matter.share = Some(sum(reading, &array.columns())?);
+            }
+        }
+        let vectors = |arrays: &[Placed], factor| points(reading, path, &[columns(arrays)], factor);
+        Ok(Snapshot {
+            types: reading.type_runs(),
+            velocities: (!velocities.is_empty()).then(|| vectors(&velocities, factor)).transpose()?,
+            ids: ids.first().map(|array| gather(reading, path, &[array.columns()], 1.0)).transpose()?,
+            masses: all,
+            matter: reading.matter(matter),
+            units: KnownUnits {
+                velocity: velocity.map(|unit| VelocityUnit { is_internal: false, ..unit }),
+                ..KnownUnits::default()
+            },
+            box_size,
+            notes,
+            redshift,
+            background,
+            format: Format::Npz,
+            columns: names,
+            ..Snapshot::new(vectors(&positions, 1.0)?)
+        })
+    };
+    let snapshot = read().map_err(renamed)?;
+    spools.iter().for_each(|spool| reading.forget(spool.path()));
+    Ok(snapshot)
+}

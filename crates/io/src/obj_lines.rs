@@ -1,0 +1,98 @@
+//! The lines of Wavefront OBJ files: `\` at the end of a line continues it, and `#` begins a comment. Lines end by LF or CR LF, or by CR alone
+//! if the file has no LF.
+//!
+//! Cost: one pass, and memory for the longest line.
+
+use std::borrow::Cow;
+
+use crate::messages::shorten;
+use crate::source::line_end;
+use ropewalk::internals::cancel::check_at;
+use ropewalk::internals::memory::{collected, grow};
+
+/// The lines of a text, those that `\` continues put together.
+pub(super) struct Lines<'a> {
+    rest: &'a [u8],
+    end: u8,
+    number: usize,
+}
+
+/// One line, or several that are continued.
+pub(super) struct Line<'a> {
+    text: Cow<'a, [u8]>,
+    /// The number of the first of its lines, from 1.
+    pub number: usize,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(text: &'a [u8]) -> Self {
+        // As much as other readers of text look at.
+        let end = line_end(text.get(..1 << 18).unwrap_or(text));
+        Self { rest: text, end, number: 0 }
+    }
+
+    fn take(&mut self) -> Option<&'a [u8]> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let end = self.rest.iter().position(|&byte| byte == self.end).map_or(self.rest.len(), |end| end + 1);
+        let (line, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        self.number += 1;
+        // A comment is not continued.
+        Some(line.split(|&byte| byte == b'#').next().unwrap_or_default().trim_ascii())
+    }
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = Line<'a>;
+
+    fn next(&mut self) -> Option<Line<'a>> {
+        let first = self.take()?;
+        let number = self.number;
+        check_at(number);
+        if first.last() != Some(&b'\\') {
+            return Some(Line { text: first.into(), number });
+        }
+        let mut text = first.to_vec();
+        while text.last() == Some(&b'\\') {
+            check_at(self.number);
+            text.pop();
+            let next = self.take().unwrap_or_default();
+            grow(&mut text, next.len() + 1);
+            text.push(b' ');
+            text.extend_from_slice(next);
+        }
+        Some(Line { text: text.into(), number })
+    }
+}
+
+impl Line<'_> {
+    /// Its words.
+    pub(super) fn words(&self) -> Vec<&[u8]> {
+        collected(self.text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()))
+    }
+
+    /// Returns `true` if `word` is its first word.
+    pub(super) fn begins_with(&self, word: &[u8]) -> bool {
+        self.text.split(u8::is_ascii_whitespace).find(|word| !word.is_empty()) == Some(word)
+    }
+
+    /// Returns `true` if the line is text in UTF-8.
+    #[cfg(feature = "mesh")]
+    pub(super) fn is_text(&self) -> bool {
+        std::str::from_utf8(&self.text).is_ok()
+    }
+
+    /// The line as messages quote it.
+    #[cfg(feature = "mesh")]
+    pub(super) fn quoted(&self) -> String {
+        shorten(self.text.trim_ascii())
+    }
+}
+
+/// A number.
+pub(super) fn number(word: &[u8]) -> Result<f64, String> {
+    let number = std::str::from_utf8(word).ok().and_then(|word| word.parse().ok());
+    number.ok_or_else(|| format!("'{}' is not a number", shorten(word)))
+}

@@ -1,0 +1,52 @@
+//! A file that several threads read at once.
+//!
+//! The library's own reader of a file shares one position among all of them.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::reader::{ChunkReader, Length};
+
+use ropewalk::internals::cancel::check;
+
+/// A file that is opened anew for each stretch of it.
+pub(super) struct Opened {
+    pub path: PathBuf,
+    pub len: u64,
+}
+
+impl Opened {
+    fn at(&self, start: u64) -> io::Result<File> {
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(start))?;
+        Ok(file)
+    }
+}
+
+impl Length for Opened {
+    fn len(&self) -> u64 {
+        self.len
+    }
+}
+
+impl ChunkReader for Opened {
+    type T = BufReader<File>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        Ok(BufReader::new(self.at(start)?))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        // No more memory than the file has bytes.
+        if start.checked_add(length as u64).is_none_or(|end| end > self.len) {
+            return Err(ParquetError::EOF(format!("{length} bytes are due at byte {start} of {}", self.len)));
+        }
+        check();
+        let mut bytes = vec![0; length];
+        self.at(start)?.read_exact(&mut bytes)?;
+        Ok(bytes.into())
+    }
+}

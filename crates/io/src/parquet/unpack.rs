@@ -1,0 +1,136 @@
+//! Column chunks whose pages are unpacked here: those of gzip, Zstandard and Brotli.
+//!
+//! In: the place of a column chunk, and how many bytes its pages may have. Out: a reader of its values. The Parquet library hands out the
+//! pages as they lie in the file: its own decoders of gzip and Brotli have no bound on what a page unpacks to, and that of Zstandard is
+//! not in Rust. Cost: that of the decoders.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use brotli_decompressor::Decompressor;
+use bytes::Bytes;
+use flate2::read::MultiGzDecoder;
+use parquet::basic::Compression;
+use parquet::column::page::{Page, PageMetadata, PageReader};
+use parquet::column::reader::{ColumnReader, get_column_reader};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::reader::SerializedPageReader;
+use ruzstd::decoding::StreamingDecoder;
+
+use crate::parquet::opened::Opened;
+
+/// Bytes that the decoder of Brotli reads at a time.
+const CHUNK: usize = 1 << 12;
+
+/// Returns `true` for compressions that [`packed_reader`] unpacks.
+pub(super) fn is_unpacked_here(compression: Compression) -> bool {
+    matches!(compression, Compression::GZIP(_) | Compression::ZSTD(_) | Compression::BROTLI(_))
+}
+
+/// The reader of a column of a row group whose pages unpack to at most `most` bytes each.
+pub(super) fn packed_reader(file: Opened, group: &RowGroupMetaData, column: usize, most: u64) -> Result<ColumnReader> {
+    let chunk = group.column(column);
+    let as_stored = chunk.clone().into_builder().set_compression(Compression::UNCOMPRESSED).build()?;
+    let rows = usize::try_from(group.num_rows())?;
+    let pages = SerializedPageReader::new(Arc::new(file), &as_stored, rows, None)?;
+    let pages = PackedPages { pages, compression: chunk.compression(), most };
+    Ok(get_column_reader(chunk.column_descr_ptr(), Box::new(pages)))
+}
+
+/// Pages that are packed.
+struct PackedPages {
+    pages: SerializedPageReader<Opened>,
+    compression: Compression,
+    /// The most bytes of an unpacked page.
+    most: u64,
+}
+
+impl Iterator for PackedPages {
+    type Item = Result<Page>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
+    }
+}
+
+impl PageReader for PackedPages {
+    fn get_next_page(&mut self) -> Result<Option<Page>> {
+        self.pages.get_next_page()?.map(|page| self.unpacked(page)).transpose()
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
+        self.pages.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Result<()> {
+        self.pages.skip_next_page()
+    }
+
+    fn supports_deferred_dictionary(&self) -> bool {
+        self.pages.supports_deferred_dictionary()
+    }
+
+    fn take_deferred_dictionary(&mut self) -> Result<Option<Page>> {
+        self.pages.take_deferred_dictionary()?.map(|page| self.unpacked(page)).transpose()
+    }
+
+    fn at_record_boundary(&mut self) -> Result<bool> {
+        self.pages.at_record_boundary()
+    }
+}
+
+impl PackedPages {
+    fn unpacked(&self, mut page: Page) -> Result<Page> {
+        match &mut page {
+            Page::DataPage { buf, .. } | Page::DictionaryPage { buf, .. } => *buf = self.unpack(buf, 0)?,
+            // The levels before the values are never packed.
+            Page::DataPageV2 { buf, is_compressed: true, def_levels_byte_len, rep_levels_byte_len, .. } => {
+                *buf = self.unpack(buf, *def_levels_byte_len as usize + *rep_levels_byte_len as usize)?;
+            }
+            Page::DataPageV2 { .. } => {}
+        }
+        Ok(page)
+    }
+
+    /// The first bytes as they are, and the others unpacked.
+    fn unpack(&self, bytes: &Bytes, plain: usize) -> Result<Bytes> {
+        let (Some(start), Some(mut packed)) = (bytes.get(..plain), bytes.get(plain..)) else {
+            return Err(ParquetError::General(format!("a page of {} bytes has {plain} bytes of levels", bytes.len())));
+        };
+        let mut out = start.to_vec();
+        // Empty values take no bytes. Frames of Zstandard may follow each other.
+        while !packed.is_empty() {
+            match self.compression {
+                Compression::ZSTD(_) => {
+                    let decoder = StreamingDecoder::new(&mut packed).map_err(|error| self.failed(&error))?;
+                    self.take(decoder, &mut out)?;
+                }
+                Compression::BROTLI(_) => self.take(Decompressor::new(std::mem::take(&mut packed), CHUNK), &mut out)?,
+                _ => self.take(MultiGzDecoder::new(std::mem::take(&mut packed)), &mut out)?,
+            }
+        }
+        Ok(out.into())
+    }
+
+    /// Adds the bytes of a decoder.
+    ///
+    /// Errors: the page has more bytes than it may have.
+    fn take(&self, decoder: impl Read, out: &mut Vec<u8>) -> Result<()> {
+        let left = self.most.saturating_sub(out.len() as u64);
+        decoder.take(left.saturating_add(1)).read_to_end(out).map_err(|error| self.failed(&error))?;
+        match out.len() as u64 > self.most {
+            true => Err(self.failed(&format!("unpacks to more than the {} bytes that its header promises", self.most))),
+            false => Ok(()),
+        }
+    }
+
+    fn failed(&self, error: &dyn std::fmt::Display) -> ParquetError {
+        let name = match self.compression {
+            Compression::ZSTD(_) => "Zstandard",
+            Compression::BROTLI(_) => "Brotli",
+            _ => "gzip",
+        };
+        ParquetError::General(format!("a page of {name}: {error}"))
+    }
+}

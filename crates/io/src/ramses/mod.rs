@@ -1,0 +1,233 @@
+//! Particles of RAMSES.
+//!
+//! - in: a folder `output_00080`, or its info file, or one of its particle files; with families and a descriptor or without
+//! - out: a [`Snapshot`] of the particles of all processes, file by file and in each type by type, as [`Part::types`] has them
+//! - cost: markers first, and what tells types; then columns that are wanted
+//! - layout: Teyssier, RAMSES; records of Fortran
+//!
+//! Coordinates go from 0 to `boxlen`. Units are those of the info file, lengths made comoving; velocities are peculiar there already.
+//! Gas is in cells, which are not read, nor are sinks.
+
+mod output;
+mod part;
+mod pick;
+
+use std::path::{Path, PathBuf};
+
+use crate::columns::{Column, Joined, sum};
+use crate::contents::{Contents, Field, Role, TypeContents};
+use crate::file_format::FileFormat;
+use crate::fill::{Rows, fill};
+use crate::matter::Matter;
+use crate::number_types::{Number, Target};
+use crate::reading::Reading;
+use crate::split_files::named;
+use crate::{Format, Masses, Points, Snapshot, Table};
+use output::Output;
+use part::Part;
+use pick::{Picked, Types};
+use ropewalk::units::{KnownUnits, VelocityUnit};
+use ropewalk::{Error, Result};
+
+const POSITION: [&str; 3] = ["position_x", "position_y", "position_z"];
+const VELOCITY: [&str; 3] = ["velocity_x", "velocity_y", "velocity_z"];
+/// What types are called.
+const NAMES: [(u8, &str); 5] = [(1, "dark"), (2, "debris"), (3, "tracer"), (4, "star"), (5, "cloud")];
+
+/// Outputs of RAMSES, which are known by the names of their files.
+pub(crate) struct Ramses;
+
+impl FileFormat for Ramses {
+    fn sniff(&self, _: &[u8]) -> bool {
+        false
+    }
+
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        read(path, reading)
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        inspect(path, reading)
+    }
+
+    fn is_of_simulations(&self) -> bool {
+        true
+    }
+
+    fn owns(&self, path: &Path) -> bool {
+        output::find(path).is_some()
+    }
+
+    fn companions(&self, path: &Path) -> Vec<PathBuf> {
+        files(path)
+    }
+}
+
+/// The files of the output that `path` is, or is a file of; none if it is no output.
+fn files(path: &Path) -> Vec<PathBuf> {
+    let Some((folder, number)) = output::find(path) else { return vec![] };
+    let starts = [format!("info_{number}."), format!("header_{number}."), format!("part_{number}.")];
+    named(&folder, |name| name == "part_file_descriptor.txt" || starts.iter().any(|start| name.starts_with(start)))
+}
+
+/// An output whose files have been scanned.
+struct Scan {
+    output: Output,
+    parts: Vec<(Part, Types)>,
+}
+
+impl Scan {
+    fn new(path: &Path, reading: &Reading<'_>) -> Result<Self> {
+        let Some((folder, number)) = output::find(path) else {
+            return Err(Error::file(path, "is no output of RAMSES: there is no info file"));
+        };
+        let output = Output::read(folder, number)?;
+        let names = output.columns();
+        let mut parts: Vec<(Part, Types)> = vec![];
+        for process in 1..=output.files {
+            let part = Part::scan(&output, process, &names, reading)?;
+            if let Some((first, _)) = parts.first() {
+                let empty = first.particles == 0 || part.particles == 0;
+                if !empty && !first.names().eq(part.names()) {
+                    let message = format!("has other columns than {}", first.path.display());
+                    return Err(Error::file(part.path, message));
+                }
+            }
+            let types = part.types(reading)?;
+            parts.push((part, types));
+        }
+        Ok(Self { output, parts })
+    }
+
+    fn counts(&self) -> Vec<(u8, u64)> {
+        NAMES.iter().map(|&(t, _)| (t, self.parts.iter().map(|(_, types)| types.count(t)).sum())).collect()
+    }
+
+    /// Sentences about what is not read.
+    fn notes(&self) -> Vec<String> {
+        let nameless = self.parts.iter().map(|(part, _)| part.nameless()).max().unwrap_or(0);
+        let note =
+            (nameless > 0).then(|| format!("{nameless} columns of its particles have no names and are not read"));
+        self.output.unread().into_iter().chain(note).collect()
+    }
+
+    /// Whether files that have particles have these columns.
+    fn has(&self, names: &[&str]) -> bool {
+        let mut owners = self.parts.iter().filter(|(part, _)| part.particles > 0);
+        owners.all(|(part, _)| names.iter().all(|name| part.column(name).is_some()))
+    }
+
+    /// The values of columns of these types.
+    fn gather<T: Target>(
+        &self,
+        path: &Path,
+        reading: &Reading<'_>,
+        wanted: (&[u8], &[&str]),
+        factor: f64,
+    ) -> Result<Vec<T>> {
+        let (types, names) = wanted;
+        let mut pieces: Vec<Box<dyn Rows<T> + '_>> = vec![];
+        for (part, own) in self.parts.iter().filter(|(part, _)| part.particles > 0) {
+            let columns: Option<Vec<Column<'_>>> = names.iter().map(|name| part.column(name)).collect();
+            let Some(columns) = columns else {
+                return Err(Error::file(&part.path, format!("has no columns {}", names.join(", "))));
+            };
+            for &particle_type in types.iter().filter(|&&t| own.count(t) > 0) {
+                let all = Joined::new(reading, columns.clone(), factor);
+                if own.count(particle_type) == part.particles {
+                    pieces.push(Box::new(all));
+                } else {
+                    pieces.push(Box::new(Picked { all, types: own, particle_type }));
+                }
+            }
+        }
+        fill(reading, path, names.len(), &pieces)
+    }
+
+    fn points(&self, path: &Path, reading: &Reading<'_>, wanted: (&[u8], &[&str]), factor: f64) -> Result<Points> {
+        let dim = wanted.1.len();
+        let columns = self.parts.iter().flat_map(|(part, _)| wanted.1.iter().filter_map(|name| part.column(name)));
+        let mut owners = columns.filter(|column| column.rows > 0).peekable();
+        Ok(if owners.peek().is_some() && owners.all(|column| column.number == Number::F32) {
+            Points::F32(Table::of(dim, self.gather(path, reading, wanted, factor)?))
+        } else {
+            Points::F64(Table::of(dim, self.gather(path, reading, wanted, factor)?))
+        })
+    }
+}
+
+fn role(name: &str) -> Role {
+    match name {
+        _ if POSITION.contains(&name) => Role::Position,
+        _ if VELOCITY.contains(&name) => Role::Velocity,
+        "identity" => Role::Id,
+        "mass" => Role::Mass,
+        _ => Role::Other,
+    }
+}
+
+/// What the output says about itself.
+fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+    let scan = Scan::new(path, reading)?;
+    let Scan { output, parts } = &scan;
+    let owner = parts.iter().map(|(part, _)| part).find(|part| part.particles > 0);
+    let field = |(name, number): (&str, Number)| Field::new(name, number.name(), 1, role(name));
+    let fields: Vec<Field> = owner.into_iter().flat_map(|part| part.names().map(field)).collect();
+    let types = NAMES.iter().map(|&(t, name)| TypeContents {
+        particle_type: Some(t),
+        name: name.into(),
+        count: parts.iter().map(|(_, types)| types.count(t)).sum(),
+        mass: None,
+        fields: fields.clone(),
+    });
+    Ok(Contents {
+        format: Format::Ramses,
+        code: Some("RAMSES".into()),
+        files: parts.iter().map(|(part, _)| part.path.clone()).collect::<Vec<PathBuf>>(),
+        types: types.filter(|kind| kind.count > 0).collect(),
+        box_size: Some(output.box_size),
+        redshift: output.scale_factor.map(|a| 1.0 / a - 1.0),
+        background: output.background,
+        units: output.units,
+        notes: scan.notes(),
+    })
+}
+
+/// The particles of the output.
+fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+    let scan = Scan::new(path, reading)?;
+    let (options, output) = (reading.options, &scan.output);
+    let types = reading.wanted_types(path, &scan.counts())?;
+    let redshift = output.scale_factor.map(|a| 1.0 / a - 1.0);
+    let unit = options.velocity_unit.or(output.units.velocity).unwrap_or(VelocityUnit::KM_S);
+    let factor =
+        options.velocity_factor(unit, redshift, output.scale_factor).map_err(|error| Error::file(path, error))?;
+    let dim = output.dimensions;
+    let points = |names: &[&str], factor| scan.points(path, reading, (&types, names), factor);
+    let (mut masses, mut matter) = (Masses::Unknown, None);
+    if options.masses && scan.has(&["mass"]) {
+        masses = Masses::Each(scan.gather(path, reading, (&types, &["mass"]), 1.0 / reading.keep.fraction)?);
+        if !output.has_gas() {
+            let columns: Vec<Column<'_>> = scan.parts.iter().filter_map(|(part, _)| part.column("mass")).collect();
+            let share = Some(sum(reading, &columns)?);
+            matter = reading.matter(Matter { share, ..Matter::default() });
+        }
+    }
+    let has_velocities = options.velocities && scan.has(&VELOCITY[..dim]);
+    let has_ids = options.ids && scan.has(&["identity"]);
+    let runs = scan.parts.iter().flat_map(|(_, own)| types.iter().map(|&t| (t, own.count(t))));
+    Ok(Snapshot {
+        velocities: has_velocities.then(|| points(&VELOCITY[..dim], factor)).transpose()?,
+        ids: has_ids.then(|| scan.gather(path, reading, (&types, &["identity"]), 1.0)).transpose()?,
+        masses,
+        matter,
+        types: reading.runs(runs),
+        units: KnownUnits { velocity: Some(VelocityUnit { is_internal: false, ..unit }), ..output.units },
+        redshift,
+        box_size: Some(output.box_size),
+        background: output.background,
+        notes: scan.notes(),
+        format: Format::Ramses,
+        ..Snapshot::new(points(&POSITION[..dim], 1.0)?)
+    })
+}

@@ -1,0 +1,184 @@
+//! Reads and describes files of any format.
+//!
+//! In: a path, or bytes that are in no file. Out: a [`Snapshot`], [`Contents`], or the header of a Gadget snapshot. Steps: the file that the
+//! path stands for (`locate`), its format (`registry`), a copy of a compressed file (`spool`), then the format's own reader.
+//! Cost: the first 4096 bytes are read once more than the format itself does; a compressed file other than text is copied.
+
+use std::io::Read;
+use std::path::Path;
+
+use crate::file_format::FileFormat;
+use crate::gadget_header::Header;
+use crate::locate::{existing, located};
+use crate::reading::{OnProgress, Reading};
+use crate::registry::{Detected, detect, owner};
+use crate::spool::Spool;
+use crate::{Contents, ReadOptions, Role, Snapshot};
+use ropewalk::internals::cancel::guarded;
+use ropewalk::{Error, Result};
+
+/// Reads a snapshot or table of points.
+///
+/// The format is told by the content. A snapshot split over several files is named by any of them, or by what they have in
+/// common: `snap_005.0` and `snap_005` both read `snap_005.0`, `snap_005.1`, and so on. In HDF5, where they are `snap_099.0.hdf5`,
+/// `snap_099.1.hdf5`, and so on, also by `snap_099.hdf5` and by `snap_099.*.hdf5`. A folder is read if it holds the files of one
+/// snapshot; [`Snapshot::notes`] counts the other files in it. [`ReadOptions::single_part`] reads one file alone.
+///
+/// # Errors
+/// If the file cannot be read, is truncated or contradicts itself, or lacks the wanted particle type. Blocks missing
+/// after the positions are no error: `velocities` and `ids` are `None` then, `masses` is [`Masses::Unknown`](crate::Masses::Unknown).
+pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Snapshot> {
+    read_with(path, options, None)
+}
+
+/// [`read`], which tells how far it has come.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions, progress: Option<OnProgress<'_>>) -> Result<Snapshot> {
+    let reading = Reading::new(options, progress)?;
+    read_all(path.as_ref(), reading)
+}
+
+/// Reads the file that a path stands for.
+pub(super) fn read_all(path: &Path, reading: Reading<'_>) -> Result<Snapshot> {
+    let (path, note) = located(path)?;
+    let mut snapshot = guarded(|| uncompressed(&path, &reading, |format, at| read_as(format, at, &reading)))?;
+    snapshot.notes.extend(reading.note_on_types());
+    snapshot.notes.extend(note);
+    check_redshift(&path, snapshot.redshift)?;
+    let (slice, file_types) = (reading.slice(), reading.file_types());
+    let subsample = reading.options.subsample.filter(|&fraction| fraction < 1.0);
+    reading.finish()?;
+    Ok(Snapshot { slice, file_types, subsample, ..snapshot })
+}
+
+/// [`read`] of what is in no file, as standard input; errors call it `name`. It is copied into a temporary file first, for most formats
+/// are not read from their beginning to their end.
+///
+/// ```
+/// use ropewalk_io::{ReadOptions, read_from};
+///
+/// let snapshot = read_from(&b"x,y\n1,2\n3,4\n"[..], "standard input", &ReadOptions::default(), None)?;
+/// assert_eq!((snapshot.points.len(), snapshot.points.dim()), (2, 2));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`read`]; if the temporary folder is full.
+pub fn read_from(
+    reader: impl Read,
+    name: impl AsRef<Path>,
+    options: &ReadOptions,
+    progress: Option<OnProgress<'_>>,
+) -> Result<Snapshot> {
+    let spool = Spool::of(reader, name.as_ref())?;
+    let reading = Reading::new(options, progress)?;
+    reading.of_copy();
+    read_all(spool.path(), reading).map_err(|error| error.renamed(spool.path(), name.as_ref()))
+}
+
+/// Describes a file without reading its particles: its types and fields, units, cosmology, and the files it is split over; of all types, whichever the
+/// options choose. Particles are read only where nothing else tells how many there are, as in text.
+///
+/// # Errors
+/// As [`read`], but for what only the particles themselves can show.
+pub fn inspect(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Contents> {
+    let (path, note) = located(path.as_ref())?;
+    // Also types that are not wanted, and where those that are wanted are none.
+    let every = ReadOptions { part: None, ..options.clone().types([]) };
+    let reading = Reading::new(&every, None)?;
+    let work = |format: &dyn FileFormat, at: &Path| {
+        let mut contents = format.inspect(at, &reading)?;
+        // The file that was compressed, not its copy.
+        contents.files.iter_mut().filter(|file| *file == at).for_each(|file| file.clone_from(&path));
+        Ok(contents)
+    };
+    let mut contents = guarded(|| uncompressed(&path, &reading, work))?;
+    if let Some(note) = reading.note_on_types() {
+        contents.notes.push(note);
+        let fields = contents.types.iter_mut().flat_map(|kind| &mut kind.fields);
+        fields.filter(|field| field.role == Role::Type).for_each(|field| field.role = Role::Other);
+    }
+    contents.notes.extend(note);
+    check_redshift(&path, contents.redshift)?;
+    Ok(contents)
+}
+
+/// Errors: a redshift for which there is no scale factor.
+fn check_redshift(path: &Path, redshift: Option<f64>) -> Result<()> {
+    match redshift.filter(|&redshift| !(redshift > -1.0 && redshift < f64::INFINITY)) {
+        Some(redshift) => Err(Error::file(path, format!("has redshift {redshift}; it must be above -1"))),
+        None => Ok(()),
+    }
+}
+
+/// Runs `work` on a file; on a compressed one once it is uncompressed.
+fn uncompressed<T>(
+    path: &Path,
+    reading: &Reading<'_>,
+    work: impl Fn(&dyn FileFormat, &Path) -> Result<T>,
+) -> Result<T> {
+    // A folder, or a file whose name and neighbours tell more than its own content.
+    if let Some(format) = owner(path) {
+        return work(format, path);
+    }
+    let found = detect(&reading.open(path)?.prefix(4096)?);
+    if !matches!(found, Detected::Gzip) {
+        return work(found.format(path)?, path);
+    }
+    // Text is uncompressed as it is read: nothing of it needs a place of its own.
+    if let Detected::Known(format) = detect(&uncompressed_prefix(path, 4096)?)
+        && format.is_text_table()
+    {
+        reading.of_copy();
+        return work(format, path);
+    }
+    let spool = Spool::uncompressed(path)?;
+    reading.of_copy();
+    let renamed = |error: Error| error.renamed(spool.path(), path);
+    let found = detect(&reading.open(spool.path())?.prefix(4096)?);
+    let done = found.format(spool.path()).and_then(|format| work(format, spool.path())).map_err(renamed)?;
+    reading.forget(spool.path());
+    Ok(done)
+}
+
+/// Up to `n` bytes from the start of what a gzip file holds.
+fn uncompressed_prefix(path: &Path, n: u64) -> Result<Vec<u8>> {
+    let file = std::fs::File::open(path).map_err(|error| Error::io(path, "cannot be opened", error))?;
+    let mut bytes = vec![];
+    let read = flate2::read::MultiGzDecoder::new(std::io::BufReader::new(file)).take(n).read_to_end(&mut bytes);
+    read.map_err(|error| Error::io(path, "cannot be read", error))?;
+    Ok(bytes)
+}
+
+/// Reads a file of a format.
+///
+/// Errors: options that the format has not; those of [`read`].
+fn read_as(format: &dyn FileFormat, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+    if reading.options.skip_missing && !format.is_text_table() {
+        return Err(Error::file(path, "is no text table; rows with missing values are skipped in those alone"));
+    }
+    if format.is_of_simulations() && reading.is_of_fields {
+        return Err(Error::file(path, "is a snapshot of a simulation, and no table of fields"));
+    }
+    if format.is_of_simulations() && !reading.options.columns.is_empty() {
+        return Err(Error::file(path, "is a snapshot of a simulation, and has no columns to choose"));
+    }
+    format.read(path, reading)
+}
+
+/// The header of a Gadget snapshot, without its particles. All its files are checked as [`read`] would.
+///
+/// # Errors
+/// If the file is not a Gadget snapshot, or is truncated or contradicts itself.
+pub fn read_header(path: impl AsRef<Path>) -> Result<Header> {
+    let path = existing(path.as_ref());
+    let options = ReadOptions::default();
+    let reading = Reading::new(&options, None)?;
+    let prefix = reading.open(&path)?.prefix(4096)?;
+    match detect(&prefix) {
+        Detected::Known(format) => format.header(&path, &reading),
+        _ => Err(Error::file(&path, "is not a Gadget snapshot, and has no header")),
+    }
+}

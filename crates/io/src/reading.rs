@@ -1,0 +1,294 @@
+//! One reading of a file: what is wanted of it, how far it has come, and whether the file stays as it was.
+
+use std::collections::BTreeMap;
+use std::fs::Metadata;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::SystemTime;
+
+use crate::matter::Matter;
+use crate::number_types::Target;
+use crate::part::{Part, Places, Slice, common};
+use crate::particle_type::{NO_TYPE, counts};
+use crate::source::Source;
+use crate::subsample::Keep;
+use crate::type_column::TypeColumn;
+use crate::{ReadOptions, TypeRun};
+use ropewalk::halo::MassSum;
+use ropewalk::{Error, Result};
+
+/// How far a reading has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Bytes of arrays that are filled.
+    pub done: u64,
+    /// Bytes of arrays to be filled, of the columns met so far.
+    pub total: u64,
+}
+
+/// What a caller does with each [`Progress`]; threads call it at the same time.
+pub type OnProgress<'a> = &'a (dyn Fn(Progress) + Sync);
+
+/// A file when it was first opened.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Stamp {
+    len: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Stamp {
+    fn of(meta: &Metadata) -> Self {
+        Self { len: meta.len(), modified: meta.modified().ok() }
+    }
+}
+
+/// The state of one call of [`read_with`](crate::read_with).
+pub(super) struct Reading<'a> {
+    pub options: &'a ReadOptions,
+    pub keep: Keep,
+    /// Whether columns are fields, and not what their names say of points.
+    pub is_of_fields: bool,
+    part: Option<Part>,
+    /// Where the rows of the part are, once it is known how many the whole has.
+    places: OnceLock<Places>,
+    /// The part's share of the mass of all particles, if it is to be summed.
+    share: OnceLock<MassSum>,
+    /// The types of the rows of a table, once they are read.
+    types: OnceLock<TypeColumn>,
+    /// The note on a column of types that holds other values.
+    other_types: OnceLock<String>,
+    /// The number of particles of each type in the file, once it is known.
+    counts: OnceLock<Vec<(u8, u64)>>,
+    on_progress: Option<OnProgress<'a>>,
+    done: AtomicU64,
+    total: AtomicU64,
+    /// Whether the file is a copy, beside which no others of its snapshot are.
+    is_copy: AtomicBool,
+    stamps: Mutex<BTreeMap<PathBuf, Stamp>>,
+}
+
+impl<'a> Reading<'a> {
+    pub(super) fn new(options: &'a ReadOptions, on_progress: Option<OnProgress<'a>>) -> Result<Self> {
+        options.part.map_or(Ok(()), Part::check)?;
+        Ok(Self {
+            options,
+            keep: Keep::new(options.subsample)?,
+            is_of_fields: false,
+            part: options.part,
+            places: OnceLock::new(),
+            share: OnceLock::new(),
+            types: OnceLock::new(),
+            other_types: OnceLock::new(),
+            counts: OnceLock::new(),
+            on_progress,
+            done: AtomicU64::new(0),
+            total: AtomicU64::new(0),
+            is_copy: AtomicBool::new(false),
+            stamps: Mutex::default(),
+        })
+    }
+
+    /// The same, of fields.
+    pub(super) fn of_fields(self) -> Self {
+        Self { is_of_fields: true, ..self }
+    }
+
+    /// Opens a file, which must be as it was when it was opened before.
+    pub(super) fn open(&self, path: &Path) -> Result<Source> {
+        let source = Source::open(path)?;
+        self.watch(path, source.metadata()?)?;
+        Ok(source)
+    }
+
+    /// Notes what a file is like; an error if it was otherwise before.
+    pub(super) fn watch(&self, path: &Path, meta: Metadata) -> Result<()> {
+        let mut stamps = self.stamps.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Stamp::of(&meta);
+        if *stamps.entry(path.to_path_buf()).or_insert(now) == now { Ok(()) } else { Err(changed(path)) }
+    }
+
+    /// Notes that the file is a copy in the folder for temporary files.
+    pub(super) fn of_copy(&self) {
+        self.is_copy.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether files beside the one that is read may belong to it.
+    pub(super) fn has_companions(&self) -> bool {
+        !self.is_copy.load(Ordering::Relaxed)
+    }
+
+    /// Returns the wanted types in the order of `counts`, the number of particles of each type in the file, and keeps these counts for
+    /// [`Snapshot::file_types`](crate::Snapshot::file_types).
+    pub(super) fn wanted_types(&self, path: &Path, counts: &[(u8, u64)]) -> Result<Vec<u8>> {
+        let types = self.options.wanted_types(path, counts)?;
+        // A snapshot is read once in a reading.
+        _ = self.counts.set(counts.iter().copied().filter(|&(_, count)| count > 0).collect());
+        Ok(types)
+    }
+
+    /// The number of particles of each type in the file; empty if the format has no types.
+    pub(super) fn file_types(&self) -> Vec<(u8, u64)> {
+        self.counts.get().cloned().unwrap_or_default()
+    }
+
+    /// The types of the rows of the table `path`, which its column `name` has. `None` if it has other values than particle types and no
+    /// types are wanted: it means something else, which is noted.
+    ///
+    /// Errors: types are wanted, and there are other values, or a type that is not there.
+    pub(super) fn type_column(&self, path: &Path, name: &str, each: Vec<u8>) -> Result<Option<TypeColumn>> {
+        if let Some(row) = each.iter().position(|&kind| kind == NO_TYPE) {
+            if self.options.types.is_empty() {
+                self.refuse_types(&format!("row {} of {name}", row + 1));
+                return Ok(None);
+            }
+            let must = <u8 as Target>::MUST;
+            let message = format!("row {} of {name} is not {must}, and types are to be chosen", row + 1);
+            return Err(Error::file(path, message));
+        }
+        let counts = counts(each.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u64)));
+        let wanted = self.wanted_types(path, &counts)?;
+        Ok(Some(TypeColumn::new(each, counts, &wanted)))
+    }
+
+    /// Leaves out rows of a table whose types are not wanted.
+    pub(super) fn choose(&self, types: Option<TypeColumn>) {
+        // A table is read once in a reading.
+        _ = types.map(|types| self.types.set(types));
+    }
+
+    /// The types of the rows of a table, if it has them.
+    pub(super) fn types(&self) -> Option<&TypeColumn> {
+        self.types.get()
+    }
+
+    /// Notes that a column has the name of types and is not read, since `what` is no particle type.
+    pub(super) fn refuse_types(&self, what: &str) {
+        // A table is read once in a reading.
+        _ = self.other_types.set(format!("types are not read: {what} is not {}", <u8 as Target>::MUST));
+    }
+
+    /// The note on a column that has the name of types and is not read.
+    pub(super) fn note_on_types(&self) -> Option<String> {
+        self.other_types.get().cloned()
+    }
+
+    /// Whether all rows of a table are read, by all parts together.
+    #[cfg(feature = "parquet")]
+    pub(super) fn is_whole(&self) -> bool {
+        self.keep.is_all() && self.types().is_none_or(TypeColumn::is_all)
+    }
+
+    /// Whether all particles of wanted types are read.
+    pub(super) fn keeps_all(&self) -> bool {
+        self.keep.is_all() && self.part.is_none()
+    }
+
+    /// The places of this part among those of all particles of wanted types, of which there are `all`. Of these the subsample is kept.
+    pub(super) fn places(&self, all: u64) -> Range<u64> {
+        let Some(part) = self.part else { return 0..all };
+        let places = self.places.get_or_init(|| Places::of(part, all, &self.keep));
+        // All columns have as many rows.
+        if places.all == all { places.range.clone() } else { Places::of(part, all, &self.keep).range }
+    }
+
+    /// What this part has of a list of all rows that are kept.
+    #[cfg(feature = "parquet")]
+    pub(super) fn own<T: Copy>(&self, all: Vec<T>) -> Vec<T> {
+        match self.places.get() {
+            Some(Places { rows, .. }) => all.get(rows.start as usize..rows.end as usize).unwrap_or_default().to_vec(),
+            None => all,
+        }
+    }
+
+    /// The rows of this part of what all parts sum together.
+    pub(super) fn share(&self, rows: u64) -> Range<u64> {
+        self.part.map_or(0..rows, |part| part.rows(rows))
+    }
+
+    /// The mass of all particles. `None` if it is not above 0, and in a part whose share was summed, which [`Reading::slice`] hands out.
+    pub(super) fn matter(&self, matter: Matter) -> Option<f64> {
+        let Matter { mut known, share } = matter;
+        match (self.part, share) {
+            (Some(part), Some(mut share)) => {
+                if part.index == 0 {
+                    share.merge(&known);
+                }
+                // A snapshot is read once in a reading.
+                _ = self.share.set(share);
+                return None;
+            }
+            (_, share) => share.iter().for_each(|share| known.merge(share)),
+        }
+        Some(known.value()).filter(|&matter| matter > 0.0)
+    }
+
+    /// Where the part is in the whole, if it is one.
+    pub(super) fn slice(&self) -> Option<Slice> {
+        self.part.map(|_| {
+            let places = self.places.get();
+            let (first, total) = places.map_or((0, 0), |places| (places.rows.start, places.total));
+            Slice { first, total, matter: self.share.get().cloned() }
+        })
+    }
+
+    /// Ends watching a file that goes.
+    pub(super) fn forget(&self, path: &Path) {
+        self.stamps.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
+    }
+
+    /// An error if a file is not what it was when it was opened first.
+    pub(super) fn finish(self) -> Result<()> {
+        for (path, stamp) in self.stamps.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            let meta =
+                std::fs::metadata(&path).map_err(|error| Error::io(&path, "cannot be looked at again", error))?;
+            if Stamp::of(&meta) != stamp {
+                return Err(changed(&path));
+            }
+        }
+        Ok(())
+    }
+
+    /// The types of the particles that are kept, of stretches of particles of one type.
+    pub(super) fn runs(&self, stretches: impl Iterator<Item = (u8, u64)>) -> Vec<TypeRun> {
+        let stretches: Vec<(u8, u64)> = stretches.collect();
+        let places = self.places(stretches.iter().map(|(_, n)| n).sum());
+        let mut place = 0;
+        let mut runs: Vec<TypeRun> = vec![];
+        for (particle_type, n) in stretches {
+            let count = self.keep.count(common(&places, &(place..place + n))) as usize;
+            place += n;
+            match runs.last_mut().filter(|last| last.particle_type == particle_type) {
+                Some(last) => last.count += count,
+                None if count > 0 => runs.push(TypeRun { particle_type, count }),
+                None => {}
+            }
+        }
+        runs
+    }
+
+    /// The types of the rows of a table that are kept; empty if it has none.
+    pub(super) fn type_runs(&self) -> Vec<TypeRun> {
+        self.types().map(|types| self.runs(types.wanted_runs())).unwrap_or_default()
+    }
+
+    /// Announces bytes to come.
+    pub(super) fn expect(&self, bytes: u64) {
+        self.total.fetch_add(bytes, Ordering::Relaxed);
+        self.advance(0);
+    }
+
+    /// Announces bytes that are there.
+    pub(super) fn advance(&self, bytes: u64) {
+        let done = self.done.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        if let Some(tell) = self.on_progress {
+            tell(Progress { done, total: self.total.load(Ordering::Relaxed) });
+        }
+    }
+}
+
+fn changed(path: &Path) -> Error {
+    Error::file(path, "changed while it was read; read it again when nothing writes to it")
+}

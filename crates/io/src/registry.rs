@@ -1,0 +1,106 @@
+//! All file formats, and which of them a file has.
+//!
+//! In: the first bytes of a file, or a path. Out: the format that reads it. This is the one file that knows all formats.
+//! Cost: a few comparisons of bytes for each format.
+
+use std::path::Path;
+
+use crate::abacus::Abacus;
+use crate::cloud::fits::Fits;
+use crate::cloud::las::Las;
+use crate::cloud::obj::Obj;
+use crate::cloud::pcd::Pcd;
+use crate::cloud::ply::Ply;
+use crate::file_format::FileFormat;
+use crate::gadget::Gadget;
+use crate::genericio::GenericIo;
+use crate::hdf5::Hdf5;
+use crate::npy::Npy;
+use crate::npz::Npz;
+#[cfg(feature = "parquet")]
+use crate::parquet::Parquet;
+use crate::ramses::Ramses;
+use crate::spool::GZIP;
+use crate::text::TextTable;
+use crate::tipsy::Tipsy;
+use crate::unreadable;
+use ropewalk::{Error, Result};
+
+/// Formats that a path shows, before the content is looked at.
+const BY_PATH: &[&dyn FileFormat] = &[&Ramses];
+/// Formats with marks of their own in their first bytes, in the order in which they are tried: Tipsy has the weakest mark.
+const MARKED: &[&dyn FileFormat] = &[
+    &Gadget,
+    &Npy,
+    &Hdf5,
+    &Npz,
+    #[cfg(feature = "parquet")]
+    &Parquet,
+    &Fits,
+    &Las,
+    &Ply,
+    &Pcd,
+    &Abacus,
+    &GenericIo,
+    &Tipsy,
+];
+/// Formats of text without a mark, in the order in which they are tried. The last one takes any text.
+const TEXT: &[&dyn FileFormat] = &[&Obj, &TextTable];
+
+/// The message for other binary files.
+const UNKNOWN: &str = "is binary, and in no format that is read: Gadget, Tipsy, GenericIO, HDF5 of simulations, RAMSES, Abacus, \
+                       NumPy arrays and archives, Parquet, FITS tables, LAS, PCD, PLY";
+
+/// The format of a file by its first bytes.
+#[derive(Clone, Copy)]
+pub(super) enum Detected {
+    Known(&'static dyn FileFormat),
+    Gzip,
+    /// It is not read; the text says what it is.
+    Unreadable(&'static str),
+}
+
+impl Detected {
+    /// Returns the format that reads the file `path`.
+    ///
+    /// Errors: it is compressed, or in no format that is read.
+    pub(super) fn format(self, path: &Path) -> Result<&'static dyn FileFormat> {
+        match self {
+            Self::Known(format) => Ok(format),
+            Self::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),
+            Self::Unreadable(what) => Err(Error::file(path, what)),
+        }
+    }
+}
+
+/// Returns what a file is that begins with `prefix`, its first 4096 bytes.
+pub(super) fn detect(prefix: &[u8]) -> Detected {
+    let first = |formats: &[&'static dyn FileFormat]| formats.iter().copied().find(|format| format.sniff(prefix));
+    if prefix.starts_with(GZIP) {
+        return Detected::Gzip;
+    }
+    #[cfg(not(feature = "parquet"))]
+    if unreadable::is_marked(prefix, b"PAR1") {
+        return Detected::Unreadable("is a Parquet table, which needs the feature `parquet`");
+    }
+    if let Some(format) = first(MARKED) {
+        return Detected::Known(format);
+    }
+    if let Some(why) = unreadable::sniff(prefix) {
+        return Detected::Unreadable(why);
+    }
+    match first(TEXT).filter(|_| !prefix.contains(&0)) {
+        Some(format) => Detected::Known(format),
+        None => Detected::Unreadable(UNKNOWN),
+    }
+}
+
+/// Returns the format that a path shows by its name and the files beside it.
+pub(super) fn owner(path: &Path) -> Option<&'static dyn FileFormat> {
+    BY_PATH.iter().copied().find(|format| format.owns(path))
+}
+
+/// All formats.
+pub(super) fn formats() -> impl Iterator<Item = &'static dyn FileFormat> {
+    [MARKED, BY_PATH, TEXT].into_iter().flatten().copied()
+}

@@ -1,0 +1,108 @@
+//! Periodic boxes that are no cubes: one rule for all formats.
+//!
+//! In: the sides that a file names. Out: the side of a cube, or an error that says what to do. Sides of 0, and none, are an open box.
+//! If columns are chosen, the box holds for those that are coordinates without a choice ([`of_chosen`]).
+
+use std::path::Path;
+
+use crate::ReadOptions;
+use ropewalk::{Error, Result};
+
+/// The side of the cube; or what the sides are, and why they are none.
+fn cube(sides: &[f64]) -> std::result::Result<Option<f64>, String> {
+    let Some(&first) = sides.first() else { return Ok(None) };
+    let is_valid = sides.iter().all(|&side| (0.0..f64::INFINITY).contains(&side));
+    if is_valid && sides.iter().all(|&side| side == first) {
+        return Ok(Some(first).filter(|&side| side > 0.0));
+    }
+    let sides: Vec<String> = sides.iter().map(f64::to_string).collect();
+    let must = if is_valid { "only cubes are periodic" } else { "sides must be finite and not below 0" };
+    Err(format!("has a box with sides of {}; {must}", sides.join(", ")))
+}
+
+/// The side of the periodic box, and what is to be told of one that is no cube.
+pub(super) fn told(sides: &[f64]) -> (Option<f64>, Vec<String>) {
+    cube(sides).map_or_else(|text| (None, vec![text]), |side| (side, vec![]))
+}
+
+/// Returns the sides of the box in which the chosen columns lie. `own` are the columns that are coordinates without a choice.
+///
+/// The box holds for all or some of these columns, in any order. If there is a side for each of them, the sides of the chosen columns are
+/// returned. For other columns the box is not used, which `notes` says.
+pub(super) fn of_chosen<T: PartialEq>(sides: &[f64], own: &[T], chosen: &[T], notes: &mut Vec<String>) -> Vec<f64> {
+    let places: Option<Vec<usize>> = chosen.iter().map(|column| own.iter().position(|other| other == column)).collect();
+    match places {
+        Some(places) if sides.len() == own.len() => places.into_iter().map(|place| sides[place]).collect(),
+        Some(_) => sides.to_vec(),
+        None => {
+            if sides.iter().any(|&side| side != 0.0) {
+                let sides = sides.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
+                notes.push(format!(
+                    "the box of the file, with a side of {sides}, is not used: other columns than its coordinates are chosen. If \
+                     these lie in it, give its side (--box, --periodic, in Python box_size=)"
+                ));
+            }
+            vec![]
+        }
+    }
+}
+
+/// Returns the side of a box that is a cube, as [`of_chosen`] does for sides.
+pub(super) fn side_of_chosen<T: PartialEq>(
+    side: Option<f64>,
+    own: &[T],
+    chosen: &[T],
+    notes: &mut Vec<String>,
+) -> Option<f64> {
+    of_chosen(side.as_slice(), own, chosen, notes).first().copied()
+}
+
+impl ReadOptions {
+    /// The side of the periodic box; `notes` gets what is left out.
+    ///
+    /// Errors: sides that differ or are no lengths, unless the box is to be open.
+    pub(super) fn side(&self, path: &Path, sides: &[f64], notes: &mut Vec<String>) -> Result<Option<f64>> {
+        match cube(sides) {
+            Ok(side) => Ok(side),
+            Err(text) if self.open => {
+                notes.push(text + ": it is taken for open");
+                Ok(None)
+            }
+            Err(text) => Err(Error::file(
+                path,
+                text + "; as an open one it can be read (ReadOptions::open, --open, in Python open=True)",
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sides() {
+        let of = |sides: &[f64]| cube(sides);
+        assert_eq!(
+            (of(&[]), of(&[0.0; 3]), of(&[2.0]), of(&[2.0; 3])),
+            (Ok(None), Ok(None), Ok(Some(2.0)), Ok(Some(2.0)))
+        );
+        assert_eq!(
+            (told(&[2.0; 3]), told(&[2.0, 3.0, 2.0]).0, told(&[2.0, 3.0]).1.len()),
+            ((Some(2.0), vec![]), None, 1)
+        );
+        assert_eq!(of(&[2.0, 2.0, 3.5]), Err("has a box with sides of 2, 2, 3.5; only cubes are periodic".into()));
+        let chosen = |sides: &[f64], chosen: &[&str]| {
+            let mut notes = vec![];
+            (of_chosen(sides, &["x", "y"], chosen, &mut notes), notes.len())
+        };
+        assert_eq!(chosen(&[2.0, 3.0], &["y"]), (vec![3.0], 0));
+        assert_eq!(chosen(&[2.0, 3.0], &["y", "x"]), (vec![3.0, 2.0], 0));
+        assert_eq!(chosen(&[2.0], &["x", "y"]), (vec![2.0], 0));
+        assert_eq!((chosen(&[2.0], &["x", "vx"]), chosen(&[0.0; 3], &["vx"])), ((vec![], 1), (vec![], 0)));
+        for bad in [-5.0, f64::NAN, f64::INFINITY] {
+            assert!(of(&[bad]).unwrap_err().ends_with("sides must be finite and not below 0"), "{bad}");
+            assert!(of(&[2.0, bad]).is_err());
+        }
+    }
+}

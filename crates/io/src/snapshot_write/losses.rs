@@ -1,0 +1,128 @@
+//! What a format does not keep of a snapshot.
+//!
+//! | quantity | lost by |
+//! |---|---|
+//! | positions | none |
+//! | velocities, ids, masses | npy; Tipsy and Gadget binaries round masses to the precision of the format |
+//! | types | npy; formats that do not have a type refuse it |
+//! | box, cosmology | npy, CSV, Tipsy without units |
+//! | redshift | npy, CSV, Tipsy without units; Gadget's formats and Tipsy invent one that is not known |
+//! | units | [`SnapshotFormat::lacks_units`] |
+//! | unit of velocities | npz, npy, CSV, Parquet without other units; Gadget's formats invent one that is not known |
+//!
+//! In: a snapshot and a format. Out: sentences. Cost: a pass over the masses.
+
+use crate::snapshot_write::types::one_mass;
+use crate::snapshot_write::{SnapshotFormat, tipsy_units};
+use crate::{Background, Masses, Points, Snapshot};
+#[cfg(feature = "parquet")]
+use ropewalk::halo::UniverseOptions;
+
+impl SnapshotFormat {
+    /// Quantities of the snapshot that a file of this format has no place for, but for units ([`SnapshotFormat::lacks_units`]).
+    ///
+    /// ```
+    /// use ropewalk_io::{Points, Snapshot, SnapshotFormat, Table};
+    ///
+    /// let mut snapshot = Snapshot::new(Points::F64(Table::new(3, vec![0.1, 0.2, 0.3])?));
+    /// snapshot.box_size = Some(1.0);
+    /// assert_eq!(SnapshotFormat::Csv.lacks(&snapshot), ["the box"]);
+    /// assert!(SnapshotFormat::Ecsv.lacks(&snapshot).is_empty());
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn lacks(self, snapshot: &Snapshot) -> Vec<&'static str> {
+        let is_bare = matches!(self, Self::Npy | Self::Csv) || self == Self::Tipsy && tipsy_units(snapshot).is_none();
+        let parts = [
+            ("velocities", self == Self::Npy && snapshot.velocities.is_some()),
+            ("ids", self == Self::Npy && snapshot.ids.is_some()),
+            ("masses", self == Self::Npy && snapshot.masses != Masses::Unknown),
+            ("types", self == Self::Npy && snapshot.has_types()),
+            ("the box", is_bare && snapshot.box_size.is_some()),
+            ("the redshift", is_bare && snapshot.redshift.is_some()),
+            ("the cosmology", is_bare && snapshot.background != Background::default()),
+            ("the unit of velocities", self.lacks_velocity_unit(snapshot)),
+        ];
+        parts.into_iter().filter(|(_, is_lost)| *is_lost).map(|(what, _)| what).collect()
+    }
+
+    fn lacks_velocity_unit(self, snapshot: &Snapshot) -> bool {
+        let is_known = snapshot.velocities.is_some() && snapshot.units.velocity.is_some();
+        is_known
+            && match self {
+                Self::Npz | Self::Csv => true,
+                Self::Tipsy => tipsy_units(snapshot).is_none(),
+                #[cfg(feature = "parquet")]
+                Self::Parquet => !has_all_units(snapshot) && snapshot.units.complete().is_none(),
+                _ => false,
+            }
+    }
+
+    /// What a file of this format has otherwise than the snapshot, in sentences: numbers that are rounded, and values of what the snapshot
+    /// does not know.
+    ///
+    /// ```
+    /// use ropewalk_io::{Points, Snapshot, SnapshotFormat, Table};
+    ///
+    /// let snapshot = Snapshot::new(Points::F64(Table::new(3, vec![0.1, 0.2, 0.3])?));
+    /// let changes = SnapshotFormat::GadgetHdf5.changes(&snapshot);
+    /// assert_eq!(changes, ["the redshift is not known and is written as 0"]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn changes(self, snapshot: &Snapshot) -> Vec<String> {
+        let is_gadget = matches!(self, Self::Gadget1 | Self::Gadget2 | Self::GadgetHdf5);
+        let mut changes = vec![];
+        let mut say = |is_so: bool, text: &str| {
+            if is_so {
+                changes.push(text.to_string());
+            }
+        };
+        say(is_gadget && snapshot.redshift.is_none(), "the redshift is not known and is written as 0");
+        say(
+            self == Self::Tipsy && snapshot.redshift.is_none(),
+            "the redshift is not known and the scale factor is written as 1",
+        );
+        let has_no_unit = snapshot.velocities.is_some() && snapshot.units.velocity.is_none();
+        say(
+            has_no_unit && (is_gadget || self == Self::Tipsy && tipsy_units(snapshot).is_some()),
+            "the unit of velocities is not known and is taken for km/s",
+        );
+        say(self == Self::Tipsy && snapshot.velocities.is_none(), "velocities are not known and are written as 0");
+        say(
+            self == Self::Tipsy,
+            "softening lengths and potentials, densities and temperatures of gas, and metals are written as 0",
+        );
+        say(self.rounds_masses(snapshot), "masses are rounded to 32-bit floats");
+        changes
+    }
+
+    /// Whether some masses have more digits than their numbers in the file.
+    fn rounds_masses(self, snapshot: &Snapshot) -> bool {
+        let is_rounded = |mass: &f64| f64::from(*mass as f32) != *mass;
+        let is_narrow = matches!(snapshot.points, Points::F32(_));
+        match (self, &snapshot.masses) {
+            (Self::Tipsy, Masses::Equal(mass)) => is_rounded(mass),
+            (Self::Tipsy, Masses::Each(masses)) => masses.iter().any(is_rounded),
+            // The one mass of a type goes to the header, which has 64 bits.
+            (Self::Gadget1 | Self::Gadget2, Masses::Each(masses)) if is_narrow => {
+                let mut start = 0;
+                let mut by_type = std::collections::BTreeMap::<u8, Vec<f64>>::new();
+                for run in &snapshot.types {
+                    let end = start + run.count;
+                    by_type.entry(run.particle_type).or_default().extend(masses.get(start..end).unwrap_or_default());
+                    start = end;
+                }
+                if by_type.is_empty() {
+                    by_type.insert(1, masses.clone());
+                }
+                by_type.values().any(|masses| one_mass(masses).is_none() && masses.iter().any(is_rounded))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Whether units of length, mass and velocity are known, as far as the snapshot tells.
+#[cfg(feature = "parquet")]
+fn has_all_units(snapshot: &Snapshot) -> bool {
+    snapshot.universe(&UniverseOptions::default(), snapshot.box_size).units().is_some()
+}

@@ -1,0 +1,50 @@
+//! Snapshots as Parquet tables.
+//!
+//! In: a [`Snapshot`]. Out: the columns of the text formats, with units. Cost: the columns as 64-bit numbers, which are in memory together.
+
+use std::io::Write;
+use std::path::Path;
+
+use crate::snapshot_write::text::{Part, columns, component, meta};
+use crate::snapshot_write::types::Types;
+use crate::{Masses, Snapshot, write_parquet};
+use ropewalk::Result;
+use ropewalk::halo::UniverseOptions;
+use ropewalk::units::Quantity;
+use ropewalk_table::columns::{Column, Values};
+
+pub(super) fn write(out: &mut (dyn Write + Send), path: &Path, snapshot: &Snapshot) -> Result<()> {
+    let types = Types::of(snapshot, path)?;
+    let universe = snapshot.universe(&UniverseOptions::default(), snapshot.box_size);
+    // Without a unit of their own velocities are pure numbers.
+    let velocity = if universe.has_velocity_unit { Quantity::Velocity } else { Quantity::Pure };
+    let rows = 0..snapshot.points.len();
+    let column = |(name, part): (String, Part)| {
+        let (quantity, values) = match part {
+            Part::Position(axis) => {
+                let values = rows.clone().map(|row| component(&snapshot.points, row, axis)).collect();
+                (Quantity::Length, Values::Numbers(values))
+            }
+            Part::Velocity(axis) => {
+                let velocities = snapshot.velocities.iter();
+                let values = velocities.flat_map(|points| rows.clone().map(|row| component(points, row, axis)));
+                (velocity, Values::Numbers(values.collect()))
+            }
+            Part::Id => (Quantity::Pure, Values::Integers(snapshot.ids.clone().unwrap_or_default())),
+            Part::Mass => {
+                let values = match &snapshot.masses {
+                    Masses::Equal(mass) => vec![*mass; rows.len()],
+                    Masses::Each(masses) => masses.clone(),
+                    Masses::Unknown => vec![],
+                };
+                (Quantity::Mass, Values::Numbers(values))
+            }
+            Part::Type => (Quantity::Pure, Values::Integers(types.each().into_iter().map(u64::from).collect())),
+        };
+        Column::new(name, values).quantity(quantity)
+    };
+    let columns: Vec<Column> = columns(path, snapshot)?.into_iter().map(column).collect();
+    // Names of units need no h.
+    let own = snapshot.units.complete();
+    write_parquet(out, &columns, universe.units().or(own.as_ref()), &meta(snapshot))
+}

@@ -1,0 +1,165 @@
+//! Snapshots as text: columns x, y, z, vx, vy, vz, id and mass, and type if not all are dark matter.
+//!
+//! In: a [`Snapshot`]. Out: CSV with a line of names, and for enhanced CSV a header with units, box, redshift and cosmology before it,
+//! which [`read`](crate::read) reads back. Numbers have the digits that they need to be the same again; those of 32 bits are written as
+//! the 64-bit numbers that readers take them for. Cost: one pass.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::Path;
+
+use crate::snapshot_write::types::Types;
+use crate::{Masses, Points, Snapshot};
+use ropewalk::halo::UniverseOptions;
+use ropewalk::units::{Frame, KnownUnits, VelocityUnit};
+use ropewalk::{Error, Result};
+use ropewalk_table::columns::{Head, Meta, write_header};
+
+const AXES: [&str; 3] = ["x", "y", "z"];
+
+pub(super) fn write(out: &mut dyn Write, path: &Path, snapshot: &Snapshot, is_enhanced: bool) -> Result<()> {
+    let types = Types::of(snapshot, path)?;
+    let columns = columns(path, snapshot)?;
+    write_lines(out, snapshot, &types, &columns, is_enhanced).map_err(Error::write)
+}
+
+/// What stands in a column.
+#[derive(Clone, Copy)]
+pub(super) enum Part {
+    Position(usize),
+    Velocity(usize),
+    Id,
+    Mass,
+    Type,
+}
+
+pub(super) fn columns(path: &Path, snapshot: &Snapshot) -> Result<Vec<(String, Part)>> {
+    let dim = snapshot.points.dim();
+    let name = |axis: usize| match AXES.get(axis) {
+        Some(name) if dim <= AXES.len() => (*name).to_string(),
+        _ => format!("x{}", axis + 1),
+    };
+    let mut columns: Vec<(String, Part)> = (0..dim).map(|axis| (name(axis), Part::Position(axis))).collect();
+    if let Some(velocities) = &snapshot.velocities {
+        if velocities.dim() != dim || dim > AXES.len() {
+            let message = format!("cannot be written: points have {dim} components, velocities {}", velocities.dim());
+            return Err(Error::file(path, message + "; text has columns for up to 3 of both"));
+        }
+        columns.extend((0..dim).map(|axis| (format!("v{}", name(axis)), Part::Velocity(axis))));
+    }
+    columns.extend(snapshot.ids.as_ref().map(|_| ("id".into(), Part::Id)));
+    if snapshot.masses != Masses::Unknown {
+        columns.push(("mass".into(), Part::Mass));
+    }
+    if snapshot.has_types() {
+        columns.push(("type".into(), Part::Type));
+    }
+    Ok(columns)
+}
+
+fn write_lines(
+    out: &mut dyn Write,
+    snapshot: &Snapshot,
+    types: &Types,
+    columns: &[(String, Part)],
+    is_enhanced: bool,
+) -> io::Result<()> {
+    if is_enhanced {
+        let universe = snapshot.universe(&UniverseOptions::default(), snapshot.box_size);
+        let units = universe.known_units().or(snapshot.units);
+        let heads: Vec<Head<'_>> = columns.iter().map(|(name, part)| head(name, *part, units)).collect();
+        write_header(out, &heads, &meta(snapshot))?;
+    }
+    let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
+    writeln!(out, "{}", names.join(","))?;
+    let mut runs: Vec<(Range<usize>, u8)> =
+        types.iter().flat_map(|(kind, rows)| rows.iter().map(move |rows| (rows.clone(), kind))).collect();
+    runs.sort_by_key(|(rows, _)| rows.start);
+    for (rows, kind) in runs {
+        for row in rows {
+            for (k, (_, part)) in columns.iter().enumerate() {
+                if k > 0 {
+                    out.write_all(b",")?;
+                }
+                write_value(out, snapshot, *part, row, kind)?;
+            }
+            out.write_all(b"\n")?;
+        }
+    }
+    out.flush()
+}
+
+fn write_value(out: &mut dyn Write, snapshot: &Snapshot, part: Part, row: usize, kind: u8) -> io::Result<()> {
+    match part {
+        Part::Position(axis) => write!(out, "{}", Exact(component(&snapshot.points, row, axis))),
+        Part::Velocity(axis) => {
+            let velocity = snapshot.velocities.as_ref().map_or(f64::NAN, |points| component(points, row, axis));
+            write!(out, "{}", Exact(velocity))
+        }
+        Part::Id => write!(out, "{}", snapshot.ids.as_ref().and_then(|ids| ids.get(row)).copied().unwrap_or(0)),
+        Part::Mass => match &snapshot.masses {
+            Masses::Equal(mass) => write!(out, "{}", Exact(*mass)),
+            Masses::Each(masses) => write!(out, "{}", Exact(masses.get(row).copied().unwrap_or(f64::NAN))),
+            Masses::Unknown => Ok(()),
+        },
+        Part::Type => write!(out, "{kind}"),
+    }
+}
+
+pub(super) fn component(points: &Points, row: usize, axis: usize) -> f64 {
+    let place = row * points.dim() + axis;
+    match points {
+        Points::F32(table) => table.as_slice().get(place).map_or(f64::NAN, |&x| x.into()),
+        Points::F64(table) => table.as_slice().get(place).copied().unwrap_or(f64::NAN),
+    }
+}
+
+/// A number with all its digits, with an exponent where that is shorter.
+struct Exact(f64);
+
+impl fmt::Display for Exact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(number) = *self;
+        if number == 0.0 || (1e-4..1e15).contains(&number.abs()) {
+            write!(f, "{number}")
+        } else {
+            write!(f, "{number:e}")
+        }
+    }
+}
+
+fn head(name: &str, part: Part, units: KnownUnits) -> Head<'_> {
+    let (unit, description) = match part {
+        Part::Position(_) => {
+            let frame = units.length.map(|unit| if unit.frame == Frame::Physical { "physical" } else { "comoving" });
+            (units.length.map(|unit| unit.astropy_name()), frame.unwrap_or_default())
+        }
+        Part::Velocity(_) => (units.velocity.map(|unit: VelocityUnit| unit.astropy_name()), "peculiar"),
+        Part::Mass => (units.mass.map(|unit| unit.astropy_name()), ""),
+        Part::Id => (None, "of the particle"),
+        Part::Type => (None, "0 gas, 1 dark matter, 2 and 3 others, 4 stars, 5 black holes or boundary, 6 neutrinos"),
+    };
+    let datatype = match part {
+        Part::Id => "uint64",
+        Part::Type => "uint8",
+        _ => "float64",
+    };
+    Head { name, unit, datatype, description: description.into() }
+}
+
+pub(super) fn meta(snapshot: &Snapshot) -> Vec<(&'static str, Meta)> {
+    let background = snapshot.background;
+    let mass = if let Masses::Equal(mass) = snapshot.masses { Some(mass) } else { None };
+    let numbers = [
+        ("box_size", snapshot.box_size),
+        ("redshift", snapshot.redshift),
+        ("omega_m", background.omega_m),
+        ("omega_lambda", background.omega_lambda),
+        ("h", background.h),
+        ("particle_mass", mass),
+    ];
+    let mut meta = vec![("program", Meta::Text(concat!("ropewalk ", env!("CARGO_PKG_VERSION")).into()))];
+    meta.extend(numbers.into_iter().filter_map(|(name, number)| Some((name, Meta::Number(number?)))));
+    meta
+}

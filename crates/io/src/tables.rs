@@ -1,0 +1,260 @@
+//! Tables in the formats that others read: enhanced CSV, plain CSV, HDF5, Parquet.
+//!
+//! In: columns, their units, entries for the header, and lists of members. Out: bytes through [`Write`].
+//! Cost: one pass; nothing is copied.
+//!
+//! HDF5 has a data set for each column, with attributes `unit` (as astropy spells it), `description` and `frame` where there is one;
+//! entries are attributes of the root group; members are in a group of their own.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::hdf5_write::{Dataset, Group, Value};
+use ropewalk::units::Units;
+use ropewalk::{Error, Result};
+use ropewalk_table::columns::{Column, Meta, Values, rows_of, write_csv, write_ecsv};
+
+/// How to write a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum TableFormat {
+    /// CSV with a header in YAML, which `astropy.table.Table.read` reads with units: see [`write_ecsv`].
+    Ecsv,
+    /// CSV with a line of names: see [`write_csv`].
+    Csv,
+    /// HDF5, a data set for each column.
+    Hdf5,
+    /// Parquet with units: see [`write_parquet`](crate::write_parquet).
+    #[cfg(feature = "parquet")]
+    Parquet,
+}
+
+/// What [`TableFormat::of`] knows.
+#[cfg(feature = "parquet")]
+const ENDINGS: &str = ".ecsv, .csv, .hdf5, .h5 and .parquet";
+#[cfg(not(feature = "parquet"))]
+const ENDINGS: &str = ".ecsv, .csv, .hdf5 and .h5";
+
+impl TableFormat {
+    /// The format that a name's ending stands for: `.ecsv`, `.csv`, `.hdf5` or `.h5`, and `.parquet` with the feature `parquet`.
+    ///
+    /// ```
+    /// use ropewalk_io::TableFormat;
+    ///
+    /// assert_eq!(TableFormat::of("out/halos.HDF5")?, TableFormat::Hdf5);
+    /// assert!(TableFormat::of("halos.txt").is_err());
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Another ending, or none.
+    pub fn of(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        match ending(path).as_str() {
+            "ecsv" => Ok(Self::Ecsv),
+            "csv" => Ok(Self::Csv),
+            "hdf5" | "h5" => Ok(Self::Hdf5),
+            #[cfg(feature = "parquet")]
+            "parquet" => Ok(Self::Parquet),
+            _ => Err(Error::file(path, format!("its ending says no format of tables; {ENDINGS} do"))),
+        }
+    }
+}
+
+impl fmt::Display for TableFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ecsv => "enhanced CSV",
+            Self::Csv => "CSV",
+            Self::Hdf5 => "HDF5",
+            #[cfg(feature = "parquet")]
+            Self::Parquet => "Parquet",
+        })
+    }
+}
+
+/// What is after the last point of a name, in lower case; nothing if there is no point.
+pub(super) fn ending(path: &Path) -> String {
+    path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default()
+}
+
+/// A table to be written: columns, and what belongs to them.
+///
+/// ```
+/// use ropewalk_table::columns::{Column, Meta, Values};
+/// use ropewalk_io::{TableFormat, TableWriter};
+/// use ropewalk::units::{Quantity, Units};
+///
+/// let columns = [Column::new("radius", Values::Numbers(vec![0.5])).quantity(Quantity::Length)];
+/// let meta = [("redshift", Meta::Number(1.0))];
+/// let table = TableWriter::new(&columns).units(Some(&Units::GADGET)).meta(&meta);
+/// let (mut text, mut bytes) = (vec![], vec![]);
+/// table.write(&mut text, TableFormat::Csv)?;
+/// table.write(&mut bytes, TableFormat::Hdf5)?;
+/// assert_eq!(text, b"radius\n0.5\n");
+/// assert!(bytes.starts_with(b"\x89HDF"));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct TableWriter<'a> {
+    columns: &'a [Column],
+    units: Option<&'a Units>,
+    meta: &'a [(&'a str, Meta)],
+    members: &'a [(&'a str, Values)],
+}
+
+impl<'a> TableWriter<'a> {
+    /// These columns.
+    pub fn new(columns: &'a [Column]) -> Self {
+        Self { columns, units: None, meta: &[], members: &[] }
+    }
+
+    /// The units of the columns, by what they measure.
+    #[must_use]
+    pub fn units(mut self, units: Option<&'a Units>) -> Self {
+        self.units = units;
+        self
+    }
+
+    /// Entries for the header. Plain CSV has none, and leaves them out.
+    #[must_use]
+    pub fn meta(mut self, meta: &'a [(&'a str, Meta)]) -> Self {
+        self.meta = meta;
+        self
+    }
+
+    /// Lists of members, as `Pipeline::members` of `ropewalk-pipeline` makes them: the members of row i are
+    /// `ids[offsets[i]..offsets[i + 1]]`. Of the formats HDF5 alone has a place for them.
+    #[must_use]
+    pub fn members(mut self, members: &'a [(&'a str, Values)]) -> Self {
+        self.members = members;
+        self
+    }
+
+    /// Writes the table.
+    ///
+    /// # Errors
+    /// What `out` refuses; columns of unequal length; members in another format than HDF5; in HDF5 names that are taken twice or have a
+    /// slash, and entries of 64 kB or more.
+    pub fn write(&self, mut out: impl Write + Send, format: TableFormat) -> Result<()> {
+        if !self.members.is_empty() && format != TableFormat::Hdf5 {
+            let message = format!("{format} has no place for lists of members; HDF5 has");
+            return Err(Error::write(io::Error::new(io::ErrorKind::Unsupported, message)));
+        }
+        match format {
+            TableFormat::Ecsv => write_ecsv(out, self.columns, self.units, self.meta),
+            TableFormat::Csv => write_csv(out, self.columns),
+            TableFormat::Hdf5 => {
+                rows_of(self.columns)?;
+                self.hdf5().write(&mut out).map_err(Error::write)
+            }
+            #[cfg(feature = "parquet")]
+            TableFormat::Parquet => crate::write_parquet(out, self.columns, self.units, self.meta),
+        }
+    }
+
+    fn hdf5(&self) -> Group<'a> {
+        let mut root = Group::default();
+        for (name, value) in self.meta {
+            root.attribute(
+                *name,
+                match value {
+                    Meta::Text(text) => Value::from(text.as_str()),
+                    Meta::Number(number) | Meta::Measured(number, _) => Value::from(*number),
+                    Meta::Lines(lines) => Value::texts(lines),
+                },
+            );
+        }
+        for column in self.columns {
+            let mut values = dataset(&column.values);
+            let unit = self.units.and_then(|units| units.astropy_name(column.quantity)).unwrap_or_default();
+            let frame = self.units.map_or("", |units| units.frame_of(column.quantity));
+            for (name, text) in [("unit", &*unit), ("description", &*column.description), ("frame", frame)] {
+                if !text.is_empty() {
+                    values = values.attribute(name, text);
+                }
+            }
+            root.dataset(column.name(), values);
+        }
+        if !self.members.is_empty() {
+            let mut members = Group::default();
+            members.attribute("description", "the members of row i are ids[offsets[i]:offsets[i + 1]]");
+            for (name, values) in self.members {
+                members.dataset(*name, dataset(values));
+            }
+            root.group("members", members);
+        }
+        root
+    }
+}
+
+fn dataset(values: &Values) -> Dataset<'_> {
+    match values {
+        Values::Integers(values) => Dataset::pieces(vec![values], None),
+        Values::Signed(values) => Dataset::pieces(vec![values], None),
+        Values::Numbers(values) => Dataset::pieces(vec![values], None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hdf5_reader::Hdf5File;
+
+    use super::*;
+    use ropewalk::units::Quantity;
+
+    #[test]
+    fn hdf5_has_all_that_the_header_has() {
+        let columns = [
+            Column::new("tag", Values::Integers(vec![u64::MAX, 3])).description("an id"),
+            Column::new("parent", Values::Signed(vec![-1, 0])),
+            Column::new("x", Values::Numbers(vec![1.0 / 3.0, f64::NAN])).quantity(Quantity::Length),
+        ];
+        let meta = [
+            ("program", Meta::Text("ropewalk".into())),
+            ("box_size", Meta::Measured(32.0, Quantity::Length)),
+            ("notes", Meta::Lines(vec!["one".into(), "another".into()])),
+        ];
+        let members = [("offsets", Values::Integers(vec![0, 1, 1])), ("ids", Values::Integers(vec![9]))];
+        let table = TableWriter::new(&columns).units(Some(&Units::GADGET)).meta(&meta).members(&members);
+        let mut bytes = vec![];
+        table.write(&mut bytes, TableFormat::Hdf5).unwrap();
+
+        let file = Hdf5File::from_vec(bytes).unwrap();
+        let text = |name: &str, attribute: &str| {
+            file.dataset(name).unwrap().attribute(attribute).and_then(|value| value.read_string()).ok()
+        };
+        let x = file.dataset("x").unwrap().read_array::<f64>().unwrap();
+        assert_eq!(x[[0]], 1.0 / 3.0);
+        assert!(x[[1]].is_nan());
+        assert_eq!(
+            ["unit", "frame"].map(|what| text("x", what)),
+            ["Mpc / littleh", "comoving"].map(|t| Some(t.into()))
+        );
+        assert_eq!(["unit", "description"].map(|what| text("tag", what)), [None, Some("an id".into())]);
+        assert_eq!(file.dataset("tag").unwrap().read_array::<u64>().unwrap().as_slice().unwrap(), [u64::MAX, 3]);
+        assert_eq!(file.dataset("parent").unwrap().read_array::<i64>().unwrap().as_slice().unwrap(), [-1, 0]);
+        assert_eq!(
+            file.dataset("members/offsets").unwrap().read_array::<u64>().unwrap().as_slice().unwrap(),
+            [0, 1, 1]
+        );
+        let root = file.root_group().unwrap();
+        assert_eq!(root.attribute("box_size").unwrap().read_scalar::<f64>().unwrap(), 32.0);
+        assert_eq!(root.attribute("notes").unwrap().read_strings().unwrap(), ["one", "another"]);
+    }
+
+    #[test]
+    fn what_a_format_has_no_place_for() {
+        let members = [("offsets", Values::Integers(vec![0]))];
+        let error = |table: TableWriter<'_>, format| table.write(vec![], format).unwrap_err().to_string();
+        assert!(error(TableWriter::new(&[]).members(&members), TableFormat::Csv).starts_with("CSV has no place for"));
+        let columns = [0, 1].map(|n| Column::new("x", Values::Numbers(vec![0.0; n])));
+        assert!(error(TableWriter::new(&columns), TableFormat::Hdf5).contains("column x has 1 values"));
+        let columns = [Column::new("a/b", Values::Numbers(vec![]))];
+        assert!(error(TableWriter::new(&columns), TableFormat::Hdf5).contains("\"a/b\""));
+        let message = TableFormat::of("halos").unwrap_err().to_string();
+        assert_eq!(message, format!("halos: its ending says no format of tables; {ENDINGS} do"));
+    }
+}

@@ -1,0 +1,294 @@
+//! The layout of a text table: its delimiter, its line of names, and its header.
+//!
+//! In: the lines up to a few rows. Out: a [`Layout`]. Steps: comments and the first rows; ARFF (`arff`) or enhanced CSV (`ecsv`), if it is
+//! one; the delimiter; names of the first row, or else of a comment (`comments`).
+
+use std::path::Path;
+
+use crate::ecsv::{self, Declared};
+use crate::messages::shorten;
+use crate::text::arff::Arff;
+use crate::text::comments::{self, Unused};
+use crate::text::lines::{Line, Lines, Record, Syntax};
+use crate::text::values::{begins_like_a_number, is_missing, is_name, is_name_with_a_number, is_whole, number};
+use ropewalk::{Error, Result};
+
+/// Bytes of comments before the first row that may name the columns, and of a header of enhanced CSV.
+const MOST_COMMENTS: usize = 1 << 22;
+/// Rows by which the delimiter is found.
+const SAMPLE: usize = 12;
+
+/// Text in a row of numbers.
+pub(super) struct Slip {
+    pub line: u64,
+    pub column: usize,
+    pub text: String,
+}
+
+/// The layout of a table.
+pub(super) struct Layout {
+    pub syntax: Syntax,
+    /// The number of the last line before the rows.
+    pub before: u64,
+    /// Fields in a row.
+    pub width: usize,
+    /// The names of the columns; empty if nothing names them.
+    pub names: Vec<String>,
+    /// Why columns hold no numbers, as the header of the table declares.
+    pub declared: Vec<Option<String>>,
+    /// Scalars of the header of enhanced CSV.
+    pub header: Option<Vec<(Vec<String>, String)>>,
+    /// Text in the first row, if that has numbers beside it and nothing names the columns.
+    pub slip: Option<Slip>,
+    /// The comments up to `before` that are not used.
+    pub comments: Unused,
+    pub notes: Vec<String>,
+}
+
+/// The comments and first rows of a file.
+struct Start {
+    comments: Vec<Line>,
+    rows: Vec<Line>,
+    /// The comments beyond the limit.
+    rest: Unused,
+}
+
+impl Layout {
+    /// The layout of a file.
+    pub(super) fn of(path: &Path) -> Result<Self> {
+        let refuse = |message: String| Error::file(path, message);
+        if let Some(arff) = Arff::read(path)? {
+            return Ok(Self::of_arff(arff));
+        }
+        let start = Start::read(path)?;
+        let yaml = ecsv::yaml(start.comments.iter().map(|(_, line)| &line[..]));
+        let declared = yaml.map(|yaml| Declared::of(&yaml)).transpose().map_err(refuse)?;
+        let Some((number, first)) = start.rows.first() else { return Err(refuse("has no rows of numbers".into())) };
+        let delimiter = declared.as_ref().and_then(|declared| declared.delimiter);
+        let syntax = delimiter.map_or_else(|| find_syntax(&start.rows), Syntax::new);
+        let split = |line: &[u8]| {
+            let mut fields = Record::default();
+            syntax.split(line, &mut fields);
+            fields
+        };
+        let fields = split(first);
+        let second = start.rows.get(1).map(|(_, line)| split(line));
+        let bare = Self {
+            syntax,
+            before: 0,
+            width: fields.len(),
+            names: vec![],
+            declared: vec![],
+            header: None,
+            slip: None,
+            comments: start.rest,
+            notes: vec![],
+        };
+        if let Some(declared) = declared {
+            let names = fields.texts();
+            declared.check(&names).map_err(|message| refuse(format!("line {number} {message}")))?;
+            let (before, reasons) = (*number, declared.no_numbers(&names));
+            return Ok(Self { before, names, declared: reasons, header: Some(declared.values), ..bare });
+        }
+        let (mut is_named, mut used) = (false, vec![]);
+        let mut layout = match first_line(&fields, second.as_ref()) {
+            FirstLine::Names(note) => {
+                is_named = true;
+                Self { before: *number, names: fields.texts(), notes: note.into_iter().collect(), ..bare }
+            }
+            FirstLine::Row(note) => {
+                let found = comments::names(&start.comments, fields.len(), syntax.delimiter);
+                let comments::Naming { names, note: comment, lines } = found.map_err(refuse)?;
+                used = lines;
+                let slip = (0..fields.len()).find(|&field| is_text(fields.get(field)) && names.is_empty());
+                let slip = slip.map(|column| Slip { line: *number, column, text: shorten(fields.get(column)) });
+                let is_slip = slip.is_some().then(|| {
+                    "the first line has text beside numbers and is taken for a row; nothing names the columns"
+                        .to_string()
+                });
+                let note = note.filter(|_| names.is_empty());
+                let notes = [note, comment, is_slip].into_iter().flatten().collect();
+                Self { before: number - 1, names, notes, slip, ..bare }
+            }
+        };
+        let rows: Vec<Record> = start.rows.iter().skip(1).map(|(_, line)| split(line)).collect();
+        if is_named && rows.first().is_some_and(|row| row.len() == fields.len() + 1) {
+            layout.name_first_column(&rows).map_err(|message| refuse(format!("line {number} {message}")))?;
+        }
+        layout.names = without_numbers(layout.names);
+        if layout.names.is_empty() && layout.slip.is_none() && layout.width > 3 && is_xyz(path) {
+            let others = (4..=layout.width).map(|column| format!("column {column}"));
+            layout.names = ["x", "y", "z"].map(String::from).into_iter().chain(others).collect();
+        }
+        let others = start.comments.iter().filter(|(line, _)| !used.contains(line));
+        others.for_each(|(line, comment)| layout.comments.add(*line, comment));
+        Ok(layout)
+    }
+
+    /// The layout of a table of ARFF.
+    fn of_arff(arff: Arff) -> Self {
+        Self {
+            syntax: arff.syntax(),
+            before: arff.data,
+            width: arff.names.len(),
+            names: arff.names,
+            declared: arff.declared,
+            header: None,
+            slip: None,
+            comments: arff.comments,
+            notes: vec![],
+        }
+    }
+
+    /// Adds an empty name to a line of names that has one less than its rows have fields: the names of rows come first, as R writes tables.
+    /// If the last field is empty in all of these rows, a delimiter ends them instead.
+    ///
+    /// Errors: the last field is empty, and the first one counts the rows: both may be the column without a name.
+    fn name_first_column(&mut self, rows: &[Record]) -> std::result::Result<(), String> {
+        let (names, width) = (self.names.len(), self.names.len() + 1);
+        if rows.iter().all(|row| row.len() == width && row.get(names).is_empty()) {
+            let counts =
+                |first: usize| rows.iter().zip(first..).all(|(row, place)| row.get(0) == place.to_string().as_bytes());
+            if rows.len() > 1 && (counts(0) || counts(1)) {
+                return Err(format!(
+                    "names {names} columns, and the rows have {width} fields, of which the first counts the rows and the last is \
+                     empty; name the first column, or remove the delimiter at the end of each row"
+                ));
+            }
+            self.syntax.ends_rows = true;
+            self.notes.push("a delimiter ends each row: the empty field after it is left out".into());
+            return Ok(());
+        }
+        self.notes.push(format!(
+            "the first line names {names} of {width} columns: the first column is taken for names of rows"
+        ));
+        self.names.insert(0, String::new());
+        self.width = width;
+        Ok(())
+    }
+}
+
+impl Layout {
+    /// The error message for a row with another number of fields.
+    pub(super) fn wrong_width(&self, fields: &Record) -> String {
+        let text = shorten(&fields.iter().collect::<Vec<_>>().join(&b' '));
+        format!("{} columns where the first line has {}: {text}", fields.len(), self.width)
+    }
+}
+
+impl Start {
+    fn read(path: &Path) -> Result<Self> {
+        let refuse = |message: String| Error::file(path, message);
+        let mut start = Self { comments: vec![], rows: vec![], rest: Unused::default() };
+        let (mut lines, mut bytes) = (Lines::open(path)?, 0);
+        while start.rows.len() < SAMPLE && lines.advance().map_err(refuse)? {
+            let (number, line) = (lines.number(), lines.line());
+            let has_rows = !start.rows.is_empty();
+            if may_be_row(line, has_rows) {
+                start.rows.push((number, line.to_vec()));
+            } else if !has_rows && !line.trim_ascii().is_empty() {
+                bytes += line.len();
+                if bytes <= MOST_COMMENTS {
+                    start.comments.push((number, line.to_vec()));
+                } else if start.comments.first().is_some_and(|(_, line)| ecsv::begins(line)) {
+                    let message = format!("has a header of enhanced CSV with more than {MOST_COMMENTS} bytes");
+                    return Err(refuse(message));
+                } else {
+                    start.rest.add(number, line);
+                }
+            }
+        }
+        Ok(start)
+    }
+}
+
+/// Returns `true` if a line may be a row with one of the delimiters. With blanks, `#NA x y` names columns, unless there are rows before it.
+fn may_be_row(line: &[u8], has_rows: bool) -> bool {
+    let is_row = |delimiter: &u8| Syntax::new(*delimiter).is_row(line);
+    let mut rest = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).skip(1);
+    b",;|\t".iter().any(is_row)
+        || (is_row(&b' ') && (has_rows || rest.all(|word| number(word).is_some() || is_missing(word))))
+}
+
+/// The meaning of the first line that is no comment, with a note for the report.
+enum FirstLine {
+    Names(Option<String>),
+    Row(Option<String>),
+}
+
+fn first_line(fields: &Record, second: Option<&Record>) -> FirstLine {
+    let n = fields.len();
+    let counts = |from: usize| (from..n).all(|field| fields.get(field) == (field - from).to_string().as_bytes());
+    if n > 1 && fields.get(0).is_empty() && counts(1) {
+        return FirstLine::Names(None);
+    }
+    if n > 1 && counts(0) {
+        let shown = shorten(fields.texts().join(",").as_bytes());
+        let is_of_floats = second.is_some_and(|second| second.iter().all(|field| !is_whole(field)));
+        return match is_of_floats {
+            true => FirstLine::Names(Some(format!(
+                "the first line, {shown}, is taken for names of columns, as pandas writes them where there are none"
+            ))),
+            false => FirstLine::Row(Some(format!(
+                "the first line, {shown}, is taken for a row; put # before it if it names columns"
+            ))),
+        };
+    }
+    let has_number = fields.iter().any(|field| number(field).is_some());
+    let is_name = |field: &[u8]| (is_name(field) && !is_missing(field)) || is_name_with_a_number(field);
+    let is_other = |field: &[u8]| begins_like_a_number(field) && !is_name_with_a_number(field);
+    match !has_number && fields.iter().any(is_name) && !fields.iter().any(is_other) {
+        true => FirstLine::Names(None),
+        false => FirstLine::Row(None),
+    }
+}
+
+/// Returns `true` for the name of a point cloud in text, whose rows are `x y z` and colours or normals.
+fn is_xyz(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    name.strip_suffix(".gz").unwrap_or(&name).ends_with(".xyz")
+}
+
+/// Returns `true` if a field is neither a number nor missing.
+fn is_text(field: &[u8]) -> bool {
+    number(field).is_none() && !is_missing(field)
+}
+
+/// Finds the syntax of lines: the first delimiter that splits all lines into equally many fields, or else the first one
+/// in the first line.
+fn find_syntax(rows: &[Line]) -> Syntax {
+    let mut fields = Record::default();
+    let mut width = |syntax: Syntax, line: &[u8]| {
+        syntax.split(line, &mut fields);
+        fields.len()
+    };
+    let Some((_, first)) = rows.first() else { return Syntax::new(b',') };
+    let there: Vec<u8> =
+        b";|,\t ".iter().copied().filter(|&delimiter| width(Syntax::new(delimiter), first) > 1).collect();
+    for &delimiter in &there {
+        for trims in [false, true] {
+            let syntax = Syntax { trims, ..Syntax::new(delimiter) };
+            let widths: Vec<usize> = rows.iter().map(|(_, line)| width(syntax, line)).filter(|&n| n > 0).collect();
+            let rest = widths.get(1..).unwrap_or_default();
+            // The first line may lack a name for the names of rows.
+            let has_row_names = rest.first().is_some_and(|&n| n == widths[0] + 1);
+            let most = if has_row_names { widths[0] + 1 } else { widths[0] };
+            let may_trim = !trims || delimiter == b'\t';
+            if may_trim && most > 1 && rest.iter().all(|&n| n == most) {
+                return syntax;
+            }
+        }
+    }
+    Syntax::new(there.first().copied().unwrap_or(b','))
+}
+
+/// Names without the numbers of columns in parentheses after them, as `x(3)`, if all have theirs.
+fn without_numbers(names: Vec<String>) -> Vec<String> {
+    let bare = |first: usize| -> Option<Vec<String>> {
+        let of = |(place, name): (usize, &String)| {
+            name.strip_suffix(&format!("({})", place + first)).map(|name| name.trim().to_string())
+        };
+        names.iter().enumerate().map(of).collect()
+    };
+    bare(0).or_else(|| bare(1)).filter(|names| !names.is_empty()).unwrap_or(names)
+}

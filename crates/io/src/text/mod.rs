@@ -1,0 +1,292 @@
+//! Text tables: numbers separated by commas, semicolons, vertical lines, tabs or blanks.
+//!
+//! - in: a row per point; empty lines and those that begin with `#` are skipped, but not rows that begin with `#N/A` or `#NA`; enhanced CSV and
+//!   ARFF by their headers
+//! - out: a [`Snapshot`] in f64
+//! - names: the first line, if none of its fields is a number; else a comment before the rows that has as many names as they have columns, or
+//!   a comment for each column
+//! - steps: how the file is laid out (`layout`), what its columns hold and how many rows there are (`survey`), the rows (`rows`)
+//!
+//! | metadata | treatment |
+//! |---|---|
+//! | names of columns in the first line, or in a comment | used; those of a comment are printed |
+//! | comments that may name the columns, but do not fit | printed, or refused where two fit |
+//! | other comments, before and between the rows, and after them | the first are printed, with their number |
+//! | units in names, as `x [kpc]` | printed; refused if the coordinates x, y, z have different ones |
+//! | columns of labels, ids, indexes and text; columns beside x and y | left out, printed; refused if they are named x, y, z, vx, vy, vz or mass |
+//! | missing values | refused, or left out and printed with [`ReadOptions::skip_missing`] |
+//! | header of enhanced CSV: units, box, redshift, cosmology, kinds of columns, masks, objects | used; what is not known is printed; what cannot be read, or differs between coordinates, is refused |
+
+mod arff;
+mod comments;
+mod layout;
+mod lines;
+mod rows;
+mod survey;
+mod values;
+
+use std::path::Path;
+
+use crate::contents::{Contents, Field, Role, TypeContents};
+use crate::csv_columns::{ADVICE, Columns, FIELDS_ADVICE, Taken, choose, own_coordinates};
+use crate::file_format::FileFormat;
+use crate::messages::shorten;
+use crate::reading::Reading;
+use crate::reduce::reduced;
+use crate::sides::side_of_chosen;
+use crate::{Format, Points, ReadOptions, Snapshot, ecsv, particle_type};
+use layout::{Layout, Slip};
+use lines::Lines;
+pub(super) use lines::Record;
+use ropewalk::units::{KnownUnits, VelocityUnit};
+use ropewalk::{Error, Result};
+pub(super) use rows::Rows;
+use survey::{Kind, Purpose, Survey};
+
+/// Text tables: any text that is of no other format.
+pub(crate) struct TextTable;
+
+impl FileFormat for TextTable {
+    fn sniff(&self, _: &[u8]) -> bool {
+        true
+    }
+
+    fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+        Ok(reduced(read(path, reading)?, reading))
+    }
+
+    fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+        inspect(path, reading)
+    }
+
+    fn is_text_table(&self) -> bool {
+        true
+    }
+}
+
+/// Reads the rows of the text file `path` whose types are wanted.
+fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+    // All passes must find the same file.
+    drop(reading.open(path)?);
+    let options = reading.options;
+    let mut layout = Layout::of(path)?;
+    let survey = Survey::of(path, &layout, if reading.is_of_fields { Purpose::Fields } else { Purpose::Points })?;
+    let (mut snapshot, rows) = read_rows(path, &layout, &survey, reading)?;
+    snapshot.notes.splice(0..0, std::mem::take(&mut layout.notes).into_iter().chain(survey.comments.note()));
+    if reading.is_of_fields {
+        return Ok(snapshot);
+    }
+    let Some(values) = layout.header else { return with_velocities(path, snapshot, options, None) };
+    let header = ecsv::Header::of(path, &values, &snapshot.columns)?;
+    let ecsv::Header { units, redshift, box_size, background, particle_mass, notes } = header;
+    snapshot.notes.extend(notes);
+    snapshot.notes.extend(ecsv::Header::unread(&values));
+    snapshot.redshift = redshift;
+    (snapshot.box_size, snapshot.background, snapshot.units) = (box_size, background, units);
+    if !options.columns.is_empty() {
+        let own = own_coordinates(&layout.names);
+        snapshot.box_size = side_of_chosen(box_size, &own, &snapshot.columns, &mut snapshot.notes);
+    }
+    Ok(with_velocities(path, snapshot, options, units.velocity)?.with_equal_masses(particle_mass, 1.0, rows))
+}
+
+/// Velocities as peculiar ones, in the unit that the options or the file name.
+pub(super) fn with_velocities(
+    path: &Path,
+    mut snapshot: Snapshot,
+    options: &ReadOptions,
+    named: Option<VelocityUnit>,
+) -> Result<Snapshot> {
+    let options = ReadOptions { redshift: options.redshift.or(snapshot.redshift), ..options.clone() };
+    let velocity_unit = options.velocity_unit.or(named);
+    if let (Some(unit), Some(Points::F64(table))) = (velocity_unit, &mut snapshot.velocities) {
+        let factor = options.velocity_factor(unit, options.redshift, None).map_err(|error| Error::file(path, error))?;
+        table.values_mut().iter_mut().for_each(|value| *value *= factor);
+    }
+    let velocity = velocity_unit.map(|unit| VelocityUnit { is_internal: false, ..unit });
+    snapshot.units = KnownUnits { velocity, ..snapshot.units };
+    Ok(snapshot)
+}
+
+/// The columns that are read of a table.
+fn columns(layout: &Layout, survey: &Survey, reading: &Reading<'_>) -> std::result::Result<Columns, String> {
+    let (names, chosen) = (layout.names.clone(), &reading.options.columns);
+    let declared = |column: usize| layout.declared.get(column).cloned().flatten();
+    let no_numbers = |column: usize| declared(column).or_else(|| survey.no_numbers(column));
+    if reading.is_of_fields {
+        let mut columns = Columns::fields(names, layout.width, chosen)?;
+        if columns.taken == Taken::AllFields {
+            columns.leave_out_fields(&no_numbers);
+            if columns.coordinates.is_empty() {
+                return Err("no column holds a number".into());
+            }
+            check_mixed(&columns, survey)?;
+        } else {
+            columns.check_fields(&declared)?;
+        }
+        return Ok(columns);
+    }
+    if !names.is_empty() {
+        // An error about a column that is chosen names the line.
+        let picked = choose(chosen, &names, layout.width)?;
+        let no_numbers = |column: usize| if picked.contains(&column) { declared(column) } else { no_numbers(column) };
+        return Columns::named_of(names, &no_numbers, reading.options);
+    }
+    match &layout.slip {
+        Some(Slip { line, column, text }) if chosen.is_empty() => {
+            let message = format!("column {} is not a number: '{text}', and no line names the columns", column + 1);
+            Err(format!("line {line}: {message}. {ADVICE}"))
+        }
+        _ => Columns::plain(layout.width, chosen),
+    }
+}
+
+/// Errors: a field is text in the first row and a number in the second: the first was no row, or it lacks a number.
+fn check_mixed(columns: &Columns, survey: &Survey) -> std::result::Result<(), String> {
+    for &column in &columns.coordinates {
+        let Some(Kind::Mixed(first, second)) = survey.columns.get(column).map(|column| &column.kind) else { continue };
+        return Err(match columns.names.get(column) {
+            Some(name) => {
+                let name = shorten(name.as_bytes());
+                format!("the field {name} is the number {second}, but '{first}' in the first row. {FIELDS_ADVICE}")
+            }
+            None => {
+                let column = column + 1;
+                let what = "the first line is neither names nor numbers";
+                format!("column {column} is the number {second}, but '{first}' in the first line: {what}")
+            }
+        });
+    }
+    Ok(())
+}
+
+/// The rows, and how many there are of all types.
+fn read_rows(path: &Path, layout: &Layout, survey: &Survey, reading: &Reading<'_>) -> Result<(Snapshot, u64)> {
+    let refuse = |message: String| Error::file(path, message);
+    if survey.rows == 0 {
+        return Err(refuse("has no rows of numbers".into()));
+    }
+    let columns = columns(layout, survey, reading).map_err(refuse)?;
+    let mut rows = Rows::new(path, columns, survey.rows, reading.options)?;
+    let (mut lines, mut fields) = (Lines::open(path)?, Record::default());
+    while lines.advance().map_err(refuse)? {
+        if lines.number() <= layout.before || !layout.syntax.is_row(lines.line()) {
+            continue;
+        }
+        layout.syntax.split(lines.line(), &mut fields);
+        if fields.len() == 0 {
+            continue;
+        }
+        let pushed = match fields.len() == layout.width {
+            true => rows.push(&fields),
+            false => Err(layout.wrong_width(&fields)),
+        };
+        pushed.map_err(|message| refuse(format!("line {}: {message}", lines.number())))?;
+    }
+    if let Some(counts) = rows.counts() {
+        reading.wanted_types(path, &counts)?;
+    }
+    let all = rows.len();
+    Ok((rows.finish(), all))
+}
+
+/// Describes the columns of the text file `path`, and what cannot be read of them.
+fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+    drop(reading.open(path)?);
+    let layout = Layout::of(path)?;
+    let survey = Survey::of(path, &layout, Purpose::Description)?;
+    let mut notes = layout.notes.clone();
+    notes.extend(survey.comments.note());
+    let mut columns = columns(&layout, &survey, reading).unwrap_or_else(|message| {
+        notes.push(message);
+        Columns::default()
+    });
+    let types = columns.kind.map_or(Ok(Ok(vec![])), |column| types(path, &layout, column))?.unwrap_or_else(|text| {
+        columns.leave_out_types(&text);
+        vec![]
+    });
+    notes.extend(columns.notes());
+    let values = layout.header.as_deref().unwrap_or_default();
+    let header = match ecsv::Header::of(path, values, &columns.called()) {
+        Ok(header) => header,
+        Err(error) => {
+            notes.push(error.to_string());
+            ecsv::Header::default()
+        }
+    };
+    notes.extend(header.notes.iter().cloned());
+    notes.extend(ecsv::Header::unread(values));
+    let (mut fields, units) = (vec![], ecsv::units(values));
+    for (place, column) in survey.columns.iter().enumerate() {
+        let name = layout.names.get(place).cloned().unwrap_or_else(|| format!("column {}", place + 1));
+        let number = match &column.kind {
+            Kind::Empty => "no values",
+            Kind::Number if column.has_fractions => "f64",
+            Kind::Number => "i64",
+            Kind::Text | Kind::Mixed(..) => "text",
+        };
+        if let Kind::Mixed(first, second) = &column.kind {
+            notes.push(format!("{}: the number {second}, but '{first}' in the first row", shorten(name.as_bytes())));
+        }
+        if let Some((line, text)) = &column.text {
+            notes.push(format!("{}: numbers, but in line {line} '{text}'", shorten(name.as_bytes())));
+        }
+        let shown = if name.is_empty() { "(no name)".to_string() } else { name };
+        if column.missing > 0 && column.kind != Kind::Empty {
+            notes.push(format!(
+                "{}: {} of {} rows have no value",
+                shorten(shown.as_bytes()),
+                column.missing,
+                survey.rows
+            ));
+        }
+        let mut field = Field::new(shown, number, 1, columns.role(place));
+        field.unit = layout.names.get(place).and_then(|name| units.get(name)).cloned().unwrap_or_default();
+        fields.push(field);
+    }
+    Ok(Contents {
+        format: Format::Csv,
+        code: None,
+        files: vec![path.to_path_buf()],
+        types: TypeContents::of_table(survey.rows, &types, &fields),
+        box_size: header.box_size,
+        redshift: header.redshift,
+        background: header.background,
+        units: header.units,
+        notes,
+    })
+}
+
+/// Counts the rows of each particle type; returns the value in `column` that is no type if there is one.
+fn types(path: &Path, layout: &Layout, column: usize) -> Result<std::result::Result<Vec<(u8, u64)>, String>> {
+    let (mut lines, mut fields) = (Lines::open(path)?, Record::default());
+    let mut each = vec![];
+    while lines.advance().map_err(|message| Error::file(path, message))? {
+        if lines.number() > layout.before && layout.syntax.is_row(lines.line()) {
+            layout.syntax.split(lines.line(), &mut fields);
+            let kind = values::number(fields.get(column)).map_or(particle_type::NO_TYPE, particle_type::of_number);
+            if kind == particle_type::NO_TYPE {
+                return Ok(Err(shorten(fields.get(column))));
+            }
+            match each.last_mut() {
+                Some((last, n)) if *last == kind => *n += 1,
+                _ => each.push((kind, 1)),
+            }
+        }
+    }
+    Ok(Ok(particle_type::counts(each.into_iter())))
+}
+
+impl Columns {
+    /// The role of a column.
+    fn role(&self, column: usize) -> Role {
+        match column {
+            _ if self.coordinates.contains(&column) => Role::Position,
+            _ if self.velocities.contains(&column) => Role::Velocity,
+            _ if self.id == Some(column) => Role::Id,
+            _ if self.mass == Some(column) => Role::Mass,
+            _ if self.kind == Some(column) => Role::Type,
+            _ => Role::Other,
+        }
+    }
+}

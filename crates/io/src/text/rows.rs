@@ -1,0 +1,234 @@
+//! The rows of a text table read so far.
+//!
+//! In: the fields of a row, one at a time. Out: a [`Snapshot`]. Memory for all rows is taken at once, as their number is known.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::csv_columns::{Columns, Taken};
+use crate::messages::shorten;
+use crate::number_types::Target;
+use crate::particle_type::{NO_TYPE, of_number};
+use crate::source::room;
+use crate::text::lines::Record;
+use crate::text::values::{id, is_missing, number};
+use crate::{Format, Masses, Points, ReadOptions, Snapshot, Table, TypeRun};
+use ropewalk::Result;
+use ropewalk::internals::memory::grow;
+
+/// The advice in errors about missing values.
+const SKIP_ADVICE: &str =
+    ". Leave out rows with missing values (ropewalk convert --skip-missing, in Rust ReadOptions::skip_missing)";
+
+/// The rows read so far.
+pub(crate) struct Rows {
+    columns: Columns,
+    coordinates: Vec<f64>,
+    velocities: Vec<f64>,
+    ids: Vec<u64>,
+    masses: Vec<f64>,
+    /// The sum of all masses, of all types.
+    matter: f64,
+    /// The types of the rows that are kept, as stretches; none if there is a value that is no type.
+    types: Option<Vec<TypeRun>>,
+    /// The types whose rows are kept; empty for all.
+    wanted: Vec<u8>,
+    /// Rows of each type, and of none.
+    counts: BTreeMap<u8, u64>,
+    /// Rows of wanted types so far.
+    place: u64,
+    /// The rows among these that are left out.
+    skipped: Vec<u64>,
+    skips: bool,
+}
+
+/// The reason why a row is not read.
+enum Refused {
+    Missing(String),
+    Wrong(String),
+}
+
+impl Rows {
+    /// None yet, with memory for `rows`.
+    pub(crate) fn new(path: &Path, columns: Columns, rows: u64, options: &ReadOptions) -> Result<Self> {
+        let [dim, speeds] = [&columns.coordinates, &columns.velocities].map(|all| all.len() as u64);
+        let [has_id, has_mass] = [&columns.id, &columns.mass].map(|column| u64::from(column.is_some()));
+        let bytes = rows.saturating_mul(8 * (dim + speeds + has_id + has_mass));
+        crate::memory_limit::check(path, bytes)?;
+        Ok(Self {
+            coordinates: room(path, rows.saturating_mul(dim))?,
+            velocities: room(path, rows.saturating_mul(speeds))?,
+            ids: room(path, rows * has_id)?,
+            masses: room(path, rows * has_mass)?,
+            matter: 0.0,
+            types: columns.kind.map(|_| vec![]),
+            columns,
+            wanted: options.types.clone(),
+            counts: BTreeMap::new(),
+            place: 0,
+            skipped: vec![],
+            skips: options.skip_missing,
+        })
+    }
+
+    /// The number of rows of all types.
+    pub(crate) fn len(&self) -> u64 {
+        self.counts.values().sum()
+    }
+
+    /// The number of rows of each type, or `None` without types.
+    pub(crate) fn counts(&self) -> Option<Vec<(u8, u64)>> {
+        self.types.as_ref().map(|_| self.counts.iter().map(|(&kind, &n)| (kind, n)).collect())
+    }
+
+    pub(crate) fn push(&mut self, fields: &Record) -> std::result::Result<(), String> {
+        let columns = &self.columns;
+        let mass = columns.mass.map(|column| (column, parse(fields, column, "a mass", number, true)));
+        if let Some((_, Ok(mass))) = mass
+            && (mass.is_finite() || !self.skips)
+        {
+            self.matter += mass;
+        }
+        let kind = columns.kind.map_or(NO_TYPE, |column| number(fields.get(column)).map_or(NO_TYPE, of_number));
+        *self.counts.entry(kind).or_default() += 1;
+        if self.types.is_some() && kind != NO_TYPE && !self.wanted.is_empty() && !self.wanted.contains(&kind) {
+            // The sum of masses is that of all types.
+            return match mass {
+                Some((column, Err(refused))) => self.refused(refused.with(&self.columns.advice(column))),
+                _ => Ok(()),
+            };
+        }
+        self.place += 1;
+        let lengths = [self.coordinates.len(), self.velocities.len(), self.ids.len(), self.masses.len()];
+        match self.push_values(fields) {
+            Ok(()) => self.push_type(fields, kind),
+            Err(Refused::Missing(_)) if self.skips => {
+                self.coordinates.truncate(lengths[0]);
+                self.velocities.truncate(lengths[1]);
+                self.ids.truncate(lengths[2]);
+                self.masses.truncate(lengths[3]);
+                self.skipped.push(self.place - 1);
+                Ok(())
+            }
+            Err(refused) => self.refused(refused),
+        }
+    }
+
+    /// The error message about a row, unless its value is missing and may be.
+    fn refused(&self, refused: Refused) -> std::result::Result<(), String> {
+        match refused {
+            Refused::Missing(_) if self.skips => Ok(()),
+            Refused::Missing(message) => Err(message.trim_end_matches('.').to_string() + SKIP_ADVICE),
+            Refused::Wrong(message) => Err(message),
+        }
+    }
+
+    fn push_values(&mut self, fields: &Record) -> std::result::Result<(), Refused> {
+        let Self { columns, skips, .. } = self;
+        let is_of_fields = matches!(columns.taken, Taken::Fields | Taken::AllFields);
+        for &column in &columns.coordinates {
+            let value = parse(fields, column, "a number", number, !is_of_fields);
+            let value = value.map_err(|refused| refused.with(&columns.advice(column)))?;
+            if !value.is_finite() && !is_of_fields {
+                let message =
+                    format!("column {} is {value}{}: coordinates must be finite", column + 1, columns.advice(column));
+                return Err(if value.is_nan() { Refused::Missing(message) } else { Refused::Wrong(message) });
+            }
+            self.coordinates.push(value);
+        }
+        for &column in columns.velocities.iter().chain(&columns.mass) {
+            let what = if columns.mass == Some(column) { "a mass" } else { "a number" };
+            let value =
+                parse(fields, column, what, number, true).map_err(|refused| refused.with(&columns.advice(column)))?;
+            if value.is_nan() && *skips {
+                return Err(Refused::Missing(String::new()));
+            }
+            match columns.mass == Some(column) {
+                true => self.masses.push(value),
+                false => self.velocities.push(value),
+            }
+        }
+        if let Some(column) = columns.id {
+            let value = parse(fields, column, "an id (a whole number from 0)", id, true);
+            self.ids.push(value.map_err(|refused| refused.with(&columns.advice(column)))?);
+        }
+        Ok(())
+    }
+
+    /// Adds the type of a row that is kept.
+    fn push_type(&mut self, fields: &Record, kind: u8) -> std::result::Result<(), String> {
+        match (&mut self.types, self.columns.kind) {
+            (Some(_), Some(column)) if kind == NO_TYPE && !self.wanted.is_empty() => {
+                let field = shorten(fields.get(column));
+                return Err(format!(
+                    "column type is not {}, and types are to be chosen: '{field}'",
+                    <u8 as Target>::MUST
+                ));
+            }
+            // Other values than types mean something else.
+            (types @ Some(_), Some(column)) if kind == NO_TYPE => {
+                *types = None;
+                self.columns.leave_out_types(&shorten(fields.get(column)));
+            }
+            (Some(types), _) => match types.last_mut().filter(|last| last.particle_type == kind) {
+                Some(last) => last.count += 1,
+                None => {
+                    grow(types, 1);
+                    types.push(TypeRun { particle_type: kind, count: 1 });
+                }
+            },
+            (None, _) => {}
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(self) -> Snapshot {
+        let matter = self.columns.mass.map(|_| self.matter);
+        let dim = self.columns.coordinates.len();
+        let table = |mut data: Vec<f64>| {
+            data.shrink_to_fit();
+            Points::F64(Table::of(dim, data))
+        };
+        let mut notes = self.columns.notes();
+        if !self.skipped.is_empty() {
+            let (n, all) = (self.skipped.len(), self.place);
+            notes.push(format!("{n} of {all} rows have missing values and are left out"));
+        }
+        Snapshot {
+            types: self.types.unwrap_or_default(),
+            velocities: (!self.columns.velocities.is_empty()).then(|| table(self.velocities)),
+            ids: self.columns.id.map(|_| self.ids),
+            masses: self.columns.mass.map_or(Masses::Unknown, |_| Masses::Each(self.masses)),
+            matter,
+            format: Format::Csv,
+            columns: self.columns.called(),
+            skipped: self.skipped,
+            notes,
+            ..Snapshot::new(table(self.coordinates))
+        }
+    }
+}
+
+impl Refused {
+    fn with(self, advice: &str) -> Self {
+        match self {
+            Self::Missing(message) => Self::Missing(message + advice),
+            Self::Wrong(message) => Self::Wrong(message + advice),
+        }
+    }
+}
+
+/// The value in `column`, or what was found instead of `what`.
+fn parse<T>(
+    fields: &Record,
+    column: usize,
+    what: &str,
+    value: impl Fn(&[u8]) -> Option<T>,
+    may_be_missing: bool,
+) -> std::result::Result<T, Refused> {
+    let field = fields.get(column);
+    value(field).ok_or_else(|| {
+        let message = format!("column {} is not {what}: '{}'", column + 1, shorten(field));
+        if may_be_missing && is_missing(field) { Refused::Missing(message) } else { Refused::Wrong(message) }
+    })
+}

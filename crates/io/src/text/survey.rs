@@ -1,0 +1,155 @@
+//! The first pass over a text table: the kinds of its columns and the number of its rows.
+//!
+//! In: the layout of a table. Out: for each column whether its values are numbers or text. The first value that is not missing decides, and
+//! the second where the first is text; a thorough survey looks at all values, for a description of the file.
+//! Cost: one pass; fields are looked at only until all columns are decided.
+
+use std::path::Path;
+
+use crate::messages::shorten;
+use crate::text::comments::Unused;
+use crate::text::layout::Layout;
+use crate::text::lines::{Lines, Record};
+use crate::text::values::{begins_like_a_number, is_missing, is_whole, number};
+use ropewalk::{Error, Result};
+
+/// The purpose of a survey.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Purpose {
+    Points,
+    /// Fields have no missing values: what begins like a number must be one.
+    Fields,
+    /// To describe the file.
+    Description,
+}
+
+/// The kind of a column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) enum Kind {
+    /// Nothing, in all rows.
+    #[default]
+    Empty,
+    Number,
+    Text,
+    /// Text in the first row, which is here, and a number in the second.
+    Mixed(String, String),
+}
+
+/// The findings about a column.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ColumnSurvey {
+    pub kind: Kind,
+    /// The first value, if that is text.
+    first: Option<String>,
+    is_decided: bool,
+    /// Rows without a value; of a thorough survey.
+    pub missing: u64,
+    /// `true` if a number has a fraction; of a thorough survey.
+    pub has_fractions: bool,
+    /// The first value among numbers that is text or not finite, and its line; of a thorough survey.
+    pub text: Option<(u64, String)>,
+}
+
+/// The kinds of the columns of a table.
+pub(super) struct Survey {
+    pub rows: u64,
+    pub columns: Vec<ColumnSurvey>,
+    /// The comments that are not used, those before the rows included.
+    pub comments: Unused,
+}
+
+impl Survey {
+    pub(super) fn of(path: &Path, layout: &Layout, purpose: Purpose) -> Result<Self> {
+        let refuse = |message: String| Error::file(path, message);
+        let comments = layout.comments.clone();
+        let mut survey = Self { rows: 0, columns: vec![ColumnSurvey::default(); layout.width], comments };
+        let (mut lines, mut fields) = (Lines::open(path)?, Record::default());
+        let mut is_decided = false;
+        while lines.advance().map_err(refuse)? {
+            if lines.number() <= layout.before {
+                continue;
+            }
+            if !layout.syntax.is_row(lines.line()) {
+                survey.comments.add(lines.number(), lines.line());
+                continue;
+            }
+            // A line of blanks and delimiters alone.
+            if layout.syntax.trims || !is_decided {
+                layout.syntax.split(lines.line(), &mut fields);
+                if fields.len() == 0 {
+                    continue;
+                }
+            }
+            survey.rows += 1;
+            if is_decided {
+                continue;
+            }
+            if purpose == Purpose::Description && fields.len() != layout.width {
+                let message = layout.wrong_width(&fields);
+                return Err(refuse(format!("line {}: {message}", lines.number())));
+            }
+            for (field, column) in fields.iter().zip(&mut survey.columns) {
+                if !column.is_decided {
+                    column.look_at(field, lines.number(), purpose);
+                }
+            }
+            is_decided = match purpose {
+                Purpose::Fields => survey.rows == 2 || survey.columns.iter().all(|column| column.is_decided),
+                _ => survey.columns.iter().all(|column| column.is_decided),
+            };
+        }
+        Ok(survey)
+    }
+
+    /// Returns the reason why a column holds no numbers.
+    pub(super) fn no_numbers(&self, column: usize) -> Option<String> {
+        match self.columns.get(column)?.kind {
+            Kind::Empty => Some("no values".into()),
+            Kind::Text => Some("text".into()),
+            Kind::Number | Kind::Mixed(..) => None,
+        }
+    }
+}
+
+impl ColumnSurvey {
+    fn look_at(&mut self, field: &[u8], line: u64, purpose: Purpose) {
+        let is_number = number(field).is_some()
+            || match purpose {
+                Purpose::Fields => field.is_empty() || begins_like_a_number(field),
+                _ => is_decimal_with_comma(field),
+            };
+        let is_thorough = purpose == Purpose::Description;
+        if purpose != Purpose::Fields && is_missing(field) {
+            self.missing += 1;
+            return;
+        }
+        match (&self.kind, is_number) {
+            (Kind::Empty, true) => self.kind = Kind::Number,
+            (Kind::Empty, false) => {
+                self.kind = Kind::Text;
+                self.first = Some(shorten(field));
+            }
+            // What is missing may be `nan` among text.
+            (Kind::Text, true) if self.first.is_some() && number(field).is_some_and(f64::is_finite) => {
+                self.kind = Kind::Mixed(self.first.take().unwrap_or_default(), shorten(field));
+            }
+            (Kind::Text, _) => self.first = None,
+            _ => {}
+        }
+        let is_finite = number(field).is_some_and(f64::is_finite);
+        if is_thorough && self.kind == Kind::Number && !is_finite && self.text.is_none() {
+            self.text = Some((line, shorten(field)));
+        }
+        self.has_fractions |= is_number && !is_whole(field);
+        self.is_decided = !is_thorough && self.first.is_none();
+    }
+}
+
+/// Returns `true` for a number with a decimal comma, which is more likely a mistake than text.
+fn is_decimal_with_comma(field: &[u8]) -> bool {
+    let mut parts = field.splitn(2, |&byte| byte == b',');
+    let is_digits = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+    let whole = parts.next().unwrap_or_default();
+    let whole = whole.strip_prefix(b"-").unwrap_or(whole);
+    is_digits(whole) && parts.next().is_some_and(is_digits)
+}

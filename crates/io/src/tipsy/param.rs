@@ -1,0 +1,170 @@
+//! The parameter file of a run of PKDGRAV, Gasoline or ChaNGa: `key = value` lines beside its snapshots.
+//!
+//! In: the path of a snapshot. Out: units, cosmology and box, as far as a `.param` file in its folder or the one above says.
+//! Source: Gasoline and ChaNGa's parameters; as pynbody reads them, the constant of gravity is 1 in a run's units.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::Background;
+use crate::messages::shorten;
+use ropewalk::units::{Frame, GRAVITY, KnownUnits, LengthUnit, MassUnit, VelocityUnit};
+use ropewalk::{Error, Result};
+
+/// Bytes of a parameter file that are read; real ones have a few thousand.
+const LONGEST: u64 = 1 << 18;
+
+/// Keys that are used, and whether their values must be above 0. All others are settings of the program.
+const KEYS: [(&str, bool); 13] = [
+    ("dKpcUnit", true),
+    ("dMsolUnit", true),
+    ("dPeriod", true),
+    ("dxPeriod", true),
+    ("dyPeriod", true),
+    ("dzPeriod", true),
+    ("dHubble0", false),
+    ("dOmega0", false),
+    ("dLambda", false),
+    ("bComove", false),
+    ("bPeriodic", false),
+    ("bDoublePos", false),
+    ("bDoubleVel", false),
+];
+
+/// What a parameter file says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Param {
+    pub units: KnownUnits,
+    pub background: Background,
+    /// The sides of the periodic box.
+    pub sides: Vec<f64>,
+    /// Whether coordinates are comoving and times are scale factors.
+    pub is_comoving: bool,
+    /// Whether velocities are stored in 64 bits, and positions not.
+    pub is_wide_velocity: bool,
+    /// What was taken for so.
+    pub notes: Vec<String>,
+}
+
+impl Param {
+    /// That of the run which the snapshot `path` is of; nothing known if there is none.
+    ///
+    /// Errors: a file that cannot be read; a key that is used and has another value than a number, or one that cannot be.
+    pub(super) fn of(path: &Path) -> Result<Self> {
+        let Some(param) = find(path) else { return Ok(Self::default()) };
+        let text = text(&param)?;
+        let mut own = Self::parse(&text).map_err(|message| Error::file(&param, message))?;
+        let name = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        if !path.file_name().is_some_and(|file| file.to_string_lossy().starts_with(&name(&param))) {
+            own.notes
+                .push(format!("units, box and cosmology are those of {}, the only .param file there", param.display()));
+        }
+        Ok(own)
+    }
+
+    fn parse(text: &str) -> std::result::Result<Self, String> {
+        let lines = text.lines().filter_map(|line| line.split('#').next()?.split_once('='));
+        let values: Vec<(&str, &str)> = lines.map(|(key, value)| (key.trim(), value.trim())).collect();
+        // The last one counts.
+        let find = |key: &str| values.iter().rev().find(|(own, _)| *own == key).map(|(_, value)| *value);
+        let mut numbers = [None; KEYS.len()];
+        for (slot, (key, must_be_positive)) in numbers.iter_mut().zip(KEYS) {
+            let Some(text) = find(key) else { continue };
+            let number = text.split_whitespace().next().and_then(|word| word.parse::<f64>().ok());
+            let must = if must_be_positive { "a number above 0" } else { "a number" };
+            let is_right = |number: &f64| number.is_finite() && (*number > 0.0 || !must_be_positive);
+            let Some(number) = number.filter(is_right) else {
+                return Err(format!("{key} is '{}'; it must be {must}", shorten(text.as_bytes())));
+            };
+            *slot = Some(number);
+        }
+        let number =
+            |key: &str| KEYS.iter().zip(numbers).find(|((own, _), _)| *own == key).and_then(|(_, number)| number);
+        let positive = |key: &str| number(key).filter(|&value| value > 0.0);
+        let flag = |key: &str| number(key).map(|value| value != 0.0);
+
+        let is_comoving = flag("bComove").unwrap_or(false);
+        let (kpc, msun) = (positive("dKpcUnit"), positive("dMsolUnit"));
+        let frame = if is_comoving { Frame::Comoving } else { Frame::Physical };
+        // sqrt(G M / L) with the G of the run's units, which is 1.
+        let km_s = kpc.zip(msun).map(|(kpc, msun)| (GRAVITY * msun / (kpc * 1e-3)).sqrt());
+        let units = KnownUnits {
+            length: kpc.map(|kpc| LengthUnit { mpc: kpc * 1e-3, per_h: false, frame }),
+            mass: msun.map(|msun| MassUnit { msun, per_h: false }),
+            velocity: km_s.map(|km_s| VelocityUnit { km_s, is_internal: false }),
+        };
+        // The Hubble constant is in units of the run: velocities over lengths.
+        let hubble =
+            positive("dHubble0").zip(kpc.zip(km_s)).map(|(own, (kpc, km_s))| own * km_s / (kpc * 1e-3) / 100.0);
+        let background = Background {
+            omega_m: positive("dOmega0"),
+            omega_lambda: number("dLambda"),
+            h: hubble.filter(|_| is_comoving),
+        };
+        let is_periodic = flag("bPeriodic").unwrap_or(is_comoving);
+        // The one for all axes is overruled by those for each.
+        let all = positive("dPeriod").unwrap_or(1.0);
+        let sides = ["dxPeriod", "dyPeriod", "dzPeriod"].map(|axis| positive(axis).unwrap_or(all));
+        let sides = if is_periodic { sides.to_vec() } else { vec![] };
+        let is_wide_velocity = flag("bDoubleVel").unwrap_or(false) && !flag("bDoublePos").unwrap_or(false);
+        Ok(Self { units, background, sides, is_comoving, is_wide_velocity, notes: vec![] })
+    }
+}
+
+/// The parameter file of a snapshot: in its folder or the one above, the one whose name, less `.param`, begins the snapshot's name, the
+/// longest of these; or the only one.
+pub(super) fn find(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?;
+    let folder = fs::canonicalize(path).ok()?.parent()?.to_path_buf();
+    [Some(folder.as_path()), folder.parent()].into_iter().flatten().find_map(|folder| {
+        let all: Vec<PathBuf> = fs::read_dir(folder)
+            .ok()?
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.extension().is_some_and(|end| end == "param") && path.is_file())
+            .collect();
+        let stem = |path: &PathBuf| Some(path.file_stem()?.to_str()?.to_string());
+        let own =
+            all.iter().filter_map(|path| Some((path, stem(path)?))).filter(|(_, stem)| name.starts_with(stem.as_str()));
+        let longest = own.max_by_key(|(_, stem)| stem.len()).map(|(path, _)| path);
+        longest.or(if let [only] = all.as_slice() { Some(only) } else { None }).cloned()
+    })
+}
+
+fn text(path: &Path) -> Result<String> {
+    let failed = |error| Error::io(path, "cannot be read", error);
+    let mut bytes = vec![];
+    File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes)).map_err(failed)?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(Error::file(path, format!("has more than {LONGEST} bytes, which no parameter file has")));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cosmological_run() {
+        let text = "# units\ndKpcUnit = 50000\ndMsolUnit=1.84793e16 # of the box\nbComove = 1\ndHubble0 = 2.894405\ndOmega0 = 0.24\n\
+                    dLambda = 0.76\nachInFile = a = b\nbPeriodic = 1\n";
+        let param = Param::parse(text).unwrap();
+        let length = param.units.length.unwrap();
+        assert_eq!((length.mpc, length.frame, &param.sides[..]), (50.0, Frame::Comoving, &[1.0; 3][..]));
+        assert_eq!(param.background.omega_lambda, Some(0.76));
+        // pynbody gives 0.730 and 1261 km/s.
+        assert!((param.background.h.unwrap() - 0.73).abs() < 1e-3, "{param:?}");
+        assert!((param.units.velocity.unwrap().km_s - 1260.8).abs() < 1.0, "{param:?}");
+        for (line, said) in [
+            ("dKpcUnit = -1", "dKpcUnit is '-1'; it must be a number above 0"),
+            ("dMsolUnit = inf", "dMsolUnit is 'inf'"),
+            ("bComove = x", "bComove is 'x'; it must be a number"),
+            ("dPeriod =", "dPeriod is ''"),
+        ] {
+            let message = Param::parse(line).unwrap_err();
+            assert!(message.contains(said), "{message}");
+        }
+        assert_eq!(Param::parse("achOutName = run\ndHubble0 = 0\n"), Ok(Param::default()));
+    }
+}

@@ -1,0 +1,263 @@
+//! Spheres and profiles about centres, among the particles of all ranks.
+//!
+//! In: particles in the regions of ranks, and on each rank centres of its own. Out: for each centre what one process finds.
+//! All open spheres grow together. The rank of a centre asks for what lies in the next shell, adds it in the order of the distance, ties by
+//! global index, and keeps the sums alone; where a sphere ends does not depend on the steps in which it has grown. Most are closed after
+//! one or two.
+//! Cost: 24 bytes for each particle in a sphere, sent once. Memory: the tree of a rank's region, and 72 bytes for each particle under way,
+//! which are some four million on each rank, or those of one shell.
+
+use std::ops::Range;
+
+use crate::combined::Spheres;
+use ropewalk::Scalar;
+use ropewalk::distributed::{Bvh, Communicator, Domain, Reduction, ShellAbout, agree};
+use ropewalk::halo::Places;
+use ropewalk::halo::{NoSphere, Profile, Profiles};
+use ropewalk::internals::distributed::reduce;
+use ropewalk::internals::halo::sphere_search::{ParticleInSphere, ball_about, sort};
+use ropewalk::internals::halo::{Crossing, GROWTH, MIN_RADIUS, radius_of, reach};
+use ropewalk::internals::parallel::map;
+use ropewalk::{Error, Result};
+use ropewalk_io::Masses;
+
+/// Particles that a rank asks for at once, at most, unless one shell has more.
+const LOAD: u64 = 1 << 22;
+
+/// The particles of all ranks in the precision in which one process has them.
+#[derive(Debug)]
+pub(super) enum Around<'a> {
+    F32(InRegions<'a, f32>),
+    F64(InRegions<'a, f64>),
+}
+
+/// Particles in the regions of ranks.
+#[derive(Debug)]
+pub(super) struct InRegions<'a, S> {
+    bvh: Bvh<'a, S, 3>,
+    masses: Masses,
+    /// The order of particles at one distance, if it is not that of their global indices.
+    order: Option<OneOrder>,
+}
+
+/// The order in which one process has linked particles and others: all linked ones come first. Across ranks each rank has its linked
+/// particles before its others.
+#[derive(Clone, Debug)]
+pub(super) struct OneOrder {
+    /// The global index of the first particle of each rank, and at last the number of all.
+    pub all: Vec<u64>,
+    /// Likewise among the linked particles.
+    pub linked: Vec<u64>,
+}
+
+impl OneOrder {
+    /// The index of a particle in one process by its global index.
+    fn index(&self, global: u64) -> u64 {
+        let rank = self.all.partition_point(|&start| start <= global) - 1;
+        let (here, first) = (global - self.all[rank], self.linked[rank]);
+        let n_linked = self.linked[rank + 1] - first;
+        // Others before those of this rank: all particles but the linked ones.
+        let others = self.all[rank] - first;
+        let all_linked = self.linked.last().copied().unwrap_or(0);
+        if here < n_linked { first + here } else { all_linked + others + here - n_linked }
+    }
+}
+
+/// A sphere that grows.
+struct Open {
+    /// Which of the centres.
+    at: usize,
+    center: [f64; 3],
+    /// What has been looked at: its radius, negative at first, and the number of particles.
+    inner: f64,
+    count: u64,
+    /// The radius that comes next.
+    radius: f64,
+    /// Of each threshold.
+    crossings: Vec<Crossing>,
+    is_closed: bool,
+}
+
+/// The particles of a shell by its number, by their distance.
+type Near<'l> = &'l (dyn Fn(usize) -> Vec<ParticleInSphere> + Sync);
+
+/// What is asked about spheres.
+pub(super) struct Asked<'q> {
+    pub centers: Places<'q>,
+    /// The mass of each halo, which tells about how large its spheres are.
+    pub masses: &'q [f64],
+    pub thresholds: &'q [f64],
+    /// The least radius to begin with.
+    pub least: f64,
+}
+
+impl Around<'_> {
+    /// The spheres about this rank's centres. Collective.
+    pub fn spheres(&self, ranks: &dyn Communicator, asked: &Asked<'_>) -> Result<Spheres> {
+        match self {
+            Self::F32(all) => all.spheres(ranks, asked),
+            Self::F64(all) => all.spheres(ranks, asked),
+        }
+    }
+
+    /// The profiles about this rank's centres. Collective.
+    pub fn profiles(
+        &self,
+        ranks: &dyn Communicator,
+        centers: &Places<'_>,
+        radii: &[f64],
+        how: &Profiles,
+    ) -> Result<Vec<Profile>> {
+        match self {
+            Self::F32(all) => all.profiles(ranks, centers, radii, how),
+            Self::F64(all) => all.profiles(ranks, centers, radii, how),
+        }
+    }
+}
+
+impl<'a, S: Scalar> InRegions<'a, S> {
+    /// The particles of a domain. `own` has the masses of those that this rank came with, `whole` what the masses of all are. Collective.
+    pub fn new(
+        ranks: &dyn Communicator,
+        domain: Domain<'a, S, 3>,
+        own: &[f64],
+        whole: &Masses,
+        order: Option<OneOrder>,
+    ) -> Result<Self> {
+        let masses = match whole {
+            Masses::Each(_) => Masses::Each(domain.bring(own)?),
+            same => same.clone(),
+        };
+        let bvh = Bvh::of_domain(domain)?;
+        let all = Self { bvh, masses, order };
+        let total = (0..all.bvh.domain().points().len()).map(|at| mass_of(&all.masses, at)).sum::<f64>();
+        // A rank whose sum is infinite knows of it, and so do all.
+        let sums = ropewalk::internals::distributed::all_gather(ranks, total)?;
+        let value = sums.into_iter().sum::<f64>();
+        if value == f64::INFINITY {
+            return agree(ranks, Err(Error::parameter_must("the sum of all masses", value, "finite")));
+        }
+        Ok(all)
+    }
+
+    fn spheres(&self, ranks: &dyn Communicator, asked: &Asked<'_>) -> Result<Spheres> {
+        let Asked { centers, masses, thresholds, least } = asked;
+        let space = self.bvh.domain().space();
+        agree(ranks, centers.check())?;
+        let (reach, most) = reach(space);
+        let lowest = thresholds.iter().copied().fold(f64::INFINITY, f64::min);
+        let first = |at: usize| radius_of(masses[at], lowest).max(*least).max(MIN_RADIUS).min(most);
+        let sphere = |at: usize| {
+            let center = space.wrap(centers.at(at)?);
+            let crossings = thresholds.iter().map(|&threshold| Crossing::new(threshold)).collect();
+            Some(Open { at, center, inner: -1.0, count: 0, radius: first(at), crossings, is_closed: false })
+        };
+        let mut found = vec![vec![Err(NoSphere::NoCenter); thresholds.len()]; centers.len()];
+        let mut open: Vec<Open> = (0..centers.len()).filter_map(sphere).collect();
+        let n = self.bvh.len();
+        while reduce(ranks, open.len() as u64, Reduction::Max)? > 0 {
+            let shells: Vec<ShellAbout<S, 3>> =
+                open.iter().map(|sphere| shell(&sphere.center, sphere.inner, sphere.radius)).collect();
+            let within = self.bvh.count_all(&shells.iter().map(|shell| shell.ball).collect::<Vec<_>>())?;
+            let counts: Vec<u64> = within.iter().zip(&open).map(|(all, sphere)| all - sphere.count.min(*all)).collect();
+            self.in_loads(ranks, &shells, &counts, &mut |range, near| {
+                let grown = map(range.len(), 1, &|at| open[range.start + at].grown(near(at), n, (reach, most)));
+                open[range].iter_mut().zip(grown).for_each(|(sphere, grown)| *sphere = grown);
+            })?;
+            for sphere in open.iter().filter(|sphere| sphere.is_closed) {
+                let outcome = |crossing: &Crossing| crossing.found.unwrap_or(Err(NoSphere::BeyondHalfBox));
+                found[sphere.at] = sphere.crossings.iter().map(outcome).collect();
+            }
+            open.retain(|sphere| !sphere.is_closed);
+        }
+        Ok(found)
+    }
+
+    fn profiles(
+        &self,
+        ranks: &dyn Communicator,
+        centers: &Places<'_>,
+        radii: &[f64],
+        how: &Profiles,
+    ) -> Result<Vec<Profile>> {
+        let space = self.bvh.domain().space();
+        let check = || radii.iter().try_for_each(|&radius| space.check_length("a radius", radius));
+        agree(ranks, centers.check().and_then(|()| check()).and_then(|()| how.check()))?;
+        let asked: Vec<(usize, [f64; 3])> = (0..centers.len())
+            .filter(|&at| radii[at] > 0.0)
+            .filter_map(|at| Some((at, space.wrap(centers.at(at)?))))
+            .collect();
+        let shells: Vec<ShellAbout<S, 3>> = asked.iter().map(|(at, center)| shell(center, -1.0, radii[*at])).collect();
+        let counts = self.bvh.count_all(&shells.iter().map(|shell| shell.ball).collect::<Vec<_>>())?;
+        let mut profiles = vec![Profile::default(); centers.len()];
+        self.in_loads(ranks, &shells, &counts, &mut |range, near| {
+            let of = map(range.len(), 1, &|at| how.of(&near(at), radii[asked[range.start + at].0]));
+            asked[range].iter().zip(of).for_each(|((at, _), profile)| profiles[*at] = profile);
+        })?;
+        Ok(profiles)
+    }
+
+    /// Calls `work` with a range of shells and what gives the particles of each by its number in the range: as often as it takes for all,
+    /// where each has about so many. Collective.
+    fn in_loads(
+        &self,
+        ranks: &dyn Communicator,
+        shells: &[ShellAbout<S, 3>],
+        counts: &[u64],
+        work: &mut dyn FnMut(Range<usize>, Near<'_>),
+    ) -> Result<()> {
+        let (masses, order) = (&self.masses, &self.order);
+        let mut start = 0;
+        loop {
+            let (mut end, mut load) = (start, 0);
+            while end < shells.len() && (end == start || load + counts[end] <= LOAD) {
+                load += counts[end];
+                end += 1;
+            }
+            let lists = self.bvh.shells(&shells[start..end], &|row| mass_of(masses, row as usize))?;
+            work(start..end, &|at| {
+                let particle = |&[distance2, index, mass]: &[u64; 3]| ParticleInSphere {
+                    distance2: f64::from_bits(distance2),
+                    index: order.as_ref().map_or(index, |order| order.index(index)),
+                    mass: f64::from_bits(mass),
+                };
+                let mut near: Vec<ParticleInSphere> = lists.of(at).iter().map(particle).collect();
+                sort(&mut near);
+                near
+            });
+            start = end;
+            if reduce(ranks, (shells.len() - start) as u64, Reduction::Max)? == 0 {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Open {
+    /// With the particles of its shell, which come by their distance; `n` is how many there are in all.
+    fn grown(&self, near: Vec<ParticleInSphere>, n: u64, (reach, most): (f64, f64)) -> Self {
+        let count = self.count + near.len() as u64;
+        let all_known = count == n || self.radius >= most;
+        // In open space no particle is beyond the largest radius.
+        let known = if all_known { reach } else { self.radius };
+        let mut crossings = self.crossings.clone();
+        crossings.iter_mut().for_each(|crossing| crossing.extend(&near, known, all_known));
+        let is_closed = all_known || crossings.iter().all(|crossing| crossing.found.is_some());
+        let radius = (GROWTH * self.radius).min(most);
+        Self { inner: self.radius, count, radius, crossings, is_closed, ..*self }
+    }
+}
+
+/// All that is within `outer` and not within `inner`, which is negative for none.
+fn shell<S: Scalar>(center: &[f64; 3], inner: f64, outer: f64) -> ShellAbout<S, 3> {
+    let inner2 = if inner < 0.0 { -1.0 } else { inner * inner };
+    ShellAbout { center: *center, ball: ball_about(center, outer), limits: [inner2, outer * outer] }
+}
+
+fn mass_of(masses: &Masses, at: usize) -> f64 {
+    match masses {
+        Masses::Equal(mass) => *mass,
+        Masses::Each(masses) => masses[at],
+        Masses::Unknown => 1.0,
+    }
+}

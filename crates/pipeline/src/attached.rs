@@ -1,0 +1,146 @@
+//! Particles that joined halos after these were found, and what they add to each halo.
+//!
+//! In: the particles of other types than the linked ones, and the halo of each. Out: [`Attached`], with the places, ids, numbers and masses
+//! of each type in each halo. Cost: O(particles).
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use crate::particle_sets::kinds;
+use ropewalk::internals::parallel::map;
+use ropewalk_io::{Masses, Snapshot};
+
+/// The names of the lists of members of a type.
+pub(super) fn list_names(kind: u8) -> [&'static str; 2] {
+    static NAMES: LazyLock<Vec<[String; 2]>> = LazyLock::new(|| {
+        (0..=u8::MAX).map(|kind| ["offsets", "ids"].map(|what| format!("{what}_type{kind}"))).collect()
+    });
+    NAMES[usize::from(kind)].each_ref().map(String::as_str)
+}
+
+/// Particles that joined halos after these were found.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Attached<'a> {
+    /// The label of each particle in the order of the snapshot of attached particles, -1 for none. Labels are those of the halos.
+    /// [`Snapshot::of_type`] gives those of one type.
+    pub labels: Vec<i32>,
+    /// For each type, the number and the mass of its particles in each halo.
+    pub(super) sums: BTreeMap<u8, Sums>,
+    /// For each halo, the places of its particles in their snapshot, ascending.
+    members: Vec<Vec<u32>>,
+    pub(super) others: &'a Snapshot,
+}
+
+/// For each halo, the number of particles of a type and their mass.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Sums {
+    pub counts: Vec<u64>,
+    pub masses: Vec<f64>,
+}
+
+impl<'a> Attached<'a> {
+    /// Particles of `others` that joined one of `halos` halos each: `halo_of` has the halo of each, `None` for none.
+    pub(super) fn new(
+        others: &'a Snapshot,
+        labels: Vec<i32>,
+        halos: usize,
+        halo_of: impl Iterator<Item = Option<usize>>,
+    ) -> Self {
+        let mut members = vec![vec![]; halos];
+        for (place, halo) in (0..).zip(halo_of) {
+            if let Some(list) = halo.and_then(|halo| members.get_mut(halo)) {
+                list.push(place);
+            }
+        }
+        let sums = sums_of(others, halos, &|halo| &members[halo]);
+        Self { labels, sums, members, others }
+    }
+
+    /// The places in their snapshot of the particles that joined a halo, ascending; empty if there is no such halo.
+    pub fn members(&self, halo: usize) -> &[u32] {
+        self.members.get(halo).map_or(&[], Vec::as_slice)
+    }
+
+    /// The snapshot of all particles that could join a halo.
+    pub fn snapshot(&self) -> &'a Snapshot {
+        self.others
+    }
+
+    /// The types of the attached particles, ascending.
+    pub fn types(&self) -> Vec<u8> {
+        kinds(self.others)
+    }
+
+    /// The particles of one type in each halo: their ids, or where they have none their indices among the particles of their type.
+    pub(super) fn ids_of_type(&self, kind: u8) -> Vec<Vec<u64>> {
+        let each = type_of_each(self.others);
+        let ids = ids_or_places(self.others);
+        let of = |list: &Vec<u32>| {
+            let of_kind = list.iter().map(|&place| place as usize).filter(|&place| each.get(place) == Some(&kind));
+            of_kind.map(|place| ids[place]).collect()
+        };
+        self.members.iter().map(of).collect()
+    }
+}
+
+/// The type of each particle.
+pub(super) fn type_of_each(snapshot: &Snapshot) -> Vec<u8> {
+    snapshot.types.iter().flat_map(|run| std::iter::repeat_n(run.particle_type, run.count)).collect()
+}
+
+/// The id of each particle, or its index among the particles of its type where there are no ids.
+fn ids_or_places(snapshot: &Snapshot) -> Vec<u64> {
+    snapshot.ids.clone().unwrap_or_else(|| places_in_types(snapshot, &[0; 256]))
+}
+
+/// The index of each particle among those of its type, of which `before` come earlier.
+pub(super) fn places_in_types(snapshot: &Snapshot, before: &[u64; 256]) -> Vec<u64> {
+    let mut next = *before;
+    let place = |kind: u8| {
+        let place = &mut next[usize::from(kind)];
+        *place += 1;
+        *place - 1
+    };
+    type_of_each(snapshot).into_iter().map(place).collect()
+}
+
+/// Counts and masses of each type in each halo; members are added in their order.
+pub(super) fn sums_of<'a>(
+    snapshot: &Snapshot,
+    halos: usize,
+    members: &(dyn Fn(usize) -> &'a [u32] + Sync),
+) -> BTreeMap<u8, Sums> {
+    let ends: Vec<usize> = snapshot
+        .types
+        .iter()
+        .scan(0, |end, run| {
+            *end += run.count;
+            Some(*end)
+        })
+        .collect();
+    let mut kinds: Vec<u8> = snapshot.types.iter().map(|run| run.particle_type).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let mass_of = |place: usize| match &snapshot.masses {
+        Masses::Equal(mass) => *mass,
+        Masses::Each(masses) => masses[place],
+        Masses::Unknown => 1.0,
+    };
+    let rows = map(halos, 16, &|halo| {
+        let mut sums = vec![(0u64, 0.0); kinds.len()];
+        for &member in members(halo) {
+            let run = ends.partition_point(|&end| end <= member as usize);
+            let kind = snapshot.types.get(run).and_then(|run| kinds.binary_search(&run.particle_type).ok());
+            if let Some(sum) = kind.and_then(|kind| sums.get_mut(kind)) {
+                *sum = (sum.0 + 1, sum.1 + mass_of(member as usize));
+            }
+        }
+        sums
+    });
+    let of = |at: usize| Sums {
+        counts: rows.iter().map(|row| row[at].0).collect(),
+        masses: rows.iter().map(|row| row[at].1).collect(),
+    };
+    kinds.iter().enumerate().map(|(at, &kind)| (kind, of(at))).collect()
+}

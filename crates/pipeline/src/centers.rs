@@ -1,0 +1,36 @@
+//! The centres of halos, by the search that the options name.
+//!
+//! In: halos of the pipeline's snapshot. Out: [`Centers`], by the device that found the halos where it has the search, else by the CPU.
+
+use super::state::with_particles;
+use super::{CenterKind, Found, Pipeline};
+use ropewalk::Result;
+use ropewalk::halo::{CenterFinder, Centers, Halos};
+use ropewalk::reference::{PoissonGrid, most_bound_a_star, most_bound_poisson};
+
+impl Pipeline<'_> {
+    /// The centres of all halos, on the device that found them.
+    pub(super) fn centers(&self, found: &Found<'_>, kind: CenterKind) -> Result<Centers> {
+        match &found.on_device {
+            // Devices have the usual searches.
+            Some(find) if !kind.is_reference() => find(kind.center(self.options.softening, self.scales.linking_length)),
+            _ => self.centers_of(&found.halos, kind),
+        }
+    }
+
+    /// The centres of some halos of the snapshot, by the CPU.
+    ///
+    /// Errors as [`CenterFinder::run`].
+    pub fn centers_of(&self, halos: &Halos, kind: CenterKind) -> Result<Centers> {
+        let center = kind.center(self.options.softening, self.scales.linking_length);
+        let mut finder = CenterFinder::new(center).periodic(self.period);
+        if let Some(masses) = self.masses() {
+            finder = finder.masses(masses);
+        }
+        with_particles!(self, |positions, _particles| match kind {
+            CenterKind::MostBoundAStar => most_bound_a_star(&finder, positions, halos),
+            CenterKind::MostBoundPoisson => most_bound_poisson(&finder, PoissonGrid::default(), positions, halos),
+            _ => finder.run(positions, halos),
+        })
+    }
+}

@@ -1,0 +1,65 @@
+//! Rows of a catalogue as groups, and as the subhalos in them.
+
+use std::ops::Range;
+
+use ropewalk::halo::Halos;
+use ropewalk_table::Catalog;
+
+/// Groups in the order of the catalogue, and subhalos in the order of their groups.
+pub(super) struct Structures {
+    pub groups: Vec<Group>,
+    pub subhalos: Vec<InGroup>,
+}
+
+/// A halo that is in no other one.
+pub(super) struct Group {
+    /// Its row in the catalogue.
+    pub row: usize,
+    /// Its subhalos, the first of which has the particles that are in no other; none if no subhalos were looked for.
+    pub subhalos: Range<usize>,
+}
+
+/// A subhalo, or what is left of a halo without its subhalos.
+pub(super) struct InGroup {
+    /// Its row in the catalogue.
+    pub row: usize,
+    /// The number of its group.
+    pub group: usize,
+    /// The place in the group of what it is directly in.
+    pub parent_rank: usize,
+}
+
+impl Structures {
+    pub(super) fn of(catalog: &Catalog) -> Self {
+        let (mut groups, mut subhalos): (Vec<Group>, Vec<InGroup>) = (vec![], vec![]);
+        let mut inner: Vec<Vec<usize>> = vec![vec![]; catalog.halos().len()];
+        for (row, subhalo) in catalog.subhalos().iter().enumerate() {
+            inner[subhalo.host as usize].push(row);
+        }
+        for row in (0..catalog.halos().len()).filter(|&row| catalog.is_host(row)) {
+            let start = subhalos.len();
+            if !catalog.subhalos().is_empty() {
+                // The halo itself comes first, then the others in the order of the catalogue.
+                let rows: Vec<usize> =
+                    [row].into_iter().chain(inner[row].iter().copied().filter(|&other| other != row)).collect();
+                let mut rank_of: Vec<(usize, usize)> = rows.iter().copied().zip(0..).collect();
+                rank_of.sort_unstable();
+                let rank = |row: usize| rank_of.binary_search_by_key(&row, |pair| pair.0).map_or(0, |at| rank_of[at].1);
+                for row in rows {
+                    let parent = catalog.subhalos()[row].parent;
+                    let parent_rank = parent.map_or(0, |parent| rank(parent as usize));
+                    subhalos.push(InGroup { row, group: groups.len(), parent_rank });
+                }
+            }
+            groups.push(Group { row, subhalos: start..subhalos.len() });
+        }
+        Self { groups, subhalos }
+    }
+}
+
+/// The members of a row that are in no subhalo of it.
+pub(super) fn own(row: usize, catalog: &Catalog, halos: &Halos) -> Vec<u32> {
+    let (labels, label) = (halos.labels().as_slice(), catalog.labels()[row] as i32);
+    let members = halos.members(catalog.order()[row] as usize);
+    members.iter().copied().filter(|&member| labels[member as usize] == label).collect()
+}

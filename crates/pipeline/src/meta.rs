@@ -1,0 +1,178 @@
+//! What a reader of the catalogue must know: entries of its header, and notes for the user.
+
+use std::fmt;
+
+use crate::particle_sets::{listed, named};
+use crate::{Finder, ParticleSets, Pipeline};
+use ropewalk::halo::{Centers, NoCenter};
+use ropewalk::units::Quantity;
+use ropewalk_io::Masses;
+use ropewalk_table::Catalog;
+use ropewalk_table::columns::Meta;
+
+/// What a user should know beside the results. As text it is a sentence.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum Note {
+    /// Some halos have no centre, and NaN in the catalogue.
+    NoCenter {
+        /// The tag of the largest of them.
+        tag: u64,
+        /// Why it has none.
+        reason: NoCenter,
+        /// The number of the others.
+        others: usize,
+    },
+    /// The redshift is unknown, and taken to be 0.
+    NoRedshift,
+    /// The unit of velocities is unknown, so that there are no spins.
+    NoVelocityUnit,
+    /// The attached particles have no velocities, so that there are no spins.
+    NoAttachedVelocities,
+    /// Types of the file were not read: a sentence that says which, and what share of the mass they have.
+    TypesNotRead(String),
+    /// Types count in spheres and profiles alone: a sentence that says which types halos and their masses are of.
+    TypesInSpheres(String),
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::NoCenter { tag, reason, others } => {
+                write!(f, "the halo with the tag {tag} has no centre (NaN in the catalogue)")?;
+                if *others > 0 {
+                    write!(f, ", and so have {others} others")?;
+                }
+                write!(f, ": {reason}")
+            }
+            Self::NoRedshift => f.write_str("the redshift is not known, and taken to be 0"),
+            Self::NoVelocityUnit => f.write_str("no spins: the unit of velocities is not known"),
+            Self::NoAttachedVelocities => f.write_str("no spins: the attached particles have no velocities"),
+            Self::TypesNotRead(sentence) | Self::TypesInSpheres(sentence) => f.write_str(sentence),
+        }
+    }
+}
+
+/// A note on halos that have no centre, if there are any.
+pub(super) fn without_centers(centers: &Centers, catalog: &Catalog) -> Option<Note> {
+    let missing = |&halo: &u32| centers.as_slice()[halo as usize].missing;
+    let count = catalog.order().iter().filter_map(missing).count();
+    let mut rows = catalog.halos().iter().zip(catalog.order());
+    let (halo, reason) = rows.find_map(|(halo, i)| Some((halo, missing(i)?)))?;
+    Some(Note::NoCenter { tag: halo.tag, reason, others: count - 1 })
+}
+
+/// Entries for the header.
+pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
+    let Pipeline { snapshot, options, scales, universe, .. } = pipeline;
+    let text = |text: &str| Meta::Text(text.into());
+    let mut meta = vec![
+        ("finder", Meta::Text(options.finder.to_string())),
+        ("program", text(concat!("ropewalk ", env!("CARGO_PKG_VERSION")))),
+        ("min_members", Meta::Number(options.min_members as f64)),
+        ("particles", Meta::Number(pipeline.n as f64)),
+        ("boundaries", text(if pipeline.period.is_some() { "periodic" } else { "open" })),
+    ];
+    let sets = pipeline.particle_sets();
+    if !sets.is_one_type() {
+        meta.extend(sets.lists().map(|(name, kinds)| (name, Meta::Text(listed(kinds)))));
+        meta.extend(sets.unread_share.map(|share| ("mass_share_not_read", Meta::Number(share))));
+    }
+    match &options.finder {
+        Finder::FriendsOfFriends => {}
+        Finder::Hop(hop) => meta.extend(hop.parameters().map(|(name, value)| (name, Meta::Number(value)))),
+        Finder::AdaptaHop { finder, .. } => {
+            meta.extend(finder.numbers().map(|(name, value)| (name, Meta::Number(value))));
+            meta.extend(finder.choices().map(|(name, choice)| (name, text(choice))));
+        }
+    }
+    // HOP and AdaptaHOP use the length for attached particles and for the most connected particle alone.
+    if options.finder == Finder::FriendsOfFriends || options.has_most_connected() || !sets.attached.is_empty() {
+        meta.push(("linking_length", Meta::Measured(scales.linking_length, Quantity::Length)));
+        meta.extend(scales.separations.map(|value| ("linking_length_in_mean_separations", Meta::Number(value))));
+    }
+    if let Some(side) = options.box_size.or(snapshot.box_size) {
+        meta.push(("box_size", Meta::Measured(side, Quantity::Length)));
+    }
+    if let Masses::Equal(mass) = snapshot.masses {
+        meta.push(("particle_mass", Meta::Measured(mass, Quantity::Mass)));
+    }
+    let numbers = [
+        ("omega_m", universe.omega_m),
+        ("omega_lambda", universe.omega_lambda),
+        ("h", universe.h),
+        ("redshift", universe.redshift),
+        ("scale_factor", universe.redshift.map(|redshift| 1.0 / (1.0 + redshift))),
+    ];
+    meta.extend(numbers.into_iter().filter_map(|(name, number)| Some((name, Meta::Number(number?)))));
+    meta.push(("units", Meta::Text(universe.describe_units())));
+    if let Some(ratio) = universe.matter {
+        meta.push(("matter_over_mean_density", Meta::Number(ratio)));
+    }
+    if let Some(kind) = options.center_kind() {
+        meta.push(("center", Meta::Text(kind.to_string())));
+    }
+    if pipeline.unbinding.is_some() {
+        meta.push(("unbound_particles", text("removed")));
+    }
+    if options.center_kind().is_some() || pipeline.unbinding.is_some() {
+        meta.push(("softening", Meta::Measured(options.softening, Quantity::Length)));
+    }
+    let mut notes: Vec<String> = sets.unread_sentence().into_iter().collect();
+    notes.extend(attached_sentence(&sets, options.finder.column_prefix()));
+    notes.extend(sets.in_spheres_sentence(options.finder.column_prefix()));
+    if snapshot.masses == Masses::Unknown {
+        notes.push("the snapshot has no masses; masses are particle counts".into());
+    }
+    if !pipeline.has_ids {
+        notes.push("the snapshot has no particle ids; tags are indices from 0".into());
+    }
+    if let Some(attached) = named(&sets.attached).filter(|_| !pipeline.others_have_ids) {
+        notes.push(format!(
+            "attached particles ({attached}) have no ids that were read; in lists of members they are indices from 0 among the particles \
+             of their type"
+        ));
+    }
+    if let Finder::AdaptaHop { unbind, .. } = options.finder {
+        notes.push(
+            "a row is a halo or a subhalo; its members, which are counted, weighed and measured, are its own particles and those of all \
+             subhalos in it; halo_tag, halo_label and halo_own_count are of its own particles alone, and halo_parent and halo_host are \
+             labels"
+                .into(),
+        );
+        if unbind {
+            notes.push(
+                "particles of positive energy in a halo or subhalo belong to its parent, or to none: members, and with them halo_mass, are \
+                 bound; halo_found_mass is the mass before"
+                    .into(),
+            );
+        }
+    }
+    if !options.overdensities.is_empty() {
+        meta.push(("min_so_particles", Meta::Number(options.min_sphere_particles as f64)));
+        notes.push(
+            "sod_halo_*: within the sphere about the centre whose mean density has fallen to this many times the critical (c) or \
+             mean (m) one, over all particles read, also about a subhalo; NaN where the sphere is not dense enough, meets its own image in the box, or \
+             holds fewer than min_so_particles"
+                .into(),
+        );
+    }
+    if !notes.is_empty() {
+        meta.push(("notes", Meta::Lines(notes)));
+    }
+    meta
+}
+
+/// A sentence on the particles that masses, structure, spheres and mass functions are over; `None` without attached types.
+pub(super) fn attached_sentence(sets: &ParticleSets, prefix: &str) -> Option<String> {
+    let [linked, halos, spheres] = [&sets.linked, &sets.of_halos(), &sets.of_spheres()].map(|kinds| named(kinds));
+    let (linked, halos, spheres) = (linked?, halos?, spheres?);
+    (!sets.attached.is_empty()).then(|| {
+        format!(
+            "halos are found among {linked}; other types join the halo of their nearest linked particle within the linking length; \
+             {prefix}_mass, means, dispersions and centres are of {linked}; {prefix}_mass_total, the structure of halos and mass \
+             functions are of {halos}; spheres and profiles are of {spheres}"
+        )
+    })
+}

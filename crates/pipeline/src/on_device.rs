@@ -1,0 +1,59 @@
+//! Halos and centres on a device.
+
+use super::found::OnDevice;
+use super::state::with_particles;
+use super::{Finder, Found, Pipeline};
+use ropewalk::cluster::Halos;
+use ropewalk::gpu::{self, Coordinate, Device};
+use ropewalk::{Error, ErrorKind, Result};
+
+impl<'a> Pipeline<'a> {
+    /// Finds the halos on a device, which finds their centres, too: [`CenterKind::MostBound`](super::CenterKind::MostBound) and
+    /// [`CenterKind::MostConnected`](super::CenterKind::MostConnected).
+    ///
+    /// Errors: what [`Pipeline::find`] refuses; [`Finder::AdaptaHop`], which runs on the CPU alone; a device that fails or has too little
+    /// memory.
+    pub fn find_on(&self, device: Device) -> Result<Found<'a>> {
+        with_particles!(self, |positions, _particles| self.find_rows_on(positions, device))
+    }
+
+    fn find_rows_on<S: Coordinate>(&self, positions: &[[S; 3]], device: Device) -> Result<Found<'a>> {
+        let points = gpu::Points::new_periodic(positions, self.period, device)?;
+        let (on_device, density) = match &self.options.finder {
+            Finder::Hop(hop) => {
+                let hop = gpu::Hop::from(self.with_particles_of(hop));
+                let chains = hop.chains(&points)?;
+                (hop.run_on_chains(&chains)?, Some(chains.density()?.read()?))
+            }
+            Finder::AdaptaHop { .. } => {
+                return Err(Error::new(ErrorKind::Unsupported, "AdaptaHOP runs on the CPU, not on a device"));
+            }
+            Finder::FriendsOfFriends => {
+                let fof = gpu::Fof::new(self.scales.linking_length).min_members(self.options.min_members);
+                (fof.run(&points)?, None)
+            }
+        };
+        let halos = on_device.read()?;
+        let centers = self.centers_of_groups(points, on_device);
+        Ok(Found { halos, density, subhalos: None, unbound: None, on_device: Some(centers), attached: None })
+    }
+
+    /// What finds the centres of some halos of the snapshot on a device.
+    pub(super) fn centers_on(&self, halos: &Halos, device: Device) -> Result<OnDevice<'a>> {
+        with_particles!(self, |positions, _particles| {
+            let points = gpu::Points::new_periodic(positions, self.period, device)?;
+            Ok(self.centers_of_groups(points, gpu::Halos::upload(halos, device)?))
+        })
+    }
+
+    fn centers_of_groups<S: Coordinate>(&self, points: gpu::Points<S, 3>, halos: gpu::Halos) -> OnDevice<'a> {
+        let masses = self.masses();
+        Box::new(move |center| {
+            let mut finder = gpu::CenterFinder::new(center);
+            if let Some(masses) = masses {
+                finder = finder.masses(masses);
+            }
+            finder.run(&points, &halos)
+        })
+    }
+}

@@ -1,0 +1,231 @@
+//! What a user may choose: plain data with defaults.
+
+use std::fmt;
+
+use crate::errors;
+use ropewalk::cluster::Hop;
+use ropewalk::halo::{AdaptaHop, Center, Overdensity, UniverseOptions};
+use ropewalk::{Error, Result};
+
+/// The linking length of friends of friends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum LinkingLength {
+    /// In mean separations, `(volume / particles)^(1/3)`. The volume is that of the box if one is known, otherwise that of the
+    /// smallest box around the particles.
+    Separations(f64),
+    /// In the snapshot's unit of length.
+    Length(f64),
+}
+
+/// What a halo is.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum Finder {
+    /// A group of friends of friends, with [`Options::linking_length`].
+    #[default]
+    FriendsOfFriends,
+    /// A group about a peak of density. Box, masses, the volume of the mean density, and the least number of members are the pipeline's.
+    Hop(Hop),
+    /// A halo about peaks of density, and the subhalos in it, each with a row of its own. Members of a row are its own particles and
+    /// those of all subhalos in it. Box, masses, volume and the least number of members are the pipeline's.
+    AdaptaHop {
+        /// How they are found.
+        finder: AdaptaHop,
+        /// Removes what is not bound ([`Unbinding`](ropewalk::halo::Unbinding), with [`Options::softening`]): columns `halo_found_mass`,
+        /// `halo_bound_vmax` and `halo_bound_rvmax`, and members are the bound ones. Needs masses, velocities and their units.
+        unbind: bool,
+    },
+}
+
+impl Finder {
+    /// How the columns of halos begin: `fof_halo` for friends of friends, as in HACC's catalogues, otherwise `halo`, as halotools has it.
+    pub fn column_prefix(&self) -> &'static str {
+        match self {
+            Self::FriendsOfFriends => "fof_halo",
+            Self::Hop(_) | Self::AdaptaHop { .. } => "halo",
+        }
+    }
+}
+
+/// The name for a reader.
+impl fmt::Display for Finder {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Self::FriendsOfFriends => "friends of friends",
+            Self::Hop(_) => "HOP",
+            Self::AdaptaHop { .. } => "AdaptaHOP",
+        })
+    }
+}
+
+/// A definition of [`Center`] without its lengths, which are those of the pipeline's [`Options`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum CenterKind {
+    /// [`Center::MostBound`].
+    MostBound,
+    /// [`Center::MostBoundBrute`].
+    MostBoundBrute,
+    /// [`Center::MostBound`] by [`most_bound_a_star`](ropewalk::reference::most_bound_a_star).
+    MostBoundAStar,
+    /// [`Center::MostBound`] by [`most_bound_poisson`](ropewalk::reference::most_bound_poisson), with its usual grid.
+    MostBoundPoisson,
+    /// [`Center::MostConnected`] with the linking length of the halos.
+    MostConnected,
+    /// [`Center::CenterOfMass`].
+    CenterOfMass,
+    /// [`Center::shrinking_sphere`].
+    ShrinkingSphere,
+}
+
+impl CenterKind {
+    /// The definition with its lengths.
+    pub(super) fn center(self, softening: f64, linking_length: f64) -> Center {
+        match self {
+            Self::MostBound | Self::MostBoundAStar | Self::MostBoundPoisson => Center::MostBound { softening },
+            Self::MostBoundBrute => Center::MostBoundBrute { softening },
+            Self::MostConnected => Center::MostConnected { linking_length },
+            Self::CenterOfMass => Center::CenterOfMass,
+            Self::ShrinkingSphere => Center::shrinking_sphere(),
+        }
+    }
+
+    /// Returns `true` for the searches of the module `reference`.
+    pub(super) fn is_reference(self) -> bool {
+        matches!(self, Self::MostBoundAStar | Self::MostBoundPoisson)
+    }
+
+    /// Whether the centre is a particle.
+    pub(super) fn is_particle(self) -> bool {
+        !matches!(self, Self::CenterOfMass | Self::ShrinkingSphere)
+    }
+}
+
+/// The name for a reader: "most bound particle".
+impl fmt::Display for CenterKind {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Self::MostBound | Self::MostBoundBrute | Self::MostBoundAStar => "most bound particle",
+            Self::MostBoundPoisson => "most bound particle near the lowest cell of a grid's potential",
+            Self::MostConnected => "most connected particle",
+            Self::CenterOfMass => "centre of mass",
+            Self::ShrinkingSphere => "centre of mass within a shrinking sphere",
+        })
+    }
+}
+
+/// The options of a run: what to find in a snapshot, and what to measure. Start from [`Options::default`] and set fields.
+///
+/// ```
+/// use ropewalk_pipeline::{LinkingLength, Options};
+///
+/// let mut options = Options::default();
+/// options.linking_length = LinkingLength::Separations(0.168);
+/// options.overdensities = vec!["200c".parse()?, "vir".parse()?];
+/// options.check()?;
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[non_exhaustive]
+pub struct Options {
+    /// How halos are found; friends of friends by default.
+    pub finder: Finder,
+    /// The linking length, also of most connected particles; 0.2 mean separations by default.
+    pub linking_length: LinkingLength,
+    /// The least number of particles of a halo; 20 by default.
+    pub min_members: usize,
+    /// The side of the periodic box; `None` takes the snapshot's, if it has one.
+    pub box_size: Option<f64>,
+    /// Open boundaries, even if a box is known.
+    pub open: bool,
+    /// The centre of each halo: columns `fof_halo_center_*` ([`Finder::column_prefix`]). `None` leaves them out, unless spheres need
+    /// centres: then [`CenterKind::MostBound`].
+    pub center: Option<CenterKind>,
+    /// Also the most connected particle of each halo: columns `fof_halo_mcp_*`.
+    pub most_connected: bool,
+    /// The Plummer softening of the potential of most bound particles and of unbinding, in the snapshot's unit of length; 0 by default.
+    pub softening: f64,
+    /// Spherical overdensities about the centre, over all particles read: columns `sod_halo_*`, and the structure of each halo.
+    pub overdensities: Vec<Overdensity>,
+    /// Spheres of fewer particles have NaN for mass and radius, and their count; 20 by default.
+    pub min_sphere_particles: usize,
+    /// Units and cosmology.
+    pub universe: UniverseOptions,
+    /// Only these columns of the catalogue, in this order; empty keeps all.
+    pub columns: Vec<String>,
+    /// The number of largest halos, subhalos not counted, that get a density profile out to R200c.
+    pub profiles: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            finder: Finder::FriendsOfFriends,
+            linking_length: LinkingLength::Separations(0.2),
+            min_members: 20,
+            box_size: None,
+            open: false,
+            center: None,
+            most_connected: false,
+            softening: 0.0,
+            overdensities: vec![],
+            min_sphere_particles: 20,
+            universe: UniverseOptions::default(),
+            columns: vec![],
+            profiles: 0,
+        }
+    }
+}
+
+impl Options {
+    /// Checks what can be checked without a snapshot.
+    ///
+    /// Errors: a linking length that is negative or not finite; thresholds that [`Hop::run`] or
+    /// [`AdaptaHop::run`] refuses; a box that is not positive and finite; an overdensity or a column
+    /// that is named twice; a cosmology out of range. [`Error::parameter`](ropewalk::Error::parameter) is the field's name.
+    pub fn check(&self) -> Result<()> {
+        self.universe.check()?;
+        match &self.finder {
+            Finder::FriendsOfFriends => {}
+            Finder::Hop(hop) => _ = hop.check()?,
+            Finder::AdaptaHop { finder, .. } => finder.check()?,
+        }
+        if let Some(value) = first_twice(&self.overdensities) {
+            return Err(errors::named_twice("overdensities", value));
+        }
+        if let Some(value) = first_twice(&self.columns) {
+            return Err(errors::named_twice("columns", value));
+        }
+        let (LinkingLength::Separations(value) | LinkingLength::Length(value)) = self.linking_length;
+        if !(0.0..f64::INFINITY).contains(&value) {
+            return Err(Error::parameter_must("linking_length", value, "finite and not negative"));
+        }
+        if !(0.0..f64::INFINITY).contains(&self.softening) {
+            let (name, must) = ("softening", "finite and not negative");
+            return Err(Error::parameter_must(name, self.softening, must));
+        }
+        if let Some(value) = self.box_size.filter(|&side| !(side > 0.0 && side < f64::INFINITY)) {
+            return Err(Error::parameter_must("box_size", value, "positive and finite"));
+        }
+        Ok(())
+    }
+
+    /// Whether most connected particles are asked for.
+    pub(super) fn has_most_connected(&self) -> bool {
+        self.most_connected || self.center == Some(CenterKind::MostConnected)
+    }
+
+    /// The centre that is asked for, or that spheres need.
+    pub(super) fn center_kind(&self) -> Option<CenterKind> {
+        self.center.or((!self.overdensities.is_empty()).then_some(CenterKind::MostBound))
+    }
+}
+
+fn first_twice<T: PartialEq>(items: &[T]) -> Option<&T> {
+    (0..items.len()).find(|&i| items[..i].contains(&items[i])).map(|i| &items[i])
+}

@@ -1,0 +1,42 @@
+//! The results of the pipeline.
+
+use super::{Largest, Note};
+use ropewalk::halo::{Centers, Halos, Profile, Subhalos, Universe};
+use ropewalk_table::Catalog;
+use ropewalk_table::columns::Meta;
+
+/// Everything that [`run`](super::run) finds.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Output {
+    /// The halos, with the labels of all particles; by AdaptaHOP as [`Found::halos`](super::Found::halos) has them.
+    pub halos: Halos,
+    /// The hierarchy of halos and subhalos, if AdaptaHOP found them.
+    pub subhalos: Option<Subhalos>,
+    /// A row for each halo.
+    pub catalog: Catalog,
+    /// The centre of each halo, in the order of `halos`, if the options ask for centres.
+    pub centers: Option<Centers>,
+    /// The largest halos, if the options ask for profiles.
+    pub largest: Option<Largest>,
+    /// The profile of each of the largest halos.
+    pub profiles: Vec<Profile>,
+    /// Entries for the header of the catalogue.
+    pub meta: Vec<(&'static str, Meta)>,
+    /// Notes for the user beside the results.
+    pub notes: Vec<Note>,
+    /// The cosmology and the units.
+    pub universe: Universe,
+}
+
+/// The results of [`Pipeline::measure`](super::Pipeline::measure).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Measured {
+    /// A row for each halo.
+    pub catalog: Catalog,
+    /// The centre of each halo, in the order of the halos, if the options ask for centres.
+    pub centers: Option<Centers>,
+    /// Notes for the user.
+    pub notes: Vec<Note>,
+}

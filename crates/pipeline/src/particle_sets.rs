@@ -1,0 +1,244 @@
+//! Which particles the numbers of a catalogue are over: linked ones, attached ones, and types of the file that were not read.
+//!
+//! In: the snapshots that were read. Out: types, their share of the mass, and sentences for reports, headers and columns.
+//! Cost: one pass over the masses, where some types were not read.
+
+use ropewalk_io::{MassSum, Masses, Snapshot};
+use ropewalk_table::Catalog;
+use ropewalk_table::columns::Column;
+
+/// Columns of the linked members, without their prefix.
+const OF_LINKED: [&str; 24] = [
+    "count",
+    "mass",
+    "mean_x",
+    "mean_y",
+    "mean_z",
+    "mean_vx",
+    "mean_vy",
+    "mean_vz",
+    "vel_disp",
+    "rms_radius",
+    "max_radius",
+    "center_x",
+    "center_y",
+    "center_z",
+    "center_id",
+    "mcp_x",
+    "mcp_y",
+    "mcp_z",
+    "mcp_id",
+    "mcp_friends",
+    "mcp_ties",
+    "found_mass",
+    "bound_vmax",
+    "bound_rvmax",
+];
+/// Columns of linked members and attached particles together.
+const OF_ALL: [&str; 10] = [
+    "count_total",
+    "mass_total",
+    "contamination",
+    "vmax",
+    "rvmax",
+    "half_mass_radius",
+    "spin",
+    "axis_ratio_b",
+    "axis_ratio_c",
+    "center_offset",
+];
+
+/// The particle types that were linked, attached or not read. All lists are ascending and empty if the snapshot has no types.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[non_exhaustive]
+pub struct ParticleSets {
+    /// The types that were linked.
+    pub linked: Vec<u8>,
+    /// The types whose particles joined halos.
+    pub attached: Vec<u8>,
+    /// The types that count in spheres and profiles alone.
+    pub in_spheres: Vec<u8>,
+    /// The types of the file that were not read.
+    pub unread: Vec<u8>,
+    /// The share of the mass of the file that the types in [`ParticleSets::unread`] have; `None` if it is not known, as where a sample of
+    /// the particles was read.
+    pub unread_share: Option<f64>,
+}
+
+impl ParticleSets {
+    /// The sets of linked particles and of others that were read with them. `joins` says whether the others join halos.
+    pub(super) fn of(linked: &Snapshot, others: Option<&Snapshot>, joins: bool) -> Self {
+        let read = || {
+            let mut all = mass_sum(linked)?;
+            if let Some(others) = others.filter(|others| !others.points.is_empty()) {
+                all.merge(&mass_sum(others)?);
+            }
+            Some(all)
+        };
+        Self::of_types(kinds(linked), (others.map(kinds).unwrap_or_default(), joins), linked, read)
+    }
+
+    /// The sets of types, where `about` knows the types and the matter of the file, and `read` sums the mass that was read.
+    pub(super) fn of_types(
+        linked: Vec<u8>,
+        (others, joins): (Vec<u8>, bool),
+        about: &Snapshot,
+        read: impl FnOnce() -> Option<MassSum>,
+    ) -> Self {
+        let is_read = |kind: &u8| linked.contains(kind) || others.contains(kind);
+        let mut unread: Vec<u8> =
+            about.file_types.iter().map(|&(kind, _)| kind).filter(|kind| !is_read(kind)).collect();
+        unread.sort_unstable();
+        let share =
+            |(matter, read): (f64, MassSum)| (matter > 0.0).then(|| (1.0 - read.value() / matter).clamp(0.0, 1.0));
+        // The mass of a sample of the particles differs from that of all.
+        let is_known = !unread.is_empty() && about.subsample.is_none();
+        let unread_share = if is_known { about.matter.zip(read()).and_then(share) } else { None };
+        let (attached, in_spheres) = if joins { (others, vec![]) } else { (vec![], others) };
+        Self { linked, attached, in_spheres, unread, unread_share }
+    }
+
+    /// Returns `true` if there is at most one type, so that nothing has to be said of types.
+    pub fn is_one_type(&self) -> bool {
+        self.linked.len() < 2 && self.attached.is_empty() && self.in_spheres.is_empty() && self.unread.is_empty()
+    }
+
+    /// The lists that are not empty, by their names in headers.
+    pub(super) fn lists(&self) -> impl Iterator<Item = (&'static str, &[u8])> {
+        let lists = [
+            ("linked_types", &self.linked),
+            ("attached_types", &self.attached),
+            ("types_in_spheres_only", &self.in_spheres),
+            ("types_not_read", &self.unread),
+        ];
+        lists.into_iter().filter(|(_, kinds)| !kinds.is_empty()).map(|(name, kinds)| (name, kinds.as_slice()))
+    }
+
+    /// The types that halos have particles of.
+    pub fn of_halos(&self) -> Vec<u8> {
+        sorted([&self.linked[..], &self.attached])
+    }
+
+    /// The types that spheres and profiles are over: all that were read.
+    pub fn of_spheres(&self) -> Vec<u8> {
+        let mut all = self.of_halos();
+        all.extend(&self.in_spheres);
+        all.sort_unstable();
+        all
+    }
+
+    /// The types that were not read and their share of the mass, for people: `types 0, 4 and 5: 15.4% of the mass in the file`. `None` if
+    /// all were read.
+    pub fn describe_unread(&self) -> Option<String> {
+        Some(format!("{}: {}", named(&self.unread)?, self.share()))
+    }
+
+    /// One sentence on the types that were not read; `None` if all were read.
+    pub fn unread_sentence(&self) -> Option<String> {
+        let (unread, read) = (named(&self.unread)?, named(&self.of_spheres())?);
+        let were = if self.unread.len() == 1 { "was" } else { "were" };
+        Some(format!(
+            "{unread} {were} not read ({}); masses, spheres, profiles and mass functions are of {read} alone",
+            self.share()
+        ))
+    }
+
+    /// One sentence on the types that count in spheres and profiles alone; `None` if there are none.
+    pub(super) fn in_spheres_sentence(&self, prefix: &str) -> Option<String> {
+        let (spheres, halos) = (named(&self.of_spheres())?, named(&self.of_halos())?);
+        let sentence = format!(
+            "halos, {prefix}_mass and mass functions are of {halos} alone; spheres and profiles are of {spheres}"
+        );
+        (!self.in_spheres.is_empty()).then_some(sentence)
+    }
+
+    /// The types of the particles in halos, for titles: `type 1 alone`. `None` if halos have particles of all types of the file.
+    pub fn halos_alone(&self) -> Option<String> {
+        let lacks_types = !self.unread.is_empty() || !self.in_spheres.is_empty();
+        named(&self.of_halos()).filter(|_| lacks_types).map(|halos| format!("{halos} alone"))
+    }
+
+    /// The types of the particles in spheres and profiles, for titles: `type 1 alone`. `None` if they are all types of the file.
+    pub fn spheres_alone(&self) -> Option<String> {
+        named(&self.of_spheres()).filter(|_| !self.unread.is_empty()).map(|spheres| format!("{spheres} alone"))
+    }
+
+    fn share(&self) -> String {
+        match self.unread_share {
+            None => "the share of the mass is not known".into(),
+            Some(share) if share > 0.0 && share < 5e-4 => "less than 0.1% of the mass in the file".into(),
+            Some(share) => format!("{:.1}% of the mass in the file", 100.0 * share),
+        }
+    }
+
+    /// Says in the description of each column which types it is over.
+    pub(super) fn describe(&self, catalog: &mut Catalog) {
+        if self.is_one_type() {
+            return;
+        }
+        let unread =
+            named(&self.unread).map_or(String::new(), |unread| format!("; {unread} not read, {}", self.share()));
+        let words = |kinds: &[u8]| named(kinds).unwrap_or_default();
+        let linked = format!("; over linked particles: {}{unread}", words(&self.linked));
+        let halos = match self.attached[..] {
+            [] => linked.clone(),
+            _ => format!("; over linked and attached particles: {}{unread}", words(&self.of_halos())),
+        };
+        let spheres = format!("; over {}{unread}", words(&self.of_spheres()));
+        let prefix = catalog.name("");
+        let more = |column: &Column| {
+            let name = column.name();
+            match name.strip_prefix(&prefix) {
+                Some(bare) if OF_LINKED.contains(&bare) => Some(&linked),
+                Some(bare) if OF_ALL.contains(&bare) => Some(&halos),
+                _ => name.starts_with("sod_halo_").then_some(&spheres),
+            }
+        };
+        for column in catalog.columns_mut() {
+            if let Some(more) = more(column) {
+                column.describe_more(more);
+            }
+        }
+    }
+}
+
+/// `type 1`, `types 0 and 1`, `types 0, 1 and 4`; `None` for no types.
+pub(super) fn named(kinds: &[u8]) -> Option<String> {
+    let (last, others) = kinds.split_last()?;
+    if others.is_empty() {
+        return Some(format!("type {last}"));
+    }
+    Some(format!("types {} and {last}", listed(others)))
+}
+
+/// `0, 1, 4`.
+pub(super) fn listed(kinds: &[u8]) -> String {
+    kinds.iter().map(u8::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn sorted(lists: [&[u8]; 2]) -> Vec<u8> {
+    let mut all = lists.concat();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// The types that a snapshot has particles of, ascending.
+pub(super) fn kinds(snapshot: &Snapshot) -> Vec<u8> {
+    let all: Vec<u8> = snapshot.types.iter().filter(|run| run.count > 0).map(|run| run.particle_type).collect();
+    sorted([&all[..], &[]])
+}
+
+/// The mass of all particles of a snapshot; `None` where masses are not known.
+pub(super) fn mass_sum(snapshot: &Snapshot) -> Option<MassSum> {
+    match &snapshot.masses {
+        Masses::Equal(mass) => {
+            let mut sum = MassSum::default();
+            sum.add_times(*mass, snapshot.points.len() as u64);
+            Some(sum)
+        }
+        Masses::Each(masses) => Some(MassSum::of(masses)),
+        Masses::Unknown => None,
+    }
+}

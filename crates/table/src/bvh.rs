@@ -1,0 +1,302 @@
+//! A tree of points whose dimension and type are known at run time, which is kept and asked again.
+//!
+//! In: [`Points`], and then queries that are points, too. Out: what the generic [`Bvh`](ropewalk::Bvh) gives, lists in ascending order.
+//! Cost: that of the generic functions; see the [module](super) for what points of other kinds than the compiled ones become.
+
+use std::sync::OnceLock;
+
+use super::pair_lists::{Pairs, list};
+use super::queries::{Queries, Radii, check_memory, check_radius};
+use super::rows::compiled;
+use super::{Points, Table};
+use ropewalk::Csr;
+use ropewalk::internals::cancel::{check_at, guarded};
+use ropewalk::internals::memory::{collected, zeroed};
+use ropewalk::search::{Nearest, Neighbor};
+use ropewalk::{BoxSize, Scalar, Space, Sphere};
+use ropewalk::{Error, Result};
+
+/// A bounding volume hierarchy over points of 1 to 10 dimensions, in open space or in a periodic box.
+///
+/// It keeps the coordinates and no borrow; results are indices into the table that it was built from. Points and queries outside of a
+/// periodic box are wrapped into it, each rounded in its own precision. Distances are decided in `f64`, also between points of one
+/// precision and queries of the other.
+///
+/// Memory: as [`ropewalk::Bvh`]. Queries of 64 bits about points of 32 need a tree of 64 bits unless 32 bits hold all of them: it is built
+/// the first time and kept, at twice the memory of the first.
+///
+/// ```
+/// use ropewalk_table::{Bvh, Points, Table};
+/// use ropewalk::Nearest;
+///
+/// let points = Points::F32(Table::new(2, vec![0.0, 0.0, 1.0, 0.0, 9.5, 0.0])?);
+/// let bvh = Bvh::build(&points, 10.0)?;
+/// let centers = Points::F64(Table::new(2, vec![0.1, 0.0, 5.0, 5.0])?);
+/// let lists = bvh.query(&centers, 0.7)?;
+/// assert_eq!((lists.of(0), lists.of(1)), (&[0, 2][..], &[][..]));
+/// assert_eq!(bvh.query(&centers, &[1.0, 0.0][..])?.of(0), [0, 1, 2]);
+/// assert_eq!(bvh.nearest(&centers, 1)?.of(0)[0].index, 0);
+/// assert_eq!(bvh.nearest_neighbors(Nearest::new(1).excluding_self())?.of(0)[0].distance2, 0.25);
+/// assert_eq!(bvh.pairs(0.5)?.indices.as_slice(), [0, 2]);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Bvh {
+    trees: Trees,
+    dim: usize,
+    size: BoxSize,
+    /// Whether the points had 64 bits before they became wider.
+    is_f64: bool,
+}
+
+/// A tree of one of the kinds that are compiled.
+#[derive(Clone, Debug)]
+enum Trees {
+    F32x2(Narrow<2>),
+    F32x3(Narrow<3>),
+    F64x2(ropewalk::Bvh<f64, 2>),
+    F64x3(ropewalk::Bvh<f64, 3>),
+    F64x6(ropewalk::Bvh<f64, 6>),
+    F64x10(ropewalk::Bvh<f64, 10>),
+}
+
+/// A tree of 32 bits, and the same points in 64 once they are asked for.
+#[derive(Clone, Debug)]
+struct Narrow<const D: usize> {
+    tree: ropewalk::Bvh<f32, D>,
+    wide: OnceLock<ropewalk::Bvh<f64, D>>,
+}
+
+impl<const D: usize> Narrow<D> {
+    fn new(tree: ropewalk::Bvh<f32, D>) -> Self {
+        Self { tree, wide: OnceLock::new() }
+    }
+
+    fn wide(&self) -> Result<&ropewalk::Bvh<f64, D>> {
+        if let Some(wide) = self.wide.get() {
+            return Ok(wide);
+        }
+        let mut rows: Vec<[f64; D]> = zeroed(self.tree.len());
+        for (position, &index) in self.tree.order().iter().enumerate() {
+            check_at(position);
+            rows[index as usize] = self.tree.item(position).lo.map(Into::into);
+        }
+        // Not while the cell is locked: a thread that waits for tasks may take one that asks for the same tree.
+        let wide = ropewalk::Bvh::build_in(&rows, *self.tree.space())?;
+        Ok(self.wide.get_or_init(|| wide))
+    }
+}
+
+/// The tree of rows of one kind.
+fn tree<S: Scalar, const D: usize>(table: &Table<S>, sides: BoxSize) -> Result<ropewalk::Bvh<S, D>> {
+    let rows = table.rows::<D>().ok_or_else(|| Error::dimension(table.dim()))?;
+    ropewalk::Bvh::build_in(rows, Space::periodic(sides)?)
+}
+
+/// Runs `$work` with the tree of the stored points.
+macro_rules! with_tree {
+    ($bvh:expr, $tree:ident => $work:expr) => {
+        match &$bvh.trees {
+            Trees::F32x2(Narrow { tree: $tree, .. }) => $work,
+            Trees::F32x3(Narrow { tree: $tree, .. }) => $work,
+            Trees::F64x2($tree) => $work,
+            Trees::F64x3($tree) => $work,
+            Trees::F64x6($tree) => $work,
+            Trees::F64x10($tree) => $work,
+        }
+    };
+}
+
+/// Runs `$work` with queries as rows, and a tree of the same kind.
+macro_rules! with_queries {
+    ($bvh:expr, $queries:expr, |$tree:ident, $rows:ident| $work:expr) => {{
+        let queries = $bvh.prepared($queries)?;
+        let dim = queries.dim();
+        match (&$bvh.trees, &*queries) {
+            (Trees::F32x2(Narrow { tree: $tree, .. }), Points::F32(table)) => table.rows::<2>().map(|$rows| $work),
+            (Trees::F32x3(Narrow { tree: $tree, .. }), Points::F32(table)) => table.rows::<3>().map(|$rows| $work),
+            (Trees::F32x2(narrow), Points::F64(table)) => {
+                let $tree = narrow.wide()?;
+                table.rows::<2>().map(|$rows| $work)
+            }
+            (Trees::F32x3(narrow), Points::F64(table)) => {
+                let $tree = narrow.wide()?;
+                table.rows::<3>().map(|$rows| $work)
+            }
+            (Trees::F64x2($tree), Points::F64(table)) => table.rows::<2>().map(|$rows| $work),
+            (Trees::F64x3($tree), Points::F64(table)) => table.rows::<3>().map(|$rows| $work),
+            (Trees::F64x6($tree), Points::F64(table)) => table.rows::<6>().map(|$rows| $work),
+            (Trees::F64x10($tree), Points::F64(table)) => table.rows::<10>().map(|$rows| $work),
+            _ => None,
+        }
+        .unwrap_or_else(|| Err(Error::dimension(dim)))
+    }};
+}
+
+impl Bvh {
+    /// Builds the tree in parallel, in a periodic box if `box_size` has sides.
+    ///
+    /// Errors: points that [`ropewalk::Bvh::build`] refuses; a periodic box that is not positive, or not of the points' dimension.
+    pub fn build(points: &Points, box_size: impl Into<BoxSize>) -> Result<Self> {
+        guarded(|| Self::build_in(points, box_size.into()))
+    }
+
+    fn build_in(points: &Points, size: BoxSize) -> Result<Self> {
+        let (dim, is_f64) = (points.dim(), matches!(points, Points::F64(_)));
+        let (rows, sides) = compiled(points, &size)?;
+        let trees = match (&*rows, rows.dim()) {
+            (Points::F32(table), 2) => Trees::F32x2(Narrow::new(tree(table, sides)?)),
+            (Points::F32(table), 3) => Trees::F32x3(Narrow::new(tree(table, sides)?)),
+            (Points::F64(table), 2) => Trees::F64x2(tree(table, sides)?),
+            (Points::F64(table), 3) => Trees::F64x3(tree(table, sides)?),
+            (Points::F64(table), 6) => Trees::F64x6(tree(table, sides)?),
+            (Points::F64(table), 10) => Trees::F64x10(tree(table, sides)?),
+            _ => return Err(Error::dimension(dim)),
+        };
+        Ok(Self { trees, dim, size, is_f64 })
+    }
+
+    /// How many points are stored.
+    pub fn len(&self) -> usize {
+        with_tree!(self, tree => tree.len())
+    }
+
+    /// Whether nothing is stored.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Coordinates of a point.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// The periodic box, or open space.
+    pub fn box_size(&self) -> &BoxSize {
+        &self.size
+    }
+
+    /// The points within `radius` of each centre (inclusive), ascending, as lists in the order of the centres. One radius serves all
+    /// centres, or each has its own. Memory: 8 bytes a point found, at its peak.
+    ///
+    /// Errors: centres of another dimension, or with coordinates that are not finite; radii that are negative or not finite, or not
+    /// one for each centre. [`Error::index`](ropewalk::Error::index) says which.
+    pub fn query<'r>(&self, centers: &Points, radius: impl Into<Radii<'r>>) -> Result<Csr<u32>> {
+        guarded(|| self.query_all(centers, radius.into()))
+    }
+
+    fn query_all(&self, centers: &Points, radii: Radii<'_>) -> Result<Csr<u32>> {
+        radii.check(centers.len())?;
+        with_queries!(self, centers, |tree, rows| Ok(tree.query_all(&balls(rows, &radii)).sorted()))
+    }
+
+    /// The number of points within `radius` of each centre (inclusive).
+    ///
+    /// Errors: as [`Bvh::query`].
+    ///
+    /// ```
+    /// use ropewalk::BoxSize;
+    /// use ropewalk_table::{Bvh, Points, Table};
+    ///
+    /// let points = Points::F64(Table::new(1, vec![0.0, 1.0, 3.0])?);
+    /// let bvh = Bvh::build(&points, BoxSize::default())?;
+    /// assert_eq!(bvh.count(&points, 1.0)?, [2, 2, 1]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn count<'r>(&self, centers: &Points, radius: impl Into<Radii<'r>>) -> Result<Vec<u32>> {
+        guarded(|| self.count_all(centers, radius.into()))
+    }
+
+    fn count_all(&self, centers: &Points, radii: Radii<'_>) -> Result<Vec<u32>> {
+        radii.check(centers.len())?;
+        with_queries!(self, centers, |tree, rows| Ok(tree.count_all(&balls(rows, &radii))))
+    }
+
+    /// The nearest points to each query, nearest first, ties by index, as [`ropewalk::Bvh::nearest_all`] finds them. `wanted` is `k` or a
+    /// [`Nearest`].
+    ///
+    /// Errors: queries of another dimension, or with coordinates that are not finite; a radius that is negative or NaN; lists that are
+    /// more than memory holds.
+    pub fn nearest(&self, queries: &Points, wanted: impl Into<Nearest>) -> Result<Csr<Neighbor>> {
+        guarded(|| self.nearest_all(queries, wanted.into()))
+    }
+
+    fn nearest_all(&self, queries: &Points, wanted: Nearest) -> Result<Csr<Neighbor>> {
+        check_within(&wanted)?;
+        let n = queries.len().saturating_mul(wanted.k.min(self.len()));
+        // Without a radius all lists are of that length.
+        if wanted.radius == f64::INFINITY {
+            check_memory(n, "neighbours", size_of::<Neighbor>())?;
+        }
+        with_queries!(self, queries, |tree, rows| Ok(tree.nearest_all(rows, wanted)))
+    }
+
+    /// The nearest stored points to each stored point, as [`ropewalk::Bvh::nearest_neighbors`] finds them.
+    ///
+    /// Errors: a radius that is negative or NaN; lists that are more than memory holds.
+    pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Result<Csr<Neighbor>> {
+        guarded(|| {
+            let wanted = wanted.into();
+            check_within(&wanted)?;
+            with_tree!(self, tree => tree.try_nearest_neighbors(wanted))
+        })
+    }
+
+    /// The stored points within `radius` of each stored point (inclusive), itself included, ascending.
+    ///
+    /// Errors: a radius that is negative or not finite.
+    ///
+    /// ```
+    /// use ropewalk::BoxSize;
+    /// use ropewalk_table::{Bvh, Points, Table};
+    ///
+    /// let points = Points::F64(Table::new(1, vec![3.0, 0.0, 1.0])?);
+    /// let bvh = Bvh::build(&points, BoxSize::default())?;
+    /// assert_eq!(bvh.neighbors(2.0)?.values(), [0, 2, 1, 2, 0, 1, 2]);
+    /// assert_eq!(bvh.count_neighbors(2.0)?, [2, 2, 3]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn neighbors(&self, radius: f64) -> Result<Csr<u32>> {
+        guarded(|| {
+            check_radius(radius)?;
+            Ok(with_tree!(self, tree => tree.neighbors(radius)).sorted())
+        })
+    }
+
+    /// The number of stored points within `radius` of each stored point (inclusive), itself included.
+    ///
+    /// Errors: a radius that is negative or not finite.
+    pub fn count_neighbors(&self, radius: f64) -> Result<Vec<u32>> {
+        guarded(|| {
+            check_radius(radius)?;
+            Ok(with_tree!(self, tree => tree.count_neighbors(radius)))
+        })
+    }
+
+    /// All pairs of stored points within `radius` of each other (inclusive), each once.
+    ///
+    /// Errors: a radius that is negative or not finite; more pairs than memory holds.
+    pub fn pairs(&self, radius: f64) -> Result<Pairs> {
+        guarded(|| {
+            check_radius(radius)?;
+            with_tree!(self, tree => list(tree, radius))
+        })
+    }
+
+    /// Queries as the tree takes them.
+    fn prepared<'q>(&self, queries: &'q Points) -> Result<std::borrow::Cow<'q, Points>> {
+        let has_narrow = matches!(self.trees, Trees::F32x2(_) | Trees::F32x3(_));
+        Queries { dim: self.dim, size: &self.size, is_f64: self.is_f64, has_narrow }.prepare(queries)
+    }
+}
+
+fn balls<S: Scalar, const D: usize>(rows: &[[S; D]], radii: &Radii<'_>) -> Vec<Sphere<S, D>> {
+    collected(rows.iter().enumerate().map(|(i, &center)| Sphere { center, radius: radii.of(i) }))
+}
+
+fn check_within(wanted: &Nearest) -> Result<()> {
+    if wanted.radius >= 0.0 {
+        return Ok(());
+    }
+    Err(Error::parameter_must("radius", wanted.radius, "a number, not negative"))
+}

@@ -1,0 +1,102 @@
+//! What each row of a catalogue is in: halos and the subhalos in them.
+
+use super::Catalog;
+use crate::columns::{Column, Values};
+use ropewalk::halo::{Subhalo, Subhalos};
+use ropewalk::{Error, Result};
+
+impl Catalog {
+    /// Adds what each row is in: columns `parent`, `host`, `level`, `n_children`, `own_count`, `peak_density` and `saddle_density`, with the
+    /// prefix of the others. A parent or host is named by its label; -1 stands for no parent. The catalogue is one of
+    /// [`found.nested()`](Subhalos::nested).
+    ///
+    /// Errors: not one row for each of them; names that are taken.
+    ///
+    /// ```
+    /// use ropewalk_table::columns::Values;
+    /// use ropewalk::{AdaptaHop, Particles};
+    /// use ropewalk_table::Catalog;
+    ///
+    /// // A wide clump with a narrow one in it.
+    /// let clump = |i: u32, width: f64, x: f64| {
+    ///     let (r, turn, z) = (width * f64::from(i).powf(0.5), 2.4 * f64::from(i), (0.7 * f64::from(i)).sin());
+    ///     [x + r * turn.cos(), r * turn.sin(), r * z]
+    /// };
+    /// let positions: Vec<[f64; 3]> = (0..2000).map(|i| clump(i, 0.1, 0.0)).chain((0..200).map(|i| clump(i, 0.01, 3.0))).collect();
+    /// let found = AdaptaHop::new().density_threshold(0.1).run(&positions)?;
+    /// let mut catalog = Catalog::new(&found.nested(), &Particles::new(&positions))?.prefix("halo");
+    /// catalog.add_subhalos(&found)?;
+    /// catalog.keep(&["halo_parent"])?;
+    /// assert_eq!(*catalog.columns()[0].values(), Values::Signed(vec![-1, 0]));
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn add_subhalos(&mut self, found: &Subhalos) -> Result<()> {
+        let rows = found.rows();
+        if rows.len() != self.halos.len() {
+            return Err(Error::column_length("subhalos", rows.len(), self.halos.len()));
+        }
+        let mut row_of = vec![0; rows.len()];
+        (0..).zip(&self.order).for_each(|(row, &halo)| row_of[halo as usize] = row);
+        let labels = self.labels.clone();
+        let label = |halo: u32| i64::from(labels[row_of[halo as usize] as usize]);
+        let whole = |value: &dyn Fn(&Subhalo) -> i64| Values::Signed(rows.iter().map(value).collect());
+        let counts = |value: &dyn Fn(&Subhalo) -> u64| Values::Integers(rows.iter().map(value).collect());
+        let numbers = |value: &dyn Fn(&Subhalo) -> f64| Values::Numbers(rows.iter().map(value).collect());
+        let own = found.structures().iter().map(|members| members.len() as u64).collect();
+        let columns = [
+            (
+                "parent",
+                whole(&|row| row.parent.map_or(-1, label)),
+                "label of what it is directly in; -1 for a halo that is in none",
+            ),
+            ("host", whole(&|row| label(row.host)), "label of the halo that it is in; a halo is its own host"),
+            (
+                "level",
+                counts(&|row| row.level.into()),
+                "1 for a halo, 2 for a subhalo directly in one, 3 for one in that, and so on",
+            ),
+            ("n_children", counts(&|row| row.n_children.into()), "number of subhalos that are directly in it"),
+            ("own_count", Values::Integers(own), "number of members that are in no subhalo of it"),
+            ("peak_density", numbers(&|row| row.peak_density), "density of its densest particle over the mean density"),
+            (
+                "saddle_density",
+                numbers(&|row| row.saddle),
+                "density over the mean density of the saddle to what it is in, for a halo the threshold; all its members are denser",
+            ),
+        ];
+        for (name, values, description) in columns {
+            self.add(Column::new(self.name(name), values).description(description))?;
+        }
+        let in_rows = |&halo: &u32| {
+            let mut row = rows[halo as usize];
+            row.parent = row.parent.map(|parent| row_of[parent as usize]);
+            row.host = row_of[row.host as usize];
+            row
+        };
+        self.subhalos = self.order.iter().map(in_rows).collect();
+        for (name, what) in [("tag", TAG), ("label", LABEL), ("count", COUNT), ("mass", MASS)] {
+            let name = self.name(name);
+            if let Some(column) = self.columns.iter_mut().find(|column| column.name == name) {
+                column.description = what.into();
+            }
+        }
+        Ok(())
+    }
+
+    /// What each row is in, in the order of the rows, whose numbers stand for parents and hosts; empty for a catalogue without subhalos
+    /// ([`Catalog::add_subhalos`]).
+    pub fn subhalos(&self) -> &[Subhalo] {
+        &self.subhalos
+    }
+
+    /// Whether a row is a halo, in no other one.
+    pub fn is_host(&self, row: usize) -> bool {
+        self.subhalos.get(row).is_none_or(|subhalo| subhalo.parent.is_none())
+    }
+}
+
+const TAG: &str =
+    "smallest particle id of the members that are in no subhalo of it; index from 0 where there are no ids";
+const LABEL: &str = "what labels.npy has for the members that are in no subhalo of it";
+const COUNT: &str = "number of members; here and below members are its own particles and those of all subhalos in it";
+const MASS: &str = "mass of the members, with that of all subhalos in it";

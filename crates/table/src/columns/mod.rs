@@ -1,0 +1,19 @@
+//! Named columns with units and descriptions, and how they are written as text.
+//!
+//! In: values with a name, the [`Quantity`](ropewalk::units::Quantity) that they measure, and a description. Out: [`Column`]s, in other units
+//! if asked, and tables in CSV and enhanced CSV.
+
+mod column;
+mod csv;
+mod ecsv;
+mod in_units;
+
+pub use column::{Column, Values};
+pub use csv::{csv_name, write_csv};
+pub use ecsv::{Meta, write_ecsv};
+pub use in_units::meta_in_units;
+
+#[doc(hidden)]
+pub use csv::rows_of;
+#[doc(hidden)]
+pub use ecsv::{Head, header as ecsv_header, write_header};

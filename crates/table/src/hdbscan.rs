@@ -1,0 +1,28 @@
+//! HDBSCAN* of a table.
+
+use super::Points;
+use super::rows::{compiled, with_rows};
+use ropewalk::Result;
+use ropewalk::cluster::{Hdbscan, HdbscanClusters};
+use ropewalk::internals::cancel::guarded;
+
+/// The clusters of points, as [`Hdbscan::run`] finds them.
+///
+/// Errors: as [`Hdbscan::run`]. Cost: as there; points of other kinds than the compiled ones are copied (see the [module](super)).
+///
+/// ```
+/// use ropewalk::Hdbscan;
+/// use ropewalk_table::{Points, Table};
+///
+/// let points = Points::F32(Table::new(1, vec![0.0, 1.0, 20.0, 22.0, 90.0])?);
+/// let clusters = ropewalk_table::hdbscan(&points, &Hdbscan::new(2))?;
+/// assert_eq!(clusters.labels().as_slice(), [0, 0, 1, 1, -1]);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+pub fn hdbscan(points: &Points, options: &Hdbscan) -> Result<HdbscanClusters> {
+    guarded(|| {
+        let (points, size) = compiled(points, options.box_size())?;
+        let options = options.clone().periodic(size);
+        with_rows!(&*points, rows => options.run(rows))
+    })
+}

@@ -1,0 +1,78 @@
+//! Interpolation between points whose kind is known at run time.
+
+use super::Points;
+use super::rows::{check_dim, compiled, like, of_one_precision, with_rows};
+use ropewalk::Result;
+use ropewalk::internals::cancel::guarded;
+use ropewalk::{Bounded, BoxSize, Scalar};
+use ropewalk::{Interpolator, InverseDistance, MovingLeastSquares, Sph};
+
+/// How values are made of others.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Interpolation {
+    /// Moving least squares.
+    MovingLeastSquares(MovingLeastSquares),
+    /// Sums of a smoothing kernel at the targets: [`Sph::gather`].
+    Gather(Sph),
+    /// Values of sources shared among targets: [`Sph::scatter`].
+    Scatter(Sph),
+    /// Inverse-distance weighting.
+    InverseDistance(InverseDistance),
+}
+
+impl Interpolation {
+    fn size(&self) -> &BoxSize {
+        match self {
+            Self::MovingLeastSquares(options) => options.size(),
+            Self::Gather(options) | Self::Scatter(options) => options.size(),
+            Self::InverseDistance(options) => options.size(),
+        }
+    }
+
+    fn prepare<T: Bounded<S, D>, S: Scalar, const D: usize>(
+        &self,
+        [sources, targets]: [&[T]; 2],
+        size: BoxSize,
+        axes: usize,
+        rounding: f64,
+    ) -> Result<Interpolator> {
+        match self.clone() {
+            Self::MovingLeastSquares(options) => options.periodic(size).prepare_by(sources, targets, axes, rounding),
+            Self::Gather(options) => options.periodic(size).gather_by(sources, targets, axes),
+            Self::Scatter(options) => options.periodic(size).scatter(sources, targets),
+            Self::InverseDistance(options) => options.periodic(size).prepare(sources, targets),
+        }
+    }
+}
+
+/// What makes values at `targets` of values at `sources`, as the method's own function prepares it. Of different precision, both are taken
+/// as 64 bits.
+///
+/// Errors: those of the method; targets of another dimension than the sources.
+///
+/// ```
+/// use ropewalk::MovingLeastSquares;
+/// use ropewalk_table::{Interpolation, Points, Table, interpolator};
+///
+/// // Four dimensions, which are those that count: a linear function has five coefficients.
+/// let sources = Points::F32(Table::new(4, (0..324).map(|i| ((i * i) as f32).sin()).collect())?);
+/// let targets = Points::F64(Table::new(4, vec![0.25; 4])?);
+/// let method = Interpolation::MovingLeastSquares(MovingLeastSquares::new(1).neighbors(12));
+/// let interpolator = interpolator(&method, &sources, &targets)?;
+/// assert_eq!((interpolator.degrees(), interpolator.sources().of(0).len()), (&[1][..], 12));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+pub fn interpolator(method: &Interpolation, sources: &Points, targets: &Points) -> Result<Interpolator> {
+    guarded(|| {
+        check_dim("the dimension of the targets", targets, sources.dim())?;
+        let axes = sources.dim();
+        // Of 32 bits they are rounded so, whatever they are taken as.
+        let is_wide = matches!((sources, targets), (Points::F64(_), Points::F64(_)));
+        let rounding = if is_wide { 0.5 * f64::EPSILON } else { f64::from(0.5 * f32::EPSILON) };
+        let (sources, targets) = of_one_precision(sources, targets);
+        let (sources, size) = compiled(&sources, method.size())?;
+        let (targets, _) = compiled(&targets, method.size())?;
+        with_rows!(&*sources, rows => method.prepare([rows, like(rows, &targets)?], size, axes, rounding))
+    })
+}

@@ -1,0 +1,97 @@
+//! The distance of each point's k-th neighbour: from which `eps` of DBSCAN is chosen.
+
+use super::Points;
+use super::rows::{compiled, with_rows};
+use ropewalk::Bvh;
+use ropewalk::Result;
+use ropewalk::internals::cancel::guarded;
+use ropewalk::internals::parallel::{list_tasks, sort};
+use ropewalk::search::Nearest;
+use ropewalk::{BoxSize, Scalar, Space, distance_from_square};
+
+/// Up to this many neighbours, lists of all points are found faster than one after the other.
+const MOST_LISTED: usize = 32;
+
+/// The least `eps` for each point with which its `k`-th neighbour, itself not counted, is within `eps` as clustering compares them;
+/// ascending. Points with fewer neighbours have none.
+///
+/// Sorted distances of the `min_pts - 1`-th neighbours bend where clusters turn into noise (Ester et al. 1996, section 4.2).
+///
+/// Errors: points that [`Bvh::build`] refuses; a periodic box that is not positive, or not of the points' dimension.
+///
+/// ```
+/// use ropewalk::BoxSize;
+/// use ropewalk_table::{Points, Table, k_distances};
+///
+/// let points = Points::F64(Table::new(1, vec![0.0, 1.0, 3.0, 9.5])?);
+/// assert_eq!(k_distances(&points, 1, BoxSize::default())?, [1.0, 1.0, 2.0, 6.5]);
+/// assert_eq!(k_distances(&points, 1, 10.0)?, [0.5, 0.5, 1.0, 2.0]);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+pub fn k_distances(points: &Points, k: usize, box_size: impl Into<BoxSize>) -> Result<Vec<f64>> {
+    guarded(|| distances_of(points, k, &box_size.into()))
+}
+
+fn distances_of(points: &Points, k: usize, size: &BoxSize) -> Result<Vec<f64>> {
+    let (points, size) = compiled(points, size)?;
+    with_rows!(&*points, rows => distances(rows, k, size))
+}
+
+/// The least `eps` for each point with which its k-th neighbour is within `eps`, ascending.
+fn distances<S: Scalar, const D: usize>(points: &[[S; D]], k: usize, size: BoxSize) -> Result<Vec<f64>> {
+    // Its place in a list, which points with fewer neighbours do not have.
+    let Some(last) = k.checked_sub(1) else { return Ok(vec![]) };
+    let space = Space::periodic(size)?;
+    let tree = Bvh::build_in(points, space)?;
+    // Anew from the coordinates as clustering has them, for it decides with these.
+    let distance = |i: usize, j: u32| {
+        distance_from_square(space.distance2(&space.wrap(points[i]), &space.wrap(points[j as usize])))
+    };
+    let wanted = Nearest::new(k).excluding_self();
+    // Where there is no memory for lists, there is another way.
+    let lists = (k <= MOST_LISTED).then(|| tree.try_nearest_neighbors(wanted).ok()).flatten();
+    let mut sorted: Vec<f64> = match lists {
+        Some(lists) => collect(points.len(), &|i| Some(distance(i, lists.of(i).get(last)?.index))),
+        // One after the other, so that only the last of each list is kept; in the tree's order, in which one search finds in the
+        // caches what the last one left.
+        None => {
+            let order = tree.order();
+            collect(points.len(), &|at| {
+                let i = order[at];
+                let near = tree.nearest(space.wrap(points[i as usize]), Nearest::new(k).excluding(i));
+                Some(distance(i as usize, near.get(last)?.index))
+            })
+        }
+    };
+    // Numbers that are not negative have the order of their bits.
+    sort::<u64>(bytemuck::cast_slice_mut(&mut sorted));
+    Ok(sorted)
+}
+
+/// Not generic, so that it is compiled once.
+fn collect(n: usize, of: &(dyn Fn(usize) -> Option<f64> + Sync)) -> Vec<f64> {
+    list_tasks(n, 1 << 10, &|range| range.filter_map(of).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_with_too_few_neighbors_have_none() {
+        let points: Vec<[f64; 1]> = (0..40).map(|i| [f64::from(i)]).collect();
+        for (k, n) in [(0, 0), (1, 40), (39, 40), (40, 0), (50, 0)] {
+            assert_eq!(distances(&points, k, BoxSize::default()).unwrap().len(), n, "{k}");
+        }
+        assert!(distances(&points[..3], 3, BoxSize::default()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn distances_around_the_boundary() {
+        let points = [[0.25f32, 0.0], [9.75, 0.0], [20.5, 0.0], [5.0, 5.0]];
+        assert_eq!(distances(&points, 1, 10.0.into()).unwrap()[..3], [0.25, 0.25, 0.5]);
+        let far = distances(&[[-1e30f32], [1e30], [1e-30]], 1, BoxSize::default()).unwrap();
+        assert!(far.iter().all(|&x| (x / 1e30 - 1.0).abs() < 1e-6), "{far:?}");
+        assert!(distances(&[[0.0f64], [f64::NAN]], 1, BoxSize::default()).is_err());
+    }
+}

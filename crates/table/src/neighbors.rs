@@ -1,0 +1,60 @@
+//! The nearest neighbours of points, by a tree that is not kept.
+
+use super::queries::NAME;
+use super::rows::check_dim;
+use super::{Bvh, Points};
+use ropewalk::BoxSize;
+use ropewalk::Csr;
+use ropewalk::Result;
+use ropewalk::search::{Nearest, Neighbor};
+
+/// The neighbours of each point among the points themselves, as [`ropewalk::Bvh::nearest_neighbors`] finds them: nearest first, ties by index.
+///
+/// Errors: points that [`ropewalk::Bvh::build`] refuses; a periodic box that is not positive, or not of the points' dimension; lists that are more
+/// than memory holds.
+///
+/// ```
+/// use ropewalk_table::{Points, Table, nearest_neighbors};
+/// use ropewalk::{BoxSize, Nearest};
+///
+/// let points = Points::F64(Table::new(1, vec![0.0, 1.0, 3.0])?);
+/// let lists = nearest_neighbors(&points, Nearest::new(1).excluding_self(), BoxSize::default())?;
+/// assert_eq!((lists.of(2)[0].index, lists.of(2)[0].distance2), (1, 4.0));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+pub fn nearest_neighbors(
+    points: &Points,
+    wanted: impl Into<Nearest>,
+    box_size: impl Into<BoxSize>,
+) -> Result<Csr<Neighbor>> {
+    Bvh::build(points, box_size)?.nearest_neighbors(wanted)
+}
+
+/// The neighbours of each of `queries` among `points`, as [`ropewalk::Bvh::nearest_all`] finds them. Of different precision, both are taken as 64
+/// bits.
+///
+/// Errors: points that [`ropewalk::Bvh::build`] refuses; a periodic box that is not positive, or not of the points' dimension; queries of another dimension, or with coordinates that are not finite.
+///
+/// ```
+/// use ropewalk::BoxSize;
+/// use ropewalk_table::{Points, Table, nearest_to};
+///
+/// let points = Points::F64(Table::new(1, vec![0.0, 1.0, 3.0])?);
+/// let queries = Points::F32(Table::new(1, vec![2.5])?);
+/// assert_eq!(nearest_to(&queries, &points, 1, BoxSize::default())?.of(0)[0].index, 2);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+pub fn nearest_to(
+    queries: &Points,
+    points: &Points,
+    wanted: impl Into<Nearest>,
+    box_size: impl Into<BoxSize>,
+) -> Result<Csr<Neighbor>> {
+    check_dim(NAME, queries, points.dim())?;
+    let bvh = match (queries, points) {
+        // At once what it would become later.
+        (Points::F64(_), Points::F32(narrow)) => Bvh::build(&Points::F64(narrow.widened()), box_size)?,
+        _ => Bvh::build(points, box_size)?,
+    };
+    bvh.nearest(queries, wanted)
+}

@@ -1,0 +1,31 @@
+//! All pairs of a table's points within a radius.
+//!
+//! In: a tree. Out: pairs in ascending order, with their distances.
+//! Cost: that of the neighbours of all points. Memory: up to 32 bytes a pair, 4 a point.
+
+use super::Table;
+use super::queries::check_memory;
+use ropewalk::Result;
+use ropewalk::Scalar;
+use ropewalk::internals::bvh::copied;
+
+/// Pairs of points that are near each other.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Pairs {
+    /// The lower index and the higher one, in ascending order.
+    pub indices: Table<u32>,
+    /// The squared distance of each pair.
+    pub distances2: Vec<f64>,
+}
+
+/// The pairs of a tree.
+pub(super) fn list<S: Scalar, const D: usize>(tree: &ropewalk::Bvh<S, D>, radius: f64) -> Result<Pairs> {
+    // Of lists both ways, pairs as they are found, and the result, at most.
+    check_memory(usize::try_from(tree.count_pairs(radius)).unwrap_or(usize::MAX), "pairs", 32)?;
+    let pairs = tree.pairs(radius);
+    let positions = tree.positions();
+    let place = |index: u32| tree.item(positions[index as usize] as usize).lo;
+    let distances2 = copied(&pairs, |&[i, j]| tree.space().distance2(&place(i), &place(j)));
+    Ok(Pairs { indices: Table::of(2, pairs.into_flattened()), distances2 })
+}

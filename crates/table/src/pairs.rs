@@ -1,0 +1,27 @@
+//! All pairs of points within a radius, as one call.
+
+use super::{Bvh, Pairs, Points};
+use ropewalk::BoxSize;
+use ropewalk::Result;
+use ropewalk::internals::cancel::guarded;
+
+/// All pairs of points within `radius` of each other (inclusive).
+///
+/// Errors: points that [`ropewalk::Bvh::build`] refuses; more pairs than memory holds; a radius that is negative or not finite; a periodic
+/// box that is not positive, or not of the points' dimension.
+///
+/// ```
+/// use ropewalk::BoxSize;
+/// use ropewalk_table::{Points, Table, pairs};
+///
+/// let points = Points::F64(Table::new(1, vec![3.0, 0.0, 1.0])?);
+/// let pairs = pairs(&points, 2.0, BoxSize::default())?;
+/// assert_eq!((pairs.indices.as_slice(), &pairs.distances2[..]), (&[0, 2, 1, 2][..], &[4.0, 1.0][..]));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+pub fn pairs(points: &Points, radius: f64, box_size: impl Into<BoxSize>) -> Result<Pairs> {
+    guarded(|| {
+        super::queries::check_radius(radius)?;
+        Bvh::build(points, box_size)?.pairs(radius)
+    })
+}

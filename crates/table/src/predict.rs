@@ -1,0 +1,64 @@
+//! Which clusters new points of a table fall into.
+
+use super::Points;
+use super::rows::{check_dim, compiled, like, of_one_precision, with_rows};
+use ropewalk::Result;
+use ropewalk::cluster::{Dbscan, Hdbscan, HdbscanClusters, HdbscanPrediction, Labels};
+use ropewalk::internals::cancel::guarded;
+
+/// The clusters of new points, as [`Dbscan::predict`] finds them. Of different precision, all points are taken as 64 bits.
+///
+/// Errors: as [`Dbscan::predict`]; new points of another dimension.
+///
+/// ```
+/// use ropewalk::Dbscan;
+/// use ropewalk_table::{Points, Table};
+///
+/// let dbscan = Dbscan::new(1.0, 3);
+/// let points = Points::F32(Table::new(1, vec![0.0, 1.0, 2.0, 9.0])?);
+/// let labels = ropewalk_table::dbscan(&points, &dbscan)?;
+/// let new = Points::F64(Table::new(1, vec![0.5, 2.5])?);
+/// assert_eq!(ropewalk_table::dbscan_predict(&points, &labels, &new, &dbscan)?, [0, -1]);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+pub fn dbscan_predict(points: &Points, labels: &Labels, new: &Points, options: &Dbscan) -> Result<Vec<i32>> {
+    guarded(|| {
+        check_dim(NAME, new, points.dim())?;
+        let (new, points) = of_one_precision(new, points);
+        let (points, size) = compiled(&points, options.box_size())?;
+        let (new, _) = compiled(&new, options.box_size())?;
+        let options = options.clone().periodic(size);
+        with_rows!(&*points, rows => options.predict(rows, labels, like(rows, &new)?))
+    })
+}
+
+/// The clusters of new points, as [`Hdbscan::predict`] finds them. Of different precision, all points are taken as 64 bits.
+///
+/// Errors: as [`Hdbscan::predict`]; new points of another dimension.
+///
+/// ```
+/// use ropewalk::Hdbscan;
+/// use ropewalk_table::{Points, Table};
+///
+/// let hdbscan = Hdbscan::new(3).min_samples(2);
+/// let points = Points::F32(Table::new(1, vec![0.0, 1.0, 2.0, 30.0, 31.0, 32.0])?);
+/// let clusters = ropewalk_table::hdbscan(&points, &hdbscan)?;
+/// let new = Points::F32(Table::new(1, vec![1.5, 34.0])?);
+/// assert_eq!(ropewalk_table::hdbscan_predict(&points, &clusters, &new, &hdbscan)?.labels, [0, 1]);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+pub fn hdbscan_predict(
+    points: &Points,
+    clusters: &HdbscanClusters,
+    new: &Points,
+    options: &Hdbscan,
+) -> Result<HdbscanPrediction> {
+    check_dim(NAME, new, points.dim())?;
+    let (new, points) = of_one_precision(new, points);
+    let (points, size) = compiled(&points, options.box_size())?;
+    let (new, _) = compiled(&new, options.box_size())?;
+    let options = options.clone().periodic(size);
+    with_rows!(&*points, rows => options.predict(rows, clusters, like(rows, &new)?))
+}
+
+const NAME: &str = "the dimension of the new points";
