@@ -25,7 +25,7 @@ impl Error {
         Self::new(ErrorKind::Io, error.to_string()).caused_by(error)
     }
 
-    /// Prints the path of a file before the sentence.
+    /// Prints the path of a file before the sentence, in place of an item that [`Error::of_item`] prints.
     #[must_use]
     pub fn in_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.0.subject = Subject::File(path.into());

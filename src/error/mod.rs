@@ -94,7 +94,8 @@ impl Error {
         self
     }
 
-    /// Sets the index of the item that the error is about. The sentence does not change; see [`Error::of_item`].
+    /// Sets the index of the item that the error is about. An item that [`Error::of_item`] prints gets this
+    /// number.
     #[must_use]
     pub fn at(mut self, index: usize) -> Self {
         self.0.index = Some(index);

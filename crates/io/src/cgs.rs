@@ -3,10 +3,10 @@
 //! A unit of length is that of comoving lengths in units of 1/h, a unit of mass that of masses in units of 1/h. Units of another kind
 //! are given with the h and the scale factor in the number, so that a reader who knows the custom and the header needs no more.
 
-use crate::hdf5_write::{Dataset, Group};
-use ropewalk::internals::units::GRAMS;
-use ropewalk::internals::units::MPC;
+use ropewalk::internals::units::{GRAMS, MPC};
 use ropewalk::units::{Conversion, Quantity};
+
+use crate::hdf5_write::{Dataset, Group};
 
 /// How long, heavy and fast the units are.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,14 +5,15 @@
 
 use std::path::Path;
 
+use ropewalk::halo::MassSum;
+use ropewalk::internals::parallel::map_tasks;
+use ropewalk::{Error, Result};
+
 use crate::fill::{Rows, fill};
 use crate::number_types::{Half, Number, Numeric, Target, Word, foreign};
 use crate::reading::Reading;
 use crate::source::room;
 use crate::{Points, Table};
-use ropewalk::halo::MassSum;
-use ropewalk::internals::parallel::map_tasks;
-use ropewalk::{Error, Result};
 
 /// Bytes read at a time.
 const CHUNK: u64 = 1 << 18;

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{Background, Format, Masses, Points, ReadOptions, Snapshot, particle_type};
 use ropewalk::units::KnownUnits;
+
+use crate::{Background, Format, Masses, Points, ReadOptions, Snapshot, particle_type};
 
 /// What a file says about itself: see [`inspect`](crate::inspect).
 #[derive(Debug, Clone, PartialEq)]

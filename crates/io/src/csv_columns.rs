@@ -8,10 +8,11 @@
 //! - fields: all columns that hold numbers, or the chosen ones, whatever their names
 //! - chosen columns, by name or number from 1: these are the coordinates, in this order, and other columns are what their names say
 
+use ropewalk::units::LengthUnit;
+
 use crate::ReadOptions;
 use crate::column_names::{longitude_and_latitude, may_be_weight, not_a_coordinate, quantity, quantity_and_unit};
 use crate::messages::{list, shorten};
-use ropewalk::units::LengthUnit;
 
 /// Why columns are taken for coordinates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -8,11 +8,12 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::str::FromStr;
 
+use ropewalk::units::{Frame, KnownUnits, LengthUnit, MassUnit};
+use ropewalk::{Error, Result};
+
 use crate::Background;
 use crate::messages::{list, shorten};
 use crate::yaml::{self, Scalar};
-use ropewalk::units::{Frame, KnownUnits, LengthUnit, MassUnit};
-use ropewalk::{Error, Result};
 
 /// Words for an entry without a value.
 const EMPTY: [&str; 4] = ["", "~", "null", "None"];

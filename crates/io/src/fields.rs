@@ -6,10 +6,11 @@
 
 use std::path::Path;
 
+use ropewalk::Result;
+
 use crate::read_file::read_all;
 use crate::reading::Reading;
 use crate::{Points, ReadOptions};
-use ropewalk::Result;
 
 /// The values of fields.
 #[derive(Clone, Debug, PartialEq)]

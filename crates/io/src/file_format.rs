@@ -6,10 +6,11 @@
 
 use std::path::{Path, PathBuf};
 
+use ropewalk::{Error, Result};
+
 use crate::gadget_header::Header;
 use crate::reading::Reading;
 use crate::{Contents, Snapshot};
-use ropewalk::{Error, Result};
 
 /// A file format: how its files are recognised and read, and by which names they belong together.
 pub(super) trait FileFormat: Sync {

@@ -10,15 +10,16 @@ use std::sync::{Mutex, PoisonError};
 
 use bytemuck::Pod;
 
+use ropewalk::internals::memory::try_zeroed;
+use ropewalk::internals::parallel::for_each;
+use ropewalk::{Error, Result};
+
 use crate::memory_limit;
 use crate::number_types::Word;
 use crate::part::common;
 use crate::reading::Reading;
 use crate::source::no_room;
 use crate::type_column::TypeColumn;
-use ropewalk::internals::memory::try_zeroed;
-use ropewalk::internals::parallel::for_each;
-use ropewalk::{Error, Result};
 
 /// Bytes of a band where any rows may be read together.
 const BAND: usize = 1 << 20;

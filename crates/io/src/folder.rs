@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::registry::{Detected, detect, formats};
 use ropewalk::{Error, Result};
+
+use crate::registry::{Detected, detect, formats};
 
 /// Snapshots that an error lists.
 const MOST_LISTED: usize = 8;

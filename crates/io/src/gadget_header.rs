@@ -2,8 +2,9 @@
 //!
 //! In: the numbers of a header, which `gadget` decodes and encodes. Out: the epoch of the run, and the unit of its velocities. Cost: none.
 
-use crate::epoch::{Epoch, Said};
 use ropewalk::units::VelocityUnit;
+
+use crate::epoch::{Epoch, Said};
 
 /// The header of a Gadget snapshot.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,9 +6,10 @@
 
 use std::path::{Path, PathBuf};
 
+use ropewalk::Result;
+
 use crate::folder::only_snapshot;
 use crate::registry::{formats, owner};
-use ropewalk::Result;
 
 /// The files that [`read`](crate::read) takes `path` for: itself, or the parts of the split snapshot that it names or is one of. By their
 /// names alone: nothing is opened.

@@ -5,10 +5,11 @@
 
 use std::borrow::Cow;
 
-use crate::messages::shorten;
-use crate::source::line_end;
 use ropewalk::internals::cancel::check_at;
 use ropewalk::internals::memory::{collected, grow};
+
+use crate::messages::shorten;
+use crate::source::line_end;
 
 /// The lines of a text, those that `\` continues put together.
 pub(super) struct Lines<'a> {

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use crate::Part;
-use crate::epoch::Doubt;
 use ropewalk::units::{Units, VelocityUnit};
 use ropewalk::{Error, Result};
+
+use crate::Part;
+use crate::epoch::Doubt;
 
 /// What to read of a file. Start from [`ReadOptions::default`].
 ///

@@ -5,10 +5,11 @@
 
 use std::ops::Range;
 
-use crate::subsample::Keep;
 use ropewalk::halo::MassSum;
 use ropewalk::internals::parallel::map_tasks;
 use ropewalk::{Error, Result};
+
+use crate::subsample::Keep;
 
 /// Places of rows that are counted at a time.
 const BLOCK: u64 = 1 << 20;

@@ -7,6 +7,9 @@
 use std::io::Read;
 use std::path::Path;
 
+use ropewalk::internals::cancel::guarded;
+use ropewalk::{Error, Result};
+
 use crate::file_format::FileFormat;
 use crate::gadget_header::Header;
 use crate::locate::{existing, located};
@@ -14,8 +17,6 @@ use crate::reading::{OnProgress, Reading};
 use crate::registry::{Detected, detect, owner};
 use crate::spool::Spool;
 use crate::{Contents, ReadOptions, Role, Snapshot};
-use ropewalk::internals::cancel::guarded;
-use ropewalk::{Error, Result};
 
 /// Reads a snapshot or table of points.
 ///

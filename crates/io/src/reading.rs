@@ -8,6 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
+use ropewalk::halo::MassSum;
+use ropewalk::{Error, Result};
+
 use crate::matter::Matter;
 use crate::number_types::Target;
 use crate::part::{Part, Places, Slice, common};
@@ -16,8 +19,6 @@ use crate::source::Source;
 use crate::subsample::Keep;
 use crate::type_column::TypeColumn;
 use crate::{ReadOptions, TypeRun};
-use ropewalk::halo::MassSum;
-use ropewalk::{Error, Result};
 
 /// How far a reading has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,6 +5,10 @@
 
 use std::path::Path;
 
+#[cfg(feature = "parquet")]
+use crate::parquet::Parquet;
+use ropewalk::{Error, Result};
+
 use crate::abacus::Abacus;
 use crate::cloud::fits::Fits;
 use crate::cloud::las::Las;
@@ -17,14 +21,11 @@ use crate::genericio::GenericIo;
 use crate::hdf5::Hdf5;
 use crate::npy::Npy;
 use crate::npz::Npz;
-#[cfg(feature = "parquet")]
-use crate::parquet::Parquet;
 use crate::ramses::Ramses;
 use crate::spool::GZIP;
 use crate::text::TextTable;
 use crate::tipsy::Tipsy;
 use crate::unreadable;
-use ropewalk::{Error, Result};
 
 /// Formats that a path shows, before the content is looked at.
 const BY_PATH: &[&dyn FileFormat] = &[&Ramses];

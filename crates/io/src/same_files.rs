@@ -200,8 +200,9 @@ fn hash_of(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use ropewalk::distributed::on_threads;
+
+    use super::*;
 
     /// What ranks say that have these files: names, contents, and seconds since 1970.
     fn said(name: &str, ranks: &[&[(&str, &str, u64)]]) -> String {

@@ -5,8 +5,9 @@
 
 use std::path::Path;
 
-use crate::ReadOptions;
 use ropewalk::{Error, Result};
+
+use crate::ReadOptions;
 
 /// The side of the cube; or what the sides are, and why they are none.
 fn cube(sides: &[f64]) -> std::result::Result<Option<f64>, String> {

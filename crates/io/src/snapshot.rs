@@ -1,9 +1,10 @@
 //! What a file holds, in memory.
 
-use crate::gadget_header::Header;
-use crate::{Format, Points, Slice};
 use ropewalk::halo::{Background, StatedUniverse, Universe, UniverseOptions};
 use ropewalk::units::KnownUnits;
+
+use crate::gadget_header::Header;
+use crate::{Format, Points, Slice};
 
 /// The masses of the particles, in the file's unit (Gadget: usually 1e10 Msun/h).
 #[derive(Clone, PartialEq)]

@@ -4,11 +4,12 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use crate::memory_limit;
-use crate::number_types::{Word, foreign};
 use ropewalk::internals::cancel::check;
 use ropewalk::internals::memory::try_with_capacity;
 use ropewalk::{Error, Result};
+
+use crate::memory_limit;
+use crate::number_types::{Word, foreign};
 
 /// Bytes read at a time: enough for the disk, and still in the cache when they are converted.
 const CHUNK: usize = 1 << 18;

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
+use ropewalk::{Error, Result};
+
 use crate::atomic::Temporary;
 use crate::memory_limit;
 use crate::source::Cancellable;
-use ropewalk::{Error, Result};
 
 /// Bytes that are copied between two checks of their number.
 const STEP: u64 = 1 << 24;

@@ -10,10 +10,11 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::hdf5_write::{Dataset, Group, Value};
 use ropewalk::units::Units;
 use ropewalk::{Error, Result};
 use ropewalk_table::columns::{Column, Meta, Values, rows_of, write_csv, write_ecsv};
+
+use crate::hdf5_write::{Dataset, Group, Value};
 
 /// How to write a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -202,8 +203,9 @@ fn dataset(values: &Values) -> Dataset<'_> {
 mod tests {
     use hdf5_reader::Hdf5File;
 
-    use super::*;
     use ropewalk::units::Quantity;
+
+    use super::*;
 
     #[test]
     fn hdf5_has_all_that_the_header_has() {

@@ -5,10 +5,6 @@
 //! Cost: what is known of a member, as velocities and ids, is sent once, to the rank that owns its halo. Where spheres or profiles are asked
 //! for, each rank keeps all particles of its region, and a tree of them.
 
-use crate::around::{Around, Asked};
-use crate::others_across::{Joined, Others, sets};
-use crate::whole::{Place, Whole, check, each, narrow, wide};
-use crate::{Found, LinkingLength, Measured, Note, Options, ParticleSets, Pipeline, Scales};
 use ropewalk::distributed::{self, Communicator, agree};
 use ropewalk::halo::{Halos, NoCenter};
 use ropewalk::internals::cluster::check_clusters;
@@ -16,6 +12,11 @@ use ropewalk::internals::distributed::{all_gather, gather};
 use ropewalk::internals::random::mixed;
 use ropewalk::{Error, ErrorKind, Result};
 use ropewalk_io::{Masses, Points, Snapshot, Table};
+
+use crate::around::{Around, Asked};
+use crate::others_across::{Joined, Others, sets};
+use crate::whole::{Place, Whole, check, each, narrow, wide};
+use crate::{Found, LinkingLength, Measured, Note, Options, ParticleSets, Pipeline, Scales};
 
 /// The halos of a snapshot that ranks share, and what is needed to measure them.
 ///

@@ -9,17 +9,16 @@
 
 use std::ops::Range;
 
-use crate::combined::Spheres;
-use ropewalk::Scalar;
 use ropewalk::distributed::{Bvh, Communicator, Domain, Reduction, ShellAbout, agree};
-use ropewalk::halo::Places;
-use ropewalk::halo::{NoSphere, Profile, Profiles};
+use ropewalk::halo::{NoSphere, Places, Profile, Profiles};
 use ropewalk::internals::distributed::reduce;
 use ropewalk::internals::halo::sphere_search::{ParticleInSphere, ball_about, sort};
 use ropewalk::internals::halo::{Crossing, GROWTH, MIN_RADIUS, radius_of, reach};
 use ropewalk::internals::parallel::map;
-use ropewalk::{Error, Result};
+use ropewalk::{Error, Result, Scalar};
 use ropewalk_io::Masses;
+
+use crate::combined::Spheres;
 
 /// Particles that a rank asks for at once, at most, unless one shell has more.
 const LOAD: u64 = 1 << 22;

@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::particle_sets::kinds;
 use ropewalk::internals::parallel::map;
 use ropewalk_io::{Masses, Snapshot};
+
+use crate::particle_sets::kinds;
 
 /// The names of the lists of members of a type.
 pub(super) fn list_names(kind: u8) -> [&'static str; 2] {

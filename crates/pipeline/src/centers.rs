@@ -2,11 +2,12 @@
 //!
 //! In: halos of the pipeline's snapshot. Out: [`Centers`], by the device that found the halos where it has the search, else by the CPU.
 
-use super::state::with_particles;
-use super::{CenterKind, Found, Pipeline};
 use ropewalk::Result;
 use ropewalk::halo::{CenterFinder, Centers, Halos};
 use ropewalk::reference::{PoissonGrid, most_bound_a_star, most_bound_poisson};
+
+use super::state::with_particles;
+use super::{CenterKind, Found, Pipeline};
 
 impl Pipeline<'_> {
     /// The centres of all halos, on the device that found them.

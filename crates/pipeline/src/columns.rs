@@ -1,13 +1,14 @@
 //! Columns of the catalogue about the centres of halos: positions, most connected particles, spheres and structure.
 
-use crate::Unbound;
-use crate::combined::Spheres as Found;
-use crate::options::CenterKind;
 use ropewalk::Result;
 use ropewalk::halo::{BoundStructure, Centers, HaloCenter, NoSphere, Overdensity, SphericalOverdensity, Structure};
 use ropewalk::units::Quantity;
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::{Column, Values};
+
+use crate::Unbound;
+use crate::combined::Spheres as Found;
+use crate::options::CenterKind;
 
 /// What stands for no particle in a column of ids: all bits, which readers of signed numbers see as -1.
 const NO_ID: u64 = u64::MAX;

@@ -4,20 +4,20 @@
 //! structure and motion of halos over their linked members and attached particles.
 //! Cost: where there are others, a copy of all positions, velocities and masses.
 
-use super::particles::particles_of;
-use super::state::with_particles;
-use super::{Found, Pipeline};
-use crate::errors;
 use ropewalk::halo::{
     Centers, Halos, NoSphere, Particles, Profile, Profiles, SphericalOverdensity, Structure, measure_structure,
     overdensities,
 };
 use ropewalk::internals::halo::{check_masses, check_velocities};
-use ropewalk::{Error, Result};
-use ropewalk::{Scalar, Space};
+use ropewalk::{Error, Result, Scalar, Space};
 use ropewalk_io::{Masses, Points, Snapshot, Table};
 use ropewalk_table::points::extent::{Extent, is_box};
 use ropewalk_table::{Catalog, Halo};
+
+use super::particles::particles_of;
+use super::state::with_particles;
+use super::{Found, Pipeline};
+use crate::errors;
 
 /// The name of all particles in an error about the periodic box.
 pub(super) const ALL_POINTS: &str = "linked and attached points";

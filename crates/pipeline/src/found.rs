@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use super::Attached;
 use ropewalk::Result;
 use ropewalk::halo::{BoundStructure, Center, Centers, Halos, Subhalos};
+
+use super::Attached;
 
 /// Halos, and what finds their centres.
 pub struct Found<'a> {

@@ -1,11 +1,12 @@
 //! Halos by HOP or AdaptaHOP, in place of friends of friends.
 
-use super::state::with_particles;
-use super::{Finder, Found, Options, Pipeline, Unbound};
 use ropewalk::cluster::Hop;
 use ropewalk::halo::{AdaptaHop, Subhalos, Unbinding, Universe};
 use ropewalk::{Error, Result};
 use ropewalk_io::{Masses, Snapshot};
+
+use super::state::with_particles;
+use super::{Finder, Found, Options, Pipeline, Unbound};
 
 impl<'a> Pipeline<'a> {
     /// The halos, with the density of each particle.

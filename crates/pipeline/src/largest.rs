@@ -1,13 +1,14 @@
 //! The largest halos: their most bound particles, R200c, and density profiles.
 
-use crate::combined::Spheres;
-use crate::options::CenterKind;
-use crate::{Found, Pipeline};
 use ropewalk::Result;
 use ropewalk::halo::{Centers, Halos, NfwFit, Profile, Profiles, Resolution, Shell};
 use ropewalk::units::Quantity;
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::{Column, Values};
+
+use crate::combined::Spheres;
+use crate::options::CenterKind;
+use crate::{Found, Pipeline};
 
 /// Shells of a profile.
 const SHELLS: usize = 20;

@@ -1,14 +1,15 @@
 //! The largest halos of all ranks: each stays with the rank that owns it, and rank 0 gets their profiles.
 
+use ropewalk::Result;
+use ropewalk::distributed::{Communicator, agree};
+use ropewalk::halo::{Halos, NfwFit, Profile, Shell};
+use ropewalk::internals::distributed::{all_gather_v, gather};
+
 use crate::around::Asked;
 use crate::largest::radii_of;
 use crate::members_across::{Key, in_catalogue};
 use crate::options::CenterKind;
 use crate::{Across, Largest, Pipeline};
-use ropewalk::Result;
-use ropewalk::distributed::{Communicator, agree};
-use ropewalk::halo::{Halos, NfwFit, Profile, Shell};
-use ropewalk::internals::distributed::{all_gather_v, gather};
 
 /// Those of the largest halos of all ranks that this one owns.
 #[derive(Clone, Debug, PartialEq)]

@@ -288,8 +288,9 @@ impl<'a> Pipeline<'a> {
 mod tests {
     use std::sync::Arc;
 
-    use super::*;
     use ropewalk_io::Table;
+
+    use super::*;
 
     #[test]
     fn shared_tables_are_not_copied() {

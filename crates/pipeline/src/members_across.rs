@@ -6,12 +6,13 @@
 
 use std::cmp::Reverse;
 
-use crate::Across;
-use crate::attached::list_names;
 use ropewalk::Result;
 use ropewalk::distributed::Communicator;
 use ropewalk::internals::distributed::gather;
 use ropewalk_table::columns::Values;
+
+use crate::Across;
+use crate::attached::list_names;
 
 /// Of a halo how many members it has, its tag, its first member, its owner, and its number there.
 pub(super) type Key = [u64; 5];

@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-use crate::particle_sets::{listed, named};
-use crate::{Finder, ParticleSets, Pipeline};
 use ropewalk::halo::{Centers, NoCenter};
 use ropewalk::units::Quantity;
 use ropewalk_io::Masses;
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::Meta;
+
+use crate::particle_sets::{listed, named};
+use crate::{Finder, ParticleSets, Pipeline};
 
 /// What a user should know beside the results. As text it is a sentence.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,11 +1,12 @@
 //! Halos and centres on a device.
 
-use super::found::OnDevice;
-use super::state::with_particles;
-use super::{Finder, Found, Pipeline};
 use ropewalk::cluster::Halos;
 use ropewalk::gpu::{self, Coordinate, Device};
 use ropewalk::{Error, ErrorKind, Result};
+
+use super::found::OnDevice;
+use super::state::with_particles;
+use super::{Finder, Found, Pipeline};
 
 impl<'a> Pipeline<'a> {
     /// Finds the halos on a device, which finds their centres, too: [`CenterKind::MostBound`](super::CenterKind::MostBound) and

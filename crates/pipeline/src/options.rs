@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use crate::errors;
 use ropewalk::cluster::Hop;
 use ropewalk::halo::{AdaptaHop, Center, Overdensity, UniverseOptions};
 use ropewalk::{Error, Result};
+
+use crate::errors;
 
 /// The linking length of friends of friends.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,21 +4,20 @@
 //! all particles of all types in the regions of ranks.
 //! Cost: a tree over the linked particles for the search, and where spheres or profiles are asked for one over all particles.
 
+use ropewalk::cluster::Halos;
+use ropewalk::distributed::{self, AttachedPoints, Communicator, Domain, Reduction, agree};
+use ropewalk::internals::distributed::{all_gather_v, reduce, some_ranks_lack, starts};
+use ropewalk::{Error, Result, Scalar};
+use ropewalk_io::{MassSum, Masses, Points, Snapshot, Table};
+use ropewalk_table::extent_across::extent;
+use ropewalk_table::points::extent::is_box;
+
 use crate::around::{Around, InRegions, OneOrder};
 use crate::attached::{places_in_types, type_of_each};
 use crate::combined::{ALL_POINTS, check_others};
 use crate::particle_sets::mass_sum;
 use crate::whole::{Whole, each, kinds_of, masses_of, narrow, runs_of, wide};
 use crate::{Attached, ParticleSets};
-use ropewalk::Scalar;
-use ropewalk::cluster::Halos;
-use ropewalk::distributed::{self, AttachedPoints, Communicator, Domain, Reduction, agree};
-use ropewalk::internals::distributed::some_ranks_lack;
-use ropewalk::internals::distributed::{all_gather_v, reduce, starts};
-use ropewalk::{Error, Result};
-use ropewalk_io::{MassSum, Masses, Points, Snapshot, Table};
-use ropewalk_table::extent_across::extent;
-use ropewalk_table::points::extent::is_box;
 
 /// The particles that joined the halos of this rank, and the labels of those that it came with.
 #[derive(Debug)]

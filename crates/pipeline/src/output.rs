@@ -1,9 +1,10 @@
 //! The results of the pipeline.
 
-use super::{Largest, Note};
 use ropewalk::halo::{Centers, Halos, Profile, Subhalos, Universe};
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::Meta;
+
+use super::{Largest, Note};
 
 /// Everything that [`run`](super::run) finds.
 #[derive(Clone, Debug, PartialEq)]

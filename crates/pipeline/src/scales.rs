@@ -1,10 +1,11 @@
 //! The linking length in the snapshot's unit, and the volume that halos are counted in.
 
-use crate::errors;
-use crate::options::LinkingLength;
 use ropewalk::Result;
 use ropewalk::halo::Particles;
 use ropewalk_io::Points;
+
+use crate::errors;
+use crate::options::LinkingLength;
 
 /// The lengths of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,11 +1,10 @@
 //! Halos of any linking length from one spanning tree.
 
+use ropewalk::cluster::{Halos, MinimumSpanningTree, SpanningTree};
+use ropewalk::{Boundary, Error, Result, Space};
+
 use super::state::with_particles;
 use super::{Found, Pipeline};
-use ropewalk::cluster::Halos;
-use ropewalk::cluster::{MinimumSpanningTree, SpanningTree};
-use ropewalk::{Boundary, Space};
-use ropewalk::{Error, Result};
 
 impl<'a> Pipeline<'a> {
     /// The minimum spanning tree of the particles, in which [`Pipeline::find_in`] finds halos.

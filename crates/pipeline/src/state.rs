@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
+use ropewalk::halo::{Particles, Unbinding, Universe};
+use ropewalk::{Result, Scalar};
+use ropewalk_io::{Masses, Points, Snapshot, Table};
+
 use super::particles::particles_of;
 use super::{Finder, Options, ParticleSets, Scales, errors};
-use ropewalk::Result;
-use ropewalk::Scalar;
-use ropewalk::halo::{Particles, Unbinding, Universe};
-use ropewalk_io::{Masses, Points, Snapshot, Table};
 
 /// A snapshot and options that fit each other. Its methods are the steps, in their order.
 #[derive(Clone, Debug)]

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::attached::{Sums, sums_of};
-use super::{Attached, Found, Pipeline};
-use crate::errors;
-use ropewalk::Result;
-use ropewalk::Scalar;
 use ropewalk::halo::Halos;
 use ropewalk::units::Quantity;
+use ropewalk::{Result, Scalar};
 use ropewalk_io::{Points, Table};
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::{Column, Values};
+
+use super::attached::{Sums, sums_of};
+use super::{Attached, Found, Pipeline};
+use crate::errors;
 
 /// Types that are dark matter of low resolution in zoom runs.
 const LOW_RESOLUTION: [u8; 2] = [2, 3];

@@ -2,24 +2,24 @@
 
 use std::collections::BTreeSet;
 
-use crate::around::InRegions;
-use crate::attached::type_of_each;
-use crate::errors;
-use crate::particle_sets::kinds;
-use crate::{Finder, Options, Pipeline, Scales};
 #[cfg(not(feature = "gpu"))]
 use ropewalk::Scalar as Coordinate;
 use ropewalk::cluster::{Fof, Hop};
 use ropewalk::distributed::{self, Communicator, Domain, Reduction, agree};
 #[cfg(feature = "gpu")]
 use ropewalk::gpu::Coordinate;
-use ropewalk::internals::distributed::some_ranks_lack;
-use ropewalk::internals::distributed::{all_gather, all_gather_v, reduce};
+use ropewalk::internals::distributed::{all_gather, all_gather_v, reduce, some_ranks_lack};
 use ropewalk::internals::halo::{check_masses, check_velocities};
 use ropewalk::{Error, ErrorKind, Result};
 use ropewalk_io::{MassSum, Masses, Points, Snapshot, Table, TypeRun};
 use ropewalk_table::extent_across::extent;
 use ropewalk_table::points::extent::{Extent, is_box};
+
+use crate::around::InRegions;
+use crate::attached::type_of_each;
+use crate::errors;
+use crate::particle_sets::kinds;
+use crate::{Finder, Options, Pipeline, Scales};
 
 /// What a rank can refuse by itself.
 pub(super) fn check(part: &Snapshot, options: &Options, place: Place) -> Result<()> {

@@ -1,7 +1,8 @@
 //! What the numbers of a picture are in, and when.
 
-use crate::ticks::power_of_ten;
 use ropewalk::units::{LengthUnit, MassUnit, Units};
+
+use crate::ticks::power_of_ten;
 
 /// Units and redshift in the words of axes and titles.
 ///

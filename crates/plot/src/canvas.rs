@@ -2,10 +2,11 @@
 
 use ab_glyph::{Font, FontRef, point};
 
+use ropewalk::Result;
+
 use crate::colors::{Rgb, mix};
 use crate::errors;
 use crate::font::{font, glyphs, scale};
-use ropewalk::Result;
 
 /// Pixels of the largest picture: some 2.4 GB while it is made.
 const MOST: f64 = 4e8;

@@ -1,10 +1,11 @@
 //! A drawing of lines, areas, discs, pictures and text that can become any file format.
 
+use ropewalk::Result;
+
 use crate::canvas::{Align, Canvas, Image};
 use crate::colors::Rgb;
 use crate::font::fitting;
 use crate::style::{PictureFormat, Style};
-use ropewalk::Result;
 
 /// Units of a drawing in an inch: those of CSS, and the pixels of a PNG.
 const FINE: f64 = 96.0;

@@ -2,16 +2,16 @@
 
 use std::cmp::Reverse;
 
+use ropewalk::cluster::Labels;
+use ropewalk::internals::format::grouped;
+use ropewalk::{Error, Result, Scalar, Space};
+
 use crate::axis::{FAINT, INK, PAPER};
 use crate::canvas::{Align, Canvas};
 use crate::chart::Chart;
 use crate::colors::{Rgb, kind};
 use crate::panel::{Panel, Scale};
 use crate::style::Style;
-use ropewalk::cluster::Labels;
-use ropewalk::internals::format::grouped;
-use ropewalk::{Error, Result};
-use ropewalk::{Scalar, Space};
 
 /// The longer side of the plot, and the least of the shorter one.
 const SIDE: f64 = 960.0;
@@ -229,9 +229,10 @@ impl Legend {
 
 #[cfg(test)]
 mod tests {
+    use ropewalk::cluster::dbscan;
+
     use super::*;
     use crate::PictureFormat;
-    use ropewalk::cluster::dbscan;
 
     #[test]
     fn anything_can_be_drawn() {

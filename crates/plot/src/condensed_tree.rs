@@ -1,14 +1,15 @@
 //! The condensed tree of HDBSCAN* as icicles: which clusters there are at each density, and how many points each has.
 
+use ropewalk::Result;
+use ropewalk::cluster::{CondensedTree, HdbscanClusters};
+use ropewalk::internals::format::grouped;
+
 use crate::axis::{Axis, BOTTOM, LEFT, MIDDLE, PAPER, RIGHT, TOP, frame, nothing, page};
 use crate::canvas::Align;
 use crate::chart::Chart;
 use crate::clusters::Legend;
 use crate::colors::{Rgb, mix};
 use crate::style::Style;
-use ropewalk::Result;
-use ropewalk::cluster::{CondensedTree, HdbscanClusters};
-use ropewalk::internals::format::grouped;
 
 /// Steps of a width closer together than this many units are drawn as one.
 const STEP: f64 = 0.5;
@@ -150,8 +151,9 @@ fn bars(chart: &mut Chart, found: &HdbscanClusters, exits: &Exits, axis: &Axis) 
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use ropewalk::cluster::{ClusterSelection, Hdbscan};
+
+    use super::*;
 
     #[test]
     fn anything_can_be_drawn() {

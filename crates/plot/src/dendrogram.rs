@@ -1,15 +1,16 @@
 //! A halo and its subhalos as a tree: each a line from the saddle at which it joins its parent up to its peak.
 
+use ropewalk::halo::Subhalo;
+use ropewalk::internals::format::grouped;
+use ropewalk::{Error, Result};
+use ropewalk_table::Catalog;
+
 use crate::axis::{Axis, BOTTOM, FAINT, INK, LEFT, MIDDLE, RIGHT, TOP, frame, nothing, page};
 use crate::canvas::Align;
 use crate::chart::Chart;
 use crate::colors::kind;
 use crate::font::width as width_of;
 use crate::style::Style;
-use ropewalk::halo::Subhalo;
-use ropewalk::internals::format::grouped;
-use ropewalk::{Error, Result};
-use ropewalk_table::Catalog;
 
 /// Room at both sides of the lines.
 const MARGIN: f64 = 24.0;
@@ -237,9 +238,10 @@ fn color_of(level: u32) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use ropewalk::cluster::KernelDensity;
     use ropewalk::halo::{AdaptaHop, Particles};
+
+    use super::*;
 
     fn row(parent: Option<u32>, level: u32, saddle: f64, peak_density: f64) -> Subhalo {
         let mut row = Subhalo::default();

@@ -6,14 +6,13 @@
 //! and of ranks that share the particles: a pixel is a sum of whole numbers, which has no order. What a particle adds to a pixel is seen there
 //! if it is 2^-61 of the mass of all or more, so that light particles stay beside one that is 10^12 times as heavy, and 2^-51 of its own mass.
 
+use ropewalk::halo::{MassSum, Particles};
+use ropewalk::internals::parallel::{fill, map, map_tasks, sort};
+use ropewalk::{Result, Scalar};
+
 use crate::shares::Shares;
 use crate::slab::Slab;
 use crate::window::{SIDE, Window};
-use ropewalk::Result;
-use ropewalk::Scalar;
-use ropewalk::halo::MassSum;
-use ropewalk::halo::Particles;
-use ropewalk::internals::parallel::{fill, map, map_tasks, sort};
 
 /// Cells along a side of the finest grid, and how often they are merged by twos.
 const CELLS: usize = 128;
@@ -314,9 +313,10 @@ impl<'a> Grids<'a> {
 
 #[cfg(test)]
 mod tests {
+    use ropewalk::Space;
+
     use super::*;
     use crate::shares::Whole;
-    use ropewalk::Space;
 
     #[test]
     fn weights_add_up() {

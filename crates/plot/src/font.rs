@@ -5,8 +5,9 @@
 
 use ab_glyph::{Font, FontRef, GlyphId, PxScale, ScaleFont};
 
-use crate::errors;
 use ropewalk::Result;
+
+use crate::errors;
 
 /// Latin, Greek and some symbols; DejaVuSans.LICENSE tells the terms.
 pub const FONT: &[u8] = include_bytes!("DejaVuSans.ttf");

@@ -1,5 +1,7 @@
 //! Halos side by side, each with its members and what is known of its centre.
 
+use ropewalk::Result;
+
 use crate::axis::{FAINT, INK, PAPER};
 use crate::axis_units::AxisUnits;
 use crate::canvas::{self, Align, Canvas};
@@ -8,7 +10,6 @@ use crate::colors::{Rgb, mix};
 use crate::font::{fitting, width};
 use crate::style::Style;
 use crate::ticks::round_length;
-use ropewalk::Result;
 
 /// The side of a panel's window, and the room above and around it.
 const SIDE: f64 = 400.0;

@@ -1,11 +1,12 @@
 //! The k-distance curve: how far each point's k-th nearest neighbour is, sorted.
 
+use ropewalk::Result;
+
 use crate::canvas::Align;
 use crate::chart::Chart;
 use crate::colors::Rgb;
 use crate::style::Style;
 use crate::ticks::{Room, Side, logarithmic};
-use ropewalk::Result;
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 680.0;

@@ -1,5 +1,8 @@
 //! How many halos there are above each mass, beside what is expected, and the ratio of the two.
 
+use ropewalk::Result;
+use ropewalk_table::{Expected, MassCounts};
+
 use crate::axis::{FAINT, INK};
 use crate::axis_units::AxisUnits;
 use crate::canvas::Align;
@@ -7,8 +10,6 @@ use crate::chart::Chart;
 use crate::colors::Rgb;
 use crate::panel::{Panel, Scale};
 use crate::style::Style;
-use ropewalk::Result;
-use ropewalk_table::{Expected, MassCounts};
 
 const WIDTH: f64 = 960.0;
 /// The page without and with residuals.
@@ -181,9 +182,10 @@ fn residuals(chart: &mut Chart, x: Scale, counts: &MassCounts, expected: &[Expec
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use ropewalk::halo::Particles;
     use ropewalk_table::Catalog;
+
+    use super::*;
 
     #[test]
     fn anything_can_be_drawn() {

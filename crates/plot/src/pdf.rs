@@ -12,12 +12,13 @@ use flate2::write::ZlibEncoder;
 use pdf_writer::types::{CidFontType, FontFlags, LineCapStyle, LineJoinStyle, SystemInfo, UnicodeCmap};
 use pdf_writer::{Content, Filter, Finish, Name, Pdf, Rect, Ref, Str, TextStr};
 
+use ropewalk::Result;
+
 use crate::canvas::{Align, Image};
 use crate::chart::{Chart, Mark};
 use crate::colors::Rgb;
 use crate::errors;
 use crate::font::{FONT, font, glyphs};
-use ropewalk::Result;
 
 /// Units of PDF in an inch.
 const PER_INCH: f64 = 72.0;

@@ -1,5 +1,8 @@
 //! Density profiles of halos side by side, each with its fit.
 
+use ropewalk::Result;
+use ropewalk::halo::Profile;
+
 use crate::axis::{FAINT, GRID, INK};
 use crate::axis_units::AxisUnits;
 use crate::canvas::Align;
@@ -8,8 +11,6 @@ use crate::colors::Rgb;
 use crate::font::{fitting, width};
 use crate::panel::{Panel, Scale};
 use crate::style::Style;
-use ropewalk::Result;
-use ropewalk::halo::Profile;
 
 /// The page, ten inches wide, and the most panels in a row.
 const WIDTH: f64 = 960.0;
@@ -204,8 +205,9 @@ fn panel(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use ropewalk::halo::Particles;
+
+    use super::*;
 
     #[test]
     fn anything_can_be_drawn() {

@@ -1,5 +1,9 @@
 //! All particles, or those of a slab, seen along an axis, with the largest halos and subhalos circled.
 
+use ropewalk::halo::Particles;
+use ropewalk::{Boundary, Result, Scalar, Space};
+use ropewalk_table::{Catalog, Halo};
+
 use crate::axis::{FAINT, INK, PAPER};
 use crate::axis_units::AxisUnits;
 use crate::canvas::{Align, Image};
@@ -13,10 +17,6 @@ use crate::slab::{AXES, Slab};
 use crate::style::Style;
 use crate::ticks::{Room, Side, between_decades, logarithmic};
 use crate::window::{SIDE, Window};
-use ropewalk::Result;
-use ropewalk::halo::Particles;
-use ropewalk::{Boundary, Scalar, Space};
-use ropewalk_table::{Catalog, Halo};
 
 const WIDTH: f64 = 1240.0;
 const HEIGHT: f64 = 1130.0;

@@ -1,13 +1,13 @@
 //! The projection of particles that ranks share.
 
+use ropewalk::distributed::{Communicator, Reduction, Term, agree, agree_on};
+use ropewalk::halo::Particles;
+use ropewalk::{Boundary, Result, Scalar};
+use ropewalk_table::Catalog;
+
 use crate::projection::{Projection, Seen};
 use crate::slab::Slab;
 use crate::style::Style;
-use ropewalk::Result;
-use ropewalk::distributed::{Communicator, Reduction, Term, agree, agree_on};
-use ropewalk::halo::Particles;
-use ropewalk::{Boundary, Scalar};
-use ropewalk_table::Catalog;
 
 /// The picture of [`projection`](crate::projection) of the particles of all ranks, byte for byte, on each rank that has their
 /// catalogue; `part` has the particles of this rank. All ranks name the same slab and resolution; the title is of those with a catalogue.
@@ -77,10 +77,11 @@ fn known<S: Scalar>(part: &Particles<S>, catalog: Option<&Catalog>) -> Result<Bo
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{PictureFormat, projection};
     use ropewalk::Fof;
     use ropewalk::distributed::on_threads;
+
+    use super::*;
+    use crate::{PictureFormat, projection};
 
     const POINTS: [[f64; 3]; 4] = [[0.5, 5.0, 5.0], [9.75, 5.0, 5.0], [4.0, 2.0, 1.0], [4.5, 2.0, 1.0]];
 

@@ -6,12 +6,12 @@
 
 use std::ops::Range;
 
-use crate::canvas::Image;
-use crate::colors::Rgb;
 use ropewalk::internals::parallel::map;
 use ropewalk::search::Mesh;
-use ropewalk::{Error, Result};
-use ropewalk::{Ray, Scalar};
+use ropewalk::{Error, Ray, Result, Scalar};
+
+use crate::canvas::Image;
+use crate::colors::Rgb;
 
 /// Points of a pixel along each side.
 const SAMPLES: usize = 2;

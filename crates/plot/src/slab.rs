@@ -3,9 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::errors;
 use ropewalk::internals::format::grouped;
 use ropewalk::{Error, Result};
+
+use crate::errors;
 
 /// The names of the axes.
 pub const AXES: [&str; 3] = ["x", "y", "z"];

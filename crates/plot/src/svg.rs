@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
+use ropewalk::Result;
+
 use crate::canvas::Align;
 use crate::chart::{Chart, Mark};
 use crate::colors::Rgb;
-use ropewalk::Result;
 
 /// Units of SVG in an inch.
 const PER_INCH: f64 = 96.0;

@@ -1,7 +1,8 @@
 //! The part of space that a projection shows.
 
-use crate::slab::Slab;
 use ropewalk::Space;
+
+use crate::slab::Slab;
 
 /// Units along a side of a picture, and pixels at the usual resolution.
 pub const SIDE: usize = 960;

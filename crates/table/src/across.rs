@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::Points;
-use super::rows::{compiled, with_rows};
-use ropewalk::Result;
 use ropewalk::cluster::{Dbscan, Fof};
 use ropewalk::distributed::{Communicator, Halos, Labels, Term, agree, agree_on};
 use ropewalk::internals::cancel::across;
-use ropewalk::{Boundary, BoxSize};
+use ropewalk::{Boundary, BoxSize, Result};
+
+use super::Points;
+use super::rows::{compiled, with_rows};
 
 /// The numbers of the functions where ranks compare them.
 const FOF: u64 = 1;

@@ -5,16 +5,15 @@
 
 use std::sync::OnceLock;
 
+use ropewalk::internals::cancel::{check_at, guarded};
+use ropewalk::internals::memory::{collected, zeroed};
+use ropewalk::search::{Nearest, Neighbor};
+use ropewalk::{BoxSize, Csr, Error, Result, Scalar, Space, Sphere};
+
 use super::pair_lists::{Pairs, list};
 use super::queries::{Queries, Radii, check_memory, check_radius};
 use super::rows::compiled;
 use super::{Points, Table};
-use ropewalk::Csr;
-use ropewalk::internals::cancel::{check_at, guarded};
-use ropewalk::internals::memory::{collected, zeroed};
-use ropewalk::search::{Nearest, Neighbor};
-use ropewalk::{BoxSize, Scalar, Space, Sphere};
-use ropewalk::{Error, Result};
 
 /// A bounding volume hierarchy over points of 1 to 10 dimensions, in open space or in a periodic box.
 ///

@@ -1,10 +1,11 @@
 //! DBSCAN of a table.
 
-use super::Points;
-use super::rows::{compiled, with_rows};
 use ropewalk::Result;
 use ropewalk::cluster::{Dbscan, Labels};
 use ropewalk::internals::cancel::guarded;
+
+use super::Points;
+use super::rows::{compiled, with_rows};
 
 /// The clusters of points, as [`Dbscan::run`] finds them.
 ///

@@ -4,11 +4,12 @@
 //! of all ranks together span more than a side.
 //! Cost: one pass over the points, and 16 bytes from each rank for each axis.
 
-use crate::points::Points;
-use crate::points::extent::{Extent, is_box};
 use ropewalk::Result;
 use ropewalk::distributed::{Communicator, Reduction, agree};
 use ropewalk::internals::distributed::{all_gather_v, reduce};
+
+use crate::points::Points;
+use crate::points::extent::{Extent, is_box};
 
 /// Returns the number of points of all ranks that lie outside of the periodic box `[0, side]`, as [`Points::check_box`] does for the points
 /// of one process. Collective.
@@ -64,9 +65,10 @@ pub fn extent(ranks: &dyn Communicator, points: &Points, side: f64) -> Result<Ex
 
 #[cfg(test)]
 mod tests {
+    use ropewalk::distributed::on_threads;
+
     use super::*;
     use crate::points::Table;
-    use ropewalk::distributed::on_threads;
 
     #[test]
     fn ranks_without_points_know_all_axes() {

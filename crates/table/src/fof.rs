@@ -1,12 +1,11 @@
 //! Friends of friends of a table.
 
+use ropewalk::cluster::{Fof, Halos};
+use ropewalk::internals::cancel::guarded;
+use ropewalk::{Boundary, Result};
+
 use super::Points;
 use super::rows::{compiled, with_rows};
-use ropewalk::Boundary;
-use ropewalk::Result;
-use ropewalk::cluster::Fof;
-use ropewalk::cluster::Halos;
-use ropewalk::internals::cancel::guarded;
 
 /// The halos of points, as [`Fof::run`] finds them.
 ///

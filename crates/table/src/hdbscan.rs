@@ -1,10 +1,11 @@
 //! HDBSCAN* of a table.
 
-use super::Points;
-use super::rows::{compiled, with_rows};
 use ropewalk::Result;
 use ropewalk::cluster::{Hdbscan, HdbscanClusters};
 use ropewalk::internals::cancel::guarded;
+
+use super::Points;
+use super::rows::{compiled, with_rows};
 
 /// The clusters of points, as [`Hdbscan::run`] finds them.
 ///

@@ -1,11 +1,12 @@
 //! HOP, AdaptaHOP and their densities of a table.
 
-use super::Points;
 use ropewalk::Result;
 use ropewalk::cluster::{Hop, HopChains, KernelDensity};
 use ropewalk::halo::{AdaptaHop, Halos, Subhalos};
 use ropewalk::internals::cancel::guarded;
 use ropewalk::internals::cluster::hop_dimension;
+
+use super::Points;
 
 /// Runs `$work` with `$rows` as a slice of arrays, for the dimensions that kernels have.
 macro_rules! with_positions {

@@ -1,11 +1,10 @@
 //! Interpolation between points whose kind is known at run time.
 
+use ropewalk::internals::cancel::guarded;
+use ropewalk::{Bounded, BoxSize, Interpolator, InverseDistance, MovingLeastSquares, Result, Scalar, Sph};
+
 use super::Points;
 use super::rows::{check_dim, compiled, like, of_one_precision, with_rows};
-use ropewalk::Result;
-use ropewalk::internals::cancel::guarded;
-use ropewalk::{Bounded, BoxSize, Scalar};
-use ropewalk::{Interpolator, InverseDistance, MovingLeastSquares, Sph};
 
 /// How values are made of others.
 #[derive(Clone, Debug, PartialEq)]

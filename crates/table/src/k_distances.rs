@@ -1,13 +1,12 @@
 //! The distance of each point's k-th neighbour: from which `eps` of DBSCAN is chosen.
 
-use super::Points;
-use super::rows::{compiled, with_rows};
-use ropewalk::Bvh;
-use ropewalk::Result;
 use ropewalk::internals::cancel::guarded;
 use ropewalk::internals::parallel::{list_tasks, sort};
 use ropewalk::search::Nearest;
-use ropewalk::{BoxSize, Scalar, Space, distance_from_square};
+use ropewalk::{BoxSize, Bvh, Result, Scalar, Space, distance_from_square};
+
+use super::Points;
+use super::rows::{compiled, with_rows};
 
 /// Up to this many neighbours, lists of all points are found faster than one after the other.
 const MOST_LISTED: usize = 32;

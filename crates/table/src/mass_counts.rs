@@ -3,9 +3,10 @@
 //! In: a [`Catalog`], the volume that its halos were found in, and numbers that theory expects. Out: counts in bins of mass, and a table.
 //! Cost: sorting the masses.
 
+use ropewalk::units::{Factors, Quantity};
+
 use crate::Catalog;
 use crate::columns::{Column, Values};
-use ropewalk::units::{Factors, Quantity};
 
 /// The width of a bin in decades of mass.
 const WIDTH: f64 = 0.1;

@@ -1,12 +1,11 @@
 //! The nearest neighbours of points, by a tree that is not kept.
 
+use ropewalk::search::{Nearest, Neighbor};
+use ropewalk::{BoxSize, Csr, Result};
+
 use super::queries::NAME;
 use super::rows::check_dim;
 use super::{Bvh, Points};
-use ropewalk::BoxSize;
-use ropewalk::Csr;
-use ropewalk::Result;
-use ropewalk::search::{Nearest, Neighbor};
 
 /// The neighbours of each point among the points themselves, as [`ropewalk::Bvh::nearest_neighbors`] finds them: nearest first, ties by index.
 ///

@@ -3,11 +3,11 @@
 //! In: a tree. Out: pairs in ascending order, with their distances.
 //! Cost: that of the neighbours of all points. Memory: up to 32 bytes a pair, 4 a point.
 
+use ropewalk::internals::bvh::copied;
+use ropewalk::{Result, Scalar};
+
 use super::Table;
 use super::queries::check_memory;
-use ropewalk::Result;
-use ropewalk::Scalar;
-use ropewalk::internals::bvh::copied;
 
 /// Pairs of points that are near each other.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,9 +1,9 @@
 //! All pairs of points within a radius, as one call.
 
-use super::{Bvh, Pairs, Points};
-use ropewalk::BoxSize;
-use ropewalk::Result;
 use ropewalk::internals::cancel::guarded;
+use ropewalk::{BoxSize, Result};
+
+use super::{Bvh, Pairs, Points};
 
 /// All pairs of points within `radius` of each other (inclusive).
 ///

@@ -1,10 +1,11 @@
 //! Which clusters new points of a table fall into.
 
-use super::Points;
-use super::rows::{check_dim, compiled, like, of_one_precision, with_rows};
 use ropewalk::Result;
 use ropewalk::cluster::{Dbscan, Hdbscan, HdbscanClusters, HdbscanPrediction, Labels};
 use ropewalk::internals::cancel::guarded;
+
+use super::Points;
+use super::rows::{check_dim, compiled, like, of_one_precision, with_rows};
 
 /// The clusters of new points, as [`Dbscan::predict`] finds them. Of different precision, all points are taken as 64 bits.
 ///

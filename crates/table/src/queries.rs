@@ -5,12 +5,12 @@
 
 use std::borrow::Cow;
 
-use super::rows::{check_dim, compiled};
-use super::{Points, Table};
 use ropewalk::internals::bvh::copied;
 use ropewalk::internals::parallel::{map, map_tasks};
-use ropewalk::{BoxSize, Scalar, Space};
-use ropewalk::{Error, Result};
+use ropewalk::{BoxSize, Error, Result, Scalar, Space};
+
+use super::rows::{check_dim, compiled};
+use super::{Points, Table};
 
 /// What errors call the queries' number of coordinates.
 pub(super) const NAME: &str = "the dimension of the queries";

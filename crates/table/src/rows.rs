@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::{Points, Table};
 use ropewalk::internals::Wider;
 use ropewalk::internals::memory::with_capacity;
-use ropewalk::{BoxSize, Scalar, Space};
-use ropewalk::{Error, Result};
+use ropewalk::{BoxSize, Error, Result, Scalar, Space};
+
+use super::{Points, Table};
 
 /// Runs `$work` with `$rows` as a slice of arrays; it is compiled for each kind of points that [`compiled`] returns.
 macro_rules! with_rows {

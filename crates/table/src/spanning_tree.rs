@@ -1,10 +1,11 @@
 //! The minimum spanning tree of a table.
 
-use super::Points;
-use super::rows::{compiled, with_rows};
 use ropewalk::Result;
 use ropewalk::cluster::{MinimumSpanningTree, SpanningTree};
 use ropewalk::internals::cancel::guarded;
+
+use super::Points;
+use super::rows::{compiled, with_rows};
 
 /// The spanning tree of points, as [`MinimumSpanningTree::run`] finds it.
 ///

@@ -8,12 +8,13 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
+use ropewalk::{Error, Result};
+
 use crate::abacus::blosc::{Container, HEADER};
 use crate::ecsv::values;
 use crate::messages::shorten;
 use crate::reading::Reading;
 use crate::source::Source;
-use ropewalk::{Error, Result};
 
 /// How files begin, and how blocks do.
 pub(super) const MAGIC: &[u8] = b"#ASDF";

@@ -15,15 +15,16 @@ mod unpack;
 
 use std::path::{Path, PathBuf};
 
+use asdf::{Array, Asdf, Block};
+use ropewalk::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
+use ropewalk::{Error, Result};
+use unpack::{Unpacked, pid, rvint_position, rvint_velocity};
+
 use crate::contents::{Contents, Field, Role, TypeContents};
 use crate::file_format::FileFormat;
 use crate::fill::{Rows, fill};
 use crate::reading::Reading;
 use crate::{Background, Format, Masses, Points, Snapshot, Table};
-use asdf::{Array, Asdf, Block};
-use ropewalk::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
-use ropewalk::{Error, Result};
-use unpack::{Unpacked, pid, rvint_position, rvint_velocity};
 
 /// Entries of the header that are used; [`inspect`] names the others in a note.
 const USED: [&str; 8] =

@@ -6,11 +6,12 @@
 
 use std::path::Path;
 
+use ropewalk::internals::parallel::map_tasks;
+use ropewalk::{Error, Result};
+
 use super::asdf::Block;
 use crate::fill::Rows;
 use crate::reading::Reading;
-use ropewalk::internals::parallel::map_tasks;
-use ropewalk::{Error, Result};
 
 /// Bytes of a row.
 pub(super) const ROW: u64 = 9;

@@ -3,11 +3,12 @@
 //! In: rows of bytes. Out: positions, velocities, ids. Cost: a band of unpacked bytes a thread.
 //! Source: `unpack_rvint`, `unpack_pids` and `unpack_pack9` of abacusutils, for the meaning of the bits.
 
+use ropewalk::Result;
+
 use crate::abacus::asdf::Block;
 use crate::fill::Rows;
 use crate::number_types::Target;
 use crate::reading::Reading;
-use ropewalk::Result;
 
 /// Bytes of a band.
 const BAND: u64 = 1 << 22;

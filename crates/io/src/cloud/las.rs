@@ -10,6 +10,8 @@
 
 use std::path::Path;
 
+use ropewalk::Result;
+
 use crate::contents::Contents;
 use crate::file_format::FileFormat;
 use crate::number_types::Number;
@@ -17,7 +19,6 @@ use crate::reading::Reading;
 use crate::source::Source;
 use crate::unreadable::is_marked;
 use crate::{Format, Snapshot};
-use ropewalk::Result;
 
 use super::las_records::{Records, long, short, spans, text, word};
 use super::rows::Mapping;

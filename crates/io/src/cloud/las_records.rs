@@ -3,9 +3,10 @@
 //! In: the records before the points and, of version 1.4, the extended records after them. Out: notes; coordinates stay as they are.
 //! Source: ASPRS LAS 1.4 specification, revision 15, sections 2.5 to 2.7; OGC GeoTIFF standard 1.1, annexes A and B.
 
+use ropewalk::Result;
+
 use crate::messages::{list, shorten};
 use crate::source::Source;
-use ropewalk::Result;
 
 /// Bytes of the header of a record, and of an extended one.
 const RECORD: u64 = 54;

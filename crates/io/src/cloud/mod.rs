@@ -18,6 +18,10 @@ mod text;
 
 use std::path::Path;
 
+use ropewalk::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
+use ropewalk::{Error, Result};
+use rows::{Joined, Mapping, Slot, sum};
+
 use crate::contents::{Contents, Field as ContentsField, Role, TypeContents};
 use crate::csv_columns::{self, Columns};
 use crate::fill::{Rows, fill};
@@ -30,9 +34,6 @@ use crate::source::room;
 use crate::spool::Spool;
 use crate::type_column::TypeColumn;
 use crate::{Format, Masses, Points, ReadOptions, Snapshot, Table, ecsv};
-use ropewalk::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
-use ropewalk::{Error, Result};
-use rows::{Joined, Mapping, Slot, sum};
 
 /// Values of a field that are columns of their own; fields with more are left out.
 const WIDEST: u64 = 64;

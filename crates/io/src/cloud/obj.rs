@@ -10,13 +10,14 @@ use std::path::Path;
 use crate::file_format::FileFormat;
 use crate::text::Record;
 
+use ropewalk::{Error, Result};
+
 use crate::contents::Contents;
 use crate::messages::shorten;
 use crate::obj_lines::{Lines, number};
 use crate::reading::Reading;
 use crate::reduce::reduced;
 use crate::{Format, Snapshot};
-use ropewalk::{Error, Result};
 
 use super::text::{self, TextCloud};
 

@@ -8,6 +8,8 @@
 use std::io::Cursor;
 use std::path::Path;
 
+use ropewalk::{Error, Result};
+
 use crate::contents::Contents;
 use crate::file_format::FileFormat;
 use crate::messages::shorten;
@@ -17,7 +19,6 @@ use crate::source::{Source, room, words};
 use crate::spool::Spool;
 use crate::text::Record;
 use crate::{Format, Snapshot, lzf};
-use ropewalk::{Error, Result};
 
 use super::rows::Mapping;
 use super::text::{self, Lines, TextCloud};

@@ -11,13 +11,14 @@ use std::path::Path;
 use crate::file_format::FileFormat;
 use crate::text::Record;
 
+use ropewalk::{Error, Result};
+
 use crate::contents::Contents;
 use crate::messages::shorten;
 use crate::number_types::Number;
 use crate::reading::Reading;
 use crate::source::{Cancellable, Source, words};
 use crate::{Format, Snapshot};
-use ropewalk::{Error, Result};
 
 use super::rows::Mapping;
 use super::text::{self, Lines, TextCloud};

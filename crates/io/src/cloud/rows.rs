@@ -5,12 +5,13 @@
 
 use std::path::Path;
 
-use crate::fill::Rows;
-use crate::number_types::{Number, Target, Word, foreign};
-use crate::reading::Reading;
 use ropewalk::halo::MassSum;
 use ropewalk::internals::parallel::map_tasks;
 use ropewalk::{Error, Result};
+
+use crate::fill::Rows;
+use crate::number_types::{Number, Target, Word, foreign};
+use crate::reading::Reading;
 
 /// Bytes read at a time.
 const CHUNK: u64 = 1 << 18;

@@ -4,14 +4,15 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use ropewalk::units::VelocityUnit;
+use ropewalk::{Error, Result};
+
 use crate::messages::shorten;
 use crate::reading::Reading;
 use crate::reduce::reduced;
 use crate::source::{Cancellable, line_end};
 use crate::text::{Record, Rows, with_velocities};
 use crate::{Contents, Format, Snapshot};
-use ropewalk::units::VelocityUnit;
-use ropewalk::{Error, Result};
 
 use super::{left_out, named};
 

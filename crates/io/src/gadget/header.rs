@@ -8,10 +8,11 @@
 //!
 //! Source: Springel, Users guide for GADGET-2, section 6; the structure `io_header` of GADGET-4, with `GADGET2_HEADER` and without.
 
-use crate::gadget_header::Header;
-use crate::{Background, Format};
 use ropewalk::{Error, Result};
 use std::path::Path;
+
+use crate::gadget_header::Header;
+use crate::{Background, Format};
 
 /// Flags of a header, and their first bytes.
 const FLAGS: [(usize, &str); 8] = [

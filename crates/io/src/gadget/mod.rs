@@ -14,6 +14,12 @@ use std::path::{Path, PathBuf};
 
 pub use write::{GadgetOptions, write_gadget};
 
+use header::Layout;
+use ropewalk::halo::MassSum;
+use ropewalk::units::{KnownUnits, VelocityUnit};
+use ropewalk::{Error, Result};
+use scan::{Block, Field, Part, bytes_per_value, part, scan_all, scan_present, unread};
+
 use crate::columns::{Column, sum};
 use crate::contents::{Contents, Field as Stored, Role, TypeContents};
 use crate::file_format::FileFormat;
@@ -25,11 +31,6 @@ use crate::reading::Reading;
 use crate::snapshot::TypeRun;
 use crate::split_files::ends_with_number;
 use crate::{Masses, Points, Snapshot, Table};
-use header::Layout;
-use ropewalk::halo::MassSum;
-use ropewalk::units::{KnownUnits, VelocityUnit};
-use ropewalk::{Error, Result};
-use scan::{Block, Field, Part, bytes_per_value, part, scan_all, scan_present, unread};
 
 /// Gadget-2 binary snapshots, and those of GADGET-4.
 pub(crate) struct Gadget;

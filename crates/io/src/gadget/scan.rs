@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use ropewalk::{Error, Result};
+
 use crate::gadget::header::Layout;
 use crate::gadget_header::Header;
 use crate::reading::Reading;
 use crate::source::Source;
 use crate::split_files::{absent, missing, present};
-use ropewalk::{Error, Result};
 
 /// The blocks that are read, in the order of the file.
 #[derive(Debug, Clone, Copy)]

@@ -4,12 +4,13 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
 
+use ropewalk::{Error, Result};
+
 use crate::atomic::replace;
 use crate::gadget_header::Header;
 use crate::number_types::{Word, foreign};
 use crate::species::Species;
 use crate::{Masses, Points, gadget};
-use ropewalk::{Error, Result};
 
 /// How to write a snapshot; the default is one little-endian file of `SnapFormat` 1 at a = 1, without a box.
 #[derive(Debug, Clone, PartialEq)]

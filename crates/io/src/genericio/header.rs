@@ -6,11 +6,12 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
+use ropewalk::{Error, Result};
+
 use crate::genericio::crc64::crc64;
 use crate::number_types::Number;
 use crate::reading::Reading;
 use crate::source::Source;
-use ropewalk::{Error, Result};
 
 /// Magic and the sizes of all versions.
 const LEAST: u64 = 104;

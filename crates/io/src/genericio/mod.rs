@@ -13,6 +13,13 @@ mod header;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crc64::Crc64;
+use header::{Header, byte_order, check};
+use ropewalk::halo::MassSum;
+use ropewalk::internals::parallel::map_tasks;
+use ropewalk::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
+use ropewalk::{Error, Result};
+
 use crate::columns::{Column, gather, points, sum, whole};
 use crate::contents::{Contents, Field, Role, TypeContents};
 use crate::csv_columns::choose;
@@ -23,12 +30,6 @@ use crate::reading::Reading;
 use crate::sides::{of_chosen, told};
 use crate::split_files::named;
 use crate::{Background, Format, Masses, Snapshot};
-use crc64::Crc64;
-use header::{Header, byte_order, check};
-use ropewalk::halo::MassSum;
-use ropewalk::internals::parallel::map_tasks;
-use ropewalk::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
-use ropewalk::{Error, Result};
 
 /// Files of GenericIO.
 pub(crate) struct GenericIo;

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use hdf5_reader::messages::dataspace::DataspaceType;
 use hdf5_reader::{Attribute, Datatype, RawAttribute};
 
+use ropewalk::{Error, Result};
+
 use crate::hdf5::number::{Number, class_name};
 use crate::messages::shorten;
-use ropewalk::{Error, Result};
 
 /// The attributes of a group or dataset; empty if it does not exist.
 #[derive(Clone, Debug, Default)]

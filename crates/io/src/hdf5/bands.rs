@@ -9,6 +9,8 @@ use flate2::{Decompress, FlushDecompress, Status};
 use hdf5_reader::FilterRegistry;
 use hdf5_reader::messages::filter_pipeline::FilterDescription;
 
+use ropewalk::Result;
+
 use crate::fill::Rows;
 use crate::hdf5::chunks::{Chunks, DEFLATE, FLETCHER32, LZF, Place, SHUFFLE};
 use crate::hdf5::dataset::{Column, Storage};
@@ -16,7 +18,6 @@ use crate::hdf5::number::Take;
 use crate::lzf;
 use crate::reading::Reading;
 use crate::source::Source;
-use ropewalk::Result;
 
 /// Bytes of a band where any rows may be read together.
 const BAND: u64 = 1 << 20;

@@ -11,12 +11,13 @@ use hdf5_reader::io::Cursor;
 use hdf5_reader::messages::HdfMessage;
 use hdf5_reader::messages::layout::DataLayout;
 
+use ropewalk::{Error, Result};
+
 use crate::hdf5::attributes::Attributes;
 use crate::hdf5::chunks::{Chunks, Grid};
 use crate::hdf5::file::File;
 use crate::hdf5::object_header;
 use crate::hdf5::shape::Shape;
-use ropewalk::{Error, Result};
 
 /// A dataset of numbers in rows.
 pub(super) struct Column {

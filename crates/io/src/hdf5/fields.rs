@@ -5,6 +5,11 @@
 
 use std::path::Path;
 
+use ropewalk::halo::MassSum;
+use ropewalk::internals::parallel::map_tasks;
+use ropewalk::units::{KnownUnits, MassUnit, VelocityUnit};
+use ropewalk::{Error, Result};
+
 use crate::fill::{Constant, Rows, fill};
 use crate::hdf5::attributes::Attributes;
 use crate::hdf5::bands::Band;
@@ -16,10 +21,6 @@ use crate::matter::Matter;
 use crate::reading::Reading;
 use crate::snapshot::TypeRun;
 use crate::{Masses, Points, Table};
-use ropewalk::halo::MassSum;
-use ropewalk::internals::parallel::map_tasks;
-use ropewalk::units::{KnownUnits, MassUnit, VelocityUnit};
-use ropewalk::{Error, Result};
 
 /// What codes call a field; EAGLE is the one that says `Velocity` and `Mass`.
 pub(super) const COORDINATES: &[&str] = &["Coordinates"];

@@ -10,10 +10,11 @@ use hdf5_reader::group::Group;
 use hdf5_reader::io::Cursor;
 use hdf5_reader::{Dataset, FileStorage, Hdf5File, OpenOptions};
 
+use ropewalk::{Error, Result};
+
 use crate::hdf5::attributes::Attributes;
 use crate::hdf5::links::{dead_link, hard_links};
 use crate::reading::Reading;
-use ropewalk::{Error, Result};
 
 /// More than any writer's.
 const HEADER_BYTES: usize = 1 << 24;

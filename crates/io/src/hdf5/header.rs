@@ -8,11 +8,12 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use ropewalk::{Error, Result};
+
 use crate::epoch::{Epoch, Said as SaidOfTime};
 use crate::hdf5::attributes::Attributes;
 use crate::hdf5::file::File;
 use crate::{Background, Format};
-use ropewalk::{Error, Result};
 
 /// Whose conventions a file follows where it does not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

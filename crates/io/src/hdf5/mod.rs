@@ -23,12 +23,6 @@ mod units;
 
 use std::path::{Path, PathBuf};
 
-use crate::contents::{Contents, Field, Role, TypeContents};
-use crate::file_format::FileFormat;
-use crate::reading::Reading;
-use crate::sides::told;
-use crate::split_files::ends_with_number;
-use crate::{Masses, Points, Snapshot, Table};
 use attributes::Attributes;
 use fields::{COORDINATES, Fields, IDS, MASSES, VELOCITIES, group, mixed_units};
 use file::File;
@@ -39,6 +33,13 @@ use ropewalk::units::{KnownUnits, VelocityUnit};
 use ropewalk::{Error, Result};
 use shape::Shape;
 use units::Scaling;
+
+use crate::contents::{Contents, Field, Role, TypeContents};
+use crate::file_format::FileFormat;
+use crate::reading::Reading;
+use crate::sides::told;
+use crate::split_files::ends_with_number;
+use crate::{Masses, Points, Snapshot, Table};
 
 /// The first bytes of an HDF5 file, or of what is behind a block of a user's own.
 pub(super) const MAGIC: &[u8; 8] = b"\x89HDF\r\n\x1a\n";

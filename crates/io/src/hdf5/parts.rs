@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use hdf5_reader::{FileStorage, Hdf5File};
 
+use ropewalk::{Error, Result};
+
 use crate::hdf5::file::File;
 use crate::hdf5::header::Header;
 use crate::reading::Reading;
 use crate::split_files::{absent, missing, present};
-use ropewalk::{Error, Result};
 
 /// Ends of the names of HDF5 files.
 const ENDS: [&str; 3] = ["hdf5", "h5", "hdf"];

@@ -3,10 +3,11 @@
 //! In: what a dataset says of itself, and else the header, and else the conventions of the code. Out: units as [`KnownUnits`] has
 //! them, and the power of the scale factor that velocities are to be multiplied with.
 
-use crate::hdf5::attributes::Attributes;
-use crate::hdf5::header::{Dialect, Header};
 use ropewalk::Result;
 use ropewalk::units::{Frame, LengthUnit, MassUnit, VelocityUnit};
+
+use crate::hdf5::attributes::Attributes;
+use crate::hdf5::header::{Dialect, Header};
 
 /// The power of the scale factor that makes a factor of SWIFT's one with cosmological corrections: `a`, or another where that is no
 /// such power. swiftsimio 12 writes 1 where it means 0.

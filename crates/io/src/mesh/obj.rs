@@ -6,11 +6,12 @@
 
 use std::collections::BTreeMap;
 
+use ropewalk::internals::memory::{append, grow};
+
 use crate::Points;
 use crate::mesh::data::{MeshData, fan, vertices};
 use crate::messages::shorten;
 use crate::obj_lines::{Line, Lines, number};
-use ropewalk::internals::memory::{append, grow};
 
 /// Words that begin lines without triangles.
 const PASSED: [&[u8]; 10] = [b"vn", b"vt", b"vp", b"o", b"g", b"s", b"l", b"p", b"mtllib", b"usemtl"];

@@ -7,12 +7,13 @@ use std::io::{Cursor, ErrorKind};
 use ply_rs_bw::parser::{ParseError, Parser, Reader};
 use ply_rs_bw::ply::{ElementDef, Encoding, Property, PropertyAccess, PropertyAccessResult, PropertyType, ScalarType};
 
+use ropewalk::internals::cancel::check_at;
+use ropewalk::internals::memory::{append, collected, copy_of};
+
 use crate::mesh::data::{MeshData, fan, vertices};
 use crate::mesh::ply_text::Lines;
 use crate::messages::shorten;
 use crate::{Points, ply_header};
-use ropewalk::internals::cancel::check_at;
-use ropewalk::internals::memory::{append, collected, copy_of};
 
 /// What faces call their corners.
 const CORNERS: [&str; 2] = ["vertex_indices", "vertex_index"];

@@ -4,9 +4,10 @@ use std::str::FromStr;
 
 use ply_rs_bw::ply::{ElementDef, Property, PropertyAccess, PropertyAccessResult, PropertyType, ScalarType};
 
+use ropewalk::internals::cancel::check_at;
+
 use crate::messages::shorten;
 use crate::source::line_end;
-use ropewalk::internals::cancel::check_at;
 
 /// The lines after the header. They end by LF or CR LF, or by CR alone if there is no LF.
 pub(super) struct Lines<'a> {

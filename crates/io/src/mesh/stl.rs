@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 
+use ropewalk::internals::cancel::check_at;
+use ropewalk::internals::memory::{append, copy_of, out_of_memory};
+
 use crate::Points;
 use crate::mesh::data::{MeshData, vertices};
 use crate::source::line_end;
-use ropewalk::internals::cancel::check_at;
-use ropewalk::internals::memory::{append, copy_of, out_of_memory};
 
 /// Bytes before the triangles of a binary file, and of each triangle.
 const HEADER: usize = 84;

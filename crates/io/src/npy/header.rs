@@ -9,12 +9,13 @@
 
 use std::path::Path;
 
+use ropewalk::Result;
+
 use crate::columns::Column;
 use crate::messages::shorten;
 use crate::npy::descr;
 use crate::number_types::Number;
 use crate::source::Source;
-use ropewalk::Result;
 
 /// The first bytes of a `.npy` file.
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";

@@ -15,6 +15,8 @@ mod write;
 use std::cell::Cell;
 use std::path::Path;
 
+use ropewalk::Result;
+
 use crate::columns;
 use crate::csv_columns::choose;
 use crate::file_format::FileFormat;
@@ -22,7 +24,6 @@ use crate::number_types::{Number, Word};
 use crate::reading::Reading;
 use crate::source::{Source, room};
 use crate::{Contents, Format, Snapshot};
-use ropewalk::Result;
 
 use header::MAGIC;
 pub(super) use header::{Header, LONGEST_HEADER, Of, decode, rows_of_numbers};

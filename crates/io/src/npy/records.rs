@@ -7,6 +7,9 @@
 
 use std::path::Path;
 
+use ropewalk::Result;
+use ropewalk::units::{KnownUnits, VelocityUnit};
+
 use crate::array_names::{IDS, MASSES, POSITIONS, TYPES, VELOCITIES};
 use crate::columns::{Column, gather, points, sum, whole};
 use crate::csv_columns::{ADVICE, Columns};
@@ -18,8 +21,6 @@ use crate::source::Source;
 use crate::type_column::TypeColumn;
 use crate::typed_columns::{Typed, choose_typed};
 use crate::{Format, Masses, Snapshot};
-use ropewalk::Result;
-use ropewalk::units::{KnownUnits, VelocityUnit};
 
 /// Values of all fields of a record.
 const MOST_COLUMNS: u64 = 1 << 16;

@@ -12,12 +12,13 @@ use std::path::{Path, PathBuf};
 
 use npyz::{AutoSerialize, WriterBuilder};
 
+use ropewalk::internals::cancel::check;
+use ropewalk::{Error, Result};
+
 use crate::atomic::AtomicFile;
 use crate::npy::header::{Header, MAGIC, MOST_COLUMNS, Of, header_text};
 use crate::number_types::{Number, foreign};
 use crate::source::Source;
-use ropewalk::internals::cancel::check;
-use ropewalk::{Error, Result};
 
 /// Bytes written between looks whether the call is cancelled.
 const LOOK: usize = 1 << 22;

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use npyz::{AutoSerialize, WriterBuilder};
 
+use ropewalk::{Error, Result};
+
 use crate::Points;
 use crate::atomic::replace;
-use ropewalk::{Error, Result};
 
 /// Writes labels as a one-dimensional array of `int32`.
 ///

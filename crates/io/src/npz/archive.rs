@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use zip::{CompressionMethod, ZipArchive};
 
+use ropewalk::{Error, Result};
+
 use crate::columns::{Column, whole};
 use crate::csv_columns::FIELDS_ADVICE;
 use crate::npy;
@@ -16,7 +18,6 @@ use crate::number_types::Target;
 use crate::reading::Reading;
 use crate::source::Cancellable;
 use crate::spool::Spool;
-use ropewalk::{Error, Result};
 
 /// An array of the archive.
 pub(super) struct Array {

@@ -7,12 +7,13 @@
 //! | `box_size`, `redshift`, `omega_m`, `omega_lambda`, `h` | one number each, or three equal ones; other values are errors. With a value of each particle (more than three): not used |
 //! | others, and members that are no arrays | named in a note |
 
+use ropewalk::{Error, Result};
+
 use crate::array_names::{BOX, COSMOLOGY, IDS, MASSES, POSITIONS, REDSHIFT, TYPES, VELOCITIES};
 use crate::contents::Role;
 use crate::csv_columns::choose;
 use crate::npz::archive::Archive;
 use crate::reading::Reading;
-use ropewalk::{Error, Result};
 
 /// Numbers in an array that holds for the whole archive.
 pub(super) const MOST_NUMBERS: u64 = 3;

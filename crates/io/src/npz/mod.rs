@@ -15,6 +15,13 @@ mod write;
 
 use std::path::Path;
 
+use archive::{Archive, Array, Placed, columns, values};
+use choice::{Choice, MOST_NUMBERS, own_positions};
+use ropewalk::units::{KnownUnits, VelocityUnit};
+use ropewalk::{Error, Result};
+pub(super) use write::stored;
+pub use write::{write_npz, write_npz_to};
+
 use crate::array_names::COSMOLOGY;
 use crate::columns::{gather, points, sum, whole};
 use crate::contents::{Contents, Field, Role, TypeContents};
@@ -24,12 +31,6 @@ use crate::reading::Reading;
 use crate::sides::{of_chosen, told};
 use crate::type_column::TypeColumn;
 use crate::{Background, Format, Masses, Snapshot};
-use archive::{Archive, Array, Placed, columns, values};
-use choice::{Choice, MOST_NUMBERS, own_positions};
-use ropewalk::units::{KnownUnits, VelocityUnit};
-use ropewalk::{Error, Result};
-pub(super) use write::stored;
-pub use write::{write_npz, write_npz_to};
 
 /// NumPy archives.
 pub(crate) struct Npz;

@@ -6,10 +6,11 @@ use std::path::Path;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-use crate::atomic::replace;
-use crate::npy;
 use ropewalk::{Error, Result};
 use ropewalk_table::columns::Values;
+
+use crate::atomic::replace;
+use crate::npy;
 
 /// Writes one-dimensional arrays as an uncompressed `.npz`, which `numpy.load` reads by name: `uint64` or `float64`.
 ///

@@ -20,13 +20,14 @@ mod write;
 
 use std::path::Path;
 
+use read::{inspect, read};
+use ropewalk::Result;
+pub use write::write_parquet;
+
 use crate::file_format::FileFormat;
 use crate::reading::Reading;
 use crate::unreadable::is_marked;
 use crate::{Contents, Snapshot};
-use read::{inspect, read};
-use ropewalk::Result;
-pub use write::write_parquet;
 
 /// Parquet tables.
 pub(crate) struct Parquet;

@@ -7,8 +7,9 @@
 
 use parquet::basic::Compression;
 
-use crate::source::Source;
 use ropewalk::Result;
+
+use crate::source::Source;
 
 /// Bytes of a header that are looked at; its statistics may be long.
 const LONGEST: u64 = 1 << 16;

@@ -10,6 +10,9 @@ use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
+use ropewalk::units::{KnownUnits, VelocityUnit};
+use ropewalk::{Error, Result};
+
 use crate::contents::{Contents, Field, Role, TypeContents};
 use crate::csv_columns::{Columns, own_coordinates};
 use crate::fill::{Rows, fill, fill_whole};
@@ -25,8 +28,6 @@ use crate::source::room;
 use crate::type_column::TypeColumn;
 use crate::typed_columns::{Typed, choose_typed};
 use crate::{Format, Masses, Points, ReadOptions, Snapshot, Table, ecsv};
-use ropewalk::units::{KnownUnits, VelocityUnit};
-use ropewalk::{Error, Result};
 
 /// Values that are unpacked at a time.
 const BATCH: usize = 1 << 14;

@@ -13,13 +13,14 @@ use std::path::Path;
 
 use parquet::file::metadata::FileMetaData;
 
+use ropewalk::{Error, Result};
+
 use crate::array_names::{BOX, REDSHIFT};
 use crate::ecsv;
 use crate::messages::shorten;
 use crate::parquet::kind::Kind;
 use crate::parquet::{arrow, arrow_schema};
 use crate::typed_columns::Typed;
-use ropewalk::{Error, Result};
 
 const ASTROPY: &str = "table_meta_yaml";
 const PANDAS: &str = "pandas";

@@ -11,10 +11,11 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
-use crate::parquet::arrow::{self, Field, Kind};
 use ropewalk::units::Units;
 use ropewalk::{Error, Result};
 use ropewalk_table::columns::{Column, Meta, Values, ecsv_header, rows_of};
+
+use crate::parquet::arrow::{self, Field, Kind};
 
 /// Rows that are compressed together.
 const GROUP: usize = 1 << 20;

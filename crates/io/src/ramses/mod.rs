@@ -14,6 +14,12 @@ mod pick;
 
 use std::path::{Path, PathBuf};
 
+use output::Output;
+use part::Part;
+use pick::{Picked, Types};
+use ropewalk::units::{KnownUnits, VelocityUnit};
+use ropewalk::{Error, Result};
+
 use crate::columns::{Column, Joined, sum};
 use crate::contents::{Contents, Field, Role, TypeContents};
 use crate::file_format::FileFormat;
@@ -23,11 +29,6 @@ use crate::number_types::{Number, Target};
 use crate::reading::Reading;
 use crate::split_files::named;
 use crate::{Format, Masses, Points, Snapshot, Table};
-use output::Output;
-use part::Part;
-use pick::{Picked, Types};
-use ropewalk::units::{KnownUnits, VelocityUnit};
-use ropewalk::{Error, Result};
 
 const POSITION: [&str; 3] = ["position_x", "position_y", "position_z"];
 const VELOCITY: [&str; 3] = ["velocity_x", "velocity_y", "velocity_z"];

@@ -8,9 +8,10 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::Background;
 use ropewalk::units::{Frame, KnownUnits, LengthUnit, MassUnit, VelocityUnit};
 use ropewalk::{Error, Result};
+
+use crate::Background;
 
 /// Bytes of a text file that are read; real ones have a few thousand, and a line for each process.
 const LONGEST: u64 = 1 << 24;

@@ -4,13 +4,14 @@
 
 use std::path::PathBuf;
 
+use ropewalk::{Error, Result};
+
 use crate::columns::{Column, whole};
 use crate::number_types::Number;
 use crate::ramses::output::Output;
 use crate::ramses::pick::Types;
 use crate::reading::Reading;
 use crate::source::Source;
-use ropewalk::{Error, Result};
 
 /// Numbers of a header: processes, dimensions, particles, seeds, stars, two masses of stars, sinks.
 const HEADER: usize = 8;

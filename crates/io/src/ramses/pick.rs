@@ -3,10 +3,11 @@
 //! In: the type of each particle. Out: rows of one type, in their order. Cost: a byte a particle; a file's rows are read once for each
 //! type that is wanted and has some.
 
+use ropewalk::Result;
+
 use crate::columns::Joined;
 use crate::fill::Rows;
 use crate::number_types::Target;
-use ropewalk::Result;
 
 /// Particles between two of which it is known how many of each type come before.
 const STEP: usize = 1 << 14;

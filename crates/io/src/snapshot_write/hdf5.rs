@@ -8,14 +8,15 @@ use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 
+use ropewalk::halo::UniverseOptions;
+use ropewalk::units::Quantity;
+use ropewalk::{Error, Result};
+
 use crate::cgs::Cgs;
 use crate::hdf5_write::{Dataset, Group};
 use crate::snapshot_write::epoch::Epoch;
 use crate::snapshot_write::types::{Types, pieces};
 use crate::{Masses, Points, Snapshot};
-use ropewalk::halo::UniverseOptions;
-use ropewalk::units::Quantity;
-use ropewalk::{Error, Result};
 
 /// Types that every header has.
 const TYPES: usize = 6;

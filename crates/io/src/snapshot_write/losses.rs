@@ -12,11 +12,12 @@
 //!
 //! In: a snapshot and a format. Out: sentences. Cost: a pass over the masses.
 
+#[cfg(feature = "parquet")]
+use ropewalk::halo::UniverseOptions;
+
 use crate::snapshot_write::types::one_mass;
 use crate::snapshot_write::{SnapshotFormat, tipsy_units};
 use crate::{Background, Masses, Points, Snapshot};
-#[cfg(feature = "parquet")]
-use ropewalk::halo::UniverseOptions;
 
 impl SnapshotFormat {
     /// Quantities of the snapshot that a file of this format has no place for, but for units ([`SnapshotFormat::lacks_units`]).

@@ -17,14 +17,15 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::atomic::AtomicFile;
-use crate::tables::ending;
-use crate::{GadgetOptions, Points, Snapshot, Table, TipsyOptions, write_gadget, write_npy_to, write_tipsy};
 use epoch::Epoch;
 use ropewalk::halo::UniverseOptions;
 use ropewalk::units::Units;
 use ropewalk::{Error, ErrorKind, Result};
 use types::Types;
+
+use crate::atomic::AtomicFile;
+use crate::tables::ending;
+use crate::{GadgetOptions, Points, Snapshot, Table, TipsyOptions, write_gadget, write_npy_to, write_tipsy};
 
 /// How to write a snapshot.
 ///

@@ -9,10 +9,11 @@ use std::path::Path;
 use zip::ZipWriter;
 use zip::write::StreamWriter;
 
+use ropewalk::{Error, Result};
+
 use crate::npz::stored;
 use crate::snapshot_write::types::Types;
 use crate::{Masses, Snapshot, npy};
-use ropewalk::{Error, Result};
 
 pub(super) fn write(out: &mut dyn Write, path: &Path, snapshot: &Snapshot) -> Result<()> {
     let types = Types::of(snapshot, path)?;

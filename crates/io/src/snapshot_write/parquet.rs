@@ -5,13 +5,14 @@
 use std::io::Write;
 use std::path::Path;
 
-use crate::snapshot_write::text::{Part, columns, component, meta};
-use crate::snapshot_write::types::Types;
-use crate::{Masses, Snapshot, write_parquet};
 use ropewalk::Result;
 use ropewalk::halo::UniverseOptions;
 use ropewalk::units::Quantity;
 use ropewalk_table::columns::{Column, Values};
+
+use crate::snapshot_write::text::{Part, columns, component, meta};
+use crate::snapshot_write::types::Types;
+use crate::{Masses, Snapshot, write_parquet};
 
 pub(super) fn write(out: &mut (dyn Write + Send), path: &Path, snapshot: &Snapshot) -> Result<()> {
     let types = Types::of(snapshot, path)?;

@@ -9,12 +9,13 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
 
-use crate::snapshot_write::types::Types;
-use crate::{Masses, Points, Snapshot};
 use ropewalk::halo::UniverseOptions;
 use ropewalk::units::{Frame, KnownUnits, VelocityUnit};
 use ropewalk::{Error, Result};
 use ropewalk_table::columns::{Head, Meta, write_header};
+
+use crate::snapshot_write::types::Types;
+use crate::{Masses, Points, Snapshot};
 
 const AXES: [&str; 3] = ["x", "y", "z"];
 

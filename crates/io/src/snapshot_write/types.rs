@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-use crate::{Masses, Points, Snapshot, Species, Table, TypeRun};
 use ropewalk::{Error, Result};
+
+use crate::{Masses, Points, Snapshot, Species, Table, TypeRun};
 
 /// The stretches of particles of each type, in their order.
 pub(super) struct Types(BTreeMap<u8, Vec<Range<usize>>>);

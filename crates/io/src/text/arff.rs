@@ -5,10 +5,11 @@
 
 use std::path::Path;
 
+use ropewalk::{Error, Result};
+
 use crate::messages::shorten;
 use crate::text::comments::Unused;
 use crate::text::lines::{Lines, Record, Syntax};
-use ropewalk::{Error, Result};
 
 /// A header of ARFF.
 pub(super) struct Arff {

@@ -5,13 +5,14 @@
 
 use std::path::Path;
 
+use ropewalk::{Error, Result};
+
 use crate::ecsv::{self, Declared};
 use crate::messages::shorten;
 use crate::text::arff::Arff;
 use crate::text::comments::{self, Unused};
 use crate::text::lines::{Line, Lines, Record, Syntax};
 use crate::text::values::{begins_like_a_number, is_missing, is_name, is_name_with_a_number, is_whole, number};
-use ropewalk::{Error, Result};
 
 /// Bytes of comments before the first row that may name the columns, and of a header of enhanced CSV.
 const MOST_COMMENTS: usize = 1 << 22;

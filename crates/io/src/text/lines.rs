@@ -9,10 +9,11 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
+use ropewalk::{Error, Result};
+
 use crate::source::{Cancellable, line_end};
 use crate::spool::GZIP;
 use crate::text::values::MISSING_AFTER_HASH;
-use ropewalk::{Error, Result};
 
 /// Bytes read at a time.
 const CHUNK: usize = 1 << 18;

@@ -27,6 +27,14 @@ mod values;
 
 use std::path::Path;
 
+use layout::{Layout, Slip};
+use lines::Lines;
+pub(super) use lines::Record;
+use ropewalk::units::{KnownUnits, VelocityUnit};
+use ropewalk::{Error, Result};
+pub(super) use rows::Rows;
+use survey::{Kind, Purpose, Survey};
+
 use crate::contents::{Contents, Field, Role, TypeContents};
 use crate::csv_columns::{ADVICE, Columns, FIELDS_ADVICE, Taken, choose, own_coordinates};
 use crate::file_format::FileFormat;
@@ -35,13 +43,6 @@ use crate::reading::Reading;
 use crate::reduce::reduced;
 use crate::sides::side_of_chosen;
 use crate::{Format, Points, ReadOptions, Snapshot, ecsv, particle_type};
-use layout::{Layout, Slip};
-use lines::Lines;
-pub(super) use lines::Record;
-use ropewalk::units::{KnownUnits, VelocityUnit};
-use ropewalk::{Error, Result};
-pub(super) use rows::Rows;
-use survey::{Kind, Purpose, Survey};
 
 /// Text tables: any text that is of no other format.
 pub(crate) struct TextTable;

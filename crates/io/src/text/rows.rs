@@ -5,6 +5,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use ropewalk::Result;
+use ropewalk::internals::memory::grow;
+
 use crate::csv_columns::{Columns, Taken};
 use crate::messages::shorten;
 use crate::number_types::Target;
@@ -13,8 +16,6 @@ use crate::source::room;
 use crate::text::lines::Record;
 use crate::text::values::{id, is_missing, number};
 use crate::{Format, Masses, Points, ReadOptions, Snapshot, Table, TypeRun};
-use ropewalk::Result;
-use ropewalk::internals::memory::grow;
 
 /// The advice in errors about missing values.
 const SKIP_ADVICE: &str =

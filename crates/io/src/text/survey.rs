@@ -6,12 +6,13 @@
 
 use std::path::Path;
 
+use ropewalk::{Error, Result};
+
 use crate::messages::shorten;
 use crate::text::comments::Unused;
 use crate::text::layout::Layout;
 use crate::text::lines::{Lines, Record};
 use crate::text::values::{begins_like_a_number, is_missing, is_whole, number};
-use ropewalk::{Error, Result};
 
 /// The purpose of a survey.
 #[derive(Clone, Copy, PartialEq)]

@@ -7,11 +7,12 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use ropewalk::{Error, Result};
+
 use crate::columns::{Column, gather};
 use crate::number_types::Number;
 use crate::reading::Reading;
 use crate::source::{Cancellable, room};
-use ropewalk::{Error, Result};
 
 /// Characters of the longest line: an id has 20.
 const LONGEST_LINE: u64 = 64;

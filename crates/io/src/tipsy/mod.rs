@@ -17,6 +17,12 @@ use std::path::{Path, PathBuf};
 
 pub use write::{TipsyOptions, write_tipsy};
 
+use header::{Family, Header, Layout};
+use param::Param;
+use ropewalk::halo::MassSum;
+use ropewalk::units::{KnownUnits, VelocityUnit};
+use ropewalk::{Error, Result};
+
 use crate::columns::{Column, gather, points, sum};
 use crate::contents::{Contents, Field, Role, TypeContents};
 use crate::file_format::FileFormat;
@@ -25,11 +31,6 @@ use crate::number_types::Number;
 use crate::reading::Reading;
 use crate::sides::told;
 use crate::{Format, Masses, Snapshot};
-use header::{Family, Header, Layout};
-use param::Param;
-use ropewalk::halo::MassSum;
-use ropewalk::units::{KnownUnits, VelocityUnit};
-use ropewalk::{Error, Result};
 
 /// Tipsy files.
 pub(crate) struct Tipsy;

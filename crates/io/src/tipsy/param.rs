@@ -7,10 +7,11 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::Background;
-use crate::messages::shorten;
 use ropewalk::units::{Frame, GRAVITY, KnownUnits, LengthUnit, MassUnit, VelocityUnit};
 use ropewalk::{Error, Result};
+
+use crate::Background;
+use crate::messages::shorten;
 
 /// Bytes of a parameter file that are read; real ones have a few thousand.
 const LONGEST: u64 = 1 << 18;

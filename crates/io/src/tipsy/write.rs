@@ -3,12 +3,13 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use ropewalk::units::{Frame, GRAVITY, Units};
+use ropewalk::{Error, Result};
+
 use crate::atomic::AtomicFile;
 use crate::number_types::{Word, foreign};
 use crate::tipsy::header::{Family, Header};
 use crate::{Background, Masses, Points, Species};
-use ropewalk::units::{Frame, GRAVITY, Units};
-use ropewalk::{Error, Result};
 
 /// How to write a Tipsy file; the default is a big-endian one at a = 1, in units that are not told.
 #[derive(Debug, Clone, PartialEq)]

@@ -14,10 +14,6 @@ mod structures;
 
 use std::io::Write;
 
-use super::meta::attached_sentence;
-use super::particle_sets::listed;
-use super::state::with_particles;
-use super::{Found, Pipeline};
 use members::Members;
 use ropewalk::halo::Halos;
 use ropewalk::units::{Factors, Quantity, Units};
@@ -28,6 +24,11 @@ use ropewalk_io::hdf5_write::{Dataset, Group as Hdf5, Value};
 use ropewalk_table::columns::{Column, Values};
 use ropewalk_table::{Catalog, Halo, Motion};
 use structures::{Structures, own};
+
+use super::meta::attached_sentence;
+use super::particle_sets::listed;
+use super::state::with_particles;
+use super::{Found, Pipeline};
 
 /// Types that every data set by type has.
 const TYPES: usize = 6;
@@ -342,8 +343,9 @@ impl Tables<'_> {
 mod tests {
     use hdf5_reader::Hdf5File;
 
-    use crate::{LinkingLength, Options, Pipeline};
     use ropewalk_io::{Masses, Points, Snapshot, Table, TypeRun};
+
+    use crate::{LinkingLength, Options, Pipeline};
 
     fn snapshot(x: &[f64], types: &[(u8, usize)], ids: &[u64], masses: Masses) -> Snapshot {
         let points = x.iter().flat_map(|&x| [x, 5.0, 5.0]).collect();

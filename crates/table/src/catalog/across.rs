@@ -3,11 +3,12 @@
 //! In: on each rank the catalogue of its halos. Out: on rank 0 all rows, in the order in which one process has them.
 //! Cost: a row is sent once.
 
-use crate::columns::Values;
-use crate::{Catalog, Halo, Motion};
 use ropewalk::Result;
 use ropewalk::distributed::Communicator;
 use ropewalk::internals::distributed::gather;
+
+use crate::columns::Values;
+use crate::{Catalog, Halo, Motion};
 
 /// Numbers of a row beside its columns: what [`Halo`] has, the label, and the first member.
 const NUMBERS: usize = 16;

@@ -16,17 +16,15 @@ use std::io::Write;
 pub use halo::{Halo, Motion};
 use measure::{measure, tag_of};
 
-use crate::columns::{Column, Meta, Values, write_ecsv};
-use crate::errors;
-use ropewalk::halo::Halos;
-use ropewalk::halo::Particles;
-use ropewalk::halo::Subhalo;
+use ropewalk::halo::{Halos, Particles, Subhalo};
 use ropewalk::internals::brief::Brief;
 use ropewalk::internals::cancel::check;
 use ropewalk::internals::parallel::map;
 use ropewalk::units::{KnownUnits, Quantity, Units};
-use ropewalk::{Boundary, Scalar};
-use ropewalk::{Error, Result};
+use ropewalk::{Boundary, Error, Result, Scalar};
+
+use crate::columns::{Column, Meta, Values, write_ecsv};
+use crate::errors;
 
 /// How column names begin unless [`Catalog::prefix`] says otherwise.
 const PREFIX: &str = "fof_halo";
@@ -288,8 +286,9 @@ fn columns_of(halos: &[Halo], labels: &[u32], has_motion: bool) -> Vec<Column> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use ropewalk::Fof;
+
+    use super::*;
 
     #[test]
     fn masses_weigh() {

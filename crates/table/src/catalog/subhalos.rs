@@ -1,9 +1,10 @@
 //! What each row of a catalogue is in: halos and the subhalos in them.
 
-use super::Catalog;
-use crate::columns::{Column, Values};
 use ropewalk::halo::{Subhalo, Subhalos};
 use ropewalk::{Error, Result};
+
+use super::Catalog;
+use crate::columns::{Column, Values};
 
 impl Catalog {
     /// Adds what each row is in: columns `parent`, `host`, `level`, `n_children`, `own_count`, `peak_density` and `saddle_density`, with the

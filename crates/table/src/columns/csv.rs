@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
-use crate::columns::column::Column;
 use ropewalk::{Error, ErrorKind, Result};
+
+use crate::columns::column::Column;
 
 /// Writes columns as plain CSV, with nine significant digits: the rows of [`write_ecsv`](crate::columns::write_ecsv), without what it
 /// says about them.

@@ -6,10 +6,11 @@
 
 use std::io::{self, Write};
 
-use crate::columns::column::{Column, Values};
-use crate::columns::csv::{rows_of, write_rows};
 use ropewalk::units::{Quantity, Units};
 use ropewalk::{Error, Result};
+
+use crate::columns::column::{Column, Values};
+use crate::columns::csv::{rows_of, write_rows};
 
 /// An entry of a table's header.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,8 @@
 //! Columns and entries in other units.
 
-use crate::columns::{Column, Meta, Values};
 use ropewalk::units::Factors;
+
+use crate::columns::{Column, Meta, Values};
 
 impl Column {
     /// The column with its values in other units, by what they measure. Names and descriptions stay.
@@ -41,8 +42,9 @@ pub fn meta_in_units<'a>(meta: &[(&'a str, Meta)], factors: &Factors) -> Vec<(&'
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use ropewalk::units::{Quantity, UnitSystem, Units};
+
+    use super::*;
 
     #[test]
     fn entries_follow_the_columns() {

@@ -71,9 +71,10 @@ impl<S: PartialEq> PartialEq for Data<S> {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+    use ropewalk::ErrorKind;
+
     use super::*;
     use crate::points::Table;
-    use ropewalk::ErrorKind;
 
     /// An owner that shows as many values as it is told to.
     struct Changing {

@@ -3,11 +3,11 @@
 //! In: points and the side of a box. Out: the number of points outside of it, or an error if they span more than the box.
 //! Cost: one pass in parallel.
 
-use crate::points::{Points, Table};
-use ropewalk::Scalar;
 use ropewalk::internals::format::{grouped, short};
 use ropewalk::internals::parallel::map_tasks;
-use ropewalk::{Error, ErrorKind, Result};
+use ropewalk::{Error, ErrorKind, Result, Scalar};
+
+use crate::points::{Points, Table};
 
 /// Points per parallel task.
 const TASK: usize = 1 << 14;

@@ -3,9 +3,10 @@
 //! In: a file. Out: its header-data units (HDUs): keywords with values, and where the data are. Cost: one pass over the headers.
 //! Source: FITS standard 4.0, sections 3, 4 and 7.
 
+use ropewalk::Result;
+
 use crate::messages::shorten;
 use crate::source::Source;
-use ropewalk::Result;
 
 /// Bytes of a block.
 const BLOCK: u64 = 2880;

@@ -14,6 +14,8 @@ use std::path::Path;
 use crate::file_format::FileFormat;
 use crate::text::Record;
 
+use ropewalk::{Error, Result};
+
 use crate::contents::Contents;
 use crate::csv_columns::own_coordinates;
 use crate::messages::shorten;
@@ -22,7 +24,6 @@ use crate::reduce::reduced;
 use crate::sides::side_of_chosen;
 use crate::source::Source;
 use crate::{Format, Snapshot};
-use ropewalk::{Error, Result};
 
 use super::Cloud;
 use super::text::{self, TextCloud};

@@ -5,12 +5,13 @@
 //! - fields: all columns of numbers, or those that are chosen, whatever their names
 //! - errors: several groups of columns, columns of different lengths, and unread columns with the name of a quantity that is wanted
 
+use ropewalk::Result;
+
 use crate::ReadOptions;
 use crate::csv_columns::{ADVICE as CHOOSE, Columns, FIELDS_ADVICE};
 use crate::hdf5::file::File;
 use crate::hdf5::table::list::Column;
 use crate::reading::Reading;
-use ropewalk::Result;
 
 /// Columns that an error lists.
 const MOST_LISTED: usize = 30;

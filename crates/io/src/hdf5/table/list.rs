@@ -6,6 +6,8 @@
 //! pandas: in the format "fixed" a dataset `block0_values` holds the columns that `block0_items` names, and axes are no columns. In the
 //! format "table" the field `index` is no column, and a field `values_block_0` holds columns whose names are pickled.
 
+use ropewalk::{Error, Result};
+
 use crate::hdf5::attributes::Attributes;
 use crate::hdf5::file::File;
 use crate::hdf5::links::soft_links;
@@ -13,7 +15,6 @@ use crate::hdf5::number::Number;
 use crate::hdf5::table::quantities::is_quantity;
 use crate::hdf5::table::record::{Numbers, Unread, fields};
 use crate::hdf5::table::scalar::texts;
-use ropewalk::{Error, Result};
 
 /// The number of groups in a file, of groups within each other, of datasets, and of columns, above which a file is refused.
 const MOST_GROUPS: usize = 1 << 12;

@@ -6,6 +6,8 @@
 
 use std::str::FromStr;
 
+use ropewalk::Result;
+
 use crate::hdf5::attributes::Attributes;
 use crate::hdf5::file::File;
 use crate::hdf5::table::list::{Column, Listing, Scalar};
@@ -13,7 +15,6 @@ use crate::hdf5::table::quantities::{is_quantity, quantity};
 use crate::hdf5::table::scalar;
 use crate::messages::list;
 use crate::{Background, ecsv};
-use ropewalk::Result;
 
 const UNITS: [&str; 2] = ["units", "unit"];
 /// Attributes that stand for missing values.

@@ -15,6 +15,14 @@ mod scalar;
 
 use std::path::Path;
 
+use choose::{Choice, Pick, choose};
+use list::{Column, Listing, listing};
+use metadata::{Metadata, missing_values, unit};
+use packed::{Packed, Source, Value};
+use ropewalk::halo::MassSum;
+use ropewalk::units::{KnownUnits, VelocityUnit};
+use ropewalk::{Error, Result};
+
 use crate::contents::{Contents, Field, Role, TypeContents};
 use crate::csv_columns::Columns;
 use crate::fill::{Rows, fill};
@@ -28,13 +36,6 @@ use crate::reading::Reading;
 use crate::sides::{of_chosen, told};
 use crate::type_column::TypeColumn;
 use crate::{Background, Format, Masses, Points, ReadOptions, Snapshot, Table};
-use choose::{Choice, Pick, choose};
-use list::{Column, Listing, listing};
-use metadata::{Metadata, missing_values, unit};
-use packed::{Packed, Source, Value};
-use ropewalk::halo::MassSum;
-use ropewalk::units::{KnownUnits, VelocityUnit};
-use ropewalk::{Error, Result};
 
 /// A table whose columns are known.
 struct Scan<'a> {

@@ -3,6 +3,8 @@
 //! In: columns that are read as bytes, and the places of numbers in their rows. Out: [`Rows`] for `fill`.
 //! Cost: for each thread the bytes of a band.
 
+use ropewalk::{Error, Result};
+
 use crate::fill::Rows;
 use crate::hdf5::bands::Band;
 use crate::hdf5::dataset::Column;
@@ -10,7 +12,6 @@ use crate::hdf5::number::{Number, Take};
 use crate::hdf5::table::record::Spot;
 use crate::number_types::Target;
 use crate::reading::Reading;
-use ropewalk::{Error, Result};
 
 /// Numbers from one dataset.
 pub(super) struct Source<'a> {
