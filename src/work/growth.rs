@@ -3,7 +3,7 @@
 use super::distances;
 use super::sets::{copies, exponential, outlier, progression};
 use crate::interpolate::MovingLeastSquares;
-use crate::{Bvh, Dbscan, Fof, Hdbscan, Nearest, minimum_spanning_tree};
+use crate::{Bvh, Dbscan, Fof, Hdbscan, Nearest, Sphere, ValueBvh, minimum_spanning_tree};
 
 /// Numbers of points between which work is compared.
 const SIZES: [usize; 2] = [1 << 10, 1 << 13];
@@ -100,6 +100,7 @@ fn an_outlier_in_single_precision() {
         let points = of(n);
         let tree = Bvh::build(&points).unwrap();
         let boxes = Bvh::build(&points.iter().map(|&point| crate::Aabb::point(point)).collect::<Vec<_>>()).unwrap();
+        let shapes = ValueBvh::build(points.iter().map(|&point| (Sphere::new(point, 0.0), ())).collect()).unwrap();
         let some: Vec<[f32; 3]> = points.iter().step_by(8).map(|point| point.map(|x| x + 1e-3)).collect();
         let one_by_one =
             |tree: &Bvh<f32, 3>| distances(|| some.iter().for_each(|&point| drop(tree.nearest(point, 40))));
@@ -109,6 +110,7 @@ fn an_outlier_in_single_precision() {
             ("forty", one_by_one(&tree)),
             ("of all", distances(|| tree.nearest_neighbors(8))),
             ("boxes", one_by_one(&boxes)),
+            ("shapes", distances(|| some.iter().for_each(|&point| drop(shapes.nearest(point, 8))))),
         ]
     });
     for ((what, few), (_, many)) in work[0].iter().zip(&work[1]) {
