@@ -6,6 +6,8 @@ use common::random::Random;
 use ropewalk::gpu::{CenterFinder, Coordinate, Device, Halos, Points};
 use ropewalk::sample::Sample;
 use ropewalk::{Center, Centers, Fof, Labels};
+use ropewalk_io::{Masses, Snapshot, Table};
+use ropewalk_pipeline::{CenterKind, Found, LinkingLength, Options, Pipeline};
 
 const MBP: Center = Center::MostBound { softening: 0.0 };
 
@@ -388,5 +390,22 @@ fn crowded_and_far() {
         }));
         let halos = &whole(points.len());
         Case { points: &points, halos, side: None, masses: None }.agree("crowded", MBP);
+    }
+}
+
+/// A* and the Poisson grid run on the CPU, also for halos that a device has found.
+#[test]
+fn searches_that_devices_lack() {
+    let points: Vec<[f32; 3]> = Sample::parse("halos:n=3000,seed=4").unwrap().points().unwrap();
+    let mut snapshot = Snapshot::new(ropewalk_io::Points::F32(Table::new(3, points.concat()).unwrap()));
+    snapshot.masses = Masses::Equal(1.0);
+    for kind in [CenterKind::MostBoundAStar, CenterKind::MostBoundPoisson] {
+        let mut options = Options::default();
+        (options.linking_length, options.min_members, options.center) = (LinkingLength::Length(0.02), 20, Some(kind));
+        let pipeline = Pipeline::new(&snapshot, &options).unwrap();
+        let centers = |found: &Found<'_>| pipeline.measure(found).unwrap().centers.unwrap();
+        let expected = centers(&pipeline.find().unwrap());
+        assert!(!expected.as_slice().is_empty());
+        assert!(rows(&centers(&pipeline.find_on(device()).unwrap())) == rows(&expected), "{kind:?}");
     }
 }
