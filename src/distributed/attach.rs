@@ -44,7 +44,8 @@ impl Halos {
         ranks: &dyn Communicator,
         points: &[[S; 3]],
         others: &[[S; 3]],
-        (length, period): (f64, Option<f64>),
+        length: f64,
+        period: Option<f64>,
     ) -> Result<AttachedPoints> {
         agree(ranks, check(others))?;
         let domain = Domain::new(ranks, points, period)?;

@@ -99,7 +99,7 @@ fn halos_of_a_snapshot() {
         let expected = ropewalk_pipeline::run(&part(0..cloud.points.len()), &options).unwrap();
         let found = on_threads(3, |ranks| {
             let part = part(Share::Even.of(cloud.points.len(), ranks));
-            let across = Across::find_on(ranks, (&part, None), &options, device())?;
+            let across = Across::find_on(ranks, &part, None, &options, device())?;
             across.measure(ranks, &across.pipeline()?)
         })
         .unwrap();

@@ -55,7 +55,8 @@ impl<'a> Joined<'a> {
     fn read_words<W: Word, V: Numeric, T: Target>(
         &self,
         column: &Column<'_>,
-        (first, place): (u64, usize),
+        first: u64,
+        place: usize,
         out: &mut [T],
         widen: impl Fn(W) -> V,
     ) -> Result<()> {
@@ -109,19 +110,18 @@ impl<T: Target> Rows<T> for Joined<'_> {
     fn read(&self, first: u64, out: &mut [T]) -> Result<()> {
         let mut place = 0;
         for column in &self.columns {
-            let at = (first, place);
             match column.number {
-                Number::F16 => self.read_words(column, at, out, Half),
-                Number::F32 => self.read_words(column, at, out, |word: f32| word),
-                Number::F64 => self.read_words(column, at, out, |word: f64| word),
-                Number::I8 => self.read_words(column, at, out, |word: i8| word),
-                Number::I16 => self.read_words(column, at, out, |word: i16| word),
-                Number::I32 => self.read_words(column, at, out, |word: i32| word),
-                Number::I64 => self.read_words(column, at, out, |word: i64| word),
-                Number::U8 => self.read_words(column, at, out, |word: u8| word),
-                Number::U16 => self.read_words(column, at, out, |word: u16| word),
-                Number::U32 => self.read_words(column, at, out, |word: u32| word),
-                Number::U64 => self.read_words(column, at, out, |word: u64| word),
+                Number::F16 => self.read_words(column, first, place, out, Half),
+                Number::F32 => self.read_words(column, first, place, out, |word: f32| word),
+                Number::F64 => self.read_words(column, first, place, out, |word: f64| word),
+                Number::I8 => self.read_words(column, first, place, out, |word: i8| word),
+                Number::I16 => self.read_words(column, first, place, out, |word: i16| word),
+                Number::I32 => self.read_words(column, first, place, out, |word: i32| word),
+                Number::I64 => self.read_words(column, first, place, out, |word: i64| word),
+                Number::U8 => self.read_words(column, first, place, out, |word: u8| word),
+                Number::U16 => self.read_words(column, first, place, out, |word: u16| word),
+                Number::U32 => self.read_words(column, first, place, out, |word: u32| word),
+                Number::U64 => self.read_words(column, first, place, out, |word: u64| word),
             }?;
             place += column.width;
         }

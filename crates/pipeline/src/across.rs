@@ -68,7 +68,7 @@ impl<'a> Across<'a> {
     /// On all ranks what [`Pipeline::new`] and [`Fof::run`](ropewalk::Fof::run) or [`Hop::run`](ropewalk::Hop::run) refuse on one; AdaptaHOP, which is of one process;
     /// velocities, ids, masses or types that only some ranks have; options that differ.
     pub fn find(ranks: &'a dyn Communicator, part: &Snapshot, options: &Options) -> Result<Self> {
-        Self::find_in(ranks, (part, None), options, Place::Cpu)
+        Self::find_in(ranks, part, None, options, Place::Cpu)
     }
 
     /// The same with particles of other types, of which `others` has those of this rank: they join halos as in [`Pipeline::attach`], and
@@ -82,7 +82,7 @@ impl<'a> Across<'a> {
         others: &Snapshot,
         options: &Options,
     ) -> Result<Self> {
-        Self::find_in(ranks, (part, Some(others)), options, Place::Cpu)
+        Self::find_in(ranks, part, Some(others), options, Place::Cpu)
     }
 
     /// The same where each rank has a device, which finds the groups of its region and the centres of the halos that it owns:
@@ -93,16 +93,18 @@ impl<'a> Across<'a> {
     #[cfg(feature = "gpu")]
     pub fn find_on(
         ranks: &'a dyn Communicator,
-        (part, others): (&Snapshot, Option<&Snapshot>),
+        part: &Snapshot,
+        others: Option<&Snapshot>,
         options: &Options,
         device: ropewalk::gpu::Device,
     ) -> Result<Self> {
-        Self::find_in(ranks, (part, others), options, Place::Device(device))
+        Self::find_in(ranks, part, others, options, Place::Device(device))
     }
 
     fn find_in(
         ranks: &'a dyn Communicator,
-        (part, others): (&Snapshot, Option<&Snapshot>),
+        part: &Snapshot,
+        others: Option<&Snapshot>,
         options: &Options,
         place: Place,
     ) -> Result<Self> {
@@ -115,28 +117,28 @@ impl<'a> Across<'a> {
         }
         let whole = Whole::of(ranks, part, options)?;
         let period = whole.side.filter(|_| !options.open);
-        let others = others.map(|others| Others::of(ranks, (part, &whole), others, period)).transpose()?;
-        let sets = sets(ranks, (part, &whole), others.as_ref())?;
-        let how = (options, place, others.is_some());
+        let others = others.map(|others| Others::of(ranks, part, &whole, others, period)).transpose()?;
+        let sets = sets(ranks, part, &whole, others.as_ref())?;
+        let has_others = others.is_some();
         let (halos, points, around) = if whole.is_wide {
             let table = wide(&part.points);
             let rows = table.rows::<3>().unwrap_or_default();
-            let (halos, around) = whole.halos(ranks, part, how, rows)?;
+            let (halos, around) = whole.halos(ranks, part, options, place, has_others, rows)?;
             let around = around.map(Around::F64);
             let members = halos.bring(ranks, rows)?;
             (halos, Points::F64(Table::of(3, members.into_flattened())), around)
         } else {
             let rows = narrow(&part.points);
-            let (halos, around) = whole.halos(ranks, part, how, rows)?;
+            let (halos, around) = whole.halos(ranks, part, options, place, has_others, rows)?;
             let around = around.map(Around::F32);
             let members = halos.bring(ranks, rows)?;
             (halos, Points::F32(Table::of(3, members.into_flattened())), around)
         };
         check_clusters(halos.labels().n_clusters() as usize)?;
-        let joined = others.as_ref().map(|others| others.join(ranks, (part, &whole), &halos, period)).transpose()?;
+        let joined = others.as_ref().map(|others| others.join(ranks, part, &whole, &halos, period)).transpose()?;
         let has_spheres = !options.overdensities.is_empty() || options.profiles > 0;
         let around = match &others {
-            Some(others) if has_spheres => Some(others.around(ranks, (part, &whole), period)?),
+            Some(others) if has_spheres => Some(others.around(ranks, part, &whole, period)?),
             _ => around,
         };
         let mut members = part.without_particles();

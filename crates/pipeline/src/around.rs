@@ -160,7 +160,7 @@ impl<'a, S: Scalar> InRegions<'a, S> {
             let within = self.bvh.count_all(&shells.iter().map(|shell| shell.ball).collect::<Vec<_>>())?;
             let counts: Vec<u64> = within.iter().zip(&open).map(|(all, sphere)| all - sphere.count.min(*all)).collect();
             self.in_loads(ranks, &shells, &counts, &mut |range, near| {
-                let grown = map(range.len(), 1, &|at| open[range.start + at].grown(near(at), n, (reach, most)));
+                let grown = map(range.len(), 1, &|at| open[range.start + at].grown(near(at), n, reach, most));
                 open[range].iter_mut().zip(grown).for_each(|(sphere, grown)| *sphere = grown);
             })?;
             for sphere in open.iter().filter(|sphere| sphere.is_closed) {
@@ -234,7 +234,7 @@ impl<'a, S: Scalar> InRegions<'a, S> {
 
 impl Open {
     /// With the particles of its shell, which come by their distance; `n` is how many there are in all.
-    fn grown(&self, near: Vec<ParticleInSphere>, n: u64, (reach, most): (f64, f64)) -> Self {
+    fn grown(&self, near: Vec<ParticleInSphere>, n: u64, reach: f64, most: f64) -> Self {
         let count = self.count + near.len() as u64;
         let all_known = count == n || self.radius >= most;
         // In open space no particle is beyond the largest radius.

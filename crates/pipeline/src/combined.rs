@@ -68,7 +68,7 @@ impl<'a> Pipeline<'a> {
             let all = Extent::of(&others.points, side);
             self.outside_others = all.outside;
             let all = all.join(&Extent::of(&self.points, side));
-            all.check(side, self.snapshot.box_size == Some(side), (ALL_POINTS, n as u64))?;
+            all.check(side, self.snapshot.box_size == Some(side), ALL_POINTS, n as u64)?;
         }
         self.others_have_ids = others.ids.is_some() || others.points.is_empty();
         self.others = Some(others);

@@ -56,12 +56,13 @@ impl<'p> Others<'p> {
     /// some ranks have. Collective.
     pub fn of(
         ranks: &dyn Communicator,
-        linked: (&Snapshot, &Whole),
+        linked: &Snapshot,
+        whole: &Whole,
         part: &'p Snapshot,
         period: Option<f64>,
     ) -> Result<Self> {
         let before = counts_before(ranks, part)?;
-        agree(ranks, check_others(linked.0, part, &before))?;
+        agree(ranks, check_others(linked, part, &before))?;
         let own = part.points.len() as u64;
         let n = reduce(ranks, own, Reduction::Sum)?;
         let any = |is: bool| Ok(reduce(ranks, u64::from(is && own > 0), Reduction::Max)? == 1);
@@ -76,8 +77,8 @@ impl<'p> Others<'p> {
             Some(side) => {
                 let others = extent(ranks, &part.points, side)?;
                 let outside = others.outside;
-                let all = others.join(&linked.1.extent);
-                let checked = all.check(side, linked.0.box_size == Some(side), (ALL_POINTS, linked.1.n + n));
+                let all = others.join(&whole.extent);
+                let checked = all.check(side, linked.box_size == Some(side), ALL_POINTS, whole.n + n);
                 agree(ranks, checked)?;
                 outside
             }
@@ -96,7 +97,7 @@ impl<'p> Others<'p> {
             kinds: kinds_of(ranks, part)?,
         };
         let is_bare = others.masses == Masses::Unknown;
-        if n > 0 && linked.1.n > 0 && is_bare != (linked.1.masses == Masses::Unknown) {
+        if n > 0 && whole.n > 0 && is_bare != (whole.masses == Masses::Unknown) {
             let (with, without) = if is_bare { ("linked", "attached") } else { ("attached", "linked") };
             let message = format!("the {with} particles have masses, and the {without} ones have none");
             return agree(ranks, Err(Error::missing("masses", message)));
@@ -108,16 +109,17 @@ impl<'p> Others<'p> {
     pub fn join(
         &self,
         ranks: &dyn Communicator,
-        (linked, whole): (&Snapshot, &Whole),
+        linked: &Snapshot,
+        whole: &Whole,
         halos: &distributed::Halos,
         period: Option<f64>,
     ) -> Result<Joined> {
-        let how = (whole.scales.linking_length, period);
+        let length = whole.scales.linking_length;
         let points = if whole.is_wide || self.has_wide_points {
             let (a, b) = (wide(&linked.points), wide(&self.part.points));
-            halos.attach(ranks, rows(&a), rows(&b), how)?
+            halos.attach(ranks, rows(&a), rows(&b), length, period)?
         } else {
-            halos.attach(ranks, narrow(&linked.points), narrow(&self.part.points), how)?
+            halos.attach(ranks, narrow(&linked.points), narrow(&self.part.points), length, period)?
         };
         let bring = |points: &AttachedPoints, column: Option<&Points>, is_wide: bool| -> Result<Points> {
             Ok(if is_wide {
@@ -155,7 +157,8 @@ impl<'p> Others<'p> {
     pub fn around<'a>(
         &self,
         ranks: &'a dyn Communicator,
-        (linked, whole): (&Snapshot, &Whole),
+        linked: &Snapshot,
+        whole: &Whole,
         period: Option<f64>,
     ) -> Result<Around<'a>> {
         let masses = [linked, self.part].map(|part| match &part.masses {
@@ -204,7 +207,8 @@ fn rows(table: &Table<f64>) -> &[[f64; 3]] {
 /// The types that were linked, attached or not read, of all ranks. Collective.
 pub(super) fn sets(
     ranks: &dyn Communicator,
-    (part, whole): (&Snapshot, &Whole),
+    part: &Snapshot,
+    whole: &Whole,
     others: Option<&Others<'_>>,
 ) -> Result<ParticleSets> {
     let mut own = MassSum::default();
@@ -219,5 +223,5 @@ pub(super) fn sets(
     let kinds = others.map_or(vec![], |others| others.kinds.clone());
     let is_known = whole.masses != Masses::Unknown;
     let read = || MassSum::from_words(&words).filter(|_| is_known);
-    Ok(ParticleSets::of_types(whole.kinds.clone(), (kinds, true), &about, read))
+    Ok(ParticleSets::of_types(whole.kinds.clone(), kinds, true, &about, read))
 }

@@ -76,13 +76,14 @@ impl ParticleSets {
             }
             Some(all)
         };
-        Self::of_types(kinds(linked), (others.map(kinds).unwrap_or_default(), joins), linked, read)
+        Self::of_types(kinds(linked), others.map(kinds).unwrap_or_default(), joins, linked, read)
     }
 
     /// The sets of types, where `about` knows the types and the matter of the file, and `read` sums the mass that was read.
     pub(super) fn of_types(
         linked: Vec<u8>,
-        (others, joins): (Vec<u8>, bool),
+        others: Vec<u8>,
+        joins: bool,
         about: &Snapshot,
         read: impl FnOnce() -> Option<MassSum>,
     ) -> Self {

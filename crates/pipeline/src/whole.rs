@@ -137,7 +137,7 @@ impl Whole {
             None => extent.axes.iter().map(|(lo, hi)| hi - lo).product(),
         };
         let outside = match period.filter(is_box) {
-            Some(side) => extent.check(side, part.box_size == Some(side), ("points", n)),
+            Some(side) => extent.check(side, part.box_size == Some(side), "points", n),
             None => Ok(0),
         };
         let outside = agree(ranks, outside)?;
@@ -181,7 +181,9 @@ impl Whole {
         &self,
         ranks: &'a dyn Communicator,
         part: &Snapshot,
-        (options, place, has_others): (&Options, Place, bool),
+        options: &Options,
+        place: Place,
+        has_others: bool,
         rows: &[[S; 3]],
     ) -> Result<(distributed::Halos, Option<InRegions<'a, S>>)> {
         let period = self.side.filter(|_| !options.open);

@@ -34,7 +34,7 @@ pub fn check_box_across(ranks: &dyn Communicator, points: &Points, side: f64, is
     if !is_box(&side) {
         return Ok(0);
     }
-    agree(ranks, extent(ranks, points, side)?.check(side, is_of_file, ("points", all)))
+    agree(ranks, extent(ranks, points, side)?.check(side, is_of_file, "points", all))
 }
 
 /// Checks the points of all ranks against a box with a side for each axis, as [`Points::check_sides`] does for the points of one process.
@@ -46,7 +46,7 @@ pub fn check_sides_across(ranks: &dyn Communicator, points: &Points, sides: &[f6
     let all = reduce(ranks, points.len() as u64, Reduction::Sum)?;
     // All ranks know the same extent, so all take the same branch.
     let Some((axis, side)) = extent(ranks, points, f64::INFINITY)?.too_wide(sides) else { return Ok(()) };
-    agree(ranks, Err(extent(ranks, points, side)?.refusal(axis, side, ("points", all))))
+    agree(ranks, Err(extent(ranks, points, side)?.refusal(axis, side, "points", all)))
 }
 
 /// The range of the points of all ranks along each axis, and the number of points with a coordinate outside of `[0, side]`. Collective.

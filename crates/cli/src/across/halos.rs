@@ -79,7 +79,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
                 None => Across::find(ranks, &part, &run.options),
             },
             #[cfg(feature = "gpu")]
-            Device::Gpu(device) => Across::find_on(ranks, (&part, others.as_ref()), &run.options, device),
+            Device::Gpu(device) => Across::find_on(ranks, &part, others.as_ref(), &run.options, device),
         })
         .map_err(|error| match error.parameter() {
             Some("attach" | "masses") if others.is_some() => others::refused(snapshot, &error),

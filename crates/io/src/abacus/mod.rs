@@ -219,14 +219,20 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         None => {
             let block = &scan.asdf.block("rvint", &scan.array, ROW, reading)?;
             fn piece<'a, F: Fn(&[u8], &mut [f32]) + Sync + 'a>(
-                (reading, path, block, rows): (&'a Reading<'a>, &'a Path, &'a Block, u64),
+                reading: &'a Reading<'a>,
+                path: &'a Path,
+                block: &'a Block,
+                rows: u64,
                 convert: F,
             ) -> Vec<Box<dyn Rows<f32> + 'a>> {
                 vec![Box::new(Unpacked { reading, path, block, rows, row: ROW, width: 3, convert })]
             }
-            let of = (reading, path, block, rows);
-            let velocities = options.velocities.then(|| vectors(piece(of, rvint_velocity(factor)))).transpose()?;
-            (vectors(piece(of, rvint_position(scan.box_size)))?, velocities, rows)
+            let of = |velocity: Option<f64>| match velocity {
+                Some(factor) => piece(reading, path, block, rows, rvint_velocity(factor)),
+                None => piece(reading, path, block, rows, rvint_position(scan.box_size)),
+            };
+            let velocities = options.velocities.then(|| vectors(of(Some(factor)))).transpose()?;
+            (vectors(of(None))?, velocities, rows)
         }
         Some((block, scale)) => {
             let file = pack9::File { reading, path, block: &block, rows, scale };

@@ -80,7 +80,8 @@ impl Joined<'_> {
     /// Reads words of one slot, of which `widen` makes numbers; it returns `None` for missing values.
     fn read_words<W: Word, V: Word, T: Target>(
         &self,
-        (slot, place): (&Slot, usize),
+        slot: &Slot,
+        place: usize,
         first: u64,
         out: &mut [T],
         widen: impl Fn(W) -> Option<V>,
@@ -145,15 +146,16 @@ impl<T: Target> Rows<T> for Joined<'_> {
 
     fn read(&self, first: u64, out: &mut [T]) -> Result<()> {
         for (place, &slot) in self.slots.iter().enumerate() {
-            let at = (slot, place);
             let null = slot.null;
             let is_flipped = slot.mapping == Mapping::Flipped;
             macro_rules! whole {
                 ($word:ty) => {
-                    self.read_words(at, first, out, |word: $word| (Some(i64::from(word)) != null).then_some(word))
+                    self.read_words(slot, place, first, out, |word: $word| {
+                        (Some(i64::from(word)) != null).then_some(word)
+                    })
                 };
                 ($word:ty => $other:ty) => {
-                    self.read_words(at, first, out, |word: $word| {
+                    self.read_words(slot, place, first, out, |word: $word| {
                         let flipped = (word as $other) ^ (1 << (<$other>::BITS - 1));
                         (Some(i64::from(word)) != null).then_some(flipped)
                     })
@@ -171,11 +173,11 @@ impl<T: Target> Rows<T> for Joined<'_> {
                 Number::U8 => whole!(u8),
                 Number::U16 => whole!(u16),
                 Number::U32 => whole!(u32),
-                Number::U64 => self.read_words(at, first, out, |word: u64| Some(word)),
+                Number::U64 => self.read_words(slot, place, first, out, |word: u64| Some(word)),
                 // No point cloud has them.
                 Number::F16 => Err(Error::file(self.path, "has numbers of 16 bits, which are not read")),
-                Number::F32 => self.read_words(at, first, out, |word: f32| Some(word)),
-                Number::F64 => self.read_words(at, first, out, |word: f64| Some(word)),
+                Number::F32 => self.read_words(slot, place, first, out, |word: f32| Some(word)),
+                Number::F64 => self.read_words(slot, place, first, out, |word: f64| Some(word)),
             }?;
         }
         Ok(())

@@ -188,7 +188,8 @@ impl<'a> Columns<'a> {
     /// The values of a type in a part, each as `convert` makes it.
     fn plain<W: Word + Sync, T, F: Fn(W) -> T + Sync + 'a>(
         &self,
-        (part, t): (&'a Part, usize),
+        part: &'a Part,
+        t: usize,
         block: Block,
         field: Field,
         convert: F,
@@ -214,9 +215,9 @@ impl<'a> Columns<'a> {
         T: bytemuck::Pod + Send + Sync,
         F: Fn(W) -> T + Sync + Copy + 'a,
     {
-        let pieces = self.pieces().filter_map(|piece| Some((piece, piece.0.block(field)?)));
+        let pieces = self.pieces().filter_map(|(part, t)| Some((part, t, part.block(field)?)));
         let rows: Vec<Box<dyn Rows<T> + '_>> = pieces
-            .map(|(piece, block)| Box::new(self.plain::<W, T, F>(piece, block, field, convert)) as Box<dyn Rows<T>>)
+            .map(|(part, t, block)| Box::new(self.plain::<W, T, F>(part, t, block, field, convert)) as Box<dyn Rows<T>>)
             .collect();
         fill(self.reading, self.path, field.width() as usize, &rows)
     }
@@ -261,9 +262,9 @@ impl<'a> Columns<'a> {
             let mass = header.mass_table[t];
             match part.block(Field::Mass).filter(|_| mass == 0.0) {
                 Some(block) if bytes == Some(4) => {
-                    Box::new(self.plain((part, t), block, Field::Mass, move |m: f32| f64::from(m) * each))
+                    Box::new(self.plain(part, t, block, Field::Mass, move |m: f32| f64::from(m) * each))
                 }
-                Some(block) => Box::new(self.plain((part, t), block, Field::Mass, move |m: f64| m * each)),
+                Some(block) => Box::new(self.plain(part, t, block, Field::Mass, move |m: f64| m * each)),
                 // A type with a mass; or none of the particles, which have no block.
                 None => Box::new(Constant { rows: part.here[t], value: mass * each }),
             }

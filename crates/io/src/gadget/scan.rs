@@ -236,9 +236,9 @@ fn scan(path: &Path, reading: &Reading<'_>) -> Result<Part> {
     if layout.labels {
         while source.left() > 0 {
             let name = label(&mut source, layout)?;
-            let found = record(&mut source, &name, layout)?;
+            let (at, bytes) = record(&mut source, &name, layout)?;
             if let Some(field) = Field::ALL.into_iter().find(|field| field.name() == name) {
-                place(&mut part, &source, field, found)?;
+                place(&mut part, &source, field, at, bytes)?;
             } else {
                 part.unread.labels.push(name);
             }
@@ -249,8 +249,8 @@ fn scan(path: &Path, reading: &Reading<'_>) -> Result<Part> {
             if source.left() == 0 {
                 break;
             }
-            let found = record(&mut source, field.name(), layout)?;
-            place(&mut part, &source, field, found)?;
+            let (at, bytes) = record(&mut source, field.name(), layout)?;
+            place(&mut part, &source, field, at, bytes)?;
         }
         let mut after = source.at();
         while source.left() > 0 && part.unread.nameless < MOST_BLOCKS && record(&mut source, "", layout).is_ok() {
@@ -270,7 +270,7 @@ fn scan(path: &Path, reading: &Reading<'_>) -> Result<Part> {
 }
 
 /// Notes where the block of `field` is, if its length is right.
-fn place(part: &mut Part, source: &Source, field: Field, (at, bytes): (u64, u64)) -> Result<()> {
+fn place(part: &mut Part, source: &Source, field: Field, at: u64, bytes: u64) -> Result<()> {
     let (name, n) = (field.name(), part.all_values(field));
     if part.block(field).is_some() {
         return Err(source.error(format!("block {name} comes twice, again at byte {at}")));

@@ -73,6 +73,14 @@ struct Words<'a> {
     big_endian: bool,
 }
 
+/// Where structures of one kind are in the header.
+struct List {
+    n: u64,
+    /// Bytes of each.
+    size: u64,
+    start: u64,
+}
+
 impl Words<'_> {
     /// The word at a byte; 0 beyond the end, which later versions have.
     fn at(&self, at: u64) -> u64 {
@@ -87,12 +95,8 @@ impl Words<'_> {
     }
 
     /// `n` structures of `size` bytes from `start` on, which are within the header and at least as long as we know them.
-    fn list(
-        &self,
-        what: &str,
-        (n, size, start): (u64, u64, u64),
-        least: u64,
-    ) -> std::result::Result<Range<u64>, String> {
+    fn list(&self, what: &str, list: &List, least: u64) -> std::result::Result<Range<u64>, String> {
+        let &List { n, size, start } = list;
         let end = n.checked_mul(size).and_then(|bytes| bytes.checked_add(start));
         match end.filter(|&end| end <= self.bytes.len() as u64) {
             Some(end) if size >= least || n == 0 => Ok(start..end),
@@ -121,18 +125,18 @@ impl Header {
     }
 
     fn parse(path: PathBuf, words: &Words<'_>, len: u64) -> std::result::Result<Self, String> {
-        let three = |at: u64| (words.at(at), words.at(at + 8), words.at(at + 16));
+        let list_at = |at: u64| List { n: words.at(at), size: words.at(at + 8), start: words.at(at + 16) };
         let global = words.at(96).min(words.bytes.len() as u64);
         let known = Words { bytes: &words.bytes[..global as usize], big_endian: words.big_endian };
-        let (variable_list, rank_list) = (three(48), three(72));
-        let variables = words.list("variables", variable_list, NAME + 16)?;
-        let ranks = words.list("ranks", rank_list, 40)?;
+        let (variable_list, rank_list) = (list_at(48), list_at(72));
+        let variables = words.list("variables", &variable_list, NAME + 16)?;
+        let ranks = words.list("ranks", &rank_list, 40)?;
         let at = |range: &Range<u64>, step: u64| range.clone().step_by(step.max(1) as usize);
-        let variables: Vec<Variable> = at(&variables, variable_list.1)
+        let variables: Vec<Variable> = at(&variables, variable_list.size)
             .map(|at| {
                 let name = text(&words.bytes[at as usize..][..NAME as usize]);
                 let (flags, size) = (words.at(at + NAME), words.at(at + NAME + 8));
-                let element = if variable_list.1 >= NAME + 24 { words.at(at + NAME + 16) } else { size };
+                let element = if variable_list.size >= NAME + 24 { words.at(at + NAME + 16) } else { size };
                 let number = match (flags & IS_FLOAT != 0, flags & IS_SIGNED != 0, element) {
                     (true, _, 4) => Some(Number::F32),
                     (true, _, 8) => Some(Number::F64),
@@ -151,7 +155,7 @@ impl Header {
             })
             .collect();
         let ranks: Vec<Rank> =
-            at(&ranks, rank_list.1).map(|at| Rank { rows: words.at(at + 24), start: words.at(at + 32) }).collect();
+            at(&ranks, rank_list.size).map(|at| Rank { rows: words.at(at + 24), start: words.at(at + 32) }).collect();
         let rows = ranks.iter().try_fold(0u64, |sum, rank| sum.checked_add(rank.rows));
         if rows != Some(words.at(16)) {
             return Err(format!("its header promises {} particles in all, but its ranks have others", words.at(16)));
@@ -159,7 +163,7 @@ impl Header {
         let (size, start) = (known.at(152), known.at(160));
         let blocks = if size > 0 {
             let n = (ranks.len() as u64).checked_mul(variables.len() as u64).ok_or("its header has too many blocks")?;
-            let blocks = words.list("blocks", (n, size, start), 48)?;
+            let blocks = words.list("blocks", &List { n, size, start }, 48)?;
             Some((words.bytes[blocks.start as usize..blocks.end as usize].to_vec(), size))
         } else {
             None

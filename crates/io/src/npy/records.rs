@@ -49,7 +49,7 @@ pub(super) fn read(path: &Path, text: &str, source: &mut Source, reading: &Readi
     if values > MOST_COLUMNS {
         return Err(refuse(source, format!("has records of {values} values; {MOST_COLUMNS} can be read")));
     }
-    let (columns, typed) = spread(&fields, (path, source.at(), rows, bytes), options.columns.is_empty());
+    let (columns, typed) = spread(&fields, path, source.at(), rows, bytes, options.columns.is_empty());
     if options.columns.is_empty() && !reading.is_of_fields {
         check_names(&fields).map_err(|message| refuse(source, message))?;
     }
@@ -86,7 +86,10 @@ pub(super) fn read(path: &Path, text: &str, source: &mut Source, reading: &Readi
 /// A column for each value of a record; placeholders for values that are not read.
 fn spread<'a>(
     fields: &[Field],
-    (path, start, rows, stride): (&'a Path, u64, u64, u64),
+    path: &'a Path,
+    start: u64,
+    rows: u64,
+    stride: u64,
     is_renamed: bool,
 ) -> (Vec<Option<Column<'a>>>, Vec<Typed>) {
     let (mut columns, mut typed) = (vec![], vec![]);

@@ -30,7 +30,7 @@ pub(super) fn most_ratio(compression: Compression) -> u64 {
 
 /// Looks at the pages in `length` bytes from `start` on, which unpack to at most `ratio` times as many bytes. Returns the most bytes that
 /// one of them unpacks to by its header.
-pub(super) fn check(source: &mut Source, (start, length): (u64, u64), ratio: u64, column: &str) -> Result<u64> {
+pub(super) fn check(source: &mut Source, start: u64, length: u64, ratio: u64, column: &str) -> Result<u64> {
     let end = start.checked_add(length).filter(|&end| end <= source.len());
     let Some(end) = end else {
         let there = source.len();

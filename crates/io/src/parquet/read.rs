@@ -147,7 +147,7 @@ impl<'a> Scan<'a> {
                 return Err(source.error(format!("column {name} is said to begin at byte {first}")));
             };
             let ratio = pages::most_ratio(chunk.compression());
-            sizes.push(pages::check(&mut source, (start, length), ratio, &name)?);
+            sizes.push(pages::check(&mut source, start, length, ratio, &name)?);
         }
         Ok(sizes)
     }

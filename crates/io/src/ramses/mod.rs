@@ -123,10 +123,10 @@ impl Scan {
         &self,
         path: &Path,
         reading: &Reading<'_>,
-        wanted: (&[u8], &[&str]),
+        types: &[u8],
+        names: &[&str],
         factor: f64,
     ) -> Result<Vec<T>> {
-        let (types, names) = wanted;
         let mut pieces: Vec<Box<dyn Rows<T> + '_>> = vec![];
         for (part, own) in self.parts.iter().filter(|(part, _)| part.particles > 0) {
             let columns: Option<Vec<Column<'_>>> = names.iter().map(|name| part.column(name)).collect();
@@ -145,14 +145,14 @@ impl Scan {
         fill(reading, path, names.len(), &pieces)
     }
 
-    fn points(&self, path: &Path, reading: &Reading<'_>, wanted: (&[u8], &[&str]), factor: f64) -> Result<Points> {
-        let dim = wanted.1.len();
-        let columns = self.parts.iter().flat_map(|(part, _)| wanted.1.iter().filter_map(|name| part.column(name)));
+    fn points(&self, path: &Path, reading: &Reading<'_>, types: &[u8], names: &[&str], factor: f64) -> Result<Points> {
+        let dim = names.len();
+        let columns = self.parts.iter().flat_map(|(part, _)| names.iter().filter_map(|name| part.column(name)));
         let mut owners = columns.filter(|column| column.rows > 0).peekable();
         Ok(if owners.peek().is_some() && owners.all(|column| column.number == Number::F32) {
-            Points::F32(Table::of(dim, self.gather(path, reading, wanted, factor)?))
+            Points::F32(Table::of(dim, self.gather(path, reading, types, names, factor)?))
         } else {
-            Points::F64(Table::of(dim, self.gather(path, reading, wanted, factor)?))
+            Points::F64(Table::of(dim, self.gather(path, reading, types, names, factor)?))
         })
     }
 }
@@ -204,10 +204,10 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let factor =
         options.velocity_factor(unit, redshift, output.scale_factor).map_err(|error| Error::file(path, error))?;
     let dim = output.dimensions;
-    let points = |names: &[&str], factor| scan.points(path, reading, (&types, names), factor);
+    let points = |names: &[&str], factor| scan.points(path, reading, &types, names, factor);
     let (mut masses, mut matter) = (Masses::Unknown, None);
     if options.masses && scan.has(&["mass"]) {
-        masses = Masses::Each(scan.gather(path, reading, (&types, &["mass"]), 1.0 / reading.keep.fraction)?);
+        masses = Masses::Each(scan.gather(path, reading, &types, &["mass"], 1.0 / reading.keep.fraction)?);
         if !output.has_gas() {
             let columns: Vec<Column<'_>> = scan.parts.iter().filter_map(|(part, _)| part.column("mass")).collect();
             let share = Some(sum(reading, &columns)?);
@@ -219,7 +219,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let runs = scan.parts.iter().flat_map(|(_, own)| types.iter().map(|&t| (t, own.count(t))));
     Ok(Snapshot {
         velocities: has_velocities.then(|| points(&VELOCITY[..dim], factor)).transpose()?,
-        ids: has_ids.then(|| scan.gather(path, reading, (&types, &["identity"]), 1.0)).transpose()?,
+        ids: has_ids.then(|| scan.gather(path, reading, &types, &["identity"], 1.0)).transpose()?,
         masses,
         matter,
         types: reading.runs(runs),

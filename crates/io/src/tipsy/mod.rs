@@ -98,13 +98,13 @@ impl<'a> Scan<'a> {
     }
 
     /// The values of a family that begin at byte `at` of its records.
-    fn column(&self, (family, rows): (Family, u64), at: u64, width: usize, number: Number) -> Column<'_> {
+    fn column(&self, family: Family, rows: u64, at: u64, width: usize, number: Number) -> Column<'_> {
         let (at, stride) = (self.header.start(&self.layout, family) + at, self.layout.record(family));
         Column { path: self.path, at, rows, width, stride, number, big_endian: self.header.big_endian }
     }
 
-    fn mass(&self, of: (Family, u64)) -> Column<'_> {
-        self.column(of, 0, 1, Number::F32)
+    fn mass(&self, family: Family, rows: u64) -> Column<'_> {
+        self.column(family, rows, 0, 1, Number::F32)
     }
 }
 
@@ -158,7 +158,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let wanted: Vec<(Family, u64)> =
         scan.counts().filter(|(family, _)| types.contains(&family.particle_type())).collect();
     let columns = |at: u64, width: usize, number: Number| -> Vec<Vec<Column<'_>>> {
-        wanted.iter().map(|&of| vec![scan.column(of, at, width, number)]).collect()
+        wanted.iter().map(|&(family, rows)| vec![scan.column(family, rows, at, width, number)]).collect()
     };
 
     let mut notes = scan.param.notes.clone();
@@ -189,7 +189,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         let share = if wanted.len() == Family::ALL.len() && reading.keep.is_all() {
             MassSum::of(&each)
         } else {
-            sum(reading, &scan.counts().map(|of| scan.mass(of)).collect::<Vec<_>>())?
+            sum(reading, &scan.counts().map(|(family, rows)| scan.mass(family, rows)).collect::<Vec<_>>())?
         };
         (Masses::Each(each), reading.matter(Matter { share: Some(share), ..Matter::default() }))
     } else {

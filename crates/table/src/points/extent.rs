@@ -27,7 +27,7 @@ impl Points {
         if !is_box(&side) {
             return Ok(0);
         }
-        Extent::of(self, side).check(side, is_of_file, ("points", self.len() as u64))
+        Extent::of(self, side).check(side, is_of_file, "points", self.len() as u64)
     }
 
     /// Checks the same of a box with a side for each axis, of which the caller and no file tells.
@@ -38,7 +38,7 @@ impl Points {
         match extent.too_wide(sides) {
             Some((axis, side)) => {
                 let outside = Extent::of(self, side).outside;
-                Err(Extent { outside, ..extent }.refusal(axis, side, ("points", self.len() as u64)))
+                Err(Extent { outside, ..extent }.refusal(axis, side, "points", self.len() as u64))
             }
             None => Ok(()),
         }
@@ -72,7 +72,7 @@ impl Extent {
     }
 
     /// The error for points that span more than `side` along `axis`. `what` and `points` are their name and their number.
-    pub fn refusal(&self, axis: usize, side: f64, (what, points): (&'static str, u64)) -> Error {
+    pub fn refusal(&self, axis: usize, side: f64, what: &'static str, points: u64) -> Error {
         let (lo, hi) = self.axes[axis];
         let sentence = format!(
             "the periodic box is {side}, but along axis {axis} the {what} run from {lo} to {hi}, which is {width} wide; {outside} of \
@@ -90,12 +90,12 @@ impl Extent {
     /// Returns the number of points outside of the box.
     ///
     /// Errors: points that span more than [`Points::check_box`] allows. `what` and `points` are their name and their number.
-    pub fn check(&self, side: f64, is_of_file: bool, (what, points): (&'static str, u64)) -> Result<u64> {
+    pub fn check(&self, side: f64, is_of_file: bool, what: &'static str, points: u64) -> Result<u64> {
         let max_width = if is_of_file { 2.0 * side } else { side * (1.0 + ROUNDING) };
         for (axis, &(lo, hi)) in self.axes.iter().enumerate() {
             let width = hi - lo;
             if width > max_width && width < f64::INFINITY {
-                return Err(self.refusal(axis, side, (what, points)));
+                return Err(self.refusal(axis, side, what, points));
             }
         }
         Ok(self.outside)
