@@ -43,7 +43,7 @@ pub(super) fn refine<S: Scalar, const D: usize>(primitives: &mut SortedPrimitive
     let order = |run: Range<usize>| {
         let mut order: Vec<u32> = collected(run.clone().map(|position| position as u32));
         let mut deltas = copy_of(&deltas[run.clone()]);
-        refine_run(primitives, &mut order, &mut deltas, (run.start, 0));
+        refine_run(primitives, &mut order, &mut deltas, run.start, 0);
         (run, order, deltas)
     };
     let orders = map_tasks(runs.len(), 1, &|at| order(runs[at.start].clone()));
@@ -68,7 +68,8 @@ fn refine_run<S: Scalar, const D: usize>(
     primitives: &SortedPrimitives<S, D>,
     run: &mut [u32],
     deltas: &mut [u8],
-    (first, grids): (usize, usize),
+    first: usize,
+    grids: usize,
 ) {
     let bounds = bounds_of(primitives, run);
     if bounds.lo == bounds.hi {
@@ -112,7 +113,7 @@ fn refine_run<S: Scalar, const D: usize>(
         at += alike.len();
     }
     for_each(runs, &|_, (first, run, deltas): (usize, &mut [u32], &mut [u8])| {
-        refine_run(primitives, run, deltas, (first, grids + 1));
+        refine_run(primitives, run, deltas, first, grids + 1);
     });
 }
 

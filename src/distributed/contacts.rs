@@ -73,7 +73,8 @@ type OfBall<'a, S, T, const D: usize> = dyn Fn(Sphere<S, D>, &mut dyn Iterator<I
 /// What `value` makes of the balls around points of a tree and of the ghosts in each, by the points' index; only of points that are asked,
 /// and have ghosts near their leaf.
 pub(super) fn map_near<S: Scalar, T: Send + Sync, const D: usize>(
-    (tree, ghosts): (&Bvh<S, D>, &Bvh<S, D>),
+    tree: &Bvh<S, D>,
+    ghosts: &Bvh<S, D>,
     radius: f64,
     is_asked: &(dyn Fn(u32) -> bool + Sync),
     value: &OfBall<'_, S, T, D>,

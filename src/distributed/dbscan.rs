@@ -76,7 +76,7 @@ impl Dbscan {
         let of = |label: i32| usize::try_from(label).map_or(NONE, |label| numbers[label]);
         let theirs = here.ghosts.route.send(ranks, &map(labels.len(), TASK, &|row| of(labels[row])))?;
         drop(labels);
-        let least = here.join(clusters, &numbers, &core, (&core_ghosts, &theirs))?;
+        let least = here.join(clusters, &numbers, &core, &core_ghosts, &theirs)?;
         drop(here);
         // The number and whether it is core in one message.
         let told = |row: usize| match least[row] {
@@ -112,7 +112,7 @@ impl<'a, S: Scalar, const D: usize> Here<'a, S, D> {
     /// Collective.
     fn new(options: &'a Dbscan, domain: &'a Domain<'a, S, D>, tree: Bvh<S, D>) -> Result<Self> {
         let regions = Regions::new(domain, &tree)?;
-        let ghosts = Ghosts::within(domain.ranks, (&tree, &regions), options.eps(), Sends::Both)?;
+        let ghosts = Ghosts::within(domain.ranks, &tree, &regions, options.eps(), Sends::Both)?;
         Ok(Self { options, domain, tree, ghosts })
     }
 
@@ -122,7 +122,7 @@ impl<'a, S: Scalar, const D: usize> Here<'a, S, D> {
         let mut core = core_of(tree, options);
         let near = agree(domain.ranks, Bvh::build_in(&ghosts.points, domain.space))?;
         // Fewer than enough are here, so all can be counted.
-        let more = map_near((tree, &near), options.eps(), &|row| core[row as usize] == 0, &|ball, ghosts| {
+        let more = map_near(tree, &near, options.eps(), &|row| core[row as usize] == 0, &|ball, ghosts| {
             let missing = options.min_pts().saturating_sub(tree.query(ball).count());
             (ghosts.take(missing).count() == missing).then_some(())
         });
@@ -158,7 +158,8 @@ impl<'a, S: Scalar, const D: usize> Here<'a, S, D> {
         clusters: CoreClusters,
         numbers: &[u64],
         core: &[u8],
-        (ghosts, theirs): (&CoreGhosts<S, D>, &[u64]),
+        ghosts: &CoreGhosts<S, D>,
+        theirs: &[u64],
     ) -> Result<Vec<u64>> {
         let Self { options, domain, tree, .. } = self;
         // In the order of their numbers they are counted from 0 here, for borders to join the least.
@@ -170,7 +171,7 @@ impl<'a, S: Scalar, const D: usize> Here<'a, S, D> {
         let mut least = map(core.len(), TASK, &|row| joined.get(row).map_or(NONE, |place| met[place as usize]));
         let near = agree(domain.ranks, Bvh::build_in(&ghosts.points, domain.space))?;
         let may_join = |row: u32| core[row as usize] == 0 && !options.is_star();
-        let joined = map_near((tree, &near), options.eps(), &may_join, &|_, near| {
+        let joined = map_near(tree, &near, options.eps(), &may_join, &|_, near| {
             near.map(|ghost| theirs[ghosts.ghosts[ghost as usize] as usize]).min()
         });
         joined.into_iter().for_each(|(row, number)| least[row as usize] = least[row as usize].min(number));

@@ -76,7 +76,7 @@ impl Fof {
         check_same(ranks, &[("linking_length", length), ("min_members", self.min_members as f64)])?;
         let regions = Regions::new(domain, &tree)?;
         // Of two points one knows the other.
-        let ghosts = Ghosts::within(ranks, (&tree, &regions), length, Sends::One)?;
+        let ghosts = Ghosts::within(ranks, &tree, &regions, length, Sends::One)?;
         drop(regions);
 
         let groups = components(&tree, length).relabel(tree.order(), IsCore::InPairs);

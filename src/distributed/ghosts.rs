@@ -30,11 +30,12 @@ impl<S: Scalar, const D: usize> Ghosts<S, D> {
     /// Those within a radius; `tree` is that of this rank's points. Collective.
     pub fn within(
         ranks: &dyn Communicator,
-        (tree, regions): (&Bvh<S, D>, &Regions<S, D>),
+        tree: &Bvh<S, D>,
+        regions: &Regions<S, D>,
         radius: f64,
         sends: Sends,
     ) -> Result<Self> {
-        let lists = near(ranks.rank(), (tree, regions), radius, sends);
+        let lists = near(ranks.rank(), tree, regions, radius, sends);
         let corners: Vec<[S; D]> = lists.iter().flatten().map(|sent| tree.item(sent.1 as usize).lo).collect();
         let rows = lists.iter().map(|list| list.iter().map(|sent| sent.0).collect()).collect::<Vec<_>>();
         drop(lists);
@@ -53,7 +54,8 @@ impl<S: Scalar, const D: usize> Ghosts<S, D> {
 /// The points of a tree that are within a radius of a box of each other rank: the row of each, ascending, and its position.
 fn near<S: Scalar, const D: usize>(
     rank: usize,
-    (tree, regions): (&Bvh<S, D>, &Regions<S, D>),
+    tree: &Bvh<S, D>,
+    regions: &Regions<S, D>,
     radius: f64,
     sends: Sends,
 ) -> Vec<Vec<(u32, u32)>> {
@@ -61,7 +63,7 @@ fn near<S: Scalar, const D: usize>(
     let (space, radius2) = (tree.space(), radius * radius);
     let others = match tree.is_empty() {
         true => vec![],
-        false => regions.asking((rank, sends), &tree.bounds(), space, radius),
+        false => regions.asking(rank, sends, &tree.bounds(), space, radius),
     };
     let positions = list_tasks(others.len(), TASK, &|range| {
         let mut positions = vec![];

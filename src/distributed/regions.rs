@@ -62,13 +62,7 @@ impl<S: Scalar, const D: usize> Regions<S, D> {
 
 impl<S: Scalar, const D: usize> Regions<S, D> {
     /// The boxes within a radius of `bounds` that are of ranks to which `rank` sends.
-    pub fn asking(
-        &self,
-        (rank, sends): (usize, Sends),
-        bounds: &Aabb<S, D>,
-        space: &Space<D>,
-        radius: f64,
-    ) -> Vec<u32> {
+    pub fn asking(&self, rank: usize, sends: Sends, bounds: &Aabb<S, D>, space: &Space<D>, radius: f64) -> Vec<u32> {
         let is_near = |&at: &u32| {
             let to = self.rank_of[at as usize] as usize;
             sends.is_from(rank, to) && space.min_distance2(bounds, &self.boxes[at as usize]) <= radius * radius

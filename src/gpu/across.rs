@@ -114,7 +114,7 @@ impl Fof {
         agree(ranks, if is_of_domain { Ok(()) } else { Err(other_tree(n, own)) })?;
         let boxes = agree(ranks, tree.tops(most_boxes(ranks)))?;
         let regions = Regions::of_boxes(domain, boxes.into_iter(), tree.len())?;
-        let rows = agree(ranks, near(ranks.rank(), (tree, &regions), length))?;
+        let rows = agree(ranks, near(ranks.rank(), tree, &regions, length))?;
         let route = Route::of_lists(ranks, &rows)?;
         let points = route.send(ranks, &domain.points)?;
         let ghosts = Ghosts { route, points };
@@ -152,7 +152,8 @@ fn other_tree(points: usize, domain: usize) -> Error {
 /// Cost: for each rank that is near, all leaves are compared with its boxes, and all points are flagged.
 fn near<S: Coordinate, const D: usize>(
     rank: usize,
-    (tree, regions): (&Bvh<S, D>, &Regions<S, D>),
+    tree: &Bvh<S, D>,
+    regions: &Regions<S, D>,
     radius: f64,
 ) -> Result<Vec<Vec<u32>>> {
     let (own, space) = (tree.bounds(), tree.space());
@@ -165,7 +166,7 @@ fn near<S: Coordinate, const D: usize>(
     let reach = radius + scale * f64::from(f32::EPSILON) * 4.0;
     let asked = match tree.is_empty() {
         true => vec![],
-        false => regions.asking((rank, Sends::One), &own, space, reach),
+        false => regions.asking(rank, Sends::One, &own, space, reach),
     };
     let grown = |&at: &u32| {
         let Aabb { lo, hi } = regions.boxes[at as usize];

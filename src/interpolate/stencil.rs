@@ -212,7 +212,7 @@ fn find_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, targets: &Vec<[S; D]>, 
         scratch.with(|work| {
             for &target in &order[range] {
                 let index = target as usize;
-                chunk.find(&around, plan, (index, &targets[index]), work);
+                chunk.find(&around, plan, index, &targets[index], work);
             }
         });
         chunk
@@ -250,7 +250,8 @@ impl<const D: usize> Chunk<D> {
         &mut self,
         around: &Around<'_, S, D>,
         plan: &Plan<'_>,
-        (index, target): (usize, &[S; D]),
+        index: usize,
+        target: &[S; D],
         work: &mut Work,
     ) {
         work.find(around, target, &plan.reach.of(index));

@@ -336,7 +336,7 @@ mod tests {
             .map(|i| [i, i.wrapping_mul(2_654_435_761), i.wrapping_mul(40_503)].map(|x| (x % 1000) as f32 / 100.0))
             .collect();
         let particles = Particles::new(&positions).periodic(10.0);
-        let window = Window::new(particles.extent(), &Space::periodic(10.0).unwrap(), 2);
+        let window = Window::new(particles.extent().into(), &Space::periodic(10.0).unwrap(), 2);
         let slab: Slab = "z:8..11".parse().unwrap();
         let inside = positions.iter().filter(|p| p[2] >= 8.0 || p[2] <= 1.0).count();
         for (side, slab, count) in
@@ -359,7 +359,7 @@ mod tests {
             let positions: Vec<[f32; 3]> = order.iter().map(|&i| of(i)).collect();
             let masses: Vec<f64> = order.iter().map(|&i| mass(i)).collect();
             let particles = Particles::new(&positions).masses(&masses).periodic(10.0);
-            let window = Window::new(particles.extent(), &Space::periodic(10.0).unwrap(), 2);
+            let window = Window::new(particles.extent().into(), &Space::periodic(10.0).unwrap(), 2);
             density(&particles, &window, 200, None, &Whole).unwrap().0
         };
         let image = seen((0..n).collect());
@@ -374,7 +374,7 @@ mod tests {
         let positions = [[2.0f32, 2.0, 5.0], [7.0, 7.0, 5.0]];
         let masses = [1.0, 1e12];
         let particles = Particles::new(&positions).masses(&masses).periodic(10.0);
-        let window = Window::new(particles.extent(), &Space::periodic(10.0).unwrap(), 2);
+        let window = Window::new(particles.extent().into(), &Space::periodic(10.0).unwrap(), 2);
         let (image, _) = density(&particles, &window, SIDE, None, &Whole).unwrap();
         for (at, mass) in positions.iter().zip(masses) {
             let [x, y] = window.pixel(at.map(f64::from));

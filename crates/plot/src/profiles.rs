@@ -89,7 +89,7 @@ fn chart(panels: &[ProfilePanel], [title, radius]: [&str; 2], units: &AxisUnits)
         let left = LEFT + column as f64 * step[0];
         let top = TOP + LEGEND + row as f64 * step[1] + CAPTION;
         let is_first = column == 0;
-        panel(&mut chart, halo, [[left, top], [left + wide, top + high]], (is_first, units));
+        panel(&mut chart, halo, [[left, top], [left + wide, top + high]], is_first, units);
     }
     chart
 }
@@ -130,7 +130,8 @@ fn panel(
     chart: &mut Chart,
     halo: &ProfilePanel,
     [[left, top], [right, bottom]]: [[f64; 2]; 2],
-    (is_first, units): (bool, &AxisUnits),
+    is_first: bool,
+    units: &AxisUnits,
 ) {
     let profile = &halo.profile;
     let room = right - left;

@@ -66,8 +66,8 @@ pub fn projection<S: Scalar>(
     let said = particles.boundary()?;
     let known = [("the halos were measured in", catalog.boundary()), ("the particles are in", &said)];
     let space = Boundary::agree(&known)?.space()?;
-    let within = (particles.extent(), &space);
-    Seen::new(particles, within, shown.slab.as_ref(), style, &Whole)?.draw(catalog, shown, style)
+    Seen::new(particles, particles.extent().into(), &space, shown.slab.as_ref(), style, &Whole)?
+        .draw(catalog, shown, style)
 }
 
 /// What is seen of the particles.
@@ -85,7 +85,8 @@ impl Seen {
     /// Errors: a resolution that is refused; if a rank has ended.
     pub fn new<S: Scalar>(
         particles: &Particles<S>,
-        (extent, space): (([f64; 3], [f64; 3]), &Space<3>),
+        extent: [[f64; 3]; 2],
+        space: &Space<3>,
         slab: Option<&Slab>,
         style: Style,
         shares: &dyn Shares,
@@ -168,11 +169,11 @@ impl<'a> Circles<'a> {
 
     fn draw(&self, chart: &mut Chart, window: &Window) {
         for halo in self.subhalos.iter().rev() {
-            circle(chart, window, halo.center, (halo.rms_radius, 4.0), CYAN);
+            circle(chart, window, halo.center, halo.rms_radius, 4.0, CYAN);
         }
         let radius = |halo: &Halo| if self.nested { halo.rms_radius } else { halo.max_radius };
         for halo in self.halos.iter().rev() {
-            circle(chart, window, halo.center, (radius(halo), 7.0), PAPER);
+            circle(chart, window, halo.center, radius(halo), 7.0, PAPER);
         }
         // The largest halo's number first: those that would stand on it move, or stay away.
         let mut taken: Vec<Rect> = vec![];
@@ -282,7 +283,7 @@ fn shown_radius(window: &Window, radius: f64, least: f64) -> f64 {
 }
 
 /// A circle at all images of it that the picture shows.
-fn circle(chart: &mut Chart, window: &Window, center: [f64; 3], (radius, least): (f64, f64), color: Rgb) {
+fn circle(chart: &mut Chart, window: &Window, center: [f64; 3], radius: f64, least: f64, color: Rgb) {
     let scale = SIDE as f64 / window.side;
     let at = window.pixel(center);
     let radius = shown_radius(window, radius, least);

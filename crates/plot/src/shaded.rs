@@ -107,13 +107,13 @@ fn strip<S: Scalar>(mesh: &Mesh<S>, view: &View, camera: &Camera, rows: Range<us
     }
     let pixels = map(width * rows.len(), TASK, &|pixel| {
         let (x, y) = (pixel % width, pixel / width);
-        color(&light, (x, y), width, (rows.start + y) as f64 / height as f64)
+        color(&light, x, y, width, (rows.start + y) as f64 / height as f64)
     });
     (pixels, (rays.len() + lamps.len()) as u64)
 }
 
 /// The mean of a pixel's points, which have the light of the surface, or -1 for none; `sky` is how far down the picture it is.
-fn color(light: &[f64], (x, y): (usize, usize), width: usize, sky: f64) -> Rgb {
+fn color(light: &[f64], x: usize, y: usize, width: usize, sky: f64) -> Rgb {
     let mut sum = [0.0; 3];
     for (row, column) in (0..SAMPLES).flat_map(|row| (0..SAMPLES).map(move |column| (row, column))) {
         let light = light[(SAMPLES * y + row) * SAMPLES * width + SAMPLES * x + column];

@@ -21,7 +21,7 @@ pub struct Window {
 
 impl Window {
     /// The periodic box, or the smallest square and cube with some air around particles of this extent, seen along an axis.
-    pub fn new((lo, hi): ([f64; 3], [f64; 3]), space: &Space<3>, along: usize) -> Self {
+    pub fn new([lo, hi]: [[f64; 3]; 2], space: &Space<3>, along: usize) -> Self {
         // Right-handed, the axis towards the viewer.
         let axes = [(along + 1) % 3, (along + 2) % 3];
         if let Some(&period) = space.period() {

@@ -138,10 +138,10 @@ impl<S: Scalar, const D: usize> Hops<'_, S, D> {
                                 continue;
                             }
                             let of = tree.item(own.start + i);
-                            let within = (limits[i], radius2[own.start + i]);
+                            let (limit, radius2) = (limits[i], radius2[own.start + i]);
                             match is_open {
-                                true => self.scan(isa, &open, &of, &there, within, i, &mut best),
-                                false => self.scan(isa, &general, &of, &there, within, i, &mut best),
+                                true => self.scan(isa, &open, &of, &there, limit, radius2, i, &mut best),
+                                false => self.scan(isa, &general, &of, &there, limit, radius2, i, &mut best),
                             }
                         }
                         least = best.density.iter().copied().fold(f64::INFINITY, Scalar::min);
@@ -163,7 +163,8 @@ impl<S: Scalar, const D: usize> Hops<'_, S, D> {
         ball: &BallPredicate<'_, S, D, P>,
         of: &Aabb<S, D>,
         there: &Blocks<'_, S, D>,
-        (limit, radius2): (S, f64),
+        limit: S,
+        radius2: f64,
         i: usize,
         best: &mut Best,
     ) {

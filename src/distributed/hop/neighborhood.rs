@@ -61,7 +61,7 @@ impl<S: Scalar, const D: usize> Neighborhood<S, D> {
             found.into_iter().map(f64::abs).collect()
         };
         mark("bounds of widths");
-        let lists = near(domain, &regions, &tree, &reach2, (k, is_mutual))?;
+        let lists = near(domain, &regions, &tree, &reach2, k, is_mutual)?;
         drop((regions, reach2));
         let route = Route::of_lists(ranks, &lists)?;
         drop(lists);
@@ -117,7 +117,8 @@ fn near<S: Scalar, const D: usize>(
     regions: &Regions<S, D>,
     tree: &Bvh<S, D>,
     reach2: &[f64],
-    (k, is_mutual): (usize, bool),
+    k: usize,
+    is_mutual: bool,
 ) -> Result<Vec<Vec<u32>>> {
     let (ranks, own) = (domain.ranks, domain.ranks.rank() as u32);
     let pairs = within(regions, &domain.space, &domain.points, reach2, &|_| own);

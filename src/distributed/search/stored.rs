@@ -135,7 +135,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
     /// What is near other ranks. Collective.
     fn border(&self, radius: f64) -> Result<Border<S, D>> {
         check_same(self.domain.ranks, &[("radius", radius)])?;
-        let ghosts = Ghosts::within(self.domain.ranks, (&self.tree, &self.regions), radius, Sends::Both)?;
+        let ghosts = Ghosts::within(self.domain.ranks, &self.tree, &self.regions, radius, Sends::Both)?;
         // A point that is near one of another rank is near a box of that rank.
         let mut rows = ghosts.route.rows().to_vec();
         rows.sort_unstable();

@@ -146,7 +146,7 @@ impl Dbscan {
             }
             let CorePoints { marks: core, near } = match &self.weights {
                 Some(weights) => {
-                    let found = weights::find_core(client, bvh, nodes, self.eps, (weights, self.min_pts), dense)?;
+                    let found = weights::find_core(client, bvh, nodes, self.eps, weights, self.min_pts, dense)?;
                     CorePoints { marks: found, near: None }
                 }
                 None => find_core(client, bvh, nodes, self.eps, self.min_pts, dense, !self.star),

@@ -38,10 +38,11 @@ pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
     bvh: &Bvh<S, D>,
     nodes: &Nodes<S>,
     eps: f64,
-    least: (&[f64], usize),
+    weights: &[f64],
+    min_pts: usize,
     dense: bool,
 ) -> Result<Buffer<u32>> {
-    let ((weights, min_pts), n, end, dim) = (least, bvh.len(), nodes.end(), CubeDim::new_1d(UNITS));
+    let (n, end, dim) = (bvh.len(), nodes.end(), CubeDim::new_1d(UNITS));
     let total: f64 = weights.iter().sum();
     let is_rounded = total > 2f64.powi(52) || weights.iter().any(|weight| weight.fract() != 0.0);
     // As on the CPU, and as much again for the order here.

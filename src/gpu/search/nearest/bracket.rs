@@ -202,10 +202,10 @@ impl<F: Float> BracketSearch<F> {
         point: &Array<F>,
         tree: &Tree<F>,
         limits: &ApproxLimits<F>,
-        around: (u32, u32),
+        begin: u32,
+        behind: u32,
         #[comptime] coarse: bool,
     ) {
-        let (begin, behind) = around;
         let mut first = begin + 0;
         while first < behind {
             packet.take_all(tree, first, min(behind - first, WIDTH));
@@ -283,9 +283,9 @@ fn together<F: Float>(
 ) {
     let (d, periodic, warp) = comptime!((search.spec.d, search.spec.periodic, search.spec.warp));
     let mut packet = new_packet::<F>(point, d, periodic, comptime!(warp.units(SMALL)), warp);
-    search.take_around(&mut packet, point, tree, approx, (begin, behind), true);
+    search.take_around(&mut packet, point, tree, approx, begin, behind, true);
     search.place_bins();
-    search.take_around(&mut packet, point, tree, approx, (begin, behind), false);
+    search.take_around(&mut packet, point, tree, approx, begin, behind, false);
     search.lower(approx);
     search.end_at_copies();
     packet.leave_out(begin, behind);
