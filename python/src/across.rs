@@ -61,7 +61,8 @@ const MOST_SIDES: usize = 10;
 fn run<T: Send>(
     py: Python<'_>,
     (comm, limits): Comm,
-    (call, points): (&Call, &Bound<'_, PyAny>),
+    call: &Call,
+    points: &Bound<'_, PyAny>,
     n_jobs: Option<isize>,
     work: impl FnOnce(&dyn Communicator, Rows) -> Result<T> + Send,
 ) -> PyResult<T> {
@@ -127,7 +128,7 @@ pub fn dbscan_across<'py>(
     let options = [("eps", Term::Real(eps)), ("min_samples", Term::Whole(min_samples as u64))];
     let call = Call { function: DBSCAN, options, box_size: box_size.as_deref(), names };
     let options = Dbscan::new(eps, min_samples).periodic(box_size.clone().map(BoxSize::from));
-    let (labels, core) = run(py, comm, (&call, points), n_jobs, |ranks, points| {
+    let (labels, core) = run(py, comm, &call, points, n_jobs, |ranks, points| {
         let labels = ropewalk_table::dbscan_across(ranks, &points.0, &options)?;
         check_count("clusters", labels.n_clusters())?;
         let core: Vec<i64> = (0..labels.as_slice().len()).filter(|&i| labels.is_core(i)).map(|i| i as i64).collect();
@@ -156,7 +157,7 @@ pub fn friends_of_friends_across<'py>(
     let options = [("linking_length", Term::Real(linking_length)), ("min_members", Term::Whole(min_members as u64))];
     let call = Call { function: FOF, options, box_size: box_size.as_deref(), names };
     let options = Fof::new(linking_length).min_members(min_members).periodic(box_size.clone().map(BoxSize::from));
-    let (labels, starts, members, numbers, count) = run(py, comm, (&call, points), n_jobs, |ranks, points| {
+    let (labels, starts, members, numbers, count) = run(py, comm, &call, points, n_jobs, |ranks, points| {
         let halos = ropewalk_table::fof_across(ranks, &points.0, &options)?;
         check_count("groups", halos.len())?;
         let labels = narrow(&halos.halo_of_points(ranks)?);

@@ -93,13 +93,14 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn neighbors_into(&self, radius: impl Into<f64>, lists: &mut Csr<u32>) {
-        *lists = list_in(self, radius.into(), lists.take_parts());
+        let (offsets, values) = lists.take_parts();
+        *lists = list_in(self, radius.into(), offsets, values);
     }
 }
 
 precompiled! { fn count = count_all(tree: same_ref &Bvh<S, D>, radius: keep f64, counts: keep Vec<u32>) -> Vec<u32> }
 precompiled! { fn list = list_all(tree: same_ref &Bvh<S, D>, radius: keep f64) -> Csr<u32> }
-precompiled! { fn list_in = list_all_in(tree: same_ref &Bvh<S, D>, radius: keep f64, parts: keep (Vec<usize>, Vec<u32>)) -> Csr<u32> }
+precompiled! { fn list_in = list_all_in(tree: same_ref &Bvh<S, D>, radius: keep f64, offsets: keep Vec<usize>, values: keep Vec<u32>) -> Csr<u32> }
 
 /// The counts, in memory that others were in.
 fn count_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, mut counts: Vec<u32>) -> Vec<u32> {
@@ -128,7 +129,8 @@ fn for_each_count<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, foun
 fn list_all_in<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     radius: f64,
-    (mut offsets, mut values): (Vec<usize>, Vec<u32>),
+    mut offsets: Vec<usize>,
+    mut values: Vec<u32>,
 ) -> Csr<u32> {
     renew(&mut offsets, tree.len() + 1, 0);
     let counts: Vec<AtomicUsize> = offsets.into_iter().map(AtomicUsize::new).collect();
