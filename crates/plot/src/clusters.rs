@@ -31,11 +31,12 @@ const NAMED: usize = 12;
 /// two lines above. Dots are pixels in all formats: there may be millions.
 ///
 /// ```
-/// use ropewalk::{dbscan, plot};
+/// use ropewalk::dbscan;
+/// use ropewalk_plot::{PictureFormat, clusters};
 ///
 /// let points = [[0.0f32, 0.0], [0.1, 0.0], [0.0, 0.1], [5.0, 5.0]];
 /// let labels = dbscan(&points, 0.2, 3)?;
-/// let png = plot::clusters(&points, &labels, 0.2, None, ["one cluster", "and a point of noise"], plot::PictureFormat::Png)?;
+/// let png = clusters(&points, &labels, 0.2, None, ["one cluster", "and a point of noise"], PictureFormat::Png)?;
 /// assert!(png.starts_with(b"\x89PNG"));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```

@@ -52,13 +52,13 @@ pub struct ProfilePanel {
 ///
 /// ```
 /// use ropewalk::halo::profiles;
-/// use ropewalk_plot::{self, AxisUnits, PictureFormat, ProfilePanel};
+/// use ropewalk_plot::{AxisUnits, PictureFormat, ProfilePanel};
 /// use ropewalk::Particles;
 ///
 /// let positions: Vec<[f64; 3]> = (1..=100).map(|i| [0.01 * f64::from(i), 0.0, 0.0]).collect();
 /// let profile = profiles(&Particles::new(&positions), &[[0.0; 3]], &[1.0], 10)?.remove(0);
 /// let panel = ProfilePanel { caption: "a rod".into(), profile, radius: Some(1.0) };
-/// let svg = plot::profiles(&[panel], ["One profile", "R"], &AxisUnits::default(), PictureFormat::Svg)?;
+/// let svg = ropewalk_plot::profiles(&[panel], ["One profile", "R"], &AxisUnits::default(), PictureFormat::Svg)?;
 /// assert!(String::from_utf8_lossy(&svg).contains("a rod"));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```

@@ -49,7 +49,7 @@ impl<S> Table<S> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use ropewalk_io::Table;
+    /// use ropewalk_table::Table;
     ///
     /// let values = Arc::new(vec![0.0f32, 0.5, 1.0, 2.0]);
     /// let table = Table::shared(2, values.clone())?;
