@@ -88,6 +88,12 @@ impl<'a, S: Scalar> Particles<'a, S> {
         self.positions.len()
     }
 
+    /// Whether there are none.
+    #[doc(hidden)]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The lower and the upper corner of the box around all particles; zeros if there are none.
     pub fn extent(&self) -> ([f64; 3], [f64; 3]) {
         let [lo, hi] = box_around(&map_tasks(self.positions.len(), 1 << 16, &|range| {

@@ -193,7 +193,7 @@ impl Options {
         self.universe.check()?;
         match &self.finder {
             Finder::FriendsOfFriends => {}
-            Finder::Hop(hop) => _ = hop.check()?,
+            Finder::Hop(hop) => hop.check()?,
             Finder::AdaptaHop { finder, .. } => finder.check()?,
         }
         if let Some(value) = first_twice(&self.overdensities) {

@@ -62,6 +62,12 @@ impl Places<'_> {
         self.positions.len()
     }
 
+    /// Whether there are none.
+    #[doc(hidden)]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Each place; none where a halo has no centre.
     #[doc(hidden)]
     pub fn at(&self, index: usize) -> Option<[f64; 3]> {
