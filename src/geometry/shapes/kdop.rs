@@ -135,7 +135,16 @@ impl<S: Scalar, const D: usize, const N: usize> Kdop<S, D, N> {
 
     /// The corners, rounded, some of them repeatedly; none if it holds nothing.
     pub fn corners(&self) -> Vec<[f64; D]> {
-        self.solid().core.corners()
+        self.slabs().core.corners()
+    }
+
+    /// What all slabs have in common.
+    fn slabs(&self) -> Solid<D> {
+        let mut ends = [[0.0; 2]; 13];
+        for (ends, (lo, hi)) in ends.iter_mut().zip(self.lo.iter().zip(&self.hi)) {
+            *ends = [(*lo).into(), (*hi).into()];
+        }
+        Solid::new(Core::Slabs(Box::new(Slabs { directions: Self::ROWS, ends })), 0.0, S::LIMIT)
     }
 }
 
@@ -146,11 +155,7 @@ impl<S: Scalar, const D: usize, const N: usize> Convex<S, D> for Kdop<S, D, N> {
             let Aabb { lo, hi } = self.bounds();
             return Solid::new(Core::Box([wide(&lo), wide(&hi)]), 0.0, S::LIMIT);
         }
-        let mut ends = [[0.0; 2]; 13];
-        for (ends, (lo, hi)) in ends.iter_mut().zip(self.lo.iter().zip(&self.hi)) {
-            *ends = [(*lo).into(), (*hi).into()];
-        }
-        Solid::new(Core::Slabs(Box::new(Slabs { directions: Self::ROWS, ends })), 0.0, S::LIMIT)
+        self.slabs()
     }
 }
 
@@ -158,5 +163,20 @@ impl<S: Scalar, const D: usize, const N: usize> Bounded<S, D> for Kdop<S, D, N> 
     /// The slabs along the axes.
     fn bounds(&self) -> Aabb<S, D> {
         Aabb { lo: std::array::from_fn(|k| self.lo[k]), hi: std::array::from_fn(|k| self.hi[k]) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Dop6;
+
+    #[test]
+    fn six_slabs_have_eight_corners() {
+        let cube = Dop6::around(&[[0.0f64, 0.0, 0.0], [1.0, 2.0, 3.0]]);
+        let mut corners: Vec<[u64; 3]> = cube.corners().iter().map(|corner| corner.map(|x| x.round() as u64)).collect();
+        corners.sort_unstable();
+        corners.dedup();
+        assert_eq!(corners.len(), 8);
+        assert_eq!((corners[0], corners[7]), ([0, 0, 0], [1, 2, 3]));
     }
 }
