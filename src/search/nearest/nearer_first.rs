@@ -70,7 +70,9 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         let farthest = sides(&self.node(at).bounds, |below, above| -f64::min(below, above));
         let reach = farthest.into_iter().fold(0.0, f64::max);
         // Without a radius the limit is infinite; where nothing is wanted it is negative.
-        scale::scale_of::<S>(reach.min(wanted.limit().max(0.0).sqrt()), scale::LEAST)
+        let length = reach.min(wanted.limit().max(0.0).sqrt());
+        // Copies, or a radius of 0, say nothing of the distances beside them.
+        if length > 0.0 { scale::scale_of::<S>(length, scale::LEAST) } else { self.scale_from(of) }
     }
 
     /// Looks at the leaves within what is wanted, the nearer child of each node first. False if the tree is too deep for `STACK`, or
