@@ -6,8 +6,8 @@
 
 use proptest::prelude::*;
 use ropewalk::{
-    Aabb, Bounded, Bvh, Capsule, Convex, Dop6, Dop8, Dop14, Dop18, Dop26, Ellipsoid, Obb, Ray, Scalar, Segment, Sphere,
-    Tetrahedron, Triangle,
+    Aabb, Bounded, Bvh, Capsule, Convex, Dop6, Dop8, Dop14, Dop18, Dop26, Ellipsoid, Kdop, Obb, Ray, Scalar, Segment,
+    Sphere, Tetrahedron, Triangle,
 };
 
 type V = [i128; 3];
@@ -266,6 +266,38 @@ fn a_ball_that_touches_slabs() {
     let ball = Sphere::new([1.0f32, -2.0, 1.0], 1.0);
     assert!(dop.intersects(&ball) && ball.intersects(&dop));
     assert_eq!(dop.distance2(&ball.center), 1.0);
+}
+
+/// Asserts that boxes which have a corner of a k-DOP's points in their face meet it, and boxes a rounding farther do not.
+fn boxes_touch<const N: usize>(points: &[[f64; 3]], extents: [f64; 3]) {
+    let dop = Kdop::<f64, 3, N>::around(points);
+    for k in 0..3 {
+        let farthest = points.iter().copied().max_by(|p, q| p[k].total_cmp(&q[k])).unwrap();
+        let [mut lo, mut hi] = [farthest, farthest];
+        for j in 0..3 {
+            (lo[j], hi[j]) = (farthest[j] - extents[j], farthest[j] + extents[(j + 1) % 3]);
+        }
+        lo[k] = farthest[k];
+        let around = Dop6::around(&[lo, hi]);
+        assert!(around.intersects(&dop) && dop.intersects(&around), "{dop:?} {around:?}");
+        assert!(Aabb::new(lo, hi).intersects(&dop) && dop.intersects(&Aabb::new(lo, hi)), "{dop:?} {around:?}");
+        lo[k] = farthest[k].next_up();
+        let apart = Dop6::around(&[lo, hi]);
+        assert!(!apart.intersects(&dop) && !dop.intersects(&apart), "{dop:?} {apart:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn boxes_that_touch_slabs(
+        points in prop::collection::vec(prop::array::uniform3(-4.0..4.0f64), 1..8),
+        extents in prop::array::uniform3(0.01..4.0f64),
+    ) {
+        boxes_touch::<3>(&points, extents);
+        boxes_touch::<7>(&points, extents);
+        boxes_touch::<9>(&points, extents);
+        boxes_touch::<13>(&points, extents);
+    }
 }
 
 /// What all shapes answer about one without points.

@@ -28,6 +28,11 @@ pub fn intersects<const D: usize>(a: &Solid<D>, b: &Solid<D>) -> bool {
         (Core::Nothing, _) | (_, Core::Nothing) => false,
         (Core::Slabs(slabs), other) | (other, Core::Slabs(slabs)) if are_separated(slabs, other, radius) => false,
         (Core::Slabs(a), Core::Slabs(b)) if a.share_middle(b) => true,
+        (Core::Slabs(slabs), Core::Box(corners)) | (Core::Box(corners), Core::Slabs(slabs))
+            if slabs.share_middle_of_box(corners) =>
+        {
+            true
+        }
         (Core::Ellipsoid(frame), _) if !is_point(b) && is_round(frame) => meets_ellipsoid(frame, a.radius, b),
         (_, Core::Ellipsoid(frame)) if !is_point(a) && is_round(frame) => meets_ellipsoid(frame, b.radius, a),
         (p, q) => {

@@ -1,7 +1,8 @@
 //! Pairs of points, segments, triangles, tetrahedra and boxes of any orientation, in up to three dimensions.
 //!
 //! In: corners. Out: whether two have a point in common, by separating axes; how far apart they are, by the features that are nearest.
-//! Both are decided by polynomials of differences of coordinates, up to the third degree for the first question.
+//! Both are decided by polynomials of differences of coordinates, up to the third degree for the first question; along the coordinate axes
+//! by the coordinates themselves.
 //! The axes are those of two shapes and a vanishing box together, which has volume, so that they are enough for flat ones, too: the
 //! coordinate axes, normals of faces, and products of edges with edges and with the coordinate axes.
 //! Cost: 32 axes for two triangles, of which one that separates ends the search.
@@ -83,6 +84,13 @@ impl Polytope {
         Self { corners: self.corners.map(|corner| times(&sub(&corner, origin), unit)), ..*self }
     }
 
+    /// What the polytope covers of a coordinate axis, exactly.
+    fn extent(&self, axis: usize) -> [f64; 2] {
+        self.corners()
+            .iter()
+            .fold([f64::INFINITY, f64::NEG_INFINITY], |[lo, hi], corner| [lo.min(corner[axis]), hi.max(corner[axis])])
+    }
+
     /// What the polytope covers of an axis.
     fn shadow(&self, axis: &[f64; 3]) -> [f64; 2] {
         self.corners().iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[lo, hi], corner| {
@@ -93,6 +101,14 @@ impl Polytope {
 
     /// Whether the two have a point in common.
     pub fn intersects(&self, other: &Self) -> bool {
+        // Before differences round what is between them.
+        let is_apart_along = |axis: usize| {
+            let ([lo, hi], [from, to]) = (self.extent(axis), other.extent(axis));
+            hi < from || to < lo
+        };
+        if (0..3).any(is_apart_along) {
+            return false;
+        }
         let origin = self.corners[0];
         let extent = self.corners().iter().chain(other.corners()).flat_map(|corner| sub(corner, &origin));
         let unit = unit(&[&[extent.fold(0.0, |most: f64, x| most.max(x.abs()))]]);
@@ -101,7 +117,7 @@ impl Polytope {
             let ([lo, hi], [from, to]) = (a.shadow(&axis), b.shadow(&axis));
             hi < from || to < lo
         };
-        if AXES.into_iter().any(is_apart) || a.normals().any(is_apart) || b.normals().any(is_apart) {
+        if a.normals().any(is_apart) || b.normals().any(is_apart) {
             return false;
         }
         let edges = |of: &Self| of.directions.iter().map(|&edge| of.edge(edge)).collect::<Vec<_>>();

@@ -33,11 +33,22 @@ impl<const D: usize> Slabs<D> {
 
     /// Whether the middle of what both allow along the axes is in both: then they have a point in common.
     pub fn share_middle(&self, other: &Self) -> bool {
-        let middle = std::array::from_fn(|k| {
-            let ([lo, hi], [from, to]) = (self.ends[k], other.ends[k]);
-            0.5 * (lo.max(from) + hi.min(to))
-        });
+        let middle = self.middle_within(&std::array::from_fn(|k| other.ends[k]));
         self.contains(&middle) && other.contains(&middle)
+    }
+
+    /// The same for a box.
+    pub fn share_middle_of_box(&self, [lo, hi]: &[[f64; D]; 2]) -> bool {
+        let middle = self.middle_within(&std::array::from_fn(|k| [lo[k], hi[k]]));
+        self.contains(&middle) && (0..D).all(|k| (lo[k]..=hi[k]).contains(&middle[k]))
+    }
+
+    /// The middle of what intervals along the axes have in common with these slabs.
+    fn middle_within(&self, intervals: &[[f64; 2]; D]) -> [f64; D] {
+        std::array::from_fn(|k| {
+            let ([lo, hi], [from, to]) = (self.ends[k], intervals[k]);
+            0.5 * (lo.max(from) + hi.min(to))
+        })
     }
 
     /// The corners, some of them repeatedly, within rounding; none if the slabs have no point in common.
