@@ -3,7 +3,8 @@
 //! In: the distance up to which each point's kernel reaches. Out: a sum for each point, in tree order. A walk finds the points within the
 //! kernels of a few points of a leaf and copies them into one block. Each of the few gathers its terms from the block, eight at a time,
 //! and gives a term to every point that its kernel reaches and whose own kernel does not reach back. So each pair is found from the
-//! end whose kernel reaches the other, and no walk goes beyond the neighbours of a point: n log n for any set.
+//! end whose kernel reaches the other, and no walk goes beyond the neighbours of a point: n log n, where rounding does not hide which are
+//! near (as in a periodic box among points that are nearer to each other than 1e-15 of its side).
 //!
 //! Terms are rounded to multiples of two powers of two chosen for the point that gets them. Such sums are exact in any order, so
 //! threads may add to them at once. Source of these sums: Demmel and Nguyen 2013 (pre-rounding).
@@ -88,8 +89,8 @@ pub(super) fn gather<S: Scalar, const D: usize>(
     let most = largest * 512.0 * (n_density as f64 + 1.0);
     let inverse_h = map(tree.len(), POINTS, &|at| {
         let inverse = 2.0 / radius2[at].abs().sqrt();
-        // Where densities are infinite, kernels reach nothing else.
-        if (per_volume::<D>(inverse) * most * 8.0).is_finite() { inverse } else { 0.0 }
+        // Where densities are infinite, kernels reach nothing else. Kernels without their masses must be finite, too.
+        if (per_volume::<D>(inverse) * most.max(1.0) * 8.0).is_finite() { inverse } else { 0.0 }
     });
     let totals = zeroed(tree.len());
     let sums = Sums { tree, radius2, inverse_h, masses, is_symmetric, most, terms: n_density, ghosts, totals };

@@ -116,6 +116,17 @@ fn without_points() {
     assert!(Hop::new(1.0).n_hop(usize::MAX).run(&none).unwrap().is_empty());
 }
 
+/// Kernels that are beyond `f64` without their masses, and within it with them.
+#[test]
+fn light_particles_very_close() {
+    for distance in (0..40).map(|i| 1e-102 * 0.95f64.powi(i)) {
+        let points: Vec<[f64; 3]> =
+            (0..64).map(|i| [i / 16, i / 4 % 4, i % 4].map(|x| f64::from(x) * distance)).collect();
+        let density = absolute().n_density(8).masses(vec![1e-10; 64]);
+        assert!(density.run(&points).unwrap().iter().all(|&density| density > 1e200), "{distance}");
+    }
+}
+
 /// Densities are infinite; the lowest index is the peak, and all are one halo.
 #[test]
 fn all_at_one_place() {

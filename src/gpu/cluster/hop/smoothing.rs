@@ -90,6 +90,11 @@ impl Numbers {
     fn one(&self) -> f64 {
         self.values[4]
     }
+
+    /// A kernel is finite where 8 times this times 1/h^D is.
+    fn most_or_one(&self) -> f64 {
+        self.values[5]
+    }
 }
 
 /// The sum over all j of m(j) (w(r, h(i)) + w(r, h(j))) times `per`, or without the second term; `w` is the spline over h^D, not normed.
@@ -104,7 +109,7 @@ pub(super) fn smooth<R: Runtime, S: Coordinate, const D: usize>(
     // As on the CPU, where it is said why.
     let most = largest * 512.0 * (n_density as f64 + 1.0);
     let rest = 0.5f64.powi(52) * power_above(33.0 * (n_density as f64 + 1.0));
-    let numbers = Buffer::from_slice(client, &[most, rest, per, f64::INFINITY, 1.0]);
+    let numbers = Buffer::from_slice(client, &[most, rest, per, f64::INFINITY, 1.0, most.max(1.0)]);
     let (inverse_h, reach2) = (Buffer::<f64>::new(client, n), Buffer::<S>::new(client, n));
     let limits = bvh.limits(client, f64::INFINITY);
     find_widths::launch::<S, R>(
@@ -170,7 +175,7 @@ fn find_widths<F: Float>(
         let own2 = radius2[at].abs();
         let inverse = f64::new(2.0) / own2.sqrt();
         // Where densities are infinite, kernels reach nothing else.
-        let is_finite = power(inverse, d) * numbers.most() * f64::new(8.0) < numbers.infinity();
+        let is_finite = power(inverse, d) * numbers.most_or_one() * f64::new(8.0) < numbers.infinity();
         inverse_h[at] = select(is_finite, inverse, f64::new(0.0));
         reach2[at] = select(is_finite, widened::<F>(own2, limits), F::new(-1.0));
     }
