@@ -31,15 +31,17 @@ fn print<const D: usize>(named: &[String], name: &str, sizes: &[usize], of: impl
         return;
     }
     let mut operations: Vec<(&str, Run<'_, D>)> = vec![
-        ("build", &|points, _| drop(black_box(Bvh::build(points)))),
+        ("build", &|points, _| drop(black_box(Bvh::build(points).expect("points are finite")))),
         ("nearest", &|_, tree| drop(black_box(tree.nearest_neighbors(Nearest::new(8).excluding_self())))),
-        ("spanning tree", &|points, _| drop(black_box(minimum_spanning_tree(points)))),
-        ("HDBSCAN", &|points, _| drop(black_box(Hdbscan::new(5).run(points)))),
-        ("moving least squares", &|points, _| drop(black_box(MovingLeastSquares::new(1).prepare(points, points)))),
+        ("spanning tree", &|points, _| drop(black_box(minimum_spanning_tree(points).expect("a tree")))),
+        ("HDBSCAN", &|points, _| drop(black_box(Hdbscan::new(5).run(points).expect("clusters")))),
+        ("moving least squares", &|points, _| {
+            drop(black_box(MovingLeastSquares::new(1).prepare(points, points).expect("weights")))
+        }),
     ];
     if (2..=3).contains(&D) {
         operations.push(("AdaptaHOP", &|_, tree| {
-            drop(black_box(AdaptaHop::new().density(KernelDensity::new().volume(1.0)).run_on(tree)));
+            drop(black_box(AdaptaHop::new().density(KernelDensity::new().volume(1.0)).run_on(tree).expect("halos")));
         }));
     }
     for (what, run) in operations {
@@ -59,6 +61,10 @@ fn main() {
         false => &[1 << 8, 1 << 9],
     };
     let named: Vec<String> = arguments.into_iter().filter(|argument| !argument.starts_with("--")).collect();
+    let known = ["uniform", "radii-3d", "radii-2d", "axis", "progression", "copies", "heaps", "outlier"];
+    if let Some(name) = named.iter().find(|name| !known.contains(&name.as_str())) {
+        panic!("there is no set {name}; there are {}", known.join(", "));
+    }
     print(&named, "uniform", sizes, sets::uniform);
     print(&named, "radii-3d", sizes, |n| sets::exponential::<3>(n, 300.0));
     print(&named, "radii-2d", sizes, |n| sets::exponential::<2>(n, 300.0));

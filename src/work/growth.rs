@@ -1,7 +1,7 @@
 //! How work grows with the number of points, on sets without a scale.
 
 use super::distances;
-use super::sets::{copies, exponential, outlier, progression};
+use super::sets::{copies, exponential, outlier, progression, uniform};
 use crate::interpolate::MovingLeastSquares;
 use crate::{Bvh, Dbscan, Fof, Hdbscan, Nearest, Sphere, ValueBvh, minimum_spanning_tree};
 
@@ -12,24 +12,29 @@ const SIZES: [usize; 2] = [1 << 10, 1 << 13];
 const EXPONENT: f64 = 1.2;
 
 /// The work of some operations.
-type Operations<const D: usize> = fn(&[[f64; D]]) -> Vec<(&'static str, u64)>;
+type Work = Vec<(&'static str, u64)>;
 
-fn searches<const D: usize>(points: &[[f64; D]]) -> Vec<(&'static str, u64)> {
+/// All searches; those within a distance go less far than the larger parts of a set without a scale.
+fn searches<const D: usize>(points: &[[f64; D]]) -> Work {
+    searches_within(points, [1e-40, 1e-30, 1e-20])
+}
+
+fn searches_within<const D: usize>(points: &[[f64; D]], [pairs, linking, eps]: [f64; 3]) -> Work {
     let tree = Bvh::build(points).unwrap();
     let some: Vec<[f64; D]> = points.iter().step_by(8).copied().collect();
     vec![
         ("nearest of all", distances(|| tree.nearest_neighbors(Nearest::new(8).excluding_self()))),
         ("nearest of some", distances(|| tree.nearest_all(&some, 8))),
-        ("pairs", distances(|| tree.count_pairs(1e-40))),
-        ("FOF", distances(|| Fof::new(1e-30).run_on(&tree).unwrap())),
-        ("DBSCAN", distances(|| Dbscan::new(1e-20, 5).run_on(&tree).unwrap())),
+        ("pairs", distances(|| tree.count_pairs(pairs))),
+        ("FOF", distances(|| Fof::new(linking).run_on(&tree).unwrap())),
+        ("DBSCAN", distances(|| Dbscan::new(eps, 5).run_on(&tree).unwrap())),
         ("EMST", distances(|| minimum_spanning_tree(points).unwrap())),
         ("HDBSCAN", distances(|| Hdbscan::new(5).run(points).unwrap())),
         ("MLS", distances(|| MovingLeastSquares::new(1).prepare(points, &some).unwrap())),
     ]
 }
 
-fn densities(points: &[[f64; 3]]) -> Vec<(&'static str, u64)> {
+fn densities(points: &[[f64; 3]]) -> Work {
     let tree = Bvh::build(points).unwrap();
     let density = crate::KernelDensity::new().volume(1.0);
     let hop = crate::Hop::new(1.0).volume(1.0);
@@ -42,7 +47,11 @@ fn densities(points: &[[f64; 3]]) -> Vec<(&'static str, u64)> {
 }
 
 /// Asserts that no operation's work grows faster than it may.
-fn assert_growth<const D: usize>(name: &str, operations: Operations<D>, of: impl Fn(usize) -> Vec<[f64; D]>) {
+fn assert_growth<const D: usize>(
+    name: &str,
+    operations: impl Fn(&[[f64; D]]) -> Work,
+    of: impl Fn(usize) -> Vec<[f64; D]>,
+) {
     let [few, many] = SIZES.map(|n| operations(&of(n)));
     let by = (SIZES[1] as f64 / SIZES[0] as f64).ln();
     for ((what, few), (_, many)) in few.iter().zip(&many) {
@@ -73,6 +82,17 @@ fn leaves_around_the_middle() {
     }
 }
 
+/// With fewer points the kernels of most of them reach around the middle.
+#[test]
+fn densities_without_a_scale() {
+    let [few, many] = [1 << 13, 1 << 15].map(|n| {
+        let tree = Bvh::build(&exponential::<3>(n, 300.0)).unwrap();
+        distances(|| crate::KernelDensity::new().volume(1.0).run_on(&tree).unwrap())
+    });
+    let exponent = (many as f64 / few as f64).ln() / 4f64.ln();
+    assert!(exponent <= EXPONENT, "{few} and {many} distances, n^{exponent:.2}");
+}
+
 #[test]
 fn copies_of_a_point() {
     assert_growth("copies", searches, copies);
@@ -81,6 +101,8 @@ fn copies_of_a_point() {
 
 #[test]
 fn an_outlier() {
+    // Some four neighbours.
+    let searches = |points: &[[f64; 3]]| searches_within(points, [(points.len() as f64).cbrt().recip(); 3]);
     assert_growth("outlier", searches, outlier);
     assert_growth("outlier", densities, outlier);
 }
@@ -116,5 +138,28 @@ fn an_outlier_in_single_precision() {
     for ((what, few), (_, many)) in work[0].iter().zip(&work[1]) {
         let exponent = (*many as f64 / *few as f64).ln() / (SIZES[1] as f64 / SIZES[0] as f64).ln();
         assert!(exponent <= EXPONENT, "{what}: {few} and {many} distances, n^{exponent:.2}");
+    }
+}
+
+/// Twenty copies of each point, in units where squares of their distances vanish in `f32`, or overflow.
+#[test]
+fn copies_in_small_and_large_units() {
+    for unit in [1e-24, 1.0, 1e24] {
+        let work = SIZES.map(|n| {
+            let sites = uniform(n / 20);
+            let points: Vec<[f32; 3]> = (0..n).map(|i| sites[i % sites.len()].map(|x| (x * unit) as f32)).collect();
+            let tree = Bvh::build(&points).unwrap();
+            let some: Vec<[f32; 3]> = points.iter().step_by(8).copied().collect();
+            [
+                ("of all", distances(|| tree.nearest_neighbors(8))),
+                ("of some", distances(|| tree.nearest_all(&some, 8))),
+                ("within 0", distances(|| tree.nearest_all(&some, Nearest::new(40).within(0.0)))),
+                ("HDBSCAN", distances(|| Hdbscan::new(5).run(&points).unwrap())),
+            ]
+        });
+        for ((what, few), (_, many)) in work[0].iter().zip(&work[1]) {
+            let exponent = (*many as f64 / *few as f64).ln() / (SIZES[1] as f64 / SIZES[0] as f64).ln();
+            assert!(exponent <= EXPONENT, "{what} in units of {unit}: {few} and {many} distances, n^{exponent:.2}");
+        }
     }
 }

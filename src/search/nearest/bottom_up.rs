@@ -80,7 +80,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         }
         let mut unit = scale::scale_of::<S>(scale::extent(&whole), scale::LEAST_EXTENT);
         let own = scale::extent(&self.node(leaf).bounds);
-        if own * unit < SMALL {
+        // Copies say nothing of what is beside them.
+        if own > 0.0 && own * unit < SMALL {
             // What is near such a leaf is small, too.
             unit = scale::scale_of::<S>(own, scale::LEAST);
         }

@@ -44,10 +44,10 @@ fn search_by_in<S: Scalar, const D: usize>(
     // The function may search, too: then it finds nothing kept.
     let mut best = ExactHeap::take_kept();
     best.reset(wanted);
-    let scale = tree.scale_near(of, &best);
+    let of = tree.space().wrap_box(*of);
+    let scale = tree.scale_near(&of, &best);
     dispatch!(isa => {
         let ball = BallPredicate::<S, D, true>::scaled(tree, 0.0, scale);
-        let of = tree.space().wrap_box(*of);
         let limit = ball.limit(best.limit());
         let mut search = ByDistance { tree, ball: &ball, of, excluded, distance2, best: &mut best, limit };
         tree.search_downwards::<_, true, DEPTH>(isa, &ball, &of, &mut search);

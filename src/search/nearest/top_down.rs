@@ -211,16 +211,17 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
 
     #[inline(always)]
     fn exact<I: Isa>(&self, isa: I, of: &Aabb<S, D>, excluded: Option<u32>, best: &mut ExactHeap) {
-        let scale = self.scale_near(of, best);
+        let of = self.space().wrap_box(*of);
+        let scale = self.scale_near(&of, best);
         #[allow(clippy::collapsible_if, reason = "what the first leaves out is not compiled")]
         if const { !I::OUTLINED } {
             if scale == 1.0 && self.space().period().is_none() {
                 let ball = BallPredicate::<S, D, false>::new(self, 0.0);
-                return self.exact_by(isa, &ball, *of, excluded, best);
+                return self.exact_by(isa, &ball, of, excluded, best);
             }
         }
         let ball = BallPredicate::<S, D, true>::scaled(self, 0.0, scale);
-        self.exact_by(isa, &ball, self.space().wrap_box(*of), excluded, best);
+        self.exact_by(isa, &ball, of, excluded, best);
     }
 
     #[inline(always)]
