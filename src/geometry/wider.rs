@@ -5,7 +5,7 @@
 use crate::error::Result;
 use crate::geometry::{BoxSize, Space};
 
-/// The kind that points become.
+/// The dimension and the box that points get.
 pub struct Wider {
     /// The dimension that there will be.
     pub dim: usize,
@@ -16,7 +16,7 @@ pub struct Wider {
 }
 
 impl Wider {
-    /// The next wider kind.
+    /// The next of 2, 3, 6 and 10 dimensions; those above 10 stay.
     ///
     /// Errors: a box that has not a side for each of `dim` axes, or one that is none.
     pub fn new(dim: usize, size: &BoxSize) -> Result<Self> {

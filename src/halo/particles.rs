@@ -88,7 +88,7 @@ impl<'a, S: Scalar> Particles<'a, S> {
         self.positions.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no particles.
     #[doc(hidden)]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

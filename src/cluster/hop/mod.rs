@@ -312,7 +312,7 @@ impl Hop {
         (self.delta_saddle.unwrap_or(2.5 * outer), self.delta_peak.unwrap_or(3.0 * outer))
     }
 
-    /// Whether the thresholds are in order.
+    /// Refuses thresholds that are not in order.
     #[doc(hidden)]
     pub fn check(&self) -> Result<()> {
         self.thresholds().map(drop)

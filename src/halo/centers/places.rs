@@ -62,7 +62,7 @@ impl Places<'_> {
         self.positions.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no places.
     #[doc(hidden)]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
