@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use crate::cancel::{Flags, check};
 use crate::memory::{collected, with_capacity, zeroed};
-pub(crate) use kept::{reserve_kept, with_kept};
+pub(crate) use kept::Kept;
 pub(crate) use parts::{Part, fold_tasks, for_parts};
 
 /// Calls `task` with ranges of `size` indices, the last one shorter, that make up `0..n`.

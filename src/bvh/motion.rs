@@ -1,4 +1,4 @@
-//! What a tree keeps beside its value while its points move.
+//! What a tree keeps beside its value: for moving points, and for the next search.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -6,6 +6,7 @@ use std::panic::AssertUnwindSafe;
 use crate::bvh::hierarchy::Hierarchy;
 use crate::bvh::radix_sort::{Pool, SplitMemory};
 use crate::geometry::Aabb;
+use crate::parallel::Kept;
 
 /// How good the tree was and is, and memory for the next step. Trees are equal whatever they keep, and a clone keeps no memory.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub(super) struct Motion<S, const D: usize> {
     pub measures: Vec<Measure<S, D>>,
     /// What a rebuild works in.
     pub memory: Option<Box<Memory>>,
+    /// What searches work in.
+    pub kept: Kept,
 }
 
 /// The sum of the surface areas of all nodes, in a unit of length.
@@ -39,7 +42,7 @@ pub(super) struct Measure<S, const D: usize> {
 
 impl<S, const D: usize> Default for Motion<S, D> {
     fn default() -> Self {
-        Self { built: None, degradation: 1.0, measures: vec![], memory: None }
+        Self { built: None, degradation: 1.0, measures: vec![], memory: None, kept: Kept::default() }
     }
 }
 

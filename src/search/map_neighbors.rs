@@ -18,7 +18,7 @@ use crate::bvh::traverse::bits;
 use crate::csr::RowWriter;
 use crate::geometry::Scalar;
 use crate::memory::{append, collected};
-use crate::parallel::{for_tasks, reserve_kept};
+use crate::parallel::for_tasks;
 use crate::precompiled::precompiled;
 use crate::search::ball_predicate::{BallPredicates, with_predicate};
 use crate::simd::{Isa, dispatch};
@@ -91,10 +91,10 @@ precompiled! {
 }
 
 fn each_list_of<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, found: Found<'_>) {
-    reserve_kept::<Lists<'static, S, D>>();
+    tree.kept().reserve::<Lists<'static, S, D>>();
     let predicates = BallPredicates::new(tree, radius);
     for_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
-        Lists::with_kept(|lists| {
+        Lists::with_kept(tree, |lists| {
             dispatch!(isa => for leaf in nodes {
                 if tree.is_leaf(leaf) {
                     lists.near.clear();

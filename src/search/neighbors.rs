@@ -12,7 +12,7 @@ use crate::bvh::{Bvh, LEAF};
 use crate::csr::{Csr, CsrChunk};
 use crate::geometry::{Blocks, Scalar};
 use crate::memory::{append, renew};
-use crate::parallel::{for_tasks, map_tasks, plain, reserve_kept, shared, with_kept};
+use crate::parallel::{for_tasks, map_tasks, plain, shared};
 use crate::precompiled::precompiled;
 use crate::search::ball_predicate::{BallPredicate, BallPredicates, with_predicate};
 use crate::simd::{Isa, dispatch};
@@ -145,10 +145,10 @@ fn list_all_in<S: Scalar, const D: usize>(
     // Some more than there are, for the next time.
     renew(&mut values, sum, sum / 4);
     let values = shared(values);
-    reserve_kept::<Lists<'static, S, D>>();
+    tree.kept().reserve::<Lists<'static, S, D>>();
     let predicates = BallPredicates::new(tree, radius);
     for_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
-        Lists::with_kept(|lists| {
+        Lists::with_kept(tree, |lists| {
             dispatch!(isa => for leaf in nodes {
                 if tree.is_leaf(leaf) {
                     lists.near.clear();
@@ -176,9 +176,9 @@ impl<S, const D: usize> Default for Lists<'static, S, D> {
 }
 
 impl<'t, S: Scalar, const D: usize> Lists<'t, S, D> {
-    /// Runs a task with lists that are kept from call to call, unless they have grown beyond 1 MiB.
-    pub fn with_kept(task: impl FnOnce(&mut Self)) {
-        with_kept::<Lists<'static, S, D>, _>(|kept| {
+    /// Runs a task with lists that the tree keeps from call to call, unless they have grown beyond 1 MiB.
+    pub fn with_kept(tree: &Bvh<S, D>, task: impl FnOnce(&mut Self)) {
+        tree.kept().with::<Lists<'static, S, D>, _>(|kept| {
             let Lists { near, hits, neighbors } =
                 std::mem::replace(kept, Lists { near: vec![], hits: vec![], neighbors: vec![] });
             let mut lists = Lists { near, hits, neighbors };
