@@ -103,11 +103,7 @@ impl<'a> Pipeline<'a> {
     /// of matter ([`ErrorKind::Missing`](ropewalk::ErrorKind::Missing)).
     pub fn new(snapshot: &'a Snapshot, options: &'a Options) -> Result<Self> {
         options.check()?;
-        for (what, points) in [("points", Some(&snapshot.points)), ("velocities", snapshot.velocities.as_ref())] {
-            if let Some(dim) = points.map(Points::dim).filter(|&dim| dim != 3) {
-                return Err(errors::halo_dimension(what, dim));
-            }
-        }
+        particles::check_dimensions(snapshot)?;
         // Widening is exact.
         let (points, velocities) = match (&snapshot.points, &snapshot.velocities) {
             (Points::F32(points), Some(velocities @ Points::F64(_))) => {

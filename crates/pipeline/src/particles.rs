@@ -1,8 +1,10 @@
 //! The particles of a snapshot as the engine takes them.
 
-use ropewalk::Scalar;
 use ropewalk::halo::Particles;
-use ropewalk_io::{Masses, Snapshot};
+use ropewalk::{Result, Scalar};
+use ropewalk_io::{Masses, Points, Snapshot};
+
+use crate::errors;
 
 /// Positions with the masses and ids of their snapshot, in a periodic box if `period` is its side.
 pub fn particles_of<'a, S: Scalar>(
@@ -19,4 +21,14 @@ pub fn particles_of<'a, S: Scalar>(
         Masses::Each(masses) => particles.masses(masses),
         Masses::Unknown => particles,
     }
+}
+
+/// Refuses points and velocities of other than three coordinates.
+pub(super) fn check_dimensions(snapshot: &Snapshot) -> Result<()> {
+    for (what, points) in [("points", Some(&snapshot.points)), ("velocities", snapshot.velocities.as_ref())] {
+        if let Some(dim) = points.map(Points::dim).filter(|&dim| dim != 3) {
+            return Err(errors::halo_dimension(what, dim));
+        }
+    }
+    Ok(())
 }

@@ -17,8 +17,8 @@ use ropewalk_table::points::extent::{Extent, is_box};
 
 use crate::around::InRegions;
 use crate::attached::type_of_each;
-use crate::errors;
 use crate::particle_sets::kinds;
+use crate::particles::check_dimensions;
 use crate::{Finder, Options, Pipeline, Scales};
 
 /// What a rank can refuse by itself.
@@ -30,11 +30,7 @@ pub(super) fn check(part: &Snapshot, options: &Options, place: Place) -> Result<
     if let Finder::AdaptaHop { .. } = options.finder {
         return Err(one_rank_alone("AdaptaHOP"));
     }
-    for (what, points) in [("points", Some(&part.points)), ("velocities", part.velocities.as_ref())] {
-        if let Some(dim) = points.map(Points::dim).filter(|&dim| dim != 3) {
-            return Err(errors::halo_dimension(what, dim));
-        }
-    }
+    check_dimensions(part)?;
     let points = part.points.len();
     let masses = if let Masses::Each(masses) = &part.masses { Some(masses.len()) } else { None };
     let lengths = [
