@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Holds `ropewalk interpolate` against scipy's least squares, and against Compadre.
+"""Holds `ropewalk interpolate` against scipy's least squares, and on request against Compadre.
 
-    python3 tests/oracle/interpolation.py target/release/ropewalk
+    python3 tests/oracle/interpolation.py target/release/ropewalk [--compadre]
 
 Points are anywhere, on lattices, and in planes; in 1 to 4 dimensions, of 32 and 64 bits, in open space and in periodic boxes. Neighbours come from all
 distances. For moving least squares each target's polynomial is fitted by scipy.linalg.lstsq, in other coordinates than the program's;
 where the neighbours determine the value at the target for no polynomial of the degree, which a solution of P^T a = e shows, the next lower
 one counts, and the number of such targets is that of the report. Compadre (generalized moving least squares) has one weight in common with
-the program. Smoothing and inverse distances are sums by their definition; what is scattered adds up. Needs numpy, scipy and pycompadre.
+the program. Smoothing and inverse distances are sums by their definition; what is scattered adds up. Needs numpy and scipy,
+and for the comparison with it pycompadre, which is compiled where it is installed.
 """
 
 import itertools
@@ -19,7 +20,6 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-import pycompadre
 import scipy.linalg
 
 WEIGHTS = {
@@ -161,7 +161,7 @@ def least_squares(program, folder):
             print(f"{len(sources)} points, degree {degree}: {lower} of {len(targets)} lower", file=sys.stderr)
 
 
-def compadre(program, folder):
+def compadre(pycompadre, program, folder):
     rng = np.random.default_rng(2)
     for dim, degree in itertools.product((2, 3), (1, 2)):
         sources, targets = rng.random((3000, dim)), 0.1 + 0.8 * rng.random((300, dim))
@@ -225,13 +225,17 @@ def sums(program, folder):
 
 
 def main():
-    # It outlives what is made by it.
-    kokkos = pycompadre.KokkosParser(False)
     with tempfile.TemporaryDirectory() as folder:
+        if sys.argv[2:] == ["--compadre"]:
+            import pycompadre
+
+            # It outlives what is made by it.
+            kokkos = pycompadre.KokkosParser(False)
+            compadre(pycompadre, sys.argv[1], folder)
+            del kokkos
+            return
         least_squares(sys.argv[1], folder)
-        compadre(sys.argv[1], folder)
         sums(sys.argv[1], folder)
-    del kokkos
 
 
 main()
