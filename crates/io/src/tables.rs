@@ -169,10 +169,10 @@ impl<'a> TableWriter<'a> {
             );
         }
         for column in self.columns {
-            let mut values = dataset(&column.values);
-            let unit = self.units.and_then(|units| units.astropy_name(column.quantity)).unwrap_or_default();
-            let frame = self.units.map_or("", |units| units.frame_of(column.quantity));
-            for (name, text) in [("unit", &*unit), ("description", &*column.description), ("frame", frame)] {
+            let mut values = dataset(column.values());
+            let unit = column.unit(self.units).unwrap_or_default();
+            let (description, frame) = (column.describe(None), column.frame(self.units));
+            for (name, text) in [("unit", &*unit), ("description", &*description), ("frame", frame)] {
                 if !text.is_empty() {
                     values = values.attribute(name, text);
                 }

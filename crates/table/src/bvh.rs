@@ -222,9 +222,9 @@ impl Bvh {
 
     fn nearest_all(&self, queries: &Points, wanted: Nearest) -> Result<Csr<Neighbor>> {
         check_within(&wanted)?;
-        let n = queries.len().saturating_mul(wanted.k.min(self.len()));
+        let n = queries.len().saturating_mul(wanted.k().min(self.len()));
         // Without a radius all lists are of that length.
-        if wanted.radius == f64::INFINITY {
+        if wanted.radius() == f64::INFINITY {
             check_memory(n, "neighbours", size_of::<Neighbor>())?;
         }
         with_queries!(self, queries, |tree, rows| Ok(tree.nearest_all(rows, wanted)))
@@ -294,8 +294,8 @@ fn balls<S: Scalar, const D: usize>(rows: &[[S; D]], radii: &Radii<'_>) -> Vec<S
 }
 
 fn check_within(wanted: &Nearest) -> Result<()> {
-    if wanted.radius >= 0.0 {
+    if wanted.radius() >= 0.0 {
         return Ok(());
     }
-    Err(Error::parameter_must("radius", wanted.radius, "a number, not negative"))
+    Err(Error::parameter_must("radius", wanted.radius(), "a number, not negative"))
 }

@@ -12,10 +12,8 @@
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Nearest {
-    #[doc(hidden)]
-    pub k: usize,
-    #[doc(hidden)]
-    pub radius: f64,
+    pub(crate) k: usize,
+    pub(crate) radius: f64,
     pub(crate) excluded: Excluded,
 }
 
@@ -30,6 +28,16 @@ impl Nearest {
     /// The `k` nearest; fewer if there are not as many.
     pub fn new(k: usize) -> Self {
         Self { k, radius: f64::INFINITY, excluded: Excluded::Nothing }
+    }
+
+    /// How many are wanted.
+    pub fn k(&self) -> usize {
+        self.k
+    }
+
+    /// How far the farthest may be, inclusive; infinite by default.
+    pub fn radius(&self) -> f64 {
+        self.radius
     }
 
     /// None beyond `radius`, which is inclusive. Nothing is within a radius that is negative or NaN.

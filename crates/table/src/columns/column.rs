@@ -76,12 +76,9 @@ impl Values {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Column {
     pub(crate) name: String,
-    #[doc(hidden)]
-    pub values: Values,
-    #[doc(hidden)]
-    pub quantity: Quantity,
-    #[doc(hidden)]
-    pub description: String,
+    pub(crate) values: Values,
+    pub(crate) quantity: Quantity,
+    pub(crate) description: String,
 }
 
 impl Column {
@@ -135,9 +132,14 @@ impl Column {
         units.and_then(|units| units.astropy_name(self.quantity))
     }
 
+    /// The frame of the values where `units` are known: comoving, physical or peculiar; empty if they have none.
+    pub fn frame(&self, units: Option<&Units>) -> &'static str {
+        units.map_or("", |units| units.frame_of(self.quantity))
+    }
+
     /// The sentence about the values, and their frame where `units` are known: comoving, physical or peculiar.
     pub fn describe(&self, units: Option<&Units>) -> String {
-        let texts = [&*self.description, units.map_or("", |units| units.frame_of(self.quantity))];
+        let texts = [&*self.description, self.frame(units)];
         texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
     }
 }
