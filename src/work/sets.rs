@@ -55,7 +55,7 @@ pub fn outlier(n: usize) -> Vec<[f64; 3]> {
     (0..n).map(|i| if i == 5 { [1e100; 3] } else { [random(), random(), random()] }).collect()
 }
 
-/// A geometric progression; below 2^-511 squares of distances vanish, and all points are copies.
+/// A geometric progression; below 2^-537 squares of distances vanish, and all points are copies.
 pub fn progression(n: usize) -> Vec<[f64; 3]> {
     (0..n).map(|i| [(-500.0 * i as f64 / n as f64).exp2(), 0.0, 0.0]).collect()
 }

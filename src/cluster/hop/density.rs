@@ -141,8 +141,8 @@ impl KernelDensity {
     ///
     /// Sums are exact to 70 bits of what the largest mass everywhere would give, and then rounded: so densities depend neither on the
     /// order of the points nor on the number of threads. Where more than `n_density` points are at one place (`n_density`, for the top
-    /// hat) their density is infinite, as it is where it is beyond `f64`. Without points there are no densities. Beside the tree it
-    /// takes some 50 bytes a point at its peak, the result included.
+    /// hat) their density is infinite, as it is where it would be beyond `f64` with the largest of the masses, or with 1. Without
+    /// points there are no densities. Beside the tree it takes some 50 bytes a point at its peak, the result included.
     ///
     /// Errors: an `n_density` of 0, or not less than the number of points (more, for the top hat); masses that are not one per point,
     /// finite and not negative; in units of the mean a volume that is not positive and finite, or masses of 0 in all; points that
