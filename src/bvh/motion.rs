@@ -1,4 +1,4 @@
-//! What a tree keeps beside its value: for moving points, and for the next search.
+//! The memory that a tree keeps beside its value, for moving points and for the next search, and how good it is.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -19,7 +19,7 @@ pub(super) struct Motion<S, const D: usize> {
     pub measures: Vec<Measure<S, D>>,
     /// What a rebuild works in.
     pub memory: Option<Box<Memory>>,
-    /// What searches work in.
+    /// Memory of the last searches, for the next ones.
     pub kept: Kept,
 }
 

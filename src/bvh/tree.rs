@@ -98,7 +98,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         result
     }
 
-    /// What searches of this tree work in.
+    /// Memory that searches of this tree work in.
     pub(crate) fn kept(&self) -> &Kept {
         &self.motion.kept
     }

@@ -1,4 +1,4 @@
-//! What tasks work in, kept beside a tree from one call to the next.
+//! A pool of values that parallel tasks work in, kept with a tree from one call to the next.
 //!
 //! Cost: a lock a task. What is kept is for as many tasks as have run at once, and each says itself what it is worth to keep.
 

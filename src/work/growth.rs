@@ -11,7 +11,7 @@ const SIZES: [usize; 2] = [1 << 10, 1 << 13];
 /// What work may grow with: n to this power.
 const EXPONENT: f64 = 1.2;
 
-/// The work of some operations.
+/// What operations compute: a name, and a number of distances.
 type Work = Vec<(&'static str, u64)>;
 
 /// All searches; those within a distance go less far than the larger parts of a set without a scale.
@@ -47,11 +47,7 @@ fn densities(points: &[[f64; 3]]) -> Work {
 }
 
 /// Asserts that no operation's work grows faster than it may.
-fn assert_growth<const D: usize>(
-    name: &str,
-    operations: impl Fn(&[[f64; D]]) -> Work,
-    of: impl Fn(usize) -> Vec<[f64; D]>,
-) {
+fn assert_growth<P>(name: &str, operations: impl Fn(&[P]) -> Work, of: impl Fn(usize) -> Vec<P>) {
     let [few, many] = SIZES.map(|n| operations(&of(n)));
     let by = (SIZES[1] as f64 / SIZES[0] as f64).ln();
     for ((what, few), (_, many)) in few.iter().zip(&many) {
@@ -141,25 +137,60 @@ fn an_outlier_in_single_precision() {
     }
 }
 
+/// Searches in `f32`, where squares of small distances vanish beside those of large ones.
+fn neighbors_in_single_precision(points: &[[f32; 3]]) -> Work {
+    let tree = Bvh::build(points).unwrap();
+    let some: Vec<[f32; 3]> = points.iter().step_by(8).copied().collect();
+    vec![
+        ("of all", distances(|| tree.nearest_neighbors(8))),
+        ("17 of all", distances(|| tree.nearest_neighbors(17))),
+        ("of some", distances(|| tree.nearest_all(&some, 8))),
+        ("within 0", distances(|| tree.nearest_all(&some, Nearest::new(40).within(0.0)))),
+        ("HOP", distances(|| crate::Hop::new(1.0).n_density(32).volume(1.0).run_on(&tree).unwrap())),
+    ]
+}
+
+fn clusters_in_single_precision(points: &[[f32; 3]]) -> Work {
+    vec![("HDBSCAN", distances(|| Hdbscan::new(5).run(points).unwrap()))]
+}
+
+/// Twenty points at each of n/20 places: copies if they are 0 apart along the last axis.
+fn groups(n: usize, apart: f64) -> impl Iterator<Item = [f64; 3]> {
+    let sites = uniform(n / 20);
+    (0..n).map(move |i| {
+        let [x, y, z] = sites[i % sites.len()];
+        [x, y, if apart > 0.0 { (i / sites.len()) as f64 * apart } else { z }]
+    })
+}
+
+fn narrow(point: [f64; 3]) -> [f32; 3] {
+    point.map(|x| x as f32)
+}
+
+#[test]
+fn copies_and_an_outlier() {
+    let of = |n: usize| groups(n - 1, 0.0).chain([[1e30; 3]]).map(narrow).collect();
+    assert_growth("copies and 1e30", neighbors_in_single_precision, of);
+}
+
+#[test]
+fn points_much_nearer_than_their_groups() {
+    let of = |n: usize| groups(n, 1e-37).map(narrow).collect::<Vec<_>>();
+    assert_growth("groups", neighbors_in_single_precision, of);
+    assert_growth("groups", clusters_in_single_precision, of);
+    let of_all = |points: &[[f64; 3]]| {
+        let tree = Bvh::build(points).unwrap();
+        vec![("17 of all", distances(|| tree.nearest_neighbors(17)))]
+    };
+    assert_growth("groups in f64", of_all, |n| groups(n, 1e-60).collect());
+}
+
 /// Twenty copies of each point, in units where squares of their distances vanish in `f32`, or overflow.
 #[test]
 fn copies_in_small_and_large_units() {
     for unit in [1e-24, 1.0, 1e24] {
-        let work = SIZES.map(|n| {
-            let sites = uniform(n / 20);
-            let points: Vec<[f32; 3]> = (0..n).map(|i| sites[i % sites.len()].map(|x| (x * unit) as f32)).collect();
-            let tree = Bvh::build(&points).unwrap();
-            let some: Vec<[f32; 3]> = points.iter().step_by(8).copied().collect();
-            [
-                ("of all", distances(|| tree.nearest_neighbors(8))),
-                ("of some", distances(|| tree.nearest_all(&some, 8))),
-                ("within 0", distances(|| tree.nearest_all(&some, Nearest::new(40).within(0.0)))),
-                ("HDBSCAN", distances(|| Hdbscan::new(5).run(&points).unwrap())),
-            ]
-        });
-        for ((what, few), (_, many)) in work[0].iter().zip(&work[1]) {
-            let exponent = (*many as f64 / *few as f64).ln() / (SIZES[1] as f64 / SIZES[0] as f64).ln();
-            assert!(exponent <= EXPONENT, "{what} in units of {unit}: {few} and {many} distances, n^{exponent:.2}");
-        }
+        let of = |n: usize| groups(n, 0.0).map(|point| narrow(point.map(|x| x * unit))).collect::<Vec<_>>();
+        assert_growth(&format!("copies in units of {unit}"), neighbors_in_single_precision, of);
+        assert_growth(&format!("copies in units of {unit}"), clusters_in_single_precision, of);
     }
 }

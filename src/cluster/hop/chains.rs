@@ -98,7 +98,7 @@ impl<S: Scalar, const D: usize> Hops<'_, S, D> {
         let (tree, Landscape { density, radius2, .. }) = (self.tree, *self.landscape);
         let (own, bounds) = (tree.span(leaf), &tree.node(leaf).bounds);
         let here = tree.blocks(&own);
-        let (scale, _) = tree.units(leaf);
+        let (scale, _) = tree.units(leaf, self.landscape.n_hop);
         let open = BallPredicate::<S, D, false>::new(tree, 0.0);
         let general = BallPredicate::<S, D, true>::scaled(tree, 0.0, scale);
         let mut limits = [S::NEG_INFINITY; LEAF];

@@ -4,8 +4,7 @@
 //! kernels of a few points of a leaf and copies them into one block. Each of the few gathers its terms from the block, eight at a time,
 //! and gives a term to every point that its kernel reaches and whose own kernel does not reach back. So each pair is found from the
 //! end whose kernel reaches the other, and no walk goes beyond the neighbours of a point: n log n, where rounding does not hide which are
-//! near: as in a periodic box among points nearer to each other than 1e-15 of its side (1e-6 in `f32`), or in `f32` among copies beside
-//! something very far away.
+//! near: as in a periodic box among points nearer to each other than 1e-15 of its side (1e-6 in `f32`).
 //!
 //! Terms are rounded to multiples of two powers of two chosen for the point that gets them. Such sums are exact in any order, so
 //! threads may add to them at once. Source of these sums: Demmel and Nguyen 2013 (pre-rounding).
@@ -157,7 +156,7 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
     #[inline(always)]
     fn group<I: Isa>(&self, isa: I, leaf: usize, own: Range<usize>, most: usize, block: &mut Block<S, D>) -> bool {
         let tree = self.tree;
-        let (scale, _) = tree.units(leaf);
+        let (scale, _) = tree.units(leaf, self.terms + 1);
         let open = BallPredicate::<S, D, false>::new(tree, 0.0);
         let general = BallPredicate::<S, D, true>::scaled(tree, 0.0, scale);
         // Where densities are infinite, as among many copies of one point, no terms are needed. Kernels of ghosts count for others.

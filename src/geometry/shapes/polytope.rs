@@ -84,7 +84,7 @@ impl Polytope {
         Self { corners: self.corners.map(|corner| times(&sub(&corner, origin), unit)), ..*self }
     }
 
-    /// What the polytope covers of a coordinate axis, exactly.
+    /// The interval that the corners cover along a coordinate axis, without rounding.
     fn extent(&self, axis: usize) -> [f64; 2] {
         self.corners()
             .iter()

@@ -34,10 +34,16 @@ impl ApproxHeap {
         (1..=SLOTS - 2).contains(&k)
     }
 
+    /// The number of candidates that are kept for `k` primitives.
+    #[inline(always)]
+    pub fn slots_for(k: usize) -> usize {
+        (k + 2).next_multiple_of(STEP)
+    }
+
     /// Begins anew, for `k` primitives whose squared distance is at most `limit`; `unit` is a power of two, 1 for `f32`.
     #[inline(always)]
     pub fn reset(&mut self, k: usize, limit: f64, unit: f64) {
-        self.slots = (k + 2).next_multiple_of(STEP);
+        self.slots = Self::slots_for(k);
         self.unit = unit;
         // Rounded up: what is within a limit of more digits is not beyond it.
         let limit = limit * unit;

@@ -11,7 +11,7 @@ use crate::search::nearest::top_down::exact_search;
 use crate::search::nearest::{ExactHeap, Nearest};
 use crate::simd::{FALLBACK, Isa};
 
-/// A leaf that is smaller than this, in the unit of the cloud, has one of its own.
+/// Where points are nearer to each other than this, in the unit of the cloud, there is a unit for what is near by.
 const SMALL: f64 = 1.0 / (1u64 << -scale::LEAST) as f64;
 
 /// What a search for a leaf works on, made once for many.
@@ -39,7 +39,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     ) {
         let LeafScratch { close, best } = scratch;
         let approximate = self.holds_points() && ApproxHeap::holds(wanted.k);
-        let (scale, unit) = if approximate { self.units(leaf) } else { (1.0, 1.0) };
+        let (scale, unit) = if approximate { self.units(leaf, ApproxHeap::slots_for(wanted.k)) } else { (1.0, 1.0) };
         // Its bounds of errors hold in open space, too.
         let general = BallPredicate::<S, D, true>::scaled(self, wanted.radius, scale);
         if approximate {
@@ -70,22 +70,39 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         }
     }
 
-    /// What distances from a leaf are multiplied by in `S`, and squared distances in `f64` before they are rounded to `f32`: one
-    /// of them is 1.
+    /// What distances from a leaf to its `wanted` nearest are multiplied by in `S`, and squared distances in `f64` before they are
+    /// rounded to `f32`: one of them is 1.
     #[inline(always)]
-    pub(crate) fn units(&self, leaf: usize) -> (f64, f64) {
+    pub(crate) fn units(&self, leaf: usize, wanted: usize) -> (f64, f64) {
         let whole = self.bounds();
         if S::NARROW && !scale::has_differences(&whole) {
             return (1.0, 1.0);
         }
         let mut unit = scale::scale_of::<S>(scale::extent(&whole), scale::LEAST_EXTENT);
-        let own = scale::extent(&self.node(leaf).bounds);
-        // Copies say nothing of what is beside them.
-        if own > 0.0 && own * unit < SMALL {
-            // What is near such a leaf is small, too.
-            unit = scale::scale_of::<S>(own, scale::LEAST);
+        if scale::extent(&self.node(leaf).bounds) * unit < SMALL {
+            let around = self.extent_around(leaf, wanted);
+            if around * unit < SMALL {
+                unit = scale::scale_of::<S>(around, scale::LEAST);
+            }
         }
         if S::NARROW { (unit, 1.0) } else { (1.0, unit * unit) }
+    }
+
+    /// The extent of the smallest node around a leaf that holds more than `wanted` points, not all of them copies of one.
+    fn extent_around(&self, leaf: usize, wanted: usize) -> f64 {
+        let (mut at, mut extent) = (0, 0.0);
+        loop {
+            let own = scale::extent(&self.node(at).bounds);
+            if own == 0.0 || self.span(at).len() <= wanted {
+                return extent;
+            }
+            extent = own;
+            if at == leaf {
+                return extent;
+            }
+            let right = self.node(at + 1).rope as usize;
+            at = if leaf < right { at + 1 } else { right };
+        }
     }
 
     /// Puts what is close to a primitive in exact order; false if something that was left out could have been as near.

@@ -96,7 +96,7 @@ struct Bracket {
 impl<'a, S: Scalar, const D: usize> Search<'a, S, D> {
     #[inline(always)]
     fn new(tree: &'a Bvh<S, D>, leaf: usize, own: Range<usize>, k: usize) -> Self {
-        let (scale, unit) = tree.units(leaf);
+        let (scale, unit) = tree.units(leaf, k);
         let open = BallPredicate::new(tree, f64::INFINITY);
         let general = BallPredicate::scaled(tree, f64::INFINITY, scale);
         let bounds = own.clone().map(|at| tree.item(at)).reduce(|a, b| a.union(&b));

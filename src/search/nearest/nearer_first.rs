@@ -57,7 +57,11 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
             let gaps = sides(&self.node(at).bounds, |below, above| f64::max(below, above).max(0.0));
             gaps.iter().map(|gap| gap * gap).sum::<f64>()
         };
-        let mut at = 0;
+        let reach_of = |at: usize| {
+            let farthest = sides(&self.node(at).bounds, |below, above| -f64::min(below, above));
+            farthest.into_iter().fold(0.0, f64::max)
+        };
+        let (mut at, mut reach) = (0, reach_of(0));
         while !self.is_leaf(at) {
             let [left, right] = [at + 1, self.node(at + 1).rope as usize];
             let nearer = if distance2(left) <= distance2(right) { left } else { right };
@@ -65,13 +69,16 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
             if self.span(nearer).len() <= wanted.k() {
                 break;
             }
-            at = nearer;
+            // Copies of the query say nothing of the distances beside them.
+            let next = reach_of(nearer);
+            if next == 0.0 {
+                break;
+            }
+            (at, reach) = (nearer, next);
         }
-        let farthest = sides(&self.node(at).bounds, |below, above| -f64::min(below, above));
-        let reach = farthest.into_iter().fold(0.0, f64::max);
         // Without a radius the limit is infinite; where nothing is wanted it is negative.
-        let length = reach.min(wanted.limit().max(0.0).sqrt());
-        // Copies, or a radius of 0, say nothing of the distances beside them.
+        let radius = wanted.limit().max(0.0).sqrt();
+        let length = if radius > 0.0 { reach.min(radius) } else { reach };
         if length > 0.0 { scale::scale_of::<S>(length, scale::LEAST) } else { self.scale_from(of) }
     }
 

@@ -30,12 +30,12 @@ impl Nearest {
         Self { k, radius: f64::INFINITY, excluded: Excluded::Nothing }
     }
 
-    /// How many are wanted.
+    /// The number of neighbours that are wanted.
     pub fn k(&self) -> usize {
         self.k
     }
 
-    /// How far the farthest may be, inclusive; infinite by default.
+    /// The largest distance of a neighbour, inclusive; infinite by default.
     pub fn radius(&self) -> f64 {
         self.radius
     }

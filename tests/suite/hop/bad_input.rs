@@ -119,12 +119,18 @@ fn without_points() {
 /// Kernels that are beyond `f64` without their masses, and within it with them.
 #[test]
 fn light_particles_very_close() {
-    for distance in (0..40).map(|i| 1e-102 * 0.95f64.powi(i)) {
+    let densities = |distance: f64| {
         let points: Vec<[f64; 3]> =
             (0..64).map(|i| [i / 16, i / 4 % 4, i % 4].map(|x| f64::from(x) * distance)).collect();
-        let density = absolute().n_density(8).masses(vec![1e-10; 64]);
-        assert!(density.run(&points).unwrap().iter().all(|&density| density > 1e200), "{distance}");
+        absolute().n_density(8).masses(vec![1e-10; 64]).run(&points).unwrap()
+    };
+    // Powers of two change no digit.
+    let expected: Vec<f64> = densities(1.0).into_iter().map(|density| density * 2f64.powi(3 * 337)).collect();
+    assert_eq!(densities(2f64.powi(-337)), expected);
+    for distance in (0..40).map(|i| 1e-102 * 0.95f64.powi(i)) {
+        assert!(densities(distance).iter().all(|&density| density > 1e200), "{distance}");
     }
+    assert!(densities(1e-103).iter().all(|&density| density == f64::INFINITY));
 }
 
 /// Densities are infinite; the lowest index is the peak, and all are one halo.
