@@ -38,6 +38,14 @@ impl<'a, S: Scalar, const D: usize> BallPredicate<'a, S, D, true> {
         Self::scaled(tree, radius, scale)
     }
 
+    /// The same predicate in another unit, for a narrow type.
+    #[inline(always)]
+    pub fn in_another(&self, unit: f64) -> Self {
+        let scale = if S::NARROW { unit } else { 1.0 };
+        let reach = FilteredRadius::squared(self.reach.radius2, &self.space, scale);
+        Self { metric: Metric::scaled(&self.space, scale), scale, reach, ..*self }
+    }
+
     /// Whether the open predicate will not do from `bounds`: where the unit is not that of the coordinates, everywhere; else where
     /// the reach touches a face of the periodic box, so that pairs may meet around it.
     #[inline(always)]
@@ -84,6 +92,12 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
         let radius2 = if radius >= 0.0 { radius * radius } else { -1.0 };
         let reach = FilteredRadius::squared(radius2, &space, scale);
         Self { tree, metric: Metric::scaled(&space, scale), space, scale, reach }
+    }
+
+    /// What distances are multiplied by.
+    #[inline(always)]
+    pub fn unit(&self) -> f64 {
+        self.scale
     }
 
     /// What a squared distance as `S` computes it can be at most, where the exact one is at most `radius2`.

@@ -129,6 +129,8 @@ fn an_outlier_in_single_precision() {
             ("of all", distances(|| tree.nearest_neighbors(8))),
             ("boxes", one_by_one(&boxes)),
             ("shapes", distances(|| some.iter().for_each(|&point| drop(shapes.nearest(point, 8))))),
+            ("EMST", distances(|| minimum_spanning_tree(&points).unwrap())),
+            ("HDBSCAN", distances(|| Hdbscan::new(5).run(&points).unwrap())),
         ]
     });
     for ((what, few), (_, many)) in work[0].iter().zip(&work[1]) {
@@ -151,7 +153,10 @@ fn neighbors_in_single_precision(points: &[[f32; 3]]) -> Work {
 }
 
 fn clusters_in_single_precision(points: &[[f32; 3]]) -> Work {
-    vec![("HDBSCAN", distances(|| Hdbscan::new(5).run(points).unwrap()))]
+    vec![
+        ("EMST", distances(|| minimum_spanning_tree(points).unwrap())),
+        ("HDBSCAN", distances(|| Hdbscan::new(5).run(points).unwrap())),
+    ]
 }
 
 /// Twenty points at each of n/20 places: copies if they are 0 apart along the last axis.
@@ -169,8 +174,9 @@ fn narrow(point: [f64; 3]) -> [f32; 3] {
 
 #[test]
 fn copies_and_an_outlier() {
-    let of = |n: usize| groups(n - 1, 0.0).chain([[1e30; 3]]).map(narrow).collect();
+    let of = |n: usize| groups(n - 1, 0.0).chain([[1e30; 3]]).map(narrow).collect::<Vec<_>>();
     assert_growth("copies and 1e30", neighbors_in_single_precision, of);
+    assert_growth("copies and 1e30", clusters_in_single_precision, of);
 }
 
 #[test]
@@ -183,6 +189,18 @@ fn points_much_nearer_than_their_groups() {
         vec![("17 of all", distances(|| tree.nearest_neighbors(17)))]
     };
     assert_growth("groups in f64", of_all, |n| groups(n, 1e-60).collect());
+}
+
+/// Clouds of all sizes from 1e-30 on, with a fifth of the points each, and at the end copies.
+#[test]
+fn clouds_of_all_sizes() {
+    let of = |n: usize| -> Vec<[f32; 3]> {
+        let points = uniform(n);
+        let sizes = [1e30, 1.0, 1e-10, 1e-30, 0.0];
+        points.iter().enumerate().map(|(i, point)| narrow(point.map(|x| x * sizes[i % 5]))).collect()
+    };
+    assert_growth("clouds", neighbors_in_single_precision, of);
+    assert_growth("clouds", clusters_in_single_precision, of);
 }
 
 /// Twenty copies of each point, in units where squares of their distances vanish in `f32`, or overflow.

@@ -52,6 +52,32 @@ fn lattices_and_copies() {
     }
 }
 
+/// Squares of most distances vanish in `f32` beside those of the largest.
+#[test]
+fn distances_of_all_magnitudes() {
+    let mut random = Random::new(5);
+    let sizes = [1e30f32, 1.0, 1e-10, 1e-30, 1e-44, 0.0];
+    let clouds = (0..900).map(|i| std::array::from_fn(|_| random.unit() as f32 * sizes[i % sizes.len()])).collect();
+    compare::<f32, 3>(&Cloud { name: "clouds within clouds", points: clouds, radii: vec![], side: 2e30 });
+    for far in [1e12, 1e30, 1e38] {
+        let mut point = || std::array::from_fn(|_| random.below(6) as f32 * 1e-20);
+        let mut points: Vec<[f32; 2]> = (0..600).map(|_| point()).collect();
+        points.push([far; 2]);
+        compare(&Cloud {
+            name: "lattice with copies, and a point far away",
+            points,
+            radii: vec![],
+            side: 2.0 * f64::from(far),
+        });
+    }
+    let exponential = (0..700).map(|_| {
+        let size = 10f64.powf(76.0 * random.unit() - 38.0);
+        std::array::from_fn(|_| ((random.unit() - 0.5) * size) as f32)
+    });
+    let points: Vec<[f32; 6]> = exponential.collect();
+    compare(&Cloud { name: "exponential", points, radii: vec![], side: 3e38 });
+}
+
 /// Powers of two, whose squares divide without rounding.
 #[test]
 fn alpha() {

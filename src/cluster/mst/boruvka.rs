@@ -91,9 +91,9 @@ pub(super) struct Rounds<'a, S: Scalar, const D: usize> {
     pub(super) listed: Vec<AtomicU32>,
     pub(super) listed_each: usize,
     pub(super) last2: Vec<AtomicU64>,
-    /// The squared core distance of each position, unless they are all 0.
+    /// The squared core distance of each position, padded by [`LANES`], unless they are all 0.
     pub(super) core2: Vec<f64>,
-    /// The same as the leaf search sees it, and the least below each node.
+    /// The same in the unit of the cloud, and the least below each node.
     pub(super) core2_in_unit: Vec<S>,
     pub(super) least_core2: Vec<S>,
     /// What each position knows.
@@ -111,11 +111,14 @@ pub(super) struct Rounds<'a, S: Scalar, const D: usize> {
     pub(super) shares: bool,
     /// Whether leaves search as wholes: for points, where differences do not overflow.
     pub(super) in_leaves: bool,
+    /// Whether searches may have a unit of their own.
+    pub(super) has_units: bool,
 }
 
 impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
     fn new(tree: &'a Bvh<S, D>, min_samples: usize, alpha: f64) -> Self {
         let n = tree.len();
+        let has_differences = !S::NARROW || scale::has_differences(&tree.bounds());
         let mut rounds = Self {
             tree,
             balls: BallPredicates::new(tree, 0.0),
@@ -135,7 +138,8 @@ impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
             ends: zeroed(n),
             shares: false,
             alpha2: alpha * alpha,
-            in_leaves: tree.holds_points() && (!S::NARROW || scale::has_differences(&tree.bounds())),
+            in_leaves: tree.holds_points() && has_differences,
+            has_units: S::NARROW && has_differences,
         };
         rounds.number_components();
         if min_samples > 1 {

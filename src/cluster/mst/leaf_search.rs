@@ -16,11 +16,56 @@ pub(super) struct Components<'a, S> {
     pub component: &'a [u32],
     /// The component of each node, or one that no position has if it holds several.
     pub uniform: &'a [u32],
-    /// Squared core distances in the predicate's unit, of positions and the least below each node, unless all are 0.
-    pub core2: &'a [S],
-    pub least_core2: &'a [S],
+    pub cores: Cores<'a, S>,
     /// Whether components have more than one point.
     pub shares: bool,
+}
+
+/// Squared core distances by position.
+#[derive(Clone, Copy)]
+pub(super) enum Cores<'a, S> {
+    /// All are 0.
+    Zero,
+    /// In the predicate's unit, with the least below each node.
+    InUnit { core2: &'a [S], least: &'a [S] },
+    /// To be multiplied by this for it.
+    Exact { core2: &'a [f64], by: f64 },
+}
+
+impl<S: Scalar> Cores<'_, S> {
+    #[inline(always)]
+    fn at(&self, position: usize) -> S {
+        match *self {
+            Self::Zero => S::ZERO,
+            Self::InUnit { core2, .. } => core2[position],
+            Self::Exact { core2, by } => S::from_f64(core2[position] * by),
+        }
+    }
+
+    /// Whether all cores below a node are larger than `limit`, as far as it is known.
+    #[inline(always)]
+    fn are_beyond(&self, node: usize, limit: S) -> bool {
+        matches!(*self, Self::InUnit { least, .. } if least[node] > limit)
+    }
+
+    /// Raises the squared distances to eight positions from `start` on to their core distances and to `own`.
+    #[inline(always)]
+    fn raise(&self, start: usize, own: S, weight2: &mut Lanes<S>) {
+        match *self {
+            Self::Zero => {}
+            Self::InUnit { core2, .. } => {
+                let core2: &Lanes<S> = &core2[start..].as_chunks().0[0];
+                for l in 0..LANES {
+                    weight2[l] = weight2[l].max(core2[l]).max(own);
+                }
+            }
+            Self::Exact { core2, by } => {
+                for (weight2, core2) in weight2.iter_mut().zip(&core2[start..]) {
+                    *weight2 = weight2.max(S::from_f64(core2 * by)).max(own);
+                }
+            }
+        }
+    }
 }
 
 /// How many edges a search keeps at most: as many nearest are listed before the first round.
@@ -105,7 +150,7 @@ impl<S: Scalar> Components<'_, S> {
                 |at, node| {
                     if ball.min_distance2(bounds, &node.bounds) > farthest
                         || Some(self.uniform[at]) == shared
-                        || self.least_core2.get(at).is_some_and(|&least| least > farthest)
+                        || self.cores.are_beyond(at, farthest)
                     {
                         return Step::Skip;
                     }
@@ -144,19 +189,14 @@ impl<S: Scalar> Components<'_, S> {
         i: usize,
     ) {
         let own = self.component[first + i];
-        let own_core2 = self.core2.get(first + i).copied().unwrap_or(S::ZERO);
+        let own_core2 = self.cores.at(first + i);
         let (found, mut limit) = (&mut of.found[i], of.limits[i]);
         let before = found.weight2[K - 1];
         for at in 0..there.count() {
             let start = there.first + at * LANES;
             let component: &Lanes<u32> = &self.component[start..].as_chunks().0[0];
             let mut weight2 = ball.lanes_by::<I>(point, there, at, true);
-            if !self.core2.is_empty() {
-                let core2: &Lanes<S> = &self.core2[start..].as_chunks().0[0];
-                for l in 0..LANES {
-                    weight2[l] = weight2[l].max(core2[l]).max(own_core2);
-                }
-            }
+            self.cores.raise(start, own_core2, &mut weight2);
             for l in 0..LANES {
                 weight2[l] = if component[l] == own { S::INFINITY } else { weight2[l] };
             }

@@ -41,25 +41,26 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
 
     #[inline(always)]
     fn list_of_leaf<I: Isa>(&self, isa: I, leaf: usize, of: &mut LeafSearch<S>) {
-        let (tree, components) = (self.tree, self.components());
+        let tree = self.tree;
         let span = tree.span(leaf);
         of.reset();
         of.active = low_bits(span.len());
         let mut siblings = DeferredSiblings::new();
         siblings.descend(tree, leaf);
-        with_either!(I, self.balls, |ball| {
+        let unit = tree.units(leaf, KEPT).0;
+        with_either!(I, self.balls, unit, |ball| {
             for at in span.clone() {
                 of.limits[at - span.start] = ball.limit(ball.at_most(self.farthest_beside::<I, _>(ball, at)));
             }
-            components.search::<_, D, _, KEPT>(isa, tree, ball, leaf, &siblings, of);
+            self.components(unit).search::<_, D, _, KEPT>(isa, tree, ball, leaf, &siblings, of);
+            for i in bits(of.active & !of.met_copies) {
+                let (at, found) = (span.start + i, &of.found[i]);
+                self.list(at, &found.position);
+                // What was too far to be looked at is no nearer than the limit.
+                let next = found.next.min(of.limits[i]);
+                self.last2[at].store(ball.at_least(next).to_bits(), Relaxed);
+            }
         });
-        for i in bits(of.active & !of.met_copies) {
-            let (at, found) = (span.start + i, &of.found[i]);
-            self.list(at, &found.position);
-            // What was too far to be looked at is no nearer than the limit.
-            let next = found.next.min(of.limits[i]);
-            self.last2[at].store(self.balls.general.at_least(next).to_bits(), Relaxed);
-        }
     }
 
     /// The largest distance to as many others beside a position as are listed: its list goes no farther.
@@ -120,9 +121,9 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
                 }
             }
         });
-        self.core2 = core2.into_iter().map(|bits| self.alpha2 * f64::from_bits(bits.into_inner())).collect();
-        let core2 = self.core2.iter().map(|&core2| self.balls.general.in_unit(core2));
-        self.core2_in_unit = collected(core2.chain(std::iter::repeat_n(S::ZERO, LANES)));
+        let core2 = core2.into_iter().map(|bits| self.alpha2 * f64::from_bits(bits.into_inner()));
+        self.core2 = collected(core2.chain(std::iter::repeat_n(0.0, LANES)));
+        self.core2_in_unit = collected(self.core2.iter().map(|&core2| self.balls.general.in_unit(core2)));
         let least = |leaf| self.core2_in_unit[self.tree.span(leaf)].iter().fold(S::INFINITY, |a, &b| a.min(b));
         self.least_core2 = self.tree.reduce(least, |_, [left, right]| left.min(*right));
     }
