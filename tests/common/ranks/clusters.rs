@@ -3,6 +3,7 @@
 use ropewalk::distributed::{Communicator, Domain, Halos, Reduction};
 use ropewalk::{Dbscan, Error, Fof, Scalar};
 
+use super::known::known;
 use super::shares::{Share, shares};
 use crate::clouds::{self, Cloud};
 
@@ -31,7 +32,7 @@ fn groups<S: Scalar, const D: usize>(ranks: &dyn Communicator, clouds: &[Cloud<S
         for &radius in &cloud.radii {
             for space in spaces(cloud, radius) {
                 let fof = Fof::new(radius).periodic(space);
-                let expected = fof.run(&cloud.points).unwrap();
+                let expected = known(&cloud.points, &fof, || fof.run(&cloud.points).unwrap());
                 for share in shares {
                     let range = share.of(cloud.points.len(), ranks);
                     let halos = fof.run_across(ranks, &cloud.points[range.clone()]).unwrap();
@@ -67,7 +68,7 @@ fn clusters<S: Scalar, const D: usize>(ranks: &dyn Communicator, clouds: &[Cloud
             for space in spaces(cloud, radius).into_iter().filter(|space| space.is_some() == is_periodic) {
                 for (min_pts, star) in [(1, false), (2, false), (3, false), (3, true), (7, false)] {
                     let dbscan = Dbscan::new(radius, min_pts).periodic(space).star(star);
-                    let expected = dbscan.run(&cloud.points).unwrap();
+                    let expected = known(&cloud.points, &dbscan, || dbscan.run(&cloud.points).unwrap());
                     for share in [Share::Even, Share::Uneven] {
                         let range = share.of(cloud.points.len(), ranks);
                         let labels = dbscan.run_across(ranks, &cloud.points[range.clone()]).unwrap();
@@ -114,7 +115,7 @@ fn groups_however_points_are_shared(ranks: &dyn Communicator) {
     let cloud: Cloud<f32, 3> = clouds::clustered();
     for &radius in &cloud.radii {
         let fof = Fof::new(radius);
-        let expected = fof.run(&cloud.points).unwrap();
+        let expected = known(&cloud.points, &fof, || fof.run(&cloud.points).unwrap());
         for share in shares() {
             let range = share.of(cloud.points.len(), ranks);
             let points = &cloud.points[range.clone()];

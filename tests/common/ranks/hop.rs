@@ -3,9 +3,10 @@
 use std::sync::OnceLock;
 
 use ropewalk::distributed::{Communicator, Domain, Halos};
-use ropewalk::{Bvh, DensityKernel, DensityUnit, Hop, HopChains, Scalar};
+use ropewalk::{Bvh, DensityKernel, DensityUnit, Error, Hop, HopChains, Scalar};
 
 use super::clusters::owned_are;
+use super::known::known;
 use super::shares::{Share, shares};
 use crate::clouds::{self, Cloud};
 use crate::random::Random;
@@ -64,8 +65,12 @@ fn compare<S: Scalar, const D: usize>(
         Some(masses) => hop.masses(&masses[range]),
         None => hop,
     };
-    let chains = match with(0..points.len(), hop(0.0)).chains(points) {
-        Ok(chains) => chains,
+    let found = known(points, (context, hop(0.0)), || {
+        let chains = with(0..points.len(), hop(0.0)).chains(points)?;
+        Ok::<_, Error>(Known::of(&|outer| with(0..points.len(), hop(outer)), chains))
+    });
+    let known = match &*found {
+        Ok(known) => known,
         Err(error) => {
             // All ranks say what one says.
             let range = Share::Even.of(points.len(), ranks);
@@ -74,7 +79,6 @@ fn compare<S: Scalar, const D: usize>(
             return;
         }
     };
-    let known = Known::of(&|outer| with(0..points.len(), hop(outer)), chains);
     for share in shares {
         let range = share.of(points.len(), ranks);
         let hop = match masses {
@@ -150,7 +154,7 @@ fn hop_with_masses_and_other_kernels(ranks: &dyn Communicator) {
 fn hop_however_points_are_shared(ranks: &dyn Communicator) {
     for cloud in [clouds::clustered::<f32, 3>(), clouds::whole_lattice(), clouds::thousandfold()] {
         let hop = |outer: f64| Hop::new(outer).n_density(12).n_hop(12).volume(1.0).periodic(cloud.side);
-        let known = Known::of(&hop, hop(0.0).chains(&cloud.points).unwrap());
+        let known = known(&cloud.points, hop(0.0), || Known::of(&hop, hop(0.0).chains(&cloud.points).unwrap()));
         for share in shares() {
             let range = share.of(cloud.points.len(), ranks);
             let points = &cloud.points[range.clone()];
@@ -192,8 +196,10 @@ fn hop_of_a_field(ranks: &dyn Communicator) {
         let field: Vec<f64> = cloud.points.iter().map(|_| random.below(9) as f64 - 2.0).collect();
         for n_hop in [1, 10, cloud.points.len()] {
             let hop = |outer: f64| Hop::new(outer).n_hop(n_hop).n_merge(5);
-            let tree = Bvh::build_periodic(&cloud.points, cloud.side).unwrap();
-            let known = Known::of(&hop, hop(0.0).chains_of(&tree, &field).unwrap());
+            let known = known(&cloud.points, (&field, hop(0.0)), || {
+                let tree = Bvh::build_periodic(&cloud.points, cloud.side).unwrap();
+                Known::of(&hop, hop(0.0).chains_of(&tree, &field).unwrap())
+            });
             let range = Share::Uneven.of(cloud.points.len(), ranks);
             let domain = Domain::new(ranks, &cloud.points[range.clone()], cloud.side).unwrap();
             let found = known.hop.run_on_domain_of(&domain, &field[range.clone()]).unwrap();
@@ -213,7 +219,9 @@ fn hop_over_a_ridge_through_all_ranks(ranks: &dyn Communicator) {
     for period in [n, 700] {
         let field: Vec<f64> = (0..n).map(|i| (i * 1013 % n % period) as f64).collect();
         let hop = |outer: f64| Hop::new(outer).n_hop(3).n_merge(4);
-        let known = Known::of(&hop, hop(0.0).chains_of(&Bvh::build(&points).unwrap(), &field).unwrap());
+        let known = known(&points, (period, hop(0.0)), || {
+            Known::of(&hop, hop(0.0).chains_of(&Bvh::build(&points).unwrap(), &field).unwrap())
+        });
         for share in [Share::Even, Share::OneEmpty] {
             let range = share.of(n, ranks);
             for domain in [Domain::new, Domain::in_place] {

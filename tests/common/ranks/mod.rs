@@ -7,6 +7,7 @@ pub mod clusters;
 pub mod communicator;
 pub mod halos;
 pub mod hop;
+mod known;
 pub mod search;
 mod searched;
 pub mod shares;
