@@ -67,8 +67,11 @@ impl ThreadRank {
         if round.posted.iter().all(Option::is_some) {
             round.last = Arc::new(round.posted.iter_mut().filter_map(Option::take).collect());
             round.number += 1;
+            let last = Arc::clone(&round.last);
+            // Those that wake up find the lock free.
+            drop(round);
             self.group.closed.notify_all();
-            return Ok(Arc::clone(&round.last));
+            return Ok(last);
         }
         loop {
             if round.number != number {
