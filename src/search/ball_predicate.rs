@@ -38,12 +38,11 @@ impl<'a, S: Scalar, const D: usize> BallPredicate<'a, S, D, true> {
         Self::scaled(tree, radius, scale)
     }
 
-    /// The same predicate in another unit, for a narrow type.
+    /// The same predicate in another unit, which is 1 unless the type is narrow.
     #[inline(always)]
     pub fn in_another(&self, unit: f64) -> Self {
-        let scale = if S::NARROW { unit } else { 1.0 };
-        let reach = FilteredRadius::squared(self.reach.radius2, &self.space, scale);
-        Self { metric: Metric::scaled(&self.space, scale), scale, reach, ..*self }
+        let reach = FilteredRadius::squared(self.reach.radius2, &self.space, unit);
+        Self { metric: Metric::scaled(&self.space, unit), scale: unit, reach, ..*self }
     }
 
     /// Whether the open predicate will not do from `bounds`: where the unit is not that of the coordinates, everywhere; else where
@@ -94,7 +93,7 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
         Self { tree, metric: Metric::scaled(&space, scale), space, scale, reach }
     }
 
-    /// What distances are multiplied by.
+    /// The factor that multiplies distances before they are squared.
     #[inline(always)]
     pub fn unit(&self) -> f64 {
         self.scale

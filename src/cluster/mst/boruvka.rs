@@ -111,7 +111,7 @@ pub(super) struct Rounds<'a, S: Scalar, const D: usize> {
     pub(super) shares: bool,
     /// Whether leaves search as wholes: for points, where differences do not overflow.
     pub(super) in_leaves: bool,
-    /// Whether searches may have a unit of their own.
+    /// True if a search may use another unit than the cloud's: for a narrow type, where differences do not overflow.
     pub(super) has_units: bool,
 }
 

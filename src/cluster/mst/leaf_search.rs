@@ -28,7 +28,7 @@ pub(super) enum Cores<'a, S> {
     Zero,
     /// In the predicate's unit, with the least below each node.
     InUnit { core2: &'a [S], least: &'a [S] },
-    /// To be multiplied by this for it.
+    /// In the unit of the coordinates; times `by` they are in the predicate's unit.
     Exact { core2: &'a [f64], by: f64 },
 }
 
@@ -42,7 +42,7 @@ impl<S: Scalar> Cores<'_, S> {
         }
     }
 
-    /// Whether all cores below a node are larger than `limit`, as far as it is known.
+    /// True only if all squared core distances below a node are larger than `limit`. In another unit than the cloud's it is never true.
     #[inline(always)]
     fn are_beyond(&self, node: usize, limit: S) -> bool {
         matches!(*self, Self::InUnit { least, .. } if least[node] > limit)

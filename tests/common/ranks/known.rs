@@ -1,4 +1,4 @@
-//! What one process finds, found once for all ranks of it that are threads, and for all numbers of them.
+//! Answers of one process, computed once: ranks that are threads share them, and so do runs with other numbers of ranks.
 
 use std::any::{Any, type_name};
 use std::collections::HashMap;
@@ -10,10 +10,11 @@ use ropewalk::Scalar;
 
 type Answer = Arc<OnceLock<Arc<dyn Any + Send + Sync>>>;
 
-/// The answers so far, by what was asked and of which points.
+/// The answers so far, by question and hash of the points.
 static ANSWERS: Mutex<Option<HashMap<(String, u64), Answer>>> = Mutex::new(None);
 
-/// The answer to a question about points, which `find` gives if no rank has asked before. `question` says all that it depends on.
+/// The answer to a question about points, which `find` computes the first time. `question` must name everything but the points that the
+/// answer depends on.
 pub fn known<S: Scalar, const D: usize, T: Any + Send + Sync>(
     points: &[[S; D]],
     question: impl Debug,
