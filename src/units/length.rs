@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Error;
-use crate::units::errors;
-use crate::units::{is_about, split_h, split_number};
+use crate::units::product::Product;
+use crate::units::{errors, is_about};
 
 /// Mpc in metres.
 pub const MPC: f64 = 3.085_677_581_491_367e22;
@@ -26,7 +26,8 @@ pub enum Frame {
 /// A unit of length.
 ///
 /// Its text is a name (`Mpc`, `kpc`, `pc`, `Gpc`, `m`, `km`, `cm`), a number before it if need be, `/h` after it where lengths are in
-/// units of 1/h, and a `p` before the name for physical lengths; a `c` for comoving ones may be left out.
+/// units of 1/h, and a `p` before the name for physical lengths; a `c` for comoving ones may be left out. `h-1 Mpc`, `kpc littleh**-1`,
+/// `10^3 kpc` and other spellings of FITS, VOUnit, astropy and yt are read too.
 ///
 /// ```
 /// use ropewalk::units::{Frame, LengthUnit};
@@ -87,15 +88,14 @@ impl FromStr for LengthUnit {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let (rest, per_h) = split_h(text);
-        let (times, name) = split_number(rest);
-        let known = |name: &str| NAMES.into_iter().find(|(known, _)| *known == name).map(|(_, mpc)| mpc);
-        let framed = |prefix: char, frame| Some((known(name.strip_prefix(prefix)?)?, frame));
-        let found = known(name).map(|mpc| (mpc, Frame::Comoving));
-        match found.or_else(|| framed('c', Frame::Comoving)).or_else(|| framed('p', Frame::Physical)) {
-            Some((mpc, frame)) if times > 0.0 && times < f64::INFINITY => {
+        let found = Product::parse(text).and_then(|mut product| {
+            let per_h = product.take_per_h()?;
+            let (mpc, frame) = named(product.only()?)?;
+            Some((product.scale * mpc, per_h, frame))
+        });
+        match found {
+            Some((mpc, per_h, frame)) => {
                 // Digits of a file are not the last word on a parsec.
-                let mpc = times * mpc;
                 let mpc = NAMES.into_iter().find(|&(_, own)| is_about(mpc, own)).map_or(mpc, |(_, own)| own);
                 Ok(Self { mpc, per_h, frame })
             }
@@ -106,6 +106,16 @@ impl FromStr for LengthUnit {
             )),
         }
     }
+}
+
+/// The size of a unit in Mpc and its frame, by its name: with `c` or `p` before it, or `cm` after it as yt writes comoving units.
+fn named(name: &str) -> Option<(f64, Frame)> {
+    let known = |name: &str| NAMES.into_iter().find(|(known, _)| *known == name).map(|(_, mpc)| mpc);
+    let comoving = known(name)
+        .or_else(|| name.strip_prefix('c').and_then(known))
+        .or_else(|| name.strip_suffix("cm").and_then(known));
+    let physical = || name.strip_prefix('p').and_then(known);
+    comoving.map(|mpc| (mpc, Frame::Comoving)).or_else(|| Some((physical()?, Frame::Physical)))
 }
 
 #[cfg(test)]
@@ -124,6 +134,31 @@ mod tests {
         assert_eq!(unit("10 kpc/h").to_string(), "1e-2 Mpc/h");
         assert_eq!(unit("pMpc/h").to_string(), "physical Mpc/h");
         assert_eq!(LengthUnit::KPC_H.astropy_name(), "kpc / littleh");
+        for text in [
+            "Mpc h-1",
+            "h-1 Mpc",
+            "h^-1 Mpc",
+            "h**-1*Mpc",
+            "Mpc.h-1",
+            "Mpc littleh^-1",
+            "Mpc littleh⁻¹",
+            "Mpccm/h",
+            "Mpc/littleh",
+            "10**3 kpc h^{-1}",
+            "1000 kpc / h",
+            "10+3kpc.h-1",
+            "10^3 littleh-1 kpc",
+        ] {
+            assert_eq!(unit(text), LengthUnit::MPC_H, "{text}");
+        }
+        assert_eq!(["10**3 kpc", "1000kpc", "10+3kpc", "Mpccm", "cMpc"].map(unit), [LengthUnit::MPC; 5]);
+        assert_eq!(
+            (unit("cm"), unit("pcm").frame),
+            (LengthUnit { mpc: 1e-2 / MPC, ..LengthUnit::MPC }, Frame::Physical)
+        );
+        for bad in ["Mpc h", "Mpc/h/h", "Mpc2", "1/h Mpc", "Mpc s-1", "cm cm", "ccmcm", "Mpc/hour"] {
+            assert!(bad.parse::<LengthUnit>().is_err(), "{bad}");
+        }
         for bad in ["", "parsec", "mpc/h", "-1 Mpc", "0 kpc", "Msun", "nan Mpc", "é"] {
             let message = bad.parse::<LengthUnit>().unwrap_err().to_string();
             assert!(message.contains("Mpc/h"), "{message}");

@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Error;
-use crate::units::errors;
-use crate::units::{is_about, split_h, split_number};
+use crate::units::product::Product;
+use crate::units::{errors, is_about};
 
 /// Solar masses in grams: `G Msun` of the IAU over the `G` of CODATA 2018.
 pub const GRAMS: f64 = 1.988_409_870_698_051e33;
@@ -14,7 +14,8 @@ const NAMES: [(&str, f64); 6] =
 
 /// A unit of mass.
 ///
-/// Its text is `Msun`, `g` or `kg`, a number before it if need be, and `/h` after it where masses are in units of 1/h.
+/// Its text is `Msun`, `g` or `kg`, a number before it if need be, and `/h` after it where masses are in units of 1/h. `h-1 solMass`,
+/// `10**10 Msun` and other spellings of FITS, VOUnit, astropy and yt are read too.
 ///
 /// ```
 /// let unit: ropewalk::units::MassUnit = "1e10 Msun/h".parse()?;
@@ -64,11 +65,14 @@ impl FromStr for MassUnit {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let (rest, per_h) = split_h(text);
-        let (times, name) = split_number(rest);
-        match NAMES.into_iter().find(|(known, _)| *known == name) {
-            Some((_, msun)) if times > 0.0 && times < f64::INFINITY => {
-                let msun = times * msun;
+        let found = Product::parse(text).and_then(|mut product| {
+            let per_h = product.take_per_h()?;
+            let name = product.only()?;
+            let (_, msun) = NAMES.into_iter().find(|(known, _)| *known == name)?;
+            Some((product.scale * msun, per_h))
+        });
+        match found {
+            Some((msun, per_h)) => {
                 // Files give 1.989e43 g and mean 1e10 solar masses.
                 let decade = 10f64.powf(msun.log10().round());
                 Ok(Self { msun: if (msun / decade - 1.0).abs() < 1e-3 { decade } else { msun }, per_h })
@@ -92,7 +96,21 @@ mod tests {
         assert_eq!(unit("Msun").to_string(), "Msun");
         assert_eq!(unit("2.5e7 Msun/h").to_string(), "2.5e7 Msun/h");
         assert_eq!(MassUnit::MSUN_H_1E10.astropy_name(), "1e10 solMass / littleh");
-        for bad in ["", "1e10", "Msun/hour", "-1 Msun", "inf Msun"] {
+        for text in [
+            "10**10 solMass littleh-1",
+            "10+10 Msun h-1",
+            "10+10solMass.h-1",
+            "1*10^10 solMass littleh^-1",
+            "1×10¹⁰ M☉ littleh⁻¹",
+            "1e+10solMass.littleh**-1",
+            "10^10 h^-1 M_sun",
+            "1.98841e+40 kg / h",
+        ] {
+            assert_eq!(unit(text), MassUnit::MSUN_H_1E10, "{text}");
+        }
+        assert_eq!(unit("solMass littleh-1"), MassUnit::MSUN_H);
+        assert_eq!(["10**10 solMass", "10+10solMass", "1e+10solMass", "1×10¹⁰ M⊙"].map(unit), [MassUnit::MSUN_1E10; 4]);
+        for bad in ["", "1e10", "Msun/hour", "-1 Msun", "inf Msun", "Msun h", "Msun Mpc-3", "Msun2"] {
             assert!(bad.parse::<MassUnit>().unwrap_err().to_string().contains("Msun/h"));
         }
     }

@@ -4,15 +4,16 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Error;
-use crate::units::errors;
-use crate::units::{is_about, split_number};
+use crate::units::product::Product;
+use crate::units::{errors, is_about};
 
 const NAMES: [(&str, f64); 3] = [("km/s", 1.0), ("m/s", 1e-3), ("cm/s", 1e-5)];
 
 /// A unit of velocity.
 ///
 /// Its text is `km/s`, `m/s` or `cm/s`, a number before it if need be; with `sqrt(a)` after it, as in `km/s sqrt(a)`, the numbers
-/// are Gadget's internal ones, `u = v / sqrt(a)`. `gadget` is short for `km/s sqrt(a)`.
+/// are Gadget's internal ones, `u = v / sqrt(a)`. `gadget` is short for `km/s sqrt(a)`. `km s-1`, `km.s**-1` and other spellings of FITS,
+/// VOUnit, astropy and yt are read too.
 ///
 /// ```
 /// let unit: ropewalk::units::VelocityUnit = "km/s sqrt(a)".parse()?;
@@ -61,13 +62,17 @@ impl FromStr for VelocityUnit {
             return Ok(Self::GADGET);
         }
         let (rest, is_internal) = match text.trim().strip_suffix("sqrt(a)") {
-            Some(rest) => (rest.trim_end().trim_end_matches('*'), true),
+            Some(rest) => (rest.trim_end_matches(['*', '.', ' ']), true),
             None => (text, false),
         };
-        let (times, name) = split_number(rest);
-        let name: String = name.split_whitespace().collect();
-        match NAMES.into_iter().find(|(known, _)| *known == name) {
-            Some((_, km_s)) if times > 0.0 && times < f64::INFINITY => Ok(Self { km_s: times * km_s, is_internal }),
+        let found = Product::parse(rest).and_then(|mut product| {
+            let per_second = product.take(&["s", "sec"]) == -1;
+            let name = product.only().filter(|_| per_second)?;
+            let (_, km_s) = NAMES.into_iter().find(|(known, _)| known.strip_suffix("/s") == Some(name))?;
+            Some(product.scale * km_s)
+        });
+        match found {
+            Some(km_s) => Ok(Self { km_s, is_internal }),
             _ => Err(errors::unknown_unit("velocity", text, "km/s, m/s, cm/s, or gadget (km/s sqrt(a))")),
         }
     }
@@ -82,6 +87,25 @@ mod tests {
         let unit = |text: &str| text.parse::<VelocityUnit>().unwrap();
         assert_eq!((unit("km/s"), unit("km / s")), (VelocityUnit::KM_S, VelocityUnit::KM_S));
         assert_eq!((unit("gadget"), unit("km/s sqrt(a)")), (VelocityUnit::GADGET, VelocityUnit::GADGET));
+        for text in [
+            "km s-1",
+            "km.s-1",
+            "km s**-1",
+            "km.s**-1",
+            "km*s^-1",
+            "km s^-1",
+            "km s⁻¹",
+            "km/sec",
+            "10**5 cm s-1",
+            "1000m.s-1",
+        ] {
+            assert_eq!(unit(text).to_string(), "km/s", "{text}");
+        }
+        assert_eq!((unit("m s-1").km_s, unit("cm s-1").km_s, unit("2.5km.s**-1").km_s), (1e-3, 1e-5, 2.5));
+        assert_eq!(unit("km s-1 sqrt(a)"), VelocityUnit::GADGET);
+        for bad in ["km s", "km", "s-1", "km s-2", "km/s/Mpc", "km h-1", "km s-1 h-1"] {
+            assert!(bad.parse::<VelocityUnit>().is_err(), "{bad}");
+        }
         assert_eq!(unit("1e5 cm/s").to_string(), "km/s");
         assert_eq!(VelocityUnit::GADGET.to_string(), "km/s sqrt(a)");
         assert!("mph".parse::<VelocityUnit>().unwrap_err().to_string().contains("km/s"));

@@ -1,6 +1,6 @@
 //! Point clouds and FITS tables, made by hand: `tests/oracle/point_clouds.py` compares files of other programs.
 
-use ropewalk::units::LengthUnit;
+use ropewalk::units::{LengthUnit, MassUnit, VelocityUnit};
 use ropewalk_io::{Format, Masses, ReadOptions, inspect, read, read_fields};
 
 use super::{Folder, all, f32s, f64s, refused};
@@ -157,6 +157,39 @@ fn vectors_of_fits() {
     for (name, what) in [("list", "lists of variable length"), ("c", "complex numbers"), ("t", "text")] {
         let error = read(&path, &ReadOptions::default().columns(["x", name])).unwrap_err().to_string();
         assert!(error.ends_with(&format!("column {name} holds {what}")), "{error}");
+    }
+}
+
+/// The spellings of astropy's formats fits, vounit, cds, generic, ogip, unicode and console, and those with h.
+#[test]
+fn units_of_fits() {
+    let folder = Folder::new("fits-units");
+    let row: Vec<u8> = (1..=7).flat_map(|k| f64::from(k).to_be_bytes()).collect();
+    for (length, velocity, mass) in [
+        ("10**3 kpc", "km s-1", "10**10 solMass"),
+        ("1000kpc", "km.s**-1", "1e+10solMass"),
+        ("Mpc", "km.s-1", "10+10solMass"),
+        ("1000 kpc", "km / s", "1e+10 solMass"),
+        ("10+3kpc", "10**3 m s-1", "1.98841e+40 kg"),
+        ("Mpc", "km s^-1", "1*10^10 solMass"),
+        ("10**3 kpc", "km*s^-1", "10^10 Msun"),
+    ] {
+        for (per_h, is_per_h) in [("", false), (" h-1", true), (" / littleh", true), (" littleh^-1", true)] {
+            let [of_length, of_mass] = [length, mass].map(|unit| format!("TUNIT = '{unit}{per_h}'"));
+            let of_velocity = format!("TUNIT = '{velocity}'");
+            let mut all_columns: Vec<(&str, &str, &[&str])> = vec![];
+            let [of_length, of_velocity, of_mass] = [&of_length, &of_velocity, &of_mass].map(|card| [card.as_str()]);
+            all_columns.extend(["x", "y", "z"].map(|name| (name, "D", &of_length[..])));
+            all_columns.extend(["vx", "vy", "vz"].map(|name| (name, "D", &of_velocity[..])));
+            all_columns.push(("mass", "D", &of_mass));
+            let snapshot = all(folder.with("a", fits("BINTABLE", &columns(&all_columns), 56, &row))).unwrap();
+            let case = format!("{length}, {velocity}, {mass}, {per_h}");
+            assert_eq!(snapshot.notes, Vec::<String>::new(), "{case}");
+            assert_eq!(snapshot.units.length, Some(LengthUnit { per_h: is_per_h, ..LengthUnit::MPC }), "{case}");
+            assert_eq!(snapshot.units.mass, Some(MassUnit { per_h: is_per_h, ..MassUnit::MSUN_1E10 }), "{case}");
+            assert_eq!(snapshot.units.velocity, Some(VelocityUnit::KM_S), "{case}");
+            assert_eq!(snapshot.velocities, Some(f64s(3, [4.0, 5.0, 6.0])), "{case}");
+        }
     }
 }
 
