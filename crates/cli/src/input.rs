@@ -32,9 +32,14 @@ pub struct Read {
 
 /// Reads the points of a command, which must fit the periodic box that is named.
 pub fn points(args: &args::Points, phases: &mut Phases) -> Result<Read, Failure> {
-    let snapshot = read(&args.file, &args.options(), phases)?;
+    points_of(&args.file, args, phases)
+}
+
+/// Reads another file of points, as queries and targets, which must fit the same periodic box.
+pub fn points_of(path: &Path, args: &args::Points, phases: &mut Phases) -> Result<Read, Failure> {
+    let snapshot = read(path, &args.options(), phases)?;
     let outside = periodic::wrapped(&snapshot.points, args.periodic, snapshot.box_size)
-        .map_err(|error| format!("{}: {error}", args.file.display()))?;
+        .map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(Read { snapshot, outside })
 }
 

@@ -31,10 +31,10 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let mut phases = Phases::default();
     let input::Read { mut snapshot, outside } = input::points(&args.points, &mut phases)?;
     let fields = input::fields(&args.values, &args.fields, snapshot.points.len())?;
-    let targets_read = input::read(&args.targets, &args.points.options(), &mut phases)?;
+    let targets_read = input::points_of(&args.targets, &args.points, &mut phases)?;
     snapshot.notes.extend(input::notes_of("fields", &fields.notes));
-    snapshot.notes.extend(input::notes_of("targets", &targets_read.notes));
-    let places = targets_read.points;
+    snapshot.notes.extend(input::notes_of("targets", &targets_read.snapshot.notes));
+    let places = targets_read.snapshot.points;
     let prepared = phases
         .run("coefficients", || interpolator(&method(args), &snapshot.points, &places))
         .map_err(|error| of_point(error, [(&args.points.file, &snapshot.points), (&args.targets, &places)]))?;
@@ -51,6 +51,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let mut summary = Summary::default();
     summary.describe(&snapshot, &args.points, outside);
     summary.both("targets", grouped(places.len() as u64), places.len());
+    summary.wrapped("targets wrapped", targets_read.outside, &args.points);
     summary.line("fields", format!("{}: {}", fields.columns, listed(&fields.names)));
     summary.value("fields", fields.columns);
     summary.value("field_names", fields.names);

@@ -28,9 +28,9 @@ pub fn knn(args: &Knn) -> Result<String, Failure> {
     let input::Read { mut snapshot, outside } = input::points(&args.points, &mut phases)?;
     let queries = match &args.queries {
         Some(file) => {
-            let queries = input::read(file, &args.points.options(), &mut phases)?;
-            snapshot.notes.extend(input::notes_of("queries", &queries.notes));
-            Some(queries.points)
+            let queries = input::points_of(file, &args.points, &mut phases)?;
+            snapshot.notes.extend(input::notes_of("queries", &queries.snapshot.notes));
+            Some((queries.snapshot.points, queries.outside))
         }
         None => None,
     };
@@ -43,7 +43,7 @@ pub fn knn(args: &Knn) -> Result<String, Failure> {
         );
     }
     let lists = phases.run("neighbours", || match &queries {
-        Some(queries) => ropewalk_table::nearest_to(queries, points, k, args.points.periodic),
+        Some((queries, _)) => ropewalk_table::nearest_to(queries, points, k, args.points.periodic),
         None => ropewalk_table::nearest_neighbors(points, Nearest::new(k).excluding_self(), args.points.periodic),
     })?;
     let all = lists.values();
@@ -69,8 +69,9 @@ pub fn knn(args: &Knn) -> Result<String, Failure> {
     })?;
     let mut summary = Summary::default();
     summary.describe(&snapshot, &args.points, outside);
-    if let Some(queries) = &queries {
+    if let Some((queries, outside)) = &queries {
         summary.both("queries", grouped(queries.len() as u64), queries.len());
+        summary.wrapped("queries wrapped", *outside, &args.points);
     }
     summary.both("k", k.to_string(), k);
     let farthest = all.iter().map(Neighbor::distance).fold(0.0, f64::max);

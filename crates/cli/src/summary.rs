@@ -60,8 +60,13 @@ impl Summary {
         }
         self.notes(&snapshot.notes);
         self.both("box", boundaries, args.periodic);
+        self.wrapped("wrapped", outside, args);
+    }
+
+    /// The number of points outside of the periodic box, if there are any.
+    pub fn wrapped(&mut self, name: &str, outside: u64, args: &args::Points) {
         if let Some(side) = args.periodic.filter(|_| outside > 0) {
-            self.both("wrapped", periodic::sentence(outside, side), outside);
+            self.both(name, periodic::sentence(outside, side), outside);
         }
     }
 

@@ -37,6 +37,38 @@ fn a_box_that_is_too_small() {
     assert!(line.contains("along axis 1"), "{line}");
 }
 
+/// Queries and targets follow the rule of points: what is wider than the box is refused, and what is wrapped is printed.
+#[test]
+fn queries_and_targets_outside_of_a_box() {
+    let scratch = Scratch::new();
+    let write = |name: &str, text: &str| scratch.write(name, text).display().to_string();
+    let points = write("points.csv", "x,y\n0.5,0.5\n0.25,0.75\n0.75,0.125\n");
+    let values = write("values.csv", "v\n1\n2\n3\n");
+    let wide = write("wide.csv", "x,y\n1000.5,0.5\n-699.5,0.25\n");
+    let beside = write("beside.csv", "x,y\n1000.5,0.5\n1000.25,0.25\n");
+    let [out, json] = ["out.csv", "out.json"].map(|name| scratch.path(name).display().to_string());
+    let knn = |queries: &str| {
+        run(["knn", &points, "--k=1", "--queries", queries, "--periodic=1", "--out", &out, "--json", &json])
+    };
+    let interpolate = |targets: &str| {
+        let method = ["--method=idw", "--k=2", "--periodic=1"];
+        run([&["interpolate", &points, &values, targets, "--out", &out, "--json", &json][..], &method].concat())
+    };
+    for line in [knn(&wide).error(), interpolate(&wide).error()] {
+        for part in [wide.as_str(), "the periodic box is 1", "which is 1700 wide", "2 of 2 points"] {
+            assert!(line.contains(part), "{line}");
+        }
+    }
+    let noted = |printed: String, what: &str| {
+        assert!(printed.contains(&format!("\n{what} wrapped 2 points, which lay")), "{printed}");
+        let json = fs::read_to_string(&json).unwrap();
+        assert!(json.contains(&format!("\"{what}_wrapped\": 2")), "{json}");
+    };
+    noted(knn(&beside).success(), "queries");
+    noted(interpolate(&beside).success(), "targets");
+    assert!(!knn(&points).success().contains("wrapped"));
+}
+
 /// What a simulation let drift out of the box that its own file names comes in again.
 #[test]
 fn a_box_of_the_file() {
