@@ -65,7 +65,7 @@ pub fn knn(args: &Knn) -> Result<String, Failure> {
         })?;
         let Some((path, column)) = args.distances.as_ref().zip(distances) else { return Ok(()) };
         let distances: Vec<f64> = all.iter().map(|near| near.distance()).collect();
-        write_distances(&mut outputs, path, column, k, distances)
+        write_distances(&mut outputs, path, column, Some(k), distances)
     })?;
     let mut summary = Summary::default();
     summary.describe(&snapshot, &args.points, outside);
@@ -106,7 +106,7 @@ pub fn pairs(args: &Pairs) -> Result<String, Failure> {
             }
         })?;
         let Some((path, column)) = args.distances.as_ref().zip(distances) else { return Ok(()) };
-        write_distances(&mut outputs, path, column, 1, lengths)
+        write_distances(&mut outputs, path, column, None, lengths)
     })?;
     let mut summary = Summary::default();
     summary.describe(&snapshot, &args.points, outside);
@@ -120,17 +120,17 @@ fn targets(named: [Option<&PathBuf>; 3]) -> Vec<&Path> {
     named.into_iter().flatten().map(AsRef::as_ref).collect()
 }
 
-/// Distances, `k` in a row.
+/// Writes distances: an array of rows of `width`, or of one dimension without it.
 fn write_distances(
     outputs: &mut Outputs,
     path: &Path,
     column: Column,
-    k: usize,
+    width: Option<usize>,
     distances: Vec<f64>,
 ) -> Result<(), Failure> {
-    outputs.write(path, |file| match column {
-        Column::Npy if k == 1 => Ok::<_, Failure>(ropewalk_io::write_npy_f64_to(file, &distances)?),
-        Column::Npy => Ok(ropewalk_io::write_npy_f64_rows_to(file, &distances, k)?),
-        Column::Csv => write_csv(file, &["distance"], &distances),
+    outputs.write(path, |file| match (column, width) {
+        (Column::Npy, None) => Ok::<_, Failure>(ropewalk_io::write_npy_f64_to(file, &distances)?),
+        (Column::Npy, Some(width)) => Ok(ropewalk_io::write_npy_f64_rows_to(file, &distances, width)?),
+        (Column::Csv, _) => write_csv(file, &["distance"], &distances),
     })
 }

@@ -23,6 +23,12 @@ fn the_nearest() {
     let far = NpyFile::new(fs::File::open(of("far.npy")).unwrap()).unwrap();
     assert_eq!(far.into_vec::<f64>().unwrap()[..4], [1.0, 5.0, 4.242640687119286, 5.0]);
 
+    // One neighbour is a column, as two are two.
+    run(["knn", &file, "--k", "1", "--out", &of("near.npy"), "--distances", &of("far.npy")]).success();
+    for name in ["near.npy", "far.npy"] {
+        assert_eq!(NpyFile::new(fs::File::open(of(name)).unwrap()).unwrap().shape(), [5, 1], "{name}");
+    }
+
     // Text on standard output, and the report elsewhere.
     let output = run(["knn", &file, "--k", "1", "--out", "-", "--periodic", "10"]);
     assert_eq!(output.status, 0, "{}", output.stderr);
@@ -54,6 +60,8 @@ fn all_pairs() {
     assert_eq!(pairs.shape(), [2, 2]);
     assert_eq!(pairs.into_vec::<u32>().unwrap(), [0, 2, 3, 4]);
     assert_eq!(fs::read_to_string(of("d.csv")).unwrap(), "distance\n1.0\n1.0\n");
+    run(["pairs", &file, "--radius", "1", "--out", &of("pairs.npy"), "--distances", &of("d.npy")]).success();
+    assert_eq!(NpyFile::new(fs::File::open(of("d.npy")).unwrap()).unwrap().shape(), [2]);
     let line = run(["pairs", &file, "--radius", "-1", "--out", &of("x.npy")]).error();
     assert!(line.contains("radius is -1"), "{line}");
 }
