@@ -211,6 +211,60 @@ fn a_text_fits_table() {
     refused(file(b"  1.50 1.5D+02 me   two      -3. us "), &["row 2: column 1 is not a number: 'two'"]);
 }
 
+/// Columns named as coordinates, velocities or masses that hold no numbers are not passed over for others.
+#[test]
+fn names_of_quantities_without_numbers() {
+    let folder = Folder::new("fits-quantities");
+    let file = |cards: &[String]| folder.with("a", fits("BINTABLE", cards, 64, &[[0; 8], [1; 8]].concat().repeat(4)));
+    let number = |name| (name, "D", &[][..]);
+    for (form, what) in
+        [("8A", "text"), ("8L", "truth values"), ("C", "complex numbers"), ("PJ(1)", "lists of variable length")]
+    {
+        let wrong = |name| (name, form, &[][..]);
+        for (cards, name) in [
+            ([wrong("X"), wrong("y"), number("z")], "X"),
+            ([number("x"), wrong("y"), number("z")], "y"),
+            ([number("x"), number("y"), wrong("z")], "z"),
+        ] {
+            let cards = columns(&[&cards[..], &["a", "b", "c", "d", "e"].map(number)].concat());
+            let path = file(&cards);
+            refused(&path, &[&format!("column {name} holds {what}, which cannot be read as numbers"), "--coordinates"]);
+            assert_eq!(read(&path, &ReadOptions::default().columns(["a", "b"])).unwrap().points.dim(), 2);
+            // The file is described all the same.
+            let contents = inspect(&path, &ReadOptions::default()).unwrap();
+            assert!(contents.notes.join("|").contains(&format!("column {name} holds {what}")), "{:?}", contents.notes);
+        }
+        let axes = ["x", "y", "z"].map(number);
+        let table = |more: [&'static str; 5]| columns(&[&axes[..], &more.map(wrong)].concat());
+        let path = file(&table(["vx", "vy", "vz", "mass", "a"]));
+        refused(&path, &[&format!("column vx holds {what}")]);
+        let plain = ReadOptions::default().velocities(false).masses(false);
+        assert_eq!(read(&path, &plain).unwrap().points.dim(), 3);
+        refused(file(&table(["mass", "a", "b", "c", "d"])), &[&format!("column mass holds {what}")]);
+        let snapshot = all(file(&table(["id", "type", "a", "b", "c"]))).unwrap();
+        assert_eq!((snapshot.points.dim(), snapshot.ids), (3, None));
+        assert_eq!(
+            snapshot.notes,
+            ["columns that are not read: id, type, a, b, c (choose columns with --coordinates)"]
+        );
+        // Without these names they are left out.
+        let others = columns(&[&[wrong("a")], &["b", "c", "d", "e", "f", "g", "h"].map(number)[..]].concat());
+        assert_eq!(all(file(&others)).unwrap().columns.join(""), "bcdefgh");
+    }
+    let cards = columns(&[
+        ("x", "A1", &["TBCOL = 1"]),
+        ("y", "I1", &["TBCOL = 2"]),
+        ("z", "I1", &["TBCOL = 3"]),
+        ("w", "I1", &["TBCOL = 4"]),
+    ]);
+    refused(
+        folder.with("b", fits("TABLE", &cards, 4, b"1234")),
+        &["column x holds text, which cannot be read as numbers"],
+    );
+    let ply = "ply\nformat ascii 1.0\nelement vertex 1\nproperty list uchar float x\nproperty float y\nproperty float z\nend_header\n1 2 3 4\n";
+    refused(folder.with("c", ply), &["column x holds lists"]);
+}
+
 #[test]
 fn las_points_are_scaled() {
     let folder = Folder::new("las");

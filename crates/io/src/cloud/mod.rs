@@ -13,11 +13,13 @@ mod las_records;
 pub(super) mod obj;
 pub(super) mod pcd;
 pub(super) mod ply;
+mod roles;
 mod rows;
 mod text;
 
 use std::path::Path;
 
+use roles::{Unread, left_out, named, role};
 use ropewalk::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
 use ropewalk::{Error, Result};
 use rows::{Joined, Mapping, Slot, sum};
@@ -96,25 +98,6 @@ struct Choice {
     own: Vec<usize>,
 }
 
-/// The columns of a table with these names, of which points or fields are read.
-fn named(names: Vec<String>, chosen: &[String], reading: &Reading<'_>) -> std::result::Result<Columns, String> {
-    match (reading.is_of_fields, names.len()) {
-        (true, width) => Columns::fields(names, width, chosen),
-        (false, _) => Columns::named(names, chosen),
-    }
-}
-
-/// A note that names columns that are not read; `None` if all are read.
-fn left_out(names: &[&str]) -> Option<String> {
-    const MOST: usize = 20;
-    let mut list: Vec<String> = names.iter().take(MOST).map(|name| shorten(name.as_bytes())).collect();
-    if names.len() > MOST {
-        list.push(format!("and {} more", names.len() - MOST));
-    }
-    let list = list.join(", ");
-    (!names.is_empty()).then(|| format!("columns that are not read: {list} (choose columns with --coordinates)"))
-}
-
 impl Cloud<'_> {
     /// The file that holds the records.
     fn data(&self) -> &Path {
@@ -179,6 +162,15 @@ impl Cloud<'_> {
         (slots, owners)
     }
 
+    /// Describes the values of a field without slots.
+    fn what(&self, field: usize) -> String {
+        match self.fields[field].kind {
+            Kind::Other(what) => what.to_string(),
+            Kind::Number(..) if self.fields[field].width == 0 => "no values".into(),
+            Kind::Number(..) => format!("{} numbers a row, more than {WIDEST}", self.fields[field].width),
+        }
+    }
+
     /// Chooses the columns that are read, by the options or by their names.
     fn choose(&self, reading: &Reading<'_>) -> Result<Choice> {
         let wanted = &reading.options.columns[..];
@@ -200,20 +192,22 @@ impl Cloud<'_> {
                 let before = chosen.len();
                 chosen.extend((0..slots.len()).filter(|&slot| owners[slot] == field));
                 if chosen.len() == before {
-                    let what = match self.fields[field].kind {
-                        Kind::Other(what) => what.to_string(),
-                        Kind::Number(..) => format!("{} numbers a row, more than {WIDEST}", self.fields[field].width),
-                    };
+                    let what = self.what(field);
                     return Err(self.error(format!("column {} holds {what}", shorten(name.as_bytes()))));
                 }
             }
         }
-        let is_twice = |name: &str| names.iter().filter(|other| other.eq_ignore_ascii_case(name)).count() > 1;
+        let unread: Vec<Unread> = (0..self.fields.len())
+            .filter(|field| !owners.contains(field))
+            .map(|field| (self.fields[field].name.clone(), self.what(field)))
+            .collect();
+        let all = || names.iter().chain(unread.iter().map(|(name, _)| name));
+        let is_twice = |name: &str| all().filter(|other| other.eq_ignore_ascii_case(name)).count() > 1;
         let chosen: Vec<String> = chosen
             .into_iter()
             .map(|slot| if is_twice(&names[slot]) { (slot + 1).to_string() } else { names[slot].clone() })
             .collect();
-        let columns = named(names, &chosen, reading).map_err(|message| self.error(message))?;
+        let columns = named(names, &unread, &chosen, reading).map_err(|message| self.error(message))?;
         let own = self.slots(false).0.into_iter().map(|slot| slot.name).collect();
         let own = Columns::named(own, &[]).map(|columns| columns.coordinates).unwrap_or_default();
         Ok(Choice { columns, slots, owners, own })
@@ -352,7 +346,18 @@ impl Cloud<'_> {
 
     /// Describes the file without reading its points.
     fn inspect(&self, reading: &Reading<'_>) -> Result<Contents> {
-        let choice = self.choose(reading)?;
+        let (choice, notes) = match self.choose(reading) {
+            Ok(choice) => {
+                let notes = self.remarks(&choice, reading);
+                (choice, notes)
+            }
+            Err(error) if reading.options.columns.is_empty() => {
+                let (slots, owners) = self.slots(false);
+                let notes = self.notes.iter().cloned().chain([error.to_string()]).collect();
+                (Choice { columns: Columns::default(), slots, owners, own: vec![] }, notes)
+            }
+            Err(error) => return Err(error),
+        };
         let header = self.header(&choice)?;
         let of = |(owner, own): (usize, &Field)| {
             let slot = choice.owners.iter().position(|&other| other == owner);
@@ -380,7 +385,7 @@ impl Cloud<'_> {
             redshift: header.redshift,
             background: header.background,
             units: header.units,
-            notes: self.remarks(&choice, reading),
+            notes,
         })
     }
 }
@@ -402,16 +407,4 @@ fn header_of<'a>(
         known.push((vec!["meta".into(), name.clone()], value.clone()));
     }
     ecsv::Header::of(path, &known, coordinates)
-}
-
-/// The role of a column.
-fn role(columns: &Columns, column: usize) -> Role {
-    match column {
-        _ if columns.coordinates.contains(&column) => Role::Position,
-        _ if columns.velocities.contains(&column) => Role::Velocity,
-        _ if columns.id == Some(column) => Role::Id,
-        _ if columns.mass == Some(column) => Role::Mass,
-        _ if columns.kind == Some(column) => Role::Type,
-        _ => Role::Other,
-    }
 }

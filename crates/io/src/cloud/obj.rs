@@ -66,7 +66,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let names = ["x", "y", "z"].map(String::from).to_vec();
     let most_rows = Lines::new(text).filter(|line| line.begins_with(b"v")).count() as u64;
-    let cloud = TextCloud { format: Format::Obj, path, names, most_rows, notes: vec![] };
+    let cloud = TextCloud { format: Format::Obj, path, names, unread: vec![], most_rows, notes: vec![] };
     let mut others: BTreeMap<String, u64> = BTreeMap::new();
     let mut lines = Lines::new(text);
     let snapshot = cloud.read(reading, |record: &mut Record| {

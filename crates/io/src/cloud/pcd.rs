@@ -326,7 +326,7 @@ fn read_text(path: &Path, reading: &Reading<'_>, source: &Source, header: &Heade
     }
     // Each value has a byte at least, and one after it.
     let most_rows = header.points.min(source.len() / (2 * place).max(1) as u64 + 1);
-    let cloud = TextCloud { format: Format::Pcd, path, names, most_rows, notes: header.notes.clone() };
+    let cloud = TextCloud { format: Format::Pcd, path, names, unread: vec![], most_rows, notes: header.notes.clone() };
     let mut lines = Lines::open(path, header.at, header.lines)?;
     let mut left = header.points;
     let mut snapshot = cloud.read(reading, |record: &mut Record| {

@@ -224,12 +224,12 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
 fn read_text(path: &Path, reading: &Reading<'_>, source: &Source, header: &Header) -> Result<Snapshot> {
     let place = vertices(header, source)?;
     let vertex = &header.elements[place];
-    let names =
-        vertex.properties.iter().filter(|property| property.length.is_none()).map(|property| property.name.clone());
-    let names: Vec<String> = names.collect();
+    let (numbers, lists): (Vec<_>, Vec<_>) = vertex.properties.iter().partition(|property| property.length.is_none());
+    let names = numbers.iter().map(|property| property.name.clone()).collect();
+    let unread = lists.iter().map(|property| (property.name.clone(), "lists".to_string())).collect();
     // Each value has a byte at least, and one after it.
     let most_rows = vertex.count.min(source.len() / (2 * vertex.properties.len() as u64).max(1) + 1);
-    let cloud = TextCloud { format: Format::Ply, path, names, most_rows, notes: notes(header) };
+    let cloud = TextCloud { format: Format::Ply, path, names, unread, most_rows, notes: notes(header) };
     let mut lines = Lines::open(path, header.at, header.lines)?;
     // Other elements: a line each.
     let lines_of = |elements: &[Element]| {

@@ -14,7 +14,7 @@ use crate::source::{Cancellable, line_end};
 use crate::text::{Record, Rows, with_velocities};
 use crate::{Contents, Format, Snapshot};
 
-use super::{left_out, named};
+use super::roles::{Unread, left_out, named};
 
 /// Bytes in the longest line.
 const LONGEST_LINE: u64 = 1 << 16;
@@ -25,6 +25,8 @@ pub(super) struct TextCloud<'a> {
     pub path: &'a Path,
     /// The columns, and their names.
     pub names: Vec<String>,
+    /// The columns that rows do not have here, as they hold no numbers.
+    pub unread: Vec<Unread>,
     /// The maximum number of rows, for which memory is taken at once.
     pub most_rows: u64,
     pub notes: Vec<String>,
@@ -39,7 +41,7 @@ impl TextCloud<'_> {
     ) -> Result<Snapshot> {
         let options = reading.options;
         let refuse = |message: String| Error::file(self.path, message);
-        let columns = named(self.names.clone(), &options.columns, reading).map_err(refuse)?;
+        let columns = named(self.names.clone(), &self.unread, &options.columns, reading).map_err(refuse)?;
         let coordinates = if reading.is_of_fields { vec![] } else { columns.coordinates.clone() };
         let (used, has_types) = (columns.places().copied().collect::<Vec<usize>>(), columns.kind.is_some());
         let others =

@@ -229,8 +229,9 @@ fn read_text(path: &Path, mut source: Source, found: &Found, reading: &Reading<'
         notes.push(format!("columns of text that are not read: {}", list.join(", ")));
     }
     let names = columns.iter().map(|column| column.name.clone()).collect();
+    let unread = others.iter().map(|column| (column.name.clone(), "text".to_string())).collect();
     let most_rows = rows.min(source.len());
-    let cloud = TextCloud { format: Format::Fits, path, names, most_rows, notes };
+    let cloud = TextCloud { format: Format::Fits, path, names, unread, most_rows, notes };
     source.seek(table.at)?;
     let mut line = vec![0; usize::try_from(width).unwrap_or(usize::MAX).min(source.len() as usize)];
     let mut row = 0;

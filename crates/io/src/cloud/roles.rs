@@ -1,0 +1,56 @@
+//! The roles of the columns of a table of records.
+//!
+//! In: the names of the columns, and the contents of those without numbers. Out: the columns that are read, and notes on the others.
+
+use crate::ReadOptions;
+use crate::contents::Role;
+use crate::csv_columns::Columns;
+use crate::messages::shorten;
+use crate::reading::Reading;
+
+/// A column without numbers: its name, and its contents as messages call them.
+pub(super) type Unread = (String, String);
+
+/// The columns of points or fields of a table whose columns of numbers have these names. Columns without numbers have places after these, and
+/// no role.
+///
+/// Errors: as [`Columns::named_of`], as for a column `x` of text, which is not passed over for another.
+pub(super) fn named(
+    mut names: Vec<String>,
+    unread: &[Unread],
+    chosen: &[String],
+    reading: &Reading<'_>,
+) -> std::result::Result<Columns, String> {
+    let width = names.len();
+    if reading.is_of_fields {
+        return Columns::fields(names, width, chosen);
+    }
+    names.extend(unread.iter().map(|(name, _)| name.clone()));
+    let why = |place: usize| Some(unread.get(place.checked_sub(width)?)?.1.clone());
+    let columns = Columns::named_of(names.clone(), &why, &reading.options.clone().columns(chosen))?;
+    // Columns have their roles also where these are not wanted, so that notes do not list them.
+    Ok(Columns::named_of(names, &why, &ReadOptions::default().columns(chosen)).unwrap_or(columns))
+}
+
+/// A note that names columns that are not read; `None` if all are read.
+pub(super) fn left_out(names: &[&str]) -> Option<String> {
+    const MOST: usize = 20;
+    let mut list: Vec<String> = names.iter().take(MOST).map(|name| shorten(name.as_bytes())).collect();
+    if names.len() > MOST {
+        list.push(format!("and {} more", names.len() - MOST));
+    }
+    let list = list.join(", ");
+    (!names.is_empty()).then(|| format!("columns that are not read: {list} (choose columns with --coordinates)"))
+}
+
+/// The role of a column.
+pub(super) fn role(columns: &Columns, column: usize) -> Role {
+    match column {
+        _ if columns.coordinates.contains(&column) => Role::Position,
+        _ if columns.velocities.contains(&column) => Role::Velocity,
+        _ if columns.id == Some(column) => Role::Id,
+        _ if columns.mass == Some(column) => Role::Mass,
+        _ if columns.kind == Some(column) => Role::Type,
+        _ => Role::Other,
+    }
+}
