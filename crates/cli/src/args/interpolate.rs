@@ -12,6 +12,7 @@ use super::Points;
 /// smoothing kernel, idw that by inverse distances. scatter shares the value of each source among the nearest targets, so that the sum over all stays the
 /// same: for masses and counts.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("skip_missing", |arg| arg.hide(true)))]
 pub struct Interpolate {
     #[command(flatten)]
     pub points: Points,

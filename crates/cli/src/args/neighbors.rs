@@ -8,6 +8,7 @@ use super::Points;
 ///
 /// Neighbours are nearest first, of equal distances the lower index first; indices count rows from 0. The distances are exact.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("skip_missing", |arg| arg.hide(true)))]
 pub struct Knn {
     #[command(flatten)]
     pub points: Points,
@@ -30,6 +31,7 @@ pub struct Knn {
 ///
 /// The lower index comes first, and pairs are in ascending order; indices count rows from 0. The distance is inclusive.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("skip_missing", |arg| arg.hide(true)))]
 pub struct Pairs {
     #[command(flatten)]
     pub points: Points,

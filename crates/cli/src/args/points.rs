@@ -47,7 +47,8 @@ impl Points {
             .open(true)
     }
 
-    /// Errors: rows are to be left out, and the results of `command` would not be those of the rows of the file.
+    /// Errors: rows are to be left out, and the results of `command` would not be those of the rows of the file. The help of such a command
+    /// does not list the option (`hide`); the error names another way.
     pub fn refuse_skipping(&self, command: &str) -> Result<(), Failure> {
         if !self.skip_missing {
             return Ok(());

@@ -7,6 +7,7 @@ use super::Points;
 
 /// Points, and how they are spanned.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("skip_missing", |arg| arg.hide(true)))]
 pub struct Spanned {
     #[command(flatten)]
     pub points: Points,

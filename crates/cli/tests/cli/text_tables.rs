@@ -70,6 +70,20 @@ fn rows_with_missing_values() {
     assert_eq!(fs::read_to_string(&complete).unwrap(), "x,y\n0,0\n0.1,0.1\n0,0.1\n");
 }
 
+/// The help lists the option for commands that take it alone.
+#[test]
+fn the_help_on_missing_values() {
+    for command in ["dbscan", "hdbscan", "kdist", "convert"] {
+        has(&run([command, "--help"]).success(), &["--skip-missing"]);
+    }
+    for command in ["knn", "pairs", "interpolate", "emst", "linkage"] {
+        for help in ["-h", "--help"] {
+            let help = run([command, help]).success();
+            assert!(help.contains("--periodic") && !help.contains("--skip-missing"), "{command}: {help}");
+        }
+    }
+}
+
 /// The report has the notes on files of fields, targets, queries and masses, with the role of the file.
 #[test]
 fn notes_on_fields_targets_and_queries() {
