@@ -1,6 +1,6 @@
 //! Text tables.
 
-use ropewalk_io::{Format, Masses, ReadOptions, read};
+use ropewalk_io::{Format, Masses, ReadOptions, read, read_fields};
 
 use super::{Folder, all, f64s, refused};
 
@@ -149,6 +149,21 @@ fn ids_as_spreadsheets_write_them() {
     }
     let without = all(folder.with("a", "id,x\nNaN,0\n")).unwrap();
     assert!(without.ids.is_none() && without.notes[0].contains("id (no values, no ids)"), "{:?}", without.notes);
+}
+
+/// Whole numbers that binary files are refused for are refused in text and in fields too; floats that were written without a point are read.
+#[test]
+fn whole_numbers_that_floats_round() {
+    let folder = Folder::new("csv-rounded");
+    let ecsv = "# %ECSV 1.0\n# ---\n# datatype:\n# - {name: x, datatype: int64}\n# - {name: y, datatype: int64}\nx y\n1 9007199254740993\n";
+    refused(folder.with("a", ecsv), &["line 7: column 2 is 9007199254740993", "in the column y"]);
+    let path = folder.with("a", "a,b\n1,9007199254740993\n");
+    let error = read_fields(&path, &[]).unwrap_err().to_string();
+    assert!(error.contains("column 2 is 9007199254740993, in the field b"), "{error}");
+    assert_eq!(read_fields(&path, &["a".into()]).unwrap().values, [1.0]);
+    let values = [1e20, -3e16, f64::MAX, 1e23];
+    let rows = values.map(|value: f64| value.to_string()).join("\n");
+    assert_eq!(all(folder.with("a", rows)).unwrap().points, f64s(1, values));
 }
 
 #[test]

@@ -122,6 +122,19 @@ fn kinds_of_metadata() {
         ("a,b\n1,NA\n2,3\n", Refused(&["line 2: column 2 is not a number: 'NA'", "--skip-missing"])),
         ("a,b\n1,nan\n2,3\n", Refused(&["line 2: column 2 is NaN, in the column b", "--skip-missing"])),
         ("a,b\n1,2\n-inf,3\n", Refused(&["line 3: column 1 is -inf, in the column a"])),
+        (
+            "x,y\n9007199254740993,2\n",
+            Refused(&["line 2: column 1 is 9007199254740993, in the column x: 64-bit floats round"]),
+        ),
+        (
+            "1 2\n3 -18446744073709551615\n",
+            Refused(&["line 2: column 2 is -18446744073709551615: 64-bit floats round"]),
+        ),
+        (
+            "x,y\n9007199254740993.0,36893488147419103232\n",
+            Read("x y", &[9007199254740992.0, 36893488147419103232.0], &[]),
+        ),
+        ("x,y,id\n-9007199254740992,2,9007199254740993\n", Read("x y", &[-9007199254740992.0, 2.0], &[])),
         ("1.5D+03 -2.5d0\n1 2\n", Read("", &[1500.0, -2.5], &[])),
         ("a;b\n1,5;2,5\n", Refused(&["line 2: column 1 is not a number: '1,5'"])),
         // Separators and ends of lines.

@@ -14,6 +14,7 @@
 //! | other comments, before and between the rows, and after them | the first are printed, with their number |
 //! | units in names, as `x [kpc]` | printed; refused if the coordinates x, y, z have different ones |
 //! | columns of labels, ids, indexes and text; columns beside x and y | left out, printed; refused if they are named x, y, z, vx, vy, vz or mass |
+//! | whole numbers without a point that 64-bit floats round, as 9007199254740993, in coordinates and fields | refused |
 //! | missing values | refused, or left out and printed with [`ReadOptions::skip_missing`] |
 //! | header of enhanced CSV: units, box, redshift, cosmology, kinds of columns, masks, objects | used; what is not known is printed; what cannot be read, or differs between coordinates, is refused |
 
@@ -231,6 +232,9 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         }
         if let Some((line, text)) = &column.text {
             notes.push(format!("{}: numbers, but in line {line} '{text}'", shorten(name.as_bytes())));
+        }
+        if let Some((line, number)) = column.rounded.as_ref().filter(|_| columns.role(place) == Role::Position) {
+            notes.push(format!("{}: line {line} has {number}, which 64-bit floats round", shorten(name.as_bytes())));
         }
         let shown = if name.is_empty() { "(no name)".to_string() } else { name };
         if column.missing > 0 && column.kind != Kind::Empty {

@@ -14,7 +14,7 @@ use crate::number_types::Target;
 use crate::particle_type::{NO_TYPE, of_number};
 use crate::source::room;
 use crate::text::lines::Record;
-use crate::text::values::{id, is_missing, number};
+use crate::text::values::{id, is_missing, is_rounded, number};
 use crate::{Format, Masses, Points, ReadOptions, Snapshot, Table, TypeRun};
 
 /// The advice in errors about missing values.
@@ -134,6 +134,14 @@ impl Rows {
                 let message =
                     format!("column {} is {value}{}: coordinates must be finite", column + 1, columns.advice(column));
                 return Err(if value.is_nan() { Refused::Missing(message) } else { Refused::Wrong(message) });
+            }
+            let field = fields.get(column);
+            if is_rounded(field, value) {
+                let (field, advice) = (shorten(field), columns.advice(column));
+                return Err(Refused::Wrong(format!(
+                    "column {} is {field}{advice}: 64-bit floats round this whole number to {value}; write it with a point if that is meant",
+                    column + 1
+                )));
             }
             self.coordinates.push(value);
         }

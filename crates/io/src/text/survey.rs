@@ -12,7 +12,7 @@ use crate::messages::shorten;
 use crate::text::comments::Unused;
 use crate::text::layout::Layout;
 use crate::text::lines::{Lines, Record};
-use crate::text::values::{begins_like_a_number, is_missing, is_whole, number};
+use crate::text::values::{begins_like_a_number, is_missing, is_rounded, is_whole, number};
 
 /// The purpose of a survey.
 #[derive(Clone, Copy, PartialEq)]
@@ -49,6 +49,8 @@ pub(super) struct ColumnSurvey {
     pub has_fractions: bool,
     /// The first value among numbers that is text or not finite, and its line; of a thorough survey.
     pub text: Option<(u64, String)>,
+    /// The first whole number that 64-bit floats round, and its line; of a thorough survey.
+    pub rounded: Option<(u64, String)>,
 }
 
 /// The kinds of the columns of a table.
@@ -136,6 +138,9 @@ impl ColumnSurvey {
             }
             (Kind::Text, _) => self.first = None,
             _ => {}
+        }
+        if is_thorough && self.rounded.is_none() && number(field).is_some_and(|value| is_rounded(field, value)) {
+            self.rounded = Some((line, shorten(field)));
         }
         let is_finite = number(field).is_some_and(f64::is_finite);
         if is_thorough && self.kind == Kind::Number && !is_finite && self.text.is_none() {

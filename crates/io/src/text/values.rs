@@ -75,6 +75,20 @@ pub(super) fn is_whole(field: &[u8]) -> bool {
     !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
 }
 
+/// Returns `true` if a field is a whole number, written without point and exponent, that is another number as a float, `value`. Floats that
+/// programs write without a point, as `1e20` by all its digits, stay what they are.
+pub(super) fn is_rounded(field: &[u8], value: f64) -> bool {
+    let size = value.abs();
+    if size < (1u64 << f64::MANTISSA_DIGITS) as f64 || !is_whole(field) {
+        return false;
+    }
+    let digits = field.strip_prefix(b"-").or(field.strip_prefix(b"+")).unwrap_or(field);
+    let zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
+    let is_same = |text: String| text.as_bytes() == &digits[zeros..];
+    // All digits of the float, and the fewest that stand for it, with zeros.
+    !is_same(format!("{size:.0}")) && !is_same(format!("{size}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,6 +97,36 @@ mod tests {
     fn missing_values_that_look_like_comments() {
         let begins = |word: &&&[u8]| word.starts_with(b"#");
         assert!(MISSING.iter().filter(begins).all(|word| MISSING_AFTER_HASH.contains(word)));
+    }
+
+    #[test]
+    fn whole_numbers_that_are_rounded() {
+        let rounded = |text: &str| is_rounded(text.as_bytes(), number(text.as_bytes()).unwrap());
+        for text in [
+            "1",
+            "9007199254740991",
+            "9007199254740992",
+            "-9007199254740992",
+            "+0009007199254740994",
+            "9007199254740993.0",
+            "9007199254740993e0",
+            "100000000000000000000",
+            "36893488147419103232",
+            "36893488147419103000",
+            "inf",
+        ] {
+            assert!(!rounded(text), "{text}");
+        }
+        for text in [
+            "9007199254740993",
+            "-9007199254740993",
+            "+09007199254740995",
+            "36893488147419103231",
+            "18446744073709551615",
+        ] {
+            assert!(rounded(text), "{text}");
+        }
+        assert!(rounded(&"9".repeat(400)));
     }
 
     #[test]
