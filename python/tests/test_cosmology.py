@@ -66,6 +66,8 @@ def test_what_cannot_be_is_refused_by_name() -> None:
         halos_above([1e13, 1e12])
     with pytest.raises(ValueError, match="sigma_8 is 0"):
         halos_above([1e13], sigma_8=0)
+    with pytest.raises(ValueError, match="h is 70"):
+        halos_above([1e13], h=70)
     with pytest.raises(ValueError, match="fit is 'tinker'"):
         halos_above([1e13], "tinker")
     with pytest.raises(TypeError, match="h is 'big'"):

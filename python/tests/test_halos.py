@@ -194,6 +194,7 @@ def test_notes_are_warnings() -> None:
         (np.eye(3), {"ids": [1.5, 2, 3]}, ValueError, "whole numbers"),
         (np.eye(3), {"box_size": 0.5}, ValueError, "box"),
         (np.eye(3), {"box_size": -1}, ValueError, "box_size is -1"),
+        (np.eye(3), {"h": 70}, ValueError, "h is 70; .* in units of 100 km/s/Mpc"),
         (np.eye(3), {"box_size": [1, 2, 3]}, TypeError, "box_size"),
         (np.eye(3), {"overdensities": "200c"}, ValueError, "give omega_m"),
         (np.eye(3), {"overdensities": "200c", "omega_m": 0.3}, ValueError, "give masses"),

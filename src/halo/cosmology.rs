@@ -8,7 +8,7 @@
 use std::f64::consts::{E, PI};
 
 use crate::error::{Error, Result};
-use crate::units::CRITICAL_DENSITY;
+use crate::units::{CRITICAL_DENSITY, check_h};
 
 /// The temperature of the microwave background in K, over 2.7.
 const THETA: f64 = 2.7255 / 2.7;
@@ -96,8 +96,8 @@ impl Cosmology {
 
     /// The number of halos of at least each of `masses`, which must ascend, per (Mpc/h)^3.
     ///
-    /// Errors: masses that do not ascend from above 0; an `omega_m`, `h`, `sigma_8` or `1 + redshift` that is not positive and
-    /// finite; another parameter that is not finite; an `omega_b` that is not from 0 to `omega_m`.
+    /// Errors: masses that do not ascend from above 0; an `omega_m`, `sigma_8` or `1 + redshift` that is not positive and
+    /// finite; an `h` that is not above 0 and below 10; another parameter that is not finite; an `omega_b` that is not from 0 to `omega_m`.
     ///
     /// ```
     /// use ropewalk::halo::MassFunction;
@@ -158,17 +158,13 @@ impl Cosmology {
     }
 
     pub(crate) fn check(&self) -> Result<()> {
-        let positive = [
-            ("omega_m", self.omega_m),
-            ("h", self.h),
-            ("sigma_8", self.sigma_8),
-            ("1 + redshift", 1.0 + self.redshift),
-        ];
+        let positive = [("omega_m", self.omega_m), ("sigma_8", self.sigma_8), ("1 + redshift", 1.0 + self.redshift)];
         for (name, value) in positive {
             if !(value > 0.0 && value < f64::INFINITY) {
                 return Err(Error::parameter_must(name, value, "positive and finite"));
             }
         }
+        check_h(self.h)?;
         for (name, value) in [("omega_lambda", self.omega_lambda), ("n_s", self.n_s)] {
             if !value.is_finite() {
                 return Err(Error::parameter_must(name, value, "finite"));
@@ -331,6 +327,7 @@ mod tests {
         };
         refused(Cosmology { omega_m: 0.0, ..at(0.0) }, "omega_m");
         refused(Cosmology { h: f64::NAN, ..at(0.0) }, "h is NaN");
+        refused(Cosmology { h: 70.0, ..at(0.0) }, "h is 70; it must be above 0 and below 10");
         refused(Cosmology { sigma_8: -1.0, ..at(0.0) }, "sigma_8");
         refused(Cosmology { omega_b: 0.5, ..at(0.0) }, "omega_b");
         for masses in [&[0.0][..], &[-1.0], &[f64::NAN], &[2.0, 1.0], &[f64::INFINITY]] {

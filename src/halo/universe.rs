@@ -5,7 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::halo::{Cosmology, MassFunction, Overdensity};
-use crate::units::{Conversion, Factors, KnownUnits, UnitSystem, Units, VelocityUnit};
+use crate::units::{Conversion, Factors, KnownUnits, UnitSystem, Units, VelocityUnit, check_h};
 
 /// The cosmology that a file names, as far as it does.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -17,6 +17,16 @@ pub struct Background {
     pub omega_lambda: Option<f64>,
     /// The Hubble constant in 100 km/s/Mpc.
     pub h: Option<f64>,
+}
+
+impl Background {
+    /// Checks the Hubble constant.
+    ///
+    /// # Errors
+    /// An `h` that is not above 0 and below 10, as one in km/s/Mpc.
+    pub fn check(&self) -> Result<()> {
+        self.h.map_or(Ok(()), check_h)
+    }
 }
 
 /// The units and the cosmology that a snapshot states.

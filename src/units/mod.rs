@@ -44,6 +44,9 @@ pub const GRAVITY: f64 = 4.300_917_270_036_279e-9;
 /// The critical density today in h^2 Msun/Mpc^3: `3 (100 km/s/Mpc)^2 / (8 pi G)`.
 pub const CRITICAL_DENSITY: f64 = 3.0 * 1e4 / (8.0 * std::f64::consts::PI * GRAVITY);
 
+/// Hubble constants are less, in 100 km/s/Mpc. Those in km/s/Mpc are more.
+const MAX_H: f64 = 10.0;
+
 /// The units of a snapshot's numbers.
 ///
 /// ```
@@ -113,12 +116,10 @@ impl Units {
 
     /// Factors to comoving Mpc/h, 1e10 Msun/h and km/s, at a redshift and for a Hubble constant of `h` 100 km/s/Mpc.
     ///
-    /// Errors: a unit without h, and no `h`; a redshift or an `h` that is no positive scale factor or Hubble constant.
+    /// Errors: a unit without h, and no `h`; a redshift that gives no positive scale factor; an `h` that is not above 0 and below 10.
     pub fn conversion(&self, redshift: f64, h: Option<f64>) -> Result<Conversion> {
         let scale_factor = scale_factor(redshift)?;
-        if let Some(value) = h.filter(|&h| !(h > 0.0 && h < f64::INFINITY)) {
-            return Err(Error::parameter_must("h", value, "positive and finite"));
-        }
+        h.map_or(Ok(()), check_h)?;
         let need = |unit: String| h.ok_or_else(|| errors::needs_h(&unit));
         let h_of = |per_h: bool, unit: &dyn fmt::Display| if per_h { Ok(1.0) } else { need(unit.to_string()) };
         let length = self.length.mpc * h_of(self.length.per_h, &self.length)?;
@@ -147,6 +148,18 @@ fn scale_factor(redshift: f64) -> Result<f64> {
         return Ok(1.0 / growth);
     }
     Err(Error::parameter_must("the redshift", redshift, "finite and above -1"))
+}
+
+/// Checks a Hubble constant in 100 km/s/Mpc.
+///
+/// # Errors
+/// Numbers that no universe has, among them Hubble constants in km/s/Mpc.
+pub(crate) fn check_h(h: f64) -> Result<()> {
+    if h > 0.0 && h < MAX_H {
+        return Ok(());
+    }
+    let must = format!("above 0 and below {MAX_H}: h is the Hubble constant in units of 100 km/s/Mpc");
+    Err(Error::parameter_must("h", h, &must))
 }
 
 /// What a number measures, and with it which unit it has.

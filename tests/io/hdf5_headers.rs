@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::expected::stored;
 use super::{Folder, all, refused};
-use ropewalk_io::{Masses, ReadOptions, inspect, read};
+use ropewalk_io::{Masses, ReadOptions, SnapshotFormat, inspect, read, write_snapshot};
 
 /// Numbers of `groups.hdf5`, first that of the header, then that of the parameters.
 const BOX: [f64; 2] = [64.0, 64.0 + 1.0 / 65_536.0];
@@ -63,6 +63,27 @@ fn names_are_spelled_in_other_ways() {
     replace(&mut bytes, &BOX[1].to_le_bytes(), &20.0_f64.to_le_bytes());
     replace(&mut bytes, &HUBBLE[0].to_le_bytes(), &f64::NAN.to_le_bytes());
     refused(folder.with("b.hdf5", &bytes), &["HUBBLEPARAM of Header is NaN"]);
+}
+
+/// A Hubble constant in km/s/Mpc is not taken for h, in any format.
+#[test]
+fn a_hubble_constant_in_km_s_mpc() {
+    let folder = Folder::new("headers-hubble");
+    let said = ["h is 70; it must be above 0 and below 10: h is the Hubble constant in units of 100 km/s/Mpc"];
+    let path = folder.with("a.hdf5", changed(&[(HUBBLE[0], 70.0), (HUBBLE[1], 70.0)]));
+    refused(&path, &said);
+    assert!(inspect(&path, &ReadOptions::default()).unwrap_err().to_string().contains(said[0]));
+    let mut snapshot = all(stored("groups.hdf5")).unwrap();
+    snapshot.background.h = Some(70.0);
+    for (name, format) in [
+        ("a.npz", SnapshotFormat::Npz),
+        ("a.parquet", SnapshotFormat::Parquet),
+        ("a.ecsv", SnapshotFormat::Ecsv),
+        ("a.gadget2", SnapshotFormat::Gadget2),
+    ] {
+        write_snapshot(folder.file(name), &snapshot, format).unwrap();
+        refused(folder.file(name), &said);
+    }
 }
 
 #[test]

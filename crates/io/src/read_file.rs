@@ -16,7 +16,7 @@ use crate::locate::{existing, located};
 use crate::reading::{OnProgress, Reading};
 use crate::registry::{Detected, detect, owner};
 use crate::spool::Spool;
-use crate::{Contents, ReadOptions, Role, Snapshot};
+use crate::{Background, Contents, ReadOptions, Role, Snapshot};
 
 /// Reads a snapshot or table of points.
 ///
@@ -47,7 +47,7 @@ pub(super) fn read_all(path: &Path, reading: Reading<'_>) -> Result<Snapshot> {
     let mut snapshot = guarded(|| uncompressed(&path, &reading, |format, at| read_as(format, at, &reading)))?;
     snapshot.notes.extend(reading.note_on_types());
     snapshot.notes.extend(note);
-    check_redshift(&path, snapshot.redshift)?;
+    check_epoch(&path, snapshot.redshift, &snapshot.background)?;
     let (slice, file_types) = (reading.slice(), reading.file_types());
     let subsample = reading.options.subsample.filter(|&fraction| fraction < 1.0);
     reading.finish()?;
@@ -102,16 +102,16 @@ pub fn inspect(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Contents
         fields.filter(|field| field.role == Role::Type).for_each(|field| field.role = Role::Other);
     }
     contents.notes.extend(note);
-    check_redshift(&path, contents.redshift)?;
+    check_epoch(&path, contents.redshift, &contents.background)?;
     Ok(contents)
 }
 
-/// Errors: a redshift for which there is no scale factor.
-fn check_redshift(path: &Path, redshift: Option<f64>) -> Result<()> {
-    match redshift.filter(|&redshift| !(redshift > -1.0 && redshift < f64::INFINITY)) {
-        Some(redshift) => Err(Error::file(path, format!("has redshift {redshift}; it must be above -1"))),
-        None => Ok(()),
+/// Errors: a redshift for which there is no scale factor; a Hubble constant that no universe has.
+fn check_epoch(path: &Path, redshift: Option<f64>, background: &Background) -> Result<()> {
+    if let Some(redshift) = redshift.filter(|&redshift| !(redshift > -1.0 && redshift < f64::INFINITY)) {
+        return Err(Error::file(path, format!("has redshift {redshift}; it must be above -1")));
     }
+    background.check().map_err(|error| Error::file(path, format!("names a Hubble constant: {error}")))
 }
 
 /// Runs `work` on a file; on a compressed one once it is uncompressed.

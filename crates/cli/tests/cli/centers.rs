@@ -150,6 +150,10 @@ fn refusals() {
     has(&halos(&sample(), &out, &["--sigma8", "0"]).error(), &["sigma_8", "0"]);
     has(&halos(&sample(), &out, &["--omega-m", "-0.1"]).error(), &["omega_m", "-0.1"]);
     has(&halos(&sample(), &out, &["--h", "NaN"]).error(), &["h is NaN"]);
+    has(
+        &halos(&sample(), &out, &["--h", "70"]).error(),
+        &["h is 70", "h is the Hubble constant in units of 100 km/s/Mpc"],
+    );
     has(&halos(&sample(), &out, &["--columns", "mass"]).error(), &["no column mass", "fof_halo_mass"]);
     has(&halos(&sample(), &out, &["--center", "mbp", "--softening", "-1"]).error(), &["softening", "-1"]);
     for bad in ["200x", "c", "0c", "virial", "-200c", ""] {
