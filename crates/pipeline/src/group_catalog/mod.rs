@@ -9,8 +9,11 @@
 //! Velocities are peculiar ones. What is not measured has no data set; spheres that are not there have mass and radius 0.
 //! Sources: the documentation of GADGET-4, "Groups and subhalos"; of IllustrisTNG, "Data specifications".
 
+mod header;
 mod members;
 mod structures;
+#[cfg(test)]
+mod tests;
 
 use std::io::Write;
 
@@ -18,15 +21,12 @@ use members::Members;
 use ropewalk::halo::Halos;
 use ropewalk::units::{Factors, Quantity, Units};
 use ropewalk::{Error, Result};
-use ropewalk_io::Snapshot;
 use ropewalk_io::cgs::Cgs;
-use ropewalk_io::hdf5_write::{Dataset, Group as Hdf5, Value};
+use ropewalk_io::hdf5_write::{Dataset, Group as Hdf5};
 use ropewalk_table::columns::{Column, Values};
 use ropewalk_table::{Catalog, Halo, Motion};
 use structures::{Structures, own};
 
-use super::meta::attached_sentence;
-use super::particle_sets::listed;
 use super::state::with_particles;
 use super::{Found, Pipeline};
 
@@ -43,7 +43,8 @@ impl Pipeline<'_> {
     /// Numbers are in comoving Mpc/h, 1e10 Msun/h and peculiar km/s, which readers take for granted, where the snapshot's units are known.
     /// Masses, counts, centres of mass, velocities and dispersions of groups are over linked members and attached particles. Positions are
     /// the centres if the options ask for centres, else the centres of mass. Columns that [`Options::columns`](super::Options::columns)
-    /// leaves out are missing, as are velocities of groups if attached particles have none. Where the file has several types, the attributes
+    /// leaves out are missing, as are velocities of groups if attached particles have none. `BoxSize` is 0 if boundaries are open. Where the
+    /// file has several types, the attributes
     /// `linked_types`, `attached_types`, `types_in_spheres_only`, `types_not_read`, `mass_share_not_read` and `notes` of `Header` say which
     /// particles the numbers are over.
     ///
@@ -111,71 +112,6 @@ impl Tables<'_> {
         let snapshots = [Some(self.pipeline.snapshot), attached];
         let kinds = snapshots.into_iter().flatten().flat_map(|snapshot| &snapshot.types);
         kinds.map(|run| usize::from(run.particle_type) + 1).max().unwrap_or(0).max(TYPES)
-    }
-
-    fn header<'d>(&self, ids: usize) -> Hdf5<'d> {
-        let (groups, subhalos) = (self.structures.groups.len() as u64, self.structures.subhalos.len() as u64);
-        let mut header = Hdf5::default();
-        // AREPO says subgroups.
-        for (what, count) in [("groups", groups), ("subhalos", subhalos), ("subgroups", subhalos), ("ids", ids as u64)]
-        {
-            header.attribute(format!("N{what}_ThisFile"), count);
-            header.attribute(format!("N{what}_Total"), count);
-        }
-        header.attribute("NumFiles", 1i32);
-        header.attribute("Generator", concat!("ropewalk ", env!("CARGO_PKG_VERSION")));
-        self.describe(&mut header);
-        self.describe_types(&mut header);
-        header
-    }
-
-    /// The types that numbers are over, and those that are left out.
-    fn describe_types(&self, header: &mut Hdf5<'_>) {
-        let sets = self.pipeline.particle_sets();
-        if sets.is_one_type() {
-            return;
-        }
-        for (name, kinds) in sets.lists() {
-            header.attribute(name, &*listed(kinds));
-        }
-        if let Some(share) = sets.unread_share {
-            header.attribute("mass_share_not_read", share);
-        }
-        let prefix = self.pipeline.options.finder.column_prefix();
-        let attached = attached_sentence(&sets, prefix);
-        let sentences = [sets.unread_sentence(), attached, sets.in_spheres_sentence(prefix)];
-        let mut notes: Vec<String> = sentences.into_iter().flatten().collect();
-        let is_still = |others: &Snapshot| others.velocities.is_none() && !others.points.is_empty();
-        if self.pipeline.velocities.is_some() && self.pipeline.others.is_some_and(is_still) && !sets.attached.is_empty()
-        {
-            notes.push("no velocities of groups: the attached particles have no velocities".into());
-        }
-        if !notes.is_empty() {
-            header.attribute("notes", Value::texts(&notes));
-        }
-    }
-
-    fn parameters<'d>(&self) -> Hdf5<'d> {
-        let mut parameters = Hdf5::default();
-        self.describe(&mut parameters);
-        if let Some(cgs) = self.cgs {
-            cgs.describe(&mut parameters);
-        }
-        parameters
-    }
-
-    /// Box, epoch and cosmology.
-    fn describe(&self, group: &mut Hdf5<'_>) {
-        let universe = &self.pipeline.universe;
-        let redshift = universe.redshift.unwrap_or(0.0);
-        let side = self.pipeline.options.box_size.or(self.pipeline.snapshot.box_size);
-        group.attribute("Time", 1.0 / (1.0 + redshift));
-        group.attribute("Redshift", redshift);
-        let length = self.factors.map_or(1.0, |factors| factors.of(Quantity::Length));
-        group.attribute("BoxSize", side.unwrap_or(0.0) * length);
-        group.attribute("Omega0", universe.omega_m.unwrap_or(0.0));
-        group.attribute("OmegaLambda", universe.omega_lambda.unwrap_or(0.0));
-        group.attribute("HubbleParam", universe.h.unwrap_or(0.0));
     }
 
     /// The data sets of groups, and the ids of all members.
@@ -336,104 +272,5 @@ impl Tables<'_> {
         let values = Dataset::owned(values.into_iter().map(|value| value * factor).collect::<Vec<f64>>(), width);
         // Peculiar velocities have no power of the scale factor.
         if let Some(cgs) = self.cgs { cgs.scale(values, quantity, 0.0) } else { values }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use hdf5_reader::Hdf5File;
-
-    use ropewalk_io::{Masses, Points, Snapshot, Table, TypeRun};
-
-    use crate::{LinkingLength, Options, Pipeline};
-
-    fn snapshot(x: &[f64], types: &[(u8, usize)], ids: &[u64], masses: Masses) -> Snapshot {
-        let points = x.iter().flat_map(|&x| [x, 5.0, 5.0]).collect();
-        let mut snapshot = Snapshot::new(Points::F64(Table::new(3, points).unwrap()));
-        snapshot.types = types.iter().map(|&(particle_type, count)| TypeRun { particle_type, count }).collect();
-        snapshot.ids = Some(ids.to_vec());
-        snapshot.masses = masses;
-        snapshot
-    }
-
-    #[test]
-    fn particles_of_all_types_count() {
-        let mut linked =
-            snapshot(&[1.0, 7.0, 7.5, 1.5, 2.0], &[(1, 3), (2, 2)], &[50, 51, 52, 53, 54], Masses::Equal(2.0));
-        let mut others = snapshot(
-            &[1.1, 7.1, 4.0, 7.2],
-            &[(0, 1), (4, 3)],
-            &[60, 61, 62, 63],
-            Masses::Each(vec![1.0, 0.5, 9.0, 0.25]),
-        );
-        linked.file_types = vec![(0, 1), (1, 3), (2, 2), (4, 3), (5, 9)];
-        linked.matter = Some(40.0);
-        let along_x = |x: &[f64]| Points::F64(Table::new(3, x.iter().flat_map(|&x| [x, 0.0, 0.0]).collect()).unwrap());
-        linked.velocities = Some(along_x(&[1.0, 2.0, 3.0, 1.0, 1.0]));
-        let file = written(&linked, &others);
-        let numbers = |name: &str| file.dataset(name).unwrap().read_array::<f64>().unwrap().into_raw_vec_and_offset().0;
-        let counts = |name: &str| file.dataset(name).unwrap().read_array::<u64>().unwrap().into_raw_vec_and_offset().0;
-        assert_eq!(counts("Group/GroupLen"), [4, 4]);
-        assert_eq!(counts("Group/GroupLenType"), [1, 1, 2, 0, 0, 0, 0, 2, 0, 0, 2, 0]);
-        assert_eq!(numbers("Group/GroupMassType"), [1.0, 2.0, 4.0, 0.0, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, 0.75, 0.0]);
-        assert_eq!(numbers("Group/GroupMass"), [7.0, 4.75]);
-        // Over all types: (2 (1 + 1.5 + 2) + 1.1) / 7 and (2 (7 + 7.5) + 7.1 / 2 + 7.2 / 4) / 4.75.
-        for name in ["Group/GroupPos", "Group/GroupCM"] {
-            let near = |(a, b): (&f64, f64)| (a - b).abs() < 1e-12;
-            let centers = [10.1 / 7.0, 5.0, 5.0, 34.35 / 4.75, 5.0, 5.0];
-            assert!(numbers(name).iter().zip(centers).all(near), "{name} {:?}", numbers(name));
-        }
-        assert_eq!(counts("IDs/ID"), [60, 50, 53, 54, 51, 52, 61, 63]);
-        assert!(file.dataset("Subhalo/SubhaloLen").is_err());
-        // Velocities of some members alone are not those of the group.
-        assert!(file.dataset("Group/GroupVel").is_err());
-        let text = |file: &Hdf5File, name: &str| {
-            file.group("Header").unwrap().attribute(name).unwrap().read_strings().unwrap()
-        };
-        assert_eq!(text(&file, "linked_types"), ["1, 2"]);
-        assert_eq!(text(&file, "attached_types"), ["0, 4"]);
-        assert_eq!(text(&file, "types_not_read"), ["5"]);
-        let share =
-            file.group("Header").unwrap().attribute("mass_share_not_read").unwrap().read_scalar::<f64>().unwrap();
-        assert!((share - (1.0 - 20.75 / 40.0)).abs() < 1e-12, "{share}");
-        assert!(text(&file, "notes").iter().any(|note| note.contains("the attached particles have no velocities")));
-
-        others.velocities = Some(along_x(&[4.0, 5.0, 6.0, 7.0]));
-        let file = written(&linked, &others);
-        let numbers = |name: &str| file.dataset(name).unwrap().read_array::<f64>().unwrap().into_raw_vec_and_offset().0;
-        let means = [(2.0 * 3.0 + 4.0) / 7.0, (2.0 * 5.0 + 0.5 * 5.0 + 0.25 * 7.0) / 4.75];
-        let found = numbers("Group/GroupVel");
-        assert!((0..2).all(|i| (found[3 * i] - means[i]).abs() < 1e-12), "{found:?} {means:?}");
-        let dispersion = ((6.0 * (1.0 - means[0]).powi(2) + (4.0 - means[0]).powi(2)) / 21.0).sqrt();
-        let found = numbers("Group/GroupVelDisp");
-        assert!((found[0] - dispersion).abs() < 1e-12, "{found:?} {dispersion}");
-        assert!(!text(&file, "notes").iter().any(|note| note.contains("no velocities")));
-    }
-
-    /// The group catalogue of linked particles and others that join their halos.
-    fn written(linked: &Snapshot, others: &Snapshot) -> Hdf5File {
-        let mut options = Options::default();
-        (options.linking_length, options.min_members) = (LinkingLength::Length(0.6), 2);
-        let pipeline = Pipeline::new(linked, &options).unwrap().attaching(others).unwrap();
-        let mut found = pipeline.find().unwrap();
-        pipeline.attach(&mut found).unwrap();
-        let catalog = pipeline.measure(&found).unwrap().catalog;
-        let mut bytes = vec![];
-        pipeline.write_group_catalog(&mut bytes, &found, &catalog).unwrap();
-        Hdf5File::from_vec(bytes).unwrap()
-    }
-
-    #[test]
-    fn no_groups() {
-        let lonely = snapshot(&[1.0, 7.0], &[], &[1, 2], Masses::Unknown);
-        let mut options = Options::default();
-        (options.linking_length, options.min_members) = (LinkingLength::Length(0.6), 2);
-        let pipeline = Pipeline::new(&lonely, &options).unwrap();
-        let found = pipeline.find().unwrap();
-        let catalog = pipeline.measure(&found).unwrap().catalog;
-        let mut bytes = vec![];
-        pipeline.write_group_catalog(&mut bytes, &found, &catalog).unwrap();
-        let file = Hdf5File::from_vec(bytes).unwrap();
-        assert_eq!(file.dataset("Group/GroupLenType").unwrap().shape(), [0, 6]);
     }
 }
