@@ -120,9 +120,7 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     if options.center_kind().is_some() || pipeline.unbinding.is_some() {
         meta.push(("softening", Meta::Measured(options.softening, Quantity::Length)));
     }
-    let mut notes: Vec<String> = sets.unread_sentence().into_iter().collect();
-    notes.extend(attached_sentence(&sets, options.finder.column_prefix()));
-    notes.extend(sets.in_spheres_sentence(options.finder.column_prefix()));
+    let mut notes = particle_notes(pipeline, &sets);
     if snapshot.masses == Masses::Unknown {
         notes.push("the snapshot has no masses; masses are particle counts".into());
     }
@@ -165,8 +163,23 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     meta
 }
 
+/// Sentences on the particles: those of the reader, and those on the types that numbers are over.
+pub(super) fn particle_notes(pipeline: &Pipeline<'_>, sets: &ParticleSets) -> Vec<String> {
+    let mut notes = pipeline.snapshot.notes.clone();
+    for note in pipeline.others.iter().flat_map(|others| &others.notes) {
+        if !notes.contains(note) {
+            notes.push(note.clone());
+        }
+    }
+    let prefix = pipeline.options.finder.column_prefix();
+    notes.extend(sets.unread_sentence());
+    notes.extend(attached_sentence(sets, prefix));
+    notes.extend(sets.in_spheres_sentence(prefix));
+    notes
+}
+
 /// A sentence on the particles that masses, structure, spheres and mass functions are over; `None` without attached types.
-pub(super) fn attached_sentence(sets: &ParticleSets, prefix: &str) -> Option<String> {
+fn attached_sentence(sets: &ParticleSets, prefix: &str) -> Option<String> {
     let [linked, halos, spheres] = [&sets.linked, &sets.of_halos(), &sets.of_spheres()].map(|kinds| named(kinds));
     let (linked, halos, spheres) = (linked?, halos?, spheres?);
     (!sets.attached.is_empty()).then(|| {

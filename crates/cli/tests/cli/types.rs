@@ -197,6 +197,7 @@ fn ids_of_some_types() {
             text.contains("attached particles (types 0 and 4) have no ids that were read; in lists of members"),
             "{text}"
         );
+        assert!(text.contains(note), "{text}");
         let summary = fs::read_to_string(scratch.path(name).join("summary.json")).unwrap();
         let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
         let assumed = summary["assumed"].as_array().unwrap();

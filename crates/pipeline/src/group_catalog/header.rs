@@ -8,7 +8,7 @@ use ropewalk_io::hdf5_write::{Group as Hdf5, Value};
 
 use super::Tables;
 use crate::ParticleSets;
-use crate::meta::attached_sentence;
+use crate::meta::particle_notes;
 use crate::particle_sets::listed;
 
 impl Tables<'_> {
@@ -42,10 +42,7 @@ impl Tables<'_> {
 
     /// Sentences on what a reader must know: which particles numbers are over, and what is left out.
     fn notes(&self, sets: &ParticleSets) -> Vec<String> {
-        let prefix = self.pipeline.options.finder.column_prefix();
-        let attached = attached_sentence(sets, prefix);
-        let sentences = [sets.unread_sentence(), attached, sets.in_spheres_sentence(prefix)];
-        let mut notes: Vec<String> = sentences.into_iter().flatten().collect();
+        let mut notes = particle_notes(self.pipeline, sets);
         let is_still = |others: &Snapshot| others.velocities.is_none() && !others.points.is_empty();
         if self.pipeline.velocities.is_some() && self.pipeline.others.is_some_and(is_still) && !sets.attached.is_empty()
         {

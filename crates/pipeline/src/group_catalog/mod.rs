@@ -45,8 +45,8 @@ impl Pipeline<'_> {
     /// the centres if the options ask for centres, else the centres of mass. Columns that [`Options::columns`](super::Options::columns)
     /// leaves out are missing, as are velocities of groups if attached particles have none. `BoxSize` is 0 if boundaries are open. Where the
     /// file has several types, the attributes
-    /// `linked_types`, `attached_types`, `types_in_spheres_only`, `types_not_read`, `mass_share_not_read` and `notes` of `Header` say which
-    /// particles the numbers are over.
+    /// `linked_types`, `attached_types`, `types_in_spheres_only`, `types_not_read` and `mass_share_not_read` of `Header` say which
+    /// particles the numbers are over. `notes` there has what a reader must know beside them, with the notes of the snapshot.
     ///
     /// Errors: what `out` refuses; as [`Catalog::new`].
     ///

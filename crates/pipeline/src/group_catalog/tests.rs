@@ -89,6 +89,7 @@ fn no_groups() {
 fn open_boundaries() {
     let mut pair = snapshot(&[1.0, 1.5], &[], &[1, 2], Masses::Equal(1.0));
     pair.box_size = Some(10.0);
+    pair.notes = vec!["something was assumed".into()];
     for (open, side) in [(true, 0.0), (false, 10.0)] {
         let mut options = Options { open, ..Options::default() };
         (options.linking_length, options.min_members) = (LinkingLength::Length(0.6), 2);
@@ -98,6 +99,7 @@ fn open_boundaries() {
             assert_eq!(found, side, "{group}");
         }
         let notes = notes(&file);
+        assert!(notes.contains("something was assumed"), "{notes}");
         assert_eq!(notes.contains("BoxSize is 0: the box, whose side is 10, is not used"), open, "{notes}");
     }
 }
