@@ -16,6 +16,7 @@ mod gadget;
 mod genericio;
 mod hdf5;
 mod hdf5_headers;
+mod hdf5_masses;
 mod hdf5_metadata;
 mod hdf5_storage;
 mod hdf5_tables;

@@ -3,6 +3,7 @@
 //! In: the parts of a snapshot. Out: coordinates, velocities, ids and masses, in the order of the files, and in each of the types.
 //! Cost: each column is read once, in parallel; masses of types that are not wanted are added up and forgotten.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use ropewalk::halo::MassSum;
@@ -28,6 +29,15 @@ pub(super) const VELOCITIES: &[&str] = &["Velocities", "Velocity"];
 pub(super) const IDS: &[&str] = &["ParticleIDs"];
 /// Black holes of SWIFT have several; the dynamical ones are those of gravity.
 pub(super) const MASSES: &[&str] = &["Masses", "Mass", "DynamicalMasses"];
+
+/// Relative difference of values that are taken for equal, one of which may be in single precision.
+const ROUNDING: f64 = 1e-6;
+
+/// Returns `true` for values that differ by more than rounding.
+fn differ(a: f64, b: f64) -> bool {
+    let is_near = a == b || (a - b).abs() <= ROUNDING * a.abs().max(b.abs());
+    !(is_near || a.is_nan() && b.is_nan())
+}
 
 /// The group of a type.
 pub(super) fn group(particle_type: u8) -> String {
@@ -64,21 +74,24 @@ enum Mass {
 }
 
 impl Piece<'_> {
-    /// The field, if it is there; it must have a row for each particle.
-    fn column(&self, names: &[&str], width: u64) -> Result<Option<Column>> {
-        for name in names {
-            let Some(column) = self.part.file.column(&group(self.particle_type), name)? else { continue };
-            let shape = &column.shape;
-            if (shape.rows, shape.width) != (self.rows, width) {
-                let (rows, own, wanted) = (shape.rows, shape.width, self.rows);
-                return Err(self.part.file.error(format!(
-                    "{} has {rows} rows of {own}; for the header's {wanted} particles it must have {wanted} rows of {width}",
-                    column.name
-                )));
-            }
-            return Ok(Some(column));
+    /// The field by one name, if it is there; it must have a row for each particle.
+    fn named(&self, name: &str, width: u64) -> Result<Option<Column>> {
+        let Some(column) = self.part.file.column(&group(self.particle_type), name)? else { return Ok(None) };
+        let shape = &column.shape;
+        if (shape.rows, shape.width) != (self.rows, width) {
+            let (rows, own, wanted) = (shape.rows, shape.width, self.rows);
+            return Err(self.part.file.error(format!(
+                "{} has {rows} rows of {own}; for the header's {wanted} particles it must have {wanted} rows of {width}",
+                column.name
+            )));
         }
-        Ok(None)
+        Ok(Some(column))
+    }
+
+    /// The mass of each particle in the header; `None` without one.
+    fn table_mass(&self) -> Option<f64> {
+        let mass = self.part.header.masses.get(usize::from(self.particle_type)).copied();
+        mass.filter(|&mass| mass != 0.0)
     }
 
     fn missing(&self, names: &[&str]) -> Error {
@@ -110,16 +123,50 @@ impl Fields<'_> {
         })
     }
 
+    /// The field of a piece by the first of these names that is there.
+    ///
+    /// Errors: another of the names is there, and has other values.
+    fn column(&self, piece: Piece<'_>, names: &[&str], width: u64) -> Result<Option<Column>> {
+        let mut first: Option<Column> = None;
+        for name in names {
+            let Some(column) = piece.named(name, width)? else { continue };
+            match &first {
+                None => first = Some(column),
+                Some(known) if self.are_equal(known, &column)? => {}
+                Some(known) => {
+                    let (known, other) = (&known.name, &column.name);
+                    let message = format!("has {known} and {other}, which differ: remove the one that is not meant");
+                    return Err(piece.part.file.error(message));
+                }
+            }
+        }
+        Ok(first)
+    }
+
+    /// Returns `true` if two columns of one length have the same values, but for rounding, in the same unit.
+    fn are_equal(&self, a: &Column, b: &Column) -> Result<bool> {
+        let scaling = |column: &Column| Scaling::stated(&column.attributes);
+        if scaling(a)? != scaling(b)? {
+            return Ok(false);
+        }
+        let values = |column: &Column| -> Result<Vec<f64>> {
+            Ok(self.fold(column, 0..column.shape.rows, <[f64]>::to_vec)?.concat())
+        };
+        let (a, b) = (values(a)?, values(b)?);
+        Ok(a.iter().zip(&b).all(|(&a, &b)| !differ(a, b)))
+    }
+
     /// A field that all particles must have.
     pub(super) fn needed(&self, names: &[&str], width: u64) -> Result<Vec<Column>> {
-        self.pieces(self.types).map(|piece| piece.column(names, width)?.ok_or_else(|| piece.missing(names))).collect()
+        let column = |piece: Piece<'_>| self.column(piece, names, width)?.ok_or_else(|| piece.missing(names));
+        self.pieces(self.types).map(column).collect()
     }
 
     /// A field that all particles have or none.
     pub(super) fn optional(&self, names: &[&str], width: u64) -> Result<Vec<Column>> {
         let (mut found, mut missing) = (vec![], None);
         for piece in self.pieces(self.types) {
-            match piece.column(names, width)? {
+            match self.column(piece, names, width)? {
                 Some(column) => found.push(column),
                 None => missing = missing.or(Some(piece)),
             }
@@ -232,15 +279,40 @@ impl Fields<'_> {
 
     /// The masses of a piece; `None` if the file does not say.
     fn mass(&self, piece: Piece<'_>) -> Result<Option<Mass>> {
-        if let Some(column) = piece.column(MASSES, 1)? {
+        if let Some(column) = self.column(piece, MASSES, 1)? {
             return Ok(Some(Mass::Each(Box::new(column))));
         }
-        let one = piece.part.header.masses.get(usize::from(piece.particle_type)).copied();
-        Ok(one.filter(|&mass| mass != 0.0).map(Mass::One))
+        Ok(piece.table_mass().map(Mass::One))
     }
 
-    /// Masses, and in `units` what their own attributes say.
-    pub(super) fn masses(&self, header: &Header, units: &mut KnownUnits) -> Result<Masses> {
+    /// Sentences on types whose datasets have other masses than the header.
+    fn other_masses(&self, pieces: &[Piece<'_>], masses: &[Mass]) -> Result<Vec<String>> {
+        let mut found: BTreeMap<u8, (&Column, f64, [f64; 2])> = BTreeMap::new();
+        for (piece, mass) in pieces.iter().zip(masses) {
+            let (Mass::Each(column), Some(table)) = (mass, piece.table_mass()) else { continue };
+            let range = |masses: &[f64]| {
+                let ends = |[low, high]: [f64; 2], &mass: &f64| [low.min(mass), high.max(mass)];
+                masses.iter().fold([f64::INFINITY, f64::NEG_INFINITY], ends)
+            };
+            let (.., all) =
+                found.entry(piece.particle_type).or_insert((&**column, table, [f64::INFINITY, f64::NEG_INFINITY]));
+            // All rows decide, so that all parts of a whole decide alike.
+            for [low, high] in self.fold(column, 0..column.shape.rows, range)? {
+                *all = [all[0].min(low), all[1].max(high)];
+            }
+        }
+        let other = found.into_iter().filter(|(_, (_, table, ends))| ends.iter().any(|&mass| differ(mass, *table)));
+        let sentence = |(kind, (column, table, [low, high])): (u8, (&Column, f64, [f64; 2]))| {
+            let name = &column.name;
+            format!(
+                "masses of type {kind} are those of {name}, from {low} to {high}, and not {table} of the header's MassTable"
+            )
+        };
+        Ok(other.map(sentence).collect())
+    }
+
+    /// Masses; `units` gets what their own attributes say, and `notes` sentences on those of the header that are not used.
+    pub(super) fn masses(&self, header: &Header, units: &mut KnownUnits, notes: &mut Vec<String>) -> Result<Masses> {
         let each = 1.0 / self.reading.keep.fraction;
         let (mut pieces, mut all, mut without) = (vec![], vec![], None);
         for piece in self.pieces(self.types) {
@@ -271,6 +343,7 @@ impl Fields<'_> {
             self.mass_unit(None, header, units)?;
             return Ok(Masses::Equal(one * each));
         }
+        notes.extend(self.other_masses(&pieces, &all)?);
         let own = all.iter().find_map(|mass| if let Mass::Each(column) = mass { Some(&**column) } else { None });
         self.mass_unit(own, header, units)?;
         let rows = all.iter().zip(&pieces).map(|(mass, piece)| -> Result<Box<dyn Rows<f64> + '_>> {
@@ -287,7 +360,7 @@ impl Fields<'_> {
         let others: Vec<u8> = (0..header.counts.len() as u8).collect();
         let other = match own {
             Some(_) => None,
-            None => self.pieces(&others).find_map(|piece| piece.column(MASSES, 1).transpose()).transpose()?,
+            None => self.pieces(&others).find_map(|piece| self.column(piece, MASSES, 1).transpose()).transpose()?,
         };
         if let Some(column) = own.or(other.as_ref()) {
             units.mass = Scaling::mass(&column.attributes, header)?.mass_unit();
@@ -353,7 +426,7 @@ impl Fields<'_> {
         let bands = usize::try_from((range.end - range.start).div_ceil(step)).unwrap_or(usize::MAX);
         let each = map_tasks(bands, 1, &|at| -> Result<T> {
             let first = range.start + at.start as u64 * step;
-            let mut values = vec![0.0; step.min(range.end - first) as usize];
+            let mut values = vec![0.0; (step.min(range.end - first) * column.shape.width) as usize];
             rows.read(first, &mut values)?;
             Ok(work(&values))
         });

@@ -134,7 +134,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     }
     let velocity = options.velocity_unit.or(units.velocity);
     units.velocity = velocity.map(|unit| VelocityUnit { is_internal: false, ..unit });
-    let masses = if options.masses { fields.masses(header, &mut units)? } else { Masses::Unknown };
+    let masses = if options.masses { fields.masses(header, &mut units, &mut notes)? } else { Masses::Unknown };
     let ids = fields.ids(&ids, &mut notes)?;
     Ok(Snapshot {
         points,
@@ -170,19 +170,25 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let (parts, missing) = open_present(path, reading)?;
     let header = first_header(path, &parts)?;
     let mut stored = StoredUnits { units: units_of(header, None)?, scalings: vec![] };
-    let mut types = vec![];
+    let (mut types, mut doubled) = (vec![], vec![]);
     for (t, &count) in header.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
         let mut fields = vec![];
         if let Some(part) = parts.iter().find(|part| part.header.here.get(t).is_some_and(|&n| n > 0)) {
             fields = stored.fields(&part.file, &group(t as u8), header)?;
         }
         let has_masses = fields.iter().any(|field| field.role == Role::Mass);
-        let mass = header.masses.get(t).copied().filter(|&mass| mass != 0.0 && !has_masses);
+        let mass = header.masses.get(t).copied().filter(|&mass| mass != 0.0);
+        if let Some(mass) = mass.filter(|_| has_masses) {
+            let own = "has masses of its own, which are read";
+            doubled.push(format!("{} {own}; the header's MassTable has {mass} for type {t}", group(t as u8)));
+        }
+        let mass = mass.filter(|_| !has_masses);
         types.push(TypeContents { particle_type: Some(t as u8), name: group(t as u8), count, mass, fields });
     }
     let (box_size, mut notes) = told(&header.sides);
     notes.extend(reading.options.in_doubt(header.epoch.doubt.as_ref(), stored.is_scaled()).map(str::to_string));
     notes.extend(stored.notes());
+    notes.extend(doubled);
     notes.extend(uncounted(&parts)?.iter().map(Uncounted::describe));
     notes.extend(missing);
     notes.extend(header.notes.iter().cloned());

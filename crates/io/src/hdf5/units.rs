@@ -31,6 +31,13 @@ pub(super) struct Scaling {
 }
 
 impl Scaling {
+    const NONE: Self = Self { cgs: None, a: 0.0, h: 0.0 };
+
+    /// As the attributes alone have it.
+    pub(super) fn stated(attributes: &Attributes) -> Result<Self> {
+        Self::own(attributes, Self::NONE, None)
+    }
+
     /// As the attributes have it, of SWIFT, of EAGLE, and of AREPO and GADGET-4.
     fn own(attributes: &Attributes, default: Self, scale_factor: Option<f64>) -> Result<Self> {
         let first =
@@ -114,9 +121,8 @@ impl Scaling {
                 return Ok(text.to_string());
             }
         }
-        let none = Self { cgs: None, a: 0.0, h: 0.0 };
-        let own = Self::own(attributes, none, None)?;
-        if own == none {
+        let own = Self::stated(attributes)?;
+        if own == Self::NONE {
             return Ok(String::new());
         }
         let powers = [("a", own.a), ("h", own.h)].into_iter().filter(|(_, power)| *power != 0.0);
