@@ -4,6 +4,7 @@ use std::fs;
 
 use super::expected::stored;
 use super::{Folder, all, refused};
+use ropewalk_io::hdf5_write::{Dataset, Group};
 use ropewalk_io::{ReadOptions, inspect, read};
 
 #[test]
@@ -65,4 +66,39 @@ fn folders_with_other_files() {
     assert!(snapshot.notes.join("\n").contains("2 other files are ignored"), "{:?}", snapshot.notes);
     fs::copy(stored("gizmo.hdf5"), folder.file("other.hdf5")).unwrap();
     refused(&folder.0, &["is a folder with 2 snapshots", "other.hdf5", "snap_099.0.hdf5", "name one of them"]);
+}
+
+/// Dark energy, radiation and neutrinos are not used, and noted where they matter.
+#[test]
+fn terms_of_the_cosmology_that_are_not_used() {
+    let folder = Folder::new("hdf5-dark-energy");
+    let with = |terms: &[(&str, f64)]| {
+        let mut header = Group::default();
+        header.attribute("NumPart_ThisFile", &[0u32, 1][..]);
+        header.attribute("NumPart_Total", &[0u32, 1][..]);
+        header.attribute("MassTable", &[0.0, 1.0][..]);
+        let mut cosmology = Group::default();
+        let numbers = [("Omega_m", 0.3), ("Omega_lambda", 0.7), ("h", 0.7), ("Redshift", 1.0), ("Scale-factor", 0.5)];
+        for (name, value) in numbers.iter().chain(terms) {
+            cosmology.attribute(*name, &[*value][..]);
+        }
+        let mut particles = Group::default();
+        particles.dataset("Coordinates", Dataset::owned(vec![1.0, 1.0, 1.0], Some(3)));
+        let mut root = Group::default();
+        root.group("Header", header);
+        root.group("Cosmology", cosmology);
+        root.group("PartType1", particles);
+        let mut bytes = vec![];
+        root.write(&mut bytes).unwrap();
+        folder.with("snap.hdf5", bytes)
+    };
+    let path = with(&[("w_0", -0.8), ("w_a", 0.2), ("Omega_r", 0.0), ("Omega_nu_0", 0.0)]);
+    let notes = all(&path).unwrap().notes;
+    let [note] = &notes[..] else { panic!("{notes:?}") };
+    assert!(note.contains("that are not used: w_0 = -0.8, w_a = 0.2. Spheres"), "{note}");
+    assert!(note.ends_with("E(z)^2 at redshift 1 is 1.158506 times as large"), "{note}");
+    assert!(inspect(&path, &ReadOptions::default()).unwrap().notes.contains(note));
+    let note = all(with(&[("Omega_r", 1e-3), ("Omega_nu_0", 2e-3)])).unwrap().notes.join("; ");
+    assert!(note.contains("that are not used: Omega_r = 0.001, Omega_nu_0 = 0.002."), "{note}");
+    assert_eq!(all(with(&[("w_0", -1.0), ("w_a", 0.0), ("Omega_r", 1e-7)])).unwrap().notes, [""; 0]);
 }

@@ -48,6 +48,7 @@ mod yaml;
 #[doc(hidden)]
 pub mod cgs;
 mod epoch;
+mod expansion;
 mod format;
 mod gadget_header;
 mod matter;

@@ -21,14 +21,25 @@ use ropewalk::{Error, Result};
 use unpack::{Unpacked, pid, rvint_position, rvint_velocity};
 
 use crate::contents::{Contents, Field, Role, TypeContents};
+use crate::expansion::Expansion;
 use crate::file_format::FileFormat;
 use crate::fill::{Rows, fill};
 use crate::reading::Reading;
 use crate::{Background, Format, Masses, Points, Snapshot, Table};
 
 /// Entries of the header that are used; [`inspect`] names the others in a note.
-const USED: [&str; 8] =
-    ["BoxSize", "Redshift", "ParticleMassHMsun", "Omega_M", "Omega_DE", "H0", "VelZSpace_to_kms", "SubsampleFraction"];
+const USED: [&str; 10] = [
+    "BoxSize",
+    "Redshift",
+    "ParticleMassHMsun",
+    "Omega_M",
+    "Omega_DE",
+    "H0",
+    "VelZSpace_to_kms",
+    "SubsampleFraction",
+    "w0",
+    "wa",
+];
 /// Bytes of a row of `rvint`, and of an id.
 const ROW: u64 = 12;
 const ID: u64 = 8;
@@ -74,6 +85,7 @@ struct Scan {
     box_size: f64,
     redshift: Option<f64>,
     background: Background,
+    expansion: Expansion,
     mass: Option<f64>,
     /// The part of the particles that the file holds.
     fraction: Option<f64>,
@@ -116,13 +128,14 @@ impl Scan {
             omega_lambda: header("Omega_DE"),
             h: header("H0").filter(|&h| h > 0.0).map(|h| h / 100.0),
         };
+        let expansion = Expansion::of(|names| Ok(names.iter().find_map(|name| header(name))))?;
         let packing = match (name, header("VelZSpace_to_kms")) {
             ("rvint", _) => Packing::Rvint,
             (_, Some(velocity)) => Packing::Pack9(velocity),
             (_, None) => return Err(Error::file(path, "has no VelZSpace_to_kms in its header, which pack9 needs")),
         };
         let fraction = header("SubsampleFraction");
-        Ok(Self { asdf, array, packing, box_size, redshift, background, mass, fraction })
+        Ok(Self { asdf, array, packing, box_size, redshift, background, expansion, mass, fraction })
     }
 
     fn rows(&self) -> u64 {
@@ -139,20 +152,22 @@ impl Scan {
         Ok(Some((block, pack9::Scale { box_size: self.box_size, velocity })))
     }
 
-    /// A sentence about the part of the particles that the file holds.
-    fn part(&self) -> Option<String> {
-        let fraction = self.fraction.filter(|&fraction| fraction != 1.0)?;
-        Some(format!(
-            "it holds a part of the particles, {fraction}, as its header says; masses are those of single particles"
-        ))
+    /// Sentences about the part of the particles that the file holds, and about dark energy that is not used.
+    fn warnings(&self) -> impl Iterator<Item = String> {
+        let part = self.fraction.filter(|&fraction| fraction != 1.0).map(|fraction| {
+            format!(
+                "it holds a part of the particles, {fraction}, as its header says; masses are those of single particles"
+            )
+        });
+        part.into_iter().chain(self.expansion.note(&self.background, self.redshift))
     }
 
-    /// Sentences about that part, and about entries of the header that are not used.
+    /// The same, and a sentence about entries of the header that are not used.
     fn notes(&self) -> Vec<String> {
         let names = self.asdf.names("header").into_iter().filter(|name| !USED.contains(name));
         let names: Vec<String> = names.map(|name| name.escape_debug().to_string()).collect();
         let unused = format!("entries of its header that are not used: {}", names.join(", "));
-        self.part().into_iter().chain((!names.is_empty()).then_some(unused)).collect()
+        self.warnings().chain((!names.is_empty()).then_some(unused)).collect()
     }
 
     fn units(&self) -> KnownUnits {
@@ -258,7 +273,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         redshift: scan.redshift,
         box_size: Some(scan.box_size),
         background: scan.background,
-        notes: scan.part().into_iter().collect(),
+        notes: scan.warnings().collect(),
         format: Format::Abacus,
         ..Snapshot::new(positions)
     })

@@ -11,6 +11,7 @@ use std::path::Path;
 use ropewalk::{Error, Result};
 
 use crate::epoch::{Epoch, Said as SaidOfTime};
+use crate::expansion::Expansion;
 use crate::hdf5::attributes::Attributes;
 use crate::hdf5::file::File;
 use crate::{Background, Format};
@@ -379,7 +380,10 @@ impl Header {
         }
         let has_swift_units = said.entry(4, "Unit length in cgs (U_L)")?.is_some();
         let (dialect, code) = said.code(has_swift_units)?;
-        let (background, mut notes) = (said.background()?, vec![]);
+        let background = said.background()?;
+        let epoch = said.epoch(&background)?;
+        let expansion = Expansion::of(|names| said.number(names))?;
+        let mut notes: Vec<String> = expansion.note(&background, epoch.redshift).into_iter().collect();
         let datasets = file.datasets(GROUPS[0])?;
         if !datasets.is_empty() {
             notes.push(format!("datasets in Header are not read, only its attributes are: {}", datasets.join(", ")));
@@ -391,7 +395,7 @@ impl Header {
             here,
             counts,
             files,
-            epoch: said.epoch(&background)?,
+            epoch,
             sides: said.sides(&mut notes)?,
             background,
             cgs: said.cgs()?,

@@ -89,6 +89,12 @@ impl<'a> Scan<'a> {
         }
     }
 
+    /// Sentences about the parameter file, and about terms of the cosmology that are not used.
+    fn notes(&self) -> Result<Vec<String>> {
+        let note = self.param.expansion.note(&self.param.background, self.redshift()?);
+        Ok(self.param.notes.iter().cloned().chain(note).collect())
+    }
+
     fn redshift(&self) -> Result<Option<f64>> {
         Ok(self.scale_factor()?.map(|a| 1.0 / a - 1.0))
     }
@@ -135,7 +141,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         }
     });
     let (box_size, mut notes) = told(&scan.param.sides);
-    notes.extend(scan.param.notes.iter().cloned());
+    notes.extend(scan.notes()?);
     Ok(Contents {
         format: Format::Tipsy,
         code: None,
@@ -161,7 +167,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         wanted.iter().map(|&(family, rows)| vec![scan.column(family, rows, at, width, number)]).collect()
     };
 
-    let mut notes = scan.param.notes.clone();
+    let mut notes = scan.notes()?;
     let box_size = options.side(path, &scan.param.sides, &mut notes)?;
     let (scale_factor, redshift) = (scan.scale_factor()?, scan.redshift()?);
     let factor = match (options.velocity_unit, options.redshift) {

@@ -11,13 +11,14 @@ use ropewalk::units::{Frame, GRAVITY, KnownUnits, LengthUnit, MassUnit, Velocity
 use ropewalk::{Error, Result};
 
 use crate::Background;
+use crate::expansion::Expansion;
 use crate::messages::shorten;
 
 /// Bytes of a parameter file that are read; real ones have a few thousand.
 const LONGEST: u64 = 1 << 18;
 
 /// Keys that are used, and whether their values must be above 0. All others are settings of the program.
-const KEYS: [(&str, bool); 13] = [
+const KEYS: [(&str, bool); 16] = [
     ("dKpcUnit", true),
     ("dMsolUnit", true),
     ("dPeriod", true),
@@ -27,6 +28,9 @@ const KEYS: [(&str, bool); 13] = [
     ("dHubble0", false),
     ("dOmega0", false),
     ("dLambda", false),
+    ("dOmegaRad", false),
+    ("w0", false),
+    ("wa", false),
     ("bComove", false),
     ("bPeriodic", false),
     ("bDoublePos", false),
@@ -38,6 +42,7 @@ const KEYS: [(&str, bool); 13] = [
 pub(super) struct Param {
     pub units: KnownUnits,
     pub background: Background,
+    pub expansion: Expansion,
     /// The sides of the periodic box.
     pub sides: Vec<f64>,
     /// Whether coordinates are comoving and times are scale factors.
@@ -109,7 +114,9 @@ impl Param {
         let sides = ["dxPeriod", "dyPeriod", "dzPeriod"].map(|axis| positive(axis).unwrap_or(all));
         let sides = if is_periodic { sides.to_vec() } else { vec![] };
         let is_wide_velocity = flag("bDoubleVel").unwrap_or(false) && !flag("bDoublePos").unwrap_or(false);
-        Ok(Self { units, background, sides, is_comoving, is_wide_velocity, notes: vec![] })
+        let expansion =
+            Expansion::of(|names| Ok(names.iter().find_map(|name| number(name)))).map_err(|error| error.to_string())?;
+        Ok(Self { units, background, expansion, sides, is_comoving, is_wide_velocity, notes: vec![] })
     }
 }
 
