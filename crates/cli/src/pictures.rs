@@ -14,7 +14,7 @@ use ropewalk_table::{Expected, MassCounts};
 use super::args::{self, Halos as Args};
 use super::dimensions::with_rows;
 use super::failure::Failure;
-use super::shown_units::{axes, factor, in_units, of_pictures};
+use super::shown_units::{axes, factor, in_units, mass_factor, of_pictures};
 use super::text::{grouped, short};
 
 /// Why there is no projection; halos are refused before.
@@ -138,7 +138,7 @@ pub fn pictures(
     meta: &[(&str, Meta)],
     remarks: &mut Vec<String>,
 ) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
-    let shown = shown(args, snapshot, pipeline, snapshot.points.len() as u64, catalog)?;
+    let shown = shown(args, pipeline, snapshot.points.len() as u64, catalog)?;
     let period = pipeline.period();
     let projection = with_rows!(&snapshot.points, f32 [3], f64 [3], rows => {
         let style = Picture::Projection.style(args);
@@ -153,18 +153,17 @@ pub fn pictures(
     Ok(pictures)
 }
 
-/// The projection of the `n` particles of all ranks, on the rank with the catalogue; `members` has what is known of all of them.
+/// The projection of the `n` particles of all ranks, on the rank with the catalogue.
 pub fn projection_across(
     args: &Args,
     ranks: &dyn ropewalk::distributed::Communicator,
     part: &Snapshot,
-    members: &Snapshot,
     n: u64,
     pipeline: &Pipeline<'_>,
     catalog: Option<&Catalog>,
 ) -> Result<Option<Vec<u8>>, Failure> {
     let shown = match catalog {
-        Some(catalog) => shown(args, members, pipeline, n, catalog)?,
+        Some(catalog) => shown(args, pipeline, n, catalog)?,
         None => Projection { slab: args.pictures.slab, ..Projection::default() },
     };
     let period = pipeline.period();
@@ -176,18 +175,12 @@ pub fn projection_across(
 }
 
 /// The line above the projection of so many particles, and its units and slab.
-fn shown(
-    args: &Args,
-    snapshot: &Snapshot,
-    pipeline: &Pipeline<'_>,
-    n: u64,
-    catalog: &Catalog,
-) -> Result<Projection, Failure> {
+fn shown(args: &Args, pipeline: &Pipeline<'_>, n: u64, catalog: &Catalog) -> Result<Projection, Failure> {
     let factors = of_pictures(args, pipeline)?;
     let length = factor(factors.as_ref(), Quantity::Length);
     let n = grouped(n);
     let [halos, subhalos] = counts(catalog);
-    let units = units_of(snapshot, pipeline, factors.as_ref());
+    let units = units_of(pipeline, factors.as_ref());
     let place = match pipeline.period() {
         None => "open boundaries".into(),
         Some(side) if pipeline.universe().units().is_some() => {
@@ -205,9 +198,9 @@ fn shown(
 }
 
 /// What pictures are in: particles are counted where they have no masses.
-fn units_of(snapshot: &Snapshot, pipeline: &Pipeline<'_>, factors: Option<&Factors>) -> AxisUnits {
+fn units_of(pipeline: &Pipeline<'_>, factors: Option<&Factors>) -> AxisUnits {
     let units = axes(pipeline, factors);
-    if snapshot.masses == Masses::Unknown { units.counting_particles() } else { units }
+    if pipeline.counts_particles() { units.counting_particles() } else { units }
 }
 
 /// The mass function and its table: names and contents. The particles of the snapshot are not looked at.
@@ -221,7 +214,7 @@ pub fn mass_function(
 ) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
     let factors = of_pictures(args, pipeline)?;
     let factors = factors.as_ref();
-    let units = units_of(snapshot, pipeline, factors);
+    let units = units_of(pipeline, factors);
     let [halos, _] = counts(catalog);
     let how = match args.finder {
         args::Finder::Fof => format!("linking length {}", linking_length(pipeline, factors)),
@@ -279,7 +272,7 @@ fn dendrogram(args: &Args, catalog: &Catalog, units: &AxisUnits, pipeline: &Pipe
     let title = match (catalog.halos().get(row), catalog.labels().get(row)) {
         (Some(halo), Some(label)) => {
             let count = grouped(halo.count as u64);
-            let (mass, unit) = (short(factor(factors.as_ref(), Quantity::Mass) * halo.mass), units.mass());
+            let (mass, unit) = (short(mass_factor(pipeline, factors.as_ref()) * halo.mass), units.mass());
             let of = pipeline.particle_sets().halos_alone().map_or(String::new(), |kinds| format!(" of {kinds}"));
             format!("label {label}: {count} particles, mass {mass} [{unit}]{of}{}", units.when())
         }

@@ -33,6 +33,11 @@ pub fn factor(factors: Option<&Factors>, quantity: Quantity) -> f64 {
     factors.map_or(1.0, |factors| factors.of(quantity))
 }
 
+/// The factor of masses; 1 where units stay, and for particles without masses, which are counted.
+pub fn mass_factor(pipeline: &Pipeline<'_>, factors: Option<&Factors>) -> f64 {
+    if pipeline.counts_particles() { 1.0 } else { factor(factors, Quantity::Mass) }
+}
+
 /// What the numbers of pictures are in, and when.
 pub fn axes(pipeline: &Pipeline<'_>, factors: Option<&Factors>) -> AxisUnits {
     let universe = pipeline.universe();

@@ -313,6 +313,6 @@ fn join_notes(ranks: &dyn Communicator, notes: Vec<Note>, rows: &[(u64, usize)])
     let (before, after): (Vec<Note>, Vec<Note>) = notes
         .into_iter()
         .filter(|note| !matches!(note, Note::NoCenter { .. }))
-        .partition(|note| matches!(note, Note::NoRedshift | Note::TypesNotRead(_)));
+        .partition(|note| matches!(note, Note::NoRedshift | Note::NoMasses | Note::TypesNotRead(_)));
     Ok(before.into_iter().chain(joined).chain(after).collect())
 }

@@ -207,6 +207,10 @@ impl<'a> Pipeline<'a> {
         self.add_types(&mut catalog, found)?;
         let sets = self.particle_sets();
         let mut notes: Vec<Note> = sets.unread_sentence().map(Note::TypesNotRead).into_iter().collect();
+        // Without units nobody takes a count for a mass.
+        if self.counts_particles() && self.universe.units().is_some() {
+            notes.push(Note::NoMasses);
+        }
         notes.extend(sets.in_spheres_sentence(options.finder.column_prefix()).map(Note::TypesInSpheres));
         if self.universe.redshift.is_none() && (self.unbinding.is_some() || !options.overdensities.is_empty()) {
             notes.push(Note::NoRedshift);
@@ -253,6 +257,9 @@ impl<'a> Pipeline<'a> {
 
     /// Says which particles columns are over, and keeps only the columns that are asked for.
     fn describe_and_keep(&self, measured: &mut Measured) -> Result<()> {
+        if self.counts_particles() {
+            measured.catalog.count_particles();
+        }
         self.particle_sets().describe(&mut measured.catalog);
         let columns = &self.options.columns;
         if columns.is_empty() { Ok(()) } else { measured.catalog.keep(columns) }

@@ -11,6 +11,9 @@ use ropewalk_table::columns::Meta;
 use crate::particle_sets::{listed, named};
 use crate::{Finder, ParticleSets, Pipeline};
 
+/// The note on masses that are counts.
+const COUNTS: &str = "the snapshot has no masses; masses are particle counts, without a unit, and are not converted";
+
 /// What a user should know beside the results. As text it is a sentence.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -31,6 +34,8 @@ pub enum Note {
     NoVelocityUnit,
     /// The attached particles have no velocities, so that there are no spins.
     NoAttachedVelocities,
+    /// The particles have no masses, so that masses are numbers of particles, although there are units.
+    NoMasses,
     /// Types of the file were not read: a sentence that says which, and what share of the mass they have.
     TypesNotRead(String),
     /// Types count in spheres and profiles alone: a sentence that says which types halos and their masses are of.
@@ -50,6 +55,7 @@ impl fmt::Display for Note {
             Self::NoRedshift => f.write_str("the redshift is not known, and taken to be 0"),
             Self::NoVelocityUnit => f.write_str("no spins: the unit of velocities is not known"),
             Self::NoAttachedVelocities => f.write_str("no spins: the attached particles have no velocities"),
+            Self::NoMasses => f.write_str(COUNTS),
             Self::TypesNotRead(sentence) | Self::TypesInSpheres(sentence) => f.write_str(sentence),
         }
     }
@@ -121,9 +127,6 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
         meta.push(("softening", Meta::Measured(options.softening, Quantity::Length)));
     }
     let mut notes = particle_notes(pipeline, &sets);
-    if snapshot.masses == Masses::Unknown {
-        notes.push("the snapshot has no masses; masses are particle counts".into());
-    }
     if !pipeline.has_ids {
         notes.push("the snapshot has no particle ids; tags are indices from 0".into());
     }
@@ -175,6 +178,9 @@ pub(super) fn particle_notes(pipeline: &Pipeline<'_>, sets: &ParticleSets) -> Ve
     notes.extend(sets.unread_sentence());
     notes.extend(attached_sentence(sets, prefix));
     notes.extend(sets.in_spheres_sentence(prefix));
+    if pipeline.counts_particles() {
+        notes.push(COUNTS.into());
+    }
     notes
 }
 

@@ -111,6 +111,11 @@ impl<'a> Pipeline<'a> {
         }
     }
 
+    /// Returns `true` if particles have no masses, so that masses are numbers of particles.
+    pub fn counts_particles(&self) -> bool {
+        self.snapshot.masses == Masses::Unknown
+    }
+
     /// A mass for each particle, unless all are equal.
     pub(super) fn masses(&self) -> Option<&'a [f64]> {
         if let Masses::Each(masses) = &self.snapshot.masses { Some(masses) } else { None }

@@ -74,6 +74,8 @@ pub struct MassCounts {
     edges: Vec<f64>,
     counts: Vec<usize>,
     volume: f64,
+    /// Of masses: none if they are numbers of particles.
+    quantity: Quantity,
 }
 
 impl MassCounts {
@@ -83,7 +85,8 @@ impl MassCounts {
         let mut masses: Vec<f64> =
             hosts.map(|(_, halo)| halo.total_mass).filter(|&mass| mass > 0.0 && mass < f64::INFINITY).collect();
         masses.sort_by(|a, b| b.total_cmp(a));
-        let mut found = Self { masses, edges: vec![], counts: vec![], volume };
+        let quantity = if catalog.counts_particles { Quantity::Pure } else { Quantity::Mass };
+        let mut found = Self { masses, edges: vec![], counts: vec![], volume, quantity };
         if !(volume > 0.0 && volume < f64::INFINITY) {
             found.volume = 1.0;
         }
@@ -97,7 +100,7 @@ impl MassCounts {
         found
     }
 
-    /// The same counts with masses and volume in other units.
+    /// The same counts with masses and volume in other units. Masses that are numbers of particles stay.
     ///
     /// ```
     /// use ropewalk_table::{Catalog, MassCounts};
@@ -112,12 +115,13 @@ impl MassCounts {
     /// ```
     #[must_use]
     pub fn in_units(&self, factors: &Factors) -> Self {
-        let mass = |masses: &[f64]| masses.iter().map(|x| factors.of(Quantity::Mass) * x).collect();
+        let mass = |masses: &[f64]| masses.iter().map(|x| factors.of(self.quantity) * x).collect();
         Self {
             masses: mass(&self.masses),
             edges: mass(&self.edges),
             counts: self.counts.clone(),
             volume: self.volume / factors.of(Quantity::NumberDensity),
+            quantity: self.quantity,
         }
     }
 
@@ -162,10 +166,12 @@ impl MassCounts {
         };
         let per = |number: f64| number / self.volume;
         let above = |mass: f64| self.above(mass) as f64;
-        let (mass, density) = (Quantity::Mass, Quantity::NumberDensity);
+        let (mass, density) = (self.quantity, Quantity::NumberDensity);
+        let counted = if mass == Quantity::Pure { "; a number of particles, which have no masses" } else { "" };
+        let [lower, upper] = ["lower edge of the bin, included", "upper edge of the bin, not included"];
         let mut columns = vec![
-            column("mass_min", mass, numbers(&|lo, _, _| lo), "lower edge of the bin, included"),
-            column("mass_max", mass, numbers(&|_, hi, _| hi), "upper edge of the bin, not included"),
+            column("mass_min", mass, numbers(&|lo, _, _| lo), &format!("{lower}{counted}")),
+            column("mass_max", mass, numbers(&|_, hi, _| hi), &format!("{upper}{counted}")),
             column("count", Quantity::Pure, counts(&|_, count| count), "halos in the bin"),
             column(
                 "dn_dlnm",

@@ -92,7 +92,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
         _ if args.no_pictures => None,
         measured => phases.run("pictures", || {
             let catalog = measured.as_ref().map(|found| &found.catalog);
-            projection_across(args, ranks, &part, across.members(), across.particles(), &pipeline, catalog)
+            projection_across(args, ranks, &part, across.particles(), &pipeline, catalog)
         })?,
     };
     // Last, so that rank 0 does not hold them beside the picture's sums.

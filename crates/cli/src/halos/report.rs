@@ -13,7 +13,7 @@ use crate::device::Name;
 use crate::outputs::{Committed, SUMMARY};
 use crate::periodic;
 use crate::pictures::linking_length;
-use crate::shown_units::factor;
+use crate::shown_units::{factor, mass_factor};
 use crate::summary::Summary;
 use crate::text::{grouped, short};
 use crate::universe::describe_matter;
@@ -159,7 +159,7 @@ pub fn halos(
         summary.both("attached", format!("{} of {} joined a group", grouped(of_groups), grouped(all)), of_groups);
     }
     if let Some(halo) = catalog.halos().first() {
-        let unit = factor(factors, Quantity::Mass);
+        let unit = mass_factor(pipeline, factors);
         let [mass, total_mass] = [halo.mass, halo.total_mass].map(|mass| unit * mass);
         let is_attached = !pipeline.particle_sets().attached.is_empty();
         let total = if is_attached { format!(", {} with attached types", short(total_mass)) } else { String::new() };

@@ -50,6 +50,30 @@ fn several_at_once() {
     assert!(error(&["--catalog", "-", "--linking-lengths", "0.1,0.2"]).contains("one standard output"));
 }
 
+/// Numbers of particles without masses have no unit, whatever the unit of masses is, and are not converted.
+#[test]
+fn counts_are_no_masses() {
+    let scratch = Scratch::new();
+    let table = scratch.write("p.csv", "x,y,z\n1,1,1\n1,1,1.1\n1,1,1.2\n");
+    let known = "--box 10 --eps 0.2 --min-members 2 --length-unit Mpc/h --h 0.7 --redshift 0 --units physical";
+    let options: Vec<&str> = known.split(' ').chain(["--mass-unit", "1e10 Msun/h", "--group-catalog"]).collect();
+    let printed = halos(&table, &scratch.path("out"), &options).success();
+    let note = "the snapshot has no masses; masses are particle counts, without a unit, and are not converted";
+    assert!(printed.contains("largest         3 particles, mass 3\n"), "{printed}");
+    assert!(printed.contains(&format!("note            {note}\n")), "{printed}");
+    let text = |name: &str| fs::read_to_string(scratch.path("out").join(name)).unwrap();
+    for (name, column) in [("halos.ecsv", "fof_halo_mass"), ("mass_function.ecsv", "mass_min")] {
+        let text = text(name);
+        assert!(text.contains(note), "{text}");
+        let declared = text.lines().find(|line| line.contains(&format!("name: {column},"))).unwrap();
+        assert!(!declared.contains("unit:") && declared.contains("a number of particles"), "{declared}");
+        let mut rows = text.lines().filter(|line| !line.starts_with('#'));
+        let place = rows.next().unwrap().split(',').position(|name| name == column).unwrap();
+        assert_eq!(rows.next().unwrap().split(',').nth(place), Some("3"), "{text}");
+    }
+    assert!(text("mass_function.svg").contains("[particles]"));
+}
+
 /// h = 0.7 at redshift 0 in p3m_64.
 #[test]
 fn other_units() {

@@ -268,6 +268,9 @@ impl Tables<'_> {
     }
 
     fn scaled<'d>(&self, values: Vec<f64>, width: Option<usize>, quantity: Quantity) -> Dataset<'d> {
+        // Numbers of particles have no unit.
+        let is_count = quantity == Quantity::Mass && self.pipeline.counts_particles();
+        let quantity = if is_count { Quantity::Pure } else { quantity };
         let factor = self.factors.map_or(1.0, |factors| factors.of(quantity));
         let values = Dataset::owned(values.into_iter().map(|value| value * factor).collect::<Vec<f64>>(), width);
         // Peculiar velocities have no power of the scale factor.

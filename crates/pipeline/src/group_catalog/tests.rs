@@ -2,6 +2,7 @@
 
 use hdf5_reader::Hdf5File;
 
+use ropewalk::units::Units;
 use ropewalk_io::{Masses, Points, Snapshot, Table, TypeRun};
 
 use crate::{LinkingLength, Options, Pipeline};
@@ -101,6 +102,28 @@ fn open_boundaries() {
         let notes = notes(&file);
         assert!(notes.contains("something was assumed"), "{notes}");
         assert_eq!(notes.contains("BoxSize is 0: the box, whose side is 10, is not used"), open, "{notes}");
+    }
+}
+
+/// Numbers of particles without masses have no unit.
+#[test]
+fn counts_are_no_masses() {
+    let mut pair = snapshot(&[1.0, 1.5], &[], &[1, 2], Masses::Unknown);
+    pair.units = Units::GADGET.into();
+    let mut options = Options::default();
+    (options.linking_length, options.min_members) = (LinkingLength::Length(0.6), 2);
+    let counts = "the snapshot has no masses; masses are particle counts";
+    for (masses, value, is_mass) in [(Masses::Unknown, 2.0, false), (Masses::Equal(4.0), 8.0, true)] {
+        pair.masses = masses;
+        let file = of_linked(&pair, &options);
+        for name in ["Group/GroupMass", "Group/GroupMassType"] {
+            let dataset = file.dataset(name).unwrap();
+            let sum: f64 = dataset.read_array::<f64>().unwrap().into_raw_vec_and_offset().0.iter().sum();
+            assert_eq!(sum, value, "{name}");
+            let of = |name: &str| dataset.attribute(name).unwrap().read_scalar::<f64>().unwrap();
+            assert_eq!((of("to_cgs") > 0.0, of("mass_scaling")), (is_mass, f64::from(u8::from(is_mass))), "{name}");
+        }
+        assert_eq!(notes(&file).contains(counts), !is_mass);
     }
 }
 

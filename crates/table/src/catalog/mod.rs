@@ -57,6 +57,8 @@ pub struct Catalog {
     prefix: String,
     pub(crate) columns: Vec<Column>,
     units: Option<Units>,
+    /// `true` if masses are numbers of particles.
+    pub(crate) counts_particles: bool,
     boundary: Boundary,
 }
 
@@ -98,7 +100,8 @@ impl Catalog {
         let labels: Vec<u32> = order.iter().map(|&halo| clusters[halo as usize]).collect();
         check();
         let columns = columns_of(&halos, &labels, particles.has_velocities());
-        Ok(Self { halos, order, labels, subhalos: vec![], prefix: PREFIX.into(), columns, units: None, boundary })
+        let (subhalos, prefix) = (vec![], PREFIX.into());
+        Ok(Self { halos, order, labels, subhalos, prefix, columns, units: None, counts_particles: false, boundary })
     }
 
     /// The same catalogue with other rows: halos, their indices and labels, and all columns.
@@ -140,6 +143,16 @@ impl Catalog {
         }
         self.units = units.complete();
         self
+    }
+
+    /// Says that masses are numbers of particles, as particles without masses have them. Columns of masses lose their unit, and masses are not
+    /// converted to others. Columns that are added later stay as they are.
+    pub fn count_particles(&mut self) {
+        self.counts_particles = true;
+        self.columns.iter_mut().filter(|column| column.quantity == Quantity::Mass).for_each(|column| {
+            column.quantity = Quantity::Pure;
+            column.description.push_str("; a number of particles, which have no masses");
+        });
     }
 
     /// The units of the columns, as far as [`Catalog::units`] named them.
