@@ -57,7 +57,7 @@ class HaloCatalog(Table):
         For each attached type the group of each of its particles, in the order of that type in the file, -1 for none: the order in
         which ``PartType0`` of all files of a snapshot has them, one file after the other. Empty if no type was attached.
     attached_ids : dict of int to numpy.ndarray of uint64
-        For each attached type the ids of these particles, if all attached types have ids in the file.
+        For each attached type whose particles have ids in the file these ids.
     linking_length : float
         In the unit of the catalogue's lengths.
     volume : float

@@ -404,27 +404,13 @@ class Snapshot:
         there = [kind for kind in types if any(kind == other.particle_type and other.count > 0 for other in self.types)]
         if not there:
             return _native.Particles.none()
-        fields = ["masses", *(["velocities"] if velocities else [])]
-        without_ids = self._without_ids(there)
-        if not without_ids:
-            fields.append("ids")
-        elif len(without_ids) < len(there):
-            self._add_notes([f"ids of attached particles are left out, because type {without_ids[0]} has none"])
+        fields = ["masses", "ids", "partial_ids", *(["velocities"] if velocities else [])]
         try:
             others = _native.read_particles(self.path, {**self._how, "types": there}, True, fields, n_jobs)
         except ValueError as error:
             raise ValueError(f"{error}; attach=() leaves other types out") from error
         self._add_notes(others.notes())
         return others
-
-    def _without_ids(self, types: list[int]) -> list[int]:
-        """The types among `types` that have no ids, as far as the file lists their fields."""
-        kinds = [kind for kind in self.types if kind.particle_type in types and kind.count > 0 and kind.fields]
-        return [
-            kind.particle_type
-            for kind in kinds
-            if kind.particle_type is not None and not any(field.role == "ids" for field in kind.fields)
-        ]
 
     def _array(self, field: str) -> Any:
         with self._lock:

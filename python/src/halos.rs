@@ -300,11 +300,8 @@ fn find(input: &Input<'_>, wanted: &Wanted) -> ropewalk::Result<Catalog> {
             let of = |particle_type: u8| {
                 let others = attached.snapshot();
                 let labels = others.of_type(particle_type, &attached.labels);
-                AttachedType {
-                    particle_type,
-                    labels,
-                    ids: others.ids.as_ref().map(|ids| others.of_type(particle_type, ids)),
-                }
+                let ids = others.ids.as_ref().filter(|_| !others.types_without_ids.contains(&particle_type));
+                AttachedType { particle_type, labels, ids: ids.map(|ids| others.of_type(particle_type, ids)) }
             };
             attached.types().into_iter().map(of).collect()
         }),

@@ -184,7 +184,8 @@ pub struct Particles {
     len: usize,
 }
 
-/// Reads fields: positions, if `positions` says so, and those of `velocities`, `masses` and `ids` that `others` has.
+/// Reads fields: positions, if `positions` says so, and those of `velocities`, `masses` and `ids` that `others` has. With `partial_ids`
+/// some types may have no ids.
 #[pyfunction]
 pub fn read_particles(
     py: Python<'_>,
@@ -197,6 +198,7 @@ pub fn read_particles(
     let has = |field: &str| others.iter().any(|other| other == field);
     run(py, n_jobs, || {
         let options = how.options()?.velocities(has("velocities")).ids(has("ids")).masses(has("masses"));
+        let options = options.partial_ids(has("partial_ids"));
         let units = how.units()?;
         let mut snapshot = ropewalk_io::read(&path, &options)?;
         snapshot.units = units.or(snapshot.units);

@@ -498,17 +498,19 @@ def test_labels_and_members_index_the_linked_particles(tmp_path: Path) -> None:
 def test_notes_of_attached_particles_are_warned_of(tmp_path: Path) -> None:
     path = snapshot_file(tmp_path / "snap.hdf5", ids4=np.array([0.5, 1.5, 2.5]))
     for given in (path, read_snapshot(path, types=1)):
-        with pytest.warns(RopewalkWarning, match="PartType4/ParticleIDs.*ids are left out") as caught:
+        with pytest.warns(RopewalkWarning, match="PartType4/ParticleIDs.*ids of type 4 are left out") as caught:
             catalog = halos(given, eps=1, min_members=2)
-        assert len(caught) == 1 and len([note for note in catalog.notes if "ids are left out" in note]) == 1
+        assert len(caught) == 2 and len([note for note in catalog.notes if "ids of type 4 are left out" in note]) == 1
+        assert sorted(catalog.attached_ids) == [0, 5]
         assert catalog.attached_labels[4].tolist().count(-1) == 1
     # Types without ids are attached all the same.
     path = snapshot_file(tmp_path / "none.hdf5", ids4=None)
-    with pytest.warns(RopewalkWarning, match="ids of attached particles are left out, because type 4 has none"):
+    with pytest.warns(RopewalkWarning, match=r"attached particles \(type 4\) have no ids that were read"):
         catalog = halos(path, eps=1, min_members=2)
-    assert catalog.attached_ids == {} and [len(labels) for labels in catalog.attached_labels.values()] == [2, 3, 1]
+    assert sorted(catalog.attached_ids) == [0, 5] and [len(labels) for labels in catalog.attached_labels.values()] == [2, 3, 1]
     every = snapshot_file(tmp_path / "every.hdf5", ids0=None, ids4=None, ids5=None)
-    assert halos(every, eps=1, min_members=2).attached_ids == {}
+    with pytest.warns(RopewalkWarning, match=r"attached particles \(types 0, 4 and 5\) have no ids"):
+        assert halos(every, eps=1, min_members=2).attached_ids == {}
 
 
 def test_what_cannot_be_attached_says_how_to_leave_it_out(tmp_path: Path) -> None:

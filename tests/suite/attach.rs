@@ -360,4 +360,18 @@ fn lists_of_any_type() {
     let (lists, notes) = run(&others);
     assert!(lists.contains("ids_type31 [90]"), "{lists}");
     assert!(!notes.contains("have no ids that were read"), "{notes}");
+    // One of two types has ids.
+    others.types = [(31, 2), (4, 1)].map(|(particle_type, count)| TypeRun { particle_type, count }).to_vec();
+    others.types_without_ids = vec![4];
+    let (lists, notes) = run(&others);
+    assert!(
+        lists.contains("ids_type4 [0]") && notes.contains("attached particles (type 4) have no ids"),
+        "{lists} {notes}"
+    );
+    others.types_without_ids = vec![31];
+    let (lists, notes) = run(&others);
+    assert!(
+        lists.contains("ids_type4 [90]") && notes.contains("attached particles (type 31) have no ids"),
+        "{lists} {notes}"
+    );
 }

@@ -26,6 +26,9 @@ pub struct ReadOptions {
     pub velocities: bool,
     /// Whether to read ids, if the file has them.
     pub ids: bool,
+    /// Whether ids that only some of the wanted types have are read; otherwise they are an error. Types without ids are in
+    /// [`Snapshot::types_without_ids`](crate::Snapshot::types_without_ids). Only HDF5 has such types.
+    pub partial_ids: bool,
     /// Whether to read masses, if the file has them.
     pub masses: bool,
     /// Reads about this part of the particles, above 0 and at most 1: each is kept or not by its place among those of the wanted types, so
@@ -76,6 +79,7 @@ impl Default for ReadOptions {
             types: vec![],
             velocities: true,
             ids: true,
+            partial_ids: false,
             masses: true,
             subsample: None,
             part: None,
@@ -108,6 +112,13 @@ impl ReadOptions {
     #[must_use]
     pub fn ids(mut self, wanted: bool) -> Self {
         self.ids = wanted;
+        self
+    }
+
+    /// Sets [`ReadOptions::partial_ids`].
+    #[must_use]
+    pub fn partial_ids(mut self, allowed: bool) -> Self {
+        self.partial_ids = allowed;
         self
     }
 

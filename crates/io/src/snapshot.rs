@@ -60,8 +60,10 @@ pub struct Snapshot {
     /// header leaves open is in [`Snapshot::notes`]; one whose time and redshift exclude each other is refused.
     /// [`ReadOptions::velocity_unit`](crate::ReadOptions::velocity_unit) overrules this.
     pub velocities: Option<Points>,
-    /// Particle ids, if the file has them.
+    /// Particle ids, if the file has them. Those of particles without an id are 2^64 - 1: see [`Snapshot::types_without_ids`].
     pub ids: Option<Vec<u64>>,
+    /// The types whose particles have no ids, ascending, where other types have some ([`ReadOptions::partial_ids`](crate::ReadOptions::partial_ids)).
+    pub types_without_ids: Vec<u8>,
     /// Particle masses.
     pub masses: Masses,
     /// The mass of all particles in the file, of all types, also of those that were not read; `None` where masses are unknown, and in a part
@@ -124,6 +126,7 @@ impl Snapshot {
             file_types: vec![],
             velocities: None,
             ids: None,
+            types_without_ids: vec![],
             masses: Masses::Unknown,
             matter: None,
             units: KnownUnits::default(),
@@ -153,6 +156,7 @@ impl Snapshot {
             columns: self.columns.clone(),
             notes: self.notes.clone(),
             file_types: self.file_types.clone(),
+            types_without_ids: self.types_without_ids.clone(),
             subsample: self.subsample,
             ..Self::new(Points::F32(ropewalk_table::points::Table::of(3, vec![])))
         }

@@ -50,7 +50,8 @@ pub struct Across<'a> {
     /// Particles of all ranks, and whether they have ids.
     n: u64,
     has_ids: bool,
-    others_have_ids: bool,
+    /// Types of other particles that have none.
+    others_without_ids: Vec<u8>,
     pub(super) halos: distributed::Halos,
     /// All particles, if spheres or profiles are asked for.
     pub(super) around: Option<Around<'a>>,
@@ -172,7 +173,7 @@ impl<'a> Across<'a> {
             outside: whole.outside + others.as_ref().map_or(0, |others| others.outside),
             n: whole.n,
             has_ids: whole.has_ids,
-            others_have_ids: others.as_ref().is_none_or(Others::have_ids),
+            others_without_ids: others.as_ref().map_or(vec![], Others::types_without_ids),
             halos,
             around,
             joined,
@@ -212,7 +213,8 @@ impl<'a> Across<'a> {
         }
         pipeline.scales = self.scales;
         (pipeline.outside, pipeline.outside_others) = (self.outside, 0);
-        (pipeline.n, pipeline.has_ids, pipeline.others_have_ids) = (self.n, self.has_ids, self.others_have_ids);
+        (pipeline.n, pipeline.has_ids) = (self.n, self.has_ids);
+        pipeline.others_without_ids.clone_from(&self.others_without_ids);
         pipeline.whole_sets = Some(self.sets.clone());
         Ok(pipeline)
     }
@@ -313,6 +315,6 @@ fn join_notes(ranks: &dyn Communicator, notes: Vec<Note>, rows: &[(u64, usize)])
     let (before, after): (Vec<Note>, Vec<Note>) = notes
         .into_iter()
         .filter(|note| !matches!(note, Note::NoCenter { .. }))
-        .partition(|note| matches!(note, Note::NoRedshift | Note::NoMasses | Note::TypesNotRead(_)));
+        .partition(|note| matches!(note, Note::NoRedshift | Note::NoMasses | Note::TypesNotRead(_) | Note::SomeIds(_)));
     Ok(before.into_iter().chain(joined).chain(after).collect())
 }

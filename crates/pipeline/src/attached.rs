@@ -76,7 +76,7 @@ impl<'a> Attached<'a> {
     /// The particles of one type in each halo: their ids, or where they have none their indices among the particles of their type.
     pub(super) fn ids_of_type(&self, kind: u8) -> Vec<Vec<u64>> {
         let each = type_of_each(self.others);
-        let ids = ids_or_places(self.others);
+        let ids = ids_or_places(self.others, &[0; 256]);
         let of = |list: &Vec<u32>| {
             let of_kind = list.iter().map(|&place| place as usize).filter(|&place| each.get(place) == Some(&kind));
             of_kind.map(|place| ids[place]).collect()
@@ -90,13 +90,19 @@ pub(super) fn type_of_each(snapshot: &Snapshot) -> Vec<u8> {
     snapshot.types.iter().flat_map(|run| std::iter::repeat_n(run.particle_type, run.count)).collect()
 }
 
-/// The id of each particle, or its index among the particles of its type where there are no ids.
-fn ids_or_places(snapshot: &Snapshot) -> Vec<u64> {
-    snapshot.ids.clone().unwrap_or_else(|| places_in_types(snapshot, &[0; 256]))
+/// The id of each particle; where it has none its index among the particles of its type, of which `before` come earlier.
+pub(super) fn ids_or_places(snapshot: &Snapshot, before: &[u64; 256]) -> Vec<u64> {
+    let Some(ids) = &snapshot.ids else { return places_in_types(snapshot, before) };
+    if snapshot.types_without_ids.is_empty() {
+        return ids.clone();
+    }
+    let named = type_of_each(snapshot).into_iter().zip(ids).zip(places_in_types(snapshot, before));
+    let lacks_ids = |kind| snapshot.types_without_ids.contains(&kind);
+    named.map(|((kind, &id), place)| if lacks_ids(kind) { place } else { id }).collect()
 }
 
 /// The index of each particle among those of its type, of which `before` come earlier.
-pub(super) fn places_in_types(snapshot: &Snapshot, before: &[u64; 256]) -> Vec<u64> {
+fn places_in_types(snapshot: &Snapshot, before: &[u64; 256]) -> Vec<u64> {
     let mut next = *before;
     let place = |kind: u8| {
         let place = &mut next[usize::from(kind)];

@@ -18,6 +18,7 @@ use super::particles::particles_of;
 use super::state::with_particles;
 use super::{Found, Pipeline};
 use crate::errors;
+use crate::particle_sets::kinds;
 
 /// The name of all particles in an error about the periodic box.
 pub(super) const ALL_POINTS: &str = "linked and attached points";
@@ -70,7 +71,10 @@ impl<'a> Pipeline<'a> {
             let all = all.join(&Extent::of(&self.points, side));
             all.check(side, self.snapshot.box_size == Some(side), ALL_POINTS, n as u64)?;
         }
-        self.others_have_ids = others.ids.is_some() || others.points.is_empty();
+        self.others_without_ids = match &others.ids {
+            Some(_) => others.types_without_ids.clone(),
+            None => kinds(others),
+        };
         self.others = Some(others);
         self.all.take();
         Ok(self)

@@ -155,7 +155,7 @@ impl<'a> Pipeline<'a> {
             n: snapshot.points.len() as u64,
             has_ids: snapshot.ids.is_some(),
             others: None,
-            others_have_ids: true,
+            others_without_ids: vec![],
             all: OnceLock::new(),
             whole_sets: None,
         })
@@ -210,6 +210,9 @@ impl<'a> Pipeline<'a> {
         // Without units nobody takes a count for a mass.
         if self.counts_particles() && self.universe.units().is_some() {
             notes.push(Note::NoMasses);
+        }
+        if meta::has_some_ids(self, &sets) {
+            notes.extend(meta::notes_on_ids(self, &sets).into_iter().map(Note::SomeIds));
         }
         notes.extend(sets.in_spheres_sentence(options.finder.column_prefix()).map(Note::TypesInSpheres));
         if self.universe.redshift.is_none() && (self.unbinding.is_some() || !options.overdensities.is_empty()) {

@@ -36,6 +36,8 @@ pub enum Note {
     NoAttachedVelocities,
     /// The particles have no masses, so that masses are numbers of particles, although there are units.
     NoMasses,
+    /// Some of the particles in halos have ids and others do not: a sentence that says what stands for those.
+    SomeIds(String),
     /// Types of the file were not read: a sentence that says which, and what share of the mass they have.
     TypesNotRead(String),
     /// Types count in spheres and profiles alone: a sentence that says which types halos and their masses are of.
@@ -56,8 +58,18 @@ impl fmt::Display for Note {
             Self::NoVelocityUnit => f.write_str("no spins: the unit of velocities is not known"),
             Self::NoAttachedVelocities => f.write_str("no spins: the attached particles have no velocities"),
             Self::NoMasses => f.write_str(COUNTS),
-            Self::TypesNotRead(sentence) | Self::TypesInSpheres(sentence) => f.write_str(sentence),
+            Self::SomeIds(sentence) | Self::TypesNotRead(sentence) | Self::TypesInSpheres(sentence) => {
+                f.write_str(sentence)
+            }
         }
+    }
+}
+
+impl Pipeline<'_> {
+    /// Sentences on linked and attached particles without ids: what lists of members and group catalogues have instead. Empty if all have
+    /// ids.
+    pub fn notes_on_ids(&self) -> Vec<String> {
+        notes_on_ids(self, &self.particle_sets())
     }
 }
 
@@ -127,15 +139,6 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
         meta.push(("softening", Meta::Measured(options.softening, Quantity::Length)));
     }
     let mut notes = particle_notes(pipeline, &sets);
-    if !pipeline.has_ids {
-        notes.push("the snapshot has no particle ids; tags are indices from 0".into());
-    }
-    if let Some(attached) = named(&sets.attached).filter(|_| !pipeline.others_have_ids) {
-        notes.push(format!(
-            "attached particles ({attached}) have no ids that were read; in lists of members they are indices from 0 among the particles \
-             of their type"
-        ));
-    }
     if let Finder::AdaptaHop { unbind, .. } = options.finder {
         notes.push(
             "a row is a halo or a subhalo; its members, which are counted, weighed and measured, are its own particles and those of all \
@@ -180,6 +183,37 @@ pub(super) fn particle_notes(pipeline: &Pipeline<'_>, sets: &ParticleSets) -> Ve
     notes.extend(sets.in_spheres_sentence(prefix));
     if pipeline.counts_particles() {
         notes.push(COUNTS.into());
+    }
+    notes.extend(notes_on_ids(pipeline, sets));
+    notes
+}
+
+/// The attached types whose particles have no ids.
+fn attached_without_ids(pipeline: &Pipeline<'_>, sets: &ParticleSets) -> Vec<u8> {
+    sets.attached.iter().copied().filter(|kind| pipeline.others_without_ids.contains(kind)).collect()
+}
+
+/// Returns `true` if some of the types in halos have ids and others do not.
+pub(super) fn has_some_ids(pipeline: &Pipeline<'_>, sets: &ParticleSets) -> bool {
+    let without = attached_without_ids(pipeline, sets).len();
+    if pipeline.has_ids { without > 0 } else { without < sets.attached.len() }
+}
+
+/// Sentences on linked and attached particles without ids.
+pub(super) fn notes_on_ids(pipeline: &Pipeline<'_>, sets: &ParticleSets) -> Vec<String> {
+    let mut notes = vec![];
+    if !pipeline.has_ids {
+        let whose = match named(&sets.linked).filter(|_| has_some_ids(pipeline, sets)) {
+            Some(linked) => format!("the linked particles ({linked}) have no ids that were read"),
+            None => "the snapshot has no particle ids".into(),
+        };
+        notes.push(format!("{whose}; tags are indices from 0, and a group catalogue has no list of ids"));
+    }
+    if let Some(attached) = named(&attached_without_ids(pipeline, sets)) {
+        notes.push(format!(
+            "attached particles ({attached}) have no ids that were read; in lists of members they are indices from 0 among the particles \
+             of their type, and a group catalogue has no list of ids"
+        ));
     }
     notes
 }

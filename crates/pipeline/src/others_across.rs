@@ -13,7 +13,7 @@ use ropewalk_table::extent_across::extent;
 use ropewalk_table::points::extent::is_box;
 
 use crate::around::{Around, InRegions, OneOrder};
-use crate::attached::{places_in_types, type_of_each};
+use crate::attached::{ids_or_places, type_of_each};
 use crate::combined::{ALL_POINTS, check_others};
 use crate::particle_sets::mass_sum;
 use crate::whole::{Whole, each, kinds_of, masses_of, narrow, runs_of, wide};
@@ -136,10 +136,9 @@ impl<'p> Others<'p> {
         if self.has_velocities {
             snapshot.velocities = Some(bring(&points, part.velocities.as_ref(), self.has_wide_velocities)?);
         }
-        // The index of each particle of this rank among those of its type on all ranks.
-        let places = places_in_types(part, &self.before);
-        snapshot.ids =
-            Some(points.bring(ranks, if self.has_ids { part.ids.as_deref().unwrap_or_default() } else { &places })?);
+        // Without an id, the index of a particle of this rank among those of its type on all ranks.
+        snapshot.ids = Some(points.bring(ranks, &ids_or_places(part, &self.before))?);
+        snapshot.types_without_ids = vec![];
         snapshot.types = runs_of(&self.kinds, points.bring(ranks, &type_of_each(part))?);
         snapshot.masses = match &self.masses {
             Masses::Each(_) => Masses::Each(points.bring(ranks, &each(part))?),
@@ -148,9 +147,13 @@ impl<'p> Others<'p> {
         Ok(Joined { snapshot, points })
     }
 
-    /// Returns `true` if the particles have ids, or if there are no particles.
-    pub fn have_ids(&self) -> bool {
-        self.has_ids || self.n == 0
+    /// The types of particles without ids.
+    pub fn types_without_ids(&self) -> Vec<u8> {
+        match (self.n, self.has_ids) {
+            (0, _) => vec![],
+            (_, true) => self.part.types_without_ids.clone(),
+            (_, false) => self.kinds.clone(),
+        }
     }
 
     /// Linked and other particles together in the regions of ranks, in the precision in which one process joins them. Collective.

@@ -33,7 +33,8 @@ pub struct Pipeline<'a> {
     pub(super) has_ids: bool,
     /// Particles of other types, which join the halos or count in spheres alone.
     pub(super) others: Option<&'a Snapshot>,
-    pub(super) others_have_ids: bool,
+    /// Types of these particles that have no ids.
+    pub(super) others_without_ids: Vec<u8>,
     /// The linked particles and the others together, once they are needed.
     pub(super) all: OnceLock<Snapshot>,
     /// The types that were linked, attached or not read, where this snapshot is a part of a whole.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use ropewalk::Particles;
-use ropewalk::distributed::{Communicator, Reduction, agree};
-use ropewalk_io::{Snapshot, inspect};
+use ropewalk::distributed::{Communicator, Reduction};
+use ropewalk_io::Snapshot;
 use ropewalk_pipeline::{Across, LargestProfiles, Pipeline};
 
 use super::type_files::TypeFiles;
@@ -51,10 +51,14 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let wanted = others::wanted(args, &part);
     let attached = if others.is_some() { &wanted[..] } else { &[] };
     let have_ids = have_ids(&part, ranks, false)?;
-    let others_have_ids = others.as_ref().map_or(Ok(false), |others| self::have_ids(others, ranks, have_ids))?;
+    let linked = others::kinds(args, &part);
+    let without_ids = match &others {
+        Some(others) if self::have_ids(others, ranks, have_ids)? => &others.types_without_ids,
+        _ => attached,
+    };
     let files_by_type = typed(
-        TypeSet { kinds: &others::kinds(args, &part), have_ids },
-        TypeSet { kinds: attached, have_ids: others_have_ids },
+        TypeSet { kinds: &linked, without_ids: if have_ids { &[] } else { &linked } },
+        TypeSet { kinds: attached, without_ids },
     );
     // Names first: what cannot be written shows before the work.
     let mut shared = vec![];
@@ -238,10 +242,7 @@ fn read_others(
     others::check_length(args, &wanted)?;
     match &others::there(&wanted, part)[..] {
         [] => others::nothing().map(Some),
-        there => {
-            let read = |options| read(path, options, rank, phases);
-            others::read_types(args, path, there, read, |options| agree(rank.ranks, inspect(path, options))).map(Some)
-        }
+        there => read(path, others::options(args, there), rank, phases).map(Some).map_err(others::left_out),
     }
 }
 

@@ -41,17 +41,17 @@ pub fn known() -> Vec<&'static str> {
 #[derive(Clone, Copy)]
 pub struct TypeSet<'a> {
     pub kinds: &'a [u8],
-    /// `true` if particles of these types have ids.
-    pub have_ids: bool,
+    /// Types among them whose particles have no ids.
+    pub without_ids: &'a [u8],
 }
 
 /// Types with files of their own, each with the names of its files: all types but a single linked one, which labels.npy is of. Particles
 /// without ids have labels alone.
 pub fn typed(linked: TypeSet<'_>, attached: TypeSet<'_>) -> Vec<(u8, Vec<&'static str>)> {
-    let linked = if linked.kinds.len() > 1 { linked } else { TypeSet { kinds: &[], have_ids: false } };
+    let linked = if linked.kinds.len() > 1 { linked } else { TypeSet { kinds: &[], without_ids: &[] } };
     let mut all = vec![];
-    for TypeSet { kinds, have_ids } in [linked, attached] {
-        let names = |kind: u8| names_of_type(kind)[..if have_ids { 2 } else { 1 }].to_vec();
+    for TypeSet { kinds, without_ids } in [linked, attached] {
+        let names = |kind: u8| names_of_type(kind)[..if without_ids.contains(&kind) { 1 } else { 2 }].to_vec();
         all.extend(kinds.iter().map(|&kind| (kind, names(kind))));
     }
     all.sort_unstable_by_key(|(kind, _)| *kind);

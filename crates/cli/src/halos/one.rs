@@ -130,6 +130,10 @@ fn write(
         writer.types(others, snapshot, found)?;
         Ok((catalog, measured.notes.iter().map(report::remark).collect::<Vec<String>>()))
     })?;
+    if args.group_catalog {
+        let new: Vec<String> = pipeline.notes_on_ids().into_iter().filter(|note| !remarks.contains(note)).collect();
+        remarks.extend(new);
+    }
     if !args.no_pictures {
         phases.run("pictures", || writer.pictures(snapshot, &catalog, &mut remarks))?;
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ropewalk::{Error, ErrorKind};
-use ropewalk_io::{Contents, Masses, Points, ReadOptions, Role, Snapshot, Table, inspect};
+use ropewalk_io::{Masses, Points, ReadOptions, Snapshot, Table};
 use ropewalk_pipeline::{Found, Pipeline};
 
 use super::files::{TypeSet, typed};
@@ -52,48 +52,14 @@ pub fn there(wanted: &[u8], linked: &Snapshot) -> Vec<u8> {
     wanted.iter().copied().filter(is_there).collect()
 }
 
-/// How they are read. Velocities are those that spins and group catalogues need.
+/// How they are read. Velocities are those that spins and group catalogues need; types without ids keep those of the others.
 pub fn options(args: &Args, kinds: &[u8]) -> ReadOptions {
-    read_options(args, kinds).velocities(!args.so.is_empty() || args.group_catalog)
+    read_options(args, kinds).velocities(!args.so.is_empty() || args.group_catalog).partial_ids(true)
 }
 
-/// Reads particles of these types with `read`. If ids are missing for some of the types, they are read for none, and a note says so.
-///
-/// Errors: as `read`, with the option that leaves other types out.
-pub fn read_types(
-    args: &Args,
-    path: &Path,
-    kinds: &[u8],
-    mut read: impl FnMut(ReadOptions) -> Result<Snapshot, Failure>,
-    inspect: impl FnOnce(&ReadOptions) -> ropewalk::Result<Contents>,
-) -> Result<Snapshot, Failure> {
-    let options = options(args, kinds);
-    let left_out = |error: Failure| -> Failure { format!("{error}; --attach none leaves other types out").into() };
-    let error = match read(options.clone()) {
-        Ok(snapshot) => return Ok(snapshot),
-        Err(error) => left_out(error),
-    };
-    let without = inspect(&options).map_or(vec![], |contents| without_ids(&contents, kinds));
-    if without.is_empty() {
-        return Err(error);
-    }
-    let mut snapshot = read(options.ids(false)).map_err(left_out)?;
-    let (path, without, all) = (path.display(), listed(&without), listed(kinds));
-    snapshot.notes.push(format!(
-        "{path}: particles of type {without} have no ids; ids of attached particles (type {all}) are left out"
-    ));
-    Ok(snapshot)
-}
-
-/// The types among `kinds` whose particles have no ids in the file.
-fn without_ids(contents: &Contents, kinds: &[u8]) -> Vec<u8> {
-    let lack_ids =
-        contents.types.iter().filter(|kind| kind.count > 0 && kind.fields.iter().all(|field| field.role != Role::Id));
-    lack_ids.filter_map(|kind| kind.particle_type).filter(|kind| kinds.contains(kind)).collect()
-}
-
-fn listed(kinds: &[u8]) -> String {
-    kinds.iter().map(u8::to_string).collect::<Vec<_>>().join(", ")
+/// Adds to an error the option that leaves other types out.
+pub fn left_out(error: Failure) -> Failure {
+    format!("{error}; --attach none leaves other types out").into()
 }
 
 /// No particles.
@@ -130,10 +96,7 @@ impl Others {
         let there = there(&wanted, linked);
         let snapshot = match there[..] {
             [] => nothing()?,
-            _ => {
-                let read = |options| input::read(path, &options, phases);
-                read_types(args, path, &there, read, |options| inspect(path, options))?
-            }
+            _ => input::read(path, &options(args, &there), phases).map_err(left_out)?,
         };
         let kinds = if args.finder == Finder::AdaptaHop { vec![] } else { wanted };
         Ok(Self { snapshot: Some(snapshot), kinds })
@@ -152,14 +115,17 @@ impl Others {
 
     /// Types with files of their own, each with the names of its files.
     pub fn typed(&self, args: &Args, linked: &Snapshot) -> Vec<(u8, Vec<&'static str>)> {
-        let have_ids = linked.ids.is_some();
-        let others_have_ids = self.snapshot.as_ref().is_some_and(|others| match &others.ids {
-            None => have_ids && others.points.is_empty(),
-            Some(_) => true,
-        });
+        let linked_kinds = kinds(args, linked);
+        let linked_without = if linked.ids.is_some() { &[][..] } else { &linked_kinds };
+        let without_ids = match &self.snapshot {
+            Some(others) if others.ids.is_some() => &others.types_without_ids,
+            // Nothing is known of no particles.
+            Some(others) if others.points.is_empty() && linked.ids.is_some() => &[][..],
+            _ => &self.kinds,
+        };
         typed(
-            TypeSet { kinds: &kinds(args, linked), have_ids },
-            TypeSet { kinds: &self.kinds, have_ids: others_have_ids },
+            TypeSet { kinds: &linked_kinds, without_ids: linked_without },
+            TypeSet { kinds: &self.kinds, without_ids },
         )
     }
 

@@ -175,41 +175,47 @@ fn stored(name: &str) -> std::path::PathBuf {
 
 const PAIR: [&str; 5] = ["--eps", "1", "--min-members", "2", "--no-pictures"];
 
-/// Types without ids have labels alone, and the report and the header say so. No file is empty.
+/// Types without ids have labels alone, the others keep their ids, and the report and the header say so. No file is empty.
 #[test]
 fn ids_of_some_types() {
     let scratch = Scratch::new();
-    let options = [&PAIR[..], &["--members"]].concat();
+    let options = [&PAIR[..], &["--members", "--group-catalog"]].concat();
+    let lacking = "attached particles (type 4) have no ids that were read; in lists of members they are indices from 0 among the \
+                   particles of their type, and a group catalogue has no list of ids";
     for (name, note) in [
-        (
-            "stars_without_ids.hdf5",
-            "particles of type 4 have no ids; ids of attached particles (type 0, 4) are left out",
-        ),
+        ("stars_without_ids.hdf5", lacking),
         ("stars_with_float_ids.hdf5", "PartType4/ParticleIDs holds floats, among them 0.5"),
     ] {
         let printed = halos(&stored(name), &scratch.path(name), &options).success();
         assert!(printed.contains(note) && printed.contains("\nattached        2 of 3 joined a group\n"), "{printed}");
-        let files = ["halos.ecsv", "labels.npy", "labels_type0.npy", "labels_type4.npy", "members.npz", "summary.json"];
+        assert!(printed.contains(&format!("\nnote            {lacking}\n")), "{printed}");
+        let mut files =
+            vec!["fof_subhalo_tab_000.0.hdf5", "halos.ecsv", "ids_type0.npy", "labels.npy", "labels_type0.npy"];
+        files.extend(["labels_type4.npy", "members.npz", "summary.json"]);
         assert_eq!(scratch.names(name), files);
         assert_eq!((labels(&scratch, name, 0), labels(&scratch, name, 4)), (vec![0, -1], vec![0]));
         let text = fs::read_to_string(scratch.path(name).join("halos.ecsv")).unwrap();
-        assert!(
-            text.contains("attached particles (types 0 and 4) have no ids that were read; in lists of members"),
-            "{text}"
-        );
-        assert!(text.contains(note), "{text}");
-        let summary = fs::read_to_string(scratch.path(name).join("summary.json")).unwrap();
-        let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
-        let assumed = summary["assumed"].as_array().unwrap();
-        assert!(assumed.iter().any(|said| said.as_str().unwrap().contains(note)), "{assumed:?}");
+        assert!(text.contains(note) && text.contains(lacking), "{text}");
+        // The names of the datasets and the notes are plain in the file.
+        let catalog = fs::read(scratch.path(name).join("fof_subhalo_tab_000.0.hdf5")).unwrap();
+        let has = |text: &str| catalog.windows(text.len()).any(|bytes| bytes == text.as_bytes());
+        assert!(has(lacking) && has("GroupLenType"));
+        assert_eq!(has("IDs"), note.contains("ParticleIDs"), "a group of that name, or the note");
     }
+    // Without any ids the group catalogue and the report say so, too.
+    let table = scratch.write("t.csv", "x,y,z,mass,type\n1,1,1,1,1\n1,1,1.5,1,1\n1,1.5,1,1,0\n");
+    let printed = halos(&table, &scratch.path("table"), &[&options[..], &["--box", "10"]].concat()).success();
+    let note = "\nnote            the snapshot has no particle ids; tags are indices from 0, and a group catalogue has no list of ids\n";
+    assert!(printed.contains(note), "{printed}");
     // Dark matter with ids that are no ids, linked or attached, and gas that has some.
     let linked = [&options[..], &["--type", "0", "--attach", "1"]].concat();
     halos(&stored("stars_without_ids.hdf5"), &scratch.path("gas"), &linked).success();
     assert_eq!(ids(&scratch, "gas", 1).len(), 3);
+    let members = fs::File::open(scratch.path("stars_without_ids.hdf5/ids_type0.npy")).unwrap();
+    let gas: Vec<u64> = NpyFile::new(members).unwrap().into_vec().unwrap();
     let linked = [&options[..], &["--type", "4", "--attach", "0,1"]].concat();
     halos(&stored("stars_without_ids.hdf5"), &scratch.path("star"), &linked).success();
-    assert_eq!((ids(&scratch, "star", 0).len(), ids(&scratch, "star", 1).len()), (2, 3));
+    assert_eq!((ids(&scratch, "star", 0), ids(&scratch, "star", 1).len()), (gas, 3));
 }
 
 /// Errors about particles that were not asked for name the option that leaves them out.

@@ -166,6 +166,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         notes,
         slice: None,
         subsample: None,
+        types_without_ids: vec![],
         file_types: vec![],
     })
 }

@@ -61,10 +61,10 @@ pub(super) struct Fields<'a> {
 
 /// Particles of one type in one file.
 #[derive(Clone, Copy)]
-struct Piece<'a> {
-    part: &'a Part,
-    particle_type: u8,
-    rows: u64,
+pub(super) struct Piece<'a> {
+    pub part: &'a Part,
+    pub particle_type: u8,
+    pub rows: u64,
 }
 
 /// Masses of a piece: each its own, or one for all.
@@ -94,7 +94,7 @@ impl Piece<'_> {
         mass.filter(|&mass| mass != 0.0)
     }
 
-    fn missing(&self, names: &[&str]) -> Error {
+    pub(super) fn missing(&self, names: &[&str]) -> Error {
         let (group, rows) = (group(self.particle_type), self.rows);
         let names = names.join(" or ");
         self.part.file.error(format!("has no {group}/{names}, and its header promises {rows} particles of that type"))
@@ -114,7 +114,7 @@ impl Mass {
 
 impl Fields<'_> {
     /// Parts and types that have particles, in the order of the particles.
-    fn pieces<'b>(&'b self, types: &'b [u8]) -> impl Iterator<Item = Piece<'b>> {
+    pub(super) fn pieces<'b>(&'b self, types: &'b [u8]) -> impl Iterator<Item = Piece<'b>> {
         self.parts.iter().flat_map(move |part| {
             types.iter().filter_map(move |&particle_type| {
                 let rows = *part.header.here.get(usize::from(particle_type))?;
@@ -126,7 +126,7 @@ impl Fields<'_> {
     /// The field of a piece by the first of these names that is there.
     ///
     /// Errors: another of the names is there, and has other values.
-    fn column(&self, piece: Piece<'_>, names: &[&str], width: u64) -> Result<Option<Column>> {
+    pub(super) fn column(&self, piece: Piece<'_>, names: &[&str], width: u64) -> Result<Option<Column>> {
         let mut first: Option<Column> = None;
         for name in names {
             let Some(column) = piece.named(name, width)? else { continue };
@@ -217,41 +217,6 @@ impl Fields<'_> {
             Some(take) => Ok(Box::new(Band::new(self.reading, column, take))),
             None => Err(column.error("must hold floats, and holds whole numbers")),
         }
-    }
-
-    /// Ids; `None` without columns, and where floats are no exact ids, of which `notes` gets a sentence.
-    pub(super) fn ids(&self, columns: &[Column], notes: &mut Vec<String>) -> Result<Option<Vec<u64>>> {
-        if columns.is_empty() {
-            return Ok(None);
-        }
-        for column in columns.iter().filter(|column| column.shape.number.wholes().is_none()) {
-            // All rows decide, so that all parts of a whole decide alike.
-            if let Some(value) = self.inexact_id(column)? {
-                notes.push(format!(
-                    "{}: {} holds floats, among them {value}, which is no exact id (whole numbers from 0, below {}): ids are \
-                     left out",
-                    column.path.display(),
-                    column.name,
-                    column.shape.number.exact_below().unwrap_or_default(),
-                ));
-                return Ok(None);
-            }
-        }
-        let rows = columns.iter().map(|column| -> Result<Box<dyn Rows<u64> + '_>> {
-            let number = &column.shape.number;
-            let take = number.wholes().or_else(|| number.floats(|x| x as u64));
-            Ok(Box::new(Band::new(self.reading, column, take.ok_or_else(|| column.error("holds no numbers"))?)))
-        });
-        fill(self.reading, self.path, 1, &rows.collect::<Result<Vec<_>>>()?).map(Some)
-    }
-
-    /// A value of a column of floats that stands for no id, or not for one alone.
-    fn inexact_id(&self, column: &Column) -> Result<Option<f64>> {
-        let below = column.shape.number.exact_below().unwrap_or_default() as f64;
-        let bad = self.fold(column, 0..column.shape.rows, |ids| {
-            ids.iter().copied().find(|&id| !((0.0..below).contains(&id) && id.fract() == 0.0))
-        })?;
-        Ok(bad.into_iter().flatten().next())
     }
 
     /// What the stored velocities are to be multiplied with to be peculiar ones.
@@ -415,7 +380,7 @@ impl Fields<'_> {
     }
 
     /// What `work` makes of each band of these rows of floats, in parallel.
-    fn fold<T: Send + Sync>(
+    pub(super) fn fold<T: Send + Sync>(
         &self,
         column: &Column,
         range: std::ops::Range<u64>,

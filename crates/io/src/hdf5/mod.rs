@@ -13,6 +13,7 @@ mod dataset;
 mod fields;
 mod file;
 mod header;
+mod ids;
 mod links;
 mod number;
 mod object_header;
@@ -110,7 +111,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let none = Points::F32(Table::of(3, vec![]));
     let positions = fields.needed(COORDINATES, 3)?;
     let velocities = if options.velocities { fields.optional(VELOCITIES, 3)? } else { vec![] };
-    let ids = if options.ids { fields.optional(IDS, 1)? } else { vec![] };
+    let ids = if options.ids { fields.id_columns()? } else { vec![] };
     let points = fields.vectors(&positions, |_| 1.0)?.unwrap_or(none);
     let factors = velocities.iter().map(|column| fields.velocity_factor(&column.attributes, header));
     let factors = factors.collect::<Result<Vec<f64>>>()?;
@@ -135,11 +136,12 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let velocity = options.velocity_unit.or(units.velocity);
     units.velocity = velocity.map(|unit| VelocityUnit { is_internal: false, ..unit });
     let masses = if options.masses { fields.masses(header, &mut units, &mut notes)? } else { Masses::Unknown };
-    let ids = fields.ids(&ids, &mut notes)?;
+    let (ids, types_without_ids) = fields.ids(&ids, &mut notes)?;
     Ok(Snapshot {
         points,
         velocities: fields.vectors(&velocities, |k| factors.get(k).copied().unwrap_or(1.0))?,
         ids,
+        types_without_ids,
         // The mass of one part says nothing about the whole, nor does that of some of the particles.
         matter: match options.single_part && header.files > 1 || !uncounted.is_empty() {
             true => None,

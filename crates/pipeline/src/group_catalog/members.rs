@@ -42,7 +42,8 @@ impl Members {
                 };
                 self.counts[usize::from(kind)] += 1;
                 self.masses[usize::from(kind)] += mass;
-                all.push((kind, snapshot.ids.as_ref().map_or(place as u64, |ids| ids[place])));
+                // Ids are used if all particles have some.
+                all.push((kind, snapshot.ids.as_ref().map_or(0, |ids| ids[place])));
             }
         }
         all.sort_by_key(|(kind, _)| *kind);

@@ -43,7 +43,8 @@ impl Pipeline<'_> {
     /// Numbers are in comoving Mpc/h, 1e10 Msun/h and peculiar km/s, which readers take for granted, where the snapshot's units are known.
     /// Masses, counts, centres of mass, velocities and dispersions of groups are over linked members and attached particles. Positions are
     /// the centres if the options ask for centres, else the centres of mass. Columns that [`Options::columns`](super::Options::columns)
-    /// leaves out are missing, as are velocities of groups if attached particles have none. `BoxSize` is 0 if boundaries are open. Where the
+    /// leaves out are missing, as are velocities of groups if attached particles have none. `BoxSize` is 0 if boundaries are open. There
+    /// is no group `IDs` if some of the linked and attached particles have no ids. Where the
     /// file has several types, the attributes
     /// `linked_types`, `attached_types`, `types_in_spheres_only`, `types_not_read` and `mass_share_not_read` of `Header` say which
     /// particles the numbers are over. `notes` there has what a reader must know beside them, with the notes of the snapshot.
@@ -95,14 +96,18 @@ impl Tables<'_> {
     fn root<'d>(&self) -> Result<Hdf5<'d>> {
         let width = self.types();
         let (group, ids) = self.groups(width)?;
+        // Indices would stand for other particles' ids.
+        let ids = Some(ids).filter(|_| self.pipeline.notes_on_ids().is_empty());
         let mut root = Hdf5::default();
-        root.group("Header", self.header(ids.len()));
+        root.group("Header", self.header(ids.as_ref().map_or(0, Vec::len)));
         root.group("Parameters", self.parameters());
         root.group("Group", group);
         root.group("Subhalo", self.subhalos(width)?);
-        let mut members = Hdf5::default();
-        members.dataset("ID", Dataset::owned(ids, None));
-        root.group("IDs", members);
+        if let Some(ids) = ids {
+            let mut members = Hdf5::default();
+            members.dataset("ID", Dataset::owned(ids, None));
+            root.group("IDs", members);
+        }
         Ok(root)
     }
 
@@ -114,7 +119,7 @@ impl Tables<'_> {
         kinds.map(|run| usize::from(run.particle_type) + 1).max().unwrap_or(0).max(TYPES)
     }
 
-    /// The data sets of groups, and the ids of all members.
+    /// The data sets of groups, and the ids of all members, where all have some.
     fn groups<'d>(&self, width: usize) -> Result<(Hdf5<'d>, Vec<u64>)> {
         let groups = &self.structures.groups;
         let (mut counts, mut masses, mut ids) = (vec![], vec![], vec![]);

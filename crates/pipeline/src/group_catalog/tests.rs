@@ -127,6 +127,25 @@ fn counts_are_no_masses() {
     }
 }
 
+/// Ids are those of all particles, or not there.
+#[test]
+fn particles_without_ids() {
+    let mut linked = snapshot(&[1.0, 1.5], &[(1, 2)], &[50, 51], Masses::Equal(1.0));
+    let mut others = snapshot(&[1.1, 1.2, 1.3], &[(0, 2), (4, 1)], &[60, 61, 62], Masses::Equal(1.0));
+    let has_ids = |file: &Hdf5File| {
+        let count = file.group("Header").unwrap().attribute("Nids_Total").unwrap().read_scalar::<u64>().unwrap();
+        assert_eq!(file.dataset("IDs/ID").is_ok(), count == 5);
+        (count > 0, notes(file).contains("a group catalogue has no list of ids"))
+    };
+    assert_eq!(has_ids(&written(&linked, &others)), (true, false));
+    others.types_without_ids = vec![4];
+    assert_eq!(has_ids(&written(&linked, &others)), (false, true));
+    others.ids = None;
+    assert_eq!(has_ids(&written(&linked, &others)), (false, true));
+    linked.ids = None;
+    assert_eq!(has_ids(&written(&linked, &others)), (false, true));
+}
+
 /// The group catalogue of linked particles alone.
 fn of_linked(linked: &Snapshot, options: &Options) -> Hdf5File {
     let pipeline = Pipeline::new(linked, options).unwrap();

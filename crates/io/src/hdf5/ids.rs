@@ -1,0 +1,94 @@
+//! Ids of particles: of all types, or of those that have any.
+//!
+//! In: the columns of the pieces of a snapshot. Out: ids, and the types without ids. Cost: columns of floats are read twice.
+
+use std::collections::BTreeSet;
+
+use ropewalk::Result;
+
+use crate::fill::{Constant, Rows, fill};
+use crate::hdf5::bands::Band;
+use crate::hdf5::dataset::Column;
+use crate::hdf5::fields::{Fields, IDS, Piece};
+
+/// What stands for the id of a particle without one.
+const NO_ID: u64 = u64::MAX;
+
+impl Fields<'_> {
+    /// The column of ids of each piece; nothing if no piece has one.
+    ///
+    /// Errors: some pieces have none, and the options do not allow it.
+    pub(super) fn id_columns(&self) -> Result<Vec<(Piece<'_>, Option<Column>)>> {
+        let mut all = vec![];
+        for piece in self.pieces(self.types) {
+            all.push((piece, self.column(piece, IDS, 1)?));
+        }
+        if all.iter().all(|(_, column)| column.is_none()) {
+            return Ok(vec![]);
+        }
+        let missing = all.iter().find(|(_, column)| column.is_none());
+        match missing.filter(|_| !self.reading.options.partial_ids) {
+            Some((piece, _)) => Err(piece.missing(IDS)),
+            None => Ok(all),
+        }
+    }
+
+    /// Ids, and the types without ids where others have some. Ids are `None` without columns, and where floats are no exact ids, of which
+    /// `notes` gets a sentence; if the options allow types without ids, such floats leave out the ids of their type alone.
+    pub(super) fn ids(
+        &self,
+        columns: &[(Piece<'_>, Option<Column>)],
+        notes: &mut Vec<String>,
+    ) -> Result<(Option<Vec<u64>>, Vec<u8>)> {
+        let lacking = columns.iter().filter(|(_, column)| column.is_none());
+        let mut without: BTreeSet<u8> = lacking.map(|(piece, _)| piece.particle_type).collect();
+        for (piece, column) in columns {
+            let kind = piece.particle_type;
+            let Some(column) = column.as_ref().filter(|column| column.shape.number.wholes().is_none()) else {
+                continue;
+            };
+            // All rows decide, so that all parts of a whole decide alike.
+            let value = if without.contains(&kind) { None } else { self.inexact_id(column)? };
+            if let Some(value) = value {
+                let is_partial = self.reading.options.partial_ids;
+                notes.push(format!(
+                    "{}: {} holds floats, among them {value}, which is no exact id (whole numbers from 0, below {}): ids{} are \
+                     left out",
+                    column.path.display(),
+                    column.name,
+                    column.shape.number.exact_below().unwrap_or_default(),
+                    if is_partial { format!(" of type {kind}") } else { String::new() },
+                ));
+                if !is_partial {
+                    return Ok((None, vec![]));
+                }
+                without.insert(kind);
+            }
+        }
+        if columns.iter().all(|(piece, _)| without.contains(&piece.particle_type)) {
+            return Ok((None, vec![]));
+        }
+        let rows = columns.iter().map(|(piece, column)| -> Result<Box<dyn Rows<u64> + '_>> {
+            match column.as_ref().filter(|_| !without.contains(&piece.particle_type)) {
+                None => Ok(Box::new(Constant { rows: piece.rows, value: NO_ID })),
+                Some(column) => {
+                    let number = &column.shape.number;
+                    let take = number.wholes().or_else(|| number.floats(|x| x as u64));
+                    let take = take.ok_or_else(|| column.error("holds no numbers"))?;
+                    Ok(Box::new(Band::new(self.reading, column, take)))
+                }
+            }
+        });
+        let ids = fill(self.reading, self.path, 1, &rows.collect::<Result<Vec<_>>>()?)?;
+        Ok((Some(ids), without.into_iter().collect()))
+    }
+
+    /// A value of a column of floats that stands for no id, or not for one alone.
+    fn inexact_id(&self, column: &Column) -> Result<Option<f64>> {
+        let below = column.shape.number.exact_below().unwrap_or_default() as f64;
+        let bad = self.fold(column, 0..column.shape.rows, |ids| {
+            ids.iter().copied().find(|&id| !((0.0..below).contains(&id) && id.fract() == 0.0))
+        })?;
+        Ok(bad.into_iter().flatten().next())
+    }
+}
