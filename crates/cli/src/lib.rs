@@ -1,0 +1,129 @@
+//! The command line: `ropewalk halos`, `dbscan`, `hdbscan`, `kdist`, `knn`, `pairs`, `interpolate`, `emst`, `linkage`, `raycast`, `info`,
+//! `convert`, `sample` and `bench`.
+//!
+//! A library with one function, since cargo compiles libraries beside those that they use, and a program only after them.
+
+mod across;
+mod args;
+mod bench;
+mod centers;
+mod convert;
+mod dbscan;
+mod device;
+mod dimensions;
+mod failure;
+mod halos;
+mod hdbscan;
+mod info;
+mod input;
+mod interpolate;
+mod kdist;
+mod largest;
+mod memory;
+mod neighbors;
+mod outputs;
+mod periodic;
+mod phases;
+mod pictures;
+mod raycast;
+mod sample;
+mod shown_units;
+mod signals;
+mod stdout;
+mod summary;
+mod text;
+mod threads;
+mod trees;
+mod universe;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, usage_error};
+use failure::{Failure, one_line};
+use stdout::{Closed, print};
+use threads::start_threads;
+
+/// Runs the program on the arguments that it was started with.
+pub fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) if error.use_stderr() => {
+            eprintln!("{}", one_line(&usage_error(&error)));
+            return ExitCode::from(2);
+        }
+        Err(help) => {
+            // Where help cannot be printed, neither can an error.
+            _ = help.print();
+            return ExitCode::SUCCESS;
+        }
+    };
+    if across::is_asked(&args) {
+        #[cfg(feature = "mpi")]
+        return across::mpi::main(&args);
+        #[cfg(not(feature = "mpi"))]
+        {
+            eprintln!("error: --mpi: this ropewalk was built without MPI; build it with --features mpi");
+            return ExitCode::FAILURE;
+        }
+    }
+    match run_in_memory(&args).and_then(|report| print(&report)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.is::<Closed>() => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {}", one_line(&error.to_string()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Does what `args` ask for. A lack of memory is an error.
+fn run_in_memory(args: &Args) -> Result<String, Failure> {
+    let _reserve = ropewalk::memory::hold()?;
+    ropewalk::Cancel::new().run(|| Ok(run(args)))?
+}
+
+/// Does what `args` ask for; the text is for standard output.
+fn run(args: &Args) -> Result<String, Failure> {
+    // Without it a signal leaves temporary files, and results are the same.
+    _ = signals::watch();
+    match &args.command {
+        args::Command::Halos(args) => find_halos(args),
+        args::Command::Dbscan(args) => dbscan::run(args),
+        args::Command::Hdbscan(args) => hdbscan::run(args),
+        args::Command::Kdist(args) => kdist::run(args),
+        args::Command::Knn(args) => neighbors::knn(args),
+        args::Command::Pairs(args) => neighbors::pairs(args),
+        args::Command::Interpolate(args) => interpolate::run(args),
+        args::Command::Emst(args) => trees::emst(args),
+        args::Command::Linkage(args) => trees::linkage(args),
+        args::Command::Raycast(args) => raycast::run(args),
+        args::Command::Info(args) => info::run(args),
+        args::Command::Convert(args) => convert::run(args),
+        args::Command::Sample(args) => sample::run(args),
+        args::Command::Bench(args) => time_operations(args),
+    }
+}
+
+/// Finds halos on one device, or on several that share the work.
+fn find_halos(args: &args::Halos) -> Result<String, Failure> {
+    start_threads(args.threads)?;
+    let devices = args.device.find()?;
+    // What cannot be is said before any file is looked for.
+    halos::options::runs(args, &args.out)?;
+    match devices[..] {
+        [device] => halos::run(args, device),
+        _ => across::on_devices(&args.device, &devices, |rank| across::halos::run(args, rank)),
+    }
+}
+
+/// Times operations on one device, or on several that share the work.
+fn time_operations(args: &args::Bench) -> Result<String, Failure> {
+    start_threads(args.threads)?;
+    let devices = args.device.find()?;
+    match devices[..] {
+        [device] => bench::run(args, device),
+        _ => across::on_devices(&args.device, &devices, |rank| across::bench::run(args, rank)),
+    }
+}
