@@ -15,7 +15,7 @@ use ropewalk::internals::random::mixed;
 use ropewalk::sample::Sample;
 use ropewalk::{Dbscan, Fof, Nearest, Scalar};
 use ropewalk_io::{Points, ReadOptions, Table};
-use ropewalk_table::check_box_across;
+use ropewalk_table::{check_box_across, dbscan_across, fof_across};
 
 use super::{Rank, read};
 use crate::args::Bench as Args;
@@ -48,7 +48,8 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
         (None, None) => return Err("bench needs a FILE or --sample SPEC".into()),
     };
     let outside = args.periodic.map_or(Ok(0), |side| check_box_across(rank.ranks, &points, side, false))?;
-    let measured = with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, rank, rows, first, outside));
+    let measured =
+        with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, rank, &points, rows, first, outside));
     measured.unwrap_or_else(|| Err(format!("points have {} dimensions; bench takes 2 or 3", points.dim()).into()))
 }
 
@@ -63,6 +64,7 @@ fn sample(spec: &str, ranks: &dyn Communicator) -> Result<(Points, u64), Failure
 fn measure<S: Coordinate, const D: usize>(
     args: &Args,
     rank: &Rank<'_>,
+    table: &Points,
     points: &[[S; D]],
     first: u64,
     outside: u64,
@@ -108,7 +110,7 @@ fn measure<S: Coordinate, const D: usize>(
         let counted = Measured::new(ranks);
         let mut run: Run<'_> = match rank.device {
             Device::Cpu => Box::new(|| {
-                let sum = operate(args, &counted, points, first, eps, name)?;
+                let sum = operate(args, &counted, table, points, first, eps, name)?;
                 Ok(Box::new(move || Ok(sum)))
             }),
             #[cfg(feature = "gpu")]
@@ -191,10 +193,11 @@ fn time(
     Ok(lines)
 }
 
-/// Runs it; the sum over all ranks of what comes back is the same for any number of them.
+/// Runs an operation on points, which are those of the table. The sum over all ranks of what is returned is the same for any number of ranks.
 fn operate<S: Scalar, const D: usize>(
     args: &Args,
     ranks: &dyn Communicator,
+    table: &Points,
     points: &[[S; D]],
     first: u64,
     eps: f64,
@@ -219,11 +222,11 @@ fn operate<S: Scalar, const D: usize>(
             sum(&mut lists.iter().map(|list| list.iter().fold(0, |sum, other| mixed(sum ^ other.index))))
         }
         "fof" => {
-            let halos = Fof::new(eps).periodic(periodic).run_across(ranks, points)?;
+            let halos = fof_across(ranks, table, &Fof::new(eps).periodic(periodic))?;
             sum(&mut halos.labels().as_slice().iter().map(|&label| label as u64))
         }
         _ => {
-            let labels = Dbscan::new(eps, args.min_pts).periodic(periodic).run_across(ranks, points)?;
+            let labels = dbscan_across(ranks, table, &Dbscan::new(eps, args.min_pts).periodic(periodic))?;
             sum(&mut labels.as_slice().iter().map(|&label| label as u64))
         }
     })

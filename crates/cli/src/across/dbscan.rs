@@ -2,15 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use ropewalk::Scalar;
-use ropewalk::distributed::{Communicator, Domain, Labels, Reduction};
-use ropewalk_io::{Points as Rows, Snapshot};
-use ropewalk_table::check_box_across;
+use ropewalk::distributed::Reduction;
+use ropewalk_table::{check_box_across, dbscan_across};
 
 use super::{Rank, Shared, describe, narrow, read};
 use crate::args::{Dbscan as Args, Points};
 use crate::device::Name;
-use crate::dimensions::with_rows;
 use crate::failure::Failure;
 use crate::outputs::{Column, Outputs, written};
 use crate::summary::Summary;
@@ -48,7 +45,10 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
         None => 0,
     };
     let shared = args.out.as_ref().map(|out| Shared::create::<i32>(out, part.total_rows(), ranks)).transpose()?;
-    let labels = phases.run("find clusters", || find(args, ranks, &part))?;
+    let labels = phases.run("find clusters", || {
+        let options = dbscan::on_host(args);
+        dbscan_across(ranks, &part.points, &options)
+    })?;
     if let Some(shared) = shared {
         phases.run("labels", || -> Result<(), Failure> {
             shared.write(part.first_row(), &narrow(&labels)?, ranks)?;
@@ -82,20 +82,4 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let report = summary.close(&phases, outputs, &json, args.points.json.as_ref())?;
     let also: Vec<&Path> = args.out.iter().map(AsRef::as_ref).collect();
     Ok(Some(if also.is_empty() { report } else { report + &written(&also) }))
-}
-
-fn find(args: &Args, ranks: &dyn Communicator, part: &Snapshot) -> Result<Labels, Failure> {
-    fn of<S: Scalar, const D: usize>(
-        args: &Args,
-        ranks: &dyn Communicator,
-        rows: &[[S; D]],
-    ) -> Result<Labels, Failure> {
-        let domain = Domain::new(ranks, rows, args.points.periodic)?;
-        Ok(dbscan::on_host(args).run_on_domain(&domain)?)
-    }
-    fn dimensions(points: &Rows) -> Failure {
-        format!("--mpi: points of 2 or 3 dimensions, not of {}", points.dim()).into()
-    }
-    let points = &part.points;
-    with_rows!(points, f32 [2, 3], f64 [2, 3], rows => of(args, ranks, rows)).ok_or_else(|| dimensions(points))?
 }

@@ -37,13 +37,14 @@ pub fn run(args: &Args, device: Device) -> Result<String, Failure> {
         (None, None) => return Err("bench needs a FILE or --sample SPEC".into()),
     };
     let outside = periodic::wrapped(&points, args.periodic, None)?;
-    with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, device, rows, outside))
+    with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, device, &points, rows, outside))
         .unwrap_or_else(|| Err(format!("points have {} dimensions; bench takes 2 or 3", points.dim()).into()))
 }
 
 fn measure<S: Coordinate, const D: usize>(
     args: &Args,
     device: Device,
+    table: &Points,
     points: &[[S; D]],
     outside: u64,
 ) -> Result<String, Failure> {
@@ -53,6 +54,7 @@ fn measure<S: Coordinate, const D: usize>(
     };
     let eps = args.eps.unwrap_or_else(|| 0.2 * mean_separation(points));
     let case = Case {
+        table,
         points,
         space,
         size: args.periodic.map(BoxSize::from),

@@ -8,11 +8,14 @@ use ropewalk::{
     BoxSize, Bvh, Center, CenterFinder, Centers, Csr, Dbscan, DbscanAlgorithm, Edge, Fof, Halos, Hdbscan,
     HdbscanClusters, Hop, HopChains, KernelDensity, Labels, MinimumSpanningTree, Neighbor, Scalar, Space, SpanningTree,
 };
+use ropewalk_table::Points;
 
 use crate::failure::Failure;
 
 /// The points and the parameters that all operations share.
 pub struct Case<'a, S, const D: usize> {
+    /// The same as `points`. Algorithms that take a table are compiled once, in `ropewalk_table`.
+    pub table: &'a Points,
     pub points: &'a [[S; D]],
     pub space: Space<D>,
     pub size: Option<BoxSize>,
@@ -26,6 +29,11 @@ pub struct Case<'a, S, const D: usize> {
 impl<S: Scalar, const D: usize> Case<'_, S, D> {
     fn fof(&self) -> Fof {
         Fof::new(self.eps).periodic(self.size.clone())
+    }
+
+    /// The halos that have centres.
+    fn halos(&self) -> ropewalk::Result<Halos> {
+        ropewalk_table::fof(self.table, &self.fof().min_members(LEAST_MEMBERS))
     }
 
     fn centers(&self, by: CenterSearch, points: &[[S; 3]], halos: &Halos) -> ropewalk::Result<Centers> {
@@ -47,7 +55,8 @@ impl<S: Scalar, const D: usize> Case<'_, S, D> {
     }
 
     fn spanning_tree(&self, min_samples: usize) -> ropewalk::Result<SpanningTree> {
-        MinimumSpanningTree::new().min_samples(min_samples).periodic(self.size.clone()).run(self.points)
+        let options = MinimumSpanningTree::new().min_samples(min_samples).periodic(self.size.clone());
+        ropewalk_table::minimum_spanning_tree(self.table, &options)
     }
 
     /// As many samples as make a core point.
@@ -215,7 +224,7 @@ impl Operation {
             Self::FofMbp => Prepared::Points(case.points_3(self)?),
             Self::Centers(_) => {
                 let points = case.points_3(self)?;
-                Prepared::Halos(case.fof().min_members(LEAST_MEMBERS).run(case.points)?, points)
+                Prepared::Halos(case.halos()?, points)
             }
             _ => Prepared::Tree(case.build()?),
         })
@@ -234,26 +243,26 @@ impl Operation {
             }
             (Self::Knn, Prepared::Tree(tree)) => Outcome::Nearest(tree.nearest_neighbors(case.k)),
             (Self::BuildKnn, _) => Outcome::Nearest(case.build()?.nearest_neighbors(case.k)),
-            (Self::Fof(FofSearch::Tree), _) => Outcome::Halos(case.fof().run(case.points)?),
+            (Self::Fof(FofSearch::Tree), _) => Outcome::Halos(ropewalk_table::fof(case.table, &case.fof())?),
             (Self::Fof(FofSearch::Bins), _) => Outcome::Halos(fof_bins(&case.fof(), case.points)?),
             (Self::Fof(FofSearch::BruteForce), _) => Outcome::Halos(fof_all_pairs(&case.fof(), case.points)?),
             (Self::Dbscan(algorithm), _) => {
                 let dbscan = Dbscan::new(case.eps, case.min_pts).algorithm(*algorithm).periodic(case.size.clone());
-                Outcome::Labels(dbscan.run(case.points)?, case.min_pts)
+                Outcome::Labels(ropewalk_table::dbscan(case.table, &dbscan)?, case.min_pts)
             }
             (Self::Emst, _) => Outcome::SpanningTree(case.spanning_tree(1)?, 1),
             (Self::MutualReachability, _) => Outcome::SpanningTree(case.spanning_tree(case.min_pts)?, case.min_pts),
-            (Self::Hdbscan, _) => Outcome::Hdbscan(case.hdbscan().run(case.points)?),
+            (Self::Hdbscan, _) => Outcome::Hdbscan(ropewalk_table::hdbscan(case.table, &case.hdbscan())?),
             (Self::HopDensity, Prepared::Tree(tree)) => Outcome::Densities(KernelDensity::new().run_on(tree)?),
             (Self::Hop, _) => {
                 let hop = case.hop();
-                let chains = hop.chains(case.points)?;
+                let chains = ropewalk_table::hop_chains(case.table, &hop)?;
                 let halos = hop.run_on_chains(&chains)?;
                 Outcome::Hop(chains, halos)
             }
             (Self::Centers(by), Prepared::Halos(halos, points)) => Outcome::Centers(case.centers(*by, points, halos)?),
             (Self::FofMbp, Prepared::Points(points)) => {
-                let halos = case.fof().min_members(LEAST_MEMBERS).run(points)?;
+                let halos = case.halos()?;
                 let centers = case.centers(CenterSearch::MostBound, points, &halos)?;
                 Outcome::HaloCenters(halos, centers)
             }
