@@ -3,6 +3,8 @@
 //! In: where the values of a column lie. Out: positions, velocities, ids or masses of the rows that are kept.
 //! Cost: that of [`fill`], and a quarter of a megabyte a thread.
 
+use std::fmt::Display;
+use std::ops::Range;
 use std::path::Path;
 
 use ropewalk::halo::MassSum;
@@ -62,36 +64,49 @@ impl<'a> Joined<'a> {
     ) -> Result<()> {
         let (width, own, bytes) = (self.width(), column.width, size_of::<W>());
         let (stride, swap) = (column.stride as usize, foreign(column.big_endian));
-        let mut source = self.reading.open(column.path)?;
-        source.seek(column.at + first * column.stride)?;
-        let step = (CHUNK / column.stride.max(1)).max(1) as usize;
-        let mut row = first;
-        let mut buffer = vec![];
-        for (k, rows) in out.chunks_mut(step * width).enumerate() {
-            let n = rows.len() / width;
-            // The last row may end the file with its own words.
-            buffer.resize((n - 1) * stride + own * bytes, 0);
-            if k > 0 {
-                source.seek(column.at + row * column.stride)?;
-            }
-            source.fill(&mut buffer)?;
-            for (i, values) in rows.chunks_exact_mut(width).enumerate() {
+        let rows = first..first + (out.len() / width) as u64;
+        self.read_bytes(column, rows, own * bytes, &mut |rows, buffer| {
+            let out = &mut out[(rows.start - first) as usize * width..(rows.end - first) as usize * width];
+            for (i, values) in out.chunks_exact_mut(width).enumerate() {
                 for (k, slot) in values[place..place + own].iter_mut().enumerate() {
                     let at = i * stride + k * bytes;
                     let word: W = bytemuck::pod_read_unaligned(&buffer[at..at + bytes]);
                     let word = widen(if swap { word.swapped() } else { word });
                     let Some(value) = T::of(word) else {
-                        let row = row + i as u64 + 1;
-                        let message = format!("row {row} of a column holds {word}; it must be {}", T::MUST);
-                        return Err(Error::file(column.path, message));
+                        return Err(refused(column, rows.start + i as u64, &word, T::MUST));
                     };
                     *slot = value.times(self.factor);
                 }
             }
-            row += n as u64;
+            Ok(())
+        })
+    }
+
+    /// Reads the bytes of rows, some rows at a time. The last row of each ends after its own `bytes`, which may be the end of the file.
+    fn read_bytes(
+        &self,
+        column: &Column<'_>,
+        rows: Range<u64>,
+        bytes: usize,
+        take: &mut dyn FnMut(Range<u64>, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut source = self.reading.open(column.path)?;
+        let step = (CHUNK / column.stride.max(1)).max(1);
+        let mut buffer = vec![];
+        for first in rows.clone().step_by(step as usize) {
+            let end = rows.end.min(first + step);
+            buffer.resize((end - first - 1) as usize * column.stride as usize + bytes, 0);
+            source.seek(column.at + first * column.stride)?;
+            source.fill(&mut buffer)?;
+            take(first..end, &buffer)?;
         }
         Ok(())
     }
+}
+
+#[cold]
+fn refused(column: &Column<'_>, row: u64, word: &dyn Display, must: &str) -> Error {
+    Error::file(column.path, format!("row {} of a column holds {word}; it must be {must}", row + 1))
 }
 
 impl<T: Target> Rows<T> for Joined<'_> {

@@ -3,6 +3,8 @@
 //! In: where the words of each column are. Out: rows of values, or an error that names the row and the column.
 //! Cost: one pass over the records for each column, a quarter of a megabyte a thread.
 
+use std::fmt::Display;
+use std::ops::Range;
 use std::path::Path;
 
 use ropewalk::halo::MassSum;
@@ -88,46 +90,74 @@ impl Joined<'_> {
     ) -> Result<()> {
         let (width, bytes) = (self.slots.len(), size_of::<W>());
         let (stride, swap) = (slot.stride as usize, foreign(self.big_endian));
-        let mut source = self.reading.open(self.path)?;
-        let step = (CHUNK / slot.stride.max(1)).max(1) as usize;
-        let mut row = first;
-        let mut buffer = vec![];
-        for rows in out.chunks_mut(step * width) {
-            let n = rows.len() / width;
-            // The last record may end the file with this word.
-            buffer.resize((n - 1) * stride + bytes, 0);
-            source.seek(slot.at + row * slot.stride)?;
-            source.fill(&mut buffer)?;
-            for (i, values) in rows.chunks_exact_mut(width).enumerate() {
+        let rows = first..first + (out.len() / width) as u64;
+        self.read_bytes(slot, rows, bytes, &mut |rows, buffer| {
+            let out = &mut out[(rows.start - first) as usize * width..(rows.end - first) as usize * width];
+            for (i, values) in out.chunks_exact_mut(width).enumerate() {
                 let word: W = bytemuck::pod_read_unaligned(&buffer[i * stride..i * stride + bytes]);
-                let value = widen(if swap { word.swapped() } else { word });
-                let number = row + i as u64 + 1;
-                values[place] = self.value(slot, value).map_err(|what| {
-                    Error::file(self.path, format!("row {number}, column {}: {what}", slot.name.escape_debug()))
-                })?;
+                let word = widen(if swap { word.swapped() } else { word });
+                values[place] = match word.and_then(|word| self.value(slot, word)) {
+                    Some(value) => value,
+                    None => {
+                        let word = word.as_ref().map(|word| (word as &dyn Display, word.number()));
+                        return Err(self.refused(slot, rows.start + i as u64, word, T::MUST));
+                    }
+                };
             }
-            row += n as u64;
+            Ok(())
+        })
+    }
+
+    /// Reads the bytes of one slot in rows, some rows at a time. The last row of each ends after its `bytes`, which may be the end of the file.
+    fn read_bytes(
+        &self,
+        slot: &Slot,
+        rows: Range<u64>,
+        bytes: usize,
+        take: &mut dyn FnMut(Range<u64>, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut source = self.reading.open(self.path)?;
+        let step = (CHUNK / slot.stride.max(1)).max(1);
+        let mut buffer = vec![];
+        for first in rows.clone().step_by(step as usize) {
+            let end = rows.end.min(first + step);
+            buffer.resize((end - first - 1) as usize * slot.stride as usize + bytes, 0);
+            source.seek(slot.at + first * slot.stride)?;
+            source.fill(&mut buffer)?;
+            take(first..end, &buffer)?;
         }
         Ok(())
     }
 
-    fn value<V: Word, T: Target>(&self, slot: &Slot, word: Option<V>) -> std::result::Result<T, String> {
-        let Some(word) = word else { return Err("has no value".into()) };
-        if self.is_finite && word.number().is_some_and(|x| !x.is_finite()) {
-            return Err(format!("{word} is no coordinate"));
+    /// The value of a word; `None` if it has none that is wanted, which [`Self::refused`] explains.
+    fn value<V: Word, T: Target>(&self, slot: &Slot, word: V) -> Option<T> {
+        let is_wanted = |x: f64| !self.is_finite || x.is_finite();
+        if !word.number().is_none_or(is_wanted) {
+            return None;
         }
-        let must = || format!("{word} must be {}", T::MUST);
         let value = match slot.mapping {
             Mapping::Linear { scale, offset } => {
-                let number = word.number().ok_or_else(must)? * scale + offset;
-                if self.is_finite && !number.is_finite() {
-                    return Err(format!("{word} is scaled to {number}, which is no coordinate"));
-                }
-                T::of(number)
+                T::of(Some(word.number()? * scale + offset).filter(|&x| is_wanted(x))?)
             }
             _ => T::of(word),
         };
-        Ok(value.ok_or_else(must)?.times(self.factor))
+        Some(value?.times(self.factor))
+    }
+
+    /// The error of a word without a value that is wanted.
+    #[cold]
+    fn refused(&self, slot: &Slot, row: u64, word: Option<(&dyn Display, Option<f64>)>, must: &str) -> Error {
+        let what = match (word, slot.mapping) {
+            (None, _) => "has no value".to_string(),
+            (Some((word, Some(x))), _) if self.is_finite && !x.is_finite() => format!("{word} is no coordinate"),
+            (Some((word, Some(x))), Mapping::Linear { scale, offset })
+                if self.is_finite && !(x * scale + offset).is_finite() =>
+            {
+                format!("{word} is scaled to {}, which is no coordinate", x * scale + offset)
+            }
+            (Some((word, _)), _) => format!("{word} must be {must}"),
+        };
+        Error::file(self.path, format!("row {}, column {}: {what}", row + 1, slot.name.escape_debug()))
     }
 }
 

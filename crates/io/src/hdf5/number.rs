@@ -124,12 +124,10 @@ impl Number {
         convert: impl Fn(f64) -> T + Copy + Send + Sync + 'static,
     ) -> Option<Take<T>> {
         let Kind::Float(float) = self.kind else { return None };
-        Some(match (float.range, self.size) {
+        Some(match (float, self.size, self.big_endian) {
             // The usual words are their own bits.
-            (Range::Single, 4) if float == Float::SINGLE => {
-                self.each(move |word| convert(f64::from(f32::from_bits(word as u32))))
-            }
-            (Range::Double, 8) if float == Float::DOUBLE => self.each(move |word| convert(f64::from_bits(word))),
+            (Float::SINGLE, 4, false) => direct::<4, T>(move |word| convert(f64::from(f32::from_le_bytes(word)))),
+            (Float::DOUBLE, 8, false) => direct::<8, T>(move |word| convert(f64::from_le_bytes(word))),
             _ => self.each(move |word| convert(float.value(word))),
         })
     }
@@ -155,37 +153,47 @@ impl Number {
         }
     }
 
+    /// Takes words of any width and order of bytes. They are widened in blocks, so that only the loop over `value` is compiled for each `T`.
     fn each<T: 'static>(&self, value: impl Fn(u64) -> T + Copy + Send + Sync + 'static) -> Take<T> {
-        match self.size {
-            1 => words::<1, T>(self.big_endian, value),
-            2 => words::<2, T>(self.big_endian, value),
-            4 => words::<4, T>(self.big_endian, value),
-            _ => words::<8, T>(self.big_endian, value),
+        const BLOCK: usize = 128;
+        let (size, widen) = (self.size, self.widen());
+        Box::new(move |bytes, out| {
+            let mut words = [0; BLOCK];
+            for (bytes, out) in bytes.chunks(BLOCK * size).zip(out.chunks_mut(BLOCK)) {
+                widen(bytes, &mut words);
+                out.iter_mut().zip(&words[..bytes.len() / size]).for_each(|(place, &word)| *place = value(word));
+            }
+        })
+    }
+
+    /// The function that widens words.
+    fn widen(&self) -> fn(&[u8], &mut [u64]) {
+        match (self.size, self.big_endian) {
+            (1, _) => widened::<1, false>,
+            (2, false) => widened::<2, false>,
+            (2, true) => widened::<2, true>,
+            (4, false) => widened::<4, false>,
+            (4, true) => widened::<4, true>,
+            (_, false) => widened::<8, false>,
+            (_, true) => widened::<8, true>,
         }
     }
 }
 
-fn words<const N: usize, T: 'static>(
-    big_endian: bool,
-    value: impl Fn(u64) -> T + Copy + Send + Sync + 'static,
-) -> Take<T> {
-    let word = move |bytes: &[u8], place: &mut T| {
+fn widened<const N: usize, const IS_BIG: bool>(bytes: &[u8], out: &mut [u64]) {
+    for (bytes, place) in bytes.as_chunks::<N>().0.iter().zip(out) {
         let mut wide = [0; 8];
         wide[..N].copy_from_slice(bytes);
-        *place = value(u64::from_le_bytes(wide));
-    };
-    if !big_endian {
-        return Box::new(move |bytes, out| {
-            bytes.chunks_exact(N).zip(out).for_each(|(bytes, place)| word(bytes, place))
-        });
-    }
-    Box::new(move |bytes, out| {
-        for (bytes, place) in bytes.chunks_exact(N).zip(out) {
-            let mut swapped = [0; N];
-            swapped.copy_from_slice(bytes);
-            swapped.reverse();
-            word(&swapped, place);
+        if IS_BIG {
+            wide[..N].reverse();
         }
+        *place = u64::from_le_bytes(wide);
+    }
+}
+
+fn direct<const N: usize, T: 'static>(value: impl Fn([u8; N]) -> T + Send + Sync + 'static) -> Take<T> {
+    Box::new(move |bytes, out| {
+        bytes.as_chunks().0.iter().zip(out).for_each(|(&word, place)| *place = value(word));
     })
 }
 

@@ -10,11 +10,13 @@
 
 mod arrow;
 mod arrow_schema;
+mod group;
 mod kind;
 mod opened;
 mod pages;
 mod read;
 mod said;
+mod scan;
 mod unpack;
 mod write;
 
