@@ -216,7 +216,9 @@ def halos(
         Open boundaries, even if a box is known; its volume still is that of the mean separation.
     linking_length : float
         In mean separations, ``(volume / n)^(1/3)``, of the box or of the smallest box around the particles; 0.2 unless said
-        otherwise. Particles at most so far apart are linked.
+        otherwise. Particles at most so far apart are linked. Where the particles, and the baryons that join their halos, are less than
+        half of the matter of the volume, as in zoom runs, the separation is that of such particles where they fill it, and a note and
+        ``meta["share_of_matter"]`` say so; this needs masses, ``omega_m`` and units.
     eps : float, optional
         The linking length in the unit of the positions instead.
     min_members : int

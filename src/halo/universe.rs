@@ -198,6 +198,13 @@ impl Universe {
         Ok(self.known(what)?.1)
     }
 
+    /// The comoving mean density of matter, `omega_m` times the critical density, in the snapshot's units. `None` where units or `omega_m`
+    /// are not known.
+    pub fn matter_density(&self) -> Option<f64> {
+        let (_, conversion) = self.units.as_ref().ok()?;
+        Some(self.omega_m? * conversion.critical_density())
+    }
+
     fn known(&self, what: &str) -> Result<(Units, Conversion)> {
         self.units.clone().map_err(|why| {
             let message = format!("{what} need units, which are not known: {why}");

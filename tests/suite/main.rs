@@ -44,6 +44,7 @@ mod tree;
 mod unbinding;
 mod units;
 mod values;
+mod zoom;
 
 /// `ROPEWALK_ISA=baseline` is for running this program without AVX2: then it must not use it.
 #[test]

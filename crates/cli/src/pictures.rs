@@ -92,6 +92,9 @@ pub fn linking_length(pipeline: &Pipeline<'_>, factors: Option<&Factors>) -> Str
     let scales = pipeline.scales();
     let length = short(factor(factors, Quantity::Length) * scales.linking_length);
     match scales.separations {
+        Some(separations) if scales.share_of_matter.is_some() => {
+            format!("{length} ({} mean separations at the mean density of matter)", short(separations))
+        }
         Some(separations) => format!("{length} ({} mean separations)", short(separations)),
         None => length,
     }
@@ -225,10 +228,17 @@ pub fn mass_function(
         args::Finder::AdaptaHop => "AdaptaHOP".into(),
     };
     let of = pipeline.particle_sets().halos_alone().map_or(String::new(), |kinds| format!(", mass of {kinds}"));
-    let title = format!("{halos} of {} or more particles, {how}{of}{}", args.min_members, units.when());
+    let part = pipeline.part_of_volume();
+    let of_part = part.as_ref().map_or(String::new(), |part| format!(", {part}"));
+    let title = format!("{halos} of {} or more particles, {how}{of}{of_part}{}", args.min_members, units.when());
     let measured = MassCounts::new(catalog, pipeline.scales().volume);
     // A picture's curve is no reason to lose a catalogue.
-    let curves = expected(snapshot, pipeline.universe(), &measured).unwrap_or_else(|why| {
+    let curves = match &part {
+        // These are of a whole volume.
+        Some(part) => Err(format!("the particles are {part}")),
+        None => expected(snapshot, pipeline.universe(), &measured),
+    };
+    let curves = curves.unwrap_or_else(|why| {
         remarks.push(format!("no expected mass functions: {why}"));
         vec![]
     });

@@ -116,9 +116,12 @@ impl<'a> Across<'a> {
             let sentence = "ranks give differing options; all are to give the same";
             return agree(ranks, Err(Error::new(ErrorKind::Parameter, sentence)));
         }
-        let whole = Whole::of(ranks, part, options)?;
+        let mut whole = Whole::of(ranks, part, options)?;
         let period = whole.side.filter(|_| !options.open);
         let others = others.map(|others| Others::of(ranks, part, &whole, others, period)).transpose()?;
+        if let Some(others) = &others {
+            whole.scales = others.scales(ranks, part, &whole, options)?;
+        }
         let sets = sets(ranks, part, &whole, others.as_ref())?;
         let has_others = others.is_some();
         let (halos, points, around) = if whole.is_wide {
@@ -315,6 +318,6 @@ fn join_notes(ranks: &dyn Communicator, notes: Vec<Note>, rows: &[(u64, usize)])
     let (before, after): (Vec<Note>, Vec<Note>) = notes
         .into_iter()
         .filter(|note| !matches!(note, Note::NoCenter { .. }))
-        .partition(|note| matches!(note, Note::NoRedshift | Note::NoMasses | Note::TypesNotRead(_) | Note::SomeIds(_)));
+        .partition(|note| !matches!(note, Note::NoVelocityUnit | Note::NoAttachedVelocities));
     Ok(before.into_iter().chain(joined).chain(after).collect())
 }

@@ -16,7 +16,7 @@ use ropewalk_table::{Catalog, Halo};
 
 use super::particles::particles_of;
 use super::state::with_particles;
-use super::{Found, Pipeline};
+use super::{Found, Pipeline, Scales, filling};
 use crate::errors;
 use crate::particle_sets::kinds;
 
@@ -75,6 +75,11 @@ impl<'a> Pipeline<'a> {
             Some(_) => others.types_without_ids.clone(),
             None => kinds(others),
         };
+        let (linked, volume) = (self.snapshot, self.scales.volume);
+        let read = || filling::mass_read(linked, Some(others));
+        let mass = filling::mass(linked, linked.matter, [&kinds(linked), &kinds(others)], read);
+        let share = filling::share(&self.universe, mass, volume);
+        self.scales = Scales::of(self.options.linking_length, self.n, volume, share)?;
         self.others = Some(others);
         self.all.take();
         Ok(self)

@@ -27,7 +27,7 @@ impl<'a> Pipeline<'a> {
     /// The finder with box, volume, masses and least number of members of the pipeline.
     pub(super) fn with_particles_of(&self, hop: &Hop) -> Hop {
         let mut hop = hop.clone().periodic(self.period).min_members(self.options.min_members);
-        hop = hop.volume(self.scales.volume);
+        hop = hop.volume(self.scales.filled_volume());
         if let Some(masses) = self.masses() {
             hop = hop.masses(masses);
         }
@@ -37,7 +37,7 @@ impl<'a> Pipeline<'a> {
     /// The halos and subhalos, each with all that is in it.
     pub(super) fn find_by_adaptahop(&self, finder: &AdaptaHop) -> Result<Found<'a>> {
         let mut finder = finder.clone().periodic(self.period).min_members(self.options.min_members);
-        finder = finder.volume(self.scales.volume);
+        finder = finder.volume(self.scales.filled_volume());
         if let Some(masses) = self.masses() {
             finder = finder.masses(masses);
         }

@@ -31,6 +31,7 @@ mod centers;
 mod columns;
 mod combined;
 mod errors;
+mod filling;
 mod found;
 mod group_catalog;
 mod hop;
@@ -63,6 +64,7 @@ pub use meta::Note;
 pub use options::{CenterKind, Finder, LinkingLength, Options};
 pub use output::{Measured, Output};
 pub use particle_sets::ParticleSets;
+use particle_sets::{kinds, mass_sum};
 pub use particles::particles_of;
 pub use scales::Scales;
 pub use state::Pipeline;
@@ -115,13 +117,16 @@ impl<'a> Pipeline<'a> {
             (points, velocities) => (Cow::Borrowed(points), velocities.as_ref().map(Cow::Borrowed)),
         };
         let side = options.box_size.or(snapshot.box_size);
-        let scales = Scales::new(options.linking_length, &snapshot.points, side)?;
+        let universe = snapshot.universe(&options.universe, side);
+        let (n, volume) = (snapshot.points.len() as u64, scales::volume(&snapshot.points, side));
+        let mass = filling::mass(snapshot, snapshot.matter, [&kinds(snapshot), &[]], || mass_sum(snapshot));
+        let share = filling::share(&universe, mass, volume);
+        let scales = Scales::of(options.linking_length, n, volume, share)?;
         let period = side.filter(|_| !options.open);
         let outside = match period {
             Some(side) => snapshot.points.check_box(side, snapshot.box_size == Some(side))?,
             None => 0,
         };
-        let universe = snapshot.universe(&options.universe, side);
         let thresholds = |overdensities: &[Overdensity], what: &str| {
             if universe.omega_m.is_some() && snapshot.masses == Masses::Unknown {
                 let message = format!("{what} need masses, and the snapshot has none");
@@ -152,7 +157,7 @@ impl<'a> Pipeline<'a> {
             thresholds: spheres,
             r200c,
             unbinding,
-            n: snapshot.points.len() as u64,
+            n,
             has_ids: snapshot.ids.is_some(),
             others: None,
             others_without_ids: vec![],
@@ -215,6 +220,9 @@ impl<'a> Pipeline<'a> {
             notes.extend(meta::notes_on_ids(self, &sets).into_iter().map(Note::SomeIds));
         }
         notes.extend(sets.in_spheres_sentence(options.finder.column_prefix()).map(Note::TypesInSpheres));
+        notes.extend(self.filling_sentence().map(Note::PartOfVolume));
+        notes.extend(self.filling_unknown().map(Note::FillingUnknown));
+        notes.extend(self.contamination_sentence().map(Note::NoContamination));
         if self.universe.redshift.is_none() && (self.unbinding.is_some() || !options.overdensities.is_empty()) {
             notes.push(Note::NoRedshift);
         }

@@ -42,6 +42,13 @@ pub enum Note {
     TypesNotRead(String),
     /// Types count in spheres and profiles alone: a sentence that says which types halos and their masses are of.
     TypesInSpheres(String),
+    /// The particles fill a part of the matter of their volume, as in zoom runs: a sentence that says what follows.
+    PartOfVolume(String),
+    /// The file has low-resolution dark matter, and it is not known whether the linked particles fill the volume that mean separations are
+    /// of: a sentence that says what is missing.
+    FillingUnknown(String),
+    /// The file has low-resolution dark matter, and halos have no column that shows how much of it they hold.
+    NoContamination(String),
 }
 
 impl fmt::Display for Note {
@@ -58,9 +65,12 @@ impl fmt::Display for Note {
             Self::NoVelocityUnit => f.write_str("no spins: the unit of velocities is not known"),
             Self::NoAttachedVelocities => f.write_str("no spins: the attached particles have no velocities"),
             Self::NoMasses => f.write_str(COUNTS),
-            Self::SomeIds(sentence) | Self::TypesNotRead(sentence) | Self::TypesInSpheres(sentence) => {
-                f.write_str(sentence)
-            }
+            Self::SomeIds(sentence)
+            | Self::TypesNotRead(sentence)
+            | Self::TypesInSpheres(sentence)
+            | Self::PartOfVolume(sentence)
+            | Self::FillingUnknown(sentence)
+            | Self::NoContamination(sentence) => f.write_str(sentence),
         }
     }
 }
@@ -129,6 +139,9 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     if let Some(ratio) = universe.matter {
         meta.push(("matter_over_mean_density", Meta::Number(ratio)));
     }
+    if let Some(share) = scales.share_of_matter {
+        meta.push(("share_of_matter", Meta::Number(share)));
+    }
     if let Some(kind) = options.center_kind() {
         meta.push(("center", Meta::Text(kind.to_string())));
     }
@@ -181,6 +194,9 @@ pub(super) fn particle_notes(pipeline: &Pipeline<'_>, sets: &ParticleSets) -> Ve
     notes.extend(sets.unread_sentence());
     notes.extend(attached_sentence(sets, prefix));
     notes.extend(sets.in_spheres_sentence(prefix));
+    notes.extend(pipeline.filling_sentence());
+    notes.extend(pipeline.filling_unknown());
+    notes.extend(pipeline.contamination_sentence());
     if pipeline.counts_particles() {
         notes.push(COUNTS.into());
     }

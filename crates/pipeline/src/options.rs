@@ -14,7 +14,8 @@ use crate::errors;
 #[non_exhaustive]
 pub enum LinkingLength {
     /// In mean separations, `(volume / particles)^(1/3)`. The volume is that of the box if one is known, otherwise that of the
-    /// smallest box around the particles.
+    /// smallest box around the particles. Where linked particles and baryons are less than half of the matter of the volume, as in zoom
+    /// runs, it is the volume that they would fill at the mean density ([`Scales::share_of_matter`](super::Scales::share_of_matter)).
     Separations(f64),
     /// In the snapshot's unit of length.
     Length(f64),

@@ -16,8 +16,8 @@ use crate::around::{Around, InRegions, OneOrder};
 use crate::attached::{ids_or_places, type_of_each};
 use crate::combined::{ALL_POINTS, check_others};
 use crate::particle_sets::mass_sum;
-use crate::whole::{Whole, each, kinds_of, masses_of, narrow, runs_of, wide};
-use crate::{Attached, ParticleSets};
+use crate::whole::{Whole, each, kinds_of, masses_of, narrow, runs_of, share_of_matter, sum_across, wide};
+use crate::{Attached, Options, ParticleSets, Scales};
 
 /// The particles that joined the halos of this rank, and the labels of those that it came with.
 #[derive(Debug)]
@@ -103,6 +103,19 @@ impl<'p> Others<'p> {
             return agree(ranks, Err(Error::missing("masses", message)));
         }
         Ok(others)
+    }
+
+    /// The lengths of the whole with these particles. Collective.
+    pub fn scales(
+        &self,
+        ranks: &dyn Communicator,
+        linked: &Snapshot,
+        whole: &Whole,
+        options: &Options,
+    ) -> Result<Scales> {
+        let (n, volume, kinds) = (whole.n, whole.scales.volume, [&whole.kinds[..], &self.kinds]);
+        let share = share_of_matter(ranks, linked, options, kinds, (whole.matter, volume), Some(self.part))?;
+        agree(ranks, Scales::of(options.linking_length, n, volume, share))
     }
 
     /// Attaches the particles to halos. Collective.
@@ -218,13 +231,10 @@ pub(super) fn sets(
     for part in [Some(part), others.map(|others| others.part)].into_iter().flatten() {
         mass_sum(part).iter().for_each(|sum| own.merge(sum));
     }
-    let mut words: Vec<u64> = own.words().into_iter().map(|word| word as u64).collect();
-    ranks.all_reduce(&mut words, Reduction::Sum)?;
-    let words: Vec<i64> = words.into_iter().map(|word| word as i64).collect();
+    let read = sum_across(ranks, &own)?;
     let mut about = part.without_particles();
     about.matter = whole.matter;
     let kinds = others.map_or(vec![], |others| others.kinds.clone());
     let is_known = whole.masses != Masses::Unknown;
-    let read = || MassSum::from_words(&words).filter(|_| is_known);
-    Ok(ParticleSets::of_types(whole.kinds.clone(), kinds, true, &about, read))
+    Ok(ParticleSets::of_types(whole.kinds.clone(), kinds, true, &about, || read.filter(|_| is_known)))
 }

@@ -233,13 +233,27 @@ pub(super) fn kinds(snapshot: &Snapshot) -> Vec<u8> {
 
 /// The mass of all particles of a snapshot; `None` where masses are not known.
 pub(super) fn mass_sum(snapshot: &Snapshot) -> Option<MassSum> {
+    let mut sum = MassSum::default();
     match &snapshot.masses {
-        Masses::Equal(mass) => {
-            let mut sum = MassSum::default();
-            sum.add_times(*mass, snapshot.points.len() as u64);
-            Some(sum)
-        }
-        Masses::Each(masses) => Some(MassSum::of(masses)),
-        Masses::Unknown => None,
+        Masses::Equal(mass) => sum.add_times(*mass, snapshot.points.len() as u64),
+        Masses::Each(masses) => sum = MassSum::of(masses),
+        Masses::Unknown => return None,
     }
+    Some(sum)
+}
+
+/// The mass of the particles of some types; `None` where masses are not known.
+pub(super) fn mass_sum_of(snapshot: &Snapshot, is_wanted: impl Fn(u8) -> bool) -> Option<MassSum> {
+    let (mut sum, mut start) = (MassSum::default(), 0);
+    for run in &snapshot.types {
+        let rows = start..start + run.count;
+        start = rows.end;
+        match &snapshot.masses {
+            _ if !is_wanted(run.particle_type) => {}
+            Masses::Equal(mass) => sum.add_times(*mass, run.count as u64),
+            Masses::Each(masses) => sum.merge(&MassSum::of(masses.get(rows).unwrap_or_default())),
+            Masses::Unknown => return None,
+        }
+    }
+    Some(sum)
 }

@@ -18,36 +18,42 @@ pub struct Scales {
     pub separations: Option<f64>,
     /// The volume of the box, or that of the smallest box around the particles.
     pub volume: f64,
+    /// The share of the matter of the volume (`omega_m` times the critical density) that the linked particles and the baryons read with
+    /// them are, if it is less than half, as in zoom runs. Mean separations and densities are then those of such particles where they fill
+    /// the volume. `None` where they fill it, or where masses, `omega_m` or units are not known.
+    pub share_of_matter: Option<f64>,
 }
 
 impl Scales {
-    /// `side` is that of the box, periodic or not.
-    pub(super) fn new(linking_length: LinkingLength, points: &Points, side: Option<f64>) -> Result<Self> {
-        let n = points.len();
-        let volume = match side {
-            Some(side) => side.powi(3),
-            None => {
-                let (lo, hi) = match points {
-                    Points::F32(table) => table.rows().map(|rows| Particles::new(rows).extent()),
-                    Points::F64(table) => table.rows().map(|rows| Particles::new(rows).extent()),
-                }
-                .unwrap_or_default();
-                (0..3).map(|k| hi[k] - lo[k]).product()
-            }
-        };
-        Self::of(linking_length, n as u64, volume)
-    }
-
-    /// Those of so many particles in a volume.
-    pub(super) fn of(linking_length: LinkingLength, n: u64, volume: f64) -> Result<Self> {
+    /// Those of so many particles in a volume; `share` is [`Scales::share_of_matter`].
+    pub(super) fn of(linking_length: LinkingLength, n: u64, volume: f64, share: Option<f64>) -> Result<Self> {
+        let scales = Self { linking_length: 0.0, separations: None, volume, share_of_matter: share };
         let separations = match linking_length {
-            LinkingLength::Length(linking_length) => return Ok(Self { linking_length, separations: None, volume }),
+            LinkingLength::Length(linking_length) => return Ok(Self { linking_length, ..scales }),
             LinkingLength::Separations(separations) => separations,
         };
-        let separation = if n == 0 { 0.0 } else { (volume / n as f64).cbrt() };
+        let separation = if n == 0 { 0.0 } else { (scales.filled_volume() / n as f64).cbrt() };
         if n > 1 && !(separation > 0.0 && separation < f64::INFINITY) {
             return Err(errors::no_separation(volume));
         }
-        Ok(Self { linking_length: separations * separation, separations: Some(separations), volume })
+        Ok(Self { linking_length: separations * separation, separations: Some(separations), ..scales })
     }
+
+    /// The volume that the particles would fill at the mean density of matter, where they do not fill all of it.
+    pub(super) fn filled_volume(&self) -> f64 {
+        self.share_of_matter.map_or(self.volume, |share| share * self.volume)
+    }
+}
+
+/// The volume of the box of this side, periodic or not, or that of the smallest box around points.
+pub(super) fn volume(points: &Points, side: Option<f64>) -> f64 {
+    if let Some(side) = side {
+        return side.powi(3);
+    }
+    let (lo, hi) = match points {
+        Points::F32(table) => table.rows().map(|rows| Particles::new(rows).extent()),
+        Points::F64(table) => table.rows().map(|rows| Particles::new(rows).extent()),
+    }
+    .unwrap_or_default();
+    (0..3).map(|k| hi[k] - lo[k]).product()
 }

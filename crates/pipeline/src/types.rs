@@ -12,9 +12,7 @@ use ropewalk_table::columns::{Column, Values};
 use super::attached::{Sums, sums_of};
 use super::{Attached, Found, Pipeline};
 use crate::errors;
-
-/// Types that are dark matter of low resolution in zoom runs.
-const LOW_RESOLUTION: [u8; 2] = [2, 3];
+use crate::filling::LOW_RESOLUTION;
 
 impl<'a> Pipeline<'a> {
     /// Attaches the particles of [`Pipeline::attaching`] to the halos: each joins the halo of the nearest linked particle within the

@@ -19,7 +19,7 @@ use crate::around::InRegions;
 use crate::attached::type_of_each;
 use crate::particle_sets::kinds;
 use crate::particles::check_dimensions;
-use crate::{Finder, Options, Pipeline, Scales};
+use crate::{Finder, Options, Pipeline, Scales, filling};
 
 /// What a rank can refuse by itself.
 pub(super) fn check(part: &Snapshot, options: &Options, place: Place) -> Result<()> {
@@ -137,20 +137,16 @@ impl Whole {
             None => Ok(0),
         };
         let outside = agree(ranks, outside)?;
-        let scales = agree(ranks, Scales::of(options.linking_length, n, volume))?;
-
         let masses = masses_of(ranks, part, has_masses || n == 0)?;
         let matter = match part.slice.as_ref().and_then(|slice| slice.matter.as_ref()) {
             share if any_share(ranks, share.is_some())? => {
-                let words = share.map_or_else(|| vec![0; MassSum::WORDS], |share| share.words().to_vec());
-                let mut words: Vec<u64> = words.into_iter().map(|word| word as u64).collect();
-                ranks.all_reduce(&mut words, Reduction::Sum)?;
-                let words: Vec<i64> = words.into_iter().map(|word| word as i64).collect();
-                MassSum::from_words(&words).map(|sum| sum.value())
+                sum_across(ranks, &share.cloned().unwrap_or_default())?.map(|sum| sum.value())
             }
             _ => part.matter,
         };
-        let kinds = kinds_of(ranks, part)?.into_iter().filter(|_| has_types).collect();
+        let kinds: Vec<u8> = kinds_of(ranks, part)?.into_iter().filter(|_| has_types).collect();
+        let share = share_of_matter(ranks, part, options, [&kinds, &[]], (matter, volume), None)?;
+        let scales = agree(ranks, Scales::of(options.linking_length, n, volume, share))?;
         // What it lacks for spheres and profiles is said before halos are found.
         let mut bare = part.without_particles();
         bare.matter = matter;
@@ -209,7 +205,7 @@ impl Whole {
 
     /// HOP with what is known of the particles.
     fn hop(&self, hop: &Hop, part: &Snapshot, options: &Options) -> Hop {
-        let hop = hop.clone().min_members(options.min_members).volume(self.scales.volume);
+        let hop = hop.clone().min_members(options.min_members).volume(self.scales.filled_volume());
         if let Masses::Each(_) = self.masses { hop.masses(each(part)) } else { hop }
     }
 
@@ -227,6 +223,33 @@ impl Whole {
         }
         Ok(runs_of(&self.kinds, halos.bring(ranks, &type_of_each(part))?))
     }
+}
+
+/// [`Scales::share_of_matter`] of linked particles and others; `kinds` are the types of both on all ranks. Collective.
+pub(super) fn share_of_matter(
+    ranks: &dyn Communicator,
+    part: &Snapshot,
+    options: &Options,
+    kinds: [&[u8]; 2],
+    (matter, volume): (Option<f64>, f64),
+    others: Option<&Snapshot>,
+) -> Result<Option<f64>> {
+    let read = filling::mass_read(part, others);
+    let is_known = reduce(ranks, u64::from(read.is_none() && !part.points.is_empty()), Reduction::Max)? == 0;
+    let read = sum_across(ranks, &read.unwrap_or_default())?.filter(|_| is_known);
+    let mut about = part.without_particles();
+    about.matter = matter;
+    let universe = about.universe(&options.universe, options.box_size.or(part.box_size));
+    let mass = filling::mass(&about, matter, kinds, || read);
+    Ok(filling::share(&universe, mass, volume))
+}
+
+/// The sum of the sums of all ranks. Collective.
+pub(super) fn sum_across(ranks: &dyn Communicator, own: &MassSum) -> Result<Option<MassSum>> {
+    let mut words: Vec<u64> = own.words().into_iter().map(|word| word as u64).collect();
+    ranks.all_reduce(&mut words, Reduction::Sum)?;
+    let words: Vec<i64> = words.into_iter().map(|word| word as i64).collect();
+    Ok(MassSum::from_words(&words))
 }
 
 /// Stretches of particles of one type; the first of them are empty ones of all `kinds`.

@@ -37,7 +37,8 @@ pub struct Halos {
     #[arg(long, value_enum, default_value_t = Finder::Fof, help_heading = "Halos")]
     pub finder: Finder,
     /// Linking length in mean separations, (volume / particles)^(1/3); the volume is that of the box if one is known,
-    /// otherwise that of the smallest box around the particles
+    /// otherwise that of the smallest box around the particles, and in zoom runs the one that particles would fill at the mean
+    /// density of matter
     #[arg(long, value_name = "B", default_value_t = 0.2, allow_negative_numbers = true, help_heading = "Halos")]
     pub linking_length: f64,
     /// Linking length in the snapshot's length unit instead
@@ -204,7 +205,7 @@ pub struct Particles {
     /// and profiles alone
     #[arg(long, value_name = "TYPES|none", value_delimiter = ',', value_parser = attach, help_heading = "Particles")]
     pub attach: Vec<Attach>,
-    /// Read one file of a split snapshot alone, without the others; needs --eps, since mean separations are of all particles
+    /// Read one file of a split snapshot alone, without the others; needs --eps, since mean separations are of all particles.
     #[arg(long, help_heading = "Particles")]
     pub single_part: bool,
     /// About this part of the particles, above 0 and at most 1, the same in each run; their masses are divided by it

@@ -63,6 +63,7 @@ pub fn about(
         summary.line("note", note);
     }
     summary.value("assumed", snapshot.notes.clone());
+    summary.value("share_of_matter", pipeline.scales().share_of_matter);
     let universe = pipeline.universe();
     summary.value("redshift", universe.redshift);
     summary.value("omega_m", universe.omega_m);
@@ -206,6 +207,7 @@ pub fn remark(note: &Note) -> String {
         }
         Note::NoRedshift => format!("{note} (--redshift)"),
         Note::NoVelocityUnit => format!("{note} (--velocity-unit)"),
+        Note::FillingUnknown(sentence) => format!("{sentence} (--omega-m, --length-unit and --mass-unit, or --eps)"),
         _ => note.to_string(),
     }
 }

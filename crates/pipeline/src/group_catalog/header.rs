@@ -25,12 +25,14 @@ impl Tables<'_> {
         header.attribute("Generator", concat!("ropewalk ", env!("CARGO_PKG_VERSION")));
         self.describe(&mut header);
         let sets = self.pipeline.particle_sets();
-        if !sets.is_one_type() {
-            for (name, kinds) in sets.lists() {
-                header.attribute(name, &*listed(kinds));
-            }
-            if let Some(share) = sets.unread_share {
-                header.attribute("mass_share_not_read", share);
+        for (name, kinds) in sets.lists().filter(|_| !sets.is_one_type()) {
+            header.attribute(name, &*listed(kinds));
+        }
+        let shares =
+            [("mass_share_not_read", sets.unread_share), ("share_of_matter", self.pipeline.scales.share_of_matter)];
+        for (name, share) in shares {
+            if let Some(share) = share {
+                header.attribute(name, share);
             }
         }
         let notes = self.notes(&sets);

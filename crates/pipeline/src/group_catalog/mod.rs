@@ -44,10 +44,10 @@ impl Pipeline<'_> {
     /// Masses, counts, centres of mass, velocities and dispersions of groups are over linked members and attached particles. Positions are
     /// the centres if the options ask for centres, else the centres of mass. Columns that [`Options::columns`](super::Options::columns)
     /// leaves out are missing, as are velocities of groups if attached particles have none. `BoxSize` is 0 if boundaries are open. There
-    /// is no group `IDs` if some of the linked and attached particles have no ids. Where the
-    /// file has several types, the attributes
+    /// is no group `IDs` if some of the linked and attached particles have no ids. Where the file has several types, the attributes
     /// `linked_types`, `attached_types`, `types_in_spheres_only`, `types_not_read` and `mass_share_not_read` of `Header` say which
-    /// particles the numbers are over. `notes` there has what a reader must know beside them, with the notes of the snapshot.
+    /// particles the numbers are over; where particles fill a part of the volume, `share_of_matter` does. `notes` there has what a reader
+    /// must know beside them, with the notes of the snapshot.
     ///
     /// Errors: what `out` refuses; as [`Catalog::new`].
     ///
