@@ -47,6 +47,8 @@ fn one_file_of_a_snapshot() {
     let part = read(folder.file("s.2.hdf5"), &single).unwrap();
     assert_eq!((part.points.len(), part.matter, part.box_size), (54, None, Some(64.0)));
     assert!(part.notes.join("\n").contains("is one of 3 files of a snapshot"), "{:?}", part.notes);
+    assert_eq!((part.one_of_files, part.without_particles().one_of_files), (Some(3), Some(3)));
+    assert_eq!(all(stored("tng.0.hdf5")).unwrap().one_of_files, None);
     let contents = inspect(folder.file("s.2.hdf5"), &ReadOptions::default()).unwrap();
     assert_eq!((contents.files.len(), contents.types[0].count), (2, 50));
     let notes = contents.notes.join("\n");

@@ -50,8 +50,9 @@ pub(super) fn read_all(path: &Path, reading: Reading<'_>) -> Result<Snapshot> {
     check_epoch(&path, snapshot.redshift, &snapshot.background)?;
     let (slice, file_types) = (reading.slice(), reading.file_types());
     let subsample = reading.options.subsample.filter(|&fraction| fraction < 1.0);
+    let one_of_files = reading.one_of_files();
     reading.finish()?;
-    Ok(Snapshot { slice, file_types, subsample, ..snapshot })
+    Ok(Snapshot { slice, file_types, subsample, one_of_files, ..snapshot })
 }
 
 /// [`read`] of what is in no file, as standard input; errors call it `name`. It is copied into a temporary file first, for most formats

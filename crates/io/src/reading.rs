@@ -63,6 +63,8 @@ pub(super) struct Reading<'a> {
     other_types: OnceLock<String>,
     /// The number of particles of each type in the file, once it is known.
     counts: OnceLock<Vec<(u8, u64)>>,
+    /// The number of files of the snapshot, if one of them is read alone.
+    one_of_files: OnceLock<u32>,
     on_progress: Option<OnProgress<'a>>,
     done: AtomicU64,
     total: AtomicU64,
@@ -84,6 +86,7 @@ impl<'a> Reading<'a> {
             types: OnceLock::new(),
             other_types: OnceLock::new(),
             counts: OnceLock::new(),
+            one_of_files: OnceLock::new(),
             on_progress,
             done: AtomicU64::new(0),
             total: AtomicU64::new(0),
@@ -128,6 +131,16 @@ impl<'a> Reading<'a> {
         // A snapshot is read once in a reading.
         _ = self.counts.set(counts.iter().copied().filter(|&(_, count)| count > 0).collect());
         Ok(types)
+    }
+
+    /// Keeps for [`Snapshot::one_of_files`](crate::Snapshot::one_of_files) that one of so many files is read alone.
+    pub(super) fn read_alone(&self, files: u32) {
+        _ = self.one_of_files.set(files);
+    }
+
+    /// The number of files of the snapshot, if one of them is read alone.
+    pub(super) fn one_of_files(&self) -> Option<u32> {
+        self.one_of_files.get().copied()
     }
 
     /// The number of particles of each type in the file; empty if the format has no types.

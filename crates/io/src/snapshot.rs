@@ -93,6 +93,8 @@ pub struct Snapshot {
     /// The fraction of the particles that were kept, as [`ReadOptions::subsample`](crate::ReadOptions::subsample) asks. `None` if all
     /// were.
     pub subsample: Option<f64>,
+    /// The number of files of the snapshot, where one of several was read alone ([`ReadOptions::single_part`](crate::ReadOptions::single_part)).
+    pub one_of_files: Option<u32>,
 }
 
 /// Without the header, which repeats the rest.
@@ -140,6 +142,7 @@ impl Snapshot {
             notes: vec![],
             slice: None,
             subsample: None,
+            one_of_files: None,
         }
     }
 
@@ -158,6 +161,7 @@ impl Snapshot {
             file_types: self.file_types.clone(),
             types_without_ids: self.types_without_ids.clone(),
             subsample: self.subsample,
+            one_of_files: self.one_of_files,
             ..Self::new(Points::F32(ropewalk_table::points::Table::of(3, vec![])))
         }
     }

@@ -61,7 +61,19 @@ impl Pipeline<'_> {
     /// The part of a snapshot or volume that the particles are, for titles: `one of 3 files`, `5.3% of the matter of the box`. `None` where
     /// they are the whole, or where that is not known. Numbers of halos per volume are then not those of the whole volume.
     pub fn part_of_volume(&self) -> Option<String> {
+        if let Some(files) = self.snapshot.one_of_files {
+            return Some(format!("one of {files} files"));
+        }
         self.scales.share_of_matter.map(|share| format!("{} of the matter of the {}", percent(share), self.place()))
+    }
+
+    /// A sentence on particles of one file of several.
+    pub(super) fn one_file_sentence(&self) -> Option<String> {
+        let (files, place) = (self.snapshot.one_of_files?, self.place());
+        Some(format!(
+            "one of {files} files of the snapshot was read: halos, masses, spheres, profiles and mass functions are of its particles alone; \
+             mass functions divide by the volume of the whole {place}"
+        ))
     }
 
     /// A sentence on the column of contamination, which finders of subhalos do not have.
@@ -76,6 +88,10 @@ impl Pipeline<'_> {
     /// A sentence on particles that do not fill their volume, if so.
     pub(super) fn filling_sentence(&self) -> Option<String> {
         let (share, place) = (percent(self.scales.share_of_matter?), self.place());
+        if self.snapshot.one_of_files.is_some() && self.means() == [false; 2] {
+            // The sentence on the file says all.
+            return None;
+        }
         let sets = self.particle_sets();
         let kinds =
             named(&filling_kinds(&sets)).map_or("the particles".into(), |kinds| format!("particles of {kinds}"));

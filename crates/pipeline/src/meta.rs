@@ -139,6 +139,9 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     if let Some(ratio) = universe.matter {
         meta.push(("matter_over_mean_density", Meta::Number(ratio)));
     }
+    if let Some(files) = snapshot.one_of_files {
+        meta.push(("one_of_files", Meta::Number(files.into())));
+    }
     if let Some(share) = scales.share_of_matter {
         meta.push(("share_of_matter", Meta::Number(share)));
     }
@@ -191,6 +194,7 @@ pub(super) fn particle_notes(pipeline: &Pipeline<'_>, sets: &ParticleSets) -> Ve
         }
     }
     let prefix = pipeline.options.finder.column_prefix();
+    notes.extend(pipeline.one_file_sentence());
     notes.extend(sets.unread_sentence());
     notes.extend(attached_sentence(sets, prefix));
     notes.extend(sets.in_spheres_sentence(prefix));

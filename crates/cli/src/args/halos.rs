@@ -205,7 +205,8 @@ pub struct Particles {
     /// and profiles alone
     #[arg(long, value_name = "TYPES|none", value_delimiter = ',', value_parser = attach, help_heading = "Particles")]
     pub attach: Vec<Attach>,
-    /// Read one file of a split snapshot alone, without the others; needs --eps, since mean separations are of all particles.
+    /// Read one file of a split snapshot alone, without the others; needs --eps, since mean separations are of all particles. Mass functions
+    /// still divide by the volume of the whole box
     #[arg(long, help_heading = "Particles")]
     pub single_part: bool,
     /// About this part of the particles, above 0 and at most 1, the same in each run; their masses are divided by it

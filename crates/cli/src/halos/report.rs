@@ -63,6 +63,7 @@ pub fn about(
         summary.line("note", note);
     }
     summary.value("assumed", snapshot.notes.clone());
+    summary.value("one_of_files", snapshot.one_of_files);
     summary.value("share_of_matter", pipeline.scales().share_of_matter);
     let universe = pipeline.universe();
     summary.value("redshift", universe.redshift);

@@ -271,6 +271,25 @@ fn lengths_of_single_parts() {
     assert!(text.contains("# - {linking_length: 2"), "{text}");
 }
 
+/// Tables and figures say that one file of several was read, and show no mass functions of the whole box.
+#[test]
+fn outputs_of_single_parts() {
+    let scratch = Scratch::new();
+    let formats = ["--catalog", "halos.ecsv,halos.hdf5,halos.parquet", "--group-catalog"];
+    let options = [&["--single-part", "--eps", "20", "--min-members", "2"][..], &formats].concat();
+    let printed = halos(&stored("tng.0.hdf5"), &scratch.path("out"), &options).success();
+    assert!(printed.contains("no expected mass functions: the particles are one of 3 files"), "{printed}");
+    let said = "one of 3 files of the snapshot was read";
+    for name in ["halos.ecsv", "halos.hdf5", "halos.parquet", "mass_function.ecsv", "fof_subhalo_tab_000.0.hdf5"] {
+        let bytes = fs::read(scratch.path("out").join(name)).unwrap();
+        assert!(String::from_utf8_lossy(&bytes).contains(said), "{name}");
+    }
+    let table = fs::read_to_string(scratch.path("out/mass_function.ecsv")).unwrap();
+    assert!(table.contains("# - {one_of_files: 3}") && !table.contains("Warren"), "{table}");
+    assert!(fs::read_to_string(scratch.path("out/mass_function.svg")).unwrap().contains(", one of 3 files"));
+    assert!(fs::read_to_string(scratch.path("out/summary.json")).unwrap().contains("\"one_of_files\": 3"));
+}
+
 /// Figures and notes say that masses are of some types alone, and a sample does not say how much of the mass the others have.
 #[test]
 fn figures_of_some_types() {

@@ -168,6 +168,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         subsample: None,
         types_without_ids: vec![],
         file_types: vec![],
+        one_of_files: None,
     })
 }
 

@@ -147,6 +147,7 @@ pub(super) fn scan_all(path: &Path, reading: &Reading<'_>) -> Result<(Part, Vec<
     let mut given = scan(path, reading)?;
     let files = given.header.files;
     if reading.options.single_part && files > 1 {
+        reading.read_alone(files);
         given.header.counts = given.here;
         return Ok((given, Vec::new()));
     }

@@ -161,6 +161,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         slice: None,
         subsample: None,
         file_types: vec![],
+        one_of_files: None,
     })
 }
 

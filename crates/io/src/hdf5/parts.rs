@@ -102,6 +102,7 @@ pub(super) fn open_all(path: &Path, reading: &Reading<'_>) -> Result<Vec<Part>> 
     let file = File::open(path, reading)?;
     let mut header = Header::read(&file)?;
     if reading.options.single_part && header.files > 1 {
+        reading.read_alone(header.files);
         header.counts.clone_from(&header.here);
         header.notes.push(format!(
             "{} is one of {} files of a snapshot: its {} particles are read without the others",
