@@ -24,7 +24,7 @@ use crate::snapshot::Particles;
 #[pyclass(frozen, module = "ropewalk._native")]
 pub struct HaloTable {
     columns: Vec<Column>,
-    units: Option<Units>,
+    units: KnownUnits,
     meta: Vec<(&'static str, Meta)>,
 }
 
@@ -65,7 +65,7 @@ fn values<'py, T: numpy::Element>(
 impl HaloTable {
     fn columns<'py>(slf: &Bound<'py, Self>) -> PyResult<Vec<ColumnAbout<'py>>> {
         let Self { columns, units, .. } = slf.get();
-        let units = units.as_ref();
+        let units = *units;
         let about = |(place, column): (usize, &Column)| {
             let values = match column.values() {
                 Values::Integers(_) if is_id(column.name()) => values::<u64>(slf, place, |values| match values {
@@ -113,7 +113,7 @@ impl HaloTable {
         run(py, None, || {
             let format = TableFormat::of(&path)?;
             let mut file = AtomicFile::create(&path)?;
-            TableWriter::new(&self.columns).units(self.units.as_ref()).meta(&self.meta).write(&mut file, format)?;
+            TableWriter::new(&self.columns).units(self.units).meta(&self.meta).write(&mut file, format)?;
             file.commit()
         })
     }
@@ -211,16 +211,16 @@ fn in_units(
     pipeline: &Pipeline<'_>,
     system: Option<UnitSystem>,
     columns: &[Column],
-    units: Option<&Units>,
+    units: KnownUnits,
     meta: &[(&'static str, Meta)],
 ) -> ropewalk::Result<HaloTable> {
     let Some(system) = system else {
-        return Ok(HaloTable { columns: columns.to_vec(), units: units.copied(), meta: meta.to_vec() });
+        return Ok(HaloTable { columns: columns.to_vec(), units: units.completed(), meta: meta.to_vec() });
     };
     let factors = pipeline.universe().factors(system)?;
     Ok(HaloTable {
         columns: columns.iter().map(|column| column.in_units(&factors)).collect(),
-        units: Some(*factors.units()),
+        units: (*factors.units()).into(),
         meta: meta_in_units(meta, &factors),
     })
 }
@@ -233,15 +233,6 @@ fn found<'a>(pipeline: &Pipeline<'a>, wanted: &Wanted) -> ropewalk::Result<Found
     }
     _ = wanted;
     pipeline.find()
-}
-
-/// Why the catalogue has no units although some are named.
-fn without_units(pipeline: &Pipeline<'_>, snapshot: &Snapshot, options: &Options) -> Option<String> {
-    let universe = pipeline.universe();
-    let KnownUnits { length, mass, .. } = options.universe.units.or(snapshot.units);
-    let lacks_them = (length.is_some() || mass.is_some()) && universe.units().is_none();
-    lacks_them
-        .then(|| format!("the catalogue has no units, although some are named; they are {}", universe.describe_units()))
 }
 
 /// Particles, what joins their halos, and the name of their file.
@@ -277,7 +268,7 @@ fn find(input: &Input<'_>, wanted: &Wanted) -> ropewalk::Result<Catalog> {
             let largest: Largest = pipeline.largest(&found, &catalog, count)?;
             let profiles = pipeline.profiles(&largest)?;
             let columns = profile_columns(pipeline.finder().column_prefix(), &largest.tags, &profiles);
-            Some(in_units(&pipeline, system, &columns, pipeline.universe().units(), &meta)?)
+            Some(in_units(&pipeline, system, &columns, pipeline.universe().known_units(), &meta)?)
         }
     };
     let length = match system {
@@ -287,12 +278,7 @@ fn find(input: &Input<'_>, wanted: &Wanted) -> ropewalk::Result<Catalog> {
     let halos = Halos {
         order: catalog.order().to_vec(),
         density: found.density().filter(|_| wanted.density).map(<[f64]>::to_vec),
-        notes: measured
-            .notes
-            .iter()
-            .map(ToString::to_string)
-            .chain(without_units(&pipeline, snapshot, &options))
-            .collect(),
+        notes: measured.notes.iter().map(ToString::to_string).collect(),
         linking_length: length * pipeline.scales().linking_length,
         volume: length.powi(3) * pipeline.scales().volume,
         n_wrapped: pipeline.outside(),
@@ -316,6 +302,9 @@ fn refused(error: Error) -> PyErr {
         (ErrorKind::Missing, Some("linking_length")) => "eps",
         (ErrorKind::Missing, Some("omega_m")) => "omega_m",
         (ErrorKind::Missing, Some("units")) => "length_unit and mass_unit",
+        (ErrorKind::Missing, Some("length_unit")) => "length_unit",
+        (ErrorKind::Missing, Some("mass_unit")) => "mass_unit",
+        (ErrorKind::Missing, Some("h")) => "h",
         (ErrorKind::Missing, Some("velocity_unit")) => "velocity_unit",
         (ErrorKind::Missing, Some("velocities")) => "velocities",
         (ErrorKind::Missing, Some("masses")) => "masses",

@@ -235,14 +235,6 @@ fn rows<'py>(
 
 #[pymethods]
 impl Particles {
-    /// No particles, whose masses are known all the same.
-    #[staticmethod]
-    fn none() -> PyResult<Self> {
-        let mut snapshot = Snapshot::new(Points::F32(Table::new(3, vec![]).map_err(exception)?));
-        snapshot.masses = Masses::Equal(0.0);
-        Ok(Self { snapshot, len: 0 })
-    }
-
     fn positions<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         rows(slf, |particles| Some(&particles.snapshot.points))
     }
@@ -286,11 +278,7 @@ impl Particles {
     /// Units as the file names them, or as they fit the mean density of matter; and what is said of that.
     fn units(&self) -> (Named, String) {
         let universe = self.snapshot.universe(&UniverseOptions::default(), self.snapshot.box_size);
-        let named = match universe.known_units() {
-            KnownUnits { length: None, mass: None, velocity: None } => self.snapshot.units,
-            known => known,
-        };
-        (named.into(), universe.describe_units())
+        (universe.known_units().into(), universe.describe_units())
     }
 
     /// What was assumed in reading them.

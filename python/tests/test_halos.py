@@ -379,11 +379,13 @@ def test_differences_of_counts_labels_and_members_are_whole_numbers() -> None:
     assert np.array_equal(catalog.indices[: catalog.offsets[1]], members) and not members.flags.writeable
 
 
-def test_units_that_are_named_and_lost_are_said() -> None:
+def test_units_that_are_named_are_kept() -> None:
     x = np.array([[0.5, 0.5, 0.5], [0.51, 0.5, 0.5]])
-    with pytest.warns(RopewalkWarning, match="no units, although some are named.*h"):
-        catalog = halos(x, masses=1e10, length_unit="Mpc", mass_unit="Msun", box_size=1, eps=0.1, min_members=2)
-    assert catalog.units["fof_halo_mass"] is None and len(catalog.notes) == 1
+    catalog = halos(x, masses=1e10, length_unit="Mpc", mass_unit="Msun", box_size=1, eps=0.1, min_members=2)
+    assert catalog.units["fof_halo_mass"] == "solMass" and catalog.units["fof_halo_mean_x"] == "Mpc"
+    assert catalog.notes == () and "the Hubble constant h is not known" in str(catalog.meta["units"])
+    catalog = halos(x, masses=1e10, length_unit="Mpc", box_size=1, eps=0.1, min_members=2)
+    assert catalog.units["fof_halo_mass"] is None and catalog.units["fof_halo_mean_x"] == "Mpc"
     assert halos(x, masses=1e10, length_unit="Mpc", mass_unit="Msun", h=0.7, box_size=1, eps=0.1, min_members=2).notes == ()
 
 

@@ -103,11 +103,22 @@ pub struct Universe {
     pub has_velocity_unit: bool,
     /// The mean density of all matter over `omega_m` times the critical one; needs a box and units.
     pub matter: Option<f64>,
-    /// The units and their conversion, or why they are not known.
-    units: std::result::Result<(Units, Conversion), String>,
+    /// The units that are named, or the ones that fit the mean density of matter.
+    known: KnownUnits,
+    /// The units and their conversion, or what they lack.
+    units: std::result::Result<(Units, Conversion), Lack>,
     /// How the units are known.
     source: &'static str,
     options: UniverseOptions,
+}
+
+/// What units lack to be converted.
+#[derive(Clone, Debug, PartialEq)]
+enum Lack {
+    /// Units of lengths or masses, and why they are not known.
+    Units(String),
+    /// The Hubble constant, for this unit.
+    Hubble(String),
 }
 
 impl Universe {
@@ -136,45 +147,65 @@ impl Universe {
                 ];
                 let lacks: Vec<&str> = lacks.into_iter().filter(|(lacks, _)| *lacks).map(|(_, what)| what).collect();
                 let lacks = lacks.join(", ");
-                let why =
-                    format!("the file does not say them, and to tell them from the density of matter it lacks {lacks}");
+                let them = if known.length.is_some() || known.mass.is_some() { "it" } else { "them" };
+                let why = format!(
+                    "the file does not say {them}, and to tell {them} from the density of matter it lacks {lacks}"
+                );
                 (Err(why), "")
             }
         };
-        let units = found.and_then(|units| {
-            // Reading has made velocities peculiar.
-            let velocity = VelocityUnit { is_internal: false, ..units.velocity };
-            let units = Units { velocity, ..units };
-            Ok((units, units.conversion(z, h).map_err(|error| error.to_string())?))
+        // Reading has made velocities peculiar.
+        let peculiar = |unit| VelocityUnit { is_internal: false, ..unit };
+        let units = found.map_err(Lack::Units).and_then(|units| {
+            let units = Units { velocity: peculiar(units.velocity), ..units };
+            let lacks_h = |error: Error| match h {
+                None if !units.length.per_h => Lack::Hubble(units.length.to_string()),
+                None if !units.mass.per_h => Lack::Hubble(units.mass.to_string()),
+                _ => Lack::Units(error.to_string()),
+            };
+            Ok((units, units.conversion(z, h).map_err(lacks_h)?))
         });
         let matter = units.as_ref().ok().zip(density.zip(omega_m));
         let matter =
             matter.map(|((_, conversion), (density, omega_m))| density / (omega_m * conversion.critical_density()));
         let has_velocity_unit = known.velocity.is_some();
-        Self { redshift, omega_m, omega_lambda, h, has_velocity_unit, matter, units, source, options: *options }
+        let velocity = known.velocity.map(peculiar);
+        let known = match &units {
+            Ok((units, _)) => KnownUnits { velocity, ..(*units).into() },
+            Err(_) => KnownUnits { velocity, ..known },
+        };
+        Self { redshift, omega_m, omega_lambda, h, has_velocity_unit, matter, known, units, source, options: *options }
     }
 
-    /// The units, if they are known. The unit of velocities is km/s unless [`Universe::has_velocity_unit`].
+    /// The units, if those of lengths and masses are known and can be converted, for which units without 1/h need `h`
+    /// ([`Universe::known_units`] has those that are named all the same). The unit of velocities is km/s unless
+    /// [`Universe::has_velocity_unit`].
     pub fn units(&self) -> Option<&Units> {
         self.units.as_ref().ok().map(|(units, _)| units)
     }
 
-    /// The units of the catalogue: without one of velocities unless it is named.
+    /// The units of the catalogue: those that are named, and of lengths and masses else those that fit the mean density of matter.
     pub fn known_units(&self) -> KnownUnits {
-        let Ok((units, _)) = self.units else { return KnownUnits::default() };
-        KnownUnits { velocity: self.has_velocity_unit.then_some(units.velocity), ..units.into() }
+        self.known
     }
 
-    /// The units in words and how they are known, or why they are not known.
+    /// The units in words and how they are known, and what is not known of them and why.
     pub fn describe_units(&self) -> String {
-        match &self.units {
-            Ok((units, _)) if self.has_velocity_unit => format!("{units}, {}", self.source),
-            Ok((units, _)) => {
-                let text = units.to_string();
-                let known = text.split_once(", velocities").map_or(text.as_str(), |(known, _)| known);
-                format!("{known}, {}", self.source)
-            }
-            Err(why) => format!("not known: {why}"),
+        match (&self.units, self.lacking()) {
+            (Ok(_), _) => format!("{}, {}", self.known, self.source),
+            (Err(Lack::Units(why)), _) if self.known.is_empty() => format!("not known: {why}"),
+            (Err(_), lacking) => format!("{}, as told; {}", self.known, lacking.unwrap_or_default()),
+        }
+    }
+
+    /// What units lack to be complete: `the unit of masses is not known: ..`. `None` if they lack nothing.
+    pub fn lacking(&self) -> Option<String> {
+        match (self.units.as_ref().err()?, self.known.length, self.known.mass) {
+            (Lack::Hubble(unit), ..) => Some(format!("the Hubble constant h is not known, which {unit} needs")),
+            (Lack::Units(why), None, None) => Some(format!("the units of lengths and masses are not known: {why}")),
+            (Lack::Units(why), None, _) => Some(format!("the unit of lengths is not known: {why}")),
+            (Lack::Units(why), _, None) => Some(format!("the unit of masses is not known: {why}")),
+            (Lack::Units(why), ..) => Some(why.clone()),
         }
     }
 
@@ -206,9 +237,20 @@ impl Universe {
     }
 
     fn known(&self, what: &str) -> Result<(Units, Conversion)> {
-        self.units.clone().map_err(|why| {
-            let message = format!("{what} need units, which are not known: {why}");
-            Error::missing("units", message)
+        self.units.clone().map_err(|lack| {
+            let (name, lacks) = match (lack, self.known.length, self.known.mass) {
+                (Lack::Hubble(unit), ..) => {
+                    ("h", format!("the Hubble constant h, which is not known, for units in {unit}"))
+                }
+                (Lack::Units(why), None, Some(_)) => {
+                    ("length_unit", format!("the unit of lengths, which is not known: {why}"))
+                }
+                (Lack::Units(why), Some(_), None) => {
+                    ("mass_unit", format!("the unit of masses, which is not known: {why}"))
+                }
+                (Lack::Units(why), ..) => ("units", format!("units, which are not known: {why}")),
+            };
+            Error::missing(name, format!("{what} need {lacks}"))
         })
     }
 
@@ -247,13 +289,7 @@ impl Universe {
         let Some(omega_m) = self.omega_m else {
             return Err(Error::missing("omega_m", "omega_m is not known"));
         };
-        let conversion = match &self.units {
-            Ok((_, conversion)) => conversion,
-            Err(why) => {
-                let message = format!("units are not known: {why}");
-                return Err(Error::missing("units", message));
-            }
-        };
+        let conversion = self.conversion("mass functions")?;
         let masses: Vec<f64> = masses.iter().map(|mass| 1e10 * conversion.mass * mass).collect();
         let numbers = self.cosmology(omega_m).halos_above(&masses, function)?;
         Ok(numbers.into_iter().map(|number| number * conversion.length.powi(3)).collect())

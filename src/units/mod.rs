@@ -103,6 +103,71 @@ impl KnownUnits {
     }
 }
 
+impl KnownUnits {
+    /// These, with km/s for velocities of an unknown unit where those of lengths and masses are known.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn completed(self) -> Self {
+        self.complete().map_or(self, Self::from)
+    }
+
+    /// Returns `true` if no unit is known.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The unit of a quantity as [`Units::astropy_name`] spells it, where it is known.
+    ///
+    /// ```
+    /// use ropewalk::units::{KnownUnits, LengthUnit, Quantity};
+    ///
+    /// let known = KnownUnits { length: Some(LengthUnit::MPC), ..KnownUnits::default() };
+    /// assert_eq!(known.astropy_name(Quantity::NumberDensity).as_deref(), Some("1 / Mpc3"));
+    /// assert_eq!(known.astropy_name(Quantity::Density), None);
+    /// ```
+    pub fn astropy_name(&self, quantity: Quantity) -> Option<String> {
+        self.of(quantity)?.astropy_name(quantity)
+    }
+
+    /// The frame that numbers of a quantity are in, where their unit is known: `comoving` or `physical` lengths, `peculiar` velocities.
+    #[doc(hidden)]
+    pub fn frame_of(&self, quantity: Quantity) -> &'static str {
+        self.of(quantity).map_or("", |units| units.frame_of(quantity))
+    }
+
+    /// Units that name a quantity rightly; `None` if its unit is not known.
+    fn of(&self, quantity: Quantity) -> Option<Units> {
+        let is_known = match quantity {
+            Quantity::Pure => true,
+            Quantity::Length | Quantity::NumberDensity => self.length.is_some(),
+            Quantity::Mass => self.mass.is_some(),
+            Quantity::Velocity => self.velocity.is_some(),
+            Quantity::Density => self.length.is_some() && self.mass.is_some(),
+        };
+        self.or(Units::GADGET.into()).complete().filter(|_| is_known)
+    }
+}
+
+/// The units that are known: `lengths in comoving Mpc, velocities in km/s`. Nothing if none are.
+impl fmt::Display for KnownUnits {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let length = self.length.map(|unit| {
+            let frame = if unit.frame == Frame::Comoving { "comoving" } else { "physical" };
+            format!("lengths in {frame} {}", unit.name())
+        });
+        let mass = self.mass.map(|unit| format!("masses in {unit}"));
+        let velocity = self.velocity.map(|unit| format!("velocities in {unit}"));
+        let all: Vec<String> = [length, mass, velocity].into_iter().flatten().collect();
+        f.write_str(&all.join(", "))
+    }
+}
+
+impl From<Option<&Units>> for KnownUnits {
+    fn from(units: Option<&Units>) -> Self {
+        units.map_or(Self::default(), |units| Self::from(*units))
+    }
+}
+
 impl From<Units> for KnownUnits {
     fn from(units: Units) -> Self {
         Self { length: Some(units.length), mass: Some(units.mass), velocity: Some(units.velocity) }
@@ -132,12 +197,7 @@ impl Units {
 
 impl fmt::Display for Units {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let frame = match self.length.frame {
-            Frame::Comoving => "comoving",
-            Frame::Physical => "physical",
-        };
-        let length = self.length.name();
-        write!(f, "lengths in {frame} {length}, masses in {}, velocities in {}", self.mass, self.velocity)
+        KnownUnits::from(*self).fmt(f)
     }
 }
 

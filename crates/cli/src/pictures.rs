@@ -186,7 +186,7 @@ fn shown(args: &Args, pipeline: &Pipeline<'_>, n: u64, catalog: &Catalog) -> Res
     let units = units_of(pipeline, factors.as_ref());
     let place = match pipeline.period() {
         None => "open boundaries".into(),
-        Some(side) if pipeline.universe().units().is_some() => {
+        Some(side) if pipeline.universe().known_units().length.is_some() => {
             format!("box {} {}", short(length * side), units.length())
         }
         Some(side) => format!("box {}", short(side)),
@@ -249,8 +249,8 @@ pub fn mass_function(
     let picture = ropewalk_plot::mass_function(&counts, &lines, &title, &units, Picture::MassFunction.style(args))?;
     let mut table = vec![];
     let columns = measured.columns(&curves);
-    let columns = in_units(args, pipeline, &columns, pipeline.universe().units(), meta)?;
-    write_ecsv(&mut table, &columns.columns, columns.units.as_ref(), &columns.meta)?;
+    let columns = in_units(args, pipeline, &columns, pipeline.universe().known_units(), meta)?;
+    write_ecsv(&mut table, &columns.columns, columns.units, &columns.meta)?;
     Ok(vec![(Picture::MassFunction.file(args), picture), (MASS_TABLE, table)])
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ropewalk::units::{Factors, Frame, Quantity, UnitSystem, Units};
+use ropewalk::units::{Factors, Frame, KnownUnits, Quantity, UnitSystem};
 use ropewalk_pipeline::Pipeline;
 use ropewalk_plot::AxisUnits;
 use ropewalk_table::columns::{Column, Meta, meta_in_units};
@@ -41,14 +41,14 @@ pub fn mass_factor(pipeline: &Pipeline<'_>, factors: Option<&Factors>) -> f64 {
 /// What the numbers of pictures are in, and when.
 pub fn axes(pipeline: &Pipeline<'_>, factors: Option<&Factors>) -> AxisUnits {
     let universe = pipeline.universe();
-    let units = factors.map(Factors::units).or(universe.units());
+    let units = factors.map_or(universe.known_units(), |factors| (*factors.units()).into());
     AxisUnits::new(units, universe.redshift).times(factor(factors, Quantity::Length))
 }
 
 /// A table in the units that `--units` names.
 pub struct InUnits<'a> {
     pub columns: Cow<'a, [Column]>,
-    pub units: Option<Units>,
+    pub units: KnownUnits,
     pub meta: Vec<(&'a str, Meta)>,
 }
 
@@ -57,16 +57,16 @@ pub fn in_units<'a>(
     args: &Args,
     pipeline: &Pipeline<'_>,
     columns: &'a [Column],
-    units: Option<&Units>,
+    units: KnownUnits,
     meta: &[(&'a str, Meta)],
 ) -> Result<InUnits<'a>, Failure> {
     let Some(system) = args.units else {
-        return Ok(InUnits { columns: Cow::Borrowed(columns), units: units.copied(), meta: meta.to_vec() });
+        return Ok(InUnits { columns: Cow::Borrowed(columns), units: units.completed(), meta: meta.to_vec() });
     };
     let factors = pipeline.universe().factors(system).map_err(|error| format!("--units: {error}"))?;
     Ok(InUnits {
         columns: columns.iter().map(|column| column.in_units(&factors)).collect(),
-        units: Some(*factors.units()),
+        units: (*factors.units()).into(),
         meta: meta_in_units(meta, &factors),
     })
 }

@@ -10,7 +10,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
-use ropewalk::units::Units;
+use ropewalk::units::KnownUnits;
 use ropewalk::{Error, Result};
 use ropewalk_table::columns::{Column, Meta, Values, rows_of, write_csv, write_ecsv};
 
@@ -101,7 +101,7 @@ pub(super) fn ending(path: &Path) -> String {
 #[derive(Clone, Copy, Debug)]
 pub struct TableWriter<'a> {
     columns: &'a [Column],
-    units: Option<&'a Units>,
+    units: KnownUnits,
     meta: &'a [(&'a str, Meta)],
     members: &'a [(&'a str, Values)],
 }
@@ -109,13 +109,13 @@ pub struct TableWriter<'a> {
 impl<'a> TableWriter<'a> {
     /// These columns.
     pub fn new(columns: &'a [Column]) -> Self {
-        Self { columns, units: None, meta: &[], members: &[] }
+        Self { columns, units: KnownUnits::default(), meta: &[], members: &[] }
     }
 
     /// The units of the columns, by what they measure.
     #[must_use]
-    pub fn units(mut self, units: Option<&'a Units>) -> Self {
-        self.units = units;
+    pub fn units(mut self, units: impl Into<KnownUnits>) -> Self {
+        self.units = units.into();
         self
     }
 

@@ -1,6 +1,6 @@
 //! What the numbers of a picture are in, and when.
 
-use ropewalk::units::{LengthUnit, MassUnit, Units};
+use ropewalk::units::{Frame, KnownUnits, LengthUnit, MassUnit};
 
 use crate::ticks::power_of_ten;
 
@@ -29,40 +29,33 @@ pub struct AxisUnits {
 
 impl Default for AxisUnits {
     fn default() -> Self {
-        Self::new(None, None)
+        Self::new(KnownUnits::default(), None)
     }
 }
 
 impl AxisUnits {
     /// Words for units, or for not knowing them, and for a redshift.
-    pub fn new(units: Option<&Units>, redshift: Option<f64>) -> Self {
-        let Some(units) = units else {
-            return Self {
-                length: "snapshot length unit".into(),
-                mass: "snapshot mass unit".into(),
-                mass_over_length: "snapshot mass / length unit".into(),
-                number_density: "per snapshot length unit³".into(),
-                redshift,
-                length_factor: 1.0,
+    pub fn new(units: impl Into<KnownUnits>, redshift: Option<f64>) -> Self {
+        let KnownUnits { length, mass, .. } = units.into();
+        let frame = |unit: LengthUnit| if unit.frame == Frame::Comoving { "comoving" } else { "physical" };
+        let ratio = |(length, mass): (LengthUnit, MassUnit)| {
+            // An h of both leaves the ratio.
+            let h = match (mass.per_h, length.per_h) {
+                (true, false) => "/h",
+                (false, true) => " h",
+                _ => "",
             };
+            let (plain_length, plain_mass) = (LengthUnit { per_h: false, ..length }, MassUnit { per_h: false, ..mass });
+            format!("{}{h} / {} {}", raised(&plain_mass.to_string()), frame(length), raised(&plain_length.name()))
         };
-        let frame = if units.length.frame == ropewalk::units::Frame::Comoving { "comoving" } else { "physical" };
-        let length = format!("{frame} {}", raised(&units.length.name()));
-        // An h of both leaves the ratio.
-        let (plain_length, plain_mass) =
-            (LengthUnit { per_h: false, ..units.length }, MassUnit { per_h: false, ..units.mass });
-        let h = match (units.mass.per_h, units.length.per_h) {
-            (true, false) => "/h",
-            (false, true) => " h",
-            _ => "",
-        };
-        let mass_over_length =
-            format!("{}{h} / {frame} {}", raised(&plain_mass.to_string()), raised(&plain_length.name()));
+        let mass_over_length = length.zip(mass).map(ratio);
+        let length = length.map(|unit| format!("{} {}", frame(unit), raised(&unit.name())));
+        let number_density = length.as_ref().map(|length| format!("({length})⁻³"));
         Self {
-            number_density: format!("({length})⁻³"),
-            mass: raised(&units.mass.to_string()),
-            mass_over_length,
-            length,
+            length: length.unwrap_or_else(|| "snapshot length unit".into()),
+            mass: mass.map_or_else(|| "snapshot mass unit".into(), |unit| raised(&unit.to_string())),
+            mass_over_length: mass_over_length.unwrap_or_else(|| "snapshot mass / length unit".into()),
+            number_density: number_density.unwrap_or_else(|| "per snapshot length unit³".into()),
             redshift,
             length_factor: 1.0,
         }

@@ -50,7 +50,7 @@ impl<'a> RunWriter<'a> {
             self.outputs.write(self.folder.join(MEMBERS), |out| ropewalk_io::write_npz_to(out, members))?;
         }
         let columns = in_units(self.args, self.pipeline, catalog.columns(), catalog.column_units(), &self.meta)?;
-        let table = || TableWriter::new(&columns.columns).units(columns.units.as_ref()).meta(&columns.meta);
+        let table = || TableWriter::new(&columns.columns).units(columns.units).meta(&columns.meta);
         for (name, format) in &self.catalogs.names {
             // Only HDF5 has a place for members.
             let members = members.as_deref().filter(|_| *format == TableFormat::Hdf5).unwrap_or_default();
@@ -122,8 +122,8 @@ impl<'a> RunWriter<'a> {
     pub fn profiles(&mut self, tags: &[u64], profiles: &[Profile], r200c: &[Option<f64>]) -> Result<(), Failure> {
         let pipeline = self.pipeline;
         let columns = profile_columns(pipeline.finder().column_prefix(), tags, profiles);
-        let table = in_units(self.args, pipeline, &columns, pipeline.universe().units(), &self.meta)?;
-        let write = |out: &mut _| write_ecsv(out, &table.columns, table.units.as_ref(), &table.meta);
+        let table = in_units(self.args, pipeline, &columns, pipeline.universe().known_units(), &self.meta)?;
+        let write = |out: &mut _| write_ecsv(out, &table.columns, table.units, &table.meta);
         self.outputs.write(self.folder.join(PROFILES), write)?;
         if self.args.no_pictures {
             return Ok(());

@@ -33,6 +33,7 @@ mod reference;
 mod runs;
 mod series;
 mod several_devices;
+mod table_units;
 mod text_tables;
 mod trees;
 mod types;

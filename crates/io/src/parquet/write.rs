@@ -11,7 +11,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
-use ropewalk::units::Units;
+use ropewalk::units::KnownUnits;
 use ropewalk::{Error, Result};
 use ropewalk_table::columns::{Column, Meta, Values, ecsv_header, rows_of};
 
@@ -42,7 +42,7 @@ const GROUP: usize = 1 << 20;
 pub fn write_parquet(
     out: impl Write + Send,
     columns: &[Column],
-    units: Option<&Units>,
+    units: impl Into<KnownUnits>,
     meta: &[(&str, Meta)],
 ) -> Result<()> {
     let rows = rows_of(columns)?;
@@ -51,7 +51,7 @@ pub fn write_parquet(
             return Err(Error::write(io::Error::other(format!("two columns are named {}", column.name()))));
         }
     }
-    write(out, columns, rows, units, meta).map_err(|error| {
+    write(out, columns, rows, units.into(), meta).map_err(|error| {
         Error::write(match error {
             ParquetError::External(error) => io::Error::other(error),
             error => io::Error::other(error),
@@ -63,7 +63,7 @@ fn write(
     out: impl Write + Send,
     columns: &[Column],
     rows: usize,
-    units: Option<&Units>,
+    units: KnownUnits,
     meta: &[(&str, Meta)],
 ) -> std::result::Result<(), ParquetError> {
     let fields = columns.iter().map(primitive).collect::<std::result::Result<Vec<_>, _>>()?;
@@ -113,7 +113,7 @@ fn primitive(column: &Column) -> std::result::Result<Arc<Type>, ParquetError> {
 }
 
 /// The metadata of the file: the caller's, astropy's and Arrow's.
-fn entries(columns: &[Column], units: Option<&Units>, meta: &[(&str, Meta)]) -> Vec<KeyValue> {
+fn entries(columns: &[Column], units: KnownUnits, meta: &[(&str, Meta)]) -> Vec<KeyValue> {
     let text = |value: &Meta| match value {
         Meta::Text(text) => text.clone(),
         Meta::Number(number) | Meta::Measured(number, _) => number.to_string(),

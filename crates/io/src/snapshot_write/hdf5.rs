@@ -9,7 +9,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use ropewalk::halo::UniverseOptions;
-use ropewalk::units::Quantity;
+use ropewalk::internals::units::{GRAMS, MPC};
+use ropewalk::units::{Frame, KnownUnits, Quantity, VelocityUnit};
 use ropewalk::{Error, Result};
 
 use crate::cgs::Cgs;
@@ -40,10 +41,12 @@ fn root<'a>(path: &Path, snapshot: &'a Snapshot) -> Result<Group<'a>> {
         conversion.velocity = 1.0;
         Cgs::of(&conversion)
     });
+    let velocity = universe.known_units().velocity.map(|_| VelocityUnit::KM_S);
+    let stated = Stated { cgs, known: KnownUnits { velocity, ..universe.known_units() } };
     let mut root = Group::default();
     root.group("Header", header(snapshot, &types, epoch, cgs));
     for (kind, stretches) in types.iter() {
-        root.group(format!("PartType{kind}"), particles(snapshot, stretches, epoch, cgs));
+        root.group(format!("PartType{kind}"), particles(snapshot, stretches, epoch, stated));
     }
     Ok(root)
 }
@@ -83,12 +86,43 @@ fn header<'a>(snapshot: &Snapshot, types: &Types, epoch: Epoch, cgs: Option<Cgs>
     header
 }
 
-/// The particles in these rows.
-fn particles<'a>(snapshot: &'a Snapshot, stretches: &[Range<usize>], epoch: Epoch, cgs: Option<Cgs>) -> Group<'a> {
-    let velocity_a = if epoch.is_comoving { 0.5 } else { 0.0 };
-    let scale = |values: Dataset<'a>, quantity| match cgs {
-        Some(cgs) => cgs.scale(values, quantity, velocity_a),
+/// What is known of units: all of them, or those that are named.
+#[derive(Clone, Copy)]
+struct Stated {
+    cgs: Option<Cgs>,
+    known: KnownUnits,
+}
+
+/// Names the unit that values have by itself, where it is known, with the powers of the scale factor and of h that it has.
+fn scale_known(values: Dataset<'_>, quantity: Quantity, velocity_a: f64, known: KnownUnits) -> Dataset<'_> {
+    let per_h = |per_h: bool| if per_h { -1.0 } else { 0.0 };
+    let scaling = match quantity {
+        Quantity::Length => known.length.map(|unit| {
+            let a = if unit.frame == Frame::Comoving { 1.0 } else { 0.0 };
+            [1.0, 0.0, 0.0, a, per_h(unit.per_h), unit.mpc * MPC * 100.0]
+        }),
+        Quantity::Mass => known.mass.map(|unit| [0.0, 1.0, 0.0, 0.0, per_h(unit.per_h), unit.msun * GRAMS]),
+        Quantity::Velocity => known.velocity.map(|unit| [0.0, 0.0, 1.0, velocity_a, 0.0, unit.km_s * 1e5]),
+        _ => None,
+    };
+    match scaling {
+        Some([length, mass, velocity, a, h, cgs]) => values
+            .attribute("a_scaling", a)
+            .attribute("h_scaling", h)
+            .attribute("length_scaling", length)
+            .attribute("mass_scaling", mass)
+            .attribute("velocity_scaling", velocity)
+            .attribute("to_cgs", cgs),
         None => values,
+    }
+}
+
+/// The particles in these rows.
+fn particles<'a>(snapshot: &'a Snapshot, stretches: &[Range<usize>], epoch: Epoch, stated: Stated) -> Group<'a> {
+    let velocity_a = if epoch.is_comoving { 0.5 } else { 0.0 };
+    let scale = |values: Dataset<'a>, quantity| match stated.cgs {
+        Some(cgs) => cgs.scale(values, quantity, velocity_a),
+        None => scale_known(values, quantity, velocity_a, stated.known),
     };
     let mut group = Group::default();
     group.dataset("Coordinates", scale(vectors(&snapshot.points, stretches, 1.0), Quantity::Length));

@@ -8,12 +8,9 @@
 //! | box, cosmology | npy, CSV, Tipsy without units |
 //! | redshift | npy, CSV, Tipsy without units; Gadget's formats and Tipsy invent one that is not known |
 //! | units | [`SnapshotFormat::lacks_units`] |
-//! | unit of velocities | npz, npy, CSV, Parquet without other units; Gadget's formats invent one that is not known |
+//! | unit of velocities | npz, npy, CSV; Gadget's formats invent one that is not known |
 //!
 //! In: a snapshot and a format. Out: sentences. Cost: a pass over the masses.
-
-#[cfg(feature = "parquet")]
-use ropewalk::halo::UniverseOptions;
 
 use crate::snapshot_write::types::one_mass;
 use crate::snapshot_write::{SnapshotFormat, tipsy_units};
@@ -52,8 +49,6 @@ impl SnapshotFormat {
             && match self {
                 Self::Npz | Self::Csv => true,
                 Self::Tipsy => tipsy_units(snapshot).is_none(),
-                #[cfg(feature = "parquet")]
-                Self::Parquet => !has_all_units(snapshot) && snapshot.units.complete().is_none(),
                 _ => false,
             }
     }
@@ -120,10 +115,4 @@ impl SnapshotFormat {
             _ => false,
         }
     }
-}
-
-/// Whether units of length, mass and velocity are known, as far as the snapshot tells.
-#[cfg(feature = "parquet")]
-fn has_all_units(snapshot: &Snapshot) -> bool {
-    snapshot.universe(&UniverseOptions::default(), snapshot.box_size).units().is_some()
 }

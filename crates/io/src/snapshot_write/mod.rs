@@ -91,8 +91,9 @@ impl SnapshotFormat {
         })
     }
 
-    /// Why a file of this format will not have the units that the snapshot names; `None` if it will, or if the snapshot names none. HDF5 and
-    /// Tipsy need both of length and mass, and where these are without 1/h the Hubble constant; other formats have no place for them.
+    /// Why a file of this format will not have the units that the snapshot names; `None` if it will, or if the snapshot names none. Tipsy and
+    /// the header of HDF5 need both of length and mass, and where these are without 1/h the Hubble constant; the data sets of HDF5 have
+    /// those that are named. NumPy arrays, CSV and Gadget's binaries have no place for units.
     ///
     /// ```
     /// use ropewalk_io::{Points, Snapshot, SnapshotFormat, Table};
@@ -114,7 +115,7 @@ impl SnapshotFormat {
         match self {
             Self::Ecsv => None,
             #[cfg(feature = "parquet")]
-            Self::Parquet if known.complete().is_some() => None,
+            Self::Parquet => None,
             Self::Csv | Self::Gadget1 | Self::Gadget2 | Self::Npy | Self::Npz => {
                 Some("the format has no place for them".into())
             }
@@ -123,8 +124,9 @@ impl SnapshotFormat {
                 Some("it has no units of 1/h, and the Hubble constant h is not known".into())
             }
             _ => {
-                let universe = snapshot.universe(&UniverseOptions::default(), snapshot.box_size);
-                universe.units().is_none().then(|| universe.describe_units())
+                let lacking = snapshot.universe(&UniverseOptions::default(), snapshot.box_size).lacking()?;
+                let kept = if self == Self::GadgetHdf5 { "; the data sets have those that are named" } else { "" };
+                Some(lacking + kept)
             }
         }
     }

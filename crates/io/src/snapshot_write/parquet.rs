@@ -45,7 +45,5 @@ pub(super) fn write(out: &mut (dyn Write + Send), path: &Path, snapshot: &Snapsh
         Column::new(name, values).quantity(quantity)
     };
     let columns: Vec<Column> = columns(path, snapshot)?.into_iter().map(column).collect();
-    // Names of units need no h.
-    let own = snapshot.units.complete();
-    write_parquet(out, &columns, universe.units().or(own.as_ref()), &meta(snapshot))
+    write_parquet(out, &columns, universe.known_units(), &meta(snapshot))
 }

@@ -68,7 +68,7 @@ fn write_lines(
 ) -> io::Result<()> {
     if is_enhanced {
         let universe = snapshot.universe(&UniverseOptions::default(), snapshot.box_size);
-        let units = universe.known_units().or(snapshot.units);
+        let units = universe.known_units();
         let heads: Vec<Head<'_>> = columns.iter().map(|(name, part)| head(name, *part, units)).collect();
         write_header(out, &heads, &meta(snapshot))?;
     }

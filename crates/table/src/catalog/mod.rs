@@ -20,7 +20,7 @@ use ropewalk::halo::{Halos, Particles, Subhalo};
 use ropewalk::internals::brief::Brief;
 use ropewalk::internals::cancel::check;
 use ropewalk::internals::parallel::map;
-use ropewalk::units::{KnownUnits, Quantity, Units};
+use ropewalk::units::{KnownUnits, Quantity};
 use ropewalk::{Boundary, Error, Result, Scalar};
 
 use crate::columns::{Column, Meta, Values, write_ecsv};
@@ -56,7 +56,7 @@ pub struct Catalog {
     subhalos: Vec<Subhalo>,
     prefix: String,
     pub(crate) columns: Vec<Column>,
-    units: Option<Units>,
+    units: KnownUnits,
     /// `true` if masses are numbers of particles.
     pub(crate) counts_particles: bool,
     boundary: Boundary,
@@ -100,8 +100,8 @@ impl Catalog {
         let labels: Vec<u32> = order.iter().map(|&halo| clusters[halo as usize]).collect();
         check();
         let columns = columns_of(&halos, &labels, particles.has_velocities());
-        let (subhalos, prefix) = (vec![], PREFIX.into());
-        Ok(Self { halos, order, labels, subhalos, prefix, columns, units: None, counts_particles: false, boundary })
+        let (subhalos, prefix, units) = (vec![], PREFIX.into(), KnownUnits::default());
+        Ok(Self { halos, order, labels, subhalos, prefix, columns, units, counts_particles: false, boundary })
     }
 
     /// The same catalogue with other rows: halos, their indices and labels, and all columns.
@@ -129,9 +129,9 @@ impl Catalog {
         &self.labels
     }
 
-    /// Names the units of the particles' numbers, which are those of the catalogue. Unless lengths and masses are known, columns have
-    /// no unit. Unless velocities are known, the columns of the particles' velocities have no unit, and velocities that are added
-    /// later are in km/s.
+    /// Names the units of the particles' numbers, which are those of the catalogue. Columns of quantities without a known unit have none.
+    /// Unless velocities are known, the columns of the particles' velocities have no unit, and if lengths and masses are known,
+    /// velocities that are added later are in km/s.
     #[must_use]
     pub fn units(mut self, units: impl Into<KnownUnits>) -> Self {
         let units: KnownUnits = units.into();
@@ -141,7 +141,7 @@ impl Catalog {
                 column.description.push_str("; in the unit of the particles' velocities, which is not known");
             });
         }
-        self.units = units.complete();
+        self.units = units.completed();
         self
     }
 
@@ -156,8 +156,8 @@ impl Catalog {
     }
 
     /// The units of the columns, as far as [`Catalog::units`] named them.
-    pub fn column_units(&self) -> Option<&Units> {
-        self.units.as_ref()
+    pub fn column_units(&self) -> KnownUnits {
+        self.units
     }
 
     /// Names the columns of halos `{prefix}_tag`, `{prefix}_mass` and so on: `fof_halo` by default, as HACC names halos of friends of
@@ -250,7 +250,7 @@ impl Catalog {
     ///
     /// Errors: what `out` refuses.
     pub fn write_ecsv(&self, out: impl Write, meta: &[(&str, Meta)]) -> Result<()> {
-        write_ecsv(out, &self.columns, self.units.as_ref(), meta)
+        write_ecsv(out, &self.columns, self.units, meta)
     }
 }
 

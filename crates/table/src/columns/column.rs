@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use ropewalk::units::{Quantity, Units};
+use ropewalk::units::{KnownUnits, Quantity};
 
 /// The values of a column.
 #[derive(Clone, PartialEq)]
@@ -128,17 +128,17 @@ impl Column {
     /// assert_eq!(radius.describe(Some(&Units::GADGET)), "of the sphere; comoving");
     /// assert_eq!((radius.unit(None), radius.describe(None)), (None, "of the sphere".into()));
     /// ```
-    pub fn unit(&self, units: Option<&Units>) -> Option<String> {
-        units.and_then(|units| units.astropy_name(self.quantity))
+    pub fn unit(&self, units: impl Into<KnownUnits>) -> Option<String> {
+        units.into().astropy_name(self.quantity)
     }
 
     /// The frame of the values where `units` are known: comoving, physical or peculiar; empty if they have none.
-    pub fn frame(&self, units: Option<&Units>) -> &'static str {
-        units.map_or("", |units| units.frame_of(self.quantity))
+    pub fn frame(&self, units: impl Into<KnownUnits>) -> &'static str {
+        units.into().frame_of(self.quantity)
     }
 
     /// The sentence about the values, and their frame where `units` are known: comoving, physical or peculiar.
-    pub fn describe(&self, units: Option<&Units>) -> String {
+    pub fn describe(&self, units: impl Into<KnownUnits>) -> String {
         let texts = [&*self.description, self.frame(units)];
         texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
     }

@@ -6,7 +6,7 @@
 
 use std::io::{self, Write};
 
-use ropewalk::units::{Quantity, Units};
+use ropewalk::units::{KnownUnits, Quantity};
 use ropewalk::{Error, Result};
 
 use crate::columns::column::{Column, Values};
@@ -53,16 +53,21 @@ pub enum Meta {
 /// assert_eq!(String::from_utf8_lossy(&text), expected);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-pub fn write_ecsv(mut out: impl Write, columns: &[Column], units: Option<&Units>, meta: &[(&str, Meta)]) -> Result<()> {
+pub fn write_ecsv(
+    mut out: impl Write,
+    columns: &[Column],
+    units: impl Into<KnownUnits>,
+    meta: &[(&str, Meta)],
+) -> Result<()> {
     let rows = rows_of(columns)?;
-    write(&mut out, columns, rows, units, meta).map_err(Error::write)
+    write(&mut out, columns, rows, units.into(), meta).map_err(Error::write)
 }
 
 fn write(
     out: &mut dyn Write,
     columns: &[Column],
     rows: usize,
-    units: Option<&Units>,
+    units: KnownUnits,
     meta: &[(&str, Meta)],
 ) -> io::Result<()> {
     write_header(out, &heads(columns, units), meta)?;
@@ -81,7 +86,7 @@ pub struct Head<'a> {
     pub description: String,
 }
 
-fn heads<'a>(columns: &'a [Column], units: Option<&Units>) -> Vec<Head<'a>> {
+fn heads<'a>(columns: &'a [Column], units: KnownUnits) -> Vec<Head<'a>> {
     let head = |column: &'a Column| Head {
         name: &column.name,
         unit: column.unit(units),
@@ -96,7 +101,7 @@ fn heads<'a>(columns: &'a [Column], units: Option<&Units>) -> Vec<Head<'a>> {
 }
 
 /// What columns are, as YAML that astropy reads: also in Parquet files.
-pub fn header(columns: &[Column], units: Option<&Units>, meta: &[(&str, Meta)]) -> String {
+pub fn header(columns: &[Column], units: KnownUnits, meta: &[(&str, Meta)]) -> String {
     yaml(&heads(columns, units), meta)
 }
 
