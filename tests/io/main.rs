@@ -18,6 +18,7 @@ mod hdf5;
 mod hdf5_headers;
 mod hdf5_masses;
 mod hdf5_metadata;
+mod hdf5_optional;
 mod hdf5_storage;
 mod hdf5_tables;
 mod losses;

@@ -128,7 +128,14 @@ impl Columns {
         let must = columns.coordinates.iter().chain(&columns.velocities).chain(&columns.mass);
         if let Some((column, why)) = must.copied().find_map(|column| Some((column, no_numbers(column)?))) {
             let name = shorten(columns.names[column].as_bytes());
-            return Err(format!("column {name} holds {why}, which cannot be read as numbers. {ADVICE}"));
+            let advice = match columns.coordinates.contains(&column) {
+                true => ADVICE,
+                false if columns.mass == Some(column) => {
+                    "Its name makes it the mass: rename it, or read no masses (ReadOptions::masses)"
+                }
+                false => "Its name makes it a velocity: rename it, or read no velocities (ReadOptions::velocities)",
+            };
+            return Err(format!("column {name} holds {why}, which cannot be read as numbers. {advice}"));
         }
         for (role, what) in [(&mut columns.id, "ids"), (&mut columns.kind, "types")] {
             if let Some((column, why)) = role.and_then(|column| Some((column, no_numbers(column)?))) {

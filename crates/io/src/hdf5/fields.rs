@@ -17,6 +17,7 @@ use crate::hdf5::bands::Band;
 use crate::hdf5::dataset::Column;
 use crate::hdf5::header::Header;
 use crate::hdf5::parts::Part;
+use crate::hdf5::shape::Shape;
 use crate::hdf5::units::Scaling;
 use crate::matter::Matter;
 use crate::reading::Reading;
@@ -77,15 +78,15 @@ impl Piece<'_> {
     /// The field by one name, if it is there; it must have a row for each particle.
     fn named(&self, name: &str, width: u64) -> Result<Option<Column>> {
         let Some(column) = self.part.file.column(&group(self.particle_type), name)? else { return Ok(None) };
-        let shape = &column.shape;
-        if (shape.rows, shape.width) != (self.rows, width) {
-            let (rows, own, wanted) = (shape.rows, shape.width, self.rows);
-            return Err(self.part.file.error(format!(
-                "{} has {rows} rows of {own}; for the header's {wanted} particles it must have {wanted} rows of {width}",
-                column.name
-            )));
+        if (column.shape.rows, column.shape.width) != (self.rows, width) {
+            return Err(column.error(self.wrong_shape(&column.shape, width)));
         }
         Ok(Some(column))
+    }
+
+    pub(super) fn wrong_shape(&self, shape: &Shape, wanted: u64) -> String {
+        let (Shape { rows, width, .. }, own) = (shape, self.rows);
+        format!("has {rows} rows of {width}; for the header's {own} particles it must have {own} rows of {wanted}")
     }
 
     /// The mass of each particle in the header; `None` without one.
@@ -160,21 +161,6 @@ impl Fields<'_> {
     pub(super) fn needed(&self, names: &[&str], width: u64) -> Result<Vec<Column>> {
         let column = |piece: Piece<'_>| self.column(piece, names, width)?.ok_or_else(|| piece.missing(names));
         self.pieces(self.types).map(column).collect()
-    }
-
-    /// A field that all particles have or none.
-    pub(super) fn optional(&self, names: &[&str], width: u64) -> Result<Vec<Column>> {
-        let (mut found, mut missing) = (vec![], None);
-        for piece in self.pieces(self.types) {
-            match self.column(piece, names, width)? {
-                Some(column) => found.push(column),
-                None => missing = missing.or(Some(piece)),
-            }
-        }
-        match missing.filter(|_| !found.is_empty()) {
-            Some(piece) => Err(piece.missing(names)),
-            None => Ok(found),
-        }
     }
 
     /// Positions or velocities, those of column `k` times `factor(k)`; `None` without columns. Single precision stays so if all

@@ -10,18 +10,36 @@ use crate::fill::{Constant, Rows, fill};
 use crate::hdf5::bands::Band;
 use crate::hdf5::dataset::Column;
 use crate::hdf5::fields::{Fields, IDS, Piece};
+use crate::hdf5::wanted::Wanted;
 
 /// What stands for the id of a particle without one.
 const NO_ID: u64 = u64::MAX;
 
+/// Returns `true` for a negative number that has wrapped around.
+fn is_negative(id: u64) -> bool {
+    id > i64::MAX as u64
+}
+
 impl Fields<'_> {
-    /// The column of ids of each piece; nothing if no piece has one.
+    /// The column of ids of each piece; nothing if no piece has one. Columns that cannot hold ids are left out, of which `notes` gets a
+    /// sentence; with them those of all pieces, unless the options allow types without ids.
     ///
     /// Errors: some pieces have none, and the options do not allow it.
-    pub(super) fn id_columns(&self) -> Result<Vec<(Piece<'_>, Option<Column>)>> {
+    pub(super) fn id_columns(&self, notes: &mut Vec<String>) -> Result<Vec<(Piece<'_>, Option<Column>)>> {
         let mut all = vec![];
         for piece in self.pieces(self.types) {
-            all.push((piece, self.column(piece, IDS, 1)?));
+            let unusable = piece.unusable(&Wanted::IDS)?;
+            let Some(why) = unusable else {
+                all.push((piece, self.column(piece, IDS, 1)?));
+                continue;
+            };
+            let is_partial = self.reading.options.partial_ids;
+            let whose = if is_partial { format!(" of type {}", piece.particle_type) } else { String::new() };
+            notes.push(format!("{}: {why}: ids{whose} are left out", piece.part.file.path.display()));
+            if !is_partial {
+                return Ok(vec![]);
+            }
+            all.push((piece, None));
         }
         if all.iter().all(|(_, column)| column.is_none()) {
             return Ok(vec![]);
@@ -73,14 +91,33 @@ impl Fields<'_> {
                 None => Ok(Box::new(Constant { rows: piece.rows, value: NO_ID })),
                 Some(column) => {
                     let number = &column.shape.number;
-                    let take = number.wholes().or_else(|| number.floats(|x| x as u64));
+                    let take = number.ids().or_else(|| number.floats(|x| x as u64));
                     let take = take.ok_or_else(|| column.error("holds no numbers"))?;
                     Ok(Box::new(Band::new(self.reading, column, take)))
                 }
             }
         });
         let ids = fill(self.reading, self.path, 1, &rows.collect::<Result<Vec<_>>>()?)?;
+        // Only ids beyond those of signed numbers can be negative ones.
+        if ids.iter().any(|&id| is_negative(id)) {
+            columns.iter().filter_map(|(_, column)| column.as_ref()).try_for_each(|column| self.check_signs(column))?;
+        }
         Ok((Some(ids), without.into_iter().collect()))
+    }
+
+    /// Errors: the first negative id of a column.
+    fn check_signs(&self, column: &Column) -> Result<()> {
+        let Some(take) = column.shape.number.ids().filter(|_| column.shape.number.is_signed()) else { return Ok(()) };
+        let (rows, mut first) = (Band::new(self.reading, column, take), 0);
+        while first < column.shape.rows {
+            let mut ids = vec![0; rows.band().max(1).min(column.shape.rows - first) as usize];
+            rows.read(first, &mut ids)?;
+            if let Some((row, &id)) = (first..).zip(&ids).find(|(_, id)| is_negative(**id)) {
+                return Err(column.error(format!("has {} in row {row}, from 0; ids are not negative", id as i64)));
+            }
+            first += ids.len() as u64;
+        }
+        Ok(())
     }
 
     /// A value of a column of floats that stands for no id, or not for one alone.

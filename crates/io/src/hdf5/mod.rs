@@ -21,6 +21,7 @@ mod parts;
 mod shape;
 mod table;
 mod units;
+mod wanted;
 
 use std::path::{Path, PathBuf};
 
@@ -34,6 +35,7 @@ use ropewalk::units::{KnownUnits, VelocityUnit};
 use ropewalk::{Error, Result};
 use shape::Shape;
 use units::Scaling;
+use wanted::Wanted;
 
 use crate::contents::{Contents, Field, Role, TypeContents};
 use crate::file_format::FileFormat;
@@ -110,8 +112,9 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
 
     let none = Points::F32(Table::of(3, vec![]));
     let positions = fields.needed(COORDINATES, 3)?;
-    let velocities = if options.velocities { fields.optional(VELOCITIES, 3)? } else { vec![] };
-    let ids = if options.ids { fields.id_columns()? } else { vec![] };
+    let mut left_out = vec![];
+    let velocities = if options.velocities { fields.optional(&Wanted::VELOCITIES, &mut left_out)? } else { vec![] };
+    let ids = if options.ids { fields.id_columns(&mut left_out)? } else { vec![] };
     let points = fields.vectors(&positions, |_| 1.0)?.unwrap_or(none);
     let factors = velocities.iter().map(|column| fields.velocity_factor(&column.attributes, header));
     let factors = factors.collect::<Result<Vec<f64>>>()?;
@@ -122,6 +125,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let is_scaled = speeds.iter().any(|scaling| scaling.a != 0.0);
     let mut notes = options.settled(path, header.epoch.doubt.as_ref(), is_scaled)?;
     notes.extend(header.notes.iter().cloned());
+    notes.extend(left_out);
     notes.extend(uncounted.iter().map(Uncounted::describe));
     let box_size = options.side(path, &header.sides, &mut notes)?;
     let mut units = units_of(header, positions.first().map(|column| &column.attributes))?;

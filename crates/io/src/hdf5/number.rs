@@ -139,6 +139,19 @@ impl Number {
         Some(self.each(move |word| (word >> at) & mask))
     }
 
+    /// Takes whole numbers as ids. Negative ones wrap around: they are 2^63 or more, as no others of signed numbers are. `None` if these
+    /// are floats.
+    pub(super) fn ids(&self) -> Option<Take<u64>> {
+        let Kind::Whole { signed: true, at, bits } = self.kind else { return self.wholes() };
+        let shift = 64 - bits;
+        Some(self.each(move |word| (((word >> at) << shift) as i64 >> shift) as u64))
+    }
+
+    /// Returns `true` for whole numbers that may be negative.
+    pub(super) fn is_signed(&self) -> bool {
+        matches!(self.kind, Kind::Whole { signed: true, .. })
+    }
+
     /// Takes numbers of either kind as floats; whole numbers beyond 2^53 are rounded.
     pub(super) fn values(&self) -> Take<f64> {
         match self.kind {

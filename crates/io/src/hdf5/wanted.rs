@@ -1,0 +1,68 @@
+//! Fields that are read if they are there and hold what is wanted.
+//!
+//! In: a piece of a snapshot. Out: the reason that its field is left out.
+
+use ropewalk::Result;
+
+use crate::hdf5::dataset::Column;
+use crate::hdf5::fields::{Fields, IDS, Piece, VELOCITIES, group};
+use crate::hdf5::shape::Shape;
+
+/// A field that is read if it is there.
+pub(super) struct Wanted<'a> {
+    names: &'a [&'a str],
+    /// Numbers of a row.
+    width: u64,
+    /// What it holds, for people.
+    what: &'static str,
+    are_floats: bool,
+}
+
+impl Wanted<'_> {
+    pub(super) const VELOCITIES: Self = Self { names: VELOCITIES, width: 3, what: "velocities", are_floats: true };
+    pub(super) const IDS: Self = Self { names: IDS, width: 1, what: "ids", are_floats: false };
+}
+
+impl Piece<'_> {
+    /// Why the field does not hold what is wanted, if it is there. Damage is told where the field is read.
+    pub(super) fn unusable(&self, wanted: &Wanted<'_>) -> Result<Option<String>> {
+        let group = group(self.particle_type);
+        for name in wanted.names {
+            let Some(dataset) = self.part.file.dataset(&group, name)? else { continue };
+            let why = match Shape::of(&dataset) {
+                Ok(shape) if (shape.rows, shape.width) != (self.rows, wanted.width) => {
+                    Some(self.wrong_shape(&shape, wanted.width))
+                }
+                Ok(shape) if wanted.are_floats && shape.number.wholes().is_some() => {
+                    Some("must hold floats, and holds whole numbers".into())
+                }
+                Ok(_) => None,
+                Err(why) => Some(why).filter(|why| !why.contains("damaged") && !why.contains("cut off")),
+            };
+            return Ok(why.map(|why| format!("{group}/{name} {why}")));
+        }
+        Ok(None)
+    }
+}
+
+impl Fields<'_> {
+    /// A field that all particles have or none. One that holds other values than `wanted` is left out, of which `notes` gets a sentence.
+    pub(super) fn optional(&self, wanted: &Wanted<'_>, notes: &mut Vec<String>) -> Result<Vec<Column>> {
+        let (mut found, mut missing) = (vec![], None);
+        let Wanted { names, width, what, .. } = *wanted;
+        for piece in self.pieces(self.types) {
+            if let Some(why) = piece.unusable(wanted)? {
+                notes.push(format!("{}: {why}: {what} are left out", piece.part.file.path.display()));
+                return Ok(vec![]);
+            }
+            match self.column(piece, names, width)? {
+                Some(column) => found.push(column),
+                None => missing = missing.or(Some(piece)),
+            }
+        }
+        match missing.filter(|_| !found.is_empty()) {
+            Some(piece) => Err(piece.missing(names)),
+            None => Ok(found),
+        }
+    }
+}
