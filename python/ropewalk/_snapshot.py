@@ -393,20 +393,21 @@ class Snapshot:
         ]
 
     def _others(self, types: list[int], n_jobs: int | None, velocities: bool) -> _native.Particles:
-        """Particles of types that are not read, with velocities if these are asked for; none of types of which there are none. What is
-        assumed in reading them becomes a note of this snapshot."""
+        """Particles of types that are not read, with velocities if these are asked for. What is assumed in reading them becomes a note of
+        this snapshot."""
         if all(kind.particle_type is None for kind in self.types):
             raise ValueError(f"attach: {self.path}: a {self.format} has no particle types")
         linked = self._how["types"] or [kind.particle_type for kind in self.types]
         if both := [kind for kind in types if kind in linked]:
             raise ValueError(f"attach: type {both[0]} is linked; read others: read_snapshot(path, types=..)")
-        # Early snapshots of a series have no stars yet.
-        there = [kind for kind in types if any(kind == other.particle_type and other.count > 0 for other in self.types)]
-        if not there:
-            return _native.Particles.none()
+        counts = {kind.particle_type: kind.count for kind in self.types if kind.count > 0}
+        if absent := [kind for kind in types if kind not in counts]:
+            present = ", ".join(f"{kind} ({count})" for kind, count in counts.items())
+            names = ", ".join(map(str, absent))
+            raise ValueError(f"attach: {self.path} has no particles of type {names}; types present: {present}")
         fields = ["masses", "ids", "partial_ids", *(["velocities"] if velocities else [])]
         try:
-            others = _native.read_particles(self.path, {**self._how, "types": there}, True, fields, n_jobs)
+            others = _native.read_particles(self.path, {**self._how, "types": types}, True, fields, n_jobs)
         except ValueError as error:
             raise ValueError(f"{error}; attach=() leaves other types out") from error
         self._add_notes(others.notes())

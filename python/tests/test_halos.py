@@ -339,9 +339,8 @@ def test_attached_types(tmp_path: Path) -> None:
         np.testing.assert_array_equal(catalog.attached_ids[kind], np.load(out / f"ids_type{kind}.npy"))
     # All types but the linked ones join unless others are named.
     assert list(halos(snapshot, **more).attached_labels) == others  # type: ignore[arg-type]
-    with pytest.warns(ropewalk.RopewalkWarning, match="not read"):
-        none = halos(snapshot, attach=6, **more)  # type: ignore[arg-type]
-    assert none.attached_labels == {}
+    with pytest.raises(ValueError, match=rf"attach: .*gizmo.hdf5 has no particles of type 6; types present: {linked} \("):
+        halos(snapshot, attach=6, **more)  # type: ignore[arg-type]
     for nothing in ((), "none"):
         with pytest.warns(ropewalk.RopewalkWarning, match="not read"):
             alone = halos(snapshot, attach=nothing, **more)  # type: ignore[arg-type]

@@ -45,7 +45,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let mut phases = rank.phases();
     let mut part = read(snapshot, read_options(args, &args.particles.types), rank, &mut phases)?;
     check_slab(args, &part, || extent(&part, ranks))?;
-    let others = read_others(args, &part, rank, &mut phases)?;
+    let others = read_others(args, &mut part, rank, &mut phases)?;
     let more_notes = others::more_notes(others.as_ref(), &part.notes);
     part.notes.extend(more_notes);
     let wanted = others::wanted(args, &part);
@@ -227,7 +227,7 @@ fn type_counts(part: &Snapshot, ranks: &dyn Communicator) -> Result<BTreeMap<u8,
 /// This rank's part of the particles of other types; `None` if none are to be read. Collective.
 fn read_others(
     args: &Args,
-    part: &Snapshot,
+    part: &mut Snapshot,
     rank: &Rank<'_>,
     phases: &mut Phases,
 ) -> Result<Option<Snapshot>, Failure> {
@@ -240,6 +240,7 @@ fn read_others(
         return Ok(None);
     }
     others::check_length(args, &wanted)?;
+    others::check_there(args, path, part, false)?;
     match &others::there(&wanted, part)[..] {
         [] => others::nothing().map(Some),
         there => read(path, others::options(args, there), rank, phases).map(Some).map_err(others::left_out),

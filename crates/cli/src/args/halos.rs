@@ -199,7 +199,7 @@ pub struct Particles {
     )]
     pub types: Vec<u8>,
     /// Particle types that join the halo of their nearest linked particle, if that is within the linking length; `none` leaves other types
-    /// out [default: all types of the file that are not linked]. The catalogue then has the number and mass of each type and of all,
+    /// out [default: all types of the file that are not linked]. The snapshot, or one of a series, has particles of each. The catalogue then has the number and mass of each type and of all,
     /// spheres and profiles are of all types, and labels_type0.npy, labels_type4.npy and so on have the group of each particle of a type, in
     /// the order of that type in the file; ids_type0.npy and so on have their ids, if they have any. With --finder adaptahop other types count in spheres
     /// and profiles alone

@@ -25,7 +25,8 @@ pub fn run(args: &Args, device: Device) -> Result<String, Failure> {
     let inputs = Rc::new(inputs(args, &snapshots));
     match &snapshots[..] {
         [snapshot] => {
-            let task = one::Task { snapshot, out: &args.out, json: args.json.clone(), inputs: &inputs };
+            let task =
+                one::Task { snapshot, out: &args.out, json: args.json.clone(), inputs: &inputs, in_series: false };
             one::run(args, &task, device)
         }
         all => series::run(args, all, &inputs, device),

@@ -28,6 +28,8 @@ pub struct Task<'a> {
     pub out: &'a Path,
     pub json: Option<PathBuf>,
     pub inputs: &'a Rc<Inputs>,
+    /// `true` if it is one of several snapshots.
+    pub in_series: bool,
 }
 
 /// Finds and writes the halos of a snapshot.
@@ -52,7 +54,7 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device) -> Result<String, Failu
     let mut phases = Phases::default();
     let mut snapshot = read(args, task.snapshot, &mut phases)?;
     check_slab(args, &snapshot, || Ok(extent(&snapshot)))?;
-    let others = Others::read(args, task.snapshot, &snapshot, &mut phases)?;
+    let others = Others::read(args, task.snapshot, task.in_series, &mut snapshot, &mut phases)?;
     let more_notes = others.more_notes(&snapshot.notes);
     snapshot.notes.extend(more_notes);
     for (_, names) in others.typed(args, &snapshot) {

@@ -52,6 +52,26 @@ pub fn there(wanted: &[u8], linked: &Snapshot) -> Vec<u8> {
     wanted.iter().copied().filter(is_there).collect()
 }
 
+/// Refuses to attach types that the snapshot has no particles of; in a series, where early snapshots have no stars yet, they are noted.
+pub fn check_there(args: &Args, path: &Path, linked: &mut Snapshot, in_series: bool) -> Result<(), Failure> {
+    let count = |kind: u8| linked.file_types.iter().find(|of| of.0 == kind).map_or(0, |of| of.1);
+    let named = args.particles.attached().unwrap_or_default();
+    let absent: Vec<u8> = named.into_iter().filter(|&kind| count(kind) == 0).collect();
+    if absent.is_empty() {
+        return Ok(());
+    }
+    let listed = |numbers: Vec<String>| numbers.join(", ");
+    let absent = listed(absent.iter().map(u8::to_string).collect());
+    let present = linked.file_types.iter().filter(|of| of.1 > 0).map(|(kind, count)| format!("{kind} ({count})"));
+    let present = listed(present.collect());
+    let message = format!("{} has no particles of type {absent}; types present: {present}", path.display());
+    if !in_series {
+        return Err(format!("--attach: {message}").into());
+    }
+    linked.notes.push(message);
+    Ok(())
+}
+
 /// How they are read. Velocities are those that spins and group catalogues need; types without ids keep those of the others.
 pub fn options(args: &Args, kinds: &[u8]) -> ReadOptions {
     read_options(args, kinds).velocities(!args.so.is_empty() || args.group_catalog).partial_ids(true)
@@ -80,8 +100,14 @@ pub fn refused(path: &Path, error: &Error) -> Failure {
 }
 
 impl Others {
-    /// Reads the particles of other types.
-    pub fn read(args: &Args, path: &Path, linked: &Snapshot, phases: &mut Phases) -> Result<Self, Failure> {
+    /// Reads the particles of other types than the linked ones of a snapshot.
+    pub fn read(
+        args: &Args,
+        path: &Path,
+        in_series: bool,
+        linked: &mut Snapshot,
+        phases: &mut Phases,
+    ) -> Result<Self, Failure> {
         let is_given = args.particles.attached().is_some_and(|kinds| !kinds.is_empty());
         let is_stream = path.as_os_str() == input::STANDARD_INPUT;
         if is_given && (linked.types.is_empty() || is_stream) {
@@ -93,6 +119,7 @@ impl Others {
             return Ok(Self { snapshot: None, kinds: vec![] });
         }
         check_length(args, &wanted)?;
+        check_there(args, path, linked, in_series)?;
         let there = there(&wanted, linked);
         let snapshot = match there[..] {
             [] => nothing()?,

@@ -66,7 +66,7 @@ pub fn run(args: &Args, snapshots: &[PathBuf], inputs: &Rc<Inputs>, device: Devi
             _ = writeln!(report, "{path}: is finished, in {out}");
             continue;
         }
-        let task = Task { snapshot, out: folder, json: None, inputs };
+        let task = Task { snapshot, out: folder, json: None, inputs, in_series: true };
         match one::run(args, &task, device) {
             Ok(text) => {
                 let halos = text.lines().filter_map(|line| line.strip_prefix("halos ")).map(str::trim);

@@ -91,6 +91,11 @@ fn structure_and_virial_masses() {
     let (names, rows) = table(&scratch.path("out/halos.ecsv"));
     let column = |name: &str| names.iter().position(|other| other == name).unwrap();
     assert!(rows.len() > 10);
+    let text = std::fs::read_to_string(scratch.path("out/halos.ecsv")).unwrap();
+    for name in ["axis_ratio_b", "axis_ratio_c"] {
+        let line = text.lines().find(|line| line.contains(&format!("name: fof_halo_{name}"))).unwrap();
+        assert!(line.contains("about the centre, which are not those about the centre of mass"), "{line}");
+    }
     for row in rows {
         let [vir, m500, r500] = ["sod_halo_mvir", "sod_halo_m500c", "sod_halo_r500c"].map(|name| row[column(name)]);
         assert!(m500 < vir);

@@ -146,7 +146,7 @@ fn types_are_those_of_one_process() {
     let runs: [&[&str]; 5] = [
         &[],
         &["--attach", "0,5"],
-        &["--attach", "3,4"],
+        &["--attach", "4"],
         &["--attach", "none"],
         &["--type", "1,4", "--profiles", "3", "--center", "mbp,mcp"],
     ];

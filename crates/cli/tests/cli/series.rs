@@ -168,6 +168,26 @@ fn what_belongs_to_a_snapshot() {
     assert_eq!(finished(series(&[&a, &b], &out, &options)), 1);
 }
 
+/// Early snapshots of a series have no stars yet: those that have some are done, and the report says which have none.
+#[test]
+fn types_that_some_snapshots_lack() {
+    let scratch = Scratch::new();
+    let early =
+        scratch.write("snap_001.csv", "x,y,z,type,mass\n1,1,1,1,4\n1,1,2,1,4\n5,5,5,0,4\n").display().to_string();
+    let late =
+        scratch.write("snap_002.csv", "x,y,z,type,mass\n1,1,1,1,4\n1,1,2,1,4\n1,1,0.5,4,1\n").display().to_string();
+    let out = scratch.path("out");
+    let printed = series(&[&early, &late], &out, &["--attach", "4"]).success();
+    let said = format!("{early}: note {early} has no particles of type 4; types present: 0 (1), 1 (2)\n");
+    assert!(printed.contains(&said), "{printed}");
+    assert!(!printed.contains(&format!("note {late} has no particles")), "{printed}");
+    let line = series(&[&early], &out, &["--attach", "4"]).error();
+    assert!(
+        line.contains("--attach: ") && line.contains("no particles of type 4; types present: 0 (1), 1 (2)"),
+        "{line}"
+    );
+}
+
 /// The report on several snapshots says what each leaves out, and which results of earlier runs are beside theirs.
 #[test]
 fn what_is_left_out_of_a_series() {

@@ -71,9 +71,9 @@ fn attached_types() {
     let error = |options: &[&str]| halos(&path, &scratch.path("no"), options).error();
     assert!(error(&["--attach", "1"]).contains("type 1 is linked"));
     assert!(error(&["--attach", "0,0"]).contains("type 0 is named twice"));
-    // Early snapshots of a series have no black holes yet.
-    let printed = halos(&path, &scratch.path("early"), &["--attach", "5", "--no-pictures"]).success();
-    assert!(printed.contains("\nattached        0 of 0 joined a group\n"), "{printed}");
+    let line = error(&["--attach", "0,2,5"]);
+    assert!(line.contains("--attach: "), "{line}");
+    assert!(line.ends_with("snap has no particles of type 2, 5; types present: 0 (2), 1 (3), 4 (1)"), "{line}");
     assert!(error(&["--attach", "0", "--finder", "adaptahop"]).contains("--attach"));
     assert!(error(&["--attach", "none,0"]).contains("none and types exclude each other"));
     let table = scratch.write("points.csv", "x,y,z\n1,2,3\n");
