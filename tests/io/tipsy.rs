@@ -47,6 +47,47 @@ fn without_a_parameter_file() {
     assert_eq!((snapshot.units, snapshot.background), Default::default());
 }
 
+/// A parameter file that names another file, by its name or in its text, says nothing of this one; one that names none does.
+#[test]
+fn parameter_files_of_others() {
+    let folder = Folder::new("tipsy-others");
+    let path = folder.file("other");
+    fs::copy(stored("tipsy_bare").join("run.00080"), &path).unwrap();
+    let text = "bPeriodic = 1\ndPeriod = 8\n";
+    let side = |name: &str, text: &str| {
+        let param = folder.with(name, text);
+        let snapshot = all(&path).unwrap();
+        fs::remove_file(param).unwrap();
+        let is_noted = |what: &str| snapshot.notes.iter().any(|note| note.contains(name) && note.contains(what));
+        assert!(
+            is_noted(if snapshot.box_size.is_some() { "are those of" } else { "is not read" }),
+            "{:?}",
+            snapshot.notes
+        );
+        snapshot.box_size
+    };
+    assert_eq!(side("generic.param", text), Some(8.0));
+    assert_eq!(side("run.00080.param", text), None);
+    assert_eq!(side("generic.param", &format!("{text}achOutName = run\n")), None);
+    assert_eq!(side("generic.param", &format!("{text}achInFile = ics/run.std\n")), None);
+    assert_eq!(side("generic.param", &format!("{text}achOutName = out/other\n")), Some(8.0));
+    assert_eq!(side("generic.param", &format!("{text}achInFile = \"other\"\n")), Some(8.0));
+    // The file that a name is of is there, or a snapshot of that run.
+    for neighbour in ["generic", "generic.00010"] {
+        folder.with(neighbour, "");
+        assert_eq!(side("generic.param", text), None);
+        fs::remove_file(folder.file(neighbour)).unwrap();
+    }
+    folder.with("generic.log", "");
+    assert_eq!(side("generic.param", text), Some(8.0));
+    // Of several, the one that names the file.
+    folder.with("a.param", "bPeriodic = 1\ndPeriod = 2\n");
+    assert_eq!(side("b.param", &format!("{text}achOutName = other\n")), Some(8.0));
+    // A name that begins the name of the file, but is not that of its run.
+    folder.with("oth.param", text);
+    assert_eq!(all(&path).unwrap().box_size, None);
+}
+
 #[test]
 fn parts_of_a_file() {
     let path = stored("tipsy_standard").join("run.00080");

@@ -1,6 +1,7 @@
 //! The parameter file of a run of PKDGRAV, Gasoline or ChaNGa: `key = value` lines beside its snapshots.
 //!
-//! In: the path of a snapshot. Out: units, cosmology and box, as far as a `.param` file in its folder or the one above says.
+//! In: the path of a snapshot. Out: units, cosmology and box, as far as a `.param` file in its folder or the one above says that is of its
+//! run, or of no other file.
 //! Source: Gasoline and ChaNGa's parameters; as pynbody reads them, the constant of gravity is 1 in a run's units.
 
 use std::fs::{self, File};
@@ -58,20 +59,29 @@ impl Param {
     ///
     /// Errors: a file that cannot be read; a key that is used and has another value than a number, or one that cannot be.
     pub(super) fn of(path: &Path) -> Result<Self> {
-        let Some(param) = find(path) else { return Ok(Self::default()) };
+        let (param, of_another) = search(path);
+        let Some(param) = param else {
+            let note = |param: PathBuf| {
+                format!(
+                    "{} is not read: it belongs to another file by its name or {OUT_NAME} or {IN_FILE}",
+                    param.display()
+                )
+            };
+            return Ok(Self { notes: of_another.map(note).into_iter().collect(), ..Self::default() });
+        };
         let text = text(&param)?;
         let mut own = Self::parse(&text).map_err(|message| Error::file(&param, message))?;
-        let name = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        if !path.file_name().is_some_and(|file| file.to_string_lossy().starts_with(&name(&param))) {
-            own.notes
-                .push(format!("units, box and cosmology are those of {}, the only .param file there", param.display()));
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if !stem(&param).is_some_and(|stem| begins(name, stem)) {
+            let is_named = names(&param).is_some_and(|names| names.has(name));
+            let why = if is_named { "which names this file" } else { "the only .param file there" };
+            own.notes.push(format!("units, box and cosmology are those of {}, {why}", param.display()));
         }
         Ok(own)
     }
 
     fn parse(text: &str) -> std::result::Result<Self, String> {
-        let lines = text.lines().filter_map(|line| line.split('#').next()?.split_once('='));
-        let values: Vec<(&str, &str)> = lines.map(|(key, value)| (key.trim(), value.trim())).collect();
+        let values = assignments(text);
         // The last one counts.
         let find = |key: &str| values.iter().rev().find(|(own, _)| *own == key).map(|(_, value)| *value);
         let mut numbers = [None; KEYS.len()];
@@ -120,23 +130,108 @@ impl Param {
     }
 }
 
+/// Keys whose values are names of files: the base of the snapshots that a run writes, and the file that it starts from.
+const OUT_NAME: &str = "achOutName";
+const IN_FILE: &str = "achInFile";
+
 /// The parameter file of a snapshot: in its folder or the one above, the one whose name, less `.param`, begins the snapshot's name, the
-/// longest of these; or the only one.
+/// longest of these; else the one whose text names the snapshot; else the only one, unless it belongs to another file.
 pub(super) fn find(path: &Path) -> Option<PathBuf> {
-    let name = path.file_name()?.to_str()?;
-    let folder = fs::canonicalize(path).ok()?.parent()?.to_path_buf();
-    [Some(folder.as_path()), folder.parent()].into_iter().flatten().find_map(|folder| {
-        let all: Vec<PathBuf> = fs::read_dir(folder)
-            .ok()?
+    search(path).0
+}
+
+/// [`find`], and the only parameter file where that belongs to another file.
+fn search(path: &Path) -> (Option<PathBuf>, Option<PathBuf>) {
+    let none = (None, None);
+    let (Some(name), Ok(whole)) = (path.file_name().and_then(|name| name.to_str()), fs::canonicalize(path)) else {
+        return none;
+    };
+    let mut of_another = None;
+    for folder in whole.ancestors().skip(1).take(2) {
+        let Ok(entries) = fs::read_dir(folder) else { continue };
+        let all: Vec<PathBuf> = entries
             .filter_map(|entry| Some(entry.ok()?.path()))
             .filter(|path| path.extension().is_some_and(|end| end == "param") && path.is_file())
             .collect();
-        let stem = |path: &PathBuf| Some(path.file_stem()?.to_str()?.to_string());
-        let own =
-            all.iter().filter_map(|path| Some((path, stem(path)?))).filter(|(_, stem)| name.starts_with(stem.as_str()));
-        let longest = own.max_by_key(|(_, stem)| stem.len()).map(|(path, _)| path);
-        longest.or(if let [only] = all.as_slice() { Some(only) } else { None }).cloned()
-    })
+        let own = all.iter().filter(|param| stem(param).is_some_and(|stem| begins(name, stem)));
+        if let Some(longest) = own.max_by_key(|param| stem(param).map(str::len)) {
+            return (Some(longest.clone()), None);
+        }
+        let named: Vec<&PathBuf> =
+            all.iter().filter(|param| names(param).is_some_and(|names| names.has(name))).collect();
+        match (&named[..], &all[..]) {
+            ([only], _) => return (Some((*only).clone()), None),
+            ([], [only]) if is_of_another(only, &whole) => of_another = of_another.or_else(|| Some(only.clone())),
+            ([], [only]) => return (Some(only.clone()), None),
+            _ => {}
+        }
+    }
+    (None, of_another)
+}
+
+/// The name of a parameter file without `.param`.
+fn stem(param: &Path) -> Option<&str> {
+    param.file_stem()?.to_str()
+}
+
+/// Returns `true` if a name begins with another one, which ends there or before a character that is no letter or digit.
+fn begins(name: &str, base: &str) -> bool {
+    let rest = name.strip_prefix(base).filter(|_| !base.is_empty());
+    rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
+}
+
+/// Names of files in a parameter file, without folders.
+struct Names {
+    out: Option<String>,
+    start: Option<String>,
+}
+
+impl Names {
+    fn has(&self, name: &str) -> bool {
+        self.out.as_deref().is_some_and(|out| begins(name, out)) || self.start.as_deref() == Some(name)
+    }
+}
+
+/// The files that a parameter file names; `None` if it names none, or cannot be read.
+fn names(param: &Path) -> Option<Names> {
+    let text = text(param).ok()?;
+    let values = assignments(&text);
+    let name = |key: &str| {
+        let value = values.iter().rev().find(|(own, _)| *own == key)?.1;
+        Some(Path::new(value.trim_matches('"')).file_name()?.to_str()?.to_string())
+    };
+    let names = Names { out: name(OUT_NAME), start: name(IN_FILE) };
+    (names.out.is_some() || names.start.is_some()).then_some(names)
+}
+
+/// Returns `true` if a parameter file, which neither by its name nor by its text belongs to `snapshot`, belongs to another file: its text
+/// names one, or its name is that of a file, as `a.tipsy.param` and `a.00010.param`, or of one that is there.
+fn is_of_another(param: &Path, snapshot: &Path) -> bool {
+    if names(param).is_some() {
+        return true;
+    }
+    let Some(stem) = stem(param) else { return false };
+    let is_number = |end: &str| !end.is_empty() && end.bytes().all(|byte| byte.is_ascii_digit());
+    let is_own_end = |end: &str| snapshot.extension().is_some_and(|own| own == end);
+    if stem.rsplit_once('.').is_some_and(|(_, end)| is_number(end) || is_own_end(end)) {
+        return true;
+    }
+    let is_snapshot = |name: &str| {
+        name.strip_prefix(stem).is_some_and(|rest| rest.is_empty() || rest.strip_prefix('.').is_some_and(is_number))
+    };
+    let has = |folder: &Path| {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries
+            .filter(|entry| entry.path() != snapshot)
+            .any(|entry| entry.file_name().to_str().is_some_and(is_snapshot) && entry.path().is_file())
+    };
+    [param.parent(), snapshot.parent()].into_iter().flatten().any(has)
+}
+
+/// The lines `key = value`, without comments.
+fn assignments(text: &str) -> Vec<(&str, &str)> {
+    let lines = text.lines().filter_map(|line| line.split('#').next()?.split_once('='));
+    lines.map(|(key, value)| (key.trim(), value.trim())).collect()
 }
 
 fn text(path: &Path) -> Result<String> {
