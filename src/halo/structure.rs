@@ -30,9 +30,10 @@ pub struct Structure {
     /// momentum and the mass of the members within it, and `V^2 = G M / R`; velocities relative to their mean. Only where velocities
     /// are known.
     pub spin: Option<f64>,
-    /// The middle axis over the longest: roots of the eigenvalues of `sum m x x^T` about the centre.
+    /// The middle axis over the longest: roots of the eigenvalues of `sum m x x^T` about the centre, not about the centre of mass. An offset
+    /// between the two, as gas and satellites make it, lengthens the axis along it.
     pub axis_ratio_b: f64,
-    /// The shortest axis over the longest.
+    /// The shortest axis over the longest, likewise about the centre.
     pub axis_ratio_c: f64,
     /// The distance of the centre of mass from the centre, in units of the sphere's radius.
     pub center_offset: f64,

@@ -153,9 +153,14 @@ impl Spheres<'_> {
                 "vmax",
                 Quantity::Velocity,
                 of_halo(|row| row.v_max),
-                "largest circular velocity of the members, sqrt(G M / r) with the physical r",
+                "largest circular velocity of the members about the centre, sqrt(G M / r) with the physical r",
             ),
-            ("rvmax", Quantity::Length, of_halo(|row| row.v_max_radius), "radius of the largest circular velocity"),
+            (
+                "rvmax",
+                Quantity::Length,
+                of_halo(|row| row.v_max_radius),
+                "radius about the centre of the largest circular velocity",
+            ),
             (
                 "half_mass_radius",
                 Quantity::Length,
@@ -176,13 +181,13 @@ impl Spheres<'_> {
                 "axis_ratio_b",
                 Quantity::Pure,
                 of_halo(|row| row.axis_ratio_b),
-                "middle axis over the longest, of the members",
+                "middle axis over the longest: roots of the second moments of the members' mass about the centre, which are not those about the centre of mass",
             ),
             (
                 "axis_ratio_c",
                 Quantity::Pure,
                 of_halo(|row| row.axis_ratio_c),
-                "shortest axis over the longest, of the members",
+                "shortest axis over the longest: roots of the second moments of the members' mass about the centre, which are not those about the centre of mass",
             ),
             (
                 "center_offset",
