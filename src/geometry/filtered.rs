@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use crate::geometry::{Aabb, Scalar, Space};
+use crate::geometry::{Aabb, Scalar, Space, scale};
 use crate::simd::{LANES, Lanes};
 use crate::work;
 
@@ -72,6 +72,13 @@ impl<S: Scalar, const D: usize> FilteredRadius<S, D> {
         let distance2 = Into::<f64>::into(distance2).min(S::SQUARES.end);
         let inner = if distance2 < S::SQUARES.start { 0.0 } else { distance2 * (1.0 - relative) / (scale * scale) };
         if absolute > 0.0 { (inner.sqrt() - absolute).max(0.0).powi(2) } else { inner }
+    }
+
+    /// The power of two that brings a length in a space to 2^`least` or more ([`scale::scale_of`]). In a unit where the absolute error of a
+    /// periodic box overflows every node seems near, so shorter lengths than that error have its unit.
+    #[inline(always)]
+    pub fn unit(length: f64, space: &Space<D>, least: i32) -> f64 {
+        scale::scale_of::<S>(length.max(Self::errors(space)[1]), least)
     }
 
     /// How far a squared distance in `S` may be from the exact one: a part of it, and what a periodic box adds to its root.

@@ -4,7 +4,8 @@
 //! in `f32` say nothing, all is left to `f64`, and a search is quadratic. So where a radius or a cloud is far from 1, differences
 //! are multiplied by a power of two before they are squared, and limits with them. That rounds nothing; what overflows is
 //! farther than any limit, what underflows is nearer than any, and the bounds of errors (`filtered`) hold in the new unit as
-//! they do in the old one. What is stored, what is decided in `f64` and what is handed out keeps the caller's unit.
+//! they do in the old one. In a periodic box that has an absolute error, no unit is for less than this error
+//! ([`FilteredRadius::unit`](super::FilteredRadius::unit)). What is stored, what is decided in `f64` and what is handed out keeps the caller's unit.
 //!
 //! A radius has the unit that brings it near 1, whatever the cloud. A search for the nearest does not know how far it leads:
 //! it takes the unit of the cloud, or of a leaf that is much smaller.

@@ -29,8 +29,8 @@ impl<'a, S: Scalar, const D: usize> BallPredicate<'a, S, D, true> {
         let scale = if S::NARROW && scale::has_differences(&tree.bounds()) {
             match (radius * radius).sqrt() {
                 // Copies only, which are to be told from what is near.
-                0.0 => scale::scale_of::<S>(scale::extent(&tree.bounds()), scale::LEAST_EXTENT),
-                radius => scale::scale_of::<S>(radius, scale::LEAST),
+                0.0 => FilteredRadius::<S, D>::unit(scale::extent(&tree.bounds()), tree.space(), scale::LEAST_EXTENT),
+                radius => FilteredRadius::<S, D>::unit(radius, tree.space(), scale::LEAST),
             }
         } else {
             1.0

@@ -3,7 +3,7 @@
 use super::distances;
 use super::sets::{copies, exponential, outlier, progression, uniform};
 use crate::interpolate::MovingLeastSquares;
-use crate::{Bvh, Dbscan, Fof, Hdbscan, Nearest, Sphere, ValueBvh, minimum_spanning_tree};
+use crate::{Bvh, Dbscan, Fof, Hdbscan, MinimumSpanningTree, Nearest, Sphere, ValueBvh, minimum_spanning_tree};
 
 /// Numbers of points between which work is compared.
 const SIZES: [usize; 2] = [1 << 10, 1 << 13];
@@ -137,6 +137,31 @@ fn an_outlier_in_single_precision() {
         let exponent = (*many as f64 / *few as f64).ln() / (SIZES[1] as f64 / SIZES[0] as f64).ln();
         assert!(exponent <= EXPONENT, "{what}: {few} and {many} distances, n^{exponent:.2}");
     }
+}
+
+/// Searches in a periodic box of side 1, whose rounding hides the distances of what is nearer than that.
+fn searches_in_a_box(points: &[[f32; 3]]) -> Work {
+    let tree = Bvh::build_periodic(points, 1.0).unwrap();
+    let some: Vec<[f32; 3]> = points.iter().step_by(8).copied().collect();
+    vec![
+        ("nearest of all", distances(|| tree.nearest_neighbors(8))),
+        ("17 of all", distances(|| tree.nearest_neighbors(17))),
+        ("nearest of some", distances(|| tree.nearest_all(&some, 8))),
+        ("pairs", distances(|| tree.count_pairs(1e-40))),
+        ("DBSCAN", distances(|| Dbscan::new(1e-40, 1).run_on(&tree).unwrap())),
+        ("EMST", distances(|| MinimumSpanningTree::new().periodic(1.0).run(points).unwrap())),
+        ("HDBSCAN", distances(|| Hdbscan::new(5).periodic(1.0).run(points).unwrap())),
+    ]
+}
+
+#[test]
+fn copies_and_groups_in_a_periodic_box() {
+    for apart in [0.0, 1e-37] {
+        let of = |n: usize| groups(n, apart).map(narrow).collect::<Vec<_>>();
+        assert_growth(&format!("{apart} apart in a box"), searches_in_a_box, of);
+    }
+    let of = |n: usize| uniform(n).into_iter().map(narrow).collect::<Vec<_>>();
+    assert_growth("uniform in a box", searches_in_a_box, of);
 }
 
 /// Searches in `f32`, where squares of small distances vanish beside those of large ones.

@@ -8,7 +8,7 @@ use super::boruvka::{Least, NODES, NONE, Rounds};
 use super::leaf_search::{Components, Cores, LeafSearch};
 use crate::bvh::LEAF;
 use crate::bvh::traverse::{DeferredSiblings, bits};
-use crate::geometry::{Scalar, scale};
+use crate::geometry::{FilteredRadius, Scalar, scale};
 use crate::parallel::{Scratch, for_tasks};
 use crate::search::ball_predicate::BallPredicate;
 use crate::search::nearest::NearestVisitor;
@@ -56,7 +56,8 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
             return unit;
         }
         // Where copies are looked for, what is near is to be told from them.
-        scale::scale_of::<S>(limit2.sqrt().max(f64::MIN_POSITIVE), scale::LEAST)
+        let length = limit2.sqrt().max(f64::MIN_POSITIVE);
+        FilteredRadius::<S, D>::unit(length, self.tree.space(), scale::LEAST)
     }
 
     /// Searches for the least edges of the points that may have their component's least.

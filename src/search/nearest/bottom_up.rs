@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::bvh::traverse::{DeferredSiblings, Step, bits};
 use crate::bvh::{Bvh, LEAF};
-use crate::geometry::{Aabb, Blocks, Scalar, scale};
+use crate::geometry::{Aabb, Blocks, FilteredRadius, Scalar, scale};
 use crate::search::ball_predicate::BallPredicate;
 use crate::search::nearest::approx_heap::ApproxHeap;
 use crate::search::nearest::top_down::exact_search;
@@ -78,11 +78,11 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         if S::NARROW && !scale::has_differences(&whole) {
             return (1.0, 1.0);
         }
-        let mut unit = scale::scale_of::<S>(scale::extent(&whole), scale::LEAST_EXTENT);
+        let mut unit = FilteredRadius::<S, D>::unit(scale::extent(&whole), self.space(), scale::LEAST_EXTENT);
         if scale::extent(&self.node(leaf).bounds) * unit < SMALL {
             let around = self.extent_around(leaf, wanted);
             if around * unit < SMALL {
-                unit = scale::scale_of::<S>(around, scale::LEAST);
+                unit = FilteredRadius::<S, D>::unit(around, self.space(), scale::LEAST);
             }
         }
         if S::NARROW { (unit, 1.0) } else { (1.0, unit * unit) }

@@ -8,7 +8,7 @@ use std::array;
 use std::ops::Range;
 
 use crate::bvh::{Bvh, DEPTH};
-use crate::geometry::{Aabb, Scalar, scale};
+use crate::geometry::{Aabb, FilteredRadius, Scalar, scale};
 use crate::search::ball_predicate::BallPredicate;
 use crate::search::nearest::ExactHeap;
 use crate::simd::{Isa, prefetch};
@@ -37,7 +37,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     pub(super) fn scale_from(&self, of: &Aabb<S, D>) -> f64 {
         let whole = self.bounds();
         if S::NARROW && scale::has_differences(&whole.union(of)) {
-            scale::scale_of::<S>(scale::extent(&whole), scale::LEAST_EXTENT)
+            FilteredRadius::<S, D>::unit(scale::extent(&whole), self.space(), scale::LEAST_EXTENT)
         } else {
             1.0
         }
@@ -79,7 +79,11 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         // Without a radius the limit is infinite; where nothing is wanted it is negative.
         let radius = wanted.limit().max(0.0).sqrt();
         let length = if radius > 0.0 { reach.min(radius) } else { reach };
-        if length > 0.0 { scale::scale_of::<S>(length, scale::LEAST) } else { self.scale_from(of) }
+        if length > 0.0 {
+            FilteredRadius::<S, D>::unit(length, self.space(), scale::LEAST)
+        } else {
+            self.scale_from(of)
+        }
     }
 
     /// Looks at the leaves within what is wanted, the nearer child of each node first. False if the tree is too deep for `STACK`, or

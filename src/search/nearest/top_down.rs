@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::bvh::traverse::bits;
 use crate::bvh::{Bvh, DEPTH, LEAF};
-use crate::geometry::{Aabb, Scalar, scale};
+use crate::geometry::{Aabb, FilteredRadius, Scalar, scale};
 use crate::memory::append;
 use crate::precompiled::precompiled;
 use crate::search::ball_predicate::BallPredicate;
@@ -195,8 +195,11 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         excluded: Option<u32>,
         best: &mut ExactHeap,
     ) -> bool {
-        let unit =
-            if S::NARROW { 1.0 } else { scale::scale_of::<S>(scale::extent(&self.bounds()), scale::LEAST_EXTENT) };
+        let unit = if S::NARROW {
+            1.0
+        } else {
+            FilteredRadius::<S, D>::unit(scale::extent(&self.bounds()), self.space(), scale::LEAST_EXTENT)
+        };
         let limit = ball.reach.maybe;
         let mut search = Approximate { tree: self, ball, of, k, excluded, close: ApproxHeap::new(), limit };
         search.close.reset(k, limit.into(), unit * unit);
