@@ -6,7 +6,7 @@ use bytemuck::cast_slice;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use ropewalk::internals::memory::copy_of;
-use ropewalk::units::{KnownUnits, Quantity, UnitSystem, Units};
+use ropewalk::units::{KnownUnits, Quantity, UnitSystem};
 use ropewalk::{Error, ErrorKind};
 use ropewalk_io::{AtomicFile, Masses, Snapshot, TableFormat, TableWriter};
 use ropewalk_pipeline::{Found, Largest, Options, Pipeline, profile_columns};

@@ -11,7 +11,6 @@ use ropewalk_io::{
 };
 
 use crate::calls::run;
-use crate::errors::exception;
 use crate::lent::{lend, lend_rows};
 
 /// What to read, and what the caller knows better than the file.

@@ -165,10 +165,10 @@ fn parameters_of_tipsy() {
     folder.with("run.param", "achOutName = run\nnSteps = 10 # steps\nbPeriodic = 1\ndPeriod = 2\n");
     let snapshot = all(&path).unwrap();
     assert_eq!((snapshot.box_size, snapshot.notes), (Some(2.0), vec![]));
-    // That of another run is taken for it, which is told.
+    // One of another name is used if its text names the run, which is told.
     fs::rename(folder.file("run.param"), folder.file("other.param")).unwrap();
     let notes = all(&path).unwrap().notes;
-    assert!(notes.len() == 1 && notes[0].contains("other.param, the only .param file there"), "{notes:?}");
+    assert!(notes.len() == 1 && notes[0].contains("other.param, which names this file"), "{notes:?}");
 }
 
 #[test]

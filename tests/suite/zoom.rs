@@ -1,7 +1,7 @@
 //! Particles that fill a part of the matter of their box, as in zoom runs: mean separations and densities are those of a full box of such
 //! particles, and reports say so.
 
-use ropewalk::distributed::on_threads;
+use ropewalk::distributed::{Communicator, on_threads};
 use ropewalk::{AdaptaHop, Hop};
 use ropewalk_io::{Masses, Points, Snapshot, Table, TypeRun};
 use ropewalk_pipeline::{Across, Finder, LinkingLength, Note, Options, Pipeline};
@@ -97,8 +97,7 @@ fn baryons_count_and_coarse_particles_do_not() {
             let part = |whole: &Snapshot| {
                 let mut part = whole.clone();
                 if ranks.rank() > 0 {
-                    let Points::F64(_) = &whole.points else { panic!() };
-                    part.points = Points::F64(Table::new(3, vec![])?);
+                    part.points = Points::F64(Table::new(3, vec![]).unwrap());
                     part.types.iter_mut().for_each(|run| run.count = 0);
                     part.masses =
                         if let Masses::Each(_) = whole.masses { Masses::Each(vec![]) } else { whole.masses.clone() };
@@ -134,7 +133,7 @@ fn full_boxes_stay_as_they_are() {
 fn densities_are_in_mean_densities_of_a_full_box() {
     let full = snapshot(lattice(20, 0.0), 1, MASS, &[(1, 8000)], ALL);
     let mut options = Options::default();
-    options.finder = Finder::Hop(Hop::new().n_density(8).n_hop(8));
+    options.finder = Finder::Hop(Hop::new(80.0).n_density(8).n_hop(8));
     options.min_members = 2;
     let density = |snapshot: &Snapshot, place: usize| {
         let pipeline = Pipeline::new(snapshot, &options).unwrap();
