@@ -9,7 +9,7 @@ use ropewalk::internals::memory::copy_of;
 use ropewalk::units::{KnownUnits, Quantity, UnitSystem};
 use ropewalk::{Error, ErrorKind};
 use ropewalk_io::{AtomicFile, Masses, Snapshot, TableFormat, TableWriter};
-use ropewalk_pipeline::{Found, Largest, Options, Pipeline, profile_columns};
+use ropewalk_pipeline::{Found, Largest, Pipeline, profile_columns};
 use ropewalk_table::columns::{Column, Meta, Values, meta_in_units};
 
 use crate::arrays::Rows;
