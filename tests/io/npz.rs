@@ -160,3 +160,46 @@ fn numbers_of_each_particle() {
         }
     }
 }
+
+/// scikit-learn's names: `X` is a matrix of points, and `y` has a value for each of them.
+#[test]
+fn matrices() {
+    let folder = Folder::new("npz-matrices");
+    // Rows of 1, 2, 3, ..
+    let array = |name: &'static str, shape: &'static str, n: i32| (name, shape, n);
+    let write = |arrays: &[(&str, &str, i32)]| {
+        let mut zip = ZipWriter::new(Cursor::new(vec![]));
+        for (name, shape, n) in arrays {
+            let values: Vec<u8> = (1..=*n).flat_map(|k| f64::from(k).to_le_bytes()).collect();
+            zip.start_file(format!("{name}.npy"), SimpleFileOptions::default()).unwrap();
+            zip.write_all(&super::npy::file("'<f8'", false, shape, &values)).unwrap();
+        }
+        folder.with("a.npz", zip.finish().unwrap().into_inner())
+    };
+    let (x, y) = (array("X", "(2, 2)", 4), array("y", "(2,)", 2));
+    for (arrays, used, first, unused) in [
+        (vec![x, y], "X", &[1.0, 2.0][..], "y"),
+        (vec![y, x], "X", &[1.0, 2.0], "y"),
+        (vec![x, array("Y", "(2, 2)", 4)], "X", &[1.0, 2.0], "Y"),
+        (vec![array("x", "(2, 3)", 6), array("y", "(2,)", 2), array("z", "(2,)", 2)], "x", &[1.0, 2.0, 3.0], "y, z"),
+        (vec![array("X", "(2, 1)", 2), y], "X", &[1.0], "y"),
+        (vec![array("data", "(2, 2)", 4), array("target", "(2,)", 2)], "data", &[1.0, 2.0], "target"),
+        (vec![x, array("points", "(2, 3)", 6)], "points", &[1.0, 2.0, 3.0], "X"),
+        // Columns, each a matrix of its own.
+        (vec![array("x", "(2, 1)", 2), array("y", "(2, 1)", 2)], "x y", &[1.0, 1.0], ""),
+        (vec![array("x", "(2,)", 2), y, array("z", "(2, 4)", 8)], "x y", &[1.0, 1.0], "z"),
+    ] {
+        let snapshot = all(write(&arrays)).unwrap();
+        assert_eq!((snapshot.columns.join(" ").as_str(), &flat(&snapshot.points)[..first.len()]), (used, first));
+        let notes: Vec<String> = [unused]
+            .into_iter()
+            .filter(|names| !names.is_empty())
+            .map(|names| format!("arrays that are not used: {names}"))
+            .collect();
+        assert_eq!(snapshot.notes, notes, "{arrays:?}");
+    }
+    let path = write(&[array("x", "(2,)", 2), array("y", "(2, 2)", 4)]);
+    refused(&path, &["a matrix X or data", "its arrays: x, y"]);
+    let chosen = read(&path, &ReadOptions::default().columns(["x", "y"])).unwrap();
+    assert_eq!((chosen.points.dim(), chosen.columns), (3, vec!["x".to_string(), "y".to_string()]));
+}

@@ -90,6 +90,8 @@ pub(crate) struct Header {
     pub fortran: bool,
     pub points: u64,
     pub dim: usize,
+    /// `true` for a shape of two sides, also if the second one is 1.
+    pub is_matrix: bool,
 }
 
 impl Header {
@@ -113,7 +115,7 @@ impl Header {
     /// Its values in a file that has them from byte `at` on: as one column, if its rows lie one after the other and are wanted whole, else
     /// as several; those of `axes`, or all if there are none.
     pub(crate) fn columns<'a>(&self, path: &'a Path, at: u64, axes: &[usize]) -> Vec<Column<'a>> {
-        let &Self { big_endian, number, fortran, points: rows, dim } = self;
+        let &Self { big_endian, number, fortran, points: rows, dim, is_matrix: _ } = self;
         let bytes = self.bytes();
         let column = |at, width, stride| Column { path, at, rows, width, stride, number, big_endian };
         if axes.is_empty() && !fortran {
@@ -145,7 +147,8 @@ impl Header {
             (fortran, _) => fortran,
         };
         let shape = value(text, "shape")?;
-        let (points, dim) = match sides(shape)?[..] {
+        let sides = sides(shape)?;
+        let (points, dim) = match sides[..] {
             [points] => (points, 1),
             [points, dim @ 1..=10] => (points, dim as usize),
             [points, dim] if of != Of::Points && (1..=MOST_COLUMNS).contains(&dim) => (points, dim as usize),
@@ -158,7 +161,7 @@ impl Header {
                 return Err(format!("has shape {}; {wanted}", shorten(shape.as_bytes())));
             }
         };
-        Ok(Self { big_endian, number, fortran, points, dim })
+        Ok(Self { big_endian, number, fortran, points, dim, is_matrix: sides.len() == 2 })
     }
 }
 
@@ -229,13 +232,14 @@ mod tests {
                 Of::Points,
             )
         };
-        let good = Header { big_endian: true, number: Number::F64, fortran: true, points: 7, dim: 3 };
+        let good = Header { big_endian: true, number: Number::F64, fortran: true, points: 7, dim: 3, is_matrix: true };
         assert_eq!(header("'>f8'", "True", "(7, 3)"), Ok(good));
         // Python 2 wrote long integers with an L, and dictionaries in any order.
         let text = "{'shape': (7L,), \"fortran_order\": False, 'descr': '<f4'}";
-        let good = Header { big_endian: false, number: Number::F32, fortran: false, points: 7, dim: 1 };
+        let good =
+            Header { big_endian: false, number: Number::F32, fortran: false, points: 7, dim: 1, is_matrix: false };
         assert_eq!(Header::parse(text, Of::Points), Ok(good));
-        let good = Header { big_endian: false, number: Number::U8, fortran: false, points: 7, dim: 2 };
+        let good = Header { big_endian: false, number: Number::U8, fortran: false, points: 7, dim: 2, is_matrix: true };
         assert_eq!(header("'|u1'", "False", "(7, 2)"), Ok(good));
 
         let cases = [

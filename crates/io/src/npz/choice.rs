@@ -2,7 +2,7 @@
 //!
 //! | arrays | use |
 //! |---|---|
-//! | `positions` and other names, or `x`, `y`, `z`; velocities, ids and masses likewise | read; it is an error if they cannot be |
+//! | `positions` and other names; `X` or `data` of shape (N, D), as of scikit-learn; `x`, `y`, `z` of shape (N,); velocities, ids and masses likewise | read; it is an error if they cannot be |
 //! | `types` | read if they are particle types; it is an error if they are not and types are chosen |
 //! | `box_size`, `redshift`, `omega_m`, `omega_lambda`, `h` | one number each, or three equal ones; other values are errors. With a value of each particle (more than three): not used |
 //! | others, and members that are no arrays | named in a note |
@@ -34,6 +34,19 @@ pub(super) struct Choice {
     pub cosmology: [Option<usize>; 3],
 }
 
+/// The first array named `name` that is a matrix with a row for each point.
+fn matrix(archive: &Archive<'_>, name: &str) -> Option<usize> {
+    let is_matrix = |&array: &usize| archive.header(array).is_ok_and(|header| header.is_matrix);
+    (0..archive.arrays.len()).filter(is_matrix).find(|&array| archive.arrays[array].name.eq_ignore_ascii_case(name))
+}
+
+/// The matrix `X`, unless it is a column beside the column `y`.
+fn matrix_x(archive: &Archive<'_>) -> Option<usize> {
+    let x = matrix(archive, "x")?;
+    let is_wide = archive.header(x).is_ok_and(|header| header.dim > 1);
+    (is_wide || matrix(archive, "y").is_none()).then_some(x)
+}
+
 /// The arrays of two or three axes.
 fn axes(archive: &Archive<'_>, names: [&str; 3]) -> Option<Vec<usize>> {
     let two = [archive.find(&names[..1])?, archive.find(&names[1..2])?];
@@ -42,9 +55,18 @@ fn axes(archive: &Archive<'_>, names: [&str; 3]) -> Option<Vec<usize>> {
 
 /// The arrays that are positions without a choice.
 pub(super) fn own_positions(archive: &Archive<'_>) -> Option<Vec<usize>> {
-    let own = archive.find(&POSITIONS).map(|array| vec![array]);
+    let one = |array| vec![array];
+    let has_axis = |array: &usize| archive.header(*array).map_or(true, |header| header.dim == 1);
+    let coordinates = || {
+        let arrays = axes(archive, ["x", "y", "z"])?;
+        let (axes, others): (Vec<usize>, Vec<usize>) = arrays.into_iter().partition(has_axis);
+        // A matrix `z` is no coordinate.
+        (axes.len() > 1 && others.iter().all(|&array| archive.arrays[array].name.eq_ignore_ascii_case("z")))
+            .then_some(axes)
+    };
     let only = || (archive.arrays.len() == 1).then(|| vec![0]);
-    own.or_else(|| axes(archive, ["x", "y", "z"])).or_else(only)
+    let own = archive.find(&POSITIONS).or_else(|| matrix_x(archive)).map(one);
+    own.or_else(coordinates).or_else(|| matrix(archive, "data").map(one)).or_else(only)
 }
 
 impl Choice {
@@ -61,7 +83,7 @@ impl Choice {
         } else if chosen.is_empty() {
             own_positions(archive).ok_or_else(|| {
                 refuse(format!(
-                    "is a zip archive without an array named positions (pos, coordinates, points), or x and y; its arrays: {}. Choose those \
+                    "is a zip archive without an array named positions (pos, coordinates, points), a matrix X or data, or arrays x and y of one axis; its arrays: {}. Choose those \
                      that are coordinates (ReadOptions::columns, --coordinates A,B, in Python columns=)",
                     names()
                 ))
@@ -160,6 +182,11 @@ impl Choice {
             }
         }
         notes
+    }
+
+    /// The names of the arrays that are positions.
+    pub(super) fn names(&self, archive: &Archive<'_>) -> Vec<String> {
+        self.positions.iter().map(|&array| archive.arrays[array].name.clone()).collect()
     }
 
     /// What each value of a row of fields is called: as its array, with a number if that has several.

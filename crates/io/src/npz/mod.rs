@@ -1,7 +1,7 @@
 //! NumPy archives as tables: arrays by name.
 //!
 //! - in: an archive of `numpy.savez` or `savez_compressed`. Positions are `positions` (or `pos`, `coordinates`, `points`, ..), an array
-//!   of N rows, or `x`, `y` and `z`; beside them velocities, `id`, `mass` and `types` in the same ways, and the numbers `box_size`, `redshift`,
+//!   of N rows, a matrix `X` or `data`, or `x`, `y` and `z`; beside them velocities, `id`, `mass` and `types` in the same ways, and the numbers `box_size`, `redshift`,
 //!   `omega_m`, `omega_lambda` and `h`
 //! - fields: the arrays that are chosen, or all of numbers with as many rows as the longest, whatever their names
 //! - out: a [`Snapshot`], in the precision of the arrays
@@ -127,7 +127,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let mut archive = Archive::open(path, reading)?;
     let options = reading.options;
     let choice = Choice::new(&archive, reading)?;
-    let names = if reading.is_of_fields { choice.fields(&archive)? } else { options.columns.clone() };
+    let names = if reading.is_of_fields { choice.fields(&archive)? } else { choice.names(&archive) };
     reading.choose(types(&mut archive, &choice, reading)?);
     let mut spools = vec![];
     let mut place = |archive: &mut Archive<'_>, arrays: &[usize]| -> Result<Vec<Placed>> {
