@@ -38,6 +38,7 @@ mod readers;
 mod text_metadata;
 mod tipsy;
 mod type_columns;
+mod unused_columns;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -86,7 +86,7 @@ fn wide(points: Points) -> Vec<f64> {
 
 /// One value for each point of a file of one column; `option` names it. Its notes are added to `notes`.
 pub fn values(option: &str, path: &Path, points: usize, notes: &mut Vec<String>) -> Result<Vec<f64>, Failure> {
-    let read = ropewalk_io::read(path, &ReadOptions::default())?;
+    let read = ropewalk_io::read(path, &ReadOptions::default().coordinates_only(true))?;
     notes.extend(notes_of(option, &read.notes));
     let column = read.points;
     if column.dim() != 1 || column.len() != points {

@@ -51,9 +51,7 @@ impl Summary {
         self.value("file", args.file.display().to_string());
         self.both("points", grouped(points.len() as u64), points.len());
         self.both("dimensions", format!("{}, {bits}-bit floats", points.dim()), points.dim());
-        if !snapshot.columns.is_empty() {
-            self.both("columns", snapshot.columns.join(", "), snapshot.columns.clone());
-        }
+        self.columns(&snapshot.columns);
         if args.skip_missing {
             let (skipped, all) = (snapshot.skipped.len(), snapshot.skipped.len() + points.len());
             self.both("skipped", format!("{} of {} rows", grouped(skipped as u64), grouped(all as u64)), skipped);
@@ -67,6 +65,13 @@ impl Summary {
     pub fn wrapped(&mut self, name: &str, outside: u64, args: &args::Points) {
         if let Some(side) = args.periodic.filter(|_| outside > 0) {
             self.both(name, periodic::sentence(outside, side), outside);
+        }
+    }
+
+    /// Adds the columns of a table that are coordinates.
+    pub fn columns(&mut self, columns: &[String]) {
+        if !columns.is_empty() {
+            self.both("columns", columns.join(", "), columns);
         }
     }
 

@@ -7,6 +7,7 @@
 //! - no names: all columns are coordinates
 //! - fields: all columns that hold numbers, or the chosen ones, whatever their names
 //! - chosen columns, by name or number from 1: these are the coordinates, in this order, and other columns are what their names say
+//! - callers that use coordinates alone: what else the names say of a column is noted, and not read
 
 use ropewalk::units::LengthUnit;
 
@@ -124,7 +125,7 @@ impl Columns {
         if !is_chosen {
             columns.leave_out_unused(no_numbers);
         }
-        columns.keep_wanted(options);
+        columns.keep_wanted(options, !is_chosen, no_numbers);
         let must = columns.coordinates.iter().chain(&columns.velocities).chain(&columns.mass);
         if let Some((column, why)) = must.copied().find_map(|column| Some((column, no_numbers(column)?))) {
             let name = shorten(columns.names[column].as_bytes());
@@ -203,13 +204,26 @@ impl Columns {
         })
     }
 
-    /// Forgets the columns that a caller does not want.
-    fn keep_wanted(&mut self, options: &ReadOptions) {
-        if !options.velocities {
-            self.velocities.clear();
+    /// Forgets the columns that a caller does not want. A caller that uses coordinates alone is to name them if `is_by_name`.
+    fn keep_wanted(&mut self, options: &ReadOptions, is_by_name: bool, no_numbers: &dyn Fn(usize) -> Option<String>) {
+        let is_only = options.coordinates_only;
+        let mut unused: Vec<(usize, &str)> = vec![];
+        if !options.velocities || is_only {
+            unused.extend(self.velocities.drain(..).map(|column| (column, "a velocity by its name")));
         }
-        self.id = self.id.filter(|_| options.ids);
-        self.mass = self.mass.filter(|_| options.masses);
+        for (role, is_wanted, why) in [
+            (&mut self.id, options.ids && !is_only, "an id by its name"),
+            (&mut self.mass, options.masses && !is_only, "a mass by its name"),
+            (&mut self.kind, !is_only || !options.types.is_empty(), "a type by its name"),
+        ] {
+            unused.extend(role.take_if(|_| !is_wanted).map(|column| (column, why)));
+        }
+        if is_only && is_by_name {
+            unused.sort_unstable();
+            unused
+                .into_iter()
+                .for_each(|(column, why)| self.leave_out(column, no_numbers(column).unwrap_or_else(|| why.into())));
+        }
     }
 
     /// Takes as coordinates the columns that neither their names nor their values exclude.

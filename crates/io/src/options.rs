@@ -31,6 +31,10 @@ pub struct ReadOptions {
     pub partial_ids: bool,
     /// Whether to read masses, if the file has them.
     pub masses: bool,
+    /// Whether the caller uses coordinates alone. [`Snapshot::notes`](crate::Snapshot::notes) then also names the columns of a table that hold
+    /// velocities, ids, masses and, unless [`ReadOptions::types`] chooses some, types; none of them is read. If columns are chosen, others are
+    /// not named.
+    pub coordinates_only: bool,
     /// Reads about this part of the particles, above 0 and at most 1: each is kept or not by its place among those of the wanted types, so
     /// that all runs keep the same. Their masses are divided by it, so that sums stay what they are on average. `None` keeps all.
     pub subsample: Option<f64>,
@@ -81,6 +85,7 @@ impl Default for ReadOptions {
             ids: true,
             partial_ids: false,
             masses: true,
+            coordinates_only: false,
             subsample: None,
             part: None,
             columns: vec![],
@@ -127,6 +132,22 @@ impl ReadOptions {
     pub fn masses(mut self, wanted: bool) -> Self {
         self.masses = wanted;
         self
+    }
+
+    /// Sets [`ReadOptions::coordinates_only`]; if it is `true`, velocities, ids and masses are not read in any format.
+    ///
+    /// ```
+    /// use ropewalk_io::{ReadOptions, read_from};
+    ///
+    /// let table = &b"x,y,id\n1,2,7\n3,4,8\n"[..];
+    /// let snapshot = read_from(table, "standard input", &ReadOptions::default().coordinates_only(true), None)?;
+    /// assert!(snapshot.ids.is_none() && snapshot.notes[0].starts_with("columns left out: id (an id by its name)"));
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    #[must_use]
+    pub fn coordinates_only(mut self, only: bool) -> Self {
+        self.coordinates_only = only;
+        if only { self.velocities(false).ids(false).masses(false) } else { self }
     }
 
     /// Sets [`ReadOptions::subsample`].

@@ -66,6 +66,8 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     describe(&mut summary, &phases, rank)?;
     let Some(outputs) = outputs else { return Ok(None) };
     summary.both("points", grouped(all), all);
+    summary.columns(&part.columns);
+    summary.notes(&part.notes);
     if let Some(side) = args.points.periodic.filter(|_| outside > 0) {
         summary.both("wrapped", periodic::sentence(outside, side), outside);
     }

@@ -39,9 +39,7 @@ impl Points {
     pub fn options(&self) -> ReadOptions {
         ReadOptions::default()
             .columns(&self.columns)
-            .velocities(false)
-            .ids(false)
-            .masses(false)
+            .coordinates_only(true)
             .skip_missing(self.skip_missing)
             .single_part(self.single_part)
             .open(true)

@@ -32,7 +32,7 @@ pub fn read(args: &Args, path: &Path, phases: &mut Phases) -> Result<Snapshot, F
                 "--velocities: such a file has peculiar velocities; --velocity-unit km/s and its like say so".into()
             );
         }
-        let read = ropewalk_io::read(file, &ReadOptions::default())?;
+        let read = ropewalk_io::read(file, &ReadOptions::default().coordinates_only(true))?;
         snapshot.notes.extend(input::notes_of("--velocities", &read.notes));
         let velocities = read.points;
         if (velocities.len(), velocities.dim()) != (n, 3) {

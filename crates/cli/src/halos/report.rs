@@ -48,9 +48,7 @@ pub fn about(
     if let Some(side) = side.filter(|_| pipeline.outside() > 0) {
         summary.both("wrapped", periodic::sentence(pipeline.outside(), side), pipeline.outside());
     }
-    if !snapshot.columns.is_empty() {
-        summary.both("columns", snapshot.columns.join(", "), snapshot.columns.clone());
-    }
+    summary.columns(&snapshot.columns);
     let units = pipeline.universe().describe_units();
     summary.both("units", &units, units.clone());
     if let Some(factors) = factors {

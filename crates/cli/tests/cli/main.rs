@@ -6,6 +6,7 @@ mod boxes;
 mod catalogs;
 mod centers;
 mod clusters;
+mod columns;
 mod convert;
 #[path = "../../../../tests/common/data.rs"]
 mod data;

@@ -29,7 +29,9 @@ pub(super) fn named(
     let why = |place: usize| Some(unread.get(place.checked_sub(width)?)?.1.clone());
     let columns = Columns::named_of(names.clone(), &why, &reading.options.clone().columns(chosen))?;
     // Columns have their roles also where these are not wanted, so that notes do not list them.
-    Ok(Columns::named_of(names, &why, &ReadOptions::default().columns(chosen)).unwrap_or(columns))
+    let all = ReadOptions::default().columns(chosen);
+    let all = ReadOptions { coordinates_only: reading.options.coordinates_only, ..all };
+    Ok(Columns::named_of(names, &why, &all).unwrap_or(columns))
 }
 
 /// A note that names columns that are not read; `None` if all are read.

@@ -100,16 +100,16 @@ impl Choice {
         let rows = |array: usize| archive.header(array).ok().map(|header| header.points);
         let particles = positions.first().and_then(|&array| rows(array)).filter(|&rows| rows > MOST_NUMBERS);
         let is_of_all = |&array: &usize| particles.is_none() || rows(array) != particles;
-        let velocities = archive
-            .find(&VELOCITIES)
-            .filter(rest)
+        let has_more = !reading.options.coordinates_only;
+        let of_particles = |names: &[&str]| archive.find(names).filter(rest).filter(|_| has_more);
+        let velocities = of_particles(&VELOCITIES)
             .map(|array| vec![array])
-            .or_else(|| axes(archive, ["vx", "vy", "vz"]));
+            .or_else(|| axes(archive, ["vx", "vy", "vz"]).filter(|_| has_more));
         let choice = Self {
             velocities: velocities.filter(|all| all.iter().all(rest)).unwrap_or_default(),
-            ids: archive.find(&IDS).filter(rest),
-            masses: archive.find(&MASSES).filter(rest),
-            types: match archive.find(&TYPES).filter(rest) {
+            ids: of_particles(&IDS),
+            masses: of_particles(&MASSES),
+            types: match archive.find(&TYPES).filter(rest).filter(|_| has_more || !reading.options.types.is_empty()) {
                 // Other values than numbers mean something else.
                 Some(array) if archive.header(array).is_err() && reading.options.types.is_empty() => None,
                 array => array,
