@@ -11,7 +11,7 @@ use super::particle_type;
 ///
 /// IN is what a simulation wrote, a table or an array: `ropewalk info IN` tells what is in it. OUT has the format that its ending says:
 /// hdf5 (Gadget's layout, with units), gadget1 and gadget2 (binary), tipsy, npz (arrays positions, velocities, ids, masses, box_size,
-/// redshift), npy (positions alone), csv, ecsv and parquet (columns x, y, z, vx, vy, vz, id, mass; the latter two with units). Numbers stay as they are; velocities are
+/// redshift), npy (positions alone), csv, ecsv and parquet (columns x, y, z, vx, vy, vz, id, mass, or coordinates with the names that they have in IN; the latter two with units). Numbers stay as they are; velocities are
 /// peculiar ones, in Gadget's formats over the root of the scale factor. The report says what a format has no place for.
 ///
 ///   ropewalk convert snapshot_000 snapshot_000.hdf5

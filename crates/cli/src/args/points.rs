@@ -52,9 +52,13 @@ impl Points {
             return Ok(());
         }
         let file = self.file.display();
+        let (chosen, after) = match &self.columns[..] {
+            [] => (String::new(), ""),
+            columns => (format!("--coordinates {} ", columns.join(",")), ", and read it without --columns"),
+        };
         Err(format!(
             "--skip-missing: not with {command}, whose results are numbered by rows; write a table without them first \
-             (ropewalk convert --skip-missing {file} complete.csv)"
+             (ropewalk convert --skip-missing {chosen}{file} complete.csv){after}"
         )
         .into())
     }

@@ -38,3 +38,46 @@ fn particle_data_is_named() {
     let halos = ["halos", &points, "--out", &folder, "--eps", "0.5", "--min-members", "2", "--mass", &masses];
     has(&run(halos).success(), &["--mass: columns left out: id (an id by its name)"]);
 }
+
+/// What was read by names is written with them, so that the same options read it again.
+#[test]
+fn names_are_kept() {
+    let scratch = Scratch::new();
+    let file = scratch.write("d.csv", "a,b,c,d\n1,2,3,\n2,3,4,5\n3,4,5,6\n").display().to_string();
+    let complete = scratch.path("complete.csv").display().to_string();
+    let line = run(["knn", &file, "--skip-missing", "--columns", "a,b,c", "--k", "1", "--out", "-"]).error();
+    let advice =
+        format!("(ropewalk convert --skip-missing --coordinates a,b,c {file} complete.csv), and read it without");
+    has(&line, &[&advice]);
+    for (options, written) in [
+        (&[][..], "a,b,c,d\n2,3,4,5\n3,4,5,6\n"),
+        (&["--coordinates", "a,b,c"], "a,b,c\n1,2,3\n2,3,4\n3,4,5\n"),
+        (&["--coordinates", "2,1"], "b,a\n2,1\n3,2\n4,3\n"),
+    ] {
+        let command = ["convert", "--skip-missing", &file, &complete];
+        let report = run(command.iter().chain(options)).success();
+        assert!(!report.contains("written as"), "{report}");
+        assert_eq!(fs::read_to_string(&complete).unwrap(), written);
+        run(["knn", &complete, "--k", "1", "--out", "-"]);
+    }
+    // Names by which other columns, or the same in another order, would be read.
+    let file = scratch.write("e.csv", "x,y,id,label,2mass\n1,2,3,4,5\n").display().to_string();
+    for (chosen, names) in [("y,x", "x,y,id"), ("id,label", "x,y"), ("y,2mass", "x,y,id")] {
+        let report = run(["convert", &file, &complete, "--coordinates", chosen]).success();
+        has(&report, &[&format!("note: the coordinates {} are written as x, y\n", chosen.replace(',', ", "))]);
+        let text = fs::read_to_string(&complete).unwrap();
+        assert_eq!(text.lines().next(), Some(names), "{text}");
+    }
+    let file = scratch.write("s.csv", "lon,\"lat, in deg\",id\n1,2,7\n3,4,8\n").display().to_string();
+    for ending in ["csv", "ecsv", "parquet", "npz"] {
+        let out = scratch.path(&format!("s.{ending}")).display().to_string();
+        let report = run(["convert", &file, &out]).success();
+        let said = report.contains("note: the coordinates lon, lat, in deg are written as positions\n");
+        assert_eq!(said, ending == "npz", "{report}");
+        let columns = if ending == "npz" { "positions" } else { "lon, lat, in deg" };
+        has(
+            &run(["kdist", &out, "--k", "1"]).success(),
+            &[&format!("columns         {columns}\n"), "dimensions      2"],
+        );
+    }
+}

@@ -67,7 +67,7 @@ fn rows_with_missing_values() {
     let complete = scratch.path("complete.csv").display().to_string();
     let printed = run(["convert", &file, &complete, "--skip-missing"]).success();
     has(&printed, &["3 particles", "2 of 5 rows have missing values and are left out"]);
-    assert_eq!(fs::read_to_string(&complete).unwrap(), "x,y\n0,0\n0.1,0.1\n0,0.1\n");
+    assert_eq!(fs::read_to_string(&complete).unwrap(), "lon,lat\n0,0\n0.1,0.1\n0,0.1\n");
 }
 
 /// The help lists the option for commands that take it alone.

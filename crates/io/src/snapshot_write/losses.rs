@@ -3,6 +3,7 @@
 //! | quantity | lost by |
 //! |---|---|
 //! | positions | none |
+//! | names of their columns | formats that are no tables; tables where readers would not take the columns for coordinates by them |
 //! | velocities, ids, masses | npy; Tipsy and Gadget binaries round masses to the precision of the format |
 //! | types | npy; formats that do not have a type refuse it |
 //! | box, cosmology | npy, CSV, Tipsy without units |
@@ -53,8 +54,8 @@ impl SnapshotFormat {
             }
     }
 
-    /// What a file of this format has otherwise than the snapshot, in sentences: numbers that are rounded, and values of what the snapshot
-    /// does not know.
+    /// What a file of this format has otherwise than the snapshot, in sentences: numbers that are rounded, values of what the snapshot
+    /// does not know, and names of columns that become others.
     ///
     /// ```
     /// use ropewalk_io::{Points, Snapshot, SnapshotFormat, Table};
@@ -88,6 +89,7 @@ impl SnapshotFormat {
             "softening lengths and potentials, densities and temperatures of gas, and metals are written as 0",
         );
         say(self.rounds_masses(snapshot), "masses are rounded to 32-bit floats");
+        changes.extend(self.renames(snapshot));
         changes
     }
 

@@ -6,6 +6,7 @@
 mod epoch;
 mod hdf5;
 mod losses;
+mod names;
 mod npz;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -53,7 +54,7 @@ pub enum SnapshotFormat {
     Npz,
     /// The points alone, as a NumPy array: `.npy`.
     Npy,
-    /// CSV with columns x, y, z, vx, vy, vz, id and mass: `.csv`.
+    /// CSV with columns x, y, z, vx, vy, vz, id and mass; coordinates of a table keep their names: `.csv`.
     Csv,
     /// The same with a header that has units, box, redshift and cosmology: `.ecsv`.
     Ecsv,

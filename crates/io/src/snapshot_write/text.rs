@@ -1,4 +1,5 @@
-//! Snapshots as text: columns x, y, z, vx, vy, vz, id and mass, and type if not all are dark matter.
+//! Snapshots as text: columns x, y, z, or with the names that the snapshot was read with; vx, vy, vz, id and mass, and type if not all are dark
+//! matter.
 //!
 //! In: a [`Snapshot`]. Out: CSV with a line of names, and for enhanced CSV a header with units, box, redshift and cosmology before it,
 //! which [`read`](crate::read) reads back. Numbers have the digits that they need to be the same again; those of 32 bits are written as
@@ -12,12 +13,14 @@ use std::path::Path;
 use ropewalk::halo::UniverseOptions;
 use ropewalk::units::{Frame, KnownUnits, VelocityUnit};
 use ropewalk::{Error, Result};
-use ropewalk_table::columns::{Head, Meta, write_header};
+use ropewalk_table::columns::{Head, Meta, csv_name, write_header};
 
+use crate::snapshot_write::names::Names;
 use crate::snapshot_write::types::Types;
 use crate::{Masses, Points, Snapshot};
 
-const AXES: [&str; 3] = ["x", "y", "z"];
+/// The most components of velocities.
+const MOST_AXES: usize = 3;
 
 pub(super) fn write(out: &mut dyn Write, path: &Path, snapshot: &Snapshot, is_enhanced: bool) -> Result<()> {
     let types = Types::of(snapshot, path)?;
@@ -37,17 +40,17 @@ pub(super) enum Part {
 
 pub(super) fn columns(path: &Path, snapshot: &Snapshot) -> Result<Vec<(String, Part)>> {
     let dim = snapshot.points.dim();
-    let name = |axis: usize| match AXES.get(axis) {
-        Some(name) if dim <= AXES.len() => (*name).to_string(),
-        _ => format!("x{}", axis + 1),
+    let Names { coordinates, velocities: speeds } = Names::of(snapshot);
+    let numbered = |names: Vec<String>, part: fn(usize) -> Part| {
+        names.into_iter().enumerate().map(move |(axis, name)| (name, part(axis)))
     };
-    let mut columns: Vec<(String, Part)> = (0..dim).map(|axis| (name(axis), Part::Position(axis))).collect();
+    let mut columns: Vec<(String, Part)> = numbered(coordinates, Part::Position).collect();
     if let Some(velocities) = &snapshot.velocities {
-        if velocities.dim() != dim || dim > AXES.len() {
+        if velocities.dim() != dim || dim > MOST_AXES {
             let message = format!("cannot be written: points have {dim} components, velocities {}", velocities.dim());
             return Err(Error::file(path, message + "; text has columns for up to 3 of both"));
         }
-        columns.extend((0..dim).map(|axis| (format!("v{}", name(axis)), Part::Velocity(axis))));
+        columns.extend(numbered(speeds, Part::Velocity));
     }
     columns.extend(snapshot.ids.as_ref().map(|_| ("id".into(), Part::Id)));
     if snapshot.masses != Masses::Unknown {
@@ -72,7 +75,7 @@ fn write_lines(
         let heads: Vec<Head<'_>> = columns.iter().map(|(name, part)| head(name, *part, units)).collect();
         write_header(out, &heads, &meta(snapshot))?;
     }
-    let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
+    let names: Vec<String> = columns.iter().map(|(name, _)| csv_name(name)).collect();
     writeln!(out, "{}", names.join(","))?;
     let mut runs: Vec<(Range<usize>, u8)> =
         types.iter().flat_map(|(kind, rows)| rows.iter().map(move |rows| (rows.clone(), kind))).collect();

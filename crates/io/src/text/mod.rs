@@ -35,6 +35,7 @@ use ropewalk::units::{KnownUnits, VelocityUnit};
 use ropewalk::{Error, Result};
 pub(super) use rows::Rows;
 use survey::{Kind, Purpose, Survey};
+pub(super) use values::may_name_a_column;
 
 use crate::contents::{Contents, Field, Role, TypeContents};
 use crate::csv_columns::{ADVICE, Columns, FIELDS_ADVICE, Taken, choose, own_coordinates};

@@ -69,6 +69,14 @@ pub(super) fn is_name_with_a_number(field: &[u8]) -> bool {
     begins_like_a_number(field) && number(field).is_none() && field.windows(2).any(is_word)
 }
 
+/// Returns `true` if a name in the first line is sure to be taken for one.
+pub(crate) fn may_name_a_column(name: &str) -> bool {
+    let field = name.as_bytes();
+    let begins = name.starts_with(|letter: char| letter.is_alphabetic() || letter == '_');
+    let is_plain = name.trim_end() == name && !name.contains(|letter: char| letter.is_control() || letter == '"');
+    begins && is_plain && number(field).is_none() && !is_missing(field)
+}
+
 /// Returns `true` if a field is a whole number.
 pub(super) fn is_whole(field: &[u8]) -> bool {
     let digits = field.strip_prefix(b"-").or(field.strip_prefix(b"+")).unwrap_or(field);

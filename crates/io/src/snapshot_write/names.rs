@@ -1,0 +1,83 @@
+//! The names of the columns of a snapshot in a table.
+//!
+//! In: a snapshot, with the names of the columns that its coordinates were read from. Out: a name for each column that is written. Names of
+//! coordinates are kept if readers take the same columns for coordinates by them, in the same order; otherwise they become x, y and z, or x1,
+//! x2 and so on. Cost: that of looking at the names.
+
+use crate::array_names::POSITIONS;
+use crate::csv_columns::own_coordinates;
+use crate::messages::{list, shorten};
+use crate::snapshot_write::SnapshotFormat;
+use crate::text::may_name_a_column;
+use crate::{Masses, Snapshot};
+
+const AXES: [&str; 3] = ["x", "y", "z"];
+
+/// The names of the columns of coordinates and of velocities in a table.
+pub(super) struct Names {
+    pub coordinates: Vec<String>,
+    pub velocities: Vec<String>,
+}
+
+impl Names {
+    pub(super) fn of(snapshot: &Snapshot) -> Self {
+        let kept = Self::with(snapshot, snapshot.columns.clone());
+        let can_be_kept = kept.coordinates.len() == snapshot.points.dim()
+            && kept.coordinates.iter().all(|name| may_name_a_column(name))
+            && own_coordinates(&kept.all(snapshot)) == kept.coordinates;
+        if can_be_kept { kept } else { Self::with(snapshot, plain(snapshot)) }
+    }
+
+    fn with(snapshot: &Snapshot, coordinates: Vec<String>) -> Self {
+        let dim = snapshot.points.dim();
+        let lower: Vec<String> = coordinates.iter().map(|name| name.to_lowercase()).collect();
+        let are_axes = lower.len() == dim && lower.iter().all(|name| AXES.contains(&name.as_str()));
+        let velocities = match are_axes {
+            true => lower.iter().map(|name| format!("v{name}")).collect(),
+            false => AXES.iter().take(dim).map(|name| format!("v{name}")).collect(),
+        };
+        Self { coordinates, velocities }
+    }
+
+    /// The names of all columns.
+    fn all(&self, snapshot: &Snapshot) -> Vec<String> {
+        let mut names = self.coordinates.clone();
+        names.extend(snapshot.velocities.iter().flat_map(|_| self.velocities.iter().cloned()));
+        let others = [
+            (snapshot.ids.is_some(), "id"),
+            (snapshot.masses != Masses::Unknown, "mass"),
+            (snapshot.has_types(), "type"),
+        ];
+        names.extend(others.iter().filter(|(is_there, _)| *is_there).map(|(_, name)| (*name).to_string()));
+        names
+    }
+}
+
+/// The names of coordinates that have none.
+fn plain(snapshot: &Snapshot) -> Vec<String> {
+    let dim = snapshot.points.dim();
+    match dim <= AXES.len() {
+        true => AXES.iter().take(dim).map(|name| (*name).to_string()).collect(),
+        false => (1..=dim).map(|axis| format!("x{axis}")).collect(),
+    }
+}
+
+impl SnapshotFormat {
+    /// A sentence about the columns of coordinates whose names a file of this format does not have; `None` if it has them, or if they are
+    /// the usual ones.
+    pub(super) fn renames(self, snapshot: &Snapshot) -> Option<String> {
+        let columns = &snapshot.columns;
+        let is_table = match self {
+            Self::Csv | Self::Ecsv => true,
+            #[cfg(feature = "parquet")]
+            Self::Parquet => true,
+            _ => false,
+        };
+        let written = if is_table { Names::of(snapshot).coordinates } else { plain(snapshot) };
+        let is_array = columns.iter().all(|name| POSITIONS.contains(&name.to_lowercase().as_str()));
+        let is_same = columns.iter().map(|name| name.to_lowercase()).eq(written.iter().map(|name| name.to_lowercase()));
+        let said = |names: &[String]| list(&names.iter().map(|name| shorten(name.as_bytes())).collect::<Vec<_>>());
+        let written = if is_table { said(&written) } else { "positions".into() };
+        (!is_array && !is_same).then(|| format!("the coordinates {} are written as {written}", said(columns)))
+    }
+}
