@@ -77,6 +77,11 @@ impl Declared {
         Ok(Self { delimiter, values })
     }
 
+    /// The number of columns that the header declares.
+    pub(super) fn width(&self) -> usize {
+        columns(&self.values).len()
+    }
+
     /// Errors: a column that is declared is not among those in the line of names.
     pub(super) fn check(&self, names: &[String]) -> std::result::Result<(), String> {
         let declared: Vec<String> = columns(&self.values).into_iter().map(|column| column.name).collect();

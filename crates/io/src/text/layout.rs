@@ -65,8 +65,8 @@ impl Layout {
         let yaml = ecsv::yaml(start.comments.iter().map(|(_, line)| &line[..]));
         let declared = yaml.map(|yaml| Declared::of(&yaml)).transpose().map_err(refuse)?;
         let Some((number, first)) = start.rows.first() else { return Err(refuse("has no rows of numbers".into())) };
-        let delimiter = declared.as_ref().and_then(|declared| declared.delimiter);
-        let syntax = delimiter.map_or_else(|| find_syntax(&start.rows), Syntax::new);
+        let syntax = declared.as_ref().and_then(|declared| declared_syntax(declared, &start.rows));
+        let syntax = syntax.unwrap_or_else(|| find_syntax(&start.rows));
         let split = |line: &[u8]| {
             let mut fields = Record::default();
             syntax.split(line, &mut fields);
@@ -253,6 +253,20 @@ fn is_xyz(path: &Path) -> bool {
 /// Returns `true` if a field is neither a number nor missing.
 fn is_text(field: &[u8]) -> bool {
     number(field).is_none() && !is_missing(field)
+}
+
+/// The syntax that a header of enhanced CSV declares. If it names no delimiter, it is a blank, or a comma if only commas split the lines into
+/// as many fields as the header declares columns; arrays in the fields have commas, too.
+fn declared_syntax(declared: &Declared, rows: &[Line]) -> Option<Syntax> {
+    let mut fields = Record::default();
+    let mut is_as_wide = |delimiter: &u8| {
+        let mut width = |line: &[u8]| {
+            Syntax::new(*delimiter).split(line, &mut fields);
+            fields.len()
+        };
+        rows.iter().all(|(_, line)| width(line) == declared.width())
+    };
+    declared.delimiter.or_else(|| [b' ', b','].into_iter().find(|delimiter| is_as_wide(delimiter))).map(Syntax::new)
 }
 
 /// Finds the syntax of lines: the first delimiter that splits all lines into equally many fields, or else the first one
