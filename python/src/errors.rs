@@ -7,7 +7,7 @@ use ropewalk::{Error, ErrorKind};
 /// `ValueError` for what the caller can mend, `OSError` with its number for what the system refuses, `MemoryError`, and
 /// `RuntimeError` for devices, for ranks that have ended, and for bugs.
 pub fn exception(error: Error) -> PyErr {
-    let sentence = error.to_string();
+    let sentence = in_python(&error.to_string());
     match error.kind() {
         ErrorKind::Memory => PyMemoryError::new_err(sentence),
         ErrorKind::Io => match errno(&error) {
@@ -19,6 +19,23 @@ pub fn exception(error: Error) -> PyErr {
         }
         _ => PyValueError::new_err(sentence),
     }
+}
+
+/// Options of the library, and the arguments that stand for them.
+const OPTIONS: [(&str, &str); 8] = [
+    ("ReadOptions::columns", "columns="),
+    ("ReadOptions::types", "types="),
+    ("ReadOptions::open", "open=True"),
+    ("ReadOptions::single_part", "single_part=True"),
+    ("ReadOptions::velocity_unit", "velocity_unit="),
+    ("ReadOptions::skip_missing", "ropewalk convert --skip-missing"),
+    ("Snapshot::box_size", "box_size="),
+    (" (read_fields)", ""),
+];
+
+/// A sentence of the library with arguments of Python in place of its options.
+pub fn in_python(text: &str) -> String {
+    OPTIONS.iter().fold(text.to_string(), |text, (own, argument)| text.replace(own, argument))
 }
 
 fn errno(error: &Error) -> Option<i32> {

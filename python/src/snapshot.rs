@@ -11,6 +11,7 @@ use ropewalk_io::{
 };
 
 use crate::calls::run;
+use crate::errors::in_python;
 use crate::lent::{lend, lend_rows};
 
 /// What to read, and what the caller knows better than the file.
@@ -170,7 +171,7 @@ pub fn inspect(py: Python<'_>, path: PathBuf, how: How) -> PyResult<About> {
         cosmology: background.into(),
         units: units.or(contents.units).into(),
         header: header.as_ref().map(GadgetHeader::from),
-        notes,
+        notes: notes.iter().map(|note| in_python(note)).collect(),
     })
 }
 
@@ -282,7 +283,7 @@ impl Particles {
 
     /// What was assumed in reading them.
     fn notes(&self) -> Vec<String> {
-        self.snapshot.notes.clone()
+        self.snapshot.notes.iter().map(|note| in_python(note)).collect()
     }
 
     /// Writes them, in the format of the name's ending. Says why the file has no units although they are known.

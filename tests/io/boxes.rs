@@ -12,7 +12,7 @@ use super::{Folder, all, refused};
 #[track_caller]
 fn no_cube(path: &Path, sides: &str) {
     let what = format!("has a box with sides of {sides}; only cubes are periodic");
-    refused(path, &[&what, "ReadOptions::open, --open"]);
+    refused(path, &[&what, "ReadOptions::open"]);
     let open = read(path, &ReadOptions::default().open(true)).unwrap();
     assert_eq!((open.box_size, &open.notes[..]), (None, &[what.clone() + ": it is taken for open"][..]));
     let contents = inspect(path, &ReadOptions::default()).unwrap();

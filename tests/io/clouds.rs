@@ -99,7 +99,9 @@ fn a_binary_fits_table() {
         (chosen.points.dim(), chosen.box_size, &chosen.columns[..]),
         (2, None, &["mass".into(), "type".to_string()][..])
     );
-    assert!(chosen.notes.contains(&"columns that are not read: X, y, z (choose columns with --coordinates)".into()));
+    assert!(
+        chosen.notes.contains(&"columns that are not read: X, y, z (choose columns with ReadOptions::columns)".into())
+    );
     let fields = read_fields(&path, &["id".into(), "type".into()]).unwrap();
     assert_eq!((&fields.values[..4], fields.columns), (&[0.0, 0.0, 1.0, 1.0][..], 2));
     let contents = inspect(&path, &ReadOptions::default()).unwrap();
@@ -331,7 +333,7 @@ fn pcd_and_ply_name_the_point_that_is_missing() {
                property uchar red\nproperty list uchar int near\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n";
     let snapshot = all(folder.with("a", format!("{ply}1 2 3 9 2 0 1\n\n4 5 6 9 0\n3 0 1 0\n"))).unwrap();
     assert_eq!((snapshot.format, snapshot.points), (Format::Ply, f64s(3, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])));
-    let notes = "comment by hand|elements that are not read: face (1)|columns that are not read: red (choose columns with --coordinates)";
+    let notes = "comment by hand|elements that are not read: face (1)|columns that are not read: red (choose columns with ReadOptions::columns)";
     assert_eq!(snapshot.notes.join("|"), notes);
     let chosen = read(folder.file("a"), &ReadOptions::default().columns(["red", "z"])).unwrap();
     assert_eq!(chosen.points, f64s(2, [9.0, 3.0, 9.0, 6.0]));

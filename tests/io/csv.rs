@@ -81,7 +81,10 @@ fn names_that_are_half_known() {
     assert_eq!(case("petal,sepal,class\n1,2,0\n"), (f64s(2, [1.0, 2.0]), "petal sepal".into()));
     assert_eq!(case("1,2\n3,4\n"), (f64s(2, [1.0, 2.0, 3.0, 4.0]), String::new()));
     assert_eq!(case("petal,sepal,species\n1,2,setosa\n"), (f64s(2, [1.0, 2.0]), "petal sepal".into()));
-    refused(folder.with("a", "a,b,c,d,e,f,g,h,i,j,k\n1,2,3,4,5,6,7,8,9,10,11\n"), &["11 columns", "--coordinates"]);
+    refused(
+        folder.with("a", "a,b,c,d,e,f,g,h,i,j,k\n1,2,3,4,5,6,7,8,9,10,11\n"),
+        &["11 columns", "ReadOptions::columns"],
+    );
 }
 
 #[test]

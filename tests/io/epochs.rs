@@ -36,7 +36,10 @@ fn headers_of_hdf5() {
         assert_eq!((factor(name, &plain), snapshot.redshift), (wanted, redshift), "{name}");
         match &snapshot.notes[..] {
             [] => assert_eq!(said, "", "{name}"),
-            [note] => assert!(!said.is_empty() && note.contains(said) && note.contains("--velocity-unit"), "{note}"),
+            [note] => assert!(
+                !said.is_empty() && note.contains(said) && note.contains("ReadOptions::velocity_unit"),
+                "{note}"
+            ),
             notes => panic!("{notes:?}"),
         }
         // What a file says about itself begins what is said of it when it is read.

@@ -42,7 +42,10 @@ fn links_that_are_not_followed() {
         &["PartType1/Masses is an external link to /masses", "elsewhere.hdf5", "not followed"],
     );
     refused(stored("wrong_soft_link.hdf5"), &["PartType1/Masses is a soft link to /nowhere"]);
-    refused(stored("table_link.hdf5"), &["z (is an external link to /z of the file elsewhere.hdf5", "--coordinates"]);
+    refused(
+        stored("table_link.hdf5"),
+        &["z (is an external link to /z of the file elsewhere.hdf5", "ReadOptions::columns"],
+    );
     let two = read(stored("table_link.hdf5"), &ReadOptions::default().columns(["x", "y"])).unwrap();
     assert_eq!((two.points.len(), two.points.dim()), (20, 2));
 }
@@ -88,7 +91,7 @@ fn tables_that_are_unclear() {
     let path = stored("table_points.hdf5");
     refused(
         &path,
-        &["several groups of columns", "a (20 x 3 f64)", "b (20 x 3 f32)", "c/short (4 i64)", "--coordinates"],
+        &["several groups of columns", "a (20 x 3 f64)", "b (20 x 3 f32)", "c/short (4 i64)", "ReadOptions::columns"],
     );
     let chosen = |columns: &[&str]| read(&path, &ReadOptions::default().columns(columns.iter().copied()));
     assert_vectors(&chosen(&["/b"]).unwrap().points, (0..20).map(velocities), 32);

@@ -72,7 +72,7 @@ fn velocities_of_chosen_axes() {
 
 #[test]
 fn named_columns_that_are_not_read() {
-    refused(table("text_x"), &["column that is not read, x (text)", "--coordinates", "y (6 f64)"]);
+    refused(table("text_x"), &["column that is not read, x (text)", "ReadOptions::columns", "y (6 f64)"]);
     refused(table("flag_x"), &["column that is not read, x (enumerations)"]);
     refused(table("text_speed"), &["column that is not read, vx (text)"]);
     let message = chosen("text_speed", &["y", "x"]).unwrap_err().to_string();
@@ -90,7 +90,7 @@ fn columns_that_are_left_out() {
     let left = all(table("left")).unwrap();
     assert_eq!((flat(&left.points), left.columns), (rows(&[0, 1]), vec!["feature_1".into(), "feature_2".to_string()]));
     let why = ["label (a label by its name)", "name (text)", "words (text)", "flag (enumerations)"];
-    has(&notes("left"), &["columns left out: ", "--coordinates"]);
+    has(&notes("left"), &["columns left out: ", "ReadOptions::columns"]);
     has(&notes("left"), &why);
     has(&notes("beside"), &["density (beside x, y)", "spin (rows of 2 numbers)", "short (beside", "id (text, no ids)"]);
     has(&notes("groups"), &["b/x (text)", "b/y (text)", "b/z (text)"]);

@@ -141,7 +141,7 @@ fn there_and_back() {
     assert_eq!(flat(&read(&path, &ReadOptions::default().ids(false)).unwrap().points), [1.0]);
     let many: Vec<Column> = (0..11).map(|k| Column::new(format!("a{k}"), Values::Numbers(vec![0.0]))).collect();
     write_parquet(File::create(&path).unwrap(), &many, None, &[]).unwrap();
-    refused(&path, &["has 11 columns of coordinates", "--coordinates"]);
+    refused(&path, &["has 11 columns of coordinates", "ReadOptions::columns"]);
 }
 
 #[test]

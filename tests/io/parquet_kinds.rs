@@ -37,7 +37,7 @@ fn coordinates_that_are_no_numbers() {
         ("void", "column z holds nulls"),
         ("list", "column z holds lists of numbers"),
     ] {
-        refused(file(&format!("z_{name}")), &[what, "--coordinates"]);
+        refused(file(&format!("z_{name}")), &[what, "ReadOptions::columns"]);
         // Others may be chosen.
         let chosen = read(file(&format!("z_{name}")), &ReadOptions::default().columns(["x", "y"])).unwrap();
         assert_eq!(chosen.points.dim(), 2);
@@ -57,7 +57,7 @@ fn indexes_of_pandas() {
         "{:?}",
         snapshot.notes
     );
-    refused(file("index_x"), &["column x holds an index of a pandas table", "--coordinates"]);
+    refused(file("index_x"), &["column x holds an index of a pandas table", "ReadOptions::columns"]);
     let chosen = read(file("index_x"), &ReadOptions::default().columns(["x", "y", "z"])).unwrap();
     assert_eq!(flat(&chosen.points)[3..6], [3.0, 0.5, 0.25]);
     let with_ids = all(file("index_id")).unwrap();

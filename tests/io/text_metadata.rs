@@ -85,8 +85,8 @@ fn kinds_of_metadata() {
         ("Unnamed: 0,a,b\n0,1,2\n", Read("a b", &[1.0, 2.0], &["Unnamed: 0 (an index"])),
         ("x1,x2,y\n1,2,0\n", Read("x1 x2", &[1.0, 2.0], &["y (a label beside numbered x)"])),
         ("lon,lat,fare\n1,2,9\n", Read("lon lat", &[1.0, 2.0], &["fare (beside lon and lat)"])),
-        ("a_lon,a_lat,b_lon,b_lat\n1,2,3,4\n", Refused(&["several columns of longitudes", "--coordinates"])),
-        ("label,id\n1,2\n", Refused(&["0 columns of coordinates", "label (a label", "--coordinates"])),
+        ("a_lon,a_lat,b_lon,b_lat\n1,2,3,4\n", Refused(&["several columns of longitudes", "ReadOptions::columns"])),
+        ("label,id\n1,2\n", Refused(&["0 columns of coordinates", "label (a label", "ReadOptions::columns"])),
         ("x,y,w\n1,2,3\n", Read("x y", &[1.0, 2.0], &["w (beside x, y)"])),
         (
             "principal component 1,principal component 2\n1,2\n",

@@ -12,6 +12,7 @@ use super::phases::Phases;
 use super::summary::Summary;
 use super::text::{grouped, short};
 use super::universe::describe_matter;
+use super::wording;
 
 /// Bytes a particle that halos of friends of friends take beside positions, velocities, ids and masses: measured on 2 million
 /// particles of a simulation, for positions of 32 and of 64 bits.
@@ -79,7 +80,7 @@ fn about(summary: &mut Summary, contents: &Contents) -> Result<(), Failure> {
         }
     }
     summary.line("box", contents.box_size.map_or("none".into(), |side| format!("{}, periodic", short(side))));
-    for note in &contents.notes {
+    for note in &wording::notes(&contents.notes) {
         summary.line("note", note);
     }
     if let Some(redshift) = contents.redshift {

@@ -6,20 +6,21 @@ use ropewalk_io::{Fields, Points, Progress, ReadOptions, Snapshot};
 
 use super::failure::Failure;
 use super::phases::Phases;
-use super::{args, periodic};
+use super::{args, periodic, wording};
 
 /// What standard input is called on the command line, and in messages.
 pub const STANDARD_INPUT: &str = "-";
 
 /// Reads a file, or standard input for `-`, with a bar meanwhile.
 pub fn read(path: &Path, options: &ReadOptions, phases: &mut Phases) -> Result<Snapshot, Failure> {
-    let snapshot = phases.run_with_bar("read", |tell: &(dyn Fn(Progress) + Sync)| {
+    let mut snapshot = phases.run_with_bar("read", |tell: &(dyn Fn(Progress) + Sync)| {
         if path.as_os_str() == STANDARD_INPUT {
             ropewalk_io::read_from(std::io::stdin().lock(), "standard input", options, Some(tell))
         } else {
             ropewalk_io::read_with(path, options, Some(tell))
         }
     })?;
+    snapshot.notes = wording::notes(&snapshot.notes);
     Ok(snapshot)
 }
 
@@ -47,6 +48,7 @@ pub fn points_of(path: &Path, args: &args::Points, phases: &mut Phases) -> Resul
 /// value1 and so on.
 pub fn fields(path: &Path, chosen: &[String], points: usize) -> Result<Fields, Failure> {
     let mut fields = ropewalk_io::read_fields(path, chosen)?;
+    fields.notes = wording::notes(&fields.notes);
     let len = fields.values.len() / fields.columns;
     if len != points {
         return Err(format!("{}: has {len} rows; for {points} sources it must have {points}", path.display()).into());
@@ -87,7 +89,7 @@ fn wide(points: Points) -> Vec<f64> {
 /// One value for each point of a file of one column; `option` names it. Its notes are added to `notes`.
 pub fn values(option: &str, path: &Path, points: usize, notes: &mut Vec<String>) -> Result<Vec<f64>, Failure> {
     let read = ropewalk_io::read(path, &ReadOptions::default().coordinates_only(true))?;
-    notes.extend(notes_of(option, &read.notes));
+    notes.extend(notes_of(option, &wording::notes(&read.notes)));
     let column = read.points;
     if column.dim() != 1 || column.len() != points {
         let (file, len, dim) = (path.display(), column.len(), column.dim());

@@ -35,6 +35,7 @@ mod text;
 mod threads;
 mod trees;
 mod universe;
+mod wording;
 
 use std::process::ExitCode;
 
@@ -72,7 +73,7 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is::<Closed>() => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", one_line(&error.to_string()));
+            eprintln!("error: {}", one_line(&wording::error(&error.to_string(), &args.command)));
             ExitCode::FAILURE
         }
     }

@@ -393,11 +393,10 @@ fn numbered(width: usize) -> Vec<String> {
 }
 
 /// What to do if columns are taken for coordinates that are none.
-pub(super) const ADVICE: &str =
-    "Choose the columns that are coordinates (ReadOptions::columns, --coordinates A,B, in Python columns=)";
+pub(super) const ADVICE: &str = "Choose the columns that are coordinates (ReadOptions::columns)";
 
 /// What to do if columns are taken for fields that are none.
-pub(super) const FIELDS_ADVICE: &str = "Choose the fields that are wanted (read_fields, --fields A,B)";
+pub(super) const FIELDS_ADVICE: &str = "Choose the fields that are wanted (read_fields)";
 
 /// The names of the columns of a table that are coordinates without a choice; empty if there are no such columns.
 pub(super) fn own_coordinates(names: &[String]) -> Vec<String> {

@@ -1,5 +1,8 @@
 //! Texts and names of files in messages.
 //!
+//! Messages name options of this crate by their fields, as `ReadOptions::columns`, also where an interface has another word for them: the
+//! program and the Python package put their own words in place of these.
+//!
 //! In: bytes of a file, or a list of names. Out: their beginning, in characters that can be printed. Cost: none.
 
 /// Returns the first 60 characters of a text, printable.

@@ -263,8 +263,7 @@ impl ReadOptions {
     pub(super) fn settled(&self, path: &Path, doubt: Option<&Doubt>, has_velocities: bool) -> Result<Vec<String>> {
         let Some(text) = self.in_doubt(doubt, has_velocities) else { return Ok(vec![]) };
         let depends = has_velocities && self.velocity_unit.is_none();
-        let advice = "(ReadOptions::velocity_unit, --velocity-unit km/s for peculiar velocities, gadget for those over sqrt(a); \
-             in Python velocity_unit=)";
+        let advice = "(ReadOptions::velocity_unit: km/s for peculiar velocities, gadget for those over sqrt(a))";
         match doubt {
             Some(Doubt::Conflict(_)) if depends => {
                 Err(Error::file(path, format!("{text}: say what its velocities are in {advice}, and its redshift")))

@@ -40,7 +40,7 @@ pub(super) fn of_chosen<T: PartialEq>(sides: &[f64], own: &[T], chosen: &[T], no
                 let sides = sides.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
                 notes.push(format!(
                     "the box of the file, with a side of {sides}, is not used: other columns than its coordinates are chosen. If \
-                     these lie in it, give its side (--box, --periodic, in Python box_size=)"
+                     these lie in it, give its side (Snapshot::box_size)"
                 ));
             }
             vec![]
@@ -69,10 +69,7 @@ impl ReadOptions {
                 notes.push(text + ": it is taken for open");
                 Ok(None)
             }
-            Err(text) => Err(Error::file(
-                path,
-                text + "; as an open one it can be read (ReadOptions::open, --open, in Python open=True)",
-            )),
+            Err(text) => Err(Error::file(path, text + "; as an open one it can be read (ReadOptions::open)")),
         }
     }
 }

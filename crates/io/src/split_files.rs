@@ -43,7 +43,7 @@ pub(super) fn absent(files: u32, present: &[u32], part: &dyn Fn(u32) -> PathBuf)
 /// A sentence about a file that is missing.
 pub(super) fn missing(files: u32) -> String {
     format!(
-        "is missing: the snapshot is split over {files} files; a file is read alone with --single-part \
-         (ReadOptions::single_part, in Python single_part=True)"
+        "is missing: the snapshot is split over {files} files; one of them can be read alone \
+         (ReadOptions::single_part)"
     )
 }

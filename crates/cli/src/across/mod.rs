@@ -23,6 +23,7 @@ use crate::input;
 use crate::phases::Phases;
 use crate::summary::Summary;
 use crate::text::grouped;
+use crate::wording;
 
 /// Returns `true` if processes are to share the run.
 pub fn is_asked(args: &Args) -> bool {
@@ -101,7 +102,13 @@ fn read(path: &Path, options: ReadOptions, rank: &Rank<'_>, phases: &mut Phases)
     }
     agree_on_files(ranks, path)?;
     let options = options.part(ranks.rank(), ranks.size());
-    let part = phases.run("read", || agree(ranks, ropewalk_io::read(path, &options)))?;
+    let in_words = |error: Error| match error.is_of_another_rank() {
+        true => Failure::from(error),
+        false => wording::sentence(&error.to_string()).into(),
+    };
+    let read = phases.run("read", || agree(ranks, ropewalk_io::read(path, &options)));
+    let mut part = read.map_err(in_words)?;
+    part.notes = wording::notes(&part.notes);
     Ok(part)
 }
 

@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::input;
 use crate::outputs::Inputs;
 use crate::phases::Phases;
+use crate::wording;
 
 /// All files that are read: snapshots, and what belongs to their particles.
 pub fn inputs(args: &Args, snapshots: &[PathBuf]) -> Inputs {
@@ -33,7 +34,7 @@ pub fn read(args: &Args, path: &Path, phases: &mut Phases) -> Result<Snapshot, F
             );
         }
         let read = ropewalk_io::read(file, &ReadOptions::default().coordinates_only(true))?;
-        snapshot.notes.extend(input::notes_of("--velocities", &read.notes));
+        snapshot.notes.extend(input::notes_of("--velocities", &wording::notes(&read.notes)));
         let velocities = read.points;
         if (velocities.len(), velocities.dim()) != (n, 3) {
             let (file, len, dim) = (file.display(), velocities.len(), velocities.dim());

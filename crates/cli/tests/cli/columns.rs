@@ -81,3 +81,38 @@ fn names_are_kept() {
         );
     }
 }
+
+/// Advice has the words of the program, and names an option that the command has.
+#[test]
+fn advice_in_the_words_of_the_program() {
+    let scratch = Scratch::new();
+    let file = scratch.write("a.csv", "a,b,name\n1,2,u\n,3,v\n").display().to_string();
+    let out = scratch.path("o.npz").display().to_string();
+    for (command, option) in [
+        (&["dbscan", &file, "--eps", "1", "--min-pts", "1"][..], "(--skip-missing)"),
+        (&["convert", &file, &out], "(--skip-missing)"),
+        (&["pairs", &file, "--radius", "1", "--out", &out], "(ropewalk convert --skip-missing)"),
+        (&["info", "--ranges", &file], "(ropewalk convert --skip-missing)"),
+    ] {
+        let line = run(command).error();
+        has(&line, &[option]);
+        assert!(!line.contains("ReadOptions") && !line.contains("Python"), "{line}");
+    }
+    let file = scratch.write("b.csv", "a,b,name\n1,2,u\n2,3,v\n").display().to_string();
+    for command in [&["info", &file][..], &["kdist", &file, "--k", "1"], &["convert", &file, &out]] {
+        let report = run(command).success();
+        has(&report, &["name (text). Choose the columns that are coordinates (--coordinates A,B)\n"]);
+        assert!(!report.contains("ReadOptions") && !report.contains("Python"), "{report}");
+    }
+}
+
+/// `info` shows the columns of a table of which no coordinates can be read, and why.
+#[test]
+fn arrays_in_columns_of_ecsv() {
+    let scratch = Scratch::new();
+    let header = "# %ECSV 1.0\n# ---\n# datatype:\n# - {name: pos, datatype: string, subtype: 'float64[3]'}\n";
+    let file = scratch.write("a.ecsv", format!("{header}pos\n[1.0,0.0,1.0]\n[2.0,0.0,2.0]\n")).display().to_string();
+    let why = "left out: pos (arrays of float64[3])";
+    has(&run(["info", &file]).success(), &["particles       2\n", "pos: text", why]);
+    has(&run(["dbscan", &file, "--eps", "1", "--min-pts", "1"]).error(), &[why]);
+}

@@ -42,7 +42,7 @@ pub(super) fn left_out(names: &[&str]) -> Option<String> {
         list.push(format!("and {} more", names.len() - MOST));
     }
     let list = list.join(", ");
-    (!names.is_empty()).then(|| format!("columns that are not read: {list} (choose columns with --coordinates)"))
+    (!names.is_empty()).then(|| format!("columns that are not read: {list} (choose columns with ReadOptions::columns)"))
 }
 
 /// The role of a column.

@@ -204,7 +204,7 @@ impl Variables {
                     names.iter().take(20).map(|name| name.escape_debug().to_string()).collect::<Vec<_>>().join(", ");
                 refuse(format!(
                     "has no variables x, y and z; it has {list}. Choose those that are coordinates \
-                     (ReadOptions::columns, --coordinates A,B,C, in Python columns=)"
+                     (ReadOptions::columns)"
                 ))
             })?
         } else {

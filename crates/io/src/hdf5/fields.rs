@@ -47,9 +47,7 @@ pub(super) fn group(particle_type: u8) -> String {
 
 /// The error or note on a field that types have in different units.
 pub(super) fn mixed_units(field: &str) -> String {
-    format!(
-        "has {field} in different units for different types; read types of one unit alone (ReadOptions::types, --type, in Python types=)"
-    )
+    format!("has {field} in different units for different types; read types of one unit alone (ReadOptions::types)")
 }
 
 /// What is wanted of the parts of a snapshot.

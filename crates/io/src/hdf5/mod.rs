@@ -257,7 +257,7 @@ impl Uncounted<'_> {
     }
 }
 
-const UNCOUNTED_ADVICE: &str = "choose the types to read without them (ReadOptions::types, --type, in Python types=)";
+const UNCOUNTED_ADVICE: &str = "choose the types to read without them (ReadOptions::types)";
 
 /// Groups of particles with coordinates that the headers do not count.
 fn uncounted(parts: &[Part]) -> Result<Vec<Uncounted<'_>>> {

@@ -84,7 +84,7 @@ impl Choice {
             own_positions(archive).ok_or_else(|| {
                 refuse(format!(
                     "is a zip archive without an array named positions (pos, coordinates, points), a matrix X or data, or arrays x and y of one axis; its arrays: {}. Choose those \
-                     that are coordinates (ReadOptions::columns, --coordinates A,B, in Python columns=)",
+                     that are coordinates (ReadOptions::columns)",
                     names()
                 ))
             })?

@@ -18,8 +18,7 @@ use crate::text::values::{id, is_missing, is_rounded, number};
 use crate::{Format, Masses, Points, ReadOptions, Snapshot, Table, TypeRun};
 
 /// The advice in errors about missing values.
-const SKIP_ADVICE: &str =
-    ". Leave out rows with missing values (ropewalk convert --skip-missing, in Rust ReadOptions::skip_missing)";
+const SKIP_ADVICE: &str = ". Leave out rows with missing values (ReadOptions::skip_missing)";
 
 /// The rows read so far.
 pub(crate) struct Rows {
