@@ -35,6 +35,7 @@ mod shared_npy;
 mod snapshot_write;
 #[path = "../../fuzz/readers.rs"]
 mod readers;
+mod text_comments;
 mod text_metadata;
 mod tipsy;
 mod type_columns;

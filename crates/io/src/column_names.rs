@@ -35,7 +35,7 @@ const LABELS: [&str; 26] = [
     "groupid",
 ];
 /// Names of numbers of rows.
-const INDEXES: [&str; 13] = [
+const INDEXES: [&str; 14] = [
     "",
     "index",
     "idx",
@@ -49,9 +49,10 @@ const INDEXES: [&str; 13] = [
     "rowindex",
     "recno",
     "linenumber",
+    "number",
 ];
 /// Last words of names of ids.
-const IDS: [&str; 14] = [
+const IDS: [&str; 15] = [
     "id",
     "ids",
     "uid",
@@ -66,6 +67,7 @@ const IDS: [&str; 14] = [
     "haloid",
     "objectid",
     "specobjid",
+    "hosthalo",
 ];
 /// Last words of names of what qualifies a row.
 const QUALIFIERS: [&str; 9] =
@@ -212,6 +214,8 @@ mod tests {
             "weight",
             "is_flag",
             "row_number",
+            "NUMBER",
+            "hostHalo",
             "group",
             "label_2",
             "SPECOBJID",
@@ -242,6 +246,8 @@ mod tests {
             "index_of_refraction",
             "principal component 1",
             "component_2",
+            "atomic_number",
+            "number_density",
         ] {
             assert_eq!(not_a_coordinate(name), None, "{name}");
         }

@@ -240,7 +240,7 @@ impl Columns {
         let (mut rest, mut weights) = (vec![], vec![]);
         for column in (0..self.width).filter(|column| !known.contains(column)) {
             // A table of one column is wanted for what it has.
-            let by_name = not_a_coordinate(&self.names[column]).filter(|_| self.width > 1).map(String::from);
+            let by_name = not_a_coordinate(quantity(&self.names[column])).filter(|_| self.width > 1).map(String::from);
             let predicted = (lower[column] == "y" && has_numbered).then(|| "a label beside numbered x".to_string());
             let is_weight = by_name.is_some() && may_be_weight(&self.names[column]) && no_numbers(column).is_none();
             match no_numbers(column).or(by_name).or(predicted) {

@@ -1,7 +1,8 @@
 //! Comments of a text table: the names of its columns, and a note about the comments that are not used.
 //!
 //! In: the comments, and the number of columns. Out: the names, if one comment has a name for each column, or if each column has a comment of
-//! its own, as `1 NUMBER` or `Column 1: id`; a note that lists the other comments.
+//! its own, as `1 NUMBER` or `Column 1: id`; a note that lists the other comments. Names may have numbers before them, as `1:id 2:x`, and units
+//! after them, as `x (kpc)`.
 
 use crate::column_names::{not_a_coordinate, quantity_and_unit};
 use crate::messages::{list, shorten};
@@ -80,8 +81,9 @@ pub(super) fn names(comments: &[Line], width: usize, delimiter: u8) -> Result<Na
     let mut found: Vec<(Vec<u64>, Vec<String>)> = vec![];
     for (number, comment) in comments {
         let text = bare(comment);
-        let ways = [delimiter, b',', b'\t', b' '].map(|delimiter| split(text, delimiter));
-        if let Some(names) = ways.into_iter().find(|names| names.len() == width && are_names(names)) {
+        let plain = [delimiter, b',', b'\t', b' '].into_iter().map(|delimiter| split(text, delimiter));
+        let mut ways = numbered_names(text).into_iter().chain(plain).chain([with_units(text)]);
+        if let Some(names) = ways.find(|names| names.len() == width && are_names(names)) {
             found.push((vec![*number], names));
         }
     }
@@ -174,9 +176,55 @@ fn numbered_name(text: &[u8]) -> Option<(usize, String)> {
     (has_space && !name.is_empty() && is_name(name.as_bytes())).then_some((number, name))
 }
 
+/// The signs that begin comments of other programs, before the first row.
+const SIGNS: [&[u8]; 3] = [b"%", b"//", b"!"];
+
+/// Returns `true` if a line begins with a sign of comments of other programs.
+pub(super) fn has_other_sign(line: &[u8]) -> bool {
+    SIGNS.iter().any(|sign| line.trim_ascii().starts_with(sign))
+}
+
+/// The names in a comment that counts its columns, as `1:id 2:x`, `[1] id [2] x` or `(1) id, (2) x`. Names may have several words.
+fn numbered_names(text: &[u8]) -> Option<Vec<String>> {
+    let text = std::str::from_utf8(text).ok()?;
+    // The rest of a word that begins with the number of a column, or with that number in brackets.
+    let after_number = |word: &'_ str, number: usize| -> Option<usize> {
+        let rest = word.trim_start_matches(['(', '[']).strip_prefix(&number.to_string())?;
+        let name = rest.trim_start_matches([':', '=', ')', ']', '.']);
+        (name.is_empty() || name.len() < rest.len()).then_some(word.len() - name.len())
+    };
+    let first = [1, 0].into_iter().find(|&first| after_number(text.split_whitespace().next()?, first).is_some())?;
+    let mut names: Vec<String> = vec![];
+    for word in text.split_whitespace() {
+        match (after_number(word, first + names.len()), names.last_mut()) {
+            (Some(from), _) => names.push(word[from..].to_string()),
+            (None, Some(name)) => *name = format!("{name} {word}"),
+            (None, None) => return None,
+        }
+    }
+    Some(names.iter().map(|name| name.trim().trim_end_matches([',', ';']).to_string()).collect())
+}
+
+/// The words of a comment, with a unit in brackets as a part of the word before it: `x (kpc)`.
+fn with_units(text: &[u8]) -> Vec<String> {
+    let mut names: Vec<String> = vec![];
+    let mut depth = 0i64;
+    for word in split(text, b' ') {
+        let begins = word.starts_with(['(', '[']);
+        let level = |open: [char; 2]| word.matches(open).count() as i64;
+        match names.last_mut().filter(|_| depth > 0 || begins) {
+            Some(name) => *name = format!("{name} {word}"),
+            None => names.push(word.clone()),
+        }
+        depth += level(['(', '[']) - level([')', ']']);
+    }
+    names
+}
+
 /// The text of a comment.
 fn bare(comment: &[u8]) -> &[u8] {
     let text = comment.trim_ascii();
+    let text = SIGNS.iter().find_map(|sign| text.strip_prefix(*sign)).unwrap_or(text);
     let from = text.iter().position(|byte| !b"#%".contains(byte)).unwrap_or(text.len());
     text[from..].trim_ascii()
 }
@@ -190,14 +238,18 @@ fn split(text: &[u8], delimiter: u8) -> Vec<String> {
 fn are_names(names: &[String]) -> bool {
     let is_one = |name: &String| {
         let name = name.as_bytes();
-        !name.is_empty() && (is_name(name) || is_name_with_a_number(name)) && !name.ends_with(b":") && *name != *b"="
+        !name.is_empty()
+            && (is_name(name) || is_name_with_a_number(name))
+            && !name.ends_with(b":")
+            && !name.ends_with(b",")
+            && *name != *b"="
     };
     names.iter().all(is_one)
 }
 
-/// A name in lower case without a number in parentheses after it.
+/// A name in lower case without a number or unit in brackets after it.
 fn base(name: &str) -> String {
-    name.split('(').next().unwrap_or_default().trim().to_lowercase()
+    name.split(['(', '[']).next().unwrap_or_default().trim().to_lowercase()
 }
 
 /// A sentence about a comment that has names that are known, but not as many as there are columns.
@@ -291,6 +343,19 @@ mod tests {
         assert_eq!(of(&["# x y z", "# made by hand"], 3), "x y z");
         assert_eq!(of(&["# id x y"], 4), "");
         assert_eq!(of(&["# 1 2 3"], 3), "");
+        for text in
+            ["#1:id 2:x 3:y", "# 1 id 2 x 3 y", "# [1] id [2] x [3] y", "# (1) id, (2) x, (3) y", "#0=id 1=x 2=y"]
+        {
+            assert_eq!(of(&[text], 3), "id x y", "{text}");
+        }
+        let of_units = |text: &str| names(&lines(&[text]), 2, b' ').unwrap().names;
+        assert_eq!(of_units("# halo_id x (Mpc / h)"), ["halo_id", "x (Mpc / h)"]);
+        assert_eq!(of_units("# 1:id 2:x [kpc]"), ["id", "x [kpc]"]);
+        assert_eq!(of_units("# id(1), x(2)"), ["id(1)", "x(2)"]);
+        assert_eq!(
+            (of_units("! id x"), of_units("// id x"), of_units("%id x")),
+            (vec!["id".into(), "x".into()], vec!["id".into(), "x".into()], vec!["id".into(), "x".into()])
+        );
         assert_eq!(of(&["# on and on", "# over and out"], 3), "");
         assert!(names(&lines(&["# id x y", "# x y id"]), 3, b' ').is_err());
         let note = names(&lines(&["# id x y"]), 4, b' ').unwrap().note.unwrap();

@@ -171,9 +171,15 @@ impl Layout {
 
 impl Layout {
     /// The error message for a row with another number of fields.
-    pub(super) fn wrong_width(&self, fields: &Record) -> String {
+    pub(super) fn wrong_width(&self, fields: &Record, number: u64) -> String {
         let text = shorten(&fields.iter().collect::<Vec<_>>().join(&b' '));
-        format!("{} columns where the first line has {}: {text}", fields.len(), self.width)
+        let is_first = number == self.before + 1 && !self.names.is_empty() && self.header.is_none();
+        let advice = if is_first {
+            "; the first line is taken for names of columns: put # before it if it is a comment"
+        } else {
+            ""
+        };
+        format!("{} columns where the first line has {}: {text}{advice}", fields.len(), self.width)
     }
 }
 
@@ -181,11 +187,14 @@ impl Start {
     fn read(path: &Path) -> Result<Self> {
         let refuse = |message: String| Error::file(path, message);
         let mut start = Self { comments: vec![], rows: vec![], rest: Unused::default() };
-        let (mut lines, mut bytes) = (Lines::open(path)?, 0);
+        let (mut lines, mut bytes, mut signed) = (Lines::open(path)?, 0, vec![]);
         while start.rows.len() < SAMPLE && lines.advance().map_err(refuse)? {
             let (number, line) = (lines.number(), lines.line());
             let has_rows = !start.rows.is_empty();
-            if may_be_row(line, has_rows) {
+            if !has_rows && bytes <= MOST_COMMENTS && comments::has_other_sign(line) {
+                bytes += line.len();
+                signed.push((number, line.to_vec()));
+            } else if may_be_row(line, has_rows) {
                 start.rows.push((number, line.to_vec()));
             } else if !has_rows && !line.trim_ascii().is_empty() {
                 bytes += line.len();
@@ -199,7 +208,32 @@ impl Start {
                 }
             }
         }
+        start.place(signed);
         Ok(start)
+    }
+
+    /// Adds lines that begin with signs of comments of other programs: to the comments, unless there are no other rows, or the last of these lines
+    /// has a name for each field of the first row, as `%,a,b`.
+    fn place(&mut self, mut signed: Vec<Line>) {
+        let count = |line: &[u8], delimiter: u8| {
+            let mut fields = Record::default();
+            Syntax::new(delimiter).split(line, &mut fields);
+            fields.len()
+        };
+        let names = |last: &Line, (_, row): &Line| {
+            let is_alike =
+                |&delimiter: &u8| count(row, delimiter) > 1 && count(row, delimiter) == count(&last.1, delimiter);
+            b",;|\t".iter().any(is_alike)
+        };
+        let is_row = match (signed.last(), self.rows.first()) {
+            (Some(last), Some(row)) => names(last, row),
+            (_, None) => true,
+            (None, _) => false,
+        };
+        let first = if is_row { signed.pop() } else { None };
+        self.rows.splice(0..0, first);
+        self.comments.append(&mut signed);
+        self.comments.sort_unstable_by_key(|(number, _)| *number);
     }
 }
 

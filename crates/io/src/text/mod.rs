@@ -1,7 +1,7 @@
 //! Text tables: numbers separated by commas, semicolons, vertical lines, tabs or blanks.
 //!
-//! - in: a row per point; empty lines and those that begin with `#` are skipped, but not rows that begin with `#N/A` or `#NA`; enhanced CSV and
-//!   ARFF by their headers
+//! - in: a row per point; empty lines and those that begin with `#` are skipped, but not rows that begin with `#N/A` or `#NA`; lines that
+//!   begin with `%`, `//` or `!` are comments before the first row; enhanced CSV and ARFF by their headers
 //! - out: a [`Snapshot`] in f64
 //! - names: the first line, if none of its fields is a number; else a comment before the rows that has as many names as they have columns, or
 //!   a comment for each column
@@ -182,7 +182,7 @@ fn read_rows(path: &Path, layout: &Layout, survey: &Survey, reading: &Reading<'_
         }
         let pushed = match fields.len() == layout.width {
             true => rows.push(&fields),
-            false => Err(layout.wrong_width(&fields)),
+            false => Err(layout.wrong_width(&fields, lines.number())),
         };
         pushed.map_err(|message| refuse(format!("line {}: {message}", lines.number())))?;
     }

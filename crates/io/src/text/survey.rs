@@ -88,7 +88,7 @@ impl Survey {
                 continue;
             }
             if purpose == Purpose::Description && fields.len() != layout.width {
-                let message = layout.wrong_width(&fields);
+                let message = layout.wrong_width(&fields, lines.number());
                 return Err(refuse(format!("line {}: {message}", lines.number())));
             }
             for (field, column) in fields.iter().zip(&mut survey.columns) {
