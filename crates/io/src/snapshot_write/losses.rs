@@ -13,6 +13,9 @@
 //!
 //! In: a snapshot and a format. Out: sentences. Cost: a pass over the masses.
 
+use crate::array_names::POSITIONS;
+use crate::messages::{list, shorten};
+use crate::snapshot_write::names::{Names, plain};
 use crate::snapshot_write::types::one_mass;
 use crate::snapshot_write::{SnapshotFormat, tipsy_units};
 use crate::{Background, Masses, Points, Snapshot};
@@ -116,5 +119,23 @@ impl SnapshotFormat {
             }
             _ => false,
         }
+    }
+
+    /// A sentence about the columns of coordinates whose names a file of this format does not have; `None` if it has them, or if they are
+    /// the usual ones.
+    fn renames(self, snapshot: &Snapshot) -> Option<String> {
+        let columns = &snapshot.columns;
+        let is_table = match self {
+            Self::Csv | Self::Ecsv => true,
+            #[cfg(feature = "parquet")]
+            Self::Parquet => true,
+            _ => false,
+        };
+        let written = if is_table { Names::of(snapshot).coordinates } else { plain(snapshot) };
+        let is_array = columns.iter().all(|name| POSITIONS.contains(&name.to_lowercase().as_str()));
+        let is_same = columns.iter().map(|name| name.to_lowercase()).eq(written.iter().map(|name| name.to_lowercase()));
+        let said = |names: &[String]| list(&names.iter().map(|name| shorten(name.as_bytes())).collect::<Vec<_>>());
+        let written = if is_table { said(&written) } else { "positions".into() };
+        (!is_array && !is_same).then(|| format!("the coordinates {} are written as {written}", said(columns)))
     }
 }

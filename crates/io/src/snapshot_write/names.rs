@@ -4,10 +4,7 @@
 //! coordinates are kept if readers take the same columns for coordinates by them, in the same order; otherwise they become x, y and z, or x1,
 //! x2 and so on. Cost: that of looking at the names.
 
-use crate::array_names::POSITIONS;
 use crate::csv_columns::own_coordinates;
-use crate::messages::{list, shorten};
-use crate::snapshot_write::SnapshotFormat;
 use crate::text::may_name_a_column;
 use crate::{Masses, Snapshot};
 
@@ -54,30 +51,10 @@ impl Names {
 }
 
 /// The names of coordinates that have none.
-fn plain(snapshot: &Snapshot) -> Vec<String> {
+pub(super) fn plain(snapshot: &Snapshot) -> Vec<String> {
     let dim = snapshot.points.dim();
     match dim <= AXES.len() {
         true => AXES.iter().take(dim).map(|name| (*name).to_string()).collect(),
         false => (1..=dim).map(|axis| format!("x{axis}")).collect(),
-    }
-}
-
-impl SnapshotFormat {
-    /// A sentence about the columns of coordinates whose names a file of this format does not have; `None` if it has them, or if they are
-    /// the usual ones.
-    pub(super) fn renames(self, snapshot: &Snapshot) -> Option<String> {
-        let columns = &snapshot.columns;
-        let is_table = match self {
-            Self::Csv | Self::Ecsv => true,
-            #[cfg(feature = "parquet")]
-            Self::Parquet => true,
-            _ => false,
-        };
-        let written = if is_table { Names::of(snapshot).coordinates } else { plain(snapshot) };
-        let is_array = columns.iter().all(|name| POSITIONS.contains(&name.to_lowercase().as_str()));
-        let is_same = columns.iter().map(|name| name.to_lowercase()).eq(written.iter().map(|name| name.to_lowercase()));
-        let said = |names: &[String]| list(&names.iter().map(|name| shorten(name.as_bytes())).collect::<Vec<_>>());
-        let written = if is_table { said(&written) } else { "positions".into() };
-        (!is_array && !is_same).then(|| format!("the coordinates {} are written as {written}", said(columns)))
     }
 }

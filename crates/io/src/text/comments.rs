@@ -193,7 +193,8 @@ fn numbered_names(text: &[u8]) -> Option<Vec<String>> {
         let name = rest.trim_start_matches([':', '=', ')', ']', '.']);
         (name.is_empty() || name.len() < rest.len()).then_some(word.len() - name.len())
     };
-    let first = [1, 0].into_iter().find(|&first| after_number(text.split_whitespace().next()?, first).is_some())?;
+    let start = text.split_whitespace().next()?;
+    let first = [1, 0].into_iter().find(|&first| after_number(start, first).is_some())?;
     let mut names: Vec<String> = vec![];
     for word in text.split_whitespace() {
         match (after_number(word, first + names.len()), names.last_mut()) {
