@@ -58,7 +58,7 @@ fn write_table(
     if let Some(factors) = &factors {
         columns = columns.iter().map(|column| column.in_units(factors)).collect();
         meta = meta_in_units(&meta, factors);
-        units = Some(factors.units());
+        units = (*factors.units()).into();
     }
     let members = pipeline.members(found, catalog);
     let format = TableFormat::of(path)?;

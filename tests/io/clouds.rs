@@ -230,7 +230,10 @@ fn names_of_quantities_without_numbers() {
         ] {
             let cards = columns(&[&cards[..], &["a", "b", "c", "d", "e"].map(number)].concat());
             let path = file(&cards);
-            refused(&path, &[&format!("column {name} holds {what}, which cannot be read as numbers"), "--coordinates"]);
+            refused(
+                &path,
+                &[&format!("column {name} holds {what}, which cannot be read as numbers"), "ReadOptions::columns"],
+            );
             assert_eq!(read(&path, &ReadOptions::default().columns(["a", "b"])).unwrap().points.dim(), 2);
             // The file is described all the same.
             let contents = inspect(&path, &ReadOptions::default()).unwrap();

@@ -52,7 +52,7 @@ fn headers_of_hdf5() {
         assert_eq!((factor(name, &told), read(file(name), &told).unwrap().notes), (1.0, vec![]), "{name}");
     }
     let apart = "its header has time 5 and redshift 3, which is scale factor 0.25";
-    refused(file("apart"), &[apart, "say what its velocities are in", "--velocity-unit km/s"]);
+    refused(file("apart"), &[apart, "say what its velocities are in", "ReadOptions::velocity_unit: km/s"]);
     assert_eq!(inspect(file("apart"), &plain).unwrap().notes, [apart]);
     let gadget = plain.clone().velocity_unit(VelocityUnit::GADGET);
     assert_eq!(factor("apart", &gadget.clone().redshift(0.0)), 1.0);

@@ -146,7 +146,7 @@ fn earlier_versions_have_shorter_headers() {
 fn a_box_that_is_no_cube() {
     let folder = Folder::new("genericio-box");
     let path = folder.with("box", patched(&file("genericio/little"), &[(144, 32.5f64.to_bits())]));
-    refused(&path, &["has a box with sides of 64, 64, 32.5; only cubes are periodic", "--open"]);
+    refused(&path, &["has a box with sides of 64, 64, 32.5; only cubes are periodic", "ReadOptions::open"]);
     let open = read(&path, &ReadOptions::default().open(true)).unwrap();
     assert_eq!((open.box_size, open.notes.len(), open.points.len()), (None, 1, 120));
 }

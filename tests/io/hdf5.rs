@@ -217,7 +217,7 @@ fn wrong_snapshots() {
     wrong("unwritten", &["PartType1/Velocities was made but never written"]);
     wrong("hole", &["PartType1/Velocities has 2 chunks, of which 1 were never written"]);
     wrong("wide_float", &["PartType1/Coordinates has numbers of 16 bytes"]);
-    wrong("sides", &["has a box with sides of 64, 64, 32; only cubes are periodic", "--open"]);
+    wrong("sides", &["has a box with sides of 64, 64, 32; only cubes are periodic", "ReadOptions::open"]);
     wrong("mass", &["has mass -1 for type 1"]);
     wrong("split", &["is one of 2 files", "none of .0 to .1"]);
     wrong("total", &["promises 9 particles of type 1", "hold 8"]);

@@ -171,7 +171,7 @@ fn files_that_contradict_each_other() {
 fn particles_that_are_not_counted() {
     let path = stored("uncounted.hdf5");
     let what = "PartType4/Coordinates has 6 rows, but the header counts no particles of type 4";
-    refused(&path, &[what, "--type"]);
+    refused(&path, &[what, "ReadOptions::types"]);
     // Who chooses types knows that others are left out.
     let dark = read(&path, &ReadOptions::default().types([1])).unwrap();
     assert_eq!((dark.points.len(), &dark.masses, dark.matter), (8, &Masses::Each(vec![1.0; 8]), None));
@@ -184,7 +184,7 @@ fn particles_that_are_not_counted() {
 fn masses_of_two_units() {
     let path = stored("mixed_masses.hdf5");
     let what = "has Masses in different units for different types";
-    refused(&path, &[what, "--type"]);
+    refused(&path, &[what, "ReadOptions::types"]);
     let notes = inspect(&path, &ReadOptions::default()).unwrap().notes.join("\n");
     assert!(notes.contains(what), "{notes}");
     // Masses of one unit are read, and there is no sum of two.

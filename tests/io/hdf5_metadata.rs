@@ -42,7 +42,7 @@ fn one_file_of_a_snapshot() {
     for k in [0, 2] {
         fs::copy(stored(&format!("tng.{k}.hdf5")), folder.file(&format!("s.{k}.hdf5"))).unwrap();
     }
-    refused(folder.file("s.2.hdf5"), &["s.1.hdf5", "is missing", "--single-part"]);
+    refused(folder.file("s.2.hdf5"), &["s.1.hdf5", "is missing", "ReadOptions::single_part"]);
     let single = ReadOptions::default().single_part(true);
     let part = read(folder.file("s.2.hdf5"), &single).unwrap();
     assert_eq!((part.points.len(), part.matter, part.box_size), (54, None, Some(64.0)));

@@ -180,7 +180,7 @@ fn boxes_and_cosmologies_that_are_wrong() {
         ("conflict", &["attribute BoxSize of the root group is 100, but attribute BoxSize of x is 200"][..]),
         ("text", &["attribute BoxSize of the root group is the text 'ten'"]),
         ("bad_dataset", &["dataset BoxSize is the text 'ten'"]),
-        ("sides", &["has a box with sides of 1, 1, 2; only cubes are periodic", "--open"]),
+        ("sides", &["has a box with sides of 1, 1, 2; only cubes are periodic", "ReadOptions::open"]),
         ("many", &["attribute BoxSize of the root group has 6 numbers; it must have one to three"]),
         ("negative", &["has a box with sides of -1"]),
         ("nan", &["attribute Redshift of the root group is NaN; it must be one finite number"]),

@@ -64,7 +64,10 @@ fn kinds_of_metadata() {
         ),
         ("name,x,y\n#1 star,2,3\nb,4,5\n", Read("x y", &[4.0, 5.0], &["name (text)", "line 2 '1 star,2,3'"])),
         // Rows that begin with `#` and a word for a missing value.
-        ("x,y\n1,2\n#N/A,3\n4,5\n", Refused(&["line 3: column 1 is not a number: '#N/A'", "--skip-missing"])),
+        (
+            "x,y\n1,2\n#N/A,3\n4,5\n",
+            Refused(&["line 3: column 1 is not a number: '#N/A'", "ReadOptions::skip_missing"]),
+        ),
         ("#NA,3\n4,5\n", Refused(&["line 1: column 1 is not a number: '#NA'"])),
         ("x y\n1 2\n#NA 3\n", Refused(&["line 3: column 1 is not a number: '#NA'"])),
         ("x;y\n1;2\n#N/A N/A;3\n", Refused(&["line 3: column 1 is not a number: '#N/A N/A'"])),
@@ -119,8 +122,8 @@ fn kinds_of_metadata() {
         ("name,2019,2020\na,1,2\n", Refused(&["column 1 is not a number: 'name'"])),
         ("a,b\n1,\n2,\n", Read("a", &[1.0], &["b (no values)"])),
         // Values.
-        ("a,b\n1,NA\n2,3\n", Refused(&["line 2: column 2 is not a number: 'NA'", "--skip-missing"])),
-        ("a,b\n1,nan\n2,3\n", Refused(&["line 2: column 2 is NaN, in the column b", "--skip-missing"])),
+        ("a,b\n1,NA\n2,3\n", Refused(&["line 2: column 2 is not a number: 'NA'", "ReadOptions::skip_missing"])),
+        ("a,b\n1,nan\n2,3\n", Refused(&["line 2: column 2 is NaN, in the column b", "ReadOptions::skip_missing"])),
         ("a,b\n1,2\n-inf,3\n", Refused(&["line 3: column 1 is -inf, in the column a"])),
         (
             "x,y\n9007199254740993,2\n",
@@ -301,7 +304,7 @@ fn masses_of_types_that_are_not_wanted() {
     assert_eq!(of("8", &options).unwrap().matter, Some(20.0));
     let said = |mass: &str| of(mass, &options).unwrap_err().to_string();
     assert!(said("oops").contains("line 3: column 3 is not a mass: 'oops', in the column mass"), "{}", said("oops"));
-    assert!(said("").contains("--skip-missing"), "{}", said(""));
+    assert!(said("").contains("ReadOptions::skip_missing"), "{}", said(""));
     let snapshot = of("", &options.clone().skip_missing(true)).unwrap();
     assert_eq!((snapshot.points.len(), snapshot.matter), (2, Some(12.0)));
     assert!(of("oops", &options.skip_missing(true)).is_err());

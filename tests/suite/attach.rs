@@ -359,7 +359,8 @@ fn lists_of_any_type() {
     others.ids = Some(vec![70, 80, 90]);
     let (lists, notes) = run(&others);
     assert!(lists.contains("ids_type31 [90]"), "{lists}");
-    assert!(!notes.contains("have no ids that were read"), "{notes}");
+    assert!(notes.contains("the linked particles (type 1) have no ids that were read; tags are indices"), "{notes}");
+    assert!(!notes.contains("attached particles (type 31) have no ids"), "{notes}");
     // One of two types has ids.
     others.types = [(31, 2), (4, 1)].map(|(particle_type, count)| TypeRun { particle_type, count }).to_vec();
     others.types_without_ids = vec![4];

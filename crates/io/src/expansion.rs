@@ -64,7 +64,7 @@ impl Expansion {
             ("Omega_r", radiation, radiation * growth.powi(4) / critical),
             ("Omega_nu_0", neutrinos, neutrinos * growth.powi(3) / critical),
         ];
-        let named = is_used.into_iter().filter(|(.., part)| !(part.abs() <= SMALL));
+        let named = is_used.into_iter().filter(|(.., part)| part.is_nan() || part.abs() > SMALL);
         let named: Vec<String> = named.map(|(name, value, _)| format!("{name} = {value}")).collect();
         if named.is_empty() {
             return None;

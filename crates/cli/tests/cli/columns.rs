@@ -68,7 +68,7 @@ fn names_are_kept() {
         let text = fs::read_to_string(&complete).unwrap();
         assert_eq!(text.lines().next(), Some(names), "{text}");
     }
-    let file = scratch.write("s.csv", "lon,\"lat, in deg\",id\n1,2,7\n3,4,8\n").display().to_string();
+    let file = scratch.write("sky.csv", "lon,\"lat, in deg\",id\n1,2,7\n3,4,8\n").display().to_string();
     for ending in ["csv", "ecsv", "parquet", "npz"] {
         let out = scratch.path(&format!("s.{ending}")).display().to_string();
         let report = run(["convert", &file, &out]).success();
@@ -88,10 +88,11 @@ fn advice_in_the_words_of_the_program() {
     let scratch = Scratch::new();
     let file = scratch.write("a.csv", "a,b,name\n1,2,u\n,3,v\n").display().to_string();
     let out = scratch.path("o.npz").display().to_string();
+    let pairs = scratch.path("o.npy").display().to_string();
     for (command, option) in [
         (&["dbscan", &file, "--eps", "1", "--min-pts", "1"][..], "(--skip-missing)"),
         (&["convert", &file, &out], "(--skip-missing)"),
-        (&["pairs", &file, "--radius", "1", "--out", &out], "(ropewalk convert --skip-missing)"),
+        (&["pairs", &file, "--radius", "1", "--out", &pairs], "(ropewalk convert --skip-missing)"),
         (&["info", "--ranges", &file], "(ropewalk convert --skip-missing)"),
     ] {
         let line = run(command).error();

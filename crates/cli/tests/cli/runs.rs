@@ -137,7 +137,7 @@ fn a_reader_that_ends() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success() && !said.contains("rror"), "{command}: {} {said}", output.status);
     }
-    assert_eq!(NpyFile::new(&fs::read(distances).unwrap()[..]).unwrap().shape(), [20_000]);
+    assert_eq!(NpyFile::new(&fs::read(distances).unwrap()[..]).unwrap().shape(), [20_000, 1]);
 }
 
 /// Results that are damaged, that were copied, or that other options made.

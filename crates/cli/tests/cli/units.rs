@@ -206,8 +206,13 @@ fn what_does_not_fit_is_refused() {
     );
     // Halos by themselves need no units, and say that they have none.
     let report = halos(&path, &scratch.path("out"), &[]).success();
-    assert!(report.contains("units           not known") && report.contains("no expected mass functions"), "{report}");
-    assert!(!fs::read_to_string(scratch.path("out/halos.ecsv")).unwrap().contains("unit: "));
+    assert!(report.contains("the units of lengths and masses are not known"), "{report}");
+    assert!(report.contains("no expected mass functions"), "{report}");
+    let catalog = fs::read_to_string(scratch.path("out/halos.ecsv")).unwrap();
+    assert!(
+        catalog.lines().filter(|line| line.contains("unit: ")).all(|line| line.contains("unit: km/s")),
+        "{catalog}"
+    );
     let told = ["--length-unit", "Mpc/h", "--mass-unit", "1e10 Msun/h"];
     let report = halos(&path, &scratch.path("out"), &[&OPTIONS[..], &told].concat()).success();
     assert!(report.contains("matter          0.157 of omega_m"), "{report}");

@@ -87,7 +87,8 @@ impl Survey {
             if is_decided {
                 continue;
             }
-            if purpose == Purpose::Description && fields.len() != layout.width {
+            // The first row tells more than a column that it leaves without values.
+            if (purpose == Purpose::Description || survey.rows == 1) && fields.len() != layout.width {
                 let message = layout.wrong_width(&fields, lines.number());
                 return Err(refuse(format!("line {}: {message}", lines.number())));
             }
