@@ -250,7 +250,7 @@ fn names_of_quantities_without_numbers() {
         assert_eq!((snapshot.points.dim(), snapshot.ids), (3, None));
         assert_eq!(
             snapshot.notes,
-            ["columns that are not read: id, type, a, b, c (choose columns with --coordinates)"]
+            ["columns that are not read: id, type, a, b, c (choose columns with ReadOptions::columns)"]
         );
         // Without these names they are left out.
         let others = columns(&[&[wrong("a")], &["b", "c", "d", "e", "f", "g", "h"].map(number)[..]].concat());

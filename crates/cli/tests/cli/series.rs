@@ -60,7 +60,7 @@ fn a_folder_each_and_no_work_twice() {
         "{}",
         output.stderr
     );
-    assert!(output.stderr.contains("snap_000.csv: column z holds no values"), "{}", output.stderr);
+    assert!(output.stderr.contains("snap_000.csv: line 2: 2 columns where the first line has 3"), "{}", output.stderr);
     assert_eq!(scratch.names("other"), ["snap_001", "snap_002"]);
 }
 

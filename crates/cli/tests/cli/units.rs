@@ -210,7 +210,7 @@ fn what_does_not_fit_is_refused() {
     assert!(report.contains("no expected mass functions"), "{report}");
     let catalog = fs::read_to_string(scratch.path("out/halos.ecsv")).unwrap();
     assert!(
-        catalog.lines().filter(|line| line.contains("unit: ")).all(|line| line.contains("unit: km/s")),
+        catalog.lines().filter(|line| line.contains("unit: ")).all(|line| line.contains("unit: km / s")),
         "{catalog}"
     );
     let told = ["--length-unit", "Mpc/h", "--mass-unit", "1e10 Msun/h"];
