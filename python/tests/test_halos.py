@@ -420,6 +420,7 @@ def test_positions_on_a_device_are_refused() -> None:
         halos(Array())  # type: ignore[arg-type]
 
 
+@pytest.mark.filterwarnings("ignore:.*low-resolution dark matter in zoom runs")
 def test_type_1_is_linked_where_none_is_chosen() -> None:
     path = ROOT / "tests" / "data" / "snapshots" / "gadget2.hdf5"
     snapshot = read_snapshot(path)
@@ -496,6 +497,7 @@ def test_labels_and_members_index_the_linked_particles(tmp_path: Path) -> None:
     assert halos(np.array(PLACES[1], float), eps=1, min_members=2).particles is None
 
 
+@pytest.mark.filterwarnings("ignore:.*have no ids that were read")
 def test_notes_of_attached_particles_are_warned_of(tmp_path: Path) -> None:
     path = snapshot_file(tmp_path / "snap.hdf5", ids4=np.array([0.5, 1.5, 2.5]))
     for given in (path, read_snapshot(path, types=1)):
@@ -514,6 +516,7 @@ def test_notes_of_attached_particles_are_warned_of(tmp_path: Path) -> None:
         assert halos(every, eps=1, min_members=2).attached_ids == {}
 
 
+@pytest.mark.filterwarnings("ignore:.*mass functions divide by the volume")
 def test_what_cannot_be_attached_says_how_to_leave_it_out(tmp_path: Path) -> None:
     cases: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         ({"m5": None}, {}, "has no masses of type 5"),
