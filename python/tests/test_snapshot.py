@@ -60,7 +60,6 @@ def test_all_at_once(reads: list[tuple[str, ...]]) -> None:
     assert len(reads) == 1
 
 
-@pytest.mark.filterwarnings("ignore:.*velocities are left out")
 def test_corrupt_velocities_do_not_matter_to_positions(tmp_path: Path) -> None:
     h5py = pytest.importorskip("h5py")
     path = tmp_path / "corrupt.hdf5"
@@ -73,7 +72,7 @@ def test_corrupt_velocities_do_not_matter_to_positions(tmp_path: Path) -> None:
         kind = int(group[-1])
     snapshot = read_snapshot(path, types=kind)
     np.testing.assert_array_equal(snapshot.positions, expected)
-    with pytest.raises(KeyError, match="has no velocities"):
+    with pytest.warns(RopewalkWarning, match="velocities are left out"), pytest.raises(KeyError, match="has no velocities"):
         snapshot.velocities
     np.testing.assert_array_equal(snapshot["Coordinates"], expected)
 
@@ -220,6 +219,12 @@ def test_parquet_by_column() -> None:
     if len(names) == 3:
         for k, name in enumerate(names):
             np.testing.assert_array_equal(snapshot[name], snapshot.positions[:, k])
+
+
+def test_ids_that_are_no_numbers() -> None:
+    snapshot = read_snapshot(SNAPSHOTS / "wrong_text_ids.hdf5")
+    with pytest.warns(RopewalkWarning, match="holds strings, not numbers: ids are left out"), pytest.raises(KeyError):
+        snapshot.ids
 
 
 def test_errors(tmp_path: Path) -> None:

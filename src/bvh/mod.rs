@@ -70,7 +70,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Builds the tree anew, over any primitives, in the same space: it is then what [`Bvh::build`] gives.
     ///
     /// It works in the memory of the tree, and what it needs beside that is kept for the next: some 6 bytes a primitive, what each thread
-    /// works in, and copies of primitives that are no arrays of coordinates. Trees that are never rebuilt keep nothing, nor do clones.
+    /// works in, and copies of primitives that are no arrays of coordinates. Trees that are never rebuilt keep nothing for it, nor do clones.
     /// Rebuilds of as many primitives then allocate nothing, unless there are more threads, one of the 2048 parts that are sorted by
     /// themselves holds 128 or more (8 bytes for each, for a moment), or more than [`LEAF`] share a cell of the grid, which has 2^31 cells to
     /// a side with two axes, 2^21 with three.

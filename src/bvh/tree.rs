@@ -72,7 +72,7 @@ pub struct Bvh<S, const D: usize> {
     /// Tree order to the caller's order.
     pub(super) index: Vec<u32>,
     pub(super) space: Space<D>,
-    /// What moving points leave behind; no part of the value.
+    /// Memory for moving points and for lists of neighbours; no part of the value.
     pub(super) motion: Motion<S, D>,
 }
 

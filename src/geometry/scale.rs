@@ -2,14 +2,15 @@
 //!
 //! `f32` holds squares of lengths from some 1e-19 to 1e19 only, and units take no heed of that: a parsec is 3e18 cm. Beyond, tests
 //! in `f32` say nothing, all is left to `f64`, and a search is quadratic. So where a radius or a cloud is far from 1, differences
-//! are multiplied by a power of two before they are squared, and limits with them. That rounds nothing; what overflows is
-//! farther than any limit, what underflows is nearer than any, and the bounds of errors (`filtered`) hold in the new unit as
-//! they do in the old one. In a periodic box that has an absolute error, no unit is for less than this error
-//! ([`FilteredRadius::unit`](super::FilteredRadius::unit)). What is stored, what is decided in `f64` and what is handed out keeps the caller's unit.
+//! are multiplied by a power of two before they are squared, and limits with them. That rounds nothing. In open space what overflows is
+//! farther than any limit, what underflows is nearer than any, and the bounds of errors (`filtered`) hold in the new unit as they do in
+//! the old one. Differences in a periodic box have an absolute error, so no unit is for lengths below that error
+//! ([`FilteredRadius::unit`](super::FilteredRadius::unit)). What is stored, what is decided in `f64` and what is returned keeps the caller's
+//! unit.
 //!
-//! A radius has the unit that brings it near 1, whatever the cloud. A search for the nearest does not know how far it leads:
-//! it takes the unit of the cloud, or of a leaf that is much smaller.
-//! `f64` needs no unit for its own squares; those that are rounded to `f32` (`nearest::approx_heap`) have one.
+//! A radius has the unit that brings it near 1, whatever the cloud. A search for the nearest does not know how far it leads: it takes the
+//! unit of the cloud, or of the smallest node around the query that holds more points than are wanted. A spanning tree's search takes the
+//! unit of its limit. `f64` needs no unit for its own squares; those that are rounded to `f32` (`nearest::approx_heap`) have one.
 
 use crate::geometry::{Aabb, Scalar};
 

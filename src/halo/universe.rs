@@ -112,7 +112,7 @@ pub struct Universe {
     options: UniverseOptions,
 }
 
-/// What units lack to be converted.
+/// The reason that units cannot be converted.
 #[derive(Clone, Debug, PartialEq)]
 enum Lack {
     /// Units of lengths or masses, and why they are not known.
@@ -198,7 +198,7 @@ impl Universe {
         }
     }
 
-    /// What units lack to be complete: `the unit of masses is not known: ..`. `None` if they lack nothing.
+    /// Returns a sentence on the missing unit or Hubble constant, as `the unit of masses is not known: ..`; `None` if units are complete.
     pub fn lacking(&self) -> Option<String> {
         match (self.units.as_ref().err()?, self.known.length, self.known.mass) {
             (Lack::Hubble(unit), ..) => Some(format!("the Hubble constant h is not known, which {unit} needs")),

@@ -14,11 +14,11 @@ impl Kept {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes what each thread may need at once, so that tasks that follow allocate none.
-    pub fn reserve<T: Default + Send + 'static>(&self) {
+    /// Makes a value for each of `tasks` that can run at once, so that none of them allocates.
+    pub fn reserve<T: Default + Send + 'static>(&self, tasks: usize) {
         let mut unused = self.unused();
         let count = unused.iter().filter(|kept| kept.is::<T>()).count();
-        for _ in count..rayon::current_num_threads() {
+        for _ in count..tasks.min(rayon::current_num_threads()) {
             unused.push(Box::new(T::default()));
         }
     }

@@ -58,7 +58,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     }
 
     /// The same, put into a vector in place of what is in it: once that has held as many, nothing is allocated, nor for lists of up to two
-    /// thousand neighbours; what threads work in is kept by the program, at most 1 MiB each.
+    /// thousand neighbours; what threads work in is kept with the tree, at most 1 MiB each.
     ///
     /// ```
     /// let mut bvh = ropewalk::Bvh::build_periodic(&[[0.5f32], [9.5], [2.0]], 10.0)?;
@@ -91,7 +91,7 @@ precompiled! {
 }
 
 fn each_list_of<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, found: Found<'_>) {
-    tree.kept().reserve::<Lists<'static, S, D>>();
+    tree.kept().reserve::<Lists<'static, S, D>>(tree.end().div_ceil(TASK));
     let predicates = BallPredicates::new(tree, radius);
     for_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
         Lists::with_kept(tree, |lists| {

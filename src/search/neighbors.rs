@@ -145,7 +145,7 @@ fn list_all_in<S: Scalar, const D: usize>(
     // Some more than there are, for the next time.
     renew(&mut values, sum, sum / 4);
     let values = shared(values);
-    tree.kept().reserve::<Lists<'static, S, D>>();
+    tree.kept().reserve::<Lists<'static, S, D>>(tree.end().div_ceil(TASK));
     let predicates = BallPredicates::new(tree, radius);
     for_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
         Lists::with_kept(tree, |lists| {

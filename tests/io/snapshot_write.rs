@@ -167,7 +167,7 @@ fn units_without_h_become_gadgets() {
     }
 }
 
-/// What needs h is not written without it, and says so; names of units are, and the units of data sets in HDF5.
+/// Without h, factors to CGS are not written, and a note says so. Names of units are written, and in HDF5 units of data sets.
 #[test]
 fn units_without_h() {
     let folder = Folder::new("units-h");

@@ -37,6 +37,38 @@ pub(super) struct Column<'a> {
     pub big_endian: bool,
 }
 
+/// Words of records at a constant stride.
+pub(super) struct Records<'a> {
+    pub path: &'a Path,
+    /// The byte where the words of the first record begin.
+    pub at: u64,
+    /// Bytes from the words of a record to those of the next.
+    pub stride: u64,
+    /// Bytes of the words of a record.
+    pub bytes: usize,
+}
+
+/// A function that gets the numbers of rows and their bytes.
+type TakeRows<'t> = dyn FnMut(Range<u64>, &[u8]) -> Result<()> + 't;
+
+impl Records<'_> {
+    /// Reads rows, some at a time: `take` gets their numbers, and the bytes from the words of the first to those of the last.
+    pub(super) fn read(&self, reading: &Reading<'_>, rows: Range<u64>, take: &mut TakeRows<'_>) -> Result<()> {
+        let mut source = reading.open(self.path)?;
+        let step = (CHUNK / self.stride.max(1)).max(1);
+        let mut buffer = vec![];
+        for first in rows.clone().step_by(step as usize) {
+            let end = rows.end.min(first + step);
+            // The last record may end the file with its words.
+            buffer.resize((end - first - 1) as usize * self.stride as usize + self.bytes, 0);
+            source.seek(self.at + first * self.stride)?;
+            source.fill(&mut buffer)?;
+            take(first..end, &buffer)?;
+        }
+        Ok(())
+    }
+}
+
 /// Rows that are put together from columns of one length.
 pub(super) struct Joined<'a> {
     reading: &'a Reading<'a>,
@@ -65,7 +97,8 @@ impl<'a> Joined<'a> {
         let (width, own, bytes) = (self.width(), column.width, size_of::<W>());
         let (stride, swap) = (column.stride as usize, foreign(column.big_endian));
         let rows = first..first + (out.len() / width) as u64;
-        self.read_bytes(column, rows, own * bytes, &mut |rows, buffer| {
+        let records = Records { path: column.path, at: column.at, stride: column.stride, bytes: own * bytes };
+        records.read(self.reading, rows, &mut |rows, buffer| {
             let out = &mut out[(rows.start - first) as usize * width..(rows.end - first) as usize * width];
             for (i, values) in out.chunks_exact_mut(width).enumerate() {
                 for (k, slot) in values[place..place + own].iter_mut().enumerate() {
@@ -80,27 +113,6 @@ impl<'a> Joined<'a> {
             }
             Ok(())
         })
-    }
-
-    /// Reads the bytes of rows, some rows at a time. The last row of each ends after its own `bytes`, which may be the end of the file.
-    fn read_bytes(
-        &self,
-        column: &Column<'_>,
-        rows: Range<u64>,
-        bytes: usize,
-        take: &mut dyn FnMut(Range<u64>, &[u8]) -> Result<()>,
-    ) -> Result<()> {
-        let mut source = self.reading.open(column.path)?;
-        let step = (CHUNK / column.stride.max(1)).max(1);
-        let mut buffer = vec![];
-        for first in rows.clone().step_by(step as usize) {
-            let end = rows.end.min(first + step);
-            buffer.resize((end - first - 1) as usize * column.stride as usize + bytes, 0);
-            source.seek(column.at + first * column.stride)?;
-            source.fill(&mut buffer)?;
-            take(first..end, &buffer)?;
-        }
-        Ok(())
     }
 }
 

@@ -13,6 +13,7 @@ use ropewalk::units::LengthUnit;
 
 use crate::ReadOptions;
 use crate::column_names::{longitude_and_latitude, may_be_weight, not_a_coordinate, quantity, quantity_and_unit};
+use crate::contents::Role;
 use crate::messages::{list, shorten};
 
 /// Why columns are taken for coordinates.
@@ -202,6 +203,18 @@ impl Columns {
             let name = shorten(self.names[column].as_bytes());
             Err(format!("column {name} holds {why}, which cannot be read as numbers. {FIELDS_ADVICE}"))
         })
+    }
+
+    /// The role of a column.
+    pub(super) fn role(&self, column: usize) -> Role {
+        match column {
+            _ if self.coordinates.contains(&column) => Role::Position,
+            _ if self.velocities.contains(&column) => Role::Velocity,
+            _ if self.id == Some(column) => Role::Id,
+            _ if self.mass == Some(column) => Role::Mass,
+            _ if self.kind == Some(column) => Role::Type,
+            _ => Role::Other,
+        }
     }
 
     /// Forgets the columns that a caller does not want. A caller that uses coordinates alone is to name them if `is_by_name`.

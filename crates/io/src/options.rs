@@ -26,14 +26,13 @@ pub struct ReadOptions {
     pub velocities: bool,
     /// Whether to read ids, if the file has them.
     pub ids: bool,
-    /// Whether ids that only some of the wanted types have are read; otherwise they are an error. Types without ids are in
-    /// [`Snapshot::types_without_ids`](crate::Snapshot::types_without_ids). Only HDF5 has such types.
+    /// If `true`, types without ids are listed in [`Snapshot::types_without_ids`](crate::Snapshot::types_without_ids), and ids of the other
+    /// types are read. If `false`, a file that has ids for some of the wanted types alone is an error. Only HDF5 has such types.
     pub partial_ids: bool,
     /// Whether to read masses, if the file has them.
     pub masses: bool,
-    /// Whether the caller uses coordinates alone. [`Snapshot::notes`](crate::Snapshot::notes) then also names the columns of a table that hold
-    /// velocities, ids, masses and, unless [`ReadOptions::types`] chooses some, types; none of them is read. If columns are chosen, others are
-    /// not named.
+    /// If `true`, velocities, ids and masses of a table are not read, nor are types unless [`ReadOptions::types`] chooses some.
+    /// [`Snapshot::notes`](crate::Snapshot::notes) names their columns, unless columns are chosen.
     pub coordinates_only: bool,
     /// Reads about this part of the particles, above 0 and at most 1: each is kept or not by its place among those of the wanted types, so
     /// that all runs keep the same. Their masses are divided by it, so that sums stay what they are on average. `None` keeps all.

@@ -90,7 +90,7 @@ pub(super) fn ending(path: &Path) -> String {
 ///
 /// let columns = [Column::new("radius", Values::Numbers(vec![0.5])).quantity(Quantity::Length)];
 /// let meta = [("redshift", Meta::Number(1.0))];
-/// let table = TableWriter::new(&columns).units(Some(&Units::GADGET)).meta(&meta);
+/// let table = TableWriter::new(&columns).units(Units::GADGET).meta(&meta);
 /// let (mut text, mut bytes) = (vec![], vec![]);
 /// table.write(&mut text, TableFormat::Csv)?;
 /// table.write(&mut bytes, TableFormat::Hdf5)?;
@@ -203,7 +203,7 @@ fn dataset(values: &Values) -> Dataset<'_> {
 mod tests {
     use hdf5_reader::Hdf5File;
 
-    use ropewalk::units::Quantity;
+    use ropewalk::units::{Quantity, Units};
 
     use super::*;
 
@@ -220,7 +220,7 @@ mod tests {
             ("notes", Meta::Lines(vec!["one".into(), "another".into()])),
         ];
         let members = [("offsets", Values::Integers(vec![0, 1, 1])), ("ids", Values::Integers(vec![9]))];
-        let table = TableWriter::new(&columns).units(Some(&Units::GADGET)).meta(&meta).members(&members);
+        let table = TableWriter::new(&columns).units(Units::GADGET).meta(&meta).members(&members);
         let mut bytes = vec![];
         table.write(&mut bytes, TableFormat::Hdf5).unwrap();
 

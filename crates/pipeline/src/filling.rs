@@ -139,7 +139,7 @@ impl Pipeline<'_> {
         ))
     }
 
-    /// Whether the mean density, and whether the mean separation decide what halos are.
+    /// Returns whether halos depend on the mean density, and whether on the mean separation.
     fn means(&self) -> [bool; 2] {
         let options = self.options;
         let has_density = options.finder != Finder::FriendsOfFriends;

@@ -74,7 +74,7 @@ pub struct MassCounts {
     edges: Vec<f64>,
     counts: Vec<usize>,
     volume: f64,
-    /// Of masses: none if they are numbers of particles.
+    /// The quantity of masses; [`Quantity::Pure`] if they are numbers of particles.
     quantity: Quantity,
 }
 

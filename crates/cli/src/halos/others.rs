@@ -72,7 +72,8 @@ pub fn check_there(args: &Args, path: &Path, linked: &mut Snapshot, in_series: b
     Ok(())
 }
 
-/// How they are read. Velocities are those that spins and group catalogues need; types without ids keep those of the others.
+/// Returns the options for reading types beside the linked ones. Velocities are read if spins or group catalogues need them. Ids are read for
+/// the types that have some.
 pub fn options(args: &Args, kinds: &[u8]) -> ReadOptions {
     read_options(args, kinds).velocities(!args.so.is_empty() || args.group_catalog).partial_ids(true)
 }

@@ -39,7 +39,7 @@ fn particle_data_is_named() {
     has(&run(halos).success(), &["--mass: columns left out: id (an id by its name)"]);
 }
 
-/// What was read by names is written with them, so that the same options read it again.
+/// `convert` writes the names of columns, so that the same options read the new file.
 #[test]
 fn names_are_kept() {
     let scratch = Scratch::new();
@@ -58,7 +58,7 @@ fn names_are_kept() {
         let report = run(command.iter().chain(options)).success();
         assert!(!report.contains("written as"), "{report}");
         assert_eq!(fs::read_to_string(&complete).unwrap(), written);
-        run(["knn", &complete, "--k", "1", "--out", "-"]);
+        assert_eq!(run(["knn", &complete, "--k", "1", "--out", "-"]).status, 0);
     }
     // Names by which other columns, or the same in another order, would be read.
     let file = scratch.write("e.csv", "x,y,id,label,2mass\n1,2,3,4,5\n").display().to_string();

@@ -19,7 +19,7 @@ mod text;
 
 use std::path::Path;
 
-use roles::{Unread, left_out, named, role};
+use roles::{Unread, left_out, named};
 use ropewalk::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
 use ropewalk::{Error, Result};
 use rows::{Joined, Mapping, Slot, sum};
@@ -241,7 +241,7 @@ impl Cloud<'_> {
             notes.extend(strange(columns.mass.as_slice(), &|unit| unit.parse::<MassUnit>().is_ok()));
         }
         let used = |field: usize| {
-            (0..choice.slots.len()).any(|slot| choice.owners[slot] == field && role(columns, slot) != Role::Other)
+            (0..choice.slots.len()).any(|slot| choice.owners[slot] == field && columns.role(slot) != Role::Other)
         };
         let others: Vec<&str> = (0..self.fields.len())
             .filter(|&field| !used(field))
@@ -366,7 +366,7 @@ impl Cloud<'_> {
                 (Kind::Number(number, _), None) => number.name(),
                 (Kind::Other(what), _) => what,
             };
-            let role = slot.map_or(Role::Other, |slot| role(&choice.columns, slot));
+            let role = slot.map_or(Role::Other, |slot| choice.columns.role(slot));
             let field = ContentsField::new(own.name.as_str(), number, own.width, role);
             ContentsField { unit: own.unit.clone().unwrap_or_default(), ..field }
         };

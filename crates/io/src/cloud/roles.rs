@@ -3,9 +3,8 @@
 //! In: the names of the columns, and the contents of those without numbers. Out: the columns that are read, and notes on the others.
 
 use crate::ReadOptions;
-use crate::contents::Role;
 use crate::csv_columns::Columns;
-use crate::messages::shorten;
+use crate::messages::{list, shorten};
 use crate::reading::Reading;
 
 /// A column without numbers: its name, and its contents as messages call them.
@@ -36,23 +35,6 @@ pub(super) fn named(
 
 /// A note that names columns that are not read; `None` if all are read.
 pub(super) fn left_out(names: &[&str]) -> Option<String> {
-    const MOST: usize = 20;
-    let mut list: Vec<String> = names.iter().take(MOST).map(|name| shorten(name.as_bytes())).collect();
-    if names.len() > MOST {
-        list.push(format!("and {} more", names.len() - MOST));
-    }
-    let list = list.join(", ");
+    let list = list(&names.iter().map(|name| shorten(name.as_bytes())).collect::<Vec<_>>());
     (!names.is_empty()).then(|| format!("columns that are not read: {list} (choose columns with ReadOptions::columns)"))
-}
-
-/// The role of a column.
-pub(super) fn role(columns: &Columns, column: usize) -> Role {
-    match column {
-        _ if columns.coordinates.contains(&column) => Role::Position,
-        _ if columns.velocities.contains(&column) => Role::Velocity,
-        _ if columns.id == Some(column) => Role::Id,
-        _ if columns.mass == Some(column) => Role::Mass,
-        _ if columns.kind == Some(column) => Role::Type,
-        _ => Role::Other,
-    }
 }

@@ -4,19 +4,17 @@
 //! Cost: one pass over the records for each column, a quarter of a megabyte a thread.
 
 use std::fmt::Display;
-use std::ops::Range;
 use std::path::Path;
 
 use ropewalk::halo::MassSum;
 use ropewalk::internals::parallel::map_tasks;
 use ropewalk::{Error, Result};
 
+use crate::columns::Records;
 use crate::fill::Rows;
 use crate::number_types::{Number, Target, Word, foreign};
 use crate::reading::Reading;
 
-/// Bytes read at a time.
-const CHUNK: u64 = 1 << 18;
 /// Bytes of a band.
 const BAND: u64 = 1 << 20;
 
@@ -91,7 +89,8 @@ impl Joined<'_> {
         let (width, bytes) = (self.slots.len(), size_of::<W>());
         let (stride, swap) = (slot.stride as usize, foreign(self.big_endian));
         let rows = first..first + (out.len() / width) as u64;
-        self.read_bytes(slot, rows, bytes, &mut |rows, buffer| {
+        let records = Records { path: self.path, at: slot.at, stride: slot.stride, bytes };
+        records.read(self.reading, rows, &mut |rows, buffer| {
             let out = &mut out[(rows.start - first) as usize * width..(rows.end - first) as usize * width];
             for (i, values) in out.chunks_exact_mut(width).enumerate() {
                 let word: W = bytemuck::pod_read_unaligned(&buffer[i * stride..i * stride + bytes]);
@@ -106,27 +105,6 @@ impl Joined<'_> {
             }
             Ok(())
         })
-    }
-
-    /// Reads the bytes of one slot in rows, some rows at a time. The last row of each ends after its `bytes`, which may be the end of the file.
-    fn read_bytes(
-        &self,
-        slot: &Slot,
-        rows: Range<u64>,
-        bytes: usize,
-        take: &mut dyn FnMut(Range<u64>, &[u8]) -> Result<()>,
-    ) -> Result<()> {
-        let mut source = self.reading.open(self.path)?;
-        let step = (CHUNK / slot.stride.max(1)).max(1);
-        let mut buffer = vec![];
-        for first in rows.clone().step_by(step as usize) {
-            let end = rows.end.min(first + step);
-            buffer.resize((end - first - 1) as usize * slot.stride as usize + bytes, 0);
-            source.seek(slot.at + first * slot.stride)?;
-            source.fill(&mut buffer)?;
-            take(first..end, &buffer)?;
-        }
-        Ok(())
     }
 
     /// The value of a word; `None` if it has none that is wanted, which [`Self::refused`] explains.

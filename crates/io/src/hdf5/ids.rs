@@ -12,7 +12,7 @@ use crate::hdf5::dataset::Column;
 use crate::hdf5::fields::{Fields, IDS, Piece};
 use crate::hdf5::wanted::Wanted;
 
-/// What stands for the id of a particle without one.
+/// The value in place of a missing id.
 const NO_ID: u64 = u64::MAX;
 
 /// Returns `true` for a negative number that has wrapped around.

@@ -33,7 +33,7 @@ pub(super) struct Scaling {
 impl Scaling {
     const NONE: Self = Self { cgs: None, a: 0.0, h: 0.0 };
 
-    /// As the attributes alone have it.
+    /// Returns the scaling that the attributes of a data set state, without a default.
     pub(super) fn stated(attributes: &Attributes) -> Result<Self> {
         Self::own(attributes, Self::NONE, None)
     }

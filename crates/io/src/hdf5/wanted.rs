@@ -13,7 +13,7 @@ pub(super) struct Wanted<'a> {
     names: &'a [&'a str],
     /// Numbers of a row.
     width: u64,
-    /// What it holds, for people.
+    /// The quantity, as messages call it.
     what: &'static str,
     are_floats: bool,
 }

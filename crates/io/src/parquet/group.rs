@@ -17,6 +17,9 @@ use crate::parquet::scan::{Scan, refuse};
 /// Values that are unpacked at a time.
 const BATCH: usize = 1 << 14;
 
+/// A function that gets the row of the first of some values, and these.
+type TakeBatch<'t, T> = dyn FnMut(u64, &mut Vec<T>) -> Result<()> + 't;
+
 /// Columns of a row group.
 pub(super) struct Group<'a> {
     pub scan: &'a Scan<'a>,
@@ -138,7 +141,7 @@ impl Group<'_> {
         mut reader: ColumnReaderImpl<D>,
         place: usize,
         n: usize,
-        take: &mut dyn FnMut(u64, &mut Vec<D::T>) -> Result<()>,
+        take: &mut TakeBatch<'_, D::T>,
     ) -> Result<()> {
         let path = self.scan.path;
         let (mut values, mut levels) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));

@@ -87,7 +87,8 @@ impl Scan<'_> {
 /// What the table says about itself.
 pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let scan = Scan::new(path, reading)?;
-    let field = |(column, kind): (usize, &Kind)| Field::new(scan.name(column), kind.name(), 1, scan.role(column));
+    let field =
+        |(column, kind): (usize, &Kind)| Field::new(scan.name(column), kind.name(), 1, scan.columns.role(column));
     let fields: Vec<Field> = scan.kinds.iter().enumerate().map(field).collect();
     let types = scan.types(reading)?;
     let counts = types.as_ref().map_or(&[][..], TypeColumn::counts);

@@ -13,7 +13,6 @@ use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
 use ropewalk::{Error, Result};
 
-use crate::contents::Role;
 use crate::csv_columns::Columns;
 use crate::ecsv;
 use crate::parquet::kind::Kind;
@@ -143,16 +142,5 @@ impl<'a> Scan<'a> {
             sizes.push(pages::check(&mut source, start, length, ratio, &name)?);
         }
         Ok(sizes)
-    }
-
-    pub(super) fn role(&self, column: usize) -> Role {
-        match column {
-            _ if self.columns.coordinates.contains(&column) => Role::Position,
-            _ if self.columns.velocities.contains(&column) => Role::Velocity,
-            _ if self.columns.id == Some(column) => Role::Id,
-            _ if self.columns.mass == Some(column) => Role::Mass,
-            _ if self.columns.kind == Some(column) => Role::Type,
-            _ => Role::Other,
-        }
     }
 }

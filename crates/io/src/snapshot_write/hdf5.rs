@@ -86,7 +86,7 @@ fn header<'a>(snapshot: &Snapshot, types: &Types, epoch: Epoch, cgs: Option<Cgs>
     header
 }
 
-/// What is known of units: all of them, or those that are named.
+/// Units of a snapshot: all of them in CGS, or those that are named.
 #[derive(Clone, Copy)]
 struct Stated {
     cgs: Option<Cgs>,

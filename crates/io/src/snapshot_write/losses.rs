@@ -1,4 +1,4 @@
-//! What a format does not keep of a snapshot.
+//! Quantities of a snapshot that a format does not store.
 //!
 //! | quantity | lost by |
 //! |---|---|
@@ -57,8 +57,8 @@ impl SnapshotFormat {
             }
     }
 
-    /// What a file of this format has otherwise than the snapshot, in sentences: numbers that are rounded, values of what the snapshot
-    /// does not know, and names of columns that become others.
+    /// Returns sentences on differences between a file of this format and the snapshot: numbers that are rounded, values that the snapshot
+    /// does not have, and columns that are renamed.
     ///
     /// ```
     /// use ropewalk_io::{Points, Snapshot, SnapshotFormat, Table};

@@ -282,17 +282,3 @@ fn types(path: &Path, layout: &Layout, column: usize) -> Result<std::result::Res
     }
     Ok(Ok(particle_type::counts(each.into_iter())))
 }
-
-impl Columns {
-    /// The role of a column.
-    fn role(&self, column: usize) -> Role {
-        match column {
-            _ if self.coordinates.contains(&column) => Role::Position,
-            _ if self.velocities.contains(&column) => Role::Velocity,
-            _ if self.id == Some(column) => Role::Id,
-            _ if self.mass == Some(column) => Role::Mass,
-            _ if self.kind == Some(column) => Role::Type,
-            _ => Role::Other,
-        }
-    }
-}

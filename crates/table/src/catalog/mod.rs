@@ -300,6 +300,7 @@ fn columns_of(halos: &[Halo], labels: &[u32], has_motion: bool) -> Vec<Column> {
 #[cfg(test)]
 mod tests {
     use ropewalk::Fof;
+    use ropewalk::units::Units;
 
     use super::*;
 
