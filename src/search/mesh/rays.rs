@@ -138,7 +138,7 @@ impl<S: Scalar> Mesh<S> {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn for_each_hit(&self, ray: &Ray<S, 3>, mut visit: impl FnMut(RayHit) -> ControlFlow<()>) {
-        dispatch!(isa => self.cast(isa, ray, Rule::Crossing, |hit| match visit(hit) {
+        dispatch!(isa => self.cast(isa, ray, self.hits_by(Rule::Crossing), |hit| match visit(hit) {
             ControlFlow::Continue(()) => Some(f64::INFINITY),
             ControlFlow::Break(()) => None,
         }));
@@ -148,7 +148,7 @@ impl<S: Scalar> Mesh<S> {
     pub fn first_hits(&self, rays: &[Ray<S, 3>]) -> Vec<Option<RayHit>> {
         let order = self.ray_order(rays);
         in_turn(rays, order.as_deref(), TASK, &|rays, found: &mut [Option<RayHit>]| {
-            dispatch!(isa => self.take_turns(isa, rays, Rule::Closed, #[inline(always)] |ray, hit| {
+            dispatch!(isa => self.take_turns(isa, rays, self.hits_by(Rule::Closed), #[inline(always)] |ray, hit| {
                 let best = &mut found[ray];
                 if best.is_none_or(|best| hit.is_before(&best)) {
                     *best = Some(hit);
@@ -162,7 +162,7 @@ impl<S: Scalar> Mesh<S> {
     pub fn any_hits(&self, rays: &[Ray<S, 3>]) -> Vec<bool> {
         let order = self.ray_order(rays);
         in_turn(rays, order.as_deref(), TASK, &|rays, found: &mut [bool]| {
-            dispatch!(isa => self.take_turns(isa, rays, Rule::Closed, #[inline(always)] |ray, _| {
+            dispatch!(isa => self.take_turns(isa, rays, self.meetings(), #[inline(always)] |ray, ()| {
                 found[ray] = true;
                 None
             }));
@@ -226,7 +226,7 @@ impl<S: Scalar> Mesh<S> {
     #[inline(always)]
     fn first<I: Isa>(&self, isa: I, ray: &Ray<S, 3>) -> Option<RayHit> {
         let mut best: Option<RayHit> = None;
-        self.cast(isa, ray, Rule::Closed, |hit| {
+        self.cast(isa, ray, self.hits_by(Rule::Closed), |hit| {
             if best.is_none_or(|best| hit.is_before(&best)) {
                 best = Some(hit);
             }
@@ -238,7 +238,7 @@ impl<S: Scalar> Mesh<S> {
     #[inline(always)]
     fn any<I: Isa>(&self, isa: I, ray: &Ray<S, 3>) -> bool {
         let mut found = false;
-        self.cast(isa, ray, Rule::Closed, |_| {
+        self.cast(isa, ray, self.meetings(), |()| {
             found = true;
             None
         });
@@ -251,7 +251,7 @@ impl<S: Scalar> Mesh<S> {
             return;
         }
         let order = |a: &RayHit, b: &RayHit| a.t.total_cmp(&b.t).then(a.triangle.cmp(&b.triangle));
-        self.cast(isa, ray, Rule::Crossing, |hit| {
+        self.cast(isa, ray, self.hits_by(Rule::Crossing), |hit| {
             if k == usize::MAX {
                 found.push(hit);
                 return Some(f64::INFINITY);
@@ -268,29 +268,37 @@ impl<S: Scalar> Mesh<S> {
         }
     }
 
-    /// Where the ray meets a triangle.
+    /// Returns a function that says where a ray meets a triangle.
     #[inline(always)]
-    pub(super) fn hit_on(&self, exact: &TriangleRay, triangle: u32, rule: Rule) -> Option<RayHit> {
-        let hit = exact.hit(&self.corners_of(triangle), rule)?;
-        Some(RayHit { triangle, t: hit.t, barycentric: hit.weights })
+    fn hits_by(&self, rule: Rule) -> impl Fn(&TriangleRay, u32) -> Option<RayHit> {
+        move |ray, triangle| {
+            let hit = ray.hit(&self.corners_of(triangle), rule)?;
+            Some(RayHit { triangle, t: hit.t, barycentric: hit.weights })
+        }
     }
 
-    /// Calls `visit` with triangles that the ray meets, the nearest boxes first. It returns the largest `t` that is of interest from there on,
+    /// Returns a function that says whether a ray meets a triangle.
+    #[inline(always)]
+    fn meetings(&self) -> impl Fn(&TriangleRay, u32) -> Option<()> {
+        |ray, triangle| ray.meets(&self.corners_of(triangle), Rule::Closed).then_some(())
+    }
+
+    /// Calls `visit` with what `decide` finds of triangles that the ray meets, the nearest boxes first. It returns the largest `t` that is of interest from there on,
     /// or `None` to end. If it begins 1e13 sizes of the mesh away
     /// and does not miss the box around the mesh for sure, all triangles are asked.
     #[inline(always)]
-    pub(super) fn cast<I: Isa>(
+    pub(super) fn cast<I: Isa, H>(
         &self,
         isa: I,
         ray: &Ray<S, 3>,
-        rule: Rule,
-        mut visit: impl FnMut(RayHit) -> Option<f64>,
+        decide: impl Fn(&TriangleRay, u32) -> Option<H>,
+        mut visit: impl FnMut(H) -> Option<f64>,
     ) {
         if !ray.is_proper() || self.is_empty() {
             return;
         }
         let exact = TriangleRay::new(ray);
-        let mut decide = |triangle: u32| -> Option<Option<f64>> { self.hit_on(&exact, triangle, rule).map(&mut visit) };
+        let mut decide = |triangle: u32| -> Option<Option<f64>> { decide(&exact, triangle).map(&mut visit) };
         match FrameRay::new(ray, &self.frame) {
             Prepared::Nothing => {}
             Prepared::TooFar => {

@@ -28,6 +28,20 @@ pub(super) struct TriangleHit {
     pub weights: [f64; 3],
 }
 
+/// A triangle that a line meets.
+struct Met {
+    edges: [f64; 3],
+    /// `t` of the planes across the ray through the corners.
+    corner_t: [f64; 3],
+}
+
+/// The point at which a line meets a triangle; `t` is off by at most a margin.
+struct Place {
+    t: f64,
+    weights: [f64; 3],
+    margin: f64,
+}
+
 /// The larger of two numbers, by one instruction; the second if one is NaN.
 #[inline(always)]
 fn larger(a: f64, b: f64) -> f64 {
@@ -63,6 +77,33 @@ impl TriangleRay {
 
     /// Where the ray meets a triangle, its ends included.
     pub fn hit(&self, corners: &[[f64; 3]; 3], rule: Rule) -> Option<TriangleHit> {
+        let place = self.place(self.line(corners, rule)?);
+        if self.misses(&place) {
+            return None;
+        }
+        let t = rounded_up(&self.origin, &self.direction, corners, place.t);
+        (self.range[0] <= t && t <= self.range[1]).then_some(TriangleHit { t, weights: place.weights })
+    }
+
+    /// Whether the ray meets a triangle, its ends included. `t` is found only where it is near an end.
+    pub fn meets(&self, corners: &[[f64; 3]; 3], rule: Rule) -> bool {
+        let Some(met) = self.line(corners, rule) else { return false };
+        let place = self.place(met);
+        let is_within = self.range[0] < place.t - place.margin && place.t + place.margin < self.range[1];
+        is_within
+            || (!self.misses(&place) && {
+                let t = rounded_up(&self.origin, &self.direction, corners, place.t);
+                self.range[0] <= t && t <= self.range[1]
+            })
+    }
+
+    /// Whether a place is beyond an end of the ray for sure.
+    fn misses(&self, place: &Place) -> bool {
+        place.t + place.margin < self.range[0] || place.t - place.margin > self.range[1]
+    }
+
+    /// Where the line of the ray meets a triangle.
+    fn line(&self, corners: &[[f64; 3]; 3], rule: Rule) -> Option<Met> {
         let [kx, ky, kz] = self.axes;
         let mut x = [0.0; 3];
         let mut y = [0.0; 3];
@@ -104,10 +145,7 @@ impl TriangleRay {
             scaled = Some(exact);
         }
         let is_met = self.is_met(&edges, rule, scaled.as_ref());
-        is_met.then(|| {
-            let z = along.map(|along| along / self.direction[kz]);
-            self.place(corners, edges, z)
-        })?
+        is_met.then(|| Met { edges, corner_t: along.map(|along| along / self.direction[kz]) })
     }
 
     /// Whether the edge functions have one sign.
@@ -127,8 +165,8 @@ impl TriangleRay {
         }
     }
 
-    /// The point that is met where the edge functions have one sign; `None` outside of the ray's range.
-    fn place(&self, corners: &[[f64; 3]; 3], edges: [f64; 3], z: [f64; 3]) -> Option<TriangleHit> {
+    /// The point that is met where the edge functions have one sign.
+    fn place(&self, Met { edges, corner_t }: Met) -> Place {
         let sum: f64 = edges.iter().sum();
         // No weight is -0.
         let mut weights = edges.map(|e| e / sum + 0.0);
@@ -138,13 +176,8 @@ impl TriangleRay {
             let edges = edges.map(|e| e / most);
             weights = edges.map(|e| e / edges.iter().sum::<f64>() + 0.0);
         }
-        let near: f64 = (0..3).map(|at| weights[at] * z[at]).sum();
+        let t = (0..3).map(|at| weights[at] * corner_t[at]).sum();
         // Weights have six digits at least.
-        let margin = 1e-5 * largest(z);
-        if near + margin < self.range[0] || near - margin > self.range[1] {
-            return None;
-        }
-        let t = rounded_up(&self.origin, &self.direction, corners, near);
-        (self.range[0] <= t && t <= self.range[1]).then_some(TriangleHit { t, weights })
+        Place { t, weights, margin: 1e-5 * largest(corner_t) }
     }
 }

@@ -10,8 +10,8 @@ use crate::geometry::{Ray, Scalar};
 use crate::search::mesh::Mesh;
 use crate::search::mesh::beam::Beam;
 use crate::search::mesh::frame::{FrameRay, Prepared};
-use crate::search::mesh::rays::{RayHit, candidates, keys};
-use crate::search::mesh::triangle_hit::{Rule, TriangleRay};
+use crate::search::mesh::rays::{candidates, keys};
+use crate::search::mesh::triangle_hit::TriangleRay;
 use crate::search::mesh::wide_node::Node;
 use crate::search::mesh::wide_tree::Stack;
 use crate::simd::{Isa, LANES, prefetch};
@@ -44,12 +44,12 @@ impl Walk {
 impl<S: Scalar> Mesh<S> {
     /// For each ray calls as those of [`cast`](Mesh::cast), with the ray's place; what is nearer may come later than there.
     #[inline(always)]
-    pub(super) fn take_turns<I: Isa>(
+    pub(super) fn take_turns<I: Isa, H>(
         &self,
         isa: I,
         rays: &[Ray<S, 3>],
-        rule: Rule,
-        mut visit: impl FnMut(usize, RayHit) -> Option<f64>,
+        decide: impl Fn(&TriangleRay, u32) -> Option<H>,
+        mut visit: impl FnMut(usize, H) -> Option<f64>,
     ) {
         if self.is_empty() {
             return;
@@ -66,7 +66,7 @@ impl<S: Scalar> Mesh<S> {
                 }
                 match FrameRay::new(ray, &self.frame) {
                     Prepared::Nothing => {}
-                    Prepared::TooFar => self.cast(isa, ray, rule, |hit| visit(place, hit)),
+                    Prepared::TooFar => self.cast(isa, ray, &decide, |hit| visit(place, hit)),
                     Prepared::Ready(frame_ray) => walks.push(Walk::new(place, frame_ray, ray.to)),
                 }
             }
@@ -93,7 +93,7 @@ impl<S: Scalar> Mesh<S> {
             while left != 0 {
                 for turn in bits(left) {
                     let (walk, stack) = (&mut walks[turn], &mut stacks[turn % TOGETHER]);
-                    if self.turn(isa, &rays[walk.ray], walk, stack, rule, &mut visit).is_none() {
+                    if self.turn(isa, &rays[walk.ray], walk, stack, &decide, &mut visit).is_none() {
                         left &= !(1 << turn);
                     }
                 }
@@ -103,14 +103,14 @@ impl<S: Scalar> Mesh<S> {
 
     /// A turn of a ray: it decides triangles or looks for some, and goes on to the next block; `None` at its end.
     #[inline(always)]
-    fn turn<I: Isa>(
+    fn turn<I: Isa, H>(
         &self,
         isa: I,
         ray: &Ray<S, 3>,
         walk: &mut Walk,
         stack: &mut Stack,
-        rule: Rule,
-        visit: &mut impl FnMut(usize, RayHit) -> Option<f64>,
+        decide: &impl Fn(&TriangleRay, u32) -> Option<H>,
+        visit: &mut impl FnMut(usize, H) -> Option<f64>,
     ) -> Option<()> {
         if let Some(block) = walk.block {
             let block = &self.tree.blocks[block as usize];
@@ -124,7 +124,7 @@ impl<S: Scalar> Mesh<S> {
             }
             for lane in bits(std::mem::take(&mut walk.candidates)) {
                 let exact = walk.exact.get_or_insert_with(|| TriangleRay::new(ray));
-                if let Some(hit) = self.hit_on(exact, block.triangle[lane % LANES], rule) {
+                if let Some(hit) = decide(exact, block.triangle[lane % LANES]) {
                     walk.limit = walk.limit.min(walk.frame_ray.limit_of(visit(walk.ray, hit)?));
                 }
             }
