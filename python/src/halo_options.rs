@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use ropewalk::halo::UniverseOptions;
 use ropewalk::units::UnitSystem;
-use ropewalk::{AdaptaHop, AdaptaHopAlgorithm, Hop, SubhaloSelection};
+use ropewalk::{AdaptaHop, AdaptaHopAlgorithm, Error, ErrorKind, Hop, SubhaloSelection};
 use ropewalk_pipeline::{CenterKind, Finder, LinkingLength, Options};
 
 use crate::snapshot::units;
@@ -86,18 +86,22 @@ impl HopWanted {
 }
 
 impl AdaptaHopWanted {
-    /// `algorithm` and `selection` are one of two, as the Python side has seen.
-    fn finder(&self, hop: &HopWanted) -> AdaptaHop {
+    fn finder(&self, hop: &HopWanted) -> ropewalk::Result<AdaptaHop> {
         let mut finder = AdaptaHop::new();
         set!(finder, hop, n_density, n_hop);
         set!(finder, self, density_threshold, fudge, fudge_epsilon, alpha);
-        if self.algorithm.as_deref() == Some("stepped") {
-            finder = finder.algorithm(AdaptaHopAlgorithm::Stepped);
-        }
-        if self.selection.as_deref() == Some("density") {
-            finder = finder.selection(SubhaloSelection::Density);
-        }
-        finder
+        finder = match self.algorithm.as_deref() {
+            None => finder,
+            Some("exact") => finder.algorithm(AdaptaHopAlgorithm::Exact),
+            Some("stepped") => finder.algorithm(AdaptaHopAlgorithm::Stepped),
+            Some(name) => return unknown("algorithm", name),
+        };
+        Ok(match self.selection.as_deref() {
+            None => finder,
+            Some("mass") => finder.selection(SubhaloSelection::Mass),
+            Some("density") => finder.selection(SubhaloSelection::Density),
+            Some(name) => return unknown("selection", name),
+        })
     }
 }
 
@@ -111,16 +115,21 @@ impl UniverseWanted {
     }
 }
 
-/// A kind of centre by its name on the command line; the Python side knows no others.
-fn center(name: &str) -> Option<CenterKind> {
-    match name {
-        "mbp" => Some(CenterKind::MostBound),
-        "mbp-brute" => Some(CenterKind::MostBoundBrute),
-        "mcp" => Some(CenterKind::MostConnected),
-        "com" => Some(CenterKind::CenterOfMass),
-        "shrinking-sphere" => Some(CenterKind::ShrinkingSphere),
-        _ => None,
-    }
+/// Returns an error for a name that the Python side should have refused.
+fn unknown<T>(parameter: &str, name: &str) -> ropewalk::Result<T> {
+    Err(Error::new(ErrorKind::Internal, format!("the library of the package knows no {parameter} {name:?}")))
+}
+
+/// A kind of centre by its name on the command line.
+fn center(name: &str) -> ropewalk::Result<CenterKind> {
+    Ok(match name {
+        "mbp" => CenterKind::MostBound,
+        "mbp-brute" => CenterKind::MostBoundBrute,
+        "mcp" => CenterKind::MostConnected,
+        "com" => CenterKind::CenterOfMass,
+        "shrinking-sphere" => CenterKind::ShrinkingSphere,
+        _ => return unknown("center", name),
+    })
 }
 
 impl Wanted {
@@ -130,15 +139,16 @@ impl Wanted {
         options.finder = match self.finder.as_str() {
             "hop" => Finder::Hop(self.hop.finder()),
             "adaptahop" => {
-                Finder::AdaptaHop { finder: self.adaptahop.finder(&self.hop), unbind: self.adaptahop.unbind }
+                Finder::AdaptaHop { finder: self.adaptahop.finder(&self.hop)?, unbind: self.adaptahop.unbind }
             }
-            _ => Finder::FriendsOfFriends,
+            "fof" => Finder::FriendsOfFriends,
+            name => return unknown("finder", name),
         };
         options.linking_length =
             self.eps.map_or(LinkingLength::Separations(self.linking_length), LinkingLength::Length);
         options.min_members = self.min_members;
         (options.box_size, options.open) = (self.box_size, self.open);
-        options.center = self.center.first().and_then(|name| center(name));
+        options.center = self.center.first().map(|name| center(name)).transpose()?;
         options.most_connected = self.center.iter().any(|name| name == "mcp");
         options.softening = self.softening;
         options.overdensities = self.overdensities.iter().map(|name| name.parse()).collect::<ropewalk::Result<_>>()?;
