@@ -48,7 +48,7 @@
 //! | [`Sph`](crate::Sph), [`InverseDistance`](crate::InverseDistance) | | all of it |
 //! | [`dbscan`](crate::cluster::dbscan()), [`Dbscan`](crate::Dbscan) | [`dbscan()`], [`Dbscan`] | |
 //! | [`Labels`](crate::Labels) | [`Labels`] | `get`, `is_core` and the like, which [`Labels::read`] gives |
-//! | [`Fof`](crate::Fof) | [`Fof`], also across ranks | `algorithm`: there is one |
+//! | [`Fof`](crate::Fof) | [`Fof`], also across ranks | |
 //! | [`minimum_spanning_tree`](crate::minimum_spanning_tree()), [`MinimumSpanningTree`](crate::MinimumSpanningTree) | [`minimum_spanning_tree()`], [`MinimumSpanningTree`] | `alpha`; `min_samples` above 65 |
 //! | [`SpanningTree`](crate::SpanningTree) | [`SpanningTree`] | `edges`, which [`SpanningTree::read`] gives |
 //! | [`Dendrogram`](crate::Dendrogram) | [`Dendrogram`] | `merges`, which [`Dendrogram::read`] gives; `cophenetic_distance` |
