@@ -85,7 +85,16 @@ fn gaps(n: usize) -> [(&'static str, Vec<f64>); 4] {
 /// One long path, whichever way it goes: two points come together at the widest gap between them.
 #[test]
 fn chains_of_points() {
-    let n = 300_000;
+    chains(60_000);
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_chains_of_points() {
+    chains(300_000);
+}
+
+fn chains(n: usize) {
     for (seed, (name, gaps)) in gaps(n - 1).iter().enumerate() {
         let (points, index) = chain(gaps, seed as u64);
         let tree = MinimumSpanningTree::new().run(&points).unwrap();

@@ -58,8 +58,18 @@ pub fn most_bound_is_right(points: &[[f64; 3]], masses: Option<&[f64]>, softenin
 
 #[test]
 fn most_bound_of_all_shapes() {
+    most_bound_of_shapes(&[1, 2, 3, 9, 100, 1000]);
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_most_bound_of_all_shapes() {
+    most_bound_of_shapes(&[2500]);
+}
+
+fn most_bound_of_shapes(sizes: &[usize]) {
     let mut random = Random::new(5);
-    for n in [1, 2, 3, 9, 100, 1000, 2500] {
+    for &n in sizes {
         for (shape, points) in shapes::all(&mut random, n) {
             if points.is_empty() {
                 continue;

@@ -2,5 +2,11 @@
 
 #[test]
 fn scenarios_on_threads() {
-    super::run("boxes", &[1, 2, 3, 4, 7, 16]);
+    super::run("boxes", &[1, 2, 3]);
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_scenarios_on_threads() {
+    super::run("boxes", &[4, 7, 16]);
 }

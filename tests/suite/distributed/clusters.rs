@@ -2,5 +2,11 @@
 
 #[test]
 fn scenarios_on_threads() {
-    super::run("clusters", &[1, 2, 3, 4, 7, 16]);
+    super::run("clusters", &[1, 2, 3]);
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_scenarios_on_threads() {
+    super::run("clusters", &[4, 7, 16]);
 }

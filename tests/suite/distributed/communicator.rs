@@ -10,7 +10,13 @@ use ropewalk::{Error, ErrorKind, Fof, Result};
 
 #[test]
 fn scenarios_on_threads() {
-    super::run("communicator", &[1, 2, 3, 4, 7, 16]);
+    super::run("communicator", &[1, 2, 3]);
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_scenarios_on_threads() {
+    super::run("communicator", &[4, 7, 16]);
 }
 
 #[test]

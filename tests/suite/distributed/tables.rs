@@ -2,5 +2,11 @@
 
 #[test]
 fn scenarios_on_threads() {
-    super::run("tables", &[1, 2, 3, 5, 16]);
+    super::run("tables", &[1, 2, 3]);
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_scenarios_on_threads() {
+    super::run("tables", &[5, 16]);
 }
