@@ -28,9 +28,13 @@ pub(super) const WIDE: usize = 14;
 pub(super) const NO_BITS: usize = 15;
 /// 2^27 + 1, which splits a number in halves.
 pub(super) const SPLIT: usize = 16;
+/// Between these, products of three numbers are far from the ends of `f64`, as `ray_parameter` has it; and the least that one is rounded by.
+pub(super) const LEAST_FACTOR: usize = 17;
+pub(super) const MOST_FACTOR: usize = 18;
+pub(super) const LEAST_REST: usize = 19;
 
-pub(super) fn numbers<S: Coordinate>(frame: &Frame) -> [f64; 17] {
-    let mut all = [0.0; 17];
+pub(super) fn numbers<S: Coordinate>(frame: &Frame) -> [f64; 20] {
+    let mut all = [0.0; 20];
     all[..3].copy_from_slice(&frame.center);
     for (at, value) in [
         (SCALE, frame.scale),
@@ -46,6 +50,9 @@ pub(super) fn numbers<S: Coordinate>(frame: &Frame) -> [f64; 17] {
         (THIN, 1e-40),
         (WIDE, 1e40),
         (SPLIT, 134_217_729.0),
+        (LEAST_FACTOR, 1e-50),
+        (MOST_FACTOR, 1e80),
+        (LEAST_REST, 1e-120),
     ] {
         all[at] = value;
     }

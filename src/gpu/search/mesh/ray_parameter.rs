@@ -6,17 +6,70 @@
 use cubecl::prelude::*;
 
 use crate::gpu::search::mesh::exact::{next, two_product, two_sum};
-use crate::gpu::search::mesh::numbers::{LEAST_BOUND, NO_BITS, SPLIT};
+use crate::gpu::search::mesh::numbers::{LEAST_BOUND, LEAST_FACTOR, LEAST_REST, MOST_FACTOR, NO_BITS, SPLIT};
 use crate::gpu::search::mesh::rays::ExactRay;
 
 /// Corrections of an approximate `t` before it is left in doubt.
 const CORRECTIONS: u32 = 3;
 
+/// A number and how far rounding can be off.
+#[derive(CubeType, Clone, Copy)]
+struct Bounded {
+    value: f64,
+    error: f64,
+}
+
+/// An approximate `t`, and 0 while it is not known, 1 if it is, 2 if it is in doubt.
+#[derive(CubeType)]
+struct Corrected {
+    t: Array<f64>,
+    state: Array<u32>,
+}
+
+#[cube]
+impl Corrected {
+    fn new(guess: f64, slope: Bounded) -> Corrected {
+        let (mut t, mut state) = (Array::<f64>::new(1usize), Array::<u32>::new(1usize));
+        t[0] = guess;
+        // False for NaN, too.
+        let is_steep = slope.error <= f64::new(1e-6) * slope.value.abs();
+        state[0] = select(is_steep, 0u32, 2u32);
+        Corrected { t, state }
+    }
+
+    /// Corrects `t` by its residual, or finds that it is known or in doubt, as where the residual is not usable.
+    fn correct(&mut self, residual: Bounded, slope: Bounded, is_usable: bool) {
+        let (zero, epsilon) = (f64::new(0.0), f64::new(2.220_446e-16));
+        let t = self.t[0];
+        let steepness = slope.value.abs();
+        let correction = residual.value / slope.value;
+        let relative = slope.error / steepness + epsilon;
+        let doubt = f64::new(1.001) * residual.error / steepness + f64::new(3.0) * correction.abs() * relative;
+        let (least, most) = (correction - doubt, correction + doubt);
+        let (above, below) = (next(t, true), next(t, false));
+        let (up, down) = (above - t, t - below);
+        let is_here = most <= zero && least > -down;
+        let is_above = least > zero && most <= up;
+        let moves_to = t + correction;
+        let is_usable = is_usable && t != zero && (is_here || is_above || moves_to != t);
+        self.state[0] = select(!is_usable, 2u32, select(is_here || is_above, 1u32, 0u32));
+        let next_t = select(is_above, above, select(is_here, t, moves_to));
+        self.t[0] = select(is_usable, next_t, t);
+    }
+
+    /// Puts `t` in place of the first of `found`. False if it is in doubt, and left as it was.
+    fn put(&self, found: &mut Array<f64>) -> bool {
+        if self.state[0] == 1 {
+            found[0] = self.t[0];
+        }
+        self.state[0] == 1
+    }
+}
+
 /// Puts `t` in place of the first of `found`, an approximate one. False if it is in doubt, and left as it was.
 #[cube]
 pub(super) fn correct(ray: &ExactRay, corners: &Array<f64>, found: &mut Array<f64>, numbers: &Array<f64>) -> bool {
     let (zero, epsilon) = (f64::new(0.0), f64::new(2.220_446e-16));
-    let (none, split) = (u64::reinterpret(numbers[NO_BITS]), numbers[SPLIT]);
     let (mut u, mut v) = (Array::<f64>::new(3usize), Array::<f64>::new(3usize));
     let (mut long, mut wide, mut steep, mut far, mut near) = (zero, zero, zero, zero, zero);
     #[unroll]
@@ -34,51 +87,138 @@ pub(super) fn correct(ray: &ExactRay, corners: &Array<f64>, found: &mut Array<f6
     normal[1] = u[2] * v[0] - u[0] * v[2];
     normal[2] = u[0] * v[1] - u[1] * v[0];
     let area = long * wide;
-    let slope = ray.direction[0] * normal[0] + ray.direction[1] * normal[1] + ray.direction[2] * normal[2];
-    let slope_error = f64::new(32.0) * epsilon * area * steep;
-    let steepness = slope.abs();
-    let is_steep = slope_error <= f64::new(1e-6) * steepness;
+    let slope = Bounded {
+        value: ray.direction[0] * normal[0] + ray.direction[1] * normal[1] + ray.direction[2] * normal[2],
+        error: f64::new(32.0) * epsilon * area * steep,
+    };
+    let mut corrected = Corrected::new(found[0], slope);
     // The residual, and the largest offset from a corner.
     let mut sums = Array::<f64>::new(2usize);
-    let mut t = Array::<f64>::new(1usize);
-    t[0] = found[0];
-    // 0 while it is not known, 1 if it is, 2 if it is in doubt.
-    let mut state = Array::<u32>::new(1usize);
-    state[0] = select(is_steep, 0u32, 2u32);
     #[unroll]
     for _turn in 0..CORRECTIONS {
-        if state[0] == 0 {
+        if corrected.state[0] == 0 {
+            let t = corrected.t[0];
             sums[0] = zero;
             sums[1] = zero;
             #[unroll]
             for k in 0..3usize {
-                let (along, along_rest) = two_product(t[0], ray.direction[k], none, split);
-                let (to, to_rest) = two_sum(corners[k], -ray.origin[k], none);
-                let (rest, rest_rest) = two_sum(to, -along, none);
-                let own = rest + (to_rest - along_rest + rest_rest);
+                let (high, low, _off) = offset(ray.origin[k], ray.direction[k], corners[k], t, numbers);
+                let own = high + low;
                 sums[0] = sums[0] + own * normal[k];
                 sums[1] = max(sums[1], own.abs());
             }
-            let (residual, offset) = (sums[0], sums[1]);
-            let moved = t[0].abs() * steep;
-            let error = f64::new(64.0) * epsilon * area * (offset + f64::new(2.0) * epsilon * (far + near + moved));
-            let correction = residual / slope;
-            let relative = slope_error / steepness + epsilon;
-            let doubt = f64::new(1.001) * error / steepness + f64::new(3.0) * correction.abs() * relative;
-            let (least, most) = (correction - doubt, correction + doubt);
-            let (above, below) = (next(t[0], true), next(t[0], false));
-            let (up, down) = (above - t[0], t[0] - below);
-            let is_here = most <= zero && least > -down;
-            let is_above = least > zero && most <= up;
-            let moves_to = t[0] + correction;
-            let is_usable = error > numbers[LEAST_BOUND] && t[0] != zero && (is_here || is_above || moves_to != t[0]);
-            state[0] = select(!is_usable, 2u32, select(is_here || is_above, 1u32, 0u32));
-            let next_t = select(is_above, above, select(is_here, t[0], moves_to));
-            t[0] = select(is_usable, next_t, t[0]);
+            let moved = t.abs() * steep;
+            let error = f64::new(64.0) * epsilon * area * (sums[1] + f64::new(2.0) * epsilon * (far + near + moved));
+            corrected.correct(Bounded { value: sums[0], error }, slope, error > numbers[LEAST_BOUND]);
         }
     }
-    if state[0] == 1 {
-        found[0] = t[0];
+    corrected.put(found)
+}
+
+/// The same with a normal and a residual of twice the digits, so that next to none is left in doubt.
+#[cube]
+pub(super) fn correct_double(
+    ray: &ExactRay,
+    corners: &Array<f64>,
+    found: &mut Array<f64>,
+    numbers: &Array<f64>,
+) -> bool {
+    let (zero, epsilon) = (f64::new(0.0), f64::new(2.220_446e-16));
+    let (none, split) = (u64::reinterpret(numbers[NO_BITS]), numbers[SPLIT]);
+    // Two edges, the first in the first three places, and what they are rounded by.
+    let (mut edges, mut rests) = (Array::<f64>::new(6usize), Array::<f64>::new(6usize));
+    let mut are_moderate = true.runtime();
+    #[unroll]
+    for k in 0..6usize {
+        let (high, low) = two_sum(corners[3 + k], -corners[k % 3], none);
+        edges[k] = high;
+        rests[k] = low;
+        are_moderate = are_moderate && is_moderate(high, numbers) && is_rest(low, numbers);
     }
-    state[0] == 1
+    let (mut highs, mut lows, mut errors) =
+        (Array::<f64>::new(3usize), Array::<f64>::new(3usize), Array::<f64>::new(3usize));
+    let (mut value, mut most, mut ignored) = (zero, zero, zero);
+    #[unroll]
+    for k in 0..3usize {
+        let (high, low, error) = cross(&edges, &rests, numbers, (k + 1) % 3, (k + 2) % 3);
+        highs[k] = high;
+        lows[k] = low;
+        errors[k] = error;
+        let direction = ray.direction[k];
+        are_moderate = are_moderate && is_moderate(high, numbers) && is_moderate(direction, numbers);
+        value = value + direction * high;
+        most = most + (direction * high).abs();
+        ignored = ignored + direction.abs() * (low.abs() + error);
+    }
+    let slope = Bounded { value, error: f64::new(4.0) * epsilon * most + f64::new(1.001) * ignored };
+    let mut corrected = Corrected::new(found[0], slope);
+    #[unroll]
+    for _turn in 0..CORRECTIONS {
+        if corrected.state[0] == 0 {
+            let t = corrected.t[0];
+            let (mut high, mut low, mut rest_sum, mut error) = (zero, zero, zero, zero);
+            let mut is_usable = are_moderate && is_moderate(t, numbers);
+            #[unroll]
+            for k in 0..3usize {
+                let (far, rest, off) = offset(ray.origin[k], ray.direction[k], corners[k], t, numbers);
+                let (far, rest) = two_sum(far, rest, none);
+                is_usable = is_usable && is_moderate(far, numbers) && is_rest(rest, numbers);
+                let (product, product_rest) = two_product(far, highs[k], none, split);
+                let (of_low, of_rest) = (far * lows[k], rest * highs[k]);
+                let (sum, sum_rest) = two_sum(high, product, none);
+                high = sum;
+                low = low + (sum_rest + (product_rest + of_low + of_rest));
+                rest_sum = rest_sum + (sum_rest.abs() + product_rest.abs() + of_low.abs() + of_rest.abs());
+                error = error + (far.abs() * errors[k] + off * highs[k].abs());
+            }
+            let error = f64::new(1.01) * (f64::new(16.0) * epsilon * rest_sum + error);
+            corrected.correct(Bounded { value: high + low, error }, slope, is_usable);
+        }
+    }
+    corrected.put(found)
+}
+
+/// `a - origin - t direction` along one axis, as a sum of two numbers, and how far that can be off.
+#[cube]
+fn offset(origin: f64, direction: f64, corner: f64, t: f64, numbers: &Array<f64>) -> (f64, f64, f64) {
+    let (none, split) = (u64::reinterpret(numbers[NO_BITS]), numbers[SPLIT]);
+    let (along, along_rest) = two_product(t, direction, none, split);
+    let (to, to_rest) = two_sum(corner, -origin, none);
+    let (rest, rest_rest) = two_sum(to, -along, none);
+    let off = f64::new(4.440_892e-16) * (to_rest.abs() + along_rest.abs() + rest_rest.abs());
+    (rest, to_rest - along_rest + rest_rest, off)
+}
+
+/// A coordinate of the normal from two coordinates of two edges: a number, what it is rounded by, and how far that can be off.
+#[cube]
+fn cross(
+    edges: &Array<f64>,
+    rests: &Array<f64>,
+    numbers: &Array<f64>,
+    #[comptime] i: usize,
+    #[comptime] j: usize,
+) -> (f64, f64, f64) {
+    let (none, split) = (u64::reinterpret(numbers[NO_BITS]), numbers[SPLIT]);
+    let (p, p_rest) = two_product(edges[i], edges[3 + j], none, split);
+    let (q, q_rest) = two_product(edges[j], edges[3 + i], none, split);
+    let (difference, rest) = two_sum(p, -q, none);
+    let (p_low, p_other) = (edges[i] * rests[3 + j], rests[i] * edges[3 + j]);
+    let (q_low, q_other) = (edges[j] * rests[3 + i], rests[j] * edges[3 + i]);
+    let low = rest + (p_rest - q_rest) + (p_low + p_other) - (q_low + q_other);
+    let products = p_low.abs() + p_other.abs() + q_low.abs() + q_other.abs();
+    let error = f64::new(1.776_357e-15) * (rest.abs() + p_rest.abs() + q_rest.abs() + products);
+    let (high, low) = two_sum(difference, low, none);
+    (high, low, error)
+}
+
+/// Whether products of three such numbers, and what they are rounded by, are far from the ends of `f64`.
+#[cube]
+fn is_moderate(x: f64, numbers: &Array<f64>) -> bool {
+    x == f64::new(0.0) || (x.abs() >= numbers[LEAST_FACTOR] && x.abs() <= numbers[MOST_FACTOR])
+}
+
+/// The same of what a number is rounded by.
+#[cube]
+fn is_rest(x: f64, numbers: &Array<f64>) -> bool {
+    x == f64::new(0.0) || x.abs() >= numbers[LEAST_REST]
 }

@@ -8,7 +8,7 @@ use cubecl::prelude::*;
 use crate::gpu::primitives::rounding::product;
 use crate::gpu::search::mesh::exact::Scaled;
 use crate::gpu::search::mesh::numbers::{HUGE, TINY};
-use crate::gpu::search::mesh::ray_parameter::correct;
+use crate::gpu::search::mesh::ray_parameter::{correct, correct_double};
 use crate::gpu::search::mesh::rays::{ExactRay, longest_axis, pick};
 
 /// What is known of a ray and an item.
@@ -172,7 +172,10 @@ fn place(
         found[1 + at] = edges[at] / by / parts + zero;
     }
     found[0] = product(found[1], z[0]) + product(found[2], z[1]) + product(found[3], z[2]);
-    let is_sure = correct(ray, corners, found, numbers);
+    let mut is_sure = correct(ray, corners, found, numbers);
+    if !is_sure {
+        is_sure = correct_double(ray, corners, found, numbers);
+    }
     if !is_sure {
         found[0] = scaled.parameter(found[0]);
         found[4] = found[4] + one;
