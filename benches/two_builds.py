@@ -3,12 +3,14 @@
     python benches/two_builds.py OLD NEW SNAPSHOT [--device cuda] [--rounds 5] [--threads N] [--times-only]
 
 OLD and NEW are executables. Results: `halos` with each finder, `dbscan`, `hdbscan`, `emst` and `knn`; arrays are to be equal byte for byte,
-and of catalogues the rows in all columns that both have. Times: rounds of `bench`, OLD and NEW in turn, each the first in half of the
-rounds; the least time of each operation counts. Prints a table of ratios NEW / OLD. Exit status 1: some result differs.
+and of catalogues the rows in all columns that both have. Times: rounds of `bench`, and on the CPU of `raycast` of a wavy square of 180,000
+triangles and of a box of 12, OLD and NEW in turn, each the first in half of the rounds; the least time of each operation counts. Prints a
+table of ratios NEW / OLD. Exit status 1: some result differs.
 """
 
 import argparse
 import json
+import math
 import subprocess
 import sys
 import tempfile
@@ -79,15 +81,39 @@ def compare_results(programs, snapshot):
     return equal
 
 
-def least_times(programs, snapshot, arguments, rounds):
+def write_meshes(folder):
+    """Writes a wavy square and a box as OBJ files, and returns their paths by name."""
+    n = 300
+    square = [f"v {i / n} {j / n} {0.05 * math.sin(37 * i / n) * math.cos(41 * j / n)}" for i in range(n + 1) for j in range(n + 1)]
+    first = [i * (n + 1) + j + 1 for i in range(n) for j in range(n)]
+    square += [f"f {a} {a + 1} {a + n + 2} {a + n + 1}" for a in first]
+    box = [f"v {i & 1} {i >> 1 & 1} {0.7 * (i >> 2)}" for i in range(8)]
+    box += [f"f {face}" for face in ("1 2 4 3", "5 6 8 7", "1 2 6 5", "3 4 8 7", "1 3 7 5", "2 4 8 6")]
+    for name, lines in (("square", square), ("box", box)):
+        (folder / f"{name}.obj").write_text("\n".join(lines) + "\n")
+    return {name: str(folder / f"{name}.obj") for name in ("square", "box")}
+
+
+def operations(program, snapshot, meshes, arguments, threads, folder):
+    """The times of operations, by name, in seconds."""
+    run(program, ["bench", snapshot, "--json", "times.json", *arguments, *threads], folder)
+    times = {row["op"]: row["min_s"] for row in json.loads((folder / "times.json").read_text())}
+    for name, path in meshes.items():
+        run(program, ["raycast", path, "--out", "picture.png", "--json", "rays.json", *threads], folder)
+        times[f"rays, {name}"] = json.loads((folder / "rays.json").read_text())["seconds"]["rays"]
+    return times
+
+
+def least_times(programs, snapshot, arguments, threads, rounds):
     """The least time of each operation for each program, in seconds."""
     best = [{}, {}]
-    for turn in range(rounds):
-        for which in (0, 1) if turn % 2 == 0 else (1, 0):
-            with tempfile.TemporaryDirectory() as scratch:
-                run(programs[which], ["bench", snapshot, "--json", "times.json", *arguments], scratch)
-                for row in json.loads((Path(scratch) / "times.json").read_text()):
-                    best[which][row["op"]] = min(row["min_s"], best[which].get(row["op"], row["min_s"]))
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        meshes = write_meshes(folder) if "cpu" in arguments else {}
+        for turn in range(rounds):
+            for which in (0, 1) if turn % 2 == 0 else (1, 0):
+                for name, time in operations(programs[which], snapshot, meshes, arguments, threads, folder).items():
+                    best[which][name] = min(time, best[which].get(name, time))
     return best
 
 
@@ -104,11 +130,10 @@ def main():
     args = parser.parse_args()
     programs = (args.old, args.new)
     equal = args.times_only or compare_results(programs, args.snapshot)
-    operations = args.ops or (ON_CPU if args.device == "cpu" else ON_DEVICE)
-    arguments = ["--device", args.device, "--ops", operations, "--reps", args.reps]
-    if args.threads:
-        arguments += ["--threads", args.threads]
-    old, new = least_times(programs, args.snapshot, arguments, args.rounds)
+    wanted = args.ops or (ON_CPU if args.device == "cpu" else ON_DEVICE)
+    arguments = ["--device", args.device, "--ops", wanted, "--reps", args.reps]
+    threads = ["--threads", args.threads] if args.threads else []
+    old, new = least_times(programs, args.snapshot, arguments, threads, args.rounds)
     print(f"\n{'operation':20} {'old, ms':>10} {'new, ms':>10} {'new / old':>10}")
     for name in old:
         print(f"{name:20} {1e3 * old[name]:10.3f} {1e3 * new[name]:10.3f} {new[name] / old[name]:10.3f}")

@@ -297,8 +297,14 @@ impl<S: Scalar> Mesh<S> {
         if !ray.is_proper() || self.is_empty() {
             return;
         }
-        let exact = TriangleRay::new(ray);
-        let mut decide = |triangle: u32| -> Option<Option<f64>> { decide(&exact, triangle).map(&mut visit) };
+        let mut exact = TriangleRay::new(ray);
+        let mut decide = |triangle: u32| -> Option<Option<f64>> {
+            let most = visit(decide(&exact, triangle)?);
+            if let Some(t) = most {
+                exact.end_at(t);
+            }
+            Some(most)
+        };
         match FrameRay::new(ray, &self.frame) {
             Prepared::Nothing => {}
             Prepared::TooFar => {

@@ -97,6 +97,12 @@ impl TriangleRay {
             })
     }
 
+    /// Ends the ray at `t`, if it does not end before.
+    #[inline(always)]
+    pub fn end_at(&mut self, t: f64) {
+        self.range[1] = self.range[1].min(t);
+    }
+
     /// Whether a place is beyond an end of the ray for sure.
     fn misses(&self, place: &Place) -> bool {
         place.t + place.margin < self.range[0] || place.t - place.margin > self.range[1]

@@ -125,7 +125,9 @@ impl<S: Scalar> Mesh<S> {
             for lane in bits(std::mem::take(&mut walk.candidates)) {
                 let exact = walk.exact.get_or_insert_with(|| TriangleRay::new(ray));
                 if let Some(hit) = decide(exact, block.triangle[lane % LANES]) {
-                    walk.limit = walk.limit.min(walk.frame_ray.limit_of(visit(walk.ray, hit)?));
+                    let most = visit(walk.ray, hit)?;
+                    exact.end_at(most);
+                    walk.limit = walk.limit.min(walk.frame_ray.limit_of(most));
                 }
             }
         }
