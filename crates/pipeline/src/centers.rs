@@ -31,7 +31,11 @@ impl Pipeline<'_> {
         with_particles!(self, |positions, _particles| match kind {
             CenterKind::MostBoundAStar => most_bound_a_star(&finder, positions, halos),
             CenterKind::MostBoundPoisson => most_bound_poisson(&finder, PoissonGrid::default(), positions, halos),
-            _ => finder.run(positions, halos),
+            CenterKind::MostBound
+            | CenterKind::MostBoundBrute
+            | CenterKind::MostConnected
+            | CenterKind::CenterOfMass
+            | CenterKind::ShrinkingSphere => finder.run(positions, halos),
         })
     }
 }

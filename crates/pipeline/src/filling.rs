@@ -7,7 +7,7 @@ use ropewalk::halo::Universe;
 use ropewalk_io::{MassSum, Masses, Snapshot};
 
 use crate::particle_sets::{mass_sum, mass_sum_of, named};
-use crate::{Finder, ParticleSets, Pipeline};
+use crate::{ParticleSets, Pipeline};
 
 /// Types that are dark matter of low resolution in zoom runs.
 pub(super) const LOW_RESOLUTION: [u8; 2] = [2, 3];
@@ -142,7 +142,7 @@ impl Pipeline<'_> {
     /// Returns whether halos depend on the mean density, and whether on the mean separation.
     fn means(&self) -> [bool; 2] {
         let options = self.options;
-        let has_density = options.finder != Finder::FriendsOfFriends;
+        let has_density = options.finder.has_mean_density();
         let has_length = !has_density || options.has_most_connected() || !self.particle_sets().attached.is_empty();
         // Across ranks the options have the length.
         let in_separations = self.scales.separations.is_some();

@@ -117,7 +117,7 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
         }
     }
     // HOP and AdaptaHOP use the length for attached particles and for the most connected particle alone.
-    if options.finder == Finder::FriendsOfFriends || options.has_most_connected() || !sets.attached.is_empty() {
+    if options.finder.has_linking_length() || options.has_most_connected() || !sets.attached.is_empty() {
         meta.push(("linking_length", Meta::Measured(scales.linking_length, Quantity::Length)));
         meta.extend(scales.separations.map(|value| ("linking_length_in_mean_separations", Meta::Number(value))));
     }

@@ -50,6 +50,30 @@ impl Finder {
             Self::Hop(_) | Self::AdaptaHop { .. } => "halo",
         }
     }
+
+    /// Returns `true` if the linking length decides which particles are in one halo.
+    pub(super) fn has_linking_length(&self) -> bool {
+        match self {
+            Self::FriendsOfFriends => true,
+            Self::Hop(_) | Self::AdaptaHop { .. } => false,
+        }
+    }
+
+    /// Returns `true` if halos depend on the mean density, other than by a linking length in mean separations.
+    pub(super) fn has_mean_density(&self) -> bool {
+        match self {
+            Self::FriendsOfFriends => false,
+            Self::Hop(_) | Self::AdaptaHop { .. } => true,
+        }
+    }
+
+    /// Returns `true` if halos have subhalos, each with a row of its own.
+    pub(super) fn has_subhalos(&self) -> bool {
+        match self {
+            Self::FriendsOfFriends | Self::Hop(_) => false,
+            Self::AdaptaHop { .. } => true,
+        }
+    }
 }
 
 /// The name for a reader.

@@ -101,7 +101,7 @@ impl<'a> Pipeline<'a> {
 
     /// Whether other particles join halos. Halos with subhalos have no linking length that they could join by.
     pub(super) fn joins(&self) -> bool {
-        !matches!(self.options.finder, Finder::AdaptaHop { .. })
+        !self.options.finder.has_subhalos()
     }
 
     /// The position of a particle, as the snapshot has it; `None` if there is no such particle.

@@ -182,7 +182,8 @@ impl Whole {
         let is_bare = has_others || (options.overdensities.is_empty() && options.profiles == 0);
         let finder = match &options.finder {
             Finder::Hop(hop) => OneOf::Hop(self.hop(hop, part, options)),
-            _ => OneOf::new(self.scales.linking_length, options.min_members, place),
+            Finder::AdaptaHop { .. } => return Err(one_rank_alone("AdaptaHOP")),
+            Finder::FriendsOfFriends => OneOf::new(self.scales.linking_length, options.min_members, place),
         };
         if is_bare {
             let halos = match finder {
