@@ -16,7 +16,7 @@ use crate::around::{Around, InRegions, OneOrder};
 use crate::attached::{ids_or_places, type_of_each};
 use crate::combined::{ALL_POINTS, check_others};
 use crate::particle_sets::mass_sum;
-use crate::whole::{Whole, each, kinds_of, masses_of, narrow, runs_of, share_of_matter, sum_across, wide};
+use crate::whole::{MatterIn, Whole, each, kinds_of, masses_of, narrow, runs_of, share_of_matter, sum_across, wide};
 use crate::{Attached, Options, ParticleSets, Scales};
 
 /// The particles that joined the halos of this rank, and the labels of those that it came with.
@@ -114,7 +114,8 @@ impl<'p> Others<'p> {
         options: &Options,
     ) -> Result<Scales> {
         let (n, volume, kinds) = (whole.n, whole.scales.volume, [&whole.kinds[..], &self.kinds]);
-        let share = share_of_matter(ranks, linked, options, kinds, (whole.matter, volume), Some(self.part))?;
+        let matter = MatterIn { volume, mass: whole.matter };
+        let share = share_of_matter(ranks, linked, options, kinds, matter, Some(self.part))?;
         agree(ranks, Scales::of(options.linking_length, n, volume, share))
     }
 

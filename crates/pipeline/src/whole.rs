@@ -145,7 +145,7 @@ impl Whole {
             _ => part.matter,
         };
         let kinds: Vec<u8> = kinds_of(ranks, part)?.into_iter().filter(|_| has_types).collect();
-        let share = share_of_matter(ranks, part, options, [&kinds, &[]], (matter, volume), None)?;
+        let share = share_of_matter(ranks, part, options, [&kinds, &[]], MatterIn { volume, mass: matter }, None)?;
         let scales = agree(ranks, Scales::of(options.linking_length, n, volume, share))?;
         // What it lacks for spheres and profiles is said before halos are found.
         let mut bare = part.without_particles();
@@ -226,23 +226,30 @@ impl Whole {
     }
 }
 
+/// The matter in the volume of a snapshot.
+pub(super) struct MatterIn {
+    pub volume: f64,
+    /// The mass of all of it, where the file has it.
+    pub mass: Option<f64>,
+}
+
 /// [`Scales::share_of_matter`] of linked particles and others; `kinds` are the types of both on all ranks. Collective.
 pub(super) fn share_of_matter(
     ranks: &dyn Communicator,
     part: &Snapshot,
     options: &Options,
     kinds: [&[u8]; 2],
-    (matter, volume): (Option<f64>, f64),
+    matter: MatterIn,
     others: Option<&Snapshot>,
 ) -> Result<Option<f64>> {
     let read = filling::mass_read(part, others);
     let is_known = reduce(ranks, u64::from(read.is_none() && !part.points.is_empty()), Reduction::Max)? == 0;
     let read = sum_across(ranks, &read.unwrap_or_default())?.filter(|_| is_known);
     let mut about = part.without_particles();
-    about.matter = matter;
+    about.matter = matter.mass;
     let universe = about.universe(&options.universe, options.box_size.or(part.box_size));
-    let mass = filling::mass(&about, matter, kinds, || read);
-    Ok(filling::share(&universe, mass, volume))
+    let mass = filling::mass(&about, matter.mass, kinds, || read);
+    Ok(filling::share(&universe, mass, matter.volume))
 }
 
 /// The sum of the sums of all ranks. Collective.
