@@ -184,7 +184,7 @@ impl Share<'_> {
     fn check(self, n: usize) -> Result<()> {
         match self {
             Self::Weighted(weights) => crate::cluster::dbscan::check_weights(weights, n),
-            _ => Ok(()),
+            Self::Even | Self::InPlace => Ok(()),
         }
     }
 

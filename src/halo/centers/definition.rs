@@ -73,30 +73,29 @@ impl Center {
     }
 
     pub(crate) fn check(&self) -> Result<()> {
-        self.check_softening()?;
-        let refuse = |name, value, must| Err(Error::parameter_must(name, value, must));
         match *self {
-            Self::MostConnected { linking_length } if !(0.0..f64::INFINITY).contains(&linking_length) => {
-                refuse("the linking length", linking_length, "finite and not negative")
+            Self::MostBound { softening } | Self::MostBoundBrute { softening } => {
+                check_length("the softening", softening)
             }
-            Self::ShrinkingSphere { shrink, .. } if !(shrink > 0.0 && shrink <= mean::MAX_SHRINK) => {
-                refuse("the factor of the shrinking sphere", shrink, "above 0 and at most 0.9999")
+            Self::MostConnected { linking_length } => check_length("the linking length", linking_length),
+            Self::CenterOfMass => Ok(()),
+            Self::ShrinkingSphere { shrink, least } => {
+                let refuse = |name, value, must| Err(Error::parameter_must(name, value, must));
+                if !(shrink > 0.0 && shrink <= mean::MAX_SHRINK) {
+                    return refuse("the factor of the shrinking sphere", shrink, "above 0 and at most 0.9999");
+                }
+                if least == 0 {
+                    return refuse("the least number of members in the sphere", 0.0, "at least 1");
+                }
+                Ok(())
             }
-            Self::ShrinkingSphere { least: 0, .. } => {
-                refuse("the least number of members in the sphere", 0.0, "at least 1")
-            }
-            _ => Ok(()),
         }
     }
+}
 
-    fn check_softening(&self) -> Result<()> {
-        let softening = match *self {
-            Self::MostBound { softening } | Self::MostBoundBrute { softening } => softening,
-            _ => return Ok(()),
-        };
-        if (0.0..f64::INFINITY).contains(&softening) {
-            return Ok(());
-        }
-        Err(Error::parameter_must("the softening", softening, "finite and not negative"))
+fn check_length(name: &'static str, length: f64) -> Result<()> {
+    if (0.0..f64::INFINITY).contains(&length) {
+        return Ok(());
     }
+    Err(Error::parameter_must(name, length, "finite and not negative"))
 }

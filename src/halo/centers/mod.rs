@@ -128,7 +128,10 @@ impl<'a> CenterFinder<'a> {
     pub(crate) fn find_most_bound(&self) -> FindMostBound<'static> {
         match self.center {
             Center::MostBoundBrute { .. } => &|members| Ok(direct::most_bound(members)),
-            _ => &most_bound::most_bound,
+            Center::MostBound { .. }
+            | Center::MostConnected { .. }
+            | Center::CenterOfMass
+            | Center::ShrinkingSphere { .. } => &most_bound::most_bound,
         }
     }
 
