@@ -4,8 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Error;
+use crate::units::errors;
+use crate::units::is_about::is_about;
 use crate::units::product::Product;
-use crate::units::{errors, is_about};
 
 /// Mpc in metres.
 pub const MPC: f64 = 3.085_677_581_491_367e22;

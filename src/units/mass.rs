@@ -4,8 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Error;
+use crate::units::errors;
+use crate::units::is_about::is_about;
 use crate::units::product::Product;
-use crate::units::{errors, is_about};
 
 /// Solar masses in grams: `G Msun` of the IAU over the `G` of CODATA 2018.
 pub const GRAMS: f64 = 1.988_409_870_698_051e33;

@@ -21,10 +21,12 @@
 //! for the distance between the centre and the centre of mass.
 
 mod errors;
+mod is_about;
 pub(crate) mod length;
 pub(crate) mod mass;
 mod matching;
 mod product;
+mod quantity;
 mod system;
 mod velocity;
 
@@ -32,6 +34,7 @@ use std::fmt;
 
 pub use length::{Frame, LengthUnit};
 pub use mass::MassUnit;
+pub use quantity::Quantity;
 pub use system::{Factors, UnitSystem};
 pub use velocity::VelocityUnit;
 
@@ -222,25 +225,6 @@ pub(crate) fn check_h(h: f64) -> Result<()> {
     Err(Error::parameter_must("h", h, &must))
 }
 
-/// What a number measures, and with it which unit it has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Quantity {
-    /// A count, an id, a ratio: no unit.
-    #[default]
-    Pure,
-    /// A position or a radius.
-    Length,
-    /// A mass.
-    Mass,
-    /// A peculiar velocity.
-    Velocity,
-    /// A mass over the cube of a length.
-    Density,
-    /// A number over the cube of a length.
-    NumberDensity,
-}
-
 impl Units {
     /// The unit of a quantity as `astropy.units` spells it, in the `generic` format; little h is `littleh`, for a plain h is an
     /// hour (`astropy.units.add_enabled_units(astropy.cosmology.units)` makes it known). None for what has no unit.
@@ -330,11 +314,6 @@ impl Conversion {
     pub fn gravity(&self) -> f64 {
         1e10 * GRAVITY * self.mass / (self.length * self.scale_factor * self.velocity * self.velocity)
     }
-}
-
-/// Whether two sizes are the same but for the digits that files give them with.
-fn is_about(a: f64, b: f64) -> bool {
-    (a / b - 1.0).abs() < 1e-4
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Error;
+use crate::units::errors;
+use crate::units::is_about::is_about;
 use crate::units::product::Product;
-use crate::units::{errors, is_about};
 
 const NAMES: [(&str, f64); 3] = [("km/s", 1.0), ("m/s", 1e-3), ("cm/s", 1e-5)];
 
