@@ -5,6 +5,7 @@ pub(crate) mod dbscan;
 mod dendrogram;
 mod dense_box;
 pub(crate) mod errors;
+mod flags;
 pub(crate) mod fof;
 pub(crate) mod halos;
 pub(crate) mod hdbscan;

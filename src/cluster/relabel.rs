@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::dbscan::core::Flags;
+use super::flags::Flags;
 use super::labels::{Labels, SizeCounter, check_clusters};
 use super::rank_bitmap::RankBitmap;
 use super::union_find::UnionFind;

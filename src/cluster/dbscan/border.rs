@@ -4,7 +4,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::bvh::traverse::{Step, bits, low_bits};
 use crate::bvh::{Bvh, LEAF};
-use crate::cluster::dbscan::core::{Flags, copies};
+use crate::cluster::dbscan::core::copies;
+use crate::cluster::flags::Flags;
 use crate::cluster::labels::Labels;
 use crate::cluster::relabel::CompactLabels;
 use crate::geometry::Scalar;

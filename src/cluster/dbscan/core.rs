@@ -2,47 +2,17 @@
 //!
 //! Out: for each leaf a mask of its core points, for each inner node whether there are any below.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 use crate::bvh::traverse::{Step, bits, low_bits};
 use crate::bvh::{Bvh, DEPTH, LEAF};
 use crate::geometry::Scalar;
-use crate::memory::collected;
 use crate::parallel::{atomics, for_tasks, list_tasks, plain};
 use crate::search::ball_predicate::{BallPredicate, BallPredicates, with_predicate};
 use crate::simd::{Isa, dispatch};
 
 /// Nodes per parallel task.
 const TASK: usize = 1 << 8;
-
-/// A bit per position in tree order.
-pub(crate) struct Flags {
-    words: Vec<AtomicU64>,
-}
-
-impl Flags {
-    /// Spreads the masks of the leaves.
-    pub fn of<S: Scalar, const D: usize>(tree: &Bvh<S, D>, masks: &[u32]) -> Self {
-        let flags = Self { words: collected((0..tree.len().div_ceil(64)).map(|_| AtomicU64::new(0))) };
-        for_tasks(tree.end(), TASK, &|nodes| {
-            for leaf in nodes.filter(|&at| tree.is_leaf(at)) {
-                let first = tree.span(leaf).start;
-                let mask = u128::from(masks[leaf]) << (first % 64);
-                for (word, part) in [(first / 64, mask as u64), (first / 64 + 1, (mask >> 64) as u64)] {
-                    if part != 0 {
-                        flags.words[word].fetch_or(part, Relaxed);
-                    }
-                }
-            }
-        });
-        flags
-    }
-
-    #[inline]
-    pub fn at(&self, position: u32) -> bool {
-        self.words[position as usize / 64].load(Relaxed) >> (position % 64) & 1 == 1
-    }
-}
 
 /// The leaves whose points are copies of the point before their first.
 pub(super) fn copies<S: Scalar, const D: usize>(tree: &Bvh<S, D>) -> Vec<u32> {

@@ -16,6 +16,7 @@ use crate::bvh::Bvh;
 use crate::cancel::guarded;
 use crate::cluster::connect::{Participants, connect, connect_pairs};
 use crate::cluster::errors;
+use crate::cluster::flags::Flags;
 use crate::cluster::labels::Labels;
 use crate::cluster::relabel::IsCore;
 use crate::error::{Error, Result};
@@ -218,7 +219,7 @@ fn find_clusters<S: Scalar, const D: usize>(tree: &Bvh<S, D>, options: &Dbscan) 
     let masks = core::find(tree, eps, min_pts, options.weights.as_deref(), dense);
     mark("core");
     let forest = connect(Participants::Masks(&masks));
-    let flags = core::Flags::of(tree, &masks);
+    let flags = Flags::of(tree, &masks);
     let clusters = forest.relabel(order, IsCore::Flagged(&flags))?;
     let labels = border::label(tree, eps, border::Cores { masks: &masks, flags: &flags, clusters }, star);
     mark("borders, labels");

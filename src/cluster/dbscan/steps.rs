@@ -6,8 +6,9 @@
 use crate::bvh::Bvh;
 use crate::cluster::connect::{Participants, connect};
 use crate::cluster::dbscan::border::{self, Cores};
-use crate::cluster::dbscan::core::{self, Flags};
+use crate::cluster::dbscan::core;
 use crate::cluster::dbscan::{Dbscan, DbscanAlgorithm};
+use crate::cluster::flags::Flags;
 use crate::cluster::labels::Labels;
 use crate::cluster::relabel::{CompactLabels, IsCore};
 use crate::error::{Error, ErrorKind, Result};
