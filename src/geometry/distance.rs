@@ -1,6 +1,5 @@
 //! What has a distance from a point.
 
-use crate::geometry::shapes::beyond;
 use crate::geometry::{Aabb, Bounded, Scalar, Space, Sphere};
 
 /// Something whose distance from a point is known: what [`ValueBvh::nearest`](crate::ValueBvh::nearest) finds by the distance of what is
@@ -81,6 +80,19 @@ pub fn distance_from_square(distance2: f64) -> f64 {
     // `distance2` to round to it.
     let root = distance2.sqrt();
     if root * root < distance2 { root.next_up() } else { root }
+}
+
+/// The squared distance that is left of one when a radius is taken away.
+#[inline]
+pub(super) fn beyond(distance2: f64, radius: f64) -> f64 {
+    if radius == 0.0 {
+        return distance2;
+    }
+    if distance2 <= radius * radius {
+        return 0.0;
+    }
+    let rest = distance2.sqrt() - radius;
+    rest * rest
 }
 
 /// The largest squared distance whose root, rounded to the nearest number, is at most `length`: the limit of the heights of a hierarchy, which

@@ -4,6 +4,7 @@
 //! A sphere is a point with a radius, a capsule a segment with one. All cores are convex and closed.
 //! Cost: a copy of the coordinates; the corners of a k-DOP are computed where they are asked for.
 
+use crate::geometry::distance::beyond;
 use crate::geometry::shapes::closest::{self, Closest};
 use crate::geometry::shapes::closest_on_ellipsoid::on_ellipsoid;
 use crate::geometry::shapes::frame::Frame;
@@ -78,19 +79,6 @@ impl<const D: usize> Solid<D> {
         };
         Closest { distance2, point }
     }
-}
-
-/// The squared distance that is left of one when a radius is taken away.
-#[inline]
-pub fn beyond(distance2: f64, radius: f64) -> f64 {
-    if radius == 0.0 {
-        return distance2;
-    }
-    if distance2 <= radius * radius {
-        return 0.0;
-    }
-    let rest = distance2.sqrt() - radius;
-    rest * rest
 }
 
 impl<const D: usize> Core<D> {

@@ -97,8 +97,6 @@ mod stored;
 mod triangle;
 mod vector;
 
-pub(in crate::geometry) use core::beyond;
-
 pub use convex::Convex;
 pub use ellipsoid::Ellipsoid;
 pub use kdop::{Dop6, Dop8, Dop14, Dop18, Dop26, Kdop};

@@ -4,8 +4,9 @@
 //! Where there is a closed form it decides; what is round or has many corners is left to [`minimum_norm`]. A point or polytope meets
 //! an ellipsoid where it meets the unit ball in the coordinates that make a ball of the ellipsoid.
 
+use crate::geometry::distance::beyond;
 use crate::geometry::shapes::closest::segments;
-use crate::geometry::shapes::core::{Core, Solid, beyond};
+use crate::geometry::shapes::core::{Core, Solid};
 use crate::geometry::shapes::frame::Frame;
 use crate::geometry::shapes::minimum_norm;
 use crate::geometry::shapes::polytope::{self, Polytope};
