@@ -1,6 +1,5 @@
 //! The graph of chains: what HOP finds before any threshold.
 
-use super::Hop;
 use super::boundaries::{ChainBoundary, boundaries, falling};
 use super::chains::{Landscape, peaks};
 use super::density::by_index;
@@ -9,6 +8,15 @@ use crate::geometry::{Boundary, Scalar};
 use crate::memory::{collected, zeroed};
 use crate::parallel::sort;
 use crate::phases::mark;
+
+/// How many neighbours of a particle chains are made with.
+#[derive(Clone, Copy)]
+pub(super) struct NeighborCounts {
+    /// A particle hops to the densest of this many nearest ones, itself counted.
+    pub n_hop: usize,
+    /// A particle makes a boundary with each of this many nearest others that is of another chain.
+    pub n_merge: usize,
+}
 
 /// The peak of a chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -21,7 +29,7 @@ pub struct Peak {
 }
 
 /// Chains of particles that climb to one peak each, and the boundaries between them. Chains are numbered by the density of their peaks, the
-/// densest first, ties by index. Found by [`Hop::chains`].
+/// densest first, ties by index. Found by [`Hop::chains`](crate::Hop::chains).
 ///
 /// ```
 /// use ropewalk::Hop;
@@ -49,10 +57,10 @@ impl HopChains {
         tree: &Bvh<S, D>,
         density: Vec<f64>,
         radius2: &[f64],
-        hop: &Hop,
+        counts: NeighborCounts,
     ) -> Self {
         let order = tree.order();
-        let peak = peaks(tree, &Landscape { density: &density, radius2, n_hop: hop.n_hop });
+        let peak = peaks(tree, &Landscape { density: &density, radius2, n_hop: counts.n_hop });
         let mut ranks: Vec<(u64, u32, u32)> = (0..peak.len())
             .filter(|&at| peak[at] as usize == at)
             .map(|at| (falling(density[at]), order[at], at as u32))
@@ -70,7 +78,7 @@ impl HopChains {
         drop((peak, number));
         let density = by_index(order, &density);
         mark("chains");
-        let boundaries = boundaries(tree, hop.n_merge, &chain, &density, &[]);
+        let boundaries = boundaries(tree, counts.n_merge, &chain, &density, &[]);
         mark("boundaries");
         Self { density, chain, peaks, boundaries, space: Boundary::of(tree.space()) }
     }

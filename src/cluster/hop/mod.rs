@@ -29,6 +29,7 @@ use crate::search::nearest::kth_distances2;
 #[cfg(feature = "gpu")]
 pub(crate) use density::check_dimension;
 use density::check_points;
+use graph::NeighborCounts;
 use regroup::{Thresholds, regroup};
 
 /// A halo finder by density: options, then [`Hop::run`].
@@ -193,7 +194,7 @@ impl Hop {
             self.check_counts(tree.len())?;
             let found = self.density.found_in(tree)?;
             let radius2 = if Some(found.k) == self.n_hop.checked_add(1) { found.radius2 } else { self.reach2(tree) };
-            Ok(HopChains::new(tree, found.density, &radius2, self))
+            Ok(HopChains::new(tree, found.density, &radius2, self.neighbor_counts()))
         })
     }
 
@@ -218,7 +219,7 @@ impl Hop {
             check_field(field, tree.len())?;
             // Of two zeros none is larger.
             let density = collected(tree.order().iter().map(|&index| field[index as usize] + 0.0));
-            Ok(HopChains::new(tree, density, &self.reach2(tree), self))
+            Ok(HopChains::new(tree, density, &self.reach2(tree), self.neighbor_counts()))
         })
     }
 
@@ -265,6 +266,10 @@ impl Hop {
             mark("groups");
             Ok(halos)
         })
+    }
+
+    fn neighbor_counts(&self) -> NeighborCounts {
+        NeighborCounts { n_hop: self.n_hop, n_merge: self.n_merge }
     }
 
     /// The squared distance to the nearest behind the `n_hop` nearest: infinite where there is none.
