@@ -2,9 +2,11 @@
 //!
 //! In: sources, targets, a power. Out: an interpolator. Source: Shepard 1968.
 
+use super::fallback::Fallback;
+use super::interpolator::Interpolator;
 use super::options::options;
+use super::reach::Reach;
 use super::stencil::{Plan, places_of, stencils, tree_of};
-use super::{Fallback, Interpolator, Reach};
 use crate::cancel::guarded;
 use crate::error::{Error, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar};

@@ -11,9 +11,12 @@
 //! as dependent; if polynomials are not reproduced without the difference, it counts after all, or the degree is lower.
 
 use super::basis::{basis_size, fill_columns, reproduction_error};
+use super::fallback::Fallback;
+use super::interpolator::Interpolator;
+use super::kernels::Weight;
 use super::options::options;
+use super::reach::Reach;
 use super::stencil::{Fit, Plan, Work, places_of, stencils, tree_of};
-use super::{Fallback, Interpolator, Reach, Weight};
 use crate::cancel::guarded;
 use crate::error::{Error, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar};

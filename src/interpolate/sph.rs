@@ -2,9 +2,12 @@
 //!
 //! In: particles, places, a kernel and how far it reaches. Out: an interpolator. Source: Monaghan 1992, section 2; Price 2012, section 2.
 
+use super::fallback::Fallback;
+use super::interpolator::Interpolator;
+use super::kernels::SmoothingKernel;
 use super::options::options;
+use super::reach::Reach;
 use super::stencil::{Plan, Work, places_of, stencils, tree_of};
-use super::{Fallback, Interpolator, Reach, SmoothingKernel};
 use crate::cancel::guarded;
 use crate::error::{Error, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar};

@@ -5,8 +5,9 @@
 //! caches what the last one left.
 //! Cost: a search of nearest neighbours a target. Memory: 12 bytes a coefficient and as many while lists are put in order, 40 a target.
 
+use super::fallback::Fallback;
 use super::interpolator::Interpolator;
-use super::{Fallback, Reach};
+use super::reach::Reach;
 use crate::bvh::morton::{Grid, curve_order};
 use crate::bvh::{Bvh, copied};
 use crate::csr::{Csr, CsrChunk};

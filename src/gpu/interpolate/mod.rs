@@ -25,7 +25,8 @@ use crate::gpu::interpolate::constants::numbers;
 use crate::gpu::interpolate::fit::{FitSpec, FittedLaunch, GivenLaunch, fit_all, scratch, turns};
 use crate::gpu::primitives::gather::invert;
 use crate::gpu::primitives::rounding::rounds_well;
-use crate::interpolate::{Reach, Weight};
+use crate::interpolate::Weight;
+use crate::interpolate::reach::Reach;
 use crate::search::Nearest;
 
 /// What the scratch of a launch has at most, in bytes, if that does for one unit.
