@@ -1,8 +1,8 @@
 //! The samples without structure: uniform points, and a lattice.
 
 use crate::error::{Error, Result};
+use crate::sample::checks::{check_side, check_within};
 use crate::sample::random::{MAX_POINTS, Permutation, fill};
-use crate::sample::{check_side, check_within};
 
 /// Independent uniform points in a box.
 ///

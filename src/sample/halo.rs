@@ -1,10 +1,10 @@
 //! One halo, and nothing else.
 
 use crate::error::Result;
+use crate::sample::checks::{check_side, check_within};
 use crate::sample::even::check_count;
 use crate::sample::nfw::{Radii, enclosed};
 use crate::sample::random::fill;
-use crate::sample::{check_side, check_within};
 
 /// A spherical halo of Navarro, Frenk and White's profile in the middle of a box, out to its faces.
 ///

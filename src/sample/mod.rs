@@ -6,6 +6,7 @@
 //! all arithmetic is that of IEEE 754 or of `libm`. They are part of the interface: a version that changes them says so.
 //! Cost: one pass in parallel; nothing beside the points but a catalogue of the haloes.
 
+mod checks;
 mod even;
 mod halo;
 mod halos;
@@ -18,7 +19,7 @@ pub use halo::Nfw;
 pub use halos::{MockHalo, MockHalos};
 
 use crate::cancel::guarded;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// A point set by its parameters.
 ///
@@ -80,13 +81,4 @@ impl Sample {
             Self::Nfw(halo) => halo.side,
         }
     }
-}
-
-fn check_side(side: f64) -> Result<()> {
-    // Squared distances must stay clear of the ends of `f32`.
-    check_within("the side of the box", side, 1e-15, 1e15, "from 1e-15 to 1e15")
-}
-
-fn check_within(name: &'static str, value: f64, least: f64, most: f64, must: &'static str) -> Result<()> {
-    if (least..=most).contains(&value) { Ok(()) } else { Err(Error::parameter_must(name, value, must)) }
 }
