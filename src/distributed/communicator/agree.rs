@@ -1,6 +1,6 @@
 //! Errors that all ranks know of.
 
-use crate::distributed::communicator::{Communicator, Reduction};
+use crate::distributed::communicator::interface::{Communicator, Reduction};
 use crate::distributed::errors;
 use crate::error::{Error, ErrorKind, Result};
 

@@ -1,6 +1,6 @@
 //! One rank, which has none to talk to.
 
-use crate::distributed::communicator::{Communicator, Reduction};
+use crate::distributed::communicator::interface::{Communicator, Reduction};
 use crate::error::Result;
 
 /// A single rank: what it sends, it receives.

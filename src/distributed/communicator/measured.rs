@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::distributed::communicator::{Communicator, Reduction};
+use crate::distributed::communicator::interface::{Communicator, Reduction};
 use crate::error::Result;
 
 /// What a rank has sent to others.

@@ -21,8 +21,9 @@ use std::time::{Duration, Instant};
 use ferrompi::{ReduceOp, ThreadLevel, scope};
 
 use crate::distributed::communicator::agree::NO_RANK;
+use crate::distributed::communicator::interface::{Communicator, Reduction};
+use crate::distributed::communicator::typed::all_gather;
 use crate::distributed::communicator::typed::offsets_of;
-use crate::distributed::communicator::{Communicator, Reduction, all_gather};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The most bytes of a message.

@@ -7,7 +7,8 @@ use std::fmt;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use crate::distributed::communicator::{Communicator, all_gather};
+use crate::distributed::communicator::interface::Communicator;
+use crate::distributed::communicator::typed::all_gather;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::zeroed;
 

@@ -7,7 +7,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::distributed::communicator::{Communicator, Reduction};
+use crate::distributed::communicator::interface::{Communicator, Reduction};
 use crate::distributed::errors;
 use crate::error::Result;
 

@@ -3,7 +3,7 @@
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
 use crate::csr::Csr;
-use crate::distributed::communicator::{Communicator, Reduction};
+use crate::distributed::communicator::interface::{Communicator, Reduction};
 use crate::error::Result;
 use crate::memory::zeroed;
 
