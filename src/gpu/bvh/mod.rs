@@ -7,6 +7,7 @@
 //! compares its position with the number that the kernel takes, of points, words, leaves or nodes, and every buffer it indexes by that
 //! has as many elements; indices that are read from a buffer were written by an earlier kernel of the same build, below that number.
 
+mod check_elements;
 mod coordinate;
 pub(super) mod hierarchy;
 pub(super) mod morton;
@@ -25,9 +26,10 @@ use cubecl::prelude::*;
 
 use crate::bvh::morton::Grid;
 use crate::bvh::{Node, check, check_count};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::geometry::{Aabb, BoxSize, Space};
 use crate::gpu::buffer::{Buffer, check_allocation, mark, wait};
+use crate::gpu::bvh::check_elements::check_elements;
 use crate::gpu::bvh::hierarchy::{find_leaves, hierarchy};
 use crate::gpu::bvh::morton::MortonKernel;
 use crate::gpu::bvh::ropes::{LEAF_INDEX_STRIDE, Nodes, nodes};
@@ -47,12 +49,6 @@ const TASK: usize = 1 << 14;
 fn check_size<const D: usize>(n: usize) -> Result<()> {
     check_count::<D>(n)?;
     check_elements(n, D)
-}
-
-/// Refuses more coordinates than kernels have indices for, which are 32 bits.
-fn check_elements(n: usize, dim: usize) -> Result<()> {
-    let max = u32::MAX as usize / dim;
-    if n > max { Err(Error::too_many_points(n, max)) } else { Ok(()) }
 }
 
 /// A bounding volume hierarchy over points of 1 to 10 dimensions, on a device: the twin of [`crate::Bvh`], whose nodes it has.
