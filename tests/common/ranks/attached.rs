@@ -8,7 +8,7 @@ use super::halos::{options, part, text};
 use super::shares::{Share, shares};
 use crate::random::Random;
 
-super::scenarios![
+super::scenario::scenarios![
     others_join_halos_and_spheres,
     others_join_by_hop,
     members_with_and_without_ids,

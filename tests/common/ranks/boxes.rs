@@ -7,7 +7,7 @@ use ropewalk_table::{check_box_across, check_sides_across};
 use super::shares::shares;
 use crate::random::Random;
 
-super::scenarios![points_fit_their_box];
+super::scenario::scenarios![points_fit_their_box];
 
 /// The results of one process and of ranks are the same, where one rank's points span little and those of all span more than the box.
 fn points_fit_their_box(ranks: &dyn Communicator) {

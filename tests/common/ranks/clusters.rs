@@ -7,7 +7,7 @@ use super::known::known;
 use super::shares::{Share, shares};
 use crate::clouds::{self, Cloud};
 
-super::scenarios![
+super::scenario::scenarios![
     groups_of_clouds,
     groups_of_clouds_in_f64,
     groups_in_other_dimensions,

@@ -7,7 +7,7 @@ use ropewalk::{ErrorKind, Fof, Result};
 
 use crate::random::Random;
 
-super::scenarios![
+super::scenario::scenarios![
     ranks_have_numbers,
     all_to_all_transposes,
     all_to_all_of_long_blocks,

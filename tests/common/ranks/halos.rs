@@ -13,7 +13,7 @@ use crate::clouds;
 use crate::data::root;
 use crate::random::Random;
 
-super::scenarios![
+super::scenario::scenarios![
     catalogs_of_a_snapshot,
     catalogs_of_parts_of_a_file,
     catalogs_of_all_kinds_of_particles,

@@ -11,7 +11,7 @@ use super::shares::{Share, shares};
 use crate::clouds::{self, Cloud};
 use crate::random::Random;
 
-super::scenarios![
+super::scenario::scenarios![
     hop_halos_of_clouds,
     hop_halos_in_f64,
     hop_halos_in_the_plane,

@@ -8,16 +8,14 @@ pub mod communicator;
 pub mod halos;
 pub mod hop;
 mod known;
+mod scenario;
 pub mod search;
 mod searched;
 pub mod shares;
 pub mod spheres;
 pub mod tables;
 
-use ropewalk::distributed::Communicator;
-
-/// What all ranks call.
-pub type Scenario = fn(&dyn Communicator);
+pub use scenario::Scenario;
 
 /// All scenarios, by module.
 pub const SCENARIOS: &[(&str, &[(&str, Scenario)])] = &[
@@ -31,11 +29,3 @@ pub const SCENARIOS: &[(&str, &[(&str, Scenario)])] = &[
     ("spheres", spheres::SCENARIOS),
     ("tables", tables::SCENARIOS),
 ];
-
-/// Functions with their names.
-macro_rules! scenarios {
-    ($($name:ident),* $(,)?) => {
-        pub const SCENARIOS: &[(&str, $crate::ranks::Scenario)] = &[$((stringify!($name), $name)),*];
-    };
-}
-use scenarios;

@@ -12,7 +12,7 @@ use super::shares::{Share, shares};
 use crate::clouds::{self, Cloud};
 use crate::random::Random;
 
-super::scenarios![
+super::scenario::scenarios![
     searches_in_clouds,
     searches_in_clouds_in_f64,
     searches_in_other_dimensions,

@@ -10,7 +10,7 @@ use super::halos::{Known, compare, compare_with, options, part};
 use super::shares::{Share, shares};
 use crate::random::Random;
 
-super::scenarios![
+super::scenario::scenarios![
     spheres_of_a_snapshot,
     spheres_about_clumps_at_faces,
     a_halo_larger_than_a_share,

@@ -7,7 +7,7 @@ use ropewalk_table::{Points, Table};
 use super::shares::{Share, shares};
 use crate::clouds::{self, Cloud};
 
-super::scenarios![
+super::scenario::scenarios![
     tables_of_all_kinds,
     halos_are_numbered_by_size,
     tables_that_differ_are_refused,

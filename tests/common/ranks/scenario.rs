@@ -1,0 +1,14 @@
+//! Functions that all ranks call, and lists of them by name.
+
+use ropewalk::distributed::Communicator;
+
+/// A function that all ranks call.
+pub type Scenario = fn(&dyn Communicator);
+
+/// Functions with their names.
+macro_rules! scenarios {
+    ($($name:ident),* $(,)?) => {
+        pub const SCENARIOS: &[(&str, $crate::ranks::scenario::Scenario)] = &[$((stringify!($name), $name)),*];
+    };
+}
+pub(super) use scenarios;
