@@ -5,11 +5,11 @@
     .ci/direction.py --arrows   also prints the imports inside of each circle
 
 Reads the `use` lines and paths of all crates, and the imports of the Python package. A name that a module passes on with `pub use` is
-looked up where it is defined. Tests are left out. Rules:
+looked up where it is defined, and is an import of the module only if that uses it itself. Methods and tests are left out. Rules:
 
 1. A crate or module imports only what ARCHITECTURE.md lists above it, in the numbered lists under "Crates" and "Modules of the engine".
    Names on one line do not import each other.
-2. No two modules of a crate, and no two folders of a module, import each other.
+2. No two modules with one parent import each other.
 3. No files import each other in a circle.
 """
 
@@ -56,6 +56,30 @@ def use_tree(text, prefix=()):
         if depth == 0:
             return
 
+def inline_modules(code):
+    """The code outside of inline modules, then that inside of each, as (text, depth)."""
+    outside, at, inside = "", 0, []
+    for found in re.finditer(r"\bmod\s+\w+\s*\{", code):
+        if found.start() < at:
+            continue
+        outside += code[at : found.start()]
+        depth, at = 1, found.end()
+        while depth and at < len(code):
+            depth += {"{": 1, "}": -1}.get(code[at], 0)
+            at += 1
+        inside += [(text, level + 1) for text, level in inline_modules(code[found.end() : at - 1])]
+    return [(outside + code[at:], 0), *inside]
+
+def outwards(parts, depth):
+    """A path written in a module that is `depth` inline modules deep, as it would be written in the file; None if it names none but these."""
+    for _ in range(depth):
+        if parts[:1] == ("self",):
+            parts = parts[1:]
+        if parts[:1] != ("super",):
+            return parts if parts[:1] and (parts[0] == "crate" or parts[0].startswith("ropewalk")) else None
+        parts = parts[1:]
+    return ("self", *parts) if depth and parts[:1] != ("super",) else parts
+
 class Crate:
     """The modules of one crate: their files, what they declare and what they import."""
 
@@ -80,26 +104,38 @@ class Crate:
             self.children[path].add(name)
             nested = folder / f"{name}.rs"
             self.add((*path, name), nested if nested.exists() else folder / name / "mod.rs")
-        imports = []
+        self.imports[path] = [
+            parts for text, depth in inline_modules(code) for parts in self.imports_of(path, text, depth) if parts
+        ]
+
+    def imports_of(self, path, code, depth):
+        """The paths that the code of a file, or of an inline module of it, imports."""
+        imports, names = [], {child: ("self", child) for child in self.children[path] if not depth}
         for found in re.finditer(r"(pub(?:\([^)]*\))?\s+)?\buse\s+([^;]+);", code):
             for parts, name in use_tree(found[2]):
+                parts = outwards(parts, depth)
+                if parts is None:
+                    continue
                 if name == "*":
                     parts = parts[:-1] if parts[-1] == "*" else parts
-                    if found[1]:
+                    if found[1] and not depth:
                         self.globs[path].append(parts)
                     imports.append(parts)
-                elif found[1]:
+                    continue
+                if found[1] and not depth:
                     self.reexports[path][name] = parts
                 else:
                     imports.append(parts)
-        code = re.sub(r"\buse\s+[^;]+;|\bpub\(in [^)]*\)", "", code)
-        # Paths that begin with a module of this one: `hdf5::read(..)`.
-        children = "|".join(map(re.escape, sorted(self.children[path])))
-        if children:
-            starts = re.finditer(rf"(?<![\w:.])(?:{children})(?:::\w+)+", code)
-            imports += [("self", *found[0].split("::")) for found in starts]
-        imports += [tuple(found[0].split("::")) for found in re.finditer(r"\b(?:crate|super|ropewalk\w*)(?:::\w+)+", code)]
-        self.imports[path] = imports
+                names[name] = parts
+        code = re.sub(r"\buse\s+[^;]+;|\bpub\(in [^)]*\)|\bmod\s+\w+\s*;", "", code)
+        # Names that are passed on and used here as well, and paths that begin with a name: `hdf5::read(..)`.
+        for name, parts in names.items():
+            for found in re.finditer(rf"(?<![\w:.]){re.escape(name)}\b(?:::\w+)*", code):
+                rest = found[0].split("::")[1:]
+                if rest or name in self.reexports[path]:
+                    imports.append((*parts, *rest))
+        paths = re.finditer(r"\b(?:crate|super|ropewalk\w*)(?:::\w+)+", code)
+        return imports + [outwards(tuple(found[0].split("::")), depth) for found in paths]
 
 class Workspace:
     def __init__(self, crates):
@@ -264,9 +300,8 @@ def main():
                 common += 1
             if common < len(here[1]) and common < len(there[1]):
                 siblings[((here[0], here[1][: common + 1]), (there[0], there[1][: common + 1]))].add((here, there))
-    is_folder = {(crate.name, path) for crate in crates for path in crate.files if crate.children[path]}
     for (a, b), pairs in sorted(siblings.items()):
-        if a < b and (b, a) in siblings and (len(a[1]) == 1 or a in is_folder and b in is_folder):
+        if a < b and (b, a) in siblings:
             back = siblings[(b, a)]
             bad.append(
                 f"{shown(a)} and {shown(b)} import each other: "
