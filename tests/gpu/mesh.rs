@@ -272,10 +272,14 @@ fn compare_solids<S: Coordinate, G: Convex<S, 3>>(solids: &[G], ours: &Solids<S>
     let corners: Vec<[f64; 3]> = solids.iter().map(|solid| solid.bounds().hi.map(Into::into)).collect();
     let rays = rays(&bvh.bounds(), &corners, 2000);
     let there = Rays::new(&rays, device).unwrap();
-    let firsts = ours.first_hits(&there).unwrap().read().unwrap();
+    let found = ours.first_hits(&there).unwrap();
+    let firsts = found.read().unwrap();
+    let (indices, ts) = (found.indices().read().unwrap(), found.ts().read().unwrap());
     let anys = ours.any_hits(&there).unwrap().read().unwrap();
     let lists = ours.hits_all(&there).unwrap().read().unwrap();
     for (i, ray) in rays.iter().enumerate() {
+        assert_eq!(firsts[i].map_or(u32::MAX, |hit| hit.index), indices[i], "{ray:?}");
+        assert!(firsts[i].is_none_or(|hit| hit.t == ts[i]), "{ray:?}: {}", ts[i]);
         let enters = |index: u32| solids[index as usize].ray_interval(ray).map(|[first, _]| first);
         assert_eq!(firsts[i], bvh.cast(ray, enters), "{ray:?}");
         let mut all: Vec<(f64, u32)> =

@@ -129,6 +129,17 @@ impl<S: Scalar, const D: usize, const N: usize> Kdop<S, D, N> {
     }
 
     /// Whether all intervals overlap: `false` if the two are surely apart. 2 N comparisons.
+    ///
+    /// ```
+    /// use ropewalk::{Convex, Dop8};
+    ///
+    /// let corner = Dop8::around(&[[0.0f64, 0.0], [1.0, 0.0], [0.0, 1.0]]);
+    /// // Their boxes overlap, but a diagonal lies between them.
+    /// let apart = Dop8::around(&[[0.75, 0.75], [1.0, 1.0]]);
+    /// assert!(!corner.may_intersect(&apart) && !corner.intersects(&apart));
+    /// let near = Dop8::around(&[[0.25, 0.25], [1.0, 1.0]]);
+    /// assert!(corner.may_intersect(&near) && corner.intersects(&near));
+    /// ```
     pub fn may_intersect(&self, other: &Self) -> bool {
         (0..N).all(|i| self.lo[i] <= other.hi[i] && other.lo[i] <= self.hi[i])
     }
