@@ -6,7 +6,6 @@
 //! Hot code is generic over a [`Isa`], marked `#[inline(always)]` down to the loops, and entered through [`dispatch!`].
 #![allow(unsafe_code)] // Measured in benches/README.md: AVX2 is twice as fast as SSE2 on a range count.
 
-#[cfg(target_arch = "x86_64")]
 use std::sync::LazyLock;
 
 /// Points tested at once. Coordinate arrays are padded by this many values, so that a block may be read past its end.
@@ -196,12 +195,29 @@ impl Isa for Avx2 {
     }
 }
 
-/// Whether the environment asks for the fallback (`ROPEWALK_ISA=baseline`), so that tests reach it on any processor.
+/// The environment variable that names the instruction set.
+pub(crate) const VARIABLE: &str = "ROPEWALK_ISA";
+/// Its one value: the fallback, so that tests reach it on any processor.
+pub(crate) const BASELINE: &str = "baseline";
+
+/// The value of [`VARIABLE`], unless it is empty.
+fn forced() -> Option<&'static str> {
+    static FORCED: LazyLock<Option<String>> = LazyLock::new(|| {
+        let value = std::env::var_os(VARIABLE)?;
+        Some(value.to_string_lossy().into_owned()).filter(|value| !value.is_empty())
+    });
+    FORCED.as_deref()
+}
+
+/// The value of [`VARIABLE`], if it is none that there is. Trees are not built then.
+pub(crate) fn unknown_choice() -> Option<&'static str> {
+    forced().filter(|&value| value != BASELINE)
+}
+
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn is_fallback_forced() -> bool {
-    static FORCED: LazyLock<bool> =
-        LazyLock::new(|| std::env::var_os("ROPEWALK_ISA").is_some_and(|isa| isa == "baseline"));
+    static FORCED: LazyLock<bool> = LazyLock::new(|| forced() == Some(BASELINE));
     *FORCED
 }
 

@@ -16,7 +16,7 @@ use crate::memory::renew;
 use crate::parallel::{fold_tasks, for_parts};
 use crate::phases::mark;
 use crate::precompiled::precompiled;
-use crate::simd::{dispatch, prefetch};
+use crate::simd::{dispatch, prefetch, unknown_choice};
 
 /// Primitives per parallel task.
 const TASK: usize = 1 << 14;
@@ -83,6 +83,9 @@ fn build_from<P: Primitive<S, D>, S: Scalar, const D: usize>(
     primitives: &[P],
     memory: &mut Memory,
 ) -> Result<()> {
+    if let Some(value) = unknown_choice() {
+        return Err(errors::instruction_set(value));
+    }
     let space = tree.space;
     let bounds = check(primitives, &space)?;
     mark("bounds");

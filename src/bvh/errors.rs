@@ -2,6 +2,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::format::number;
+use crate::simd::{BASELINE, VARIABLE};
 
 /// A primitive whose lower corner exceeds its upper one.
 pub(super) fn inverted(index: usize, axis: usize, lo: f64, hi: f64) -> Error {
@@ -9,6 +10,12 @@ pub(super) fn inverted(index: usize, axis: usize, lo: f64, hi: f64) -> Error {
     let sentence =
         format!("its box runs from {lo} down to {hi} along axis {axis}; lower corners must not exceed upper ones");
     Error::new(ErrorKind::Input, sentence).of_item("item", index)
+}
+
+/// An instruction set of the environment that there is not.
+pub(super) fn instruction_set(value: &str) -> Error {
+    let sentence = format!("the environment variable {VARIABLE} is '{value}'; it must be '{BASELINE}' or not set");
+    Error::new(ErrorKind::Parameter, sentence)
 }
 
 /// Another thread wrote to the points during the call.

@@ -5,18 +5,20 @@ use cubecl::prelude::*;
 use crate::error::Result;
 use crate::gpu::buffer::wait;
 use crate::gpu::errors;
+use crate::gpu::warp_choice::WarpChoice;
 
-/// `on!(device, client => body)`: evaluates `body` with the device's client. Whatever it calls is generic over the runtime.
+/// `on!(device, client => body)`: evaluates `body`, a result, with the device's client. Whatever it calls is generic over the runtime.
 macro_rules! on {
     ($device:expr, $client:ident => $body:expr) => {
-        match $device.0 {
+        match $device.checked() {
+            Err(error) => Err(error),
             #[cfg(feature = "cuda")]
-            $crate::gpu::device::Backend::Cuda(index) => {
+            Ok($crate::gpu::device::Backend::Cuda(index)) => {
                 let $client = &$crate::gpu::device::cuda::client(index);
                 $body
             }
             #[cfg(feature = "vulkan")]
-            $crate::gpu::device::Backend::Vulkan(index) => match $crate::gpu::device::vulkan::client(index) {
+            Ok($crate::gpu::device::Backend::Vulkan(index)) => match $crate::gpu::device::vulkan::client(index) {
                 Some(client) => {
                     let $client = &client;
                     $body
@@ -76,6 +78,13 @@ impl Device {
     pub fn vulkan(index: usize) -> Result<Self> {
         let found = vulkan::all().len();
         if index < found { Ok(Self(Backend::Vulkan(index))) } else { Err(errors::no_device("Vulkan", index, found)) }
+    }
+}
+
+impl Device {
+    /// The backend. Errors: a value of `ROPEWALK_WARP` that there is not.
+    pub(in crate::gpu) fn checked(self) -> Result<Backend> {
+        WarpChoice::forced().and(Ok(self.0))
     }
 }
 

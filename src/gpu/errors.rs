@@ -9,6 +9,13 @@ pub(super) fn no_device(what: &'static str, index: usize, found: usize) -> Error
     Error::new(ErrorKind::Device, format!("there is no {what} device {index}: {found} were found"))
 }
 
+/// An environment variable with a value that it cannot have.
+pub(super) fn variable(name: &str, value: &str, known: &[&str]) -> Error {
+    let sentence =
+        format!("the environment variable {name} is '{value}'; it must be one of {}, or not set", known.join(", "));
+    Error::new(ErrorKind::Parameter, sentence)
+}
+
 /// A driver or a kernel that fails.
 pub(super) fn failed(cause: impl Display) -> Error {
     Error::new(ErrorKind::Device, format!("the device failed: {cause}"))

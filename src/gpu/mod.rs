@@ -87,6 +87,7 @@ mod kernel_cache;
 mod metric;
 mod primitives;
 mod search;
+mod warp_choice;
 
 #[doc(hidden)]
 pub use bvh::Origin;

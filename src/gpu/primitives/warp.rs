@@ -4,10 +4,9 @@
 //! CUDA has instructions for these. Elsewhere a kernel has an arm without warps ([`Warp::None`]); or warps are emulated
 //! ([`Warp::Emulated`]): each unit writes its value to shared memory, waits for the block, and reads those of its warp. That is slow,
 //! but it runs the code of the warps on devices whose own are narrower, software Vulkan among them, where tests need no GPU.
-//! The environment variable `ROPEWALK_WARP` forces a choice: `native`, where there are such instructions, `emulated` or `none`.
+//! The environment variable `ROPEWALK_WARP` forces a choice: `native`, where there are such instructions, `emulated` or `none`. With any other
+//! value all work on devices is refused.
 //! Cost: one instruction, five for [`warp_or`]; emulated, two barriers and up to 32 reads.
-
-use std::sync::OnceLock;
 
 use cubecl::ir::features::Plane;
 use cubecl::prelude::*;
@@ -16,6 +15,7 @@ use crate::error::Result;
 use crate::gpu::buffer::{UNITS, count};
 use crate::gpu::device::{Device, is_cuda, on};
 use crate::gpu::primitives::scan::scan_units;
+use crate::gpu::warp_choice::WarpChoice;
 
 /// Units of a warp.
 pub(in crate::gpu) const WIDTH: u32 = 32;
@@ -37,18 +37,18 @@ pub(in crate::gpu) enum Warp {
 impl Warp {
     /// How warps work on a device. That the units of a plane are 32 neighbours is certain for CUDA only.
     pub fn of<R: Runtime>(client: &ComputeClient<R>) -> Self {
-        static FORCED: OnceLock<Option<String>> = OnceLock::new();
         let properties = client.properties();
         let (features, hardware) = (&properties.features.plane, &properties.hardware);
         let is_native = is_cuda(client)
             && features.contains(Plane::Ops)
             && features.contains(Plane::Sync)
             && (hardware.plane_size_min, hardware.plane_size_max) == (WIDTH, WIDTH);
-        match FORCED.get_or_init(|| std::env::var("ROPEWALK_WARP").ok()).as_deref() {
-            Some("emulated") => Self::Emulated { units: UNITS },
-            Some("none") => Self::None,
-            _ if is_native => Self::Native,
-            _ => Self::None,
+        // `on!` has refused an unknown choice.
+        match WarpChoice::forced().unwrap_or_default() {
+            Some(WarpChoice::Emulated) => Self::Emulated { units: UNITS },
+            Some(WarpChoice::None) => Self::None,
+            Some(WarpChoice::Native) | None if is_native => Self::Native,
+            Some(WarpChoice::Native) | None => Self::None,
         }
     }
 
@@ -63,9 +63,9 @@ impl Warp {
     /// The name that `ROPEWALK_WARP` has for it.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Native => "native",
-            Self::Emulated { .. } => "emulated",
-            Self::None => "none",
+            Self::Native => WarpChoice::Native.name(),
+            Self::Emulated { .. } => WarpChoice::Emulated.name(),
+            Self::None => WarpChoice::None.name(),
         }
     }
 

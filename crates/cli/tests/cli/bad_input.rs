@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use crate::program::{Scratch, halos, run, sample};
 
@@ -130,4 +131,16 @@ fn wrong_usage() {
         assert_eq!((output.status, output.stdout.as_str()), (2, ""), "{arguments:?}");
         output.line();
     }
+}
+
+/// A misspelt value would otherwise have no effect.
+#[test]
+fn an_instruction_set_that_does_not_exist() {
+    let scratch = Scratch::new();
+    let mut call = Command::new(env!("CARGO_BIN_EXE_ropewalk"));
+    call.env("ROPEWALK_ISA", "avx512").arg("halos").arg(sample()).arg("--out").arg(scratch.path("out"));
+    let output = call.output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_has(&error, &["the environment variable ROPEWALK_ISA is 'avx512'; it must be 'baseline' or not set"]);
 }
