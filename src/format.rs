@@ -7,8 +7,24 @@ pub fn number(x: f64) -> String {
 
 /// Six significant digits, without trailing zeros.
 pub fn short(x: f64) -> String {
-    let rounded: f64 = format!("{x:.5e}").parse().unwrap_or(x);
-    if rounded == 0.0 || (1e-4..1e9).contains(&rounded.abs()) { rounded.to_string() } else { format!("{rounded:e}") }
+    significant(x, 6)
+}
+
+/// At most `digits` significant digits, without trailing zeros; with an exponent below 1e-4 and from `10^(digits + 3)` on.
+pub fn significant(x: f64, digits: usize) -> String {
+    let rounded: f64 = format!("{x:.*e}", digits - 1).parse().unwrap_or(x);
+    let is_plain = rounded == 0.0 || (1e-4..10f64.powi(digits as i32 + 3)).contains(&rounded.abs());
+    if is_plain { rounded.to_string() } else { format!("{rounded:e}") }
+}
+
+/// A part of a whole in per cent, with one decimal: "12.5%".
+pub fn percent(part: f64, whole: f64) -> String {
+    format!("{:.1}%", 100.0 * part / whole)
+}
+
+/// A share in per cent; one that would round to nothing is "less than 0.1%".
+pub fn share_in_percent(share: f64) -> String {
+    if share > 0.0 && share < 5e-4 { "less than 0.1%".into() } else { percent(share, 1.0) }
 }
 
 /// A whole number with a comma before every three digits.
@@ -33,6 +49,9 @@ mod tests {
         let shown = [-0.2, 0.0, 31.0, 1e14, 1e15, -1e308, 5e-324, f64::NAN, f64::INFINITY].map(number);
         assert_eq!(shown, ["-0.2", "0", "31", "100000000000000", "1e15", "-1e308", "5e-324", "NaN", "inf"]);
         assert_eq!([0.1f64 + 0.2, 32.0, -1e-9, f64::NAN].map(short), ["0.3", "32", "-1e-9", "NaN"]);
+        assert_eq!([0.0, 1234.5, 999_999.0, 0.000_123_45].map(|x| significant(x, 3)), ["0", "1230", "1e6", "0.000123"]);
+        assert_eq!([percent(1.0, 8.0), percent(0.0, 3.0)], ["12.5%", "0.0%"]);
+        assert_eq!([0.0, 4e-4, 0.001, 1.0].map(share_in_percent), ["0.0%", "less than 0.1%", "0.1%", "100.0%"]);
         assert_eq!([1, 999, 1000, 1_234_567].map(grouped), ["1", "999", "1,000", "1,234,567"]);
     }
 }

@@ -11,7 +11,7 @@ use super::input;
 use super::outputs::{Column, Outputs, picture_format, write_csv};
 use super::phases::Phases;
 use super::summary::Summary;
-use super::text::{grouped, rounded_up, short};
+use super::text::{grouped, percent, rounded_up, short};
 use super::threads::start_threads;
 
 /// Shares of the points, in percent, whose distance is told.
@@ -45,7 +45,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         // Upwards, so that the knee itself is core with what is printed; some above it may be, too.
         let eps = rounded_up(eps);
         let core = sorted.partition_point(|&distance| distance <= eps);
-        (short(eps), format!("{:.1}%", 100.0 * core as f64 / n as f64))
+        (short(eps), percent(core as f64, n as f64))
     });
     let min_pts = args.k.saturating_add(1);
     if let (Some(path), Some(column)) = (&args.out, column) {

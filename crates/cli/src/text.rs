@@ -1,13 +1,13 @@
 //! Numbers and sentences of summaries.
 
-pub use ropewalk::internals::format::{grouped, short};
+pub use ropewalk::internals::format::{grouped, percent, short};
 
 /// A number of points and which part of all that is.
 pub fn share(count: u64, points: u64) -> String {
     if points == 0 {
         return "0".into();
     }
-    format!("{} ({:.1}%)", grouped(count), 100.0 * count as f64 / points as f64)
+    format!("{} ({})", grouped(count), percent(count as f64, points as f64))
 }
 
 /// The least number of six significant digits that is not below `x`, which is not negative.

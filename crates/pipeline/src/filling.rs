@@ -4,6 +4,7 @@
 //! which scales mean separations and densities, and sentences about it. Cost: one pass over the masses.
 
 use ropewalk::halo::Universe;
+use ropewalk::internals::format::share_in_percent;
 use ropewalk_io::{MassSum, Masses, Snapshot};
 
 use crate::particle_sets::{mass_sum, mass_sum_of, named};
@@ -64,7 +65,9 @@ impl Pipeline<'_> {
         if let Some(files) = self.snapshot.one_of_files {
             return Some(format!("one of {files} files"));
         }
-        self.scales.share_of_matter.map(|share| format!("{} of the matter of the {}", percent(share), self.place()))
+        self.scales
+            .share_of_matter
+            .map(|share| format!("{} of the matter of the {}", share_in_percent(share), self.place()))
     }
 
     /// A sentence on particles of one file of several.
@@ -87,7 +90,7 @@ impl Pipeline<'_> {
 
     /// A sentence on particles that do not fill their volume, if so.
     pub(super) fn filling_sentence(&self) -> Option<String> {
-        let (share, place) = (percent(self.scales.share_of_matter?), self.place());
+        let (share, place) = (share_in_percent(self.scales.share_of_matter?), self.place());
         if self.snapshot.one_of_files.is_some() && self.means() == [false; 2] {
             // The sentence on the file says all.
             return None;
@@ -160,11 +163,4 @@ fn filling_kinds(sets: &ParticleSets) -> Vec<u8> {
     let mut kinds = sets.of_spheres();
     kinds.retain(|kind| sets.linked.contains(kind) || !LOW_RESOLUTION.contains(kind));
     kinds
-}
-
-fn percent(share: f64) -> String {
-    match 100.0 * share {
-        percent if percent < 0.05 => "less than 0.1%".into(),
-        percent => format!("{percent:.1}%"),
-    }
 }

@@ -3,6 +3,7 @@
 //! In: the snapshots that were read. Out: types, their share of the mass, and sentences for reports, headers and columns.
 //! Cost: one pass over the masses, where some types were not read.
 
+use ropewalk::internals::format::share_in_percent;
 use ropewalk_io::{MassSum, Masses, Snapshot};
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::Column;
@@ -168,8 +169,7 @@ impl ParticleSets {
     fn share(&self) -> String {
         match self.unread_share {
             None => "the share of the mass is not known".into(),
-            Some(share) if share > 0.0 && share < 5e-4 => "less than 0.1% of the mass in the file".into(),
-            Some(share) => format!("{:.1}% of the mass in the file", 100.0 * share),
+            Some(share) => format!("{} of the mass in the file", share_in_percent(share)),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The k-distance curve: how far each point's k-th nearest neighbour is, sorted.
 
 use ropewalk::Result;
+use ropewalk::internals::format::significant;
 
 use crate::canvas::Align;
 use crate::chart::Chart;
@@ -126,7 +127,7 @@ impl Plot {
             chart.dashes(at, [at[0], BOTTOM], 2.0, KNEE);
             chart.disc(at, 7.0, KNEE);
             // The curve ascends, so there is room above the line on the left and below the point on the right.
-            let label = format!("knee: eps = {}", short(*eps));
+            let label = format!("knee: eps = {}", significant(*eps, 3));
             if at[0] - LEFT > 260.0 {
                 chart.text(label, [at[0] - 14.0, at[1] - 14.0], 22.0, Align::Right, KNEE);
             } else {
@@ -134,12 +135,6 @@ impl Plot {
             }
         }
     }
-}
-
-/// Three significant digits.
-fn short(x: f64) -> String {
-    let rounded: f64 = format!("{x:.2e}").parse().unwrap_or(x);
-    if (1e-4..1e6).contains(&rounded) { rounded.to_string() } else { format!("{rounded:e}") }
 }
 
 #[cfg(test)]
