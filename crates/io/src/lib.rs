@@ -36,6 +36,7 @@ mod lzf;
 mod memory_limit;
 mod messages;
 mod number_types;
+mod same_headers;
 mod obj_lines;
 mod ply_header;
 mod source;

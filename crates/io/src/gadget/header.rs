@@ -12,6 +12,7 @@ use ropewalk::{Error, Result};
 use std::path::Path;
 
 use crate::gadget_header::Header;
+use crate::same_headers::check_same;
 use crate::{Background, Format};
 
 /// Flags of a header, and their first bytes.
@@ -59,13 +60,7 @@ impl Header {
 
     /// An error if `other`, of the file `path`, is not of the same snapshot.
     pub(super) fn check_same(&self, other: &Self, path: &Path) -> Result<()> {
-        for ((name, first), (_, here)) in self.shared().into_iter().zip(other.shared()) {
-            if first != here {
-                let message = format!("its header has {name} {here}, that of the first file has {first}");
-                return Err(Error::file(path, message));
-            }
-        }
-        Ok(())
+        check_same(&self.shared(), &other.shared(), path)
     }
 
     /// The 256 bytes for a file that holds `here` of the particles.

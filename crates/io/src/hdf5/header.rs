@@ -14,6 +14,7 @@ use crate::epoch::{Epoch, Said as SaidOfTime};
 use crate::expansion::Expansion;
 use crate::hdf5::attributes::Attributes;
 use crate::hdf5::file::File;
+use crate::same_headers::check_same;
 use crate::{Background, Format};
 
 /// Whose conventions a file follows where it does not say.
@@ -433,12 +434,6 @@ impl Header {
 
     /// An error if `other`, of the file `path`, is not of the same snapshot.
     pub(super) fn check_same(&self, other: &Self, path: &Path) -> Result<()> {
-        for ((name, first), (_, here)) in self.shared().into_iter().zip(other.shared()) {
-            if first != here {
-                let message = format!("its header has {name} {here}, that of the first file has {first}");
-                return Err(Error::file(path, message));
-            }
-        }
-        Ok(())
+        check_same(&self.shared(), &other.shared(), path)
     }
 }
