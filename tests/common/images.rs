@@ -54,11 +54,27 @@ pub fn in_box<const D: usize>(points: &[[i64; D]], [lo, hi]: [&[i64; D]; 2], sid
     (0..).zip(points).filter(|(_, point)| (0..D).all(|k| has_image(point[k], k))).map(|(i, _)| i).collect()
 }
 
+/// Which neighbours of a point to find; the radius is in steps.
+#[derive(Clone, Copy)]
+pub struct NearestQuery {
+    pub k: usize,
+    pub radius: Option<i64>,
+    /// The index of a point that does not count.
+    pub excluded: Option<u32>,
+}
+
+impl NearestQuery {
+    /// The `k` nearest, however far.
+    pub fn new(k: usize) -> Self {
+        Self { k, radius: None, excluded: None }
+    }
+}
+
 /// The `k` nearest within `radius`, nearest first, ties by index, with their squared distances in units of length.
 pub fn nearest<const D: usize>(
     points: &[[i64; D]],
     of: &[i64; D],
-    (k, radius, excluded): (usize, Option<i64>, Option<u32>),
+    NearestQuery { k, radius, excluded }: NearestQuery,
     sides: &Sides<D>,
 ) -> Vec<(u32, f64)> {
     let mut near: Vec<(i64, u32)> = (0..)

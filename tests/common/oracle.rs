@@ -63,11 +63,38 @@ fn select<T>(primitives: &[T], wanted: impl Fn(&T) -> bool) -> Vec<u32> {
     (0..primitives.len() as u32).filter(|&i| wanted(&primitives[i as usize])).collect()
 }
 
+/// Which neighbours of a point to find.
+#[derive(Clone, Copy, Debug)]
+pub struct NearestQuery {
+    pub k: usize,
+    /// Inclusive.
+    pub radius: f64,
+    /// The index of a point that does not count.
+    pub excluded: Option<u32>,
+}
+
+impl NearestQuery {
+    /// The `k` nearest, however far.
+    pub fn new(k: usize) -> Self {
+        Self { k, radius: f64::INFINITY, excluded: None }
+    }
+
+    #[must_use]
+    pub fn within(self, radius: f64) -> Self {
+        Self { radius, ..self }
+    }
+
+    #[must_use]
+    pub fn excluding(self, index: u32) -> Self {
+        Self { excluded: Some(index), ..self }
+    }
+}
+
 /// The `k` nearest within `radius`, nearest first, ties by index, and their squared distances.
 pub fn nearest<S: Scalar, const D: usize>(
     points: &[[S; D]],
     of: &[S; D],
-    (k, radius, excluded): (usize, f64, Option<u32>),
+    NearestQuery { k, radius, excluded }: NearestQuery,
     side: Side,
 ) -> Vec<(u32, f64)> {
     if !is_finite(of) || radius.is_nan() || radius < 0.0 {

@@ -1,7 +1,8 @@
 //! All dimensions there are, on a device, briefly: against the CPU, and against the definitions.
 
 use common::clouds::{self, Cloud};
-use common::{oracle, random::Random};
+use common::oracle::{self, NearestQuery};
+use common::random::Random;
 use ropewalk::gpu::{self, Bvh, Coordinate, Device, Origin};
 use ropewalk::{BoxSize, Dbscan, ErrorKind, Hdbscan, Nearest, Sphere};
 use ropewalk_table::Table;
@@ -98,7 +99,7 @@ fn searches<S: Coordinate, const D: usize>(side: Option<f64>) {
     let found = ours.nearest_neighbors(Nearest::new(4).excluding_self()).unwrap().read().unwrap();
     assert!(found == theirs.nearest_neighbors(Nearest::new(4).excluding_self()), "{what}: nearest");
     for (i, point) in points.iter().enumerate() {
-        let expected = oracle::nearest(&points, point, (4, f64::INFINITY, Some(i as u32)), side);
+        let expected = oracle::nearest(&points, point, NearestQuery::new(4).excluding(i as u32), side);
         assert!(found.of(i).iter().map(|near| (near.index, near.distance2)).eq(expected), "{what}, point {i}");
     }
     let tree = gpu::MinimumSpanningTree::new().min_samples(3).run_on(&ours).unwrap().read().unwrap();

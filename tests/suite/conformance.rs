@@ -11,12 +11,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use common::clouds::{self, Cloud};
 use common::engine::Engine;
-use common::oracle::{self, Side};
+use common::oracle::{self, NearestQuery, Side};
 use common::random::Random;
 use ropewalk::{Aabb, Csr, Nearest, Neighbor, Query, Scalar, Space, Sphere};
-
-/// What to look for: how many, within what radius, without which one.
-type Wanted = (usize, f64, Option<u32>);
 
 /// A query of either kind: one type, so that the suite is compiled once for both.
 #[derive(Clone, Copy, Debug)]
@@ -52,8 +49,12 @@ impl<S: Scalar, const D: usize> Query<S, D> for Shape<S, D> {
     }
 }
 
-/// What is wanted, from where, and what is found.
-type NearCase<S, const D: usize> = (Wanted, Vec<[S; D]>, Vec<Vec<(u32, f64)>>);
+/// A search for the neighbours of some points, and its answers.
+struct NearCase<S, const D: usize> {
+    query: NearestQuery,
+    centers: Vec<[S; D]>,
+    expected: Vec<Vec<(u32, f64)>>,
+}
 
 /// A cloud with questions, and the answers by definition.
 struct Case<S, const D: usize> {
@@ -92,17 +93,18 @@ fn case<S: Scalar, const D: usize>(cloud: Cloud<S, D>, periodic: bool) -> Case<S
     let neighbors = radii.iter().map(|&radius| (radius, oracle::neighbors(&points, radius, side))).collect();
 
     let (n, radius) = (points.len(), cloud.radii[0]);
-    let mut wanted: Vec<Wanted> =
-        vec![(0, f64::INFINITY, None), (1, f64::INFINITY, None), (10, f64::INFINITY, Some(3))];
-    wanted.extend([(10, radius, None), (3, 0.0, None), (3, -1.0, None), (3, f64::NAN, None)]);
+    let mut queries = vec![NearestQuery::new(0), NearestQuery::new(1), NearestQuery::new(10).excluding(3)];
+    queries.push(NearestQuery::new(10).within(radius));
+    queries.extend([0.0, -1.0, f64::NAN].map(|radius| NearestQuery::new(3).within(radius)));
     if is_small {
-        wanted.extend([(n, f64::INFINITY, None), (n + 5, f64::INFINITY, Some(0)), (n, radius, None)]);
+        queries.extend([NearestQuery::new(n), NearestQuery::new(n + 5).excluding(0)]);
+        queries.push(NearestQuery::new(n).within(radius));
     }
-    let near = wanted
+    let near = queries
         .into_iter()
-        .map(|wanted| {
-            let of = |center: &[S; D]| oracle::nearest(&points, center, wanted, side);
-            (wanted, centers.clone(), centers.iter().map(of).collect())
+        .map(|query| {
+            let of = |center: &[S; D]| oracle::nearest(&points, center, query, side);
+            NearCase { query, centers: centers.clone(), expected: centers.iter().map(of).collect() }
         })
         .collect();
     Case { cloud, side, shapes, hits, neighbors, near }
@@ -183,8 +185,8 @@ fn conforms<S: Scalar, const D: usize, E: Engine<S, D>>(cases: &[Case<S, D>], th
             for (radius, lists) in &case.neighbors {
                 neighbors(&engine, *radius, lists, case, what);
             }
-            for (wanted, of, expected) in &case.near {
-                nearest(&engine, *wanted, of, expected, what);
+            for near in &case.near {
+                nearest(&engine, near, what);
             }
             nearest_of_the_stored(&engine, case);
         });
@@ -249,18 +251,16 @@ fn neighbors<S: Scalar, const D: usize, E: Engine<S, D>>(
 
 fn nearest<S: Scalar, const D: usize, E: Engine<S, D>>(
     engine: &E,
-    (k, radius, excluded): Wanted,
-    of: &[[S; D]],
-    expected: &[Vec<(u32, f64)>],
+    NearCase { query, centers, expected }: &NearCase<S, D>,
     what: &str,
 ) {
-    let wanted = Nearest::new(k).within(radius);
-    let wanted = excluded.map_or(wanted, |index| wanted.excluding(index));
-    for (point, expected) in of.iter().zip(expected) {
+    let wanted = Nearest::new(query.k).within(query.radius);
+    let wanted = query.excluded.map_or(wanted, |index| wanted.excluding(index));
+    for (point, expected) in centers.iter().zip(expected) {
         assert_eq!(&pairs(&engine.nearest(*point, wanted)), expected, "{what}: nearest({point:?}, {wanted:?})");
     }
-    let all: Vec<_> = engine.nearest_all(of, wanted).iter().map(pairs).collect();
-    assert_eq!(all, expected, "{what}: nearest_all({wanted:?})");
+    let all: Vec<_> = engine.nearest_all(centers, wanted).iter().map(pairs).collect();
+    assert_eq!(&all, expected, "{what}: nearest_all({wanted:?})");
 }
 
 /// Some of the stored points against the definition, and all of them against each other.
@@ -271,7 +271,7 @@ fn nearest_of_the_stored<S: Scalar, const D: usize, E: Engine<S, D>>(engine: &E,
         let graph = engine.nearest_neighbors(wanted);
         assert_eq!(graph.len(), points.len());
         for i in (0..points.len()).step_by(points.len() / 100 + 1) {
-            let expected = oracle::nearest(&points, &points[i], (k, f64::INFINITY, Some(i as u32)), case.side);
+            let expected = oracle::nearest(&points, &points[i], NearestQuery::new(k).excluding(i as u32), case.side);
             assert_eq!(pairs(graph.of(i)), expected, "{}: the neighbours of {i}", case.cloud.name);
         }
         let asked = engine.nearest_all(&case.cloud.points, wanted);

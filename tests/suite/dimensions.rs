@@ -1,6 +1,7 @@
 //! All dimensions there are, and the longest inner loops: the tree against the definitions, briefly.
 
-use common::{clouds, oracle};
+use common::clouds;
+use common::oracle::{self, NearestQuery};
 use ropewalk::{Bvh, Fof, Nearest, Scalar};
 
 fn agrees<S: Scalar, const D: usize>() {
@@ -24,7 +25,7 @@ fn agrees<S: Scalar, const D: usize>() {
             }
             let graph = tree.nearest_neighbors(Nearest::new(4));
             for (i, point) in points.iter().enumerate() {
-                let expected = oracle::nearest(&points, point, (4, f64::INFINITY, None), side);
+                let expected = oracle::nearest(&points, point, NearestQuery::new(4), side);
                 assert!(graph.of(i).iter().map(|near| (near.index, near.distance2)).eq(expected), "{what}, point {i}");
             }
         }

@@ -1,7 +1,7 @@
 //! The tree against the definitions on whatever proptest comes up with. Half of the clouds lie on a coarse grid, so that
 //! distances tie, points coincide, and radii are met exactly.
 
-use common::oracle::{self, Side};
+use common::oracle::{self, NearestQuery, Side};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use ropewalk::{Aabb, Bvh, Fof, Nearest, Scalar, Sphere};
@@ -51,9 +51,9 @@ fn answers_are_right<S: Scalar, const D: usize>(question: &Question<D>) -> Resul
         let corner = asked.map(|x| S::from_f64(Into::<f64>::into(x) + radius));
         let hits = sorted(tree.query(Aabb::new(asked, corner)).collect());
         prop_assert_eq!(hits, oracle::in_box(&points, &asked, &corner, side));
-        for wanted in [(k, f64::INFINITY, None), (k, radius, Some(0))] {
-            let near = Nearest::new(k).within(wanted.1);
-            let near = tree.nearest(asked, if wanted.2.is_some() { near.excluding(0) } else { near });
+        for wanted in [NearestQuery::new(k), NearestQuery::new(k).within(radius).excluding(0)] {
+            let near = Nearest::new(k).within(wanted.radius);
+            let near = tree.nearest(asked, wanted.excluded.map_or(near, |index| near.excluding(index)));
             let near: Vec<_> = near.iter().map(|near| (near.index, near.distance2)).collect();
             prop_assert_eq!(near, oracle::nearest(&points, &asked, wanted, side));
         }

@@ -45,6 +45,12 @@ impl<const D: usize> Own<D> {
     }
 }
 
+/// A shape of the library and its definition.
+struct Defined<'a, T, const D: usize> {
+    shape: &'a T,
+    own: &'a Own<D>,
+}
+
 /// A rotation by Householder reflections, which shares nothing with Gram-Schmidt.
 fn axes<const D: usize>(numbers: &[P<D>; 4]) -> [P<D>; D] {
     let mut axes: [P<D>; D] = std::array::from_fn(|i| std::array::from_fn(|k| f64::from(u8::from(i == k))));
@@ -174,8 +180,8 @@ macro_rules! with {
 }
 
 fn pair_is_right<const D: usize>(
-    (a, own_a): (&impl Convex<f64, D>, &Own<D>),
-    (b, own_b): (&impl Convex<f64, D>, &Own<D>),
+    Defined { shape: a, own: own_a }: Defined<'_, impl Convex<f64, D>, D>,
+    Defined { shape: b, own: own_b }: Defined<'_, impl Convex<f64, D>, D>,
 ) -> Result<(), TestCaseError> {
     let found = a.distance2(b).sqrt();
     let other = b.distance2(a).sqrt();
@@ -207,7 +213,7 @@ fn pair_is_right<const D: usize>(
 }
 
 fn closest_point_is_right<const D: usize>(
-    (a, own): (&impl Convex<f64, D>, &Own<D>),
+    Defined { shape: a, own }: Defined<'_, impl Convex<f64, D>, D>,
     p: P<D>,
 ) -> Result<(), TestCaseError> {
     let q = a.closest_point(p);
@@ -248,7 +254,7 @@ fn ray_is_right<const D: usize>(a: &impl Convex<f64, D>, ray: &Ray<f64, D>, roun
 
 /// Boxes hold the shape; trees find what the shape meets.
 fn box_is_right<const D: usize>(
-    (a, own): (&(impl Convex<f64, D> + Query<f64, D>), &Own<D>),
+    Defined { shape: a, own }: Defined<'_, impl Convex<f64, D> + Query<f64, D>, D>,
     other: &[P<D>; 4],
 ) -> Result<(), TestCaseError> {
     let bounds = a.bounds();
@@ -288,12 +294,14 @@ macro_rules! tests {
 
                 #[test]
                 fn pairs(a in numbers::<$dim>($kinds), b in numbers::<$dim>($kinds)) {
-                    with!(&a, $dim, |p, own_p| with!(&b, $dim, |q, own_q| pair_is_right((&p, &own_p), (&q, &own_q))?));
+                    with!(&a, $dim, |p, own_p| with!(&b, $dim, |q, own_q| {
+                        pair_is_right(Defined { shape: &p, own: &own_p }, Defined { shape: &q, own: &own_q })?
+                    }));
                 }
 
                 #[test]
                 fn closest_points(a in numbers::<$dim>($kinds), at in numbers::<$dim>(1)) {
-                    with!(&a, $dim, |p, own| closest_point_is_right((&p, &own), at.points[0])?);
+                    with!(&a, $dim, |p, own| closest_point_is_right(Defined { shape: &p, own: &own }, at.points[0])?);
                 }
 
                 #[test]
@@ -318,27 +326,28 @@ proptest! {
     fn boxes_and_trees(a in numbers::<3>(12), other in numbers::<3>(1)) {
         prop_assume!(a.kind != 0 && a.kind != 7);
         let Numbers { points: [p, q, r, _], sizes, .. } = a;
+        let hull = |corners: &[P<3>], radius: f64| Own { corners: corners.to_vec(), half_axes: vec![], radius };
         match a.kind {
-            1 => box_is_right((&Segment::new(p, q), &Own { corners: vec![p, q], half_axes: vec![], radius: 0.0 }), &other.points)?,
-            2 => box_is_right((&Triangle::new(p, q, r), &Own { corners: vec![p, q, r], half_axes: vec![], radius: 0.0 }), &other.points)?,
-            4 => box_is_right((&Capsule::new(p, q, sizes[0]), &Own { corners: vec![p, q], half_axes: vec![], radius: sizes[0] }), &other.points)?,
-            8 => box_is_right((&Tetrahedron::new(a.points), &Own { corners: a.points.to_vec(), half_axes: vec![], radius: 0.0 }), &other.points)?,
+            1 => box_is_right(Defined { shape: &Segment::new(p, q), own: &hull(&[p, q], 0.0) }, &other.points)?,
+            2 => box_is_right(Defined { shape: &Triangle::new(p, q, r), own: &hull(&[p, q, r], 0.0) }, &other.points)?,
+            4 => box_is_right(Defined { shape: &Capsule::new(p, q, sizes[0]), own: &hull(&[p, q], sizes[0]) }, &other.points)?,
+            8 => box_is_right(Defined { shape: &Tetrahedron::new(a.points), own: &hull(&a.points, 0.0) }, &other.points)?,
             5 => {
                 let axes = axes(&a.points);
                 let half_axes = (0..3).map(|i| axes[i].map(|x| x * sizes[i])).collect();
-                box_is_right((&Ellipsoid::new(p, axes, sizes), &Own { corners: vec![p], half_axes, radius: 0.0 }), &other.points)?;
+                box_is_right(Defined { shape: &Ellipsoid::new(p, axes, sizes), own: &Own { corners: vec![p], half_axes, radius: 0.0 } }, &other.points)?;
             }
             9..12 => {
                 let dop = Dop18::around(&a.points);
-                box_is_right((&dop, &Own { corners: corners_of(&dop), half_axes: vec![], radius: 0.0 }), &other.points)?;
+                box_is_right(Defined { shape: &dop, own: &hull(&corners_of(&dop), 0.0) }, &other.points)?;
             }
             _ => {
                 let axes = axes(&a.points);
-                let corners = (0..8).map(|bits| (0..3).fold(p, |at, i| {
+                let corners: Vec<P<3>> = (0..8).map(|bits| (0..3).fold(p, |at, i| {
                     let sign = if bits >> i & 1 == 1 { sizes[i] } else { -sizes[i] };
                     std::array::from_fn(|k| at[k] + sign * axes[i][k])
                 })).collect();
-                box_is_right((&Obb::new(p, axes, sizes), &Own { corners, half_axes: vec![], radius: 0.0 }), &other.points)?;
+                box_is_right(Defined { shape: &Obb::new(p, axes, sizes), own: &hull(&corners, 0.0) }, &other.points)?;
             }
         }
     }

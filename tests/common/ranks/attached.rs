@@ -43,9 +43,15 @@ fn clumps(types: &[(u8, usize)], seed: u64) -> Snapshot {
     whole
 }
 
+/// Particles that are linked, and others that join their halos.
+struct Particles {
+    linked: Snapshot,
+    others: Snapshot,
+}
+
 /// Dark matter of two resolutions, and gas, stars and black holes.
-fn both() -> (Snapshot, Snapshot) {
-    (clumps(&[(1, 600), (2, 200)], 3), clumps(&[(0, 300), (4, 150), (5, 7)], 4))
+fn both() -> Particles {
+    Particles { linked: clumps(&[(1, 600), (2, 200)], 3), others: clumps(&[(0, 300), (4, 150), (5, 7)], 4) }
 }
 
 fn with_spheres() -> Options {
@@ -57,7 +63,7 @@ fn with_spheres() -> Options {
 }
 
 /// Labels, catalogue, header, notes, profiles and lists of members are those of one process.
-fn compare(ranks: &dyn Communicator, (linked, others): (&Snapshot, &Snapshot), options: &Options, share: [Share; 2]) {
+fn compare(ranks: &dyn Communicator, Particles { linked, others }: &Particles, options: &Options, share: [Share; 2]) {
     let pipeline = Pipeline::new(linked, options).unwrap().attaching(others).unwrap();
     let mut found = pipeline.find().unwrap();
     pipeline.attach(&mut found).unwrap();
@@ -96,52 +102,53 @@ fn compare(ranks: &dyn Communicator, (linked, others): (&Snapshot, &Snapshot), o
 }
 
 fn others_join_halos_and_spheres(ranks: &dyn Communicator) {
-    let (linked, others) = both();
+    let particles = both();
     let closed = with_spheres();
     let mut open = closed.clone();
     (open.open, open.center) = (true, Some(CenterKind::CenterOfMass));
     for share in shares() {
-        compare(ranks, (&linked, &others), &closed, [share; 2]);
+        compare(ranks, &particles, &closed, [share; 2]);
     }
-    compare(ranks, (&linked, &others), &open, [Share::Uneven, Share::Even]);
+    compare(ranks, &particles, &open, [Share::Uneven, Share::Even]);
     // Equal masses of one type and of the others, and masses of no particle.
     let (mut equal, mut bare) = (both(), both());
-    (equal.0.masses, equal.1.masses) = (Masses::Equal(8.0), Masses::Equal(3.0));
-    compare(ranks, (&equal.0, &equal.1), &closed, [Share::Even; 2]);
-    (bare.0.masses, bare.1.masses) = (Masses::Unknown, Masses::Unknown);
+    (equal.linked.masses, equal.others.masses) = (Masses::Equal(8.0), Masses::Equal(3.0));
+    compare(ranks, &equal, &closed, [Share::Even; 2]);
+    (bare.linked.masses, bare.others.masses) = (Masses::Unknown, Masses::Unknown);
     let mut counts = options(5, None);
     counts.linking_length = closed.linking_length;
-    compare(ranks, (&bare.0, &bare.1), &counts, [Share::Even; 2]);
+    compare(ranks, &bare, &counts, [Share::Even; 2]);
 }
 
 fn others_join_by_hop(ranks: &dyn Communicator) {
-    let (linked, others) = both();
+    let particles = both();
     let mut options = with_spheres();
     options.finder = Finder::Hop(ropewalk::Hop::new(8.0).n_density(20).n_hop(12));
-    compare(ranks, (&linked, &others), &options, [Share::Uneven, Share::Even]);
+    compare(ranks, &particles, &options, [Share::Uneven, Share::Even]);
 }
 
 /// Ids of linked particles, of attached ones, of both and of none.
 fn members_with_and_without_ids(ranks: &dyn Communicator) {
     for (linked_have, others_have) in [(true, false), (false, true), (false, false)] {
-        let (mut linked, mut others) = both();
-        linked.ids = linked.ids.filter(|_| linked_have);
-        others.ids = others.ids.filter(|_| others_have);
+        let mut particles = both();
+        particles.linked.ids = particles.linked.ids.filter(|_| linked_have);
+        particles.others.ids = particles.others.ids.filter(|_| others_have);
         let mut options = options(5, None);
         options.linking_length = LinkingLength::Length(0.15);
-        compare(ranks, (&linked, &others), &options, [Share::Uneven, Share::OneEmpty]);
+        compare(ranks, &particles, &options, [Share::Uneven, Share::OneEmpty]);
     }
 }
 
 /// One rank has all linked or all other particles; there are no others at all; there is one.
 fn ranks_without_particles_of_a_kind(ranks: &dyn Communicator) {
-    let (linked, others) = both();
+    let mut particles = both();
     let options = with_spheres();
     for share in [[Share::First, Share::Even], [Share::Even, Share::First]] {
-        compare(ranks, (&linked, &others), &options, share);
+        compare(ranks, &particles, &options, share);
     }
     for types in [&[][..], &[(4, 1)]] {
-        compare(ranks, (&linked, &clumps(types, 5)), &options, [Share::Even; 2]);
+        particles.others = clumps(types, 5);
+        compare(ranks, &particles, &options, [Share::Even; 2]);
     }
 }
 
@@ -161,16 +168,16 @@ fn precisions_that_differ(ranks: &dyn Communicator) {
         other.velocities = other.velocities.map(|of| if velocities { narrow(&of) } else { of });
         other
     };
-    let (linked, others) = both();
+    let Particles { linked, others } = both();
     for [a, b, c, d] in [[true, true, false, false], [false, false, true, true], [true, true, true, false], [true; 4]] {
-        let both = (narrowed(&linked, a, b), narrowed(&others, c, d));
-        compare(ranks, (&both.0, &both.1), &options, [Share::Uneven, Share::Even]);
+        let particles = Particles { linked: narrowed(&linked, a, b), others: narrowed(&others, c, d) };
+        compare(ranks, &particles, &options, [Share::Uneven, Share::Even]);
     }
 }
 
 /// By one error, which all ranks have.
 fn other_particles_that_are_refused(ranks: &dyn Communicator) {
-    let (linked, others) = both();
+    let Particles { linked, others } = both();
     let own = |whole: &Snapshot| part(whole, Share::Even.of(whole.points.len(), ranks));
     let options = with_spheres();
     let refused = |linked: &Snapshot, others: &Snapshot| {

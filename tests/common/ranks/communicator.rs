@@ -24,14 +24,12 @@ super::scenario::scenarios![
     traffic_is_counted,
 ];
 
-/// How many bytes go from one rank to another: a table that all ranks know.
-type Counts<'a> = &'a dyn Fn(usize, usize) -> usize;
-
 fn byte(from: usize, to: usize, at: usize) -> u8 {
     (from * 31 + to * 17 + at * 7 + at / 251) as u8
 }
 
-fn all_to_all(ranks: &dyn Communicator, counts: Counts) {
+/// `counts` has how many bytes go from one rank to another: a table that all ranks know.
+fn all_to_all(ranks: &dyn Communicator, counts: &dyn Fn(usize, usize) -> usize) {
     let (rank, size) = (ranks.rank(), ranks.size());
     let sent: Vec<usize> = (0..size).map(|to| counts(rank, to)).collect();
     let received: Vec<usize> = (0..size).map(|from| counts(from, rank)).collect();
@@ -77,7 +75,7 @@ fn ranks_have_numbers(ranks: &dyn Communicator) {
 
 fn all_to_all_transposes(ranks: &dyn Communicator) {
     let size = ranks.size();
-    let tables: [Counts; 8] = [
+    let tables: [&dyn Fn(usize, usize) -> usize; 8] = [
         &|_, _| 0,
         &|_, _| 8,
         &|from, to| 3 * from + to,

@@ -59,12 +59,13 @@ pub(super) fn text(catalog: &ropewalk_table::Catalog, meta: &[(&'static str, Met
 
 /// Labels, catalogue, header and notes of a part are those of the whole.
 pub(super) fn compare(ranks: &dyn Communicator, whole: &Snapshot, options: &Options, own: &Snapshot, first: usize) {
-    compare_with(ranks, (whole, &ropewalk_pipeline::run(whole, options).unwrap()), options, own, first);
+    let known = Known { whole: whole.clone(), expected: ropewalk_pipeline::run(whole, options).unwrap() };
+    compare_with(ranks, &known, options, own, first);
 }
 
 pub(super) fn compare_with(
     ranks: &dyn Communicator,
-    (whole, expected): (&Snapshot, &Output),
+    Known { whole, expected }: &Known,
     options: &Options,
     own: &Snapshot,
     first: usize,
@@ -139,19 +140,19 @@ fn catalogs_of_a_snapshot(ranks: &dyn Communicator) {
     static KNOWN: OnceLock<Known> = OnceLock::new();
     let mut all = options(20, Some(CenterKind::MostBound));
     all.most_connected = true;
-    let Known { whole, expected } = KNOWN.get_or_init(|| Known::of(&all));
-    let range = Share::Uneven.of(whole.points.len(), ranks);
-    compare_with(ranks, (whole, expected), &all, &part(whole, range.clone()), range.start);
+    let known = KNOWN.get_or_init(|| Known::of(&all));
+    let range = Share::Uneven.of(known.whole.points.len(), ranks);
+    compare_with(ranks, known, &all, &part(&known.whole, range.clone()), range.start);
 }
 
 fn catalogs_of_parts_of_a_file(ranks: &dyn Communicator) {
     static KNOWN: OnceLock<Known> = OnceLock::new();
     let options = options(2, None);
-    let Known { whole, expected } = KNOWN.get_or_init(|| Known::of(&options));
+    let known = KNOWN.get_or_init(|| Known::of(&options));
     let read = ReadOptions::default().part(ranks.rank(), ranks.size());
     let own = ropewalk_io::read(sample(), &read).unwrap();
     let first = own.first_row() as usize;
-    compare_with(ranks, (whole, expected), &options, &own, first);
+    compare_with(ranks, known, &options, &own, first);
 }
 
 /// A thousand particles with all that a snapshot can have, in clumps.
@@ -214,9 +215,9 @@ fn hop_catalog_of_a_snapshot(ranks: &dyn Communicator) {
     static KNOWN: OnceLock<Known> = OnceLock::new();
     let mut options = options(20, Some(CenterKind::MostBound));
     options.finder = Finder::Hop(ropewalk::Hop::new(80.0));
-    let Known { whole, expected } = KNOWN.get_or_init(|| Known::of(&options));
-    let range = Share::Even.of(whole.points.len(), ranks);
-    compare_with(ranks, (whole, expected), &options, &part(whole, range.clone()), range.start);
+    let known = KNOWN.get_or_init(|| Known::of(&options));
+    let range = Share::Even.of(known.whole.points.len(), ranks);
+    compare_with(ranks, known, &options, &part(&known.whole, range.clone()), range.start);
 }
 
 /// Three rows of particles through the whole box.

@@ -7,7 +7,7 @@ use ropewalk::{Aabb, Csr, Nearest, Scalar, Sphere};
 
 use super::shares::Share;
 use crate::clouds::Cloud;
-use crate::oracle::{self, Side};
+use crate::oracle::{self, NearestQuery, Side};
 use crate::random::Random;
 
 /// All points, in open space or a periodic box, and which of them this rank has.
@@ -159,7 +159,8 @@ impl<'a, S: Scalar, const D: usize> Case<'a, S, D> {
         let lists = bvh.nearest_all(&queries[own.clone()], Nearest::new(k).within(radius)).unwrap();
         for (list, query) in lists.iter().zip(own.clone()) {
             let list: Vec<(u32, f64)> = list.iter().map(|near| (near.index as u32, near.distance2)).collect();
-            let defined = oracle::nearest(&self.wrapped, &queries[query], (k, radius, None), self.side);
+            let defined =
+                oracle::nearest(&self.wrapped, &queries[query], NearestQuery::new(k).within(radius), self.side);
             assert_eq!(list, defined, "{}, the {k} nearest within {radius} of {:?}", self.context, queries[query]);
         }
     }

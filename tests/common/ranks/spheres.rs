@@ -70,9 +70,9 @@ fn spheres_of_a_snapshot(ranks: &dyn Communicator) {
     let mut all = options(20, Some(CenterKind::MostBound));
     all.overdensities = ["200c", "500c", "200m", "vir"].map(|text| text.parse().unwrap()).to_vec();
     all.profiles = 10;
-    let Known { whole, expected } = KNOWN.get_or_init(|| Known::of(&all));
-    let range = Share::Uneven.of(whole.points.len(), ranks);
-    compare_with(ranks, (whole, expected), &all, &part(whole, range.clone()), range.start);
+    let known = KNOWN.get_or_init(|| Known::of(&all));
+    let range = Share::Uneven.of(known.whole.points.len(), ranks);
+    compare_with(ranks, known, &all, &part(&known.whole, range.clone()), range.start);
 }
 
 /// Around all faces, in both precisions and with points outside of the box; in the open box most of a clump is far away.

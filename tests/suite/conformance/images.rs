@@ -3,8 +3,9 @@
 
 use std::sync::LazyLock;
 
-use super::{Case, Shape, conforms};
+use super::{Case, NearCase, Shape, conforms};
 use common::images::{self, Sides};
+use common::oracle::NearestQuery;
 use common::random::Random;
 use ropewalk::reference::BruteForce;
 use ropewalk::{Aabb, Bvh, Fof, Nearest, Scalar, Sphere};
@@ -53,11 +54,14 @@ fn case<S: Scalar, const D: usize>(n: usize, side: i64) -> Case<S, D> {
     let neighbors = [0, 16, 20, side / 2].map(|radius| (images::length(radius), lists(radius))).to_vec();
 
     let centers: Vec<[i64; D]> = balls.iter().map(|ball| ball.0).step_by(6).collect();
-    let near = [(1, None, None), (9, None, Some(2)), (30, Some(48), None), (n + 1, None, None)].map(|wanted| {
-        let (k, radius, excluded) = wanted;
-        let found = centers.iter().map(|center| images::nearest(&points, center, wanted, &sides)).collect();
-        let radius = radius.map_or(f64::INFINITY, images::length);
-        ((k, radius, excluded), centers.iter().map(images::point).collect(), found)
+    let [one, nine, thirty, all] = [1, 9, 30, n + 1].map(images::NearestQuery::new);
+    let (nine, thirty) =
+        (images::NearestQuery { excluded: Some(2), ..nine }, images::NearestQuery { radius: Some(48), ..thirty });
+    let near = [one, nine, thirty, all].map(|query| {
+        let expected = centers.iter().map(|center| images::nearest(&points, center, query, &sides)).collect();
+        let images::NearestQuery { k, radius, excluded } = query;
+        let query = NearestQuery { k, radius: radius.map_or(f64::INFINITY, images::length), excluded };
+        NearCase { query, centers: centers.iter().map(images::point).collect(), expected }
     });
     let cloud = images::cloud("lattice and images", &points, side);
     Case { side: Some(cloud.side), cloud, shapes, hits, neighbors, near: near.into() }
@@ -104,7 +108,7 @@ fn slabs() {
         let expected = images::in_ball(&points, center, *radius, &sides);
         assert_eq!(sorted(tree.query(ball).collect()), expected, "{ball:?}");
         let near = tree.nearest(ball.center, Nearest::new(10));
-        let expected = images::nearest(&points, center, (10, None, None), &sides);
+        let expected = images::nearest(&points, center, images::NearestQuery::new(10), &sides);
         assert!(near.iter().map(|near| (near.index, near.distance2)).eq(expected), "{ball:?}");
     }
     for [lo, hi] in &boxes {

@@ -33,8 +33,17 @@ fn npy(file: &[u8]) -> Vec<i32> {
     file[start..].chunks_exact(4).map(|bytes| i32::from_le_bytes(bytes.try_into().unwrap())).collect()
 }
 
+/// A run of scikit-learn, of which labels are stored.
+struct Run {
+    eps: f64,
+    min_pts: usize,
+    /// How many clusters and core points there are.
+    clusters: usize,
+    core: usize,
+}
+
 /// Every algorithm, with one thread and with two. The core flags are not stored; how many there are is.
-fn assert_stored(points: &[[f32; 3]], labels: Vec<i32>, (eps, min_pts): (f64, usize), [clusters, core]: [usize; 2]) {
+fn assert_stored(points: &[[f32; 3]], labels: Vec<i32>, Run { eps, min_pts, clusters, core }: Run) {
     assert_eq!(points.len(), labels.len());
     let expected = Clusters { labels, core: vec![] };
     for algorithm in ALGORITHMS {
@@ -55,9 +64,15 @@ fn assert_stored(points: &[[f32; 3]], labels: Vec<i32>, (eps, min_pts): (f64, us
 #[test]
 fn p3m_64() {
     let points = positions(&root().join("data/p3m_64.gadget2"));
-    for (eps, min_pts, counts) in [(0.1, 5, [3209, 102_746]), (0.1, 10, [1164, 75_642]), (0.15, 40, [340, 59_918])] {
+    let runs = [
+        Run { eps: 0.1, min_pts: 5, clusters: 3209, core: 102_746 },
+        Run { eps: 0.1, min_pts: 10, clusters: 1164, core: 75_642 },
+        Run { eps: 0.15, min_pts: 40, clusters: 340, core: 59_918 },
+    ];
+    for run in runs {
+        let Run { eps, min_pts, .. } = run;
         let path = root().join(format!("tests/data/p3m_64_dbscan_eps{eps}_min{min_pts}.npy"));
-        assert_stored(&points, npy(&fs::read(path).unwrap()), (eps, min_pts), counts);
+        assert_stored(&points, npy(&fs::read(path).unwrap()), run);
     }
 }
 
@@ -68,5 +83,6 @@ fn p3m_128() {
     let mut bytes = vec![];
     let mut archive = ZipArchive::new(File::open(large("p3m_128_dbscan_eps0.1_min10.npz")).unwrap()).unwrap();
     archive.by_name("labels.npy").unwrap().read_to_end(&mut bytes).unwrap();
-    assert_stored(&positions(&large("p3m_128.gadget2")), npy(&bytes), (0.1, 10), [8409, 628_139]);
+    let run = Run { eps: 0.1, min_pts: 10, clusters: 8409, core: 628_139 };
+    assert_stored(&positions(&large("p3m_128.gadget2")), npy(&bytes), run);
 }

@@ -54,9 +54,16 @@ fn pieces(weight2: &[Vec<f64>], points: &[usize], limit: f64) -> Vec<Vec<usize>>
     pieces
 }
 
-fn grow(nodes: &mut Vec<Node>, weight2: &[Vec<f64>], points: Vec<usize>, least: usize, (parent, birth): (usize, f64)) {
+/// Where a cluster splits off.
+struct Split {
+    parent: usize,
+    lambda: f64,
+}
+
+fn grow(nodes: &mut Vec<Node>, weight2: &[Vec<f64>], points: Vec<usize>, least: usize, from: Split) {
     let own = nodes.len();
     let (size, rows) = (points.len(), vec![]);
+    let Split { parent, lambda: birth } = from;
     nodes.push(Node { parent, birth, death: 0.0, size, stability: 0.0, children: vec![], rows });
     let mut whole = points;
     loop {
@@ -75,7 +82,7 @@ fn grow(nodes: &mut Vec<Node>, weight2: &[Vec<f64>], points: Vec<usize>, least: 
         for piece in large {
             let child = nodes.len();
             nodes[own].children.push(child);
-            grow(nodes, weight2, piece, least, (own, lambda));
+            grow(nodes, weight2, piece, least, Split { parent: own, lambda });
         }
         return;
     }
@@ -118,7 +125,7 @@ pub fn expected<S: Scalar, const D: usize>(points: &[[S; D]], side: Side, choice
     let weight = |a: usize, b: usize| distance2(&points[a], &points[b], side).max(core2[a]).max(core2[b]);
     let weight2: Vec<Vec<f64>> = (0..n).map(|a| (0..n).map(|b| weight(a, b)).collect()).collect();
     let mut nodes = vec![];
-    grow(&mut nodes, &weight2, (0..n).collect(), choice.min_cluster_size, (usize::MAX, 0.0));
+    grow(&mut nodes, &weight2, (0..n).collect(), choice.min_cluster_size, Split { parent: usize::MAX, lambda: 0.0 });
 
     let mut is_close = false;
     let mut chosen = match choice.leaf {

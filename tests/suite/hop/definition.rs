@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use common::oracle::{Side, nearest, wrap_point};
+use common::oracle::{NearestQuery, Side, nearest, wrap_point};
 use ropewalk::{DensityKernel, Scalar};
 
 /// M4 as Monaghan and Lattanzio 1985 write it.
@@ -28,7 +28,7 @@ pub fn densities<S: Scalar, const D: usize>(
 ) -> Vec<f64> {
     let points: Vec<_> = points.iter().map(|point| wrap_point(point, side)).collect();
     let n = points.len();
-    let list = |i: usize, k: usize| nearest(&points, &points[i], (k, f64::INFINITY, None), side);
+    let list = |i: usize, k: usize| nearest(&points, &points[i], NearestQuery::new(k), side);
     if kernel == DensityKernel::TopHat {
         let ball = |radius: f64| if D == 2 { PI * radius.powi(2) } else { 4.0 / 3.0 * PI * radius.powi(3) };
         let of = |i: usize| {
@@ -82,7 +82,7 @@ pub fn chains<S: Scalar, const D: usize>(
 ) -> Chains {
     let points: Vec<_> = points.iter().map(|point| wrap_point(point, side)).collect();
     let n = points.len();
-    let others = |i: usize, k: usize| nearest(&points, &points[i], (k, f64::INFINITY, Some(i as u32)), side);
+    let others = |i: usize, k: usize| nearest(&points, &points[i], NearestQuery::new(k).excluding(i as u32), side);
     let next: Vec<usize> = (0..n)
         .map(|i| {
             let denser =

@@ -7,11 +7,18 @@ use ropewalk::{Bvh, Hop, HopChains, KernelDensity, Scalar};
 
 use super::definition;
 
+/// How many neighbours chains are made with.
+#[derive(Clone, Copy)]
+struct Counts {
+    n_hop: usize,
+    n_merge: usize,
+}
+
 /// The densities are compared by themselves; here they are given, for their last bits decide ties.
 fn assert_chains<S: Scalar, const D: usize>(
     found: &HopChains,
     points: &[[S; D]],
-    (n_hop, n_merge): (usize, usize),
+    Counts { n_hop, n_merge }: Counts,
     side: Side,
     context: &str,
 ) -> definition::Chains {
@@ -48,7 +55,7 @@ fn compare<S: Scalar, const D: usize>(name: &str, points: &[[S; D]], side: f64, 
             let density = KernelDensity::new().n_density(n_density).volume(1.0);
             let hop = Hop::new(0.0).density(density).periodic(side).n_hop(n_hop).n_merge(n_merge);
             let chains = hop.chains(points).unwrap();
-            let expected = assert_chains(&chains, points, (n_hop, n_merge), side, &context);
+            let expected = assert_chains(&chains, points, Counts { n_hop, n_merge }, side, &context);
             most = most.max(expected.peaks.len());
             for _ in 0..4 {
                 let [outer, saddle, peak] = thresholds(random, chains.density());
@@ -66,7 +73,7 @@ fn compare<S: Scalar, const D: usize>(name: &str, points: &[[S; D]], side: f64, 
             let bvh = Bvh::build_periodic(points, side).unwrap();
             let chains = hop.chains_of(&bvh, &field).unwrap();
             assert_eq!(chains.density(), field);
-            assert_chains(&chains, points, (n_hop, n_merge), side, &format!("{context}, a field"));
+            assert_chains(&chains, points, Counts { n_hop, n_merge }, side, &format!("{context}, a field"));
         }
     }
     most
@@ -104,7 +111,7 @@ fn particles_of_a_snapshot() {
     for side in [None, Some(9.0)] {
         let hop = Hop::new(1.0).periodic(side);
         let chains = hop.chains(points).unwrap();
-        let expected = assert_chains(&chains, points, (64, 4), side, "snapshot");
+        let expected = assert_chains(&chains, points, Counts { n_hop: 64, n_merge: 4 }, side, "snapshot");
         for outer in [0.1, 1.0, 3.0, 10.0] {
             let hop = Hop::new(outer).periodic(side).min_members(1);
             let halos = hop.run_on_chains(&chains).unwrap();

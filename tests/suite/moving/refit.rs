@@ -1,6 +1,6 @@
 //! Refits: answers are those of a fresh tree, whatever the points did. `conformance` holds a refitted tree against the definitions as well.
 
-use common::oracle::{self, Side};
+use common::oracle::{self, NearestQuery, Side};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use ropewalk::{
@@ -332,7 +332,7 @@ fn journey_is_exact<S: Scalar>(places: &[Vec<[f64; 2]>], radius: f64, side: Side
         prop_assert_eq!(sorted(tree.neighbors(radius)), oracle::neighbors(&points, radius, side));
         let near = tree.nearest_neighbors(Nearest::new(6).excluding_self());
         for (i, list) in near.iter().enumerate() {
-            let expected = oracle::nearest(&points, &points[i], (6, f64::INFINITY, Some(i as u32)), side);
+            let expected = oracle::nearest(&points, &points[i], NearestQuery::new(6).excluding(i as u32), side);
             prop_assert_eq!(list.iter().map(|near| (near.index, near.distance2)).collect::<Vec<_>>(), expected);
         }
         let spanning: Vec<_> = MinimumSpanningTree::new()

@@ -1,6 +1,6 @@
 //! `Bvh::nearest_into` gives what the definition gives, into a vector that stays where it is.
 
-use common::oracle::{self, Side};
+use common::oracle::{self, NearestQuery, Side};
 use proptest::prelude::*;
 use ropewalk::{Bvh, Nearest, Neighbor, Scalar};
 
@@ -14,13 +14,17 @@ fn are_those_of_the_definition<S: Scalar, const D: usize>(
     let place = found.as_ptr();
     // What is asked about may be outside of the box.
     for (i, asked) in (0..).zip(points.iter().map(|point| point.map(S::from_f64))) {
-        for (k, radius, excluded) in
-            [(0, f64::INFINITY, None), (5, radius, Some(i)), (80, f64::INFINITY, None), (3, -1.0, None)]
-        {
-            let wanted = Nearest::new(k).within(radius);
-            let wanted = excluded.map_or(wanted, |index| wanted.excluding(index));
+        let queries = [
+            NearestQuery::new(0),
+            NearestQuery::new(5).within(radius).excluding(i),
+            NearestQuery::new(80),
+            NearestQuery::new(3).within(-1.0),
+        ];
+        for query in queries {
+            let wanted = Nearest::new(query.k).within(query.radius);
+            let wanted = query.excluded.map_or(wanted, |index| wanted.excluding(index));
             tree.nearest_into(asked, wanted, &mut found);
-            let expected = oracle::nearest(&wrapped, &asked, (k, radius, excluded), side);
+            let expected = oracle::nearest(&wrapped, &asked, query, side);
             prop_assert!(found.iter().map(|near| (near.index, near.distance2)).eq(expected));
             prop_assert_eq!(&tree.nearest(asked, wanted), &found);
             prop_assert!(found.as_ptr() == place && found.capacity() == 100);

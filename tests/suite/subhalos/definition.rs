@@ -2,7 +2,7 @@
 //! down, by the densest saddle at which each component still holds together.
 
 use crate::hop::definition::chains;
-use common::oracle::{Side, nearest};
+use common::oracle::{NearestQuery, Side, nearest};
 use ropewalk::{AdaptaHopAlgorithm, SubhaloSelection};
 
 /// The options, by the names of the paper.
@@ -53,7 +53,7 @@ pub fn structures(points: &[[f64; 3]], masses: &[f64], density: &[f64], side: Si
     let n = found.peaks.iter().filter(|&&peak| density[peak] > rules.threshold).count();
     let mut seen = vec![vec![0.0f64; n]; n];
     for p in (0..points.len()).filter(|&p| density[p] > rules.threshold) {
-        for (q, _) in nearest(points, &points[p], (rules.n_hop, f64::INFINITY, Some(p as u32)), side) {
+        for (q, _) in nearest(points, &points[p], NearestQuery::new(rules.n_hop).excluding(p as u32), side) {
             let q = q as usize;
             if density[q] > rules.threshold && found.chain[p] != found.chain[q] {
                 let best = &mut seen[found.chain[p]][found.chain[q]];

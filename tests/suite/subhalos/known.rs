@@ -3,8 +3,15 @@
 use common::random::Random;
 use ropewalk::{AdaptaHop, AdaptaHopAlgorithm, SubhaloSelection, Subhalos};
 
-/// Particles about a place: as many within r as (r/edge)^(1/power).
-fn clump(random: &mut Random, n: usize, (edge, power): (f64, f64), center: [f64; 3], points: &mut Vec<[f64; 3]>) {
+/// A clump with as many particles within r as (r/edge)^(1/power).
+struct Profile {
+    edge: f64,
+    power: f64,
+}
+
+/// Particles about a place.
+fn clump(random: &mut Random, n: usize, profile: Profile, center: [f64; 3], points: &mut Vec<[f64; 3]>) {
+    let Profile { edge, power } = profile;
     for _ in 0..n {
         let way: [f64; 3] = std::array::from_fn(|_| random.normal());
         let length = way.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -19,13 +26,13 @@ const STARTS: [usize; 7] = [0, 20_000, 26_000, 28_000, 30_000, 31_200, 33_200];
 fn sky(power: f64) -> Vec<[f64; 3]> {
     let mut random = Random::new(7);
     let mut points = vec![];
-    clump(&mut random, 20_000, (0.15, 1.0), [0.05, 0.5, 0.5], &mut points);
-    clump(&mut random, 6000, (0.018, power), [0.93, 0.5, 0.5], &mut points);
-    clump(&mut random, 2000, (0.014, power), [0.05, 0.59, 0.52], &mut points);
-    clump(&mut random, 2000, (0.012, power), [0.12, 0.45, 0.42], &mut points);
-    clump(&mut random, 1200, (0.0025, power), [0.941, 0.511, 0.5], &mut points);
-    clump(&mut random, 2000, (0.05, power), [0.5, 0.1, 0.2], &mut points);
-    clump(&mut random, 1000, (1.0, 0.5), [0.5; 3], &mut points);
+    clump(&mut random, 20_000, Profile { edge: 0.15, power: 1.0 }, [0.05, 0.5, 0.5], &mut points);
+    clump(&mut random, 6000, Profile { edge: 0.018, power }, [0.93, 0.5, 0.5], &mut points);
+    clump(&mut random, 2000, Profile { edge: 0.014, power }, [0.05, 0.59, 0.52], &mut points);
+    clump(&mut random, 2000, Profile { edge: 0.012, power }, [0.12, 0.45, 0.42], &mut points);
+    clump(&mut random, 1200, Profile { edge: 0.0025, power }, [0.941, 0.511, 0.5], &mut points);
+    clump(&mut random, 2000, Profile { edge: 0.05, power }, [0.5, 0.1, 0.2], &mut points);
+    clump(&mut random, 1000, Profile { edge: 1.0, power: 0.5 }, [0.5; 3], &mut points);
     points
 }
 

@@ -260,10 +260,20 @@ pub(super) fn class_name(class: u8) -> &'static str {
 mod tests {
     use super::*;
 
-    /// A float's message by its properties: size, then places and widths of sign, exponent and mantissa, and the bias.
-    fn float(size: u8, sign: u8, exponent: (u8, u8), mantissa: (u8, u8), bias: u32) -> Number {
+    /// Bits of a float.
+    struct Field {
+        at: u8,
+        width: u8,
+    }
+
+    fn field(at: u8, width: u8) -> Field {
+        Field { at, width }
+    }
+
+    /// A float's message by its properties: size, the place of the sign, then exponent and mantissa, and the bias.
+    fn float(size: u8, sign: u8, exponent: Field, mantissa: Field, bias: u32) -> Number {
         let mut message = vec![0x11, 0x20, sign, 0, size, 0, 0, 0, 0, 0, 8 * size, 0];
-        message.extend([exponent.0, exponent.1, mantissa.0, mantissa.1]);
+        message.extend([exponent.at, exponent.width, mantissa.at, mantissa.width]);
         message.extend(bias.to_le_bytes());
         Number::parse(&message).unwrap()
     }
@@ -276,11 +286,11 @@ mod tests {
 
     #[test]
     fn floats_of_all_widths() {
-        let single = float(4, 31, (23, 8), (0, 23), 127);
-        let double = float(8, 63, (52, 11), (0, 52), 1023);
-        let half = float(2, 15, (10, 5), (0, 10), 15);
+        let single = float(4, 31, field(23, 8), field(0, 23), 127);
+        let double = float(8, 63, field(52, 11), field(0, 52), 1023);
+        let half = float(2, 15, field(10, 5), field(0, 10), 15);
         // SWIFT's floats of 9 bits of mantissa, in the lowest 18 of a word.
-        let nine = float(4, 17, (9, 8), (0, 9), 127);
+        let nine = float(4, 17, field(9, 8), field(0, 9), 127);
         for x in [0.0f32, -1.5, 3.25e10, f32::MIN_POSITIVE / 4.0, f32::INFINITY] {
             assert_eq!(value(single, u64::from(x.to_bits())), f64::from(x));
             assert_eq!(value(double, f64::from(x).to_bits()), f64::from(x));
