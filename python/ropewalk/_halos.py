@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, SupportsFloat, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsFloat, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +28,14 @@ Finder = Literal["fof", "hop", "adaptahop"]
 Center = Literal["mbp", "mbp-brute", "mcp", "com", "shrinking-sphere"]
 
 CENTERS = ("mbp", "mbp-brute", "mcp", "com", "shrinking-sphere")
+
+
+class _Fields(NamedTuple):
+    """Arrays of the particles beside their positions, as the caller gives them."""
+
+    velocities: ArrayLike | None
+    masses: ArrayLike | None
+    ids: ArrayLike | None
 
 
 class HaloCatalog(Table):
@@ -349,13 +357,14 @@ def halos(
         raise ValueError("linking_length is in mean separations, eps in the unit of the positions; give one of them")
     _check_finder(wanted)
     kinds = None if attach is None else particle_types("attach", () if isinstance(attach, str) and attach == "none" else attach)
+    fields = _Fields(velocities, masses, ids)
     if isinstance(positions, str | os.PathLike):
-        return _of_file(read_snapshot(positions, open=bool(open), n_jobs=n_jobs), None, (velocities, masses, ids), kinds, wanted)
+        return _of_file(read_snapshot(positions, open=bool(open), n_jobs=n_jobs), None, fields, kinds, wanted)
     if isinstance(positions, Snapshot):
-        return _of_file(positions, positions, (velocities, masses, ids), kinds, wanted)
+        return _of_file(positions, positions, fields, kinds, wanted)
     if kinds:
         raise ValueError("attach is for snapshots, which have particle types; the positions are an array")
-    catalog = HaloCatalog(*_of_arrays(positions, (velocities, masses, ids), wanted))
+    catalog = HaloCatalog(*_of_arrays(positions, fields, wanted))
     for note in catalog.notes:
         warn(note)
     return catalog
@@ -364,13 +373,13 @@ def halos(
 def _of_file(
     snapshot: Snapshot,
     given: Snapshot | None,
-    more: tuple[ArrayLike | None, ...],
+    fields: _Fields,
     attach: list[int] | None,
     wanted: dict[str, Any],
 ) -> HaloCatalog:
     """The catalogue of a snapshot; `given` is the one that the caller has, if any."""
     linked = snapshot._linked()
-    catalog = HaloCatalog(*_of_snapshot(linked, more, attach, wanted), linked)
+    catalog = HaloCatalog(*_of_snapshot(linked, fields, attach, wanted), linked)
     catalog.notes = (*_types_notes(linked, given), *catalog.notes)
     for note in catalog.notes:
         warn(note)
@@ -382,8 +391,8 @@ def _of_file(
     return catalog
 
 
-def _of_arrays(positions: ArrayLike, more: tuple[ArrayLike | None, ...], wanted: dict[str, Any]) -> _Found:
-    velocities, masses, ids = more
+def _of_arrays(positions: ArrayLike, fields: _Fields, wanted: dict[str, Any]) -> _Found:
+    velocities, masses, ids = fields
     x = points(positions, "positions")
     n = len(x)
     v = None if velocities is None else points(velocities, "velocities")
@@ -402,9 +411,9 @@ def _of_arrays(positions: ArrayLike, more: tuple[ArrayLike | None, ...], wanted:
 
 
 def _of_snapshot(
-    snapshot: Snapshot, more: tuple[ArrayLike | None, ...], attach: list[int] | None, wanted: dict[str, Any]
+    snapshot: Snapshot, fields: _Fields, attach: list[int] | None, wanted: dict[str, Any]
 ) -> _Found:
-    for name, value in zip(("velocities", "masses", "ids"), more, strict=True):
+    for name, value in fields._asdict().items():
         if value is not None:
             raise ValueError(f"{name}: a snapshot has its own; for others give arrays: halos(snapshot.positions, {name}=..)")
     # Velocities are made peculiar when they are read.

@@ -19,8 +19,14 @@ use crate::indices::offsets;
 use crate::pools;
 use crate::ranks::{Limits, Raised, Ranks};
 
-/// A communicator, and for tests other limits.
-type Comm = (Py<PyAny>, Option<Limits>);
+/// A communicator, and for tests other limits; a pair in Python.
+#[derive(FromPyObject)]
+pub struct Comm {
+    #[pyo3(item(0))]
+    comm: Py<PyAny>,
+    #[pyo3(item(1))]
+    limits: Option<Limits>,
+}
 
 /// The numbers of the functions where ranks compare them.
 const FOF: u64 = 1;
@@ -60,7 +66,7 @@ const MOST_SIDES: usize = 10;
 /// Runs `work` with the points by `n_jobs` threads, if all ranks have points and threads and make this call. Collective.
 fn run<T: Send>(
     py: Python<'_>,
-    (comm, limits): Comm,
+    comm: Comm,
     call: &Call,
     points: &Bound<'_, PyAny>,
     n_jobs: Option<isize>,
@@ -73,13 +79,13 @@ fn run<T: Send>(
     let (points, _reserve, pool) = match ready {
         Ok(ready) => ready,
         Err(error) => {
-            refuse_across(py, (comm, limits), error.value(py).to_string())?;
+            refuse_across(py, comm, error.value(py).to_string())?;
             return Err(error);
         }
     };
     let raised = Arc::new(Raised::default());
     let result = run_in(py, pool, || {
-        let ranks = Ranks::new(&comm, limits.unwrap_or_default(), &raised)?;
+        let ranks = Ranks::new(&comm.comm, comm.limits.unwrap_or_default(), &raised)?;
         let agreed = agree(&ranks, Ok(())).and_then(|()| call.agree(&ranks, &points.0));
         let result = agreed.and_then(|()| work(&ranks, points));
         end(ranks, result)
@@ -101,7 +107,7 @@ fn end<T>(ranks: Ranks, result: Result<T>) -> Result<T> {
 pub fn refuse_across(py: Python<'_>, comm: Comm, sentence: String) -> PyResult<()> {
     let raised = Arc::new(Raised::default());
     let told = py.detach(|| {
-        let ranks = Ranks::new(&comm.0, comm.1.unwrap_or_default(), &raised)?;
+        let ranks = Ranks::new(&comm.comm, comm.limits.unwrap_or_default(), &raised)?;
         // An error of all ranks, of which the first to refuse has its own. The caller knows this one's.
         let told = agree(&ranks, Err::<(), _>(Error::new(ErrorKind::Input, sentence)));
         end(ranks, told)

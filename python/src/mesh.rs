@@ -23,7 +23,11 @@ type Matrix<'py, T> = Bound<'py, PyArray2<T>>;
 type Hits<'py> = (Vector<'py, i32>, Vector<'py, f64>, Matrix<'py, f64>);
 
 /// The same in Rust.
-type Columns = (Vec<i32>, Vec<f64>, Vec<[f64; 3]>);
+struct Columns {
+    triangles: Vec<i32>,
+    numbers: Vec<f64>,
+    weights: Vec<[f64; 3]>,
+}
 
 /// The least and the largest `t` of each ray; all from 0 on if there are none.
 type Limits<'py> = Option<PyReadonlyArray2<'py, f64>>;
@@ -234,11 +238,11 @@ fn columns<T: Sync>(of: &[T], row: impl Fn(&T) -> (i32, f64, [f64; 3]) + Sync) -
         (triangle, number)
     });
     narrow.unzip_into_vecs(&mut triangles, &mut numbers);
-    (triangles, numbers, collected_by(of, |own| row(own).2))
+    Columns { triangles, numbers, weights: collected_by(of, |own| row(own).2) }
 }
 
-fn arrays(py: Python<'_>, (triangles, numbers, weights): Columns) -> PyResult<Hits<'_>> {
-    Ok((triangles.into_pyarray(py), numbers.into_pyarray(py), matrix(py, weights)?))
+fn arrays(py: Python<'_>, columns: Columns) -> PyResult<Hits<'_>> {
+    Ok((columns.triangles.into_pyarray(py), columns.numbers.into_pyarray(py), matrix(py, columns.weights)?))
 }
 
 /// Rows that NumPy takes over.

@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::answer::{Answer, agreement};
 use crate::op::Op;
 use crate::peer::{Peer, Run};
-use crate::report::{Row, median, peak_bytes};
+use crate::report::{Reference, Row, median, peak_bytes};
 use crate::work::Work;
 
 /// Before the race each peer gets a compact part of the points, one in so many, to see whether it can finish.
@@ -58,12 +58,11 @@ pub fn race(op: Op, peers: &[&dyn Peer], work: &Work, limits: &Limits) -> Vec<Ro
             }
         }
     }
-    let reference = runners.first().map(|first| (first.answer, median(&first.seconds)));
     let timed = runners.iter().filter_map(|runner| {
-        let (answer, seconds) = reference?;
-        let agrees = agreement(op, &answer, &runner.answer);
-        let versus = runners.first().map(|first| first.peer.name())?;
-        Some(Row::timed(op, runner.peer, work, &runner.seconds, runner.answer, (versus, seconds), agrees))
+        let first = runners.first()?;
+        let agrees = agreement(op, &first.answer, &runner.answer);
+        let versus = Reference { library: first.peer.name(), median_s: median(&first.seconds) };
+        Some(Row::timed(op, runner.peer, work, &runner.seconds, runner.answer, versus, agrees))
     });
     timed.chain(rows).collect()
 }

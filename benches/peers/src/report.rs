@@ -29,6 +29,13 @@ pub struct Row {
     skipped: Option<String>,
 }
 
+/// What a row is compared with.
+#[derive(Clone, Copy)]
+pub struct Reference {
+    pub library: &'static str,
+    pub median_s: f64,
+}
+
 impl Row {
     pub fn timed(
         op: Op,
@@ -36,7 +43,7 @@ impl Row {
         work: &Work,
         seconds: &[f64],
         check: Answer,
-        versus: (&'static str, f64),
+        versus: Reference,
         agrees: String,
     ) -> Self {
         let median = median(seconds);
@@ -44,8 +51,8 @@ impl Row {
             reps: seconds.len(),
             median_s: Some(median),
             min_s: seconds.iter().copied().min_by(f64::total_cmp),
-            ratio: Some(median / versus.1),
-            versus: Some(versus.0),
+            ratio: Some(median / versus.median_s),
+            versus: Some(versus.library),
             agrees: Some(agrees),
             check: Some(check),
             ..Self::empty(op, peer, work)
