@@ -6,11 +6,11 @@
 //! and of ranks that share the particles: a pixel is a sum of whole numbers, which has no order. What a particle adds to a pixel is seen there
 //! if it is 2^-61 of the mass of all or more, so that light particles stay beside one that is 10^12 times as heavy, and 2^-51 of its own mass.
 
+use ropewalk::distributed::{Communicator, Reduction};
 use ropewalk::halo::{MassSum, Particles};
 use ropewalk::internals::parallel::{fill, map, map_tasks, sort};
 use ropewalk::{Result, Scalar};
 
-use crate::shares::Shares;
 use crate::slab::Slab;
 use crate::window::{SIDE, Window};
 
@@ -51,7 +51,7 @@ pub fn density<S: Scalar>(
     window: &Window,
     side: usize,
     slab: Option<&Slab>,
-    shares: &dyn Shares,
+    ranks: &dyn Communicator,
 ) -> Result<(Vec<f32>, u64)> {
     let fine = side as f64 / SIDE as f64;
     // By height, which is how the grids are laid out: neighbours in the list then share a part of them that fits a cache.
@@ -61,11 +61,11 @@ pub fn density<S: Scalar>(
         order.retain(|&key| window.is_in(slab, particles.position(key as u32 as usize)));
     }
     let here = order.len();
-    let masses = Masses::of(particles, &order, shares)?;
+    let masses = Masses::of(particles, &order, ranks)?;
     if masses.n == 0 {
         return Ok((vec![], 0));
     }
-    let grids = Grids::new(particles, window, shares)?;
+    let grids = Grids::new(particles, window, ranks)?;
     sort(&mut order);
     let wide = fine as f32 * WIDE;
     let spreads: Vec<Spread> = map(here, TASK, &|place| {
@@ -101,7 +101,7 @@ pub fn density<S: Scalar>(
         }
     });
     drop(spreads);
-    shares.sum(&mut image)?;
+    ranks.all_reduce(&mut image, Reduction::Sum)?;
     let scale = (side * side) as f64 / masses.n as f64 / unit.per_one();
     Ok((map(image.len(), TASK, &|at| (image[at] as i64 as f64 * scale) as f32), masses.n))
 }
@@ -116,7 +116,7 @@ struct Masses {
 
 impl Masses {
     /// Of the particles that the lower halves of `keys` name.
-    fn of<S: Scalar>(particles: &Particles<S>, keys: &[u64], shares: &dyn Shares) -> Result<Self> {
+    fn of<S: Scalar>(particles: &Particles<S>, keys: &[u64], ranks: &dyn Communicator) -> Result<Self> {
         let tasks = map_tasks(keys.len(), TASK, &|range| {
             // Of all, and of those below zero.
             let mut sums = [MassSum::default(), MassSum::default()];
@@ -130,13 +130,13 @@ impl Masses {
             sums
         });
         let mut n = [keys.len() as u64];
-        shares.sum(&mut n)?;
+        ranks.all_reduce(&mut n, Reduction::Sum)?;
         let mut values = [f64::NAN; 2];
         for (at, value) in values.iter_mut().enumerate() {
             let mut sum = MassSum::default();
             tasks.iter().for_each(|task| sum.merge(&task[at]));
             let mut words = sum.words().map(|word| word as u64);
-            shares.sum(&mut words)?;
+            ranks.all_reduce(&mut words, Reduction::Sum)?;
             *value = MassSum::from_words(&words.map(|word| word as i64)).map_or(f64::NAN, |sum| sum.value());
         }
         let [all, below] = values;
@@ -253,13 +253,13 @@ struct Grids<'a> {
 }
 
 impl<'a> Grids<'a> {
-    fn new<S: Scalar>(particles: &Particles<S>, window: &'a Window, shares: &dyn Shares) -> Result<Self> {
+    fn new<S: Scalar>(particles: &Particles<S>, window: &'a Window, ranks: &dyn Communicator) -> Result<Self> {
         let mut all = vec![0u64; CELLS * CELLS * CELLS];
         for i in 0..particles.len() {
             let cell = window.cell(particles.position(i), CELLS).map(|x| (x.max(0.0) as usize).min(CELLS - 1));
             all[(cell[1] * CELLS + cell[2]) * CELLS + cell[0]] += 1;
         }
-        shares.sum(&mut all)?;
+        ranks.all_reduce(&mut all, Reduction::Sum)?;
         // More than fit would be spread over less than a pixel, too.
         let mut counts =
             vec![all.into_iter().map(|count| u32::try_from(count).unwrap_or(u32::MAX)).collect::<Vec<_>>()];
@@ -314,9 +314,9 @@ impl<'a> Grids<'a> {
 #[cfg(test)]
 mod tests {
     use ropewalk::Space;
+    use ropewalk::distributed::Alone;
 
     use super::*;
-    use crate::shares::Whole;
 
     #[test]
     fn weights_add_up() {
@@ -342,7 +342,7 @@ mod tests {
         for (side, slab, count) in
             [(SIDE, None, 4000), (300, None, 4000), (1500, None, 4000), (SIDE, Some(&slab), inside)]
         {
-            let (image, n) = density(&particles, &window, side, slab, &Whole).unwrap();
+            let (image, n) = density(&particles, &window, side, slab, &Alone).unwrap();
             let mean = image.iter().map(|&x| f64::from(x)).sum::<f64>() / image.len() as f64;
             assert!((mean - 1.0).abs() < 1e-4, "{mean}");
             assert_eq!((image.len(), n), (side * side, count as u64));
@@ -360,7 +360,7 @@ mod tests {
             let masses: Vec<f64> = order.iter().map(|&i| mass(i)).collect();
             let particles = Particles::new(&positions).masses(&masses).periodic(10.0);
             let window = Window::new(particles.extent().into(), &Space::periodic(10.0).unwrap(), 2);
-            density(&particles, &window, 200, None, &Whole).unwrap().0
+            density(&particles, &window, 200, None, &Alone).unwrap().0
         };
         let image = seen((0..n).collect());
         assert!(image == seen((0..n).rev().collect()));
@@ -375,7 +375,7 @@ mod tests {
         let masses = [1.0, 1e12];
         let particles = Particles::new(&positions).masses(&masses).periodic(10.0);
         let window = Window::new(particles.extent().into(), &Space::periodic(10.0).unwrap(), 2);
-        let (image, _) = density(&particles, &window, SIDE, None, &Whole).unwrap();
+        let (image, _) = density(&particles, &window, SIDE, None, &Alone).unwrap();
         for (at, mass) in positions.iter().zip(masses) {
             let [x, y] = window.pixel(at.map(f64::from));
             let near = |i: usize| (x - (i % SIDE) as f64).hypot(y - (i / SIDE) as f64) < 100.0;

@@ -27,7 +27,6 @@ mod profiles;
 mod projection;
 mod projection_across;
 mod shaded;
-mod shares;
 mod slab;
 mod style;
 mod svg;

@@ -1,5 +1,6 @@
 //! All particles, or those of a slab, seen along an axis, with the largest halos and subhalos circled.
 
+use ropewalk::distributed::{Alone, Communicator};
 use ropewalk::halo::Particles;
 use ropewalk::{Boundary, Result, Scalar, Space};
 use ropewalk_table::{Catalog, Halo};
@@ -12,7 +13,6 @@ use crate::colors::{Rgb, inferno};
 use crate::density::density;
 use crate::font::{HIGH, width};
 use crate::panel::{Panel, Scale};
-use crate::shares::{Shares, Whole};
 use crate::slab::{AXES, Slab};
 use crate::style::Style;
 use crate::ticks::{Room, Side, between_decades, logarithmic};
@@ -66,7 +66,7 @@ pub fn projection<S: Scalar>(
     let said = particles.boundary()?;
     let known = [("the halos were measured in", catalog.boundary()), ("the particles are in", &said)];
     let space = Boundary::agree(&known)?.space()?;
-    Seen::new(particles, particles.extent().into(), &space, shown.slab.as_ref(), style, &Whole)?
+    Seen::new(particles, particles.extent().into(), &space, shown.slab.as_ref(), style, &Alone)?
         .draw(catalog, shown, style)
 }
 
@@ -80,7 +80,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Of the particles of all who share them, with the corners of the box around all and the space that they are in.
+    /// The density of the particles of all ranks, with the corners of the box around all of them and the space that they are in. Collective.
     ///
     /// Errors: a resolution that is refused; if a rank has ended.
     pub fn new<S: Scalar>(
@@ -89,12 +89,12 @@ impl Seen {
         space: &Space<3>,
         slab: Option<&Slab>,
         style: Style,
-        shares: &dyn Shares,
+        ranks: &dyn Communicator,
     ) -> Result<Self> {
         let scale = Chart::in_pixels(WIDTH, HEIGHT, "").scale(style)?;
         let side = (scale * SIDE as f64).round().max(1.0) as usize;
         let window = Window::new(extent, space, slab.map_or(2, Slab::axis));
-        let (image, n) = density(particles, &window, side, slab, shares)?;
+        let (image, n) = density(particles, &window, side, slab, ranks)?;
         Ok(Self { window, side, image, n })
     }
 
