@@ -23,7 +23,7 @@ pub mod cluster {
 
 #[cfg(feature = "distributed")]
 pub mod distributed {
-    pub use crate::distributed::communicator::{all_gather, all_gather_v, gather, reduce, starts};
+    pub use crate::distributed::communicator::{all_gather, all_gather_v, broadcast, gather, reduce, starts};
     pub use crate::distributed::errors::some_ranks_lack;
 }
 

@@ -1,35 +1,27 @@
 //! Arrays that several processes write together: the same bytes as of one, and nothing where one fails.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use ropewalk::distributed::{Alone, Communicator, on_threads};
 use ropewalk_io::{
-    NpyNumber, Part, SharedNpy, SharedNpyRows, read_npy_u64, write_npy, write_npy_f64, write_npy_i32, write_npy_u32_to,
+    NpyNumber, Part, SharedNpy, read_npy_u64, write_npy, write_npy_f64, write_npy_i32, write_npy_u32_to,
 };
 
 use super::{Folder, f32s};
 
-/// Writes rows in parts, at the same time.
+/// Writes the rows of so many ranks, at the same time.
 fn write_shared<T: NpyNumber + Sync>(path: &Path, values: &[T], width: Option<usize>, parts: usize) {
     let own = width.unwrap_or(1);
     let rows = (values.len() / own) as u64;
-    let whole = SharedNpy::create::<T>(path, rows, width).unwrap();
-    std::thread::scope(|scope| {
-        for index in 0..parts {
-            let (whole, rows) = (&whole, Part { index, count: parts }.rows(rows));
-            scope.spawn(move || {
-                let mut file = SharedNpyRows::open(whole.temporary()).unwrap();
-                // In two steps, the second first.
-                let middle = (rows.start + rows.end) / 2;
-                for rows in [middle..rows.end, rows.start..middle] {
-                    file.write_rows(rows.start, &values[rows.start as usize * own..rows.end as usize * own]).unwrap();
-                }
-                file.finish().unwrap();
-            });
-        }
-    });
-    assert!(!path.exists());
-    whole.commit().unwrap();
+    on_threads(parts, |ranks| {
+        let rows = Part { index: ranks.rank(), count: parts }.rows(rows);
+        let array = SharedNpy::create::<T>(ranks, path, rows.end - rows.start, width)?;
+        array.write(&values[rows.start as usize * own..rows.end as usize * own])?;
+        assert!(ranks.rank() > 0 || !path.exists());
+        array.commit()
+    })
+    .unwrap();
 }
 
 #[test]
@@ -63,24 +55,31 @@ fn as_one_process_writes_them() {
     }
 }
 
+/// The temporary file in a folder.
+fn temporary(folder: &Folder, known: &[&str]) -> PathBuf {
+    let names = folder.names();
+    let mut others = names.iter().filter(|name| !known.contains(&name.as_str()));
+    folder.file(others.next().expect("there is a temporary file"))
+}
+
 #[test]
 fn what_is_not_committed_goes() {
     let folder = Folder::new("shared-dropped");
     let path = folder.with("labels.npy", "before");
-    let whole = SharedNpy::create::<i32>(&path, 4, None).unwrap();
-    assert_eq!(whole.temporary().parent(), path.parent());
-    let mut file = SharedNpyRows::<i32>::open(whole.temporary()).unwrap();
-    file.write_rows(0, &[1, 2]).unwrap();
+    let whole = SharedNpy::create::<i32>(&Alone, &path, 4, None).unwrap();
+    whole.write(&[1, 2, 3, 4]).unwrap();
+    assert_eq!(folder.names().len(), 2);
     drop(whole);
-    // One that is late is not told, and leaves nothing.
-    file.write_rows(2, &[3, 4]).unwrap();
-    drop(file);
     assert_eq!(folder.names(), ["labels.npy"]);
     assert_eq!(fs::read(&path).unwrap(), b"before");
-
-    let whole = SharedNpy::create::<i64>(&path, 2, None).unwrap();
-    SharedNpyRows::<i64>::open(whole.temporary()).unwrap().write_rows(1, &[7]).unwrap();
-    whole.commit().unwrap();
+    // One rank has written nothing.
+    on_threads(2, |ranks| {
+        let whole = SharedNpy::create::<i64>(ranks, &path, 1, None)?;
+        let written = whole.write::<i64>(if ranks.rank() == 0 { &[] } else { &[7] });
+        assert!(written.unwrap_err().to_string().contains("values.len() is 0; it must be 1"));
+        whole.commit()
+    })
+    .unwrap();
     assert_eq!(read_npy_u64(&path).unwrap(), [0, 7]);
 }
 
@@ -88,76 +87,47 @@ fn what_is_not_committed_goes() {
 fn refused() {
     let folder = Folder::new("shared-refused");
     let path = folder.file("labels.npy");
-    let whole = SharedNpy::create::<f32>(&path, 10, Some(3)).unwrap();
-    let message = SharedNpyRows::<i32>::open(whole.temporary()).unwrap_err().to_string();
+    let whole = SharedNpy::create::<f32>(&Alone, &path, 10, Some(3)).unwrap();
+    let message = whole.write(&[0i32; 30]).unwrap_err().to_string();
     assert!(message.contains("holds f32, and i32 are to be written"), "{message}");
-    let mut file = SharedNpyRows::<f32>::open(whole.temporary()).unwrap();
-    let message = file.write_rows(0, &[0.0; 4]).unwrap_err().to_string();
-    assert!(message.contains("values.len() is 4; it must be a multiple of the width of rows"), "{message}");
-    for (first, n) in [(10, 1), (9, 2), (0, 11), (u64::MAX, 1)] {
-        let message = file.write_rows(first, &vec![0.0; 3 * n]).unwrap_err().to_string();
+    for n in [0, 4, 27, 33] {
+        let message = whole.write(&vec![0.0f32; n]).unwrap_err().to_string();
         assert!(
-            message.contains(&format!("has 10 rows; {n} rows from row {first} on are not among them")),
+            message.contains(&format!("values.len() is {n}; it must be 30, as the array has 10 rows")),
             "{message}"
         );
     }
-    file.write_rows(10, &[]).unwrap();
     // What another process may do to it.
-    let shorter = fs::OpenOptions::new().write(true).open(whole.temporary()).unwrap();
+    let shorter = fs::OpenOptions::new().write(true).open(temporary(&folder, &[])).unwrap();
     shorter.set_len(200).unwrap();
-    let message = SharedNpyRows::<f32>::open(whole.temporary()).unwrap_err().to_string();
+    let message = whole.write(&[0.0f32; 30]).unwrap_err().to_string();
     assert!(message.contains("truncated"), "{message}");
     let message = whole.commit().unwrap_err().to_string();
     assert!(message.contains("has 200 bytes, not 248"), "{message}");
     assert!(folder.names().is_empty());
 
-    let whole = SharedNpy::create::<f32>(&path, 1, None).unwrap();
-    fs::remove_file(whole.temporary()).unwrap();
-    assert!(SharedNpyRows::<f32>::open(whole.temporary()).is_err());
+    let whole = SharedNpy::create::<f32>(&Alone, &path, 10, None).unwrap();
+    write_npy(temporary(&folder, &[]), &f32s(1, vec![0.0; 9])).unwrap();
+    let message = whole.write(&[0.0f32; 10]).unwrap_err().to_string();
+    assert!(message.contains("has 9 rows; 10 rows from row 0 on are not among them"), "{message}");
+    fs::write(temporary(&folder, &[]), "text").unwrap();
+    assert!(whole.write(&[0.0f32; 10]).unwrap_err().to_string().contains("is not a NumPy array"));
+    fs::remove_file(temporary(&folder, &[])).unwrap();
+    assert!(whole.write(&[0.0f32; 10]).is_err());
     assert!(whole.commit().unwrap_err().to_string().contains("temporary file"));
     for (rows, width) in [(u64::MAX, None), (u64::MAX / 2, Some(3)), (1, Some(0)), (1, Some(1 << 17))] {
-        assert!(SharedNpy::create::<i64>(&path, rows, width).is_err(), "{rows} {width:?}");
+        assert!(SharedNpy::create::<i64>(&Alone, &path, rows, width).is_err(), "{rows} {width:?}");
     }
-    assert!(SharedNpy::create::<i32>(folder.file("absent/labels.npy"), 1, None).is_err());
-    assert!(SharedNpy::create::<i32>(&folder.0, 1, None).is_err());
-    let other = folder.with("other", "text");
-    assert!(SharedNpyRows::<f32>::open(other).is_err());
-    assert_eq!(folder.names(), ["other"]);
+    let errors = on_threads(3, |ranks| Ok(SharedNpy::create::<i32>(ranks, &path, u64::MAX / 2, None).is_err()));
+    assert_eq!(errors.unwrap(), [true; 3]);
+    assert!(SharedNpy::create::<i32>(&Alone, folder.file("absent/labels.npy"), 1, None).is_err());
+    assert!(SharedNpy::create::<i32>(&Alone, &folder.0, 1, None).is_err());
+    assert!(folder.names().is_empty());
 }
 
 #[cfg(unix)]
 #[test]
 fn a_device_is_no_file() {
-    let message = SharedNpy::create::<i32>("/dev/null", 1, None).unwrap_err().to_string();
+    let message = SharedNpy::create::<i32>(&Alone, "/dev/null", 1, None).unwrap_err().to_string();
     assert!(message.contains("/dev/null: is no file"), "{message}");
-}
-
-/// Where no more may be written, as on a full disk, that is an error of the process that finds it.
-#[cfg(target_os = "linux")]
-#[test]
-fn no_space_is_left() {
-    use std::process::Command;
-
-    const NAME: &str = "ROPEWALK_TEST_SHARED_NPY";
-    if let Ok(path) = std::env::var(NAME) {
-        // The process below.
-        let mut file = SharedNpyRows::open(&path).unwrap();
-        file.write_rows(0, &[1; 1000]).unwrap();
-        let message = file.write_rows(20_000, &[1; 1000]).unwrap_err().to_string();
-        assert!(message.starts_with(&format!("{path}: cannot be written at byte 80128")), "{message}");
-        return;
-    }
-    let folder = Folder::new("shared-full");
-    let whole = SharedNpy::create::<i32>(folder.file("labels.npy"), 100_000, None).unwrap();
-    let output = Command::new("sh")
-        .args(["-c", "trap '' XFSZ; ulimit -f 32; exec \"$@\"", "sh"])
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "shared_npy::no_space_is_left"])
-        .env(NAME, whole.temporary())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && said.contains("1 passed"), "{said}");
-    drop(whole);
-    assert!(folder.names().is_empty());
 }

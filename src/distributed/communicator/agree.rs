@@ -1,6 +1,7 @@
 //! Errors that all ranks know of.
 
 use crate::distributed::communicator::interface::{Communicator, Reduction};
+use crate::distributed::communicator::typed::broadcast;
 use crate::distributed::errors;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -63,12 +64,7 @@ pub fn agree<T>(ranks: &dyn Communicator, own: Result<T>) -> Result<T> {
         sentence.push(kind as u8);
         sentence.extend(error.to_string().as_bytes());
     }
-    let mut length = [sentence.len() as u64];
-    ranks.all_reduce(&mut length, Reduction::Max)?;
-    let mut counts = vec![0; size];
-    counts[failed] = length[0] as usize;
-    let mut told = vec![0; counts[failed]];
-    ranks.all_gather_v(&sentence, &mut told, &counts)?;
+    let told = broadcast(ranks, &sentence, failed)?;
     match own {
         Err(error) if failed == ranks.rank() => Err(error),
         _ => Err(on_rank(failed, &told)),

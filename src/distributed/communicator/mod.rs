@@ -24,5 +24,5 @@ pub use mpi::Mpi;
 pub(crate) use terms::check_same;
 pub use terms::{Term, agree_on};
 pub use threads::{ThreadRank, on_threads};
-pub use typed::{all_gather, all_gather_v, gather, reduce, starts};
+pub use typed::{all_gather, all_gather_v, broadcast, gather, reduce, starts};
 pub(crate) use typed::{exchange, exchange_known, received};

@@ -85,3 +85,13 @@ pub fn gather<T: Pod>(ranks: &dyn Communicator, own: &[T], root: usize) -> Resul
     sent[root] = own.len();
     exchange(ranks, own, &sent)
 }
+
+/// The values of one rank on all ranks; those of the others do not count.
+pub fn broadcast<T: Pod>(ranks: &dyn Communicator, own: &[T], root: usize) -> Result<Vec<T>> {
+    let own = if ranks.rank() == root { own } else { &[] };
+    let mut counts = vec![0; ranks.size()];
+    counts[root] = reduce(ranks, own.len() as u64, Reduction::Max)? as usize;
+    let mut all = zeroed(counts[root]);
+    ranks.all_gather_v(cast_slice(own), cast_slice_mut(&mut all), &bytes_of::<T>(&counts))?;
+    Ok(all)
+}

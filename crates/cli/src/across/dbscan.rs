@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use ropewalk::distributed::Reduction;
+use ropewalk_io::SharedNpy;
 use ropewalk_table::{check_box_across, dbscan_across};
 
-use super::{Rank, Shared, describe, narrow, read};
+use super::{Rank, describe, narrow, read};
 use crate::args::{Dbscan as Args, Points};
 use crate::device::Name;
 use crate::failure::Failure;
@@ -44,15 +45,16 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
         Some(side) => check_box_across(ranks, &part.points, side, part.box_size == Some(side))?,
         None => 0,
     };
-    let shared = args.out.as_ref().map(|out| Shared::create::<i32>(out, part.total_rows(), ranks)).transpose()?;
+    let own = part.points.len() as u64;
+    let shared = args.out.as_ref().map(|out| SharedNpy::create::<i32>(ranks, out, own, None)).transpose()?;
     let labels = phases.run("find clusters", || {
         let options = dbscan::on_host(args);
         dbscan_across(ranks, &part.points, &options)
     })?;
     if let Some(shared) = shared {
         phases.run("labels", || -> Result<(), Failure> {
-            shared.write(part.first_row(), &narrow(&labels)?, ranks)?;
-            shared.commit()
+            shared.write(&narrow(&labels)?)?;
+            Ok(shared.commit()?)
         })?;
     }
 

@@ -6,11 +6,11 @@ use std::rc::Rc;
 
 use ropewalk::Particles;
 use ropewalk::distributed::{Communicator, Reduction};
-use ropewalk_io::Snapshot;
+use ropewalk_io::{SharedNpy, Snapshot};
 use ropewalk_pipeline::{Across, LargestProfiles, Pipeline};
 
 use super::type_files::TypeFiles;
-use super::{Rank, Shared, describe, narrow, narrow_all, read};
+use super::{Rank, describe, narrow, narrow_all, read};
 use crate::args::{Finder, Halos as Args};
 use crate::device::{Device, Name, Names};
 use crate::dimensions::with_rows;
@@ -73,8 +73,9 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
         shared.push(TypeFiles::create(&run.folder, kind, &names, values, ranks)?);
     }
     ranks.barrier()?;
-    let labels = Shared::create::<i32>(&run.folder.join(LABELS), part.total_rows(), ranks)?;
-    let density = args.density.then(|| Shared::create::<f64>(&run.folder.join(DENSITY), part.total_rows(), ranks));
+    let rows = part.points.len() as u64;
+    let labels = SharedNpy::create::<i32>(ranks, run.folder.join(LABELS), rows, None)?;
+    let density = args.density.then(|| SharedNpy::create::<f64>(ranks, run.folder.join(DENSITY), rows, None));
     let density = density.transpose()?;
     let across = phases
         .run("find halos", || match rank.device {
@@ -102,18 +103,18 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     // Last, so that rank 0 does not hold them beside the picture's sums.
     let members = args.members.then(|| phases.run("members", || across.member_lists(ranks))).transpose()?.flatten();
     let own = narrow(across.halos().labels())?;
-    phases.run("labels", || labels.write(part.first_row(), &own, ranks))?;
+    phases.run("labels", || labels.write(&own))?;
     let joined = across.attached_labels().map(narrow_all).transpose()?;
     for files in &shared {
         let (values, labels) = match (&others, &joined) {
             (Some(others), Some(joined)) if attached.contains(&files.kind) => (others, &joined[..]),
             _ => (&part, &own[..]),
         };
-        phases.run("labels", || files.write(values, labels, ranks))?;
+        phases.run("labels", || files.write(values, labels))?;
     }
     let n_joined = joined.as_ref().map(|joined| n_joined(joined, ranks)).transpose()?;
     if let (Some(file), Some(density)) = (&density, across.halos().density()) {
-        phases.run("density", || file.write(part.first_row(), density, ranks))?;
+        phases.run("density", || file.write(density))?;
     }
 
     let types = type_counts(&part, ranks)?;
@@ -149,7 +150,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let more: Vec<&str> = shared.iter().flat_map(|files| files.names.clone()).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).chain(more).collect();
     summary.times(&phases);
-    let arrays = [Some(labels), density].into_iter().flatten().filter_map(|array| array.0);
+    let arrays = [Some(labels), density].into_iter().flatten();
     let arrays = arrays.chain(shared.into_iter().flat_map(TypeFiles::into_arrays)).collect();
     let json = args.json.as_deref().map(|json| (json, summary.values.clone()));
     let committed = outputs.commit_folders(vec![summary.values], json, arrays)?;

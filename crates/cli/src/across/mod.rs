@@ -9,12 +9,12 @@ mod type_files;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ropewalk::distributed::{Communicator, Labels, Reduction, agree, on_threads};
+use ropewalk::internals::distributed::broadcast;
 use ropewalk::{Error, ErrorKind};
-use ropewalk_io::agree_on_files;
-use ropewalk_io::{NpyNumber, ReadOptions, SharedNpy, SharedNpyRows, Snapshot};
+use ropewalk_io::{ReadOptions, Snapshot, agree_on_files};
 
 use crate::args::{Args, Command};
 use crate::device::{Device, Names};
@@ -58,7 +58,7 @@ impl Rank<'_> {
     /// An error on all ranks if they have other options than rank 0. Where they write, and how many threads each has, is not among these.
     fn check_options(&self, options: &dyn std::fmt::Debug) -> Result<(), Failure> {
         let options = format!("{options:?}").into_bytes();
-        let is_same = tell(self.ranks, &options)? == options;
+        let is_same = broadcast(self.ranks, &options, 0)? == options;
         agree(
             self.ranks,
             match is_same {
@@ -110,69 +110,6 @@ fn read(path: &Path, options: ReadOptions, rank: &Rank<'_>, phases: &mut Phases)
     let mut part = read.map_err(in_words)?;
     part.notes = wording::notes(&part.notes);
     Ok(part)
-}
-
-/// An array whose rows all ranks write, each those of its part; rank 0 keeps it until all have.
-struct Shared(Option<SharedNpy>);
-
-impl Shared {
-    /// Makes the file, which has no name yet.
-    fn create<T: NpyNumber>(path: &Path, rows: u64, ranks: &dyn Communicator) -> Result<Self, Failure> {
-        let file = (ranks.rank() == 0).then(|| SharedNpy::create::<T>(path, rows, None));
-        Ok(Self(agree(ranks, file.transpose())?))
-    }
-
-    /// Writes the rows of all ranks.
-    fn write<T: NpyNumber>(&self, first: u64, rows: &[T], ranks: &dyn Communicator) -> Result<(), Failure> {
-        let temporary = self.0.as_ref().map(|file| bytes_of(file.temporary()));
-        let name = tell(ranks, &temporary.unwrap_or_default())?;
-        let written = SharedNpyRows::open(path_of(name)).and_then(|mut file| {
-            file.write_rows(first, rows)?;
-            file.finish()
-        });
-        Ok(agree(ranks, written)?)
-    }
-
-    /// Gives it its name.
-    #[cfg(feature = "mpi")]
-    fn commit(self) -> Result<(), Failure> {
-        Ok(self.0.map_or(Ok(()), SharedNpy::commit)?)
-    }
-}
-
-/// The bytes that rank 0 has, on all ranks.
-fn tell(ranks: &dyn Communicator, own: &[u8]) -> Result<Vec<u8>, Failure> {
-    let own = if ranks.rank() == 0 { own } else { &[] };
-    let mut length = [own.len() as u64];
-    ranks.all_reduce(&mut length, Reduction::Max)?;
-    let mut counts = vec![0; ranks.size()];
-    counts[0] = length[0] as usize;
-    let mut told = vec![0; counts[0]];
-    ranks.all_gather_v(own, &mut told, &counts)?;
-    Ok(told)
-}
-
-/// The bytes of a path, for another rank's [`path_of`].
-#[cfg(unix)]
-fn bytes_of(path: &Path) -> Vec<u8> {
-    std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str()).to_vec()
-}
-
-#[cfg(unix)]
-fn path_of(bytes: Vec<u8>) -> PathBuf {
-    let name: std::ffi::OsString = std::os::unix::ffi::OsStringExt::from_vec(bytes);
-    name.into()
-}
-
-/// The bytes of a path, for another rank's [`path_of`]: elsewhere names are text.
-#[cfg(not(unix))]
-fn bytes_of(path: &Path) -> Vec<u8> {
-    path.to_string_lossy().into_owned().into_bytes()
-}
-
-#[cfg(not(unix))]
-fn path_of(bytes: Vec<u8>) -> PathBuf {
-    String::from_utf8_lossy(&bytes).into_owned().into()
 }
 
 /// Labels in 32 bits, as one process has them.

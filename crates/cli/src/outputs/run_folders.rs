@@ -61,7 +61,7 @@ impl Outputs {
         &mut self,
         summaries: Vec<Map<String, Value>>,
         json: Option<(&Path, Map<String, Value>)>,
-        arrays: Vec<SharedNpy>,
+        arrays: Vec<SharedNpy<'_>>,
     ) -> Result<Committed, Failure> {
         if let Some((path, mut summary)) = json.filter(|(path, _)| self.files.iter().any(|file| file.path() == *path)) {
             let outputs = self.files.iter().filter(|file| file.path() != path);

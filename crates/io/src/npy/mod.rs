@@ -28,7 +28,7 @@ use crate::{Contents, Format, Snapshot};
 use header::MAGIC;
 pub(super) use header::{Header, LONGEST_HEADER, Of, decode, rows_of_numbers};
 use header::{after, header_text};
-pub use shared::{NpyNumber, SharedNpy, SharedNpyRows};
+pub use shared::{NpyNumber, SharedNpy};
 pub(super) use write::{write, write_points};
 pub use write::{
     write_npy, write_npy_f64, write_npy_f64_rows_to, write_npy_f64_to, write_npy_i32, write_npy_i32_to, write_npy_to,
