@@ -60,7 +60,7 @@ fn write_table(
         meta = meta_in_units(&meta, factors);
         units = (*factors.units()).into();
     }
-    let members = pipeline.members(found, catalog);
+    let members = pipeline.members(found, catalog)?.unwrap_or_default();
     let format = TableFormat::of(path)?;
     let mut table = TableWriter::new(&columns).units(units).meta(&meta);
     if format == TableFormat::Hdf5 {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ropewalk::Result;
 use ropewalk::distributed::{Communicator, on_threads};
 use ropewalk_io::{Masses, Points, Snapshot, Table};
-use ropewalk_pipeline::{Across, CenterKind, LinkingLength, Options};
+use ropewalk_pipeline::{CenterKind, LinkingLength, Options, Pipeline};
 
 /// The side of the periodic box.
 const SIDE: f64 = 10.0;
@@ -59,15 +59,17 @@ impl Simulation {
 fn halos(ranks: &dyn Communicator, simulation: &Simulation, step: usize) -> Result<String> {
     let mut options = Options::default();
     (options.linking_length, options.center) = (LinkingLength::Length(0.2), Some(CenterKind::MostBound));
-    let across = Across::find(ranks, &simulation.snapshot()?, &options)?;
+    let part = simulation.snapshot()?;
+    let pipeline = Pipeline::across(ranks, &part, &options)?;
+    let found = pipeline.find()?;
     // Labels are one for each of this rank's particles, rows are of all ranks.
-    assert_eq!(across.halos().labels().as_slice().len(), simulation.ids.len());
-    let Some(measured) = across.measure(ranks, &across.pipeline()?)? else { return Ok(String::new()) };
+    assert_eq!(found.labels().len(), simulation.ids.len());
+    let Some(measured) = pipeline.gather(&found, &pipeline.measure(&found)?)? else { return Ok(String::new()) };
     let rows = measured.catalog.halos().iter().map(|halo| {
         let [x, y, z] = halo.center;
         format!("  halo {}: {} particles, mass {}, at ({x:.3}, {y:.3}, {z:.3})\n", halo.tag, halo.count, halo.mass)
     });
-    Ok(format!("step {step}: {} halos\n{}", across.halos().len(), rows.collect::<String>()))
+    Ok(format!("step {step}: {} halos\n{}", found.n_halos(), rows.collect::<String>()))
 }
 
 fn main() -> Result<()> {

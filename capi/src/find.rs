@@ -3,7 +3,7 @@
 use ropewalk::distributed::{Communicator, Term, agree, agree_on};
 use ropewalk::{BoxSize, Dbscan, Error, ErrorKind, Fof, Result};
 use ropewalk_io::{Points, Snapshot};
-use ropewalk_pipeline::{Across, CenterKind, LinkingLength, Options};
+use ropewalk_pipeline::{CenterKind, LinkingLength, Options, Pipeline};
 use ropewalk_table::Catalog;
 use ropewalk_table::check_sides_across;
 use ropewalk_table::columns::Values;
@@ -138,19 +138,18 @@ fn with_rows(
     wanted.min_members = whole(options.min_members).max(2);
     wanted.box_size = Some(options.box_size[0]).filter(|&side| side != 0.0);
     (wanted.center, wanted.softening) = (center, options.softening);
-    let across = Across::find(ranks, part, &wanted)?;
-    let pipeline = agree(ranks, across.pipeline())?;
-    let catalog = if options.rows == types::ROWS_OF_OWNERS {
-        Some(across.measure_owned(ranks, &pipeline)?.catalog)
-    } else {
-        across.measure(ranks, &pipeline)?.map(|measured| measured.catalog)
+    let pipeline = Pipeline::across(ranks, part, &wanted)?;
+    let found = pipeline.find()?;
+    let own = pipeline.measure(&found)?;
+    let catalog = match options.rows {
+        types::ROWS_OF_OWNERS => Some(own.catalog),
+        _ => pipeline.gather(&found, &own)?.map(|measured| measured.catalog),
     };
-    let labels = across.halos().labels();
     Ok(Found {
-        labels: labels.as_slice().to_vec(),
+        labels: found.labels().iter().map(|&label| label.into()).collect(),
         core: None,
-        clusters: labels.n_clusters(),
-        halos: across.halos().len(),
+        clusters: found.n_groups(),
+        halos: found.n_halos(),
         rows: catalog.as_ref().map(rows_of).unwrap_or_default(),
     })
 }

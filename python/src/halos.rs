@@ -266,7 +266,7 @@ fn find(input: &Input<'_>, wanted: &Wanted) -> ropewalk::Result<Catalog> {
         0 => None,
         count => {
             let largest: Largest = pipeline.largest(&found, &catalog, count)?;
-            let profiles = pipeline.profiles(&largest)?;
+            let profiles = pipeline.profiles(&found, &largest)?;
             let columns = profile_columns(pipeline.finder().column_prefix(), &largest.tags, &profiles);
             Some(in_units(&pipeline, system, &columns, pipeline.universe().known_units(), &meta)?)
         }

@@ -18,7 +18,7 @@
 //! | both of points whose kind is known at run time | `fof`, `dbscan` of `ropewalk-table` | `fof_across`, `dbscan_across` there |
 //! | HOP | [`Hop::run`](crate::Hop::run) | [`Hop::run_across`](crate::Hop::run_across) |
 //! | searches | [`crate::Bvh`] | [`Bvh`] |
-//! | a snapshot's halos, their catalogue, members, spheres and profiles | `run` of `ropewalk-pipeline` | `Across` there |
+//! | a snapshot's halos, their catalogue, members, spheres and profiles | `Pipeline::new` of `ropewalk-pipeline` | `Pipeline::across` there |
 //! | the picture of all particles | `projection` of `ropewalk-plot` | `projection_across` there |
 //!
 //! Points are moved first, so that each rank has those of a compact region ([`Domain`]; several searches share one). Then each rank gets
@@ -36,7 +36,7 @@
 //!
 //! A simulation calls these where its particles are, and nothing is written. [`Fof::run_across`](crate::Fof::run_across) and
 //! [`Dbscan::run_across`](crate::Dbscan::run_across) borrow the rank's points; bytemuck casts a slice of a struct of three coordinates to
-//! one of arrays. Labels come in the order of the points. For a catalogue `Across` of `ropewalk-pipeline` takes a `Snapshot` whose tables may share
+//! one of arrays. Labels come in the order of the points. For a catalogue `Pipeline::across` of `ropewalk-pipeline` takes a `Snapshot` whose tables may share
 //! the simulation's memory (`Table::shared`): positions are not copied, and what is known of a halo's members goes to the rank that owns it.
 //! What has several columns in one struct, as positions and masses, is collected first. [`Domain::in_place`] leaves points on the ranks that have them, where these have compact regions. The example `in_situ` has a
 //! catalogue of each step.

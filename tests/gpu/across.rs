@@ -8,7 +8,7 @@ use ropewalk::gpu::{self, Bvh, Coordinate, Device};
 use ropewalk::halo::Overdensity;
 use ropewalk::{ErrorKind, Fof};
 use ropewalk_io::{Masses, Points, Snapshot, Table};
-use ropewalk_pipeline::{Across, LinkingLength, Options};
+use ropewalk_pipeline::{LinkingLength, Options, Pipeline};
 
 fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
@@ -99,8 +99,9 @@ fn halos_of_a_snapshot() {
         let expected = ropewalk_pipeline::run(&part(0..cloud.points.len()), &options).unwrap();
         let found = on_threads(3, |ranks| {
             let part = part(Share::Even.of(cloud.points.len(), ranks));
-            let across = Across::find_on(ranks, &part, None, &options, device())?;
-            across.measure(ranks, &across.pipeline()?)
+            let pipeline = Pipeline::across(ranks, &part, &options)?;
+            let found = pipeline.find_on(device())?;
+            pipeline.gather(&found, &pipeline.measure(&found)?)
         })
         .unwrap();
         assert!(!expected.catalog.halos().is_empty());

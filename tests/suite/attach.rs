@@ -4,7 +4,7 @@ use common::random::Random;
 use ropewalk::distributed::{Communicator, on_threads};
 use ropewalk::{ErrorKind, Fof};
 use ropewalk_io::{Masses, Points, Snapshot, Table, TypeRun};
-use ropewalk_pipeline::{Across, Finder, LinkingLength, Options, Pipeline};
+use ropewalk_pipeline::{Finder, LinkingLength, Options, Pipeline};
 use ropewalk_table::columns::{Meta, Values};
 
 /// Random places on a grid, where many distances are equal.
@@ -168,7 +168,7 @@ fn spheres_know_what_is_attached() {
     let density = mass / (4.0 / 3.0 * std::f64::consts::PI * radius.powi(3));
     assert!((density / (200.0 * 27.7536627) - 1.0).abs() < 1e-6, "{density}");
     let largest = pipeline.largest(&found, &measured.catalog, 1).unwrap();
-    let counted: usize = pipeline.profiles(&largest).unwrap()[0].shells.iter().map(|shell| shell.count).sum();
+    let counted: usize = pipeline.profiles(&found, &largest).unwrap()[0].shells.iter().map(|shell| shell.count).sum();
     assert!(counted as f64 > 0.9 * (a.0 + b.0), "{counted}");
 }
 
@@ -224,8 +224,7 @@ fn attached_particles_outside_of_the_box() {
             Pipeline::new(&linked, &options).unwrap().attaching(&others).map(drop).map_err(|error| error.to_string());
         let across = on_threads(3, |ranks| {
             let [linked, others] = [&linked, &others].map(|whole| on_rank(whole, ranks));
-            let across = Across::find_attaching(ranks, &linked, &others, &options)?;
-            Ok(across.pipeline()?.outside())
+            Ok(Pipeline::across(ranks, &linked, &options)?.attaching(&others)?.outside())
         });
         (one, across.map_err(|error| error.to_string()))
     };
@@ -280,7 +279,7 @@ fn numbers_that_are_not_finite() {
         let one = Pipeline::new(&linked, &options).unwrap().attaching(&others).map(drop).unwrap_err();
         let across = on_threads(2, |ranks| {
             let [linked, others] = [&linked, &others].map(|whole| on_rank(whole, ranks));
-            Across::find_attaching(ranks, &linked, &others, &options).map(drop)
+            Pipeline::across(ranks, &linked, &options)?.attaching(&others).map(drop)
         });
         let across = across.unwrap_err();
         assert_eq!((one.kind(), across.kind()), (ErrorKind::NotFinite, ErrorKind::NotFinite));
@@ -346,7 +345,7 @@ fn lists_of_any_type() {
         let catalog = pipeline.measure(&found).unwrap().catalog;
         let notes = pipeline.meta().into_iter().find(|(name, _)| *name == "notes").unwrap().1;
         let Meta::Lines(notes) = notes else { panic!("notes are lines") };
-        let members = pipeline.members(&found, &catalog);
+        let members = pipeline.members(&found, &catalog).unwrap().unwrap();
         let list = |(name, values): &(&str, Values)| match values {
             Values::Integers(values) => format!("{name} {values:?}"),
             _ => panic!("{name} has no integers"),

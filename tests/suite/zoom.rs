@@ -4,7 +4,7 @@
 use ropewalk::distributed::{Communicator, on_threads};
 use ropewalk::{AdaptaHop, Hop};
 use ropewalk_io::{Masses, Points, Snapshot, Table, TypeRun};
-use ropewalk_pipeline::{Across, Finder, LinkingLength, Note, Options, Pipeline};
+use ropewalk_pipeline::{Finder, LinkingLength, Note, Options, Pipeline};
 use ropewalk_table::columns::Meta;
 
 const SIDE: f64 = 10.0;
@@ -104,8 +104,8 @@ fn baryons_count_and_coarse_particles_do_not() {
                 }
                 part
             };
-            let across = Across::find_attaching(ranks, &part(&dark), &part(&others), &options)?;
-            let pipeline = across.pipeline()?;
+            let (dark, others) = (part(&dark), part(&others));
+            let pipeline = Pipeline::across(ranks, &dark, &options)?.attaching(&others)?;
             Ok((pipeline.scales().linking_length, notes(&pipeline)))
         });
         for (length, lines) in lengths.unwrap() {

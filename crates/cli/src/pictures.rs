@@ -141,7 +141,7 @@ pub fn pictures(
     meta: &[(&str, Meta)],
     remarks: &mut Vec<String>,
 ) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
-    let shown = shown(args, pipeline, snapshot.points.len() as u64, catalog)?;
+    let shown = shown(args, pipeline, catalog)?;
     let period = pipeline.period();
     let projection = with_rows!(&snapshot.points, f32 [3], f64 [3], rows => {
         let style = Picture::Projection.style(args);
@@ -149,24 +149,23 @@ pub fn pictures(
     });
     let projection = projection.ok_or(NOT_OF_SPACE)??;
     let mut pictures = vec![(Picture::Projection.file(args), projection)];
-    pictures.extend(mass_function(args, snapshot, pipeline, catalog, meta, remarks)?);
+    pictures.extend(mass_function(args, pipeline, catalog, meta, remarks)?);
     if args.finder == args::Finder::AdaptaHop {
         pictures.push((Picture::Dendrogram.file(args), dendrogram(args, catalog, &shown.units, pipeline)?));
     }
     Ok(pictures)
 }
 
-/// The projection of the `n` particles of all ranks, on the rank with the catalogue.
+/// The projection of the particles of all ranks, on the rank with the catalogue.
 pub fn projection_across(
     args: &Args,
     ranks: &dyn ropewalk::distributed::Communicator,
     part: &Snapshot,
-    n: u64,
     pipeline: &Pipeline<'_>,
     catalog: Option<&Catalog>,
 ) -> Result<Option<Vec<u8>>, Failure> {
     let shown = match catalog {
-        Some(catalog) => shown(args, pipeline, n, catalog)?,
+        Some(catalog) => shown(args, pipeline, catalog)?,
         None => Projection { slab: args.pictures.slab, ..Projection::default() },
     };
     let period = pipeline.period();
@@ -177,11 +176,11 @@ pub fn projection_across(
     Ok(picture.ok_or(NOT_OF_SPACE)??)
 }
 
-/// The line above the projection of so many particles, and its units and slab.
-fn shown(args: &Args, pipeline: &Pipeline<'_>, n: u64, catalog: &Catalog) -> Result<Projection, Failure> {
+/// The line above the projection, and its units and slab.
+fn shown(args: &Args, pipeline: &Pipeline<'_>, catalog: &Catalog) -> Result<Projection, Failure> {
     let factors = of_pictures(args, pipeline)?;
     let length = factor(factors.as_ref(), Quantity::Length);
-    let n = grouped(n);
+    let n = grouped(pipeline.n_particles());
     let [halos, subhalos] = counts(catalog);
     let units = units_of(pipeline, factors.as_ref());
     let place = match pipeline.period() {
@@ -206,10 +205,9 @@ fn units_of(pipeline: &Pipeline<'_>, factors: Option<&Factors>) -> AxisUnits {
     if pipeline.counts_particles() { units.counting_particles() } else { units }
 }
 
-/// The mass function and its table: names and contents. The particles of the snapshot are not looked at.
+/// The mass function and its table: names and contents.
 pub fn mass_function(
     args: &Args,
-    snapshot: &Snapshot,
     pipeline: &Pipeline<'_>,
     catalog: &Catalog,
     meta: &[(&str, Meta)],
@@ -236,7 +234,7 @@ pub fn mass_function(
     let curves = match &part {
         // These are of a whole volume.
         Some(part) => Err(format!("the particles are {part}")),
-        None => expected(snapshot, pipeline.universe(), &measured),
+        None => expected(pipeline.about(), pipeline.universe(), &measured),
     };
     let curves = curves.unwrap_or_else(|why| {
         remarks.push(format!("no expected mass functions: {why}"));

@@ -1,291 +1,178 @@
-//! The pipeline for a snapshot whose particles ranks share.
+//! Halos of particles that ranks share.
 //!
-//! In: on each rank a part of the particles, and the same options. Out: halos, each on one rank with all of its members; there they are
-//! measured as in one process, and rank 0 gets all rows.
-//! Cost: what is known of a member, as velocities and ids, is sent once, to the rank that owns its halo. Where spheres or profiles are asked
-//! for, each rank keeps all particles of its region, and a tree of them.
+//! In: on each rank a part of the particles. Out: halos, each on one rank with all of its members, and where spheres or profiles are asked
+//! for all particles in the regions of ranks. There halos are measured as in one process, and rank 0 gets all rows.
+//! Cost: what is known of a member, as velocities and ids, is sent once, to the rank that owns its halo.
 
-use ropewalk::distributed::{self, Communicator, agree};
-use ropewalk::halo::{Halos, NoCenter};
+use std::borrow::Cow;
+use std::cmp::Reverse;
+
+#[cfg(not(feature = "gpu"))]
+use ropewalk::Scalar as Coordinate;
+use ropewalk::cluster::{Fof, Hop};
+use ropewalk::distributed::{self, AttachedPoints, Communicator, Domain, agree};
+#[cfg(feature = "gpu")]
+use ropewalk::gpu::Coordinate;
+use ropewalk::halo::NoCenter;
 use ropewalk::internals::cluster::check_clusters;
-use ropewalk::internals::distributed::{all_gather, gather};
-use ropewalk::internals::random::mixed;
-use ropewalk::{Error, ErrorKind, Result};
-use ropewalk_io::{Masses, Points, Snapshot, Table};
+use ropewalk::internals::distributed::{gather, starts};
+use ropewalk::{Result, Scalar};
+use ropewalk_io::{Masses, Snapshot};
 
-use crate::around::{Around, Asked};
-use crate::others_across::{Joined, Others, sets};
-use crate::whole::{Place, Whole, check, each, narrow, wide};
-use crate::{Found, LinkingLength, Measured, Note, Options, ParticleSets, Pipeline, Scales};
+use crate::around::{Around, InRegions, OneOrder};
+use crate::attached::ids_or_places;
+use crate::gathered::{each, gathered, narrow, rows, wide};
+use crate::others::Others;
+use crate::shared::{Place, Shared};
+use crate::whole::{Step, begin, one_rank_alone};
+use crate::{Attached, Finder, Found, Measured, Note, Pipeline};
 
-/// The halos of a snapshot that ranks share, and what is needed to measure them.
-///
-/// ```
-/// use ropewalk::distributed::{Communicator, on_threads};
-/// use ropewalk_pipeline::{Across, LinkingLength, Options};
-/// use ropewalk_io::{Points, Snapshot, Table};
-///
-/// let mut options = Options::default();
-/// (options.linking_length, options.min_members) = (LinkingLength::Length(1.0), 2);
-/// let rows = on_threads(2, |ranks| {
-///     // One particle each, around the boundary of a periodic box.
-///     let x = if ranks.rank() == 0 { 0.5f32 } else { 9.75 };
-///     let mut part = Snapshot::new(Points::F32(Table::new(3, vec![x, 5.0, 5.0])?));
-///     part.box_size = Some(10.0);
-///     let across = Across::find(ranks, &part, &options)?;
-///     let measured = across.measure(ranks, &across.pipeline()?)?;
-///     Ok(measured.map(|measured| measured.catalog.halos()[0].center))
-/// })?;
-/// assert_eq!(rows, [Some([0.125, 5.0, 5.0]), None]);
-/// # Ok::<(), ropewalk::Error>(())
-/// ```
-#[derive(Debug)]
-pub struct Across<'a> {
-    /// The members of owned halos, with what all particles have in common.
-    pub(super) members: Snapshot,
-    /// With the linking length in the unit of the particles.
-    options: Options,
-    pub(super) scales: Scales,
-    outside: u64,
-    /// Particles of all ranks, and whether they have ids.
-    n: u64,
-    has_ids: bool,
-    /// Types of other particles that have none.
-    others_without_ids: Vec<u8>,
-    pub(super) halos: distributed::Halos,
-    /// All particles, if spheres or profiles are asked for.
-    pub(super) around: Option<Around<'a>>,
-    /// The particles that joined halos, if there are any of other types.
-    pub(super) joined: Option<Joined>,
-    pub(super) sets: ParticleSets,
-    place: Place,
+/// What finds halos across ranks.
+enum OneOf {
+    Hop(Hop),
+    Fof(Fof),
+    #[cfg(feature = "gpu")]
+    OnDevice(ropewalk::gpu::Fof, ropewalk::gpu::Device),
 }
 
-impl<'a> Across<'a> {
-    /// Finds the halos of all ranks' particles, of which `part` has those of this rank; what belongs to the whole, as box and units, all
-    /// ranks name alike. Collective.
-    ///
-    /// # Errors
-    /// On all ranks what [`Pipeline::new`] and [`Fof::run`](ropewalk::Fof::run) or [`Hop::run`](ropewalk::Hop::run) refuse on one; AdaptaHOP, which is of one process;
-    /// velocities, ids, masses or types that only some ranks have; options that differ.
-    pub fn find(ranks: &'a dyn Communicator, part: &Snapshot, options: &Options) -> Result<Self> {
-        Self::find_in(ranks, part, None, options, Place::Cpu)
-    }
-
-    /// The same with particles of other types, of which `others` has those of this rank: they join halos as in [`Pipeline::attach`], and
-    /// count in spheres and profiles. Collective.
-    ///
-    /// # Errors
-    /// As [`Across::find`] and [`Pipeline::attaching`].
-    pub fn find_attaching(
-        ranks: &'a dyn Communicator,
-        part: &Snapshot,
-        others: &Snapshot,
-        options: &Options,
-    ) -> Result<Self> {
-        Self::find_in(ranks, part, Some(others), options, Place::Cpu)
-    }
-
-    /// The same where each rank has a device, which finds the groups of its region and the centres of the halos that it owns:
-    /// [`Fof`](ropewalk::gpu::Fof) alone, with centres as of [`Pipeline::find_on`]. Ranks may share one. Collective.
-    ///
-    /// # Errors
-    /// As [`Across::find_attaching`] and [`Pipeline::find_on`]; HOP.
-    #[cfg(feature = "gpu")]
-    pub fn find_on(
-        ranks: &'a dyn Communicator,
-        part: &Snapshot,
-        others: Option<&Snapshot>,
-        options: &Options,
-        device: ropewalk::gpu::Device,
-    ) -> Result<Self> {
-        Self::find_in(ranks, part, others, options, Place::Device(device))
-    }
-
-    fn find_in(
-        ranks: &'a dyn Communicator,
-        part: &Snapshot,
-        others: Option<&Snapshot>,
-        options: &Options,
-        place: Place,
-    ) -> Result<Self> {
-        agree(ranks, check(part, options, place))?;
-        let text = format!("{options:?} {}", others.is_some());
-        let digest = text.bytes().fold(0, |digest, byte| mixed(digest ^ u64::from(byte)));
-        if all_gather(ranks, digest)?.iter().any(|other| *other != digest) {
-            let sentence = "ranks give differing options; all are to give the same";
-            return agree(ranks, Err(Error::new(ErrorKind::Parameter, sentence)));
+impl<'a> Pipeline<'a> {
+    /// The halos of all ranks. Collective.
+    pub(super) fn find_across(&self, place: Place) -> Result<Found<'a>> {
+        let (ranks, part, census) = (self.ranks, self.snapshot, &self.whole.census);
+        begin(ranks, Step::Finding)?;
+        if !matches!(place, Place::Cpu) && matches!(self.options.finder, Finder::Hop(_)) {
+            return agree(ranks, Err(one_rank_alone("HOP on devices")));
         }
-        let mut whole = Whole::of(ranks, part, options)?;
-        let period = whole.side.filter(|_| !options.open);
-        let others = others.map(|others| Others::of(ranks, part, &whole, others, period)).transpose()?;
-        if let Some(others) = &others {
-            whole.scales = others.scales(ranks, part, &whole, options)?;
-        }
-        let sets = sets(ranks, part, &whole, others.as_ref())?;
-        let has_others = others.is_some();
-        let (halos, points, around) = if whole.is_wide {
+        let (halos, around) = if census.is_wide() {
             let table = wide(&part.points);
-            let rows = table.rows::<3>().unwrap_or_default();
-            let (halos, around) = whole.halos(ranks, part, options, place, has_others, rows)?;
-            let around = around.map(Around::F64);
-            let members = halos.bring(ranks, rows)?;
-            (halos, Points::F64(Table::of(3, members.into_flattened())), around)
+            let (halos, around) = self.groups(rows(&table), place)?;
+            (halos, around.map(Around::F64))
         } else {
-            let rows = narrow(&part.points);
-            let (halos, around) = whole.halos(ranks, part, options, place, has_others, rows)?;
-            let around = around.map(Around::F32);
-            let members = halos.bring(ranks, rows)?;
-            (halos, Points::F32(Table::of(3, members.into_flattened())), around)
+            let (halos, around) = self.groups(narrow(&part.points), place)?;
+            (halos, around.map(Around::F32))
         };
         check_clusters(halos.labels().n_clusters() as usize)?;
-        let joined = others.as_ref().map(|others| others.join(ranks, part, &whole, &halos, period)).transpose()?;
-        let has_spheres = !options.overdensities.is_empty() || options.profiles > 0;
-        let around = match &others {
-            Some(others) if has_spheres => Some(others.around(ranks, part, &whole, period)?),
-            _ => around,
+        let ids = match census.has_ids {
+            true => halos.bring(ranks, part.ids.as_deref().unwrap_or_default())?,
+            false => halos.indices().to_vec(),
         };
-        let mut members = part.without_particles();
-        members.points = points;
-        members.matter = whole.matter;
-        if whole.has_velocities {
-            members.velocities = Some(if whole.has_wide_velocities {
-                let table = part.velocities.as_ref().map(wide).unwrap_or_else(|| Table::of(3, vec![]));
-                let rows = halos.bring(ranks, table.rows::<3>().unwrap_or_default())?;
-                Points::F64(Table::of(3, rows.into_flattened()))
-            } else {
-                let rows = halos.bring(ranks, part.velocities.as_ref().map_or(&[][..], narrow))?;
-                Points::F32(Table::of(3, rows.into_flattened()))
-            });
-        }
-        members.ids = Some(if whole.has_ids {
-            halos.bring(ranks, part.ids.as_deref().unwrap_or_default())?
-        } else {
-            halos.indices().to_vec()
-        });
-        members.types = whole.types_of(ranks, part, &halos)?;
-        members.masses = match whole.masses {
-            Masses::Each(_) => Masses::Each(halos.bring(ranks, &each(part))?),
-            same => same,
+        let mut members = gathered(ranks, &halos, part, census, census.is_wide(), ids)?;
+        members.matter = self.whole.about.matter;
+        let owned = halos.owned().clone();
+        let shared = Shared { halos, members, around, place };
+        Ok(Found { shared: Some(Box::new(shared)), ..Found::of(owned) })
+    }
+
+    /// The halos of positions, and all of them in regions if spheres or profiles are asked for of these alone. Collective.
+    fn groups<S: Coordinate>(
+        &self,
+        positions: &[[S; 3]],
+        place: Place,
+    ) -> Result<(distributed::Halos, Option<InRegions<'a, S>>)> {
+        let (ranks, period, min_members) = (self.ranks, self.whole.period, self.options.min_members);
+        let length = self.whole.scales.linking_length;
+        let finder = match (&self.options.finder, place) {
+            (Finder::Hop(hop), _) => OneOf::Hop(self.hop_across(hop)),
+            (Finder::AdaptaHop { .. }, _) => return Err(one_rank_alone("AdaptaHOP")),
+            (Finder::FriendsOfFriends, Place::Cpu) => OneOf::Fof(Fof::new(length).min_members(min_members)),
+            #[cfg(feature = "gpu")]
+            (Finder::FriendsOfFriends, Place::Device(device)) => {
+                OneOf::OnDevice(ropewalk::gpu::Fof::new(length).min_members(min_members), device)
+            }
         };
-        let options = Options { linking_length: LinkingLength::Length(whole.scales.linking_length), ..options.clone() };
-        Ok(Self {
-            members,
-            options,
-            scales: whole.scales,
-            outside: whole.outside + others.as_ref().map_or(0, |others| others.outside),
-            n: whole.n,
-            has_ids: whole.has_ids,
-            others_without_ids: others.as_ref().map_or(vec![], Others::types_without_ids),
-            halos,
-            around,
-            joined,
-            sets,
-            place,
-        })
-    }
-
-    /// The halos.
-    pub fn halos(&self) -> &distributed::Halos {
-        &self.halos
-    }
-
-    /// The labels of the other particles that this rank came with, -1 for none, in their order; `None` without other particles.
-    pub fn attached_labels(&self) -> Option<&[i64]> {
-        self.joined.as_ref().map(|joined| &joined.points.labels[..])
-    }
-
-    /// How many linked particles all ranks have.
-    pub fn particles(&self) -> u64 {
-        self.n
-    }
-
-    /// What is known of the members of owned halos, in the order of [`distributed::Halos::indices`].
-    pub fn members(&self) -> &Snapshot {
-        &self.members
-    }
-
-    /// The pipeline for the members of this rank's halos; what it says of the snapshot is said of that of all ranks.
-    ///
-    /// # Errors
-    /// As [`Pipeline::new`].
-    pub fn pipeline(&self) -> Result<Pipeline<'_>> {
-        let mut pipeline = Pipeline::new(&self.members, &self.options)?;
-        if let Some(joined) = &self.joined {
-            pipeline = pipeline.attaching(&joined.snapshot)?;
-        }
-        pipeline.scales = self.scales;
-        (pipeline.outside, pipeline.outside_others) = (self.outside, 0);
-        (pipeline.n, pipeline.has_ids) = (self.n, self.has_ids);
-        pipeline.others_without_ids.clone_from(&self.others_without_ids);
-        pipeline.whole_sets = Some(self.sets.clone());
-        Ok(pipeline)
-    }
-
-    /// Measures the halos: each rank its own, and rank 0 returns the rows of all; the catalogue, its order and its notes are those of one
-    /// process. Centres stay where their halos are, and only their columns come. Collective.
-    ///
-    /// # Errors
-    /// As [`Pipeline::measure`].
-    pub fn measure(&self, ranks: &dyn Communicator, pipeline: &Pipeline<'_>) -> Result<Option<Measured>> {
-        let owned = self.halos.owned();
-        let measured = self.measured(ranks, pipeline)?;
-        let Measured { catalog, notes, .. } = measured;
-        let index = |members: &[u32]| members.first().map_or(u64::MAX, |&at| self.halos.indices()[at as usize]);
-        let firsts: Vec<u64> = owned.iter().map(index).collect();
-        let largest = catalog.halos().iter().map(|row| (row.tag, row.count)).collect::<Vec<_>>();
-        let notes = join_notes(ranks, notes, &largest)?;
-        let catalog = catalog.gather(ranks, &self.halos.numbers(), &firsts)?;
-        Ok(catalog.map(|catalog| Measured { catalog, centers: None, notes }))
-    }
-
-    /// Measures the halos: each rank its own, and keeps their rows; together these are the rows of [`Across::measure`]. Labels are those of
-    /// all ranks, notes those of this one. Collective; nothing is sent but what is around centres, where spheres are asked for.
-    ///
-    /// # Errors
-    /// As [`Pipeline::measure`].
-    pub fn measure_owned(&self, ranks: &dyn Communicator, pipeline: &Pipeline<'_>) -> Result<Measured> {
-        let measured = self.measured(ranks, pipeline)?;
-        Ok(Measured { catalog: measured.catalog.labelled(&self.halos.numbers()), ..measured })
-    }
-
-    /// What this rank measures, with labels of its own. Collective.
-    fn measured(&self, ranks: &dyn Communicator, pipeline: &Pipeline<'_>) -> Result<Measured> {
-        let owned = self.halos.owned();
-        let found = Found {
-            halos: owned.clone(),
-            subhalos: None,
-            unbound: None,
-            attached: self.joined.as_ref().map(|joined| joined.attached(owned)),
-            density: None,
-            on_device: match self.place {
-                Place::Cpu => None,
+        if self.others.is_some() || !self.needs_regions() {
+            let halos = match finder {
+                OneOf::Hop(hop) => hop.periodic(period).run_across(ranks, positions)?,
+                OneOf::Fof(fof) => fof.periodic(period).run_across(ranks, positions)?,
                 #[cfg(feature = "gpu")]
-                Place::Device(device) => Some(agree(ranks, pipeline.centers_on(owned, device))?),
-            },
-        };
-        let mut measured = agree(ranks, pipeline.members_of(&found))?;
-        if let (Some(around), Some(centers)) = (&self.around, &measured.centers)
-            && !pipeline.thresholds.is_empty()
-        {
-            let masses = self.masses_of(owned);
-            let (thresholds, least) = (&pipeline.thresholds[..], self.scales.linking_length);
-            let spheres =
-                around.spheres(ranks, &Asked { centers: centers.into(), masses: &masses, thresholds, least })?;
-            agree(ranks, pipeline.add_spheres(&found, &spheres, &mut measured))?;
+                OneOf::OnDevice(fof, device) => fof.run_across(ranks, positions, period, device)?,
+            };
+            return Ok((halos, None));
         }
-        agree(ranks, pipeline.describe_and_keep(&mut measured))?;
-        Ok(measured)
+        let domain = Domain::new(ranks, positions, period)?;
+        let halos = match finder {
+            OneOf::Hop(hop) => hop.run_on_domain(&domain)?,
+            OneOf::Fof(fof) => fof.run_on_domain(&domain)?,
+            #[cfg(feature = "gpu")]
+            OneOf::OnDevice(fof, device) => fof.halos_on_domain(&domain, device)?,
+        };
+        let masses = &self.whole.census.masses;
+        Ok((halos, Some(InRegions::new(ranks, domain, &each(self.snapshot), masses, None)?)))
     }
 
-    /// The mass of each of some halos of this rank's members.
-    pub(super) fn masses_of(&self, halos: &Halos) -> Vec<f64> {
-        let mass = |members: &[u32]| match &self.members.masses {
-            Masses::Equal(mass) => mass * members.len() as f64,
-            Masses::Each(masses) => members.iter().map(|&at| masses[at as usize]).sum(),
-            Masses::Unknown => members.len() as f64,
+    /// Returns `true` if spheres or profiles are asked for, which are over particles of all ranks.
+    fn needs_regions(&self) -> bool {
+        !self.options.overdensities.is_empty() || self.options.profiles > 0
+    }
+
+    /// HOP with what is known of the particles.
+    fn hop_across(&self, hop: &Hop) -> Hop {
+        let hop = hop.clone().min_members(self.options.min_members).volume(self.whole.scales.filled_volume());
+        if let Masses::Each(_) = self.whole.census.masses { hop.masses(each(self.snapshot)) } else { hop }
+    }
+
+    /// Attaches other particles to the halos of all ranks: what joins a halo goes to the rank that owns it. Collective.
+    pub(super) fn attach_across(&self, others: &Others<'_>, shared: &mut Shared<'a>) -> Result<Attached<'a>> {
+        let (ranks, linked, part, census) = (self.ranks, self.snapshot, others.part, &others.census);
+        let (length, period) = (self.whole.scales.linking_length, self.whole.period);
+        let halos = &shared.halos;
+        let points: AttachedPoints = if self.whole.census.is_wide() || census.has_wide_points {
+            let (a, b) = (wide(&linked.points), wide(&part.points));
+            halos.attach(ranks, rows(&a), rows(&b), length, period)?
+        } else {
+            halos.attach(ranks, narrow(&linked.points), narrow(&part.points), length, period)?
         };
-        halos.iter().map(mass).collect()
+        // Without an id, the index of a particle of this rank among those of its type on all ranks.
+        let ids = points.bring(ranks, &ids_or_places(part, &others.before))?;
+        let mut joined = gathered(ranks, &points, part, census, census.has_wide_points, ids)?;
+        joined.types_without_ids = vec![];
+        if self.needs_regions() {
+            shared.around = Some(self.around_all(others)?);
+        }
+        let halo_of = points.halos.iter().map(|&halo| Some(halo as usize));
+        // Labels have been counted.
+        let labels = points.labels.iter().map(|&label| label as i32).collect();
+        Ok(Attached::new(Cow::Owned(joined), labels, shared.halos.owned().len(), halo_of))
+    }
+
+    /// Linked and other particles together in the regions of ranks, in the precision in which one process joins them. Collective.
+    fn around_all(&self, others: &Others<'_>) -> Result<Around<'a>> {
+        let (linked, part) = (self.snapshot, others.part);
+        let masses = [linked, part].map(|part| match &part.masses {
+            Masses::Unknown => vec![1.0; part.points.len()],
+            _ => each(part),
+        });
+        if self.whole.census.is_wide() || others.census.is_wide() {
+            let (a, b) = (wide(&linked.points), wide(&part.points));
+            let all = [rows(&a), rows(&b)].concat();
+            return Ok(Around::F64(self.regions(&all, &masses.concat(), part)?));
+        }
+        let all = [narrow(&linked.points), narrow(&part.points)].concat();
+        Ok(Around::F32(self.regions(&all, &masses.concat(), part)?))
+    }
+
+    fn regions<S: Scalar>(&self, rows: &[[S; 3]], masses: &[f64], others: &Snapshot) -> Result<InRegions<'a, S>> {
+        let (ranks, linked) = (self.ranks, self.snapshot.points.len());
+        let order = OneOrder { all: starts(ranks, linked + others.points.len())?, linked: starts(ranks, linked)? };
+        let domain = Domain::new(ranks, rows, self.whole.period)?;
+        InRegions::new(ranks, domain, masses, &Masses::Each(vec![]), Some(order))
+    }
+
+    /// The rows of the halos of all ranks on rank 0, `None` on the others, from what [`Pipeline::measure`] returns on each: the catalogue, its
+    /// order and its notes are those of one process. Centres stay where their halos are, and only their columns come; those of one process
+    /// it keeps. Collective.
+    ///
+    /// # Errors
+    /// If a rank has ended.
+    pub fn gather(&self, found: &Found<'_>, measured: &Measured) -> Result<Option<Measured>> {
+        let (ranks, Measured { catalog, notes, .. }) = (self.ranks, measured);
+        let Some(shared) = &found.shared else { return Ok(Some(measured.clone())) };
+        let index = |members: &[u32]| members.first().map_or(u64::MAX, |&at| shared.halos.indices()[at as usize]);
+        let firsts: Vec<u64> = found.halos.iter().map(index).collect();
+        let sizes: Vec<(u64, usize)> = catalog.halos().iter().map(|row| (row.tag, row.count)).collect();
+        let notes = join_notes(ranks, notes.clone(), &sizes)?;
+        let catalog = catalog.clone().gather(ranks, &shared.halos.numbers(), &firsts)?;
+        Ok(catalog.map(|catalog| Measured { catalog, centers: None, notes }))
     }
 }
 
@@ -305,7 +192,7 @@ fn join_notes(ranks: &dyn Communicator, notes: Vec<Note>, rows: &[(u64, usize)])
     };
     let (_, mut all) = gather(ranks, &own.map(pack).collect::<Vec<_>>(), 0)?.into_parts();
     // The largest halo first.
-    all.sort_by_key(|note| (std::cmp::Reverse(note[0]), note[1]));
+    all.sort_by_key(|note| (Reverse(note[0]), note[1]));
     let joined = all.first().map(|&[_, tag, _, axis, width, size]| {
         let [width, size] = [width, size].map(f64::from_bits);
         let reason = match axis {

@@ -10,7 +10,7 @@
 use std::ops::Range;
 
 use ropewalk::distributed::{Bvh, Communicator, Domain, Reduction, ShellAbout, agree};
-use ropewalk::halo::{NoSphere, Places, Profile, Profiles};
+use ropewalk::halo::{NoSphere, Places, Profile, Profiles, SphericalOverdensity};
 use ropewalk::internals::distributed::reduce;
 use ropewalk::internals::halo::sphere_search::{ParticleInSphere, ball_about, sort};
 use ropewalk::internals::halo::{Crossing, GROWTH, MIN_RADIUS, radius_of, reach};
@@ -18,7 +18,8 @@ use ropewalk::internals::parallel::map;
 use ropewalk::{Error, Result, Scalar};
 use ropewalk_io::Masses;
 
-use crate::combined::Spheres;
+/// For each centre, a sphere for each threshold.
+pub(super) type Spheres = Vec<Vec<std::result::Result<SphericalOverdensity, NoSphere>>>;
 
 /// Particles that a rank asks for at once, at most, unless one shell has more.
 const LOAD: u64 = 1 << 22;

@@ -3,6 +3,7 @@
 //! In: the particles of other types than the linked ones, and the halo of each. Out: [`Attached`], with the places, ids, numbers and masses
 //! of each type in each halo. Cost: O(particles).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -23,14 +24,15 @@ pub(super) fn list_names(kind: u8) -> [&'static str; 2] {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Attached<'a> {
-    /// The label of each particle in the order of the snapshot of attached particles, -1 for none. Labels are those of the halos.
-    /// [`Snapshot::of_type`] gives those of one type.
+    /// The label of each particle in the order of the snapshot of [`Pipeline::attaching`](super::Pipeline::attaching), -1 for none. Labels are
+    /// those of [`Found::labels`](super::Found::labels). [`Snapshot::of_type`] gives those of one type.
     pub labels: Vec<i32>,
     /// For each type, the number and the mass of its particles in each halo.
     pub(super) sums: BTreeMap<u8, Sums>,
     /// For each halo, the places of its particles in their snapshot, ascending.
     members: Vec<Vec<u32>>,
-    pub(super) others: &'a Snapshot,
+    /// Across ranks those that joined halos of this rank.
+    pub(super) others: Cow<'a, Snapshot>,
 }
 
 /// For each halo, the number of particles of a type and their mass.
@@ -43,7 +45,7 @@ pub(super) struct Sums {
 impl<'a> Attached<'a> {
     /// Particles of `others` that joined one of `halos` halos each: `halo_of` has the halo of each, `None` for none.
     pub(super) fn new(
-        others: &'a Snapshot,
+        others: Cow<'a, Snapshot>,
         labels: Vec<i32>,
         halos: usize,
         halo_of: impl Iterator<Item = Option<usize>>,
@@ -54,7 +56,7 @@ impl<'a> Attached<'a> {
                 list.push(place);
             }
         }
-        let sums = sums_of(others, halos, &|halo| &members[halo]);
+        let sums = sums_of(&others, halos, &|halo| &members[halo]);
         Self { labels, sums, members, others }
     }
 
@@ -63,20 +65,21 @@ impl<'a> Attached<'a> {
         self.members.get(halo).map_or(&[], Vec::as_slice)
     }
 
-    /// The snapshot of all particles that could join a halo.
-    pub fn snapshot(&self) -> &'a Snapshot {
-        self.others
+    /// The snapshot of the particles that [`Attached::members`] has places in: all that could join a halo; across ranks those that joined a
+    /// halo of this rank.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.others
     }
 
     /// The types of the attached particles, ascending.
     pub fn types(&self) -> Vec<u8> {
-        kinds(self.others)
+        kinds(&self.others)
     }
 
     /// The particles of one type in each halo: their ids, or where they have none their indices among the particles of their type.
     pub(super) fn ids_of_type(&self, kind: u8) -> Vec<Vec<u64>> {
-        let each = type_of_each(self.others);
-        let ids = ids_or_places(self.others, &[0; 256]);
+        let each = type_of_each(&self.others);
+        let ids = ids_or_places(&self.others, &[0; 256]);
         let of = |list: &Vec<u32>| {
             let of_kind = list.iter().map(|&place| place as usize).filter(|&place| each.get(place) == Some(&kind));
             of_kind.map(|place| ids[place]).collect()

@@ -6,15 +6,23 @@ use ropewalk::Result;
 use ropewalk::halo::{CenterFinder, Centers, Halos};
 use ropewalk::reference::{PoissonGrid, most_bound_a_star, most_bound_poisson};
 
+use super::found::OnDevice;
 use super::state::with_particles;
 use super::{CenterKind, Found, Pipeline};
 
 impl Pipeline<'_> {
-    /// The centres of all halos, on the device that found them.
-    pub(super) fn centers(&self, found: &Found<'_>, kind: CenterKind) -> Result<Centers> {
-        match &found.on_device {
+    /// The centres of all halos, on the device that found them if there is one.
+    pub(super) fn centers(
+        &self,
+        found: &Found<'_>,
+        on_device: Option<&OnDevice<'_>>,
+        kind: CenterKind,
+    ) -> Result<Centers> {
+        match on_device {
             // Devices have the usual searches.
-            Some(find) if !kind.is_reference() => find(kind.center(self.options.softening, self.scales.linking_length)),
+            Some(find) if !kind.is_reference() => {
+                find(kind.center(self.options.softening, self.whole.scales.linking_length))
+            }
             _ => self.centers_of(&found.halos, kind),
         }
     }
@@ -23,8 +31,8 @@ impl Pipeline<'_> {
     ///
     /// Errors as [`CenterFinder::run`].
     pub fn centers_of(&self, halos: &Halos, kind: CenterKind) -> Result<Centers> {
-        let center = kind.center(self.options.softening, self.scales.linking_length);
-        let mut finder = CenterFinder::new(center).periodic(self.period);
+        let center = kind.center(self.options.softening, self.whole.scales.linking_length);
+        let mut finder = CenterFinder::new(center).periodic(self.whole.period);
         if let Some(masses) = self.masses() {
             finder = finder.masses(masses);
         }

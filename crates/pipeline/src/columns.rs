@@ -7,7 +7,7 @@ use ropewalk_table::Catalog;
 use ropewalk_table::columns::{Column, Values};
 
 use crate::Unbound;
-use crate::combined::Spheres as Found;
+use crate::around::Spheres as Found;
 use crate::options::CenterKind;
 
 /// What stands for no particle in a column of ids: all bits, which readers of signed numbers see as -1.

@@ -1,52 +1,116 @@
 //! The largest halos: their most bound particles, R200c, and density profiles.
 
 use ropewalk::Result;
+use ropewalk::distributed::agree;
 use ropewalk::halo::{Centers, Halos, NfwFit, Profile, Profiles, Resolution, Shell};
 use ropewalk::units::Quantity;
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::{Column, Values};
 
-use crate::combined::Spheres;
+use crate::around::{Asked, Spheres};
+use crate::members::{HALO, Key, OWNER, TAG};
 use crate::options::CenterKind;
 use crate::{Found, Pipeline};
 
 /// Shells of a profile.
 const SHELLS: usize = 20;
 
-/// The largest halos of a catalogue, in its order; of subhalos it has none.
+/// Those of the largest halos of a catalogue that this rank has, in the order of the catalogue; of subhalos it has none.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Largest {
-    /// Their members.
+    /// The halos, with members as those of [`Found::halos`].
     pub halos: Halos,
     /// Their tags.
     pub tags: Vec<u64>,
     /// Their most bound particles.
     pub centers: Centers,
     /// The radius within which the mean density is 200 times the critical one; `None` where density, centre, units or cosmology do
-    /// not give one, or where few particles are inside.
+    /// not give one, or where few particles are inside. Across ranks also where the options ask for neither overdensities nor profiles.
     pub r200c: Vec<Option<f64>>,
+    /// Which of the largest of all ranks each of them is, from 0.
+    pub places: Vec<usize>,
+    /// The number of the largest halos of all ranks.
+    pub count: usize,
+}
+
+/// The profiles of the largest halos of all ranks, in the order of the catalogue.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct LargestProfiles {
+    /// Their tags.
+    pub tags: Vec<u64>,
+    /// As [`Largest::r200c`].
+    pub r200c: Vec<Option<f64>>,
+    /// Their profiles.
+    pub profiles: Vec<Profile>,
 }
 
 impl Pipeline<'_> {
-    /// The first `count` halos of a catalogue, subhalos not counted, with their most bound particles and R200c.
+    /// The first `count` halos of the catalogue of all ranks, subhalos not counted, with their most bound particles and R200c: on each rank
+    /// those that it has. `catalog` is what [`Pipeline::measure`] returns on this rank. Collective.
     ///
     /// Errors as [`CenterFinder::run`](ropewalk::CenterFinder::run) and [`overdensities`](ropewalk::halo::overdensities).
     pub fn largest(&self, found: &Found<'_>, catalog: &Catalog, count: usize) -> Result<Largest> {
-        Largest::new(self, found, catalog, count)
+        let hosts: Vec<usize> = (0..catalog.order().len()).filter(|&row| catalog.is_host(row)).take(count).collect();
+        let all = self.in_catalogue(found, catalog, &hosts)?;
+        let all = &all[..count.min(all.len())];
+        let is_own = |key: &Key| key[OWNER] == self.ranks.rank() as u64;
+        let (places, own): (Vec<usize>, Vec<Key>) =
+            all.iter().copied().enumerate().filter(|(_, key)| is_own(key)).unzip();
+        let (mut offsets, mut members) = (vec![0], vec![]);
+        for key in &own {
+            members.extend_from_slice(found.halos.members(key[HALO] as usize));
+            offsets.push(members.len());
+        }
+        let here = self.of_owner(found);
+        let halos = Halos::from_lists(here.points.len(), &offsets, &members)
+            .and_then(|halos| Ok((here.centers_of(&halos, CenterKind::MostBound)?, halos)));
+        let (centers, halos) = agree(self.ranks, halos)?;
+        let spheres = match self.whole.r200c {
+            Some(threshold) => self.spheres(found, &halos, &centers, &[threshold])?,
+            None => None,
+        };
+        let r200c = spheres.map_or_else(|| vec![None; halos.len()], |spheres| radii_of(self, &spheres));
+        let tags = own.iter().map(|key| key[TAG]).collect();
+        Ok(Largest { halos, tags, centers, r200c, places, count: all.len() })
     }
 
-    /// The density profiles of the largest halos, in 20 shells out to R200c, fitted outside of three softenings
-    /// ([`Options::softening`](super::Options::softening)), or without one outside of the radius of Power et al. 2003 ([`Resolution`]).
+    /// The density profiles of the largest halos of this rank, in 20 shells out to R200c, fitted outside of three softenings
+    /// ([`Options::softening`](super::Options::softening)), or without one outside of the radius of Power et al. 2003 ([`Resolution`]). A halo
+    /// without R200c has no shells. Collective.
     ///
     /// Errors as [`profiles`](ropewalk::halo::profiles).
-    pub fn profiles(&self, largest: &Largest) -> Result<Vec<Profile>> {
-        self.shells(&largest.centers, &largest.radii(), &self.how_profiles())
+    pub fn profiles(&self, found: &Found<'_>, largest: &Largest) -> Result<Vec<Profile>> {
+        let radii: Vec<f64> = largest.r200c.iter().map(|radius| radius.unwrap_or(0.0)).collect();
+        let (centers, how) = (&largest.centers, self.how_profiles());
+        match found.shared.as_ref().map(|shared| &shared.around) {
+            None => self.shells_here(centers, &radii, &how),
+            Some(Some(around)) => around.profiles(self.ranks, &centers.into(), &radii, &how),
+            // No radius is known.
+            Some(None) => Ok(vec![Profile::default(); radii.len()]),
+        }
+    }
+
+    /// Spheres about the centres of some halos of this rank, over all particles that were read; `None` across ranks where the options ask for
+    /// neither overdensities nor profiles. Collective.
+    pub(super) fn spheres(
+        &self,
+        found: &Found<'_>,
+        halos: &Halos,
+        centers: &Centers,
+        thresholds: &[f64],
+    ) -> Result<Option<Spheres>> {
+        let Some(shared) = &found.shared else { return self.spheres_here(centers, thresholds).map(Some) };
+        let Some(around) = &shared.around else { return Ok(None) };
+        let (masses, least) = (shared.masses_of(halos), self.whole.scales.linking_length);
+        let asked = Asked { centers: centers.into(), masses: &masses, thresholds, least };
+        around.spheres(self.ranks, &asked).map(Some)
     }
 
     /// How profiles are measured.
-    pub(super) fn how_profiles(&self) -> Profiles {
-        Profiles::new(SHELLS).resolution(match (self.options.softening, self.r200c) {
+    fn how_profiles(&self) -> Profiles {
+        Profiles::new(SHELLS).resolution(match (self.options.softening, self.whole.r200c) {
             (softening, _) if softening > 0.0 => Resolution::Softening(softening),
             (_, Some(threshold)) => Resolution::Power2003(threshold / 200.0),
             _ => Resolution::Everywhere,
@@ -54,32 +118,8 @@ impl Pipeline<'_> {
     }
 }
 
-impl Largest {
-    pub(super) fn new(pipeline: &Pipeline<'_>, found: &Found<'_>, catalog: &Catalog, count: usize) -> Result<Self> {
-        let rows: Vec<usize> = (0..catalog.order().len()).filter(|&row| catalog.is_host(row)).take(count).collect();
-        let (mut offsets, mut members) = (vec![0], vec![]);
-        for &row in &rows {
-            members.extend_from_slice(found.halos.members(catalog.order()[row] as usize));
-            offsets.push(members.len());
-        }
-        let halos = Halos::from_lists(pipeline.points.len(), &offsets, &members)?;
-        let centers = pipeline.centers_of(&halos, CenterKind::MostBound)?;
-        let r200c = match pipeline.r200c {
-            Some(threshold) => radii_of(pipeline, &pipeline.spheres(&centers, &[threshold])?),
-            None => vec![None; halos.len()],
-        };
-        let tags = rows.into_iter().map(|row| catalog.halos()[row].tag).collect();
-        Ok(Self { halos, tags, centers, r200c })
-    }
-
-    /// R200c of each, 0 where there is none.
-    pub(super) fn radii(&self) -> Vec<f64> {
-        self.r200c.iter().map(|radius| radius.unwrap_or(0.0)).collect()
-    }
-}
-
 /// The radius of the first sphere of each halo, unless few particles are inside.
-pub(super) fn radii_of(pipeline: &Pipeline<'_>, spheres: &Spheres) -> Vec<Option<f64>> {
+fn radii_of(pipeline: &Pipeline<'_>, spheres: &Spheres) -> Vec<Option<f64>> {
     let least = pipeline.options.min_sphere_particles.max(1);
     let radius = |sphere: ropewalk::halo::SphericalOverdensity| (sphere.count >= least).then_some(sphere.radius);
     spheres.iter().map(|row| row.first().and_then(|sphere| sphere.ok()).and_then(radius)).collect()

@@ -9,6 +9,7 @@ use ropewalk_table::Catalog;
 use ropewalk_table::columns::Meta;
 
 use crate::particle_sets::{listed, named};
+use crate::whole::Whole;
 use crate::{Finder, ParticleSets, Pipeline};
 
 /// The note on masses that are counts.
@@ -79,7 +80,7 @@ impl Pipeline<'_> {
     /// Sentences on linked and attached particles without ids: what lists of members and group catalogues have instead. Empty if all have
     /// ids.
     pub fn notes_on_ids(&self) -> Vec<String> {
-        notes_on_ids(self, &self.particle_sets())
+        notes_on_ids(self, self.particle_sets())
     }
 }
 
@@ -94,16 +95,16 @@ pub(super) fn without_centers(centers: &Centers, catalog: &Catalog) -> Option<No
 
 /// Entries for the header.
 pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
-    let Pipeline { snapshot, options, scales, universe, .. } = pipeline;
+    let Pipeline { options, whole, .. } = pipeline;
+    let Whole { about, scales, universe, sets, .. } = whole;
     let text = |text: &str| Meta::Text(text.into());
     let mut meta = vec![
         ("finder", Meta::Text(options.finder.to_string())),
         ("program", text(concat!("ropewalk ", env!("CARGO_PKG_VERSION")))),
         ("min_members", Meta::Number(options.min_members as f64)),
-        ("particles", Meta::Number(pipeline.n as f64)),
-        ("boundaries", text(if pipeline.period.is_some() { "periodic" } else { "open" })),
+        ("particles", Meta::Number(whole.census.n as f64)),
+        ("boundaries", text(if whole.period.is_some() { "periodic" } else { "open" })),
     ];
-    let sets = pipeline.particle_sets();
     if !sets.is_one_type() {
         meta.extend(sets.lists().map(|(name, kinds)| (name, Meta::Text(listed(kinds)))));
         meta.extend(sets.unread_share.map(|share| ("mass_share_not_read", Meta::Number(share))));
@@ -121,10 +122,10 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
         meta.push(("linking_length", Meta::Measured(scales.linking_length, Quantity::Length)));
         meta.extend(scales.separations.map(|value| ("linking_length_in_mean_separations", Meta::Number(value))));
     }
-    if let Some(side) = options.box_size.or(snapshot.box_size) {
+    if let Some(side) = options.box_size.or(about.box_size) {
         meta.push(("box_size", Meta::Measured(side, Quantity::Length)));
     }
-    if let Masses::Equal(mass) = snapshot.masses {
+    if let Masses::Equal(mass) = about.masses {
         meta.push(("particle_mass", Meta::Measured(mass, Quantity::Mass)));
     }
     let numbers = [
@@ -139,7 +140,7 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     if let Some(ratio) = universe.matter {
         meta.push(("matter_over_mean_density", Meta::Number(ratio)));
     }
-    if let Some(files) = snapshot.one_of_files {
+    if let Some(files) = about.one_of_files {
         meta.push(("one_of_files", Meta::Number(files.into())));
     }
     if let Some(share) = scales.share_of_matter {
@@ -148,13 +149,13 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     if let Some(kind) = options.center_kind() {
         meta.push(("center", Meta::Text(kind.to_string())));
     }
-    if pipeline.unbinding.is_some() {
+    if whole.unbinding.is_some() {
         meta.push(("unbound_particles", text("removed")));
     }
-    if options.center_kind().is_some() || pipeline.unbinding.is_some() {
+    if options.center_kind().is_some() || whole.unbinding.is_some() {
         meta.push(("softening", Meta::Measured(options.softening, Quantity::Length)));
     }
-    let mut notes = particle_notes(pipeline, &sets);
+    let mut notes = particle_notes(pipeline, sets);
     if let Finder::AdaptaHop { unbind, .. } = options.finder {
         notes.push(
             "a row is a halo or a subhalo; its members, which are counted, weighed and measured, are its own particles and those of all \
@@ -187,8 +188,8 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
 
 /// Sentences on the particles: those of the reader, and those on the types that numbers are over.
 pub(super) fn particle_notes(pipeline: &Pipeline<'_>, sets: &ParticleSets) -> Vec<String> {
-    let mut notes = pipeline.snapshot.notes.clone();
-    for note in pipeline.others.iter().flat_map(|others| &others.notes) {
+    let mut notes = pipeline.whole.about.notes.clone();
+    for note in pipeline.others().iter().flat_map(|others| &others.notes) {
         if !notes.contains(note) {
             notes.push(note.clone());
         }
@@ -210,19 +211,20 @@ pub(super) fn particle_notes(pipeline: &Pipeline<'_>, sets: &ParticleSets) -> Ve
 
 /// The attached types whose particles have no ids.
 fn attached_without_ids(pipeline: &Pipeline<'_>, sets: &ParticleSets) -> Vec<u8> {
-    sets.attached.iter().copied().filter(|kind| pipeline.others_without_ids.contains(kind)).collect()
+    let without = pipeline.others.as_ref().map_or(&[][..], |others| &others.types_without_ids);
+    sets.attached.iter().copied().filter(|kind| without.contains(kind)).collect()
 }
 
 /// Returns `true` if some of the types in halos have ids and others do not.
 pub(super) fn has_some_ids(pipeline: &Pipeline<'_>, sets: &ParticleSets) -> bool {
     let without = attached_without_ids(pipeline, sets).len();
-    if pipeline.has_ids { without > 0 } else { without < sets.attached.len() }
+    if pipeline.whole.census.has_ids { without > 0 } else { without < sets.attached.len() }
 }
 
 /// Sentences on linked and attached particles without ids.
 pub(super) fn notes_on_ids(pipeline: &Pipeline<'_>, sets: &ParticleSets) -> Vec<String> {
     let mut notes = vec![];
-    if !pipeline.has_ids {
+    if !pipeline.whole.census.has_ids {
         let whose = match named(&sets.linked).filter(|_| has_some_ids(pipeline, sets)) {
             Some(linked) => format!("the linked particles ({linked}) have no ids that were read"),
             None => "the snapshot has no particle ids".into(),

@@ -5,6 +5,7 @@ use ropewalk::gpu::{self, Coordinate, Device};
 use ropewalk::{Error, ErrorKind, Result};
 
 use super::found::OnDevice;
+use super::shared::Place;
 use super::state::with_particles;
 use super::{Finder, Found, Pipeline};
 
@@ -12,14 +13,20 @@ impl<'a> Pipeline<'a> {
     /// Finds the halos on a device, which finds their centres, too: [`CenterKind::MostBound`](super::CenterKind::MostBound) and
     /// [`CenterKind::MostConnected`](super::CenterKind::MostConnected).
     ///
-    /// Errors: what [`Pipeline::find`] refuses; [`Finder::AdaptaHop`], which runs on the CPU alone; a device that fails or has too little
-    /// memory.
+    /// Each of several ranks has a device, which finds the groups of its region and the centres of the halos that it owns; ranks may share
+    /// one. Collective.
+    ///
+    /// Errors: what [`Pipeline::find`] refuses; [`Finder::AdaptaHop`], which runs on the CPU alone; HOP on several ranks; a device that fails
+    /// or has too little memory.
     pub fn find_on(&self, device: Device) -> Result<Found<'a>> {
+        if self.ranks.size() > 1 {
+            return self.find_across(Place::Device(device));
+        }
         with_particles!(self, |positions, _particles| self.find_rows_on(positions, device))
     }
 
     fn find_rows_on<S: Coordinate>(&self, positions: &[[S; 3]], device: Device) -> Result<Found<'a>> {
-        let points = gpu::Points::new_periodic(positions, self.period, device)?;
+        let points = gpu::Points::new_periodic(positions, self.whole.period, device)?;
         let (on_device, density) = match &self.options.finder {
             Finder::Hop(hop) => {
                 let hop = gpu::Hop::from(self.with_particles_of(hop));
@@ -30,19 +37,19 @@ impl<'a> Pipeline<'a> {
                 return Err(Error::new(ErrorKind::Unsupported, "AdaptaHOP runs on the CPU, not on a device"));
             }
             Finder::FriendsOfFriends => {
-                let fof = gpu::Fof::new(self.scales.linking_length).min_members(self.options.min_members);
+                let fof = gpu::Fof::new(self.whole.scales.linking_length).min_members(self.options.min_members);
                 (fof.run(&points)?, None)
             }
         };
         let halos = on_device.read()?;
         let centers = self.centers_of_groups(points, on_device);
-        Ok(Found { halos, density, subhalos: None, unbound: None, on_device: Some(centers), attached: None })
+        Ok(Found { density, on_device: Some(centers), ..Found::of(halos) })
     }
 
     /// What finds the centres of some halos of the snapshot on a device.
     pub(super) fn centers_on(&self, halos: &Halos, device: Device) -> Result<OnDevice<'a>> {
         with_particles!(self, |positions, _particles| {
-            let points = gpu::Points::new_periodic(positions, self.period, device)?;
+            let points = gpu::Points::new_periodic(positions, self.whole.period, device)?;
             Ok(self.centers_of_groups(points, gpu::Halos::upload(halos, device)?))
         })
     }

@@ -68,37 +68,14 @@ pub struct ParticleSets {
 }
 
 impl ParticleSets {
-    /// The sets of linked particles and of others that were read with them. `joins` says whether the others join halos.
-    pub(super) fn of(linked: &Snapshot, others: Option<&Snapshot>, joins: bool) -> Self {
-        let read = || {
-            let mut all = mass_sum(linked)?;
-            if let Some(others) = others.filter(|others| !others.points.is_empty()) {
-                all.merge(&mass_sum(others)?);
-            }
-            Some(all)
-        };
-        Self::of_types(kinds(linked), others.map(kinds).unwrap_or_default(), joins, linked, read)
-    }
-
-    /// The sets of types, where `about` knows the types and the matter of the file, and `read` sums the mass that was read.
-    pub(super) fn of_types(
-        linked: Vec<u8>,
-        others: Vec<u8>,
-        joins: bool,
-        about: &Snapshot,
-        read: impl FnOnce() -> Option<MassSum>,
-    ) -> Self {
+    /// The sets of linked types and other ones, where `about` knows the types of the file; what share of the mass was read is not known.
+    pub(super) fn of_types([linked, others]: [&[u8]; 2], joins: bool, about: &Snapshot) -> Self {
         let is_read = |kind: &u8| linked.contains(kind) || others.contains(kind);
         let mut unread: Vec<u8> =
             about.file_types.iter().map(|&(kind, _)| kind).filter(|kind| !is_read(kind)).collect();
         unread.sort_unstable();
-        let share =
-            |(matter, read): (f64, MassSum)| (matter > 0.0).then(|| (1.0 - read.value() / matter).clamp(0.0, 1.0));
-        // The mass of a sample of the particles differs from that of all.
-        let is_known = !unread.is_empty() && about.subsample.is_none();
-        let unread_share = if is_known { about.matter.zip(read()).and_then(share) } else { None };
-        let (attached, in_spheres) = if joins { (others, vec![]) } else { (vec![], others) };
-        Self { linked, attached, in_spheres, unread, unread_share }
+        let (attached, in_spheres) = if joins { (others.to_vec(), vec![]) } else { (vec![], others.to_vec()) };
+        Self { linked: linked.to_vec(), attached, in_spheres, unread, unread_share: None }
     }
 
     /// Returns `true` if there is at most one type, so that nothing has to be said of types.

@@ -1,8 +1,6 @@
 //! The linking length in the snapshot's unit, and the volume that halos are counted in.
 
 use ropewalk::Result;
-use ropewalk::halo::Particles;
-use ropewalk_io::Points;
 
 use crate::errors;
 use crate::options::LinkingLength;
@@ -43,17 +41,4 @@ impl Scales {
     pub(super) fn filled_volume(&self) -> f64 {
         self.share_of_matter.map_or(self.volume, |share| share * self.volume)
     }
-}
-
-/// The volume of the box of this side, periodic or not, or that of the smallest box around points.
-pub(super) fn volume(points: &Points, side: Option<f64>) -> f64 {
-    if let Some(side) = side {
-        return side.powi(3);
-    }
-    let (lo, hi) = match points {
-        Points::F32(table) => table.rows().map(|rows| Particles::new(rows).extent()),
-        Points::F64(table) => table.rows().map(|rows| Particles::new(rows).extent()),
-    }
-    .unwrap_or_default();
-    (0..3).map(|k| hi[k] - lo[k]).product()
 }

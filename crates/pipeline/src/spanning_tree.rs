@@ -9,24 +9,26 @@ use super::{Found, Pipeline};
 impl<'a> Pipeline<'a> {
     /// The minimum spanning tree of the particles, in which [`Pipeline::find_in`] finds halos.
     ///
-    /// Errors as [`MinimumSpanningTree::run`].
+    /// Errors as [`MinimumSpanningTree::run`]; several ranks.
     pub fn spanning_tree(&self) -> Result<SpanningTree> {
-        let spanning = MinimumSpanningTree::new().periodic(self.period);
+        self.check_alone("spanning trees")?;
+        let spanning = MinimumSpanningTree::new().periodic(self.whole.period);
         with_particles!(self, |positions, _particles| spanning.run(positions))
     }
 
     /// The halos that [`Pipeline::find`] finds of friends of friends, by one pass over the spanning tree of a pipeline of the same
     /// snapshot and box; its linking length may be another.
     ///
-    /// Errors: a tree of another number of points; a linking length that [`Fof::run`](ropewalk::Fof::run) refuses.
+    /// Errors: several ranks; a tree of another number of points; a linking length that [`Fof::run`](ropewalk::Fof::run) refuses.
     pub fn find_in(&self, tree: &SpanningTree) -> Result<Found<'a>> {
+        self.check_alone("halos in a spanning tree")?;
         let (len, points) = (tree.n_points(), self.points.len());
         if len != points {
             return Err(Error::length("points of the tree", len, points));
         }
-        let (space, length) = (Space::<3>::periodic(self.period)?, self.scales.linking_length);
+        let (space, length) = (Space::<3>::periodic(self.whole.period)?, self.whole.scales.linking_length);
         space.check_length("linking_length", length)?;
         let halos = Halos::found_in(Boundary::of(&space), tree.cut(length)?, self.options.min_members.max(2));
-        Ok(Found { halos, density: None, subhalos: None, unbound: None, on_device: None, attached: None })
+        Ok(Found::of(halos))
     }
 }

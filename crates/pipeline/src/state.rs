@@ -1,44 +1,43 @@
 //! A snapshot and options that are checked against each other, and what follows from the two.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::OnceLock;
 
-use ropewalk::halo::{Particles, Unbinding, Universe};
+use ropewalk::distributed::{Alone, Communicator};
+use ropewalk::halo::{Particles, Universe};
 use ropewalk::{Result, Scalar};
 use ropewalk_io::{Masses, Points, Snapshot, Table};
 
+use super::others::Others;
 use super::particles::particles_of;
-use super::{Finder, Options, ParticleSets, Scales, errors};
+use super::whole::{Whole, joins, one_rank_alone};
+use super::{Finder, Found, Options, ParticleSets, Scales, errors};
 
-/// A snapshot and options that fit each other. Its methods are the steps, in their order.
-#[derive(Clone, Debug)]
+/// A snapshot and options that fit each other. Its methods are the steps, in their order. One process has the whole snapshot
+/// ([`Pipeline::new`]); ranks have a part each ([`Pipeline::across`]) and call the same steps.
+#[derive(Clone)]
 pub struct Pipeline<'a> {
+    pub(super) ranks: &'a dyn Communicator,
     pub(super) snapshot: &'a Snapshot,
     pub(super) options: &'a Options,
-    /// In one precision, so that one type stands for both.
+    /// In one precision, so that one type stands for both. Across ranks those of the snapshot.
     pub(super) points: Cow<'a, Points>,
     pub(super) velocities: Option<Cow<'a, Points>>,
-    pub(super) scales: Scales,
-    pub(super) period: Option<f64>,
-    /// Points outside of the box: linked ones, and others.
-    pub(super) outside: u64,
-    pub(super) outside_others: u64,
-    pub(super) universe: Universe,
-    pub(super) thresholds: Vec<f64>,
-    /// The density of R200c, if units and cosmology give one.
-    pub(super) r200c: Option<f64>,
-    pub(super) unbinding: Option<Unbinding>,
-    /// How many particles are searched for halos, and whether they have ids.
-    pub(super) n: u64,
-    pub(super) has_ids: bool,
+    pub(super) whole: Whole<'a>,
     /// Particles of other types, which join the halos or count in spheres alone.
-    pub(super) others: Option<&'a Snapshot>,
-    /// Types of these particles that have no ids.
-    pub(super) others_without_ids: Vec<u8>,
+    pub(super) others: Option<Others<'a>>,
     /// The linked particles and the others together, once they are needed.
     pub(super) all: OnceLock<Snapshot>,
-    /// The types that were linked, attached or not read, where this snapshot is a part of a whole.
-    pub(super) whole_sets: Option<ParticleSets>,
+}
+
+impl fmt::Debug for Pipeline<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Self { snapshot, options, whole, others, .. } = self;
+        let mut pipeline = f.debug_struct("Pipeline");
+        pipeline.field("snapshot", snapshot).field("options", options).field("whole", whole);
+        pipeline.field("others", others).finish_non_exhaustive()
+    }
 }
 
 /// Runs `$work` with the positions and the [`Particles`] of a pipeline, in their precision.
@@ -67,41 +66,144 @@ macro_rules! with_particles {
 }
 pub(super) use with_particles;
 
+/// Points and velocities of a snapshot in the wider precision of both.
+fn in_one_precision(snapshot: &Snapshot) -> (Cow<'_, Points>, Option<Cow<'_, Points>>) {
+    // Widening is exact.
+    match (&snapshot.points, &snapshot.velocities) {
+        (Points::F32(points), Some(velocities @ Points::F64(_))) => {
+            (Cow::Owned(Points::F64(points.widened())), Some(Cow::Borrowed(velocities)))
+        }
+        (points @ Points::F64(_), Some(Points::F32(velocities))) => {
+            (Cow::Borrowed(points), Some(Cow::Owned(Points::F64(velocities.widened()))))
+        }
+        (points, velocities) => (Cow::Borrowed(points), velocities.as_ref().map(Cow::Borrowed)),
+    }
+}
+
 impl<'a> Pipeline<'a> {
+    /// Checks the options and the snapshot against each other, before the work.
+    ///
+    /// Errors: what [`Options::check`] refuses; points or velocities that have not three coordinates; points that span more than
+    /// the box; no mean separation, if the linking length is in that; overdensities, profiles or unbinding without masses, units or a density
+    /// of matter ([`ErrorKind::Missing`](ropewalk::ErrorKind::Missing)).
+    pub fn new(snapshot: &'a Snapshot, options: &'a Options) -> Result<Self> {
+        Self::across(&Alone, snapshot, options)
+    }
+
+    /// The pipeline for a snapshot that ranks share, of which `part` has the particles of this rank; what belongs to the whole, as box and
+    /// units, all ranks name alike. Halos are each on one rank with all of their members. All steps are collective, and what one rank
+    /// refuses is an error on all.
+    ///
+    /// Cost: what is known of a member, as velocities and ids, is sent once, to the rank that owns its halo. Where spheres or profiles are
+    /// asked for, each rank keeps all particles of its region, and a tree of them. A single rank sends and copies nothing.
+    ///
+    /// ```
+    /// use ropewalk::distributed::{Communicator, on_threads};
+    /// use ropewalk_pipeline::{LinkingLength, Options, Pipeline};
+    /// use ropewalk_io::{Points, Snapshot, Table};
+    ///
+    /// let mut options = Options::default();
+    /// (options.linking_length, options.min_members) = (LinkingLength::Length(1.0), 2);
+    /// let rows = on_threads(2, |ranks| {
+    ///     // One particle each, around the boundary of a periodic box.
+    ///     let x = if ranks.rank() == 0 { 0.5f32 } else { 9.75 };
+    ///     let mut part = Snapshot::new(Points::F32(Table::new(3, vec![x, 5.0, 5.0])?));
+    ///     part.box_size = Some(10.0);
+    ///     let pipeline = Pipeline::across(ranks, &part, &options)?;
+    ///     let found = pipeline.find()?;
+    ///     let measured = pipeline.gather(&found, &pipeline.measure(&found)?)?;
+    ///     Ok(measured.map(|measured| measured.catalog.halos()[0].center))
+    /// })?;
+    /// assert_eq!(rows, [Some([0.125, 5.0, 5.0]), None]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Pipeline::new`]; velocities, ids, masses or types that only some ranks have; options that differ; if a rank has ended. On
+    /// several ranks AdaptaHOP, which is of one process; velocities and masses that one process refuses in [`Pipeline::measure`].
+    pub fn across(ranks: &'a dyn Communicator, part: &'a Snapshot, options: &'a Options) -> Result<Self> {
+        let whole = Whole::of(ranks, part, options)?;
+        // Several ranks measure the members of their halos alone.
+        let (points, velocities) = match ranks.size() {
+            1 => in_one_precision(part),
+            _ => (Cow::Borrowed(&part.points), part.velocities.as_ref().map(Cow::Borrowed)),
+        };
+        Ok(Self { ranks, snapshot: part, options, points, velocities, whole, others: None, all: OnceLock::new() })
+    }
+
+    /// The pipeline of the particles among which this rank has its halos: in one process this one, across ranks that of the members of the
+    /// halos that it owns. What it says of the whole is said of all ranks.
+    pub(super) fn of_owner<'f>(&'f self, found: &'f Found<'_>) -> Cow<'f, Pipeline<'f>> {
+        let Some(shared) = &found.shared else { return Cow::Borrowed(self) };
+        let (points, velocities) = in_one_precision(&shared.members);
+        let others = self.others.as_ref().zip(found.attached.as_ref());
+        Cow::Owned(Pipeline {
+            ranks: &Alone,
+            snapshot: &shared.members,
+            options: self.options,
+            points,
+            velocities,
+            whole: self.whole.borrowed(),
+            others: others.map(|(others, attached)| Others { part: &attached.others, ..others.clone() }),
+            all: OnceLock::new(),
+        })
+    }
+
+    /// An error if there are several ranks.
+    pub(super) fn check_alone(&self, what: &'static str) -> Result<()> {
+        if self.ranks.size() > 1 { Err(one_rank_alone(what)) } else { Ok(()) }
+    }
+
     /// What a halo is.
     pub fn finder(&self) -> &Finder {
         &self.options.finder
     }
 
+    /// The number of particles that are searched for halos, on all ranks.
+    pub fn n_particles(&self) -> u64 {
+        self.whole.census.n
+    }
+
+    /// What the snapshot says beside its particles, as header, units and notes: in one process the snapshot itself, across ranks a snapshot
+    /// without particles whose mass of all matter is that of the whole.
+    pub fn about(&self) -> &Snapshot {
+        &self.whole.about
+    }
+
     /// The linking length and the volume.
     pub fn scales(&self) -> &Scales {
-        &self.scales
+        &self.whole.scales
     }
 
     /// The side of the periodic box that halos are found in.
     pub fn period(&self) -> Option<f64> {
-        self.period
+        self.whole.period
     }
 
     /// The number of points outside of the periodic box `[0, side]`, which are wrapped into it: linked ones, and those of
     /// [`Pipeline::attaching`].
     pub fn outside(&self) -> u64 {
-        self.outside + self.outside_others
+        self.whole.outside + self.others.as_ref().map_or(0, |others| others.outside)
     }
 
     /// The cosmology and the units.
     pub fn universe(&self) -> &Universe {
-        &self.universe
+        &self.whole.universe
     }
 
     /// The types that were linked, attached or not read.
-    pub fn particle_sets(&self) -> ParticleSets {
-        self.whole_sets.clone().unwrap_or_else(|| ParticleSets::of(self.snapshot, self.others, self.joins()))
+    pub fn particle_sets(&self) -> &ParticleSets {
+        &self.whole.sets
     }
 
-    /// Whether other particles join halos. Halos with subhalos have no linking length that they could join by.
+    /// Whether other particles join halos.
     pub(super) fn joins(&self) -> bool {
-        !self.options.finder.has_subhalos()
+        joins(self.options)
+    }
+
+    /// This rank's particles of other types.
+    pub(super) fn others(&self) -> Option<&'a Snapshot> {
+        self.others.as_ref().map(|others| others.part)
     }
 
     /// The position of a particle, as the snapshot has it; `None` if there is no such particle.
@@ -114,7 +216,7 @@ impl<'a> Pipeline<'a> {
 
     /// Returns `true` if particles have no masses, so that masses are numbers of particles.
     pub fn counts_particles(&self) -> bool {
-        self.snapshot.masses == Masses::Unknown
+        self.whole.about.masses == Masses::Unknown
     }
 
     /// A mass for each particle, unless all are equal.
@@ -131,7 +233,7 @@ impl<'a> Pipeline<'a> {
         let rows =
             |what, table: &'p Table<S>| table.rows::<3>().ok_or_else(|| errors::halo_dimension(what, table.dim()));
         let positions = rows("points", points)?;
-        let mut particles = particles_of(positions, self.snapshot, self.period);
+        let mut particles = particles_of(positions, self.snapshot, self.whole.period);
         if let Some(velocities) = velocities {
             particles = particles.velocities(rows("velocities", velocities)?);
         }

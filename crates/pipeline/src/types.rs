@@ -1,5 +1,6 @@
 //! Particle types in the catalogue: attaches particles to halos, and adds the number and mass of each type in each halo.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use ropewalk::halo::Halos;
@@ -17,12 +18,16 @@ use crate::filling::LOW_RESOLUTION;
 impl<'a> Pipeline<'a> {
     /// Attaches the particles of [`Pipeline::attaching`] to the halos: each joins the halo of the nearest linked particle within the
     /// linking length ([`Halos::attach`]). Particles that were attached before are replaced. Without such particles, and for finders of
-    /// subhalos, nothing happens.
+    /// subhalos, nothing happens. Collective.
     ///
     /// Errors: as [`Halos::attach`].
     pub fn attach(&self, found: &mut Found<'a>) -> Result<()> {
-        let Some(others) = self.others.filter(|_| self.joins()) else { return Ok(()) };
-        let length = self.scales.linking_length;
+        let Some(others) = self.others.as_ref().filter(|_| self.joins()) else { return Ok(()) };
+        if let Some(shared) = &mut found.shared {
+            found.attached = Some(self.attach_across(others, shared)?);
+            return Ok(());
+        }
+        let (others, length) = (others.part, self.whole.scales.linking_length);
         let labels = match (&*self.points, &others.points) {
             (Points::F32(linked), Points::F32(others)) => attach(&found.halos, linked, others, length)?,
             (Points::F64(linked), Points::F64(others)) => attach(&found.halos, linked, others, length)?,
@@ -33,7 +38,7 @@ impl<'a> Pipeline<'a> {
         let halo_of = found.halos.halo_of_clusters();
         let halo = |label: &i32| usize::try_from(*halo_of.get(usize::try_from(*label).ok()?)?).ok();
         let halos: Vec<Option<usize>> = labels.iter().map(halo).collect();
-        found.attached = Some(Attached::new(others, labels, found.halos.len(), halos.into_iter()));
+        found.attached = Some(Attached::new(Cow::Borrowed(others), labels, found.halos.len(), halos.into_iter()));
         Ok(())
     }
 

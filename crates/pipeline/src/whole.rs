@@ -1,36 +1,129 @@
-//! What ranks know together of a snapshot that they share: its size, box and scales, and what is known of its particles.
+//! What is known of all particles together: the box, lengths, cosmology, thresholds, and the types that numbers are over.
+//!
+//! In: on each rank its part of a snapshot, and options. Out: the same on all ranks, of which one process is one.
+//! Cost: a pass over the points, and one over the masses where their sum is needed.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
 
-#[cfg(not(feature = "gpu"))]
-use ropewalk::Scalar as Coordinate;
-use ropewalk::cluster::{Fof, Hop};
-use ropewalk::distributed::{self, Communicator, Domain, Reduction, agree};
-#[cfg(feature = "gpu")]
-use ropewalk::gpu::Coordinate;
-use ropewalk::internals::distributed::{all_gather, all_gather_v, reduce, some_ranks_lack};
+use ropewalk::distributed::{Communicator, Reduction, agree, agree_on};
+use ropewalk::halo::{Overdensity, Unbinding, Universe};
+use ropewalk::internals::distributed::all_gather;
 use ropewalk::internals::halo::{check_masses, check_velocities};
+use ropewalk::internals::random::mixed;
 use ropewalk::{Error, ErrorKind, Result};
-use ropewalk_io::{MassSum, Masses, Points, Snapshot, Table, TypeRun};
+use ropewalk_io::{MassSum, Masses, Points, Snapshot};
 use ropewalk_table::extent_across::extent;
 use ropewalk_table::points::extent::{Extent, is_box};
 
-use crate::around::InRegions;
-use crate::attached::type_of_each;
-use crate::particle_sets::kinds;
+use crate::census::{Census, any};
+use crate::filling::{self, Mass};
+use crate::particle_sets::mass_sum;
 use crate::particles::check_dimensions;
-use crate::{Finder, Options, Pipeline, Scales, filling};
+use crate::{Finder, Options, ParticleSets, Scales};
 
-/// What a rank can refuse by itself.
-pub(super) fn check(part: &Snapshot, options: &Options, place: Place) -> Result<()> {
-    options.check()?;
-    if !matches!(place, Place::Cpu) && matches!(options.finder, Finder::Hop(_)) {
-        return Err(one_rank_alone("HOP on devices"));
+const R200C: Overdensity = Overdensity::Critical(200.0);
+
+/// The numbers of steps of which some ranks might take one and others another.
+#[derive(Clone, Copy)]
+pub(super) enum Step {
+    Attaching = 1,
+    Finding = 2,
+}
+
+/// An error on all ranks if they take different steps. Collective.
+pub(super) fn begin(ranks: &dyn Communicator, step: Step) -> Result<()> {
+    agree_on(ranks, step as u64, &[])
+}
+
+/// What all ranks know of the snapshot that they share.
+#[derive(Clone, Debug)]
+pub(super) struct Whole<'a> {
+    /// What the snapshot says beside its particles. In one process it is the snapshot itself.
+    pub about: Cow<'a, Snapshot>,
+    /// The linked particles.
+    pub census: Census,
+    pub extent: Extent,
+    pub period: Option<f64>,
+    pub scales: Scales,
+    /// The number of linked particles outside of the box.
+    pub outside: u64,
+    pub universe: Universe,
+    pub thresholds: Vec<f64>,
+    /// The density of R200c, if units and cosmology give one.
+    pub r200c: Option<f64>,
+    pub unbinding: Option<Unbinding>,
+    /// The types that are linked, attached or not read.
+    pub sets: ParticleSets,
+}
+
+impl<'a> Whole<'a> {
+    /// Errors on all ranks: what one of them refuses of its part; what [`Pipeline::new`](crate::Pipeline::new) refuses of the whole; options
+    /// that differ. Collective.
+    pub fn of(ranks: &dyn Communicator, part: &'a Snapshot, options: &Options) -> Result<Self> {
+        agree(ranks, check(part, options, ranks.size()))?;
+        check_same(ranks, options)?;
+        let census = Census::of(ranks, part)?;
+        let side = options.box_size.or(part.box_size);
+        let period = side.filter(|_| !options.open);
+        let extent = extent(ranks, &part.points, period.unwrap_or(f64::INFINITY))?;
+        let volume = match side {
+            Some(side) => side.powi(3),
+            None if census.n == 0 => 0.0,
+            None => extent.axes.iter().map(|(lo, hi)| hi - lo).product(),
+        };
+        let about = about(ranks, part, &census)?;
+        let universe = about.universe(&options.universe, side);
+        let known = Known { about: &about, universe: &universe, kinds: [&census.kinds[..], &[]] };
+        let share = known.share_of_matter(ranks, [Some(part), None], volume)?;
+        let sets = known.particle_sets(ranks, [Some(part), None], joins(options), !census.is_bare())?;
+        let settled = || -> Result<_> {
+            let scales = Scales::of(options.linking_length, census.n, volume, share)?;
+            let outside = match period.filter(is_box) {
+                Some(side) => extent.check(side, part.box_size == Some(side), "points", census.n)?,
+                None => 0,
+            };
+            let spheres = match &options.overdensities[..] {
+                [] => vec![],
+                overdensities => thresholds(&about, &universe, overdensities, "overdensities")?,
+            };
+            let r200c = match (options.profiles, thresholds(&about, &universe, &[R200C], "profiles")) {
+                (0, of_profiles) => of_profiles.ok(),
+                (_, of_profiles) => Some(of_profiles?),
+            };
+            let unbinding = unbinding(options, &census, &universe)?;
+            Ok((scales, outside, spheres, r200c.and_then(|r200c| r200c.first().copied()), unbinding))
+        };
+        let (scales, outside, thresholds, r200c, unbinding) = agree(ranks, settled())?;
+        Ok(Self { about, census, extent, period, scales, outside, universe, thresholds, r200c, unbinding, sets })
     }
-    if let Finder::AdaptaHop { .. } = options.finder {
+
+    /// The same facts, for the pipeline of particles that a rank has got from others.
+    pub fn borrowed(&self) -> Whole<'_> {
+        Whole { about: Cow::Borrowed(&self.about), ..self.clone() }
+    }
+}
+
+/// Returns `true` if other particles join halos. Halos with subhalos have no linking length that they could join by.
+pub(super) fn joins(options: &Options) -> bool {
+    !options.finder.has_subhalos()
+}
+
+/// A step that runs on one rank alone.
+pub(super) fn one_rank_alone(what: &'static str) -> Error {
+    Error::new(ErrorKind::Unsupported, format!("{what}: not across ranks; run on one rank"))
+}
+
+/// What a rank of so many can refuse by itself.
+fn check(part: &Snapshot, options: &Options, ranks: usize) -> Result<()> {
+    options.check()?;
+    check_dimensions(part)?;
+    if ranks == 1 {
+        return Ok(());
+    }
+    if options.finder.has_subhalos() {
         return Err(one_rank_alone("AdaptaHOP"));
     }
-    check_dimensions(part)?;
+    // One process looks at all particles when it measures halos; owners of halos get the members alone.
     let points = part.points.len();
     let masses = if let Masses::Each(masses) = &part.masses { Some(masses.len()) } else { None };
     let lengths = [
@@ -43,7 +136,11 @@ pub(super) fn check(part: &Snapshot, options: &Options, place: Place) -> Result<
             return Err(Error::length(what, len, points));
         }
     }
-    // Those of particles in no halo as well.
+    check_numbers(part)
+}
+
+/// Errors: a velocity that is not finite; a mass that is negative or not finite.
+pub(super) fn check_numbers(part: &Snapshot) -> Result<()> {
     match &part.velocities {
         Some(Points::F64(table)) => check_velocities(table.rows::<3>().unwrap_or_default())?,
         Some(Points::F32(table)) => check_velocities(table.rows::<3>().unwrap_or_default())?,
@@ -56,268 +153,122 @@ pub(super) fn check(part: &Snapshot, options: &Options, place: Place) -> Result<
     }
 }
 
-/// A step that runs on one rank alone.
-fn one_rank_alone(what: &'static str) -> Error {
-    Error::new(ErrorKind::Unsupported, format!("{what}: not across ranks; run on one rank"))
+/// Errors on all ranks: options that differ. Collective.
+fn check_same(ranks: &dyn Communicator, options: &Options) -> Result<()> {
+    let digest = format!("{options:?}").bytes().fold(0, |digest, byte| mixed(digest ^ u64::from(byte)));
+    if all_gather(ranks, digest)?.iter().any(|other| *other != digest) {
+        let sentence = "ranks give differing options; all are to give the same";
+        return agree(ranks, Err(Error::new(ErrorKind::Parameter, sentence)));
+    }
+    Ok(())
 }
 
-/// Where halos and centres are found.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
-    Cpu,
-    #[cfg(feature = "gpu")]
-    Device(ropewalk::gpu::Device),
-}
-
-/// What finds halos across ranks.
-enum OneOf {
-    Hop(Hop),
-    Fof(Fof),
-    #[cfg(feature = "gpu")]
-    OnDevice(ropewalk::gpu::Fof, ropewalk::gpu::Device),
-}
-
-impl OneOf {
-    /// Friends of friends.
-    fn new(length: f64, min_members: usize, place: Place) -> Self {
-        match place {
-            Place::Cpu => Self::Fof(Fof::new(length).min_members(min_members)),
-            #[cfg(feature = "gpu")]
-            Place::Device(device) => Self::OnDevice(ropewalk::gpu::Fof::new(length).min_members(min_members), device),
+/// What a snapshot says beside its particles. The mass of all matter is the sum of the shares of parts, where parts have these. Collective.
+fn about<'a>(ranks: &dyn Communicator, part: &'a Snapshot, census: &Census) -> Result<Cow<'a, Snapshot>> {
+    let share = part.slice.as_ref().and_then(|slice| slice.matter.as_ref());
+    // A part that is read alone does not know the mass of the whole.
+    let matter = match share.filter(|_| part.total_rows() == census.n) {
+        share if any(ranks, share.is_some())? => {
+            sum_across(ranks, &share.cloned().unwrap_or_default())?.map(|sum| sum.value())
         }
+        _ => part.matter,
+    };
+    if ranks.size() == 1 && matter == part.matter {
+        return Ok(Cow::Borrowed(part));
     }
+    let mut about = part.without_particles();
+    (about.matter, about.masses) = (matter, census.masses.clone());
+    Ok(Cow::Owned(about))
 }
 
-/// What all ranks know of the whole.
-pub(super) struct Whole {
-    pub n: u64,
-    pub side: Option<f64>,
-    pub scales: Scales,
-    pub outside: u64,
-    pub extent: Extent,
-    pub is_wide: bool,
-    pub has_velocities: bool,
-    pub has_wide_velocities: bool,
-    pub has_ids: bool,
-    /// Of [`Masses::Each`] only that it is so.
-    pub masses: Masses,
-    pub matter: Option<f64>,
-    pub kinds: Vec<u8>,
+fn thresholds(about: &Snapshot, universe: &Universe, overdensities: &[Overdensity], what: &str) -> Result<Vec<f64>> {
+    if universe.omega_m.is_some() && about.masses == Masses::Unknown {
+        return Err(Error::missing("masses", format!("{what} need masses, and the snapshot has none")));
+    }
+    universe.thresholds(overdensities, what)
 }
 
-impl Whole {
-    pub fn of(ranks: &dyn Communicator, part: &Snapshot, options: &Options) -> Result<Self> {
-        let own = part.points.len() as u64;
-        let n = reduce(ranks, own, Reduction::Sum)?;
-        // Ranks without particles know nothing against it, unless none has any.
-        let knows = own > 0 || n == 0;
-        let any = |is: bool| Ok(reduce(ranks, u64::from(is && knows), Reduction::Max)? == 1);
-        let all = |is: bool, what: &'static str| {
-            let [some, none] = [is, !is].map(any);
-            if some? && none? { agree(ranks, Err(some_ranks_lack(what))) } else { any(is) }
-        };
-        let has_velocities = all(part.velocities.is_some(), "velocities")?;
-        let has_ids = all(part.ids.is_some(), "ids")?;
-        let has_masses = all(part.masses != Masses::Unknown, "masses")?;
-        let has_types = all(!part.types.is_empty(), "particle types")?;
-        let has_wide_velocities = any(matches!(part.velocities, Some(Points::F64(_))))?;
-        // As in one process, where both have one precision.
-        let is_wide = any(matches!(part.points, Points::F64(_)))? || has_wide_velocities;
-
-        let side = options.box_size.or(part.box_size);
-        let period = side.filter(|_| !options.open);
-        let extent = extent(ranks, &part.points, period.unwrap_or(f64::INFINITY))?;
-        let volume = match side {
-            Some(side) => side.powi(3),
-            None if n == 0 => 0.0,
-            None => extent.axes.iter().map(|(lo, hi)| hi - lo).product(),
-        };
-        let outside = match period.filter(is_box) {
-            Some(side) => extent.check(side, part.box_size == Some(side), "points", n),
-            None => Ok(0),
-        };
-        let outside = agree(ranks, outside)?;
-        let masses = masses_of(ranks, part, has_masses || n == 0)?;
-        let matter = match part.slice.as_ref().and_then(|slice| slice.matter.as_ref()) {
-            share if any_share(ranks, share.is_some())? => {
-                sum_across(ranks, &share.cloned().unwrap_or_default())?.map(|sum| sum.value())
-            }
-            _ => part.matter,
-        };
-        let kinds: Vec<u8> = kinds_of(ranks, part)?.into_iter().filter(|_| has_types).collect();
-        let share = share_of_matter(ranks, part, options, [&kinds, &[]], MatterIn { volume, mass: matter }, None)?;
-        let scales = agree(ranks, Scales::of(options.linking_length, n, volume, share))?;
-        // What it lacks for spheres and profiles is said before halos are found.
-        let mut bare = part.without_particles();
-        bare.matter = matter;
-        bare.masses = masses.clone();
-        agree(ranks, Pipeline::new(&bare, options).map(drop))?;
-        Ok(Self {
-            n,
-            side,
-            scales,
-            outside,
-            extent,
-            is_wide,
-            has_velocities,
-            has_wide_velocities,
-            has_ids,
-            masses,
-            matter,
-            kinds,
-        })
+/// How to unbind, if the options ask for it.
+fn unbinding(options: &Options, census: &Census, universe: &Universe) -> Result<Option<Unbinding>> {
+    let Finder::AdaptaHop { unbind: true, .. } = options.finder else { return Ok(None) };
+    let lacks = |name, what: &str| Err(Error::missing(name, format!("bound masses need {what}")));
+    if census.is_bare() {
+        return lacks("masses", "masses, and the snapshot has none");
     }
-
-    /// The halos of positions, and all of them in regions if spheres or profiles are asked for of these alone. Collective.
-    pub fn halos<'a, S: Coordinate>(
-        &self,
-        ranks: &'a dyn Communicator,
-        part: &Snapshot,
-        options: &Options,
-        place: Place,
-        has_others: bool,
-        rows: &[[S; 3]],
-    ) -> Result<(distributed::Halos, Option<InRegions<'a, S>>)> {
-        let period = self.side.filter(|_| !options.open);
-        let is_bare = has_others || (options.overdensities.is_empty() && options.profiles == 0);
-        let finder = match &options.finder {
-            Finder::Hop(hop) => OneOf::Hop(self.hop(hop, part, options)),
-            Finder::AdaptaHop { .. } => return Err(one_rank_alone("AdaptaHOP")),
-            Finder::FriendsOfFriends => OneOf::new(self.scales.linking_length, options.min_members, place),
-        };
-        if is_bare {
-            let halos = match finder {
-                OneOf::Hop(hop) => hop.periodic(period).run_across(ranks, rows)?,
-                OneOf::Fof(fof) => fof.periodic(period).run_across(ranks, rows)?,
-                #[cfg(feature = "gpu")]
-                OneOf::OnDevice(fof, device) => fof.run_across(ranks, rows, period, device)?,
-            };
-            return Ok((halos, None));
-        }
-        let domain = Domain::new(ranks, rows, period)?;
-        let halos = match finder {
-            OneOf::Hop(hop) => hop.run_on_domain(&domain)?,
-            OneOf::Fof(fof) => fof.run_on_domain(&domain)?,
-            #[cfg(feature = "gpu")]
-            OneOf::OnDevice(fof, device) => fof.halos_on_domain(&domain, device)?,
-        };
-        Ok((halos, Some(InRegions::new(ranks, domain, &each(part), &self.masses, None)?)))
+    if !census.has_velocities {
+        return lacks("velocities", "velocities, and the snapshot has none");
     }
-
-    /// HOP with what is known of the particles.
-    fn hop(&self, hop: &Hop, part: &Snapshot, options: &Options) -> Hop {
-        let hop = hop.clone().min_members(options.min_members).volume(self.scales.filled_volume());
-        if let Masses::Each(_) = self.masses { hop.masses(each(part)) } else { hop }
+    let gravity = universe.conversion("bound masses")?.gravity();
+    if !universe.has_velocity_unit {
+        return lacks("velocity_unit", "the unit of velocities, which is not known");
     }
+    Ok(Some(Unbinding::new(gravity).softening(options.softening).min_members(options.min_members)))
+}
 
-    /// The types of the members that this rank has, in stretches; those of all kinds, though there be none of some.
-    pub fn types_of(
+/// What the mass of linked and other particles is compared with.
+pub(super) struct Known<'k> {
+    pub about: &'k Snapshot,
+    pub universe: &'k Universe,
+    /// The types of linked and of other particles on all ranks.
+    pub kinds: [&'k [u8]; 2],
+}
+
+impl Known<'_> {
+    /// [`Scales::share_of_matter`] of this rank's `parts`, linked particles and others, in a volume. Collective.
+    pub fn share_of_matter(
         &self,
         ranks: &dyn Communicator,
-        part: &Snapshot,
-        halos: &distributed::Halos,
-    ) -> Result<Vec<TypeRun>> {
-        if self.kinds.len() < 2 {
-            let mut runs = runs_of(&self.kinds, vec![]);
-            runs.iter_mut().for_each(|run| run.count = halos.indices().len());
-            return Ok(runs);
+        parts: [Option<&Snapshot>; 2],
+        volume: f64,
+    ) -> Result<Option<f64>> {
+        let mass = filling::mass(self.about, self.kinds);
+        let sum = match any(ranks, mass == Mass::OfRead)? {
+            true => sum_known(ranks, parts, filling::mass_read(parts))?.map(|sum| sum.value()),
+            false => None,
+        };
+        let mass = match mass {
+            Mass::Known(mass) => Some(mass),
+            Mass::OfRead => sum,
+            Mass::Unknown => None,
+        };
+        Ok(filling::share(self.universe, mass, volume))
+    }
+
+    /// The types that were linked, attached or not read, where this rank has `parts` of linked particles and others; `has_masses` says
+    /// whether the linked ones have masses. Collective.
+    pub fn particle_sets(
+        &self,
+        ranks: &dyn Communicator,
+        parts: [Option<&Snapshot>; 2],
+        joins: bool,
+        has_masses: bool,
+    ) -> Result<ParticleSets> {
+        let mut sets = ParticleSets::of_types(self.kinds, joins, self.about);
+        // The mass of a sample of the particles differs from that of all.
+        let is_known = has_masses && self.about.matter.is_some() && self.about.subsample.is_none();
+        if any(ranks, is_known && !sets.unread.is_empty())? {
+            let mut own = MassSum::default();
+            parts.into_iter().flatten().filter_map(mass_sum).for_each(|sum| own.merge(&sum));
+            let read = sum_across(ranks, &own)?;
+            let share =
+                |(matter, read): (f64, MassSum)| (matter > 0.0).then(|| (1.0 - read.value() / matter).clamp(0.0, 1.0));
+            sets.unread_share = self.about.matter.zip(read).and_then(share);
         }
-        Ok(runs_of(&self.kinds, halos.bring(ranks, &type_of_each(part))?))
+        Ok(sets)
     }
 }
 
-/// The matter in the volume of a snapshot.
-pub(super) struct MatterIn {
-    pub volume: f64,
-    /// The mass of all of it, where the file has it.
-    pub mass: Option<f64>,
-}
-
-/// [`Scales::share_of_matter`] of linked particles and others; `kinds` are the types of both on all ranks. Collective.
-pub(super) fn share_of_matter(
-    ranks: &dyn Communicator,
-    part: &Snapshot,
-    options: &Options,
-    kinds: [&[u8]; 2],
-    matter: MatterIn,
-    others: Option<&Snapshot>,
-) -> Result<Option<f64>> {
-    let read = filling::mass_read(part, others);
-    let is_known = reduce(ranks, u64::from(read.is_none() && !part.points.is_empty()), Reduction::Max)? == 0;
-    let read = sum_across(ranks, &read.unwrap_or_default())?.filter(|_| is_known);
-    let mut about = part.without_particles();
-    about.matter = matter.mass;
-    let universe = about.universe(&options.universe, options.box_size.or(part.box_size));
-    let mass = filling::mass(&about, matter.mass, kinds, || read);
-    Ok(filling::share(&universe, mass, matter.volume))
+/// The sum of the sums of all ranks; `None` if one with particles has none. Collective.
+fn sum_known(ranks: &dyn Communicator, parts: [Option<&Snapshot>; 2], own: Option<MassSum>) -> Result<Option<MassSum>> {
+    let is_empty = parts.into_iter().flatten().all(|part| part.points.is_empty());
+    let is_known = !any(ranks, own.is_none() && !is_empty)?;
+    Ok(sum_across(ranks, &own.unwrap_or_default())?.filter(|_| is_known))
 }
 
 /// The sum of the sums of all ranks. Collective.
-pub(super) fn sum_across(ranks: &dyn Communicator, own: &MassSum) -> Result<Option<MassSum>> {
+fn sum_across(ranks: &dyn Communicator, own: &MassSum) -> Result<Option<MassSum>> {
     let mut words: Vec<u64> = own.words().into_iter().map(|word| word as u64).collect();
     ranks.all_reduce(&mut words, Reduction::Sum)?;
     let words: Vec<i64> = words.into_iter().map(|word| word as i64).collect();
     Ok(MassSum::from_words(&words))
-}
-
-/// Stretches of particles of one type; the first of them are empty ones of all `kinds`.
-pub(super) fn runs_of(kinds: &[u8], each: Vec<u8>) -> Vec<TypeRun> {
-    let mut runs: Vec<TypeRun> = kinds.iter().map(|&particle_type| TypeRun { particle_type, count: 0 }).collect();
-    for kind in each {
-        match runs.last_mut() {
-            Some(last) if last.particle_type == kind => last.count += 1,
-            _ => runs.push(TypeRun { particle_type: kind, count: 1 }),
-        }
-    }
-    runs
-}
-
-/// What the masses of all ranks are; of [`Masses::Each`] only that they are so. Collective.
-pub(super) fn masses_of(ranks: &dyn Communicator, part: &Snapshot, has_masses: bool) -> Result<Masses> {
-    let one = if let Masses::Equal(mass) = part.masses { mass.to_bits() } else { u64::MAX };
-    let all = all_gather(ranks, [one, part.points.len() as u64])?;
-    let ones: Vec<u64> = all.into_iter().filter(|of| of[1] > 0).map(|of| of[0]).collect();
-    Ok(match ones.first() {
-        _ if !has_masses => Masses::Unknown,
-        Some(&first) if first != u64::MAX && ones.iter().all(|&one| one == first) => {
-            Masses::Equal(f64::from_bits(first))
-        }
-        Some(_) => Masses::Each(vec![]),
-        None => part.masses.clone(),
-    })
-}
-
-/// The types that particles of any rank have, ascending. Collective.
-pub(super) fn kinds_of(ranks: &dyn Communicator, part: &Snapshot) -> Result<Vec<u8>> {
-    let all = all_gather_v(ranks, &kinds(part))?;
-    let all: BTreeSet<u8> = all.values().iter().copied().collect();
-    Ok(all.into_iter().collect())
-}
-
-fn any_share(ranks: &dyn Communicator, own: bool) -> Result<bool> {
-    Ok(reduce(ranks, own.into(), Reduction::Max)? == 1)
-}
-
-pub(super) fn wide(points: &Points) -> Table<f64> {
-    match points {
-        Points::F32(table) => table.widened(),
-        Points::F64(table) => table.clone(),
-    }
-}
-
-/// Rows of 32 bits; none if they are of others, as where a rank has no particles.
-pub(super) fn narrow(points: &Points) -> &[[f32; 3]] {
-    match points {
-        Points::F32(table) => table.rows::<3>().unwrap_or_default(),
-        Points::F64(_) => &[],
-    }
-}
-
-/// A mass for each particle.
-pub(super) fn each(part: &Snapshot) -> Vec<f64> {
-    match &part.masses {
-        Masses::Equal(mass) => vec![*mass; part.points.len()],
-        Masses::Each(masses) => masses.clone(),
-        Masses::Unknown => vec![],
-    }
 }

@@ -2,7 +2,7 @@
 
 use ropewalk::distributed::Communicator;
 use ropewalk_io::{Masses, Points, Snapshot, Table, TypeRun};
-use ropewalk_pipeline::{Across, CenterKind, Finder, LinkingLength, Options, Pipeline};
+use ropewalk_pipeline::{CenterKind, Finder, LinkingLength, Options, Pipeline};
 
 use super::halos::{options, part, text};
 use super::shares::{Share, shares};
@@ -73,30 +73,32 @@ fn compare(ranks: &dyn Communicator, Particles { linked, others }: &Particles, o
     let range = share[0].of(linked.points.len(), ranks);
     let other_range = share[1].of(others.points.len(), ranks);
     let own = [part(linked, range.clone()), part(others, other_range.clone())];
-    let across = Across::find_attaching(ranks, &own[0], &own[1], options).unwrap();
-    let is_equal = |across: &[i64], one: &[i32]| across.iter().copied().eq(one.iter().map(|&label| i64::from(label)));
-    assert!(is_equal(across.halos().labels().as_slice(), &found.halos.labels().as_slice()[range]));
-    assert!(is_equal(across.attached_labels().unwrap(), &labels[other_range]), "labels of rank {}", ranks.rank());
+    let across = Pipeline::across(ranks, &own[0], options).unwrap().attaching(&own[1]).unwrap();
+    let mut shared = across.find().unwrap();
+    across.attach(&mut shared).unwrap();
+    assert_eq!(*shared.labels(), found.halos.labels().as_slice()[range]);
+    assert_eq!(shared.attached.as_ref().unwrap().labels, labels[other_range], "labels of rank {}", ranks.rank());
 
-    let whole = across.pipeline().unwrap();
-    assert_eq!(whole.meta(), pipeline.meta());
-    assert_eq!(whole.particle_sets(), pipeline.particle_sets());
-    let measured = across.measure(ranks, &whole).unwrap();
+    assert_eq!(across.meta(), pipeline.meta());
+    assert_eq!(across.particle_sets(), pipeline.particle_sets());
+    let own = across.measure(&shared).unwrap();
+    let measured = across.gather(&shared, &own).unwrap();
     assert_eq!(measured.is_some(), ranks.rank() == 0);
     if let Some(measured) = measured {
-        assert_eq!(text(&measured.catalog, &whole.meta()), text(&expected.catalog, &pipeline.meta()));
+        assert_eq!(text(&measured.catalog, &across.meta()), text(&expected.catalog, &pipeline.meta()));
         assert_eq!(measured.notes, expected.notes);
     }
-    let members = across.member_lists(ranks).unwrap();
+    let members = across.members(&shared, &own.catalog).unwrap();
     assert_eq!(members.is_some(), ranks.rank() == 0);
-    if let Some(members) = members {
-        assert_eq!(members, pipeline.members(&found, &expected.catalog));
+    if members.is_some() {
+        assert_eq!(members, pipeline.members(&found, &expected.catalog).unwrap());
     }
     if options.profiles > 0 {
-        let one = pipeline.profiles(&pipeline.largest(&found, &expected.catalog, options.profiles).unwrap()).unwrap();
-        let largest = across.largest(ranks, &whole, options.profiles).unwrap();
-        if let Some(profiles) = across.profiles(ranks, &whole, &largest).unwrap() {
-            assert_eq!(profiles.profiles, one);
+        let one = pipeline.largest(&found, &expected.catalog, options.profiles).unwrap();
+        let largest = across.largest(&shared, &own.catalog, options.profiles).unwrap();
+        let profiles = across.profiles(&shared, &largest).unwrap();
+        if let Some(profiles) = across.gather_profiles(&largest, profiles).unwrap() {
+            assert_eq!(profiles.profiles, pipeline.profiles(&found, &one).unwrap());
         }
     }
 }
@@ -137,6 +139,12 @@ fn members_with_and_without_ids(ranks: &dyn Communicator) {
         options.linking_length = LinkingLength::Length(0.15);
         compare(ranks, &particles, &options, [Share::Uneven, Share::OneEmpty]);
     }
+    // Of one type alone.
+    let (linked, mut others) = both();
+    others.types_without_ids = vec![4];
+    let mut options = options(5, None);
+    options.linking_length = LinkingLength::Length(0.15);
+    compare(ranks, (&linked, &others), &options, [Share::Even; 2]);
 }
 
 /// One rank has all linked or all other particles; there are no others at all; there is one.
@@ -181,7 +189,8 @@ fn other_particles_that_are_refused(ranks: &dyn Communicator) {
     let own = |whole: &Snapshot| part(whole, Share::Even.of(whole.points.len(), ranks));
     let options = with_spheres();
     let refused = |linked: &Snapshot, others: &Snapshot| {
-        Across::find_attaching(ranks, &own(linked), &own(others), &options).unwrap_err().to_string()
+        let (linked, others) = (own(linked), own(others));
+        Pipeline::across(ranks, &linked, &options).unwrap().attaching(&others).unwrap_err().to_string()
     };
     let mut bare = others.clone();
     bare.masses = Masses::Unknown;

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use ropewalk::distributed::{Communicator, Reduction};
 use ropewalk::halo::Overdensity;
 use ropewalk_io::{Masses, Points, ReadOptions, Snapshot, Table, TypeRun};
-use ropewalk_pipeline::{Across, CenterKind, Finder, LinkingLength, Options, Output};
+use ropewalk_pipeline::{CenterKind, Finder, LinkingLength, Options, Output, Pipeline};
 use ropewalk_table::columns::Meta;
 
 use super::shares::{Share, shares};
@@ -70,17 +70,16 @@ pub(super) fn compare_with(
     own: &Snapshot,
     first: usize,
 ) {
-    let across = Across::find(ranks, own, options).unwrap();
+    let pipeline = Pipeline::across(ranks, own, options).unwrap();
+    let found = pipeline.find().unwrap();
     let one = &expected.halos.labels().as_slice()[first..first + own.points.len()];
-    let labels = across.halos().labels();
-    assert!(labels.as_slice().iter().zip(one).all(|(&a, &b)| a == i64::from(b)), "labels of rank {}", ranks.rank());
-    assert_eq!(labels.n_clusters(), expected.halos.labels().n_clusters() as u64);
-    assert_eq!((across.particles(), across.halos().len()), (whole.points.len() as u64, expected.halos.len() as u64));
-    let pipeline = across.pipeline().unwrap();
+    assert!(*found.labels() == *one, "labels of rank {}", ranks.rank());
+    assert_eq!(found.n_groups(), expected.halos.labels().n_clusters() as u64);
+    assert_eq!((pipeline.n_particles(), found.n_halos()), (whole.points.len() as u64, expected.halos.len() as u64));
     assert_eq!(pipeline.meta(), expected.meta);
     assert_eq!(pipeline.universe(), &expected.universe);
-    let owned = across.measure_owned(ranks, &pipeline).unwrap().catalog;
-    let all = &expected.catalog;
+    let measured = pipeline.measure(&found).unwrap();
+    let (owned, all) = (&measured.catalog, &expected.catalog);
     let mut count = [owned.halos().len() as u64];
     ranks.all_reduce(&mut count, Reduction::Sum).unwrap();
     assert_eq!(count, [all.halos().len() as u64]);
@@ -89,21 +88,22 @@ pub(super) fn compare_with(
         assert_eq!(row, &all.halos()[at]);
     }
     assert!(owned.halos().is_sorted_by_key(|row| (std::cmp::Reverse(row.count), row.tag)));
-    let measured = across.measure(ranks, &pipeline).unwrap();
-    assert_eq!(measured.is_some(), ranks.rank() == 0);
-    if let Some(measured) = measured {
-        assert_eq!(text(&measured.catalog, &pipeline.meta()), text(&expected.catalog, &expected.meta));
-        assert_eq!(measured.catalog.halos(), expected.catalog.halos());
-        assert_eq!(measured.catalog.labels(), expected.catalog.labels());
-        assert_eq!(measured.notes, expected.notes);
+    let gathered = pipeline.gather(&found, &measured).unwrap();
+    assert_eq!(gathered.is_some(), ranks.rank() == 0);
+    if let Some(gathered) = gathered {
+        assert_eq!(text(&gathered.catalog, &pipeline.meta()), text(&expected.catalog, &expected.meta));
+        assert_eq!(gathered.catalog.halos(), expected.catalog.halos());
+        assert_eq!(gathered.catalog.labels(), expected.catalog.labels());
+        assert_eq!(gathered.notes, expected.notes);
     }
     if let Some(one) = &expected.largest {
-        let largest = across.largest(ranks, &pipeline, options.profiles).unwrap();
+        let largest = pipeline.largest(&found, owned, options.profiles).unwrap();
         assert_eq!(largest.count, one.tags.len());
         for (at, &place) in largest.places.iter().enumerate() {
-            assert_eq!(largest.own.centers.as_slice()[at].position, one.centers.as_slice()[place].position);
+            assert_eq!(largest.centers.as_slice()[at].position, one.centers.as_slice()[place].position);
         }
-        let profiles = across.profiles(ranks, &pipeline, &largest).unwrap();
+        let profiles = pipeline.profiles(&found, &largest).unwrap();
+        let profiles = pipeline.gather_profiles(&largest, profiles).unwrap();
         assert_eq!(profiles.is_some(), ranks.rank() == 0);
         if let Some(profiles) = profiles {
             assert_eq!((profiles.tags, profiles.r200c), (one.tags.clone(), one.r200c.clone()));
@@ -250,7 +250,11 @@ fn refusals(ranks: &dyn Communicator) {
     let whole = mixed();
     let range = Share::Even.of(1000, ranks);
     let own = part(&whole, range.clone());
-    let refused = |options: &Options, own: &Snapshot| Across::find(ranks, own, options).unwrap_err().to_string();
+    let refused = |options: &Options, own: &Snapshot| {
+        let pipeline = Pipeline::across(ranks, own, options);
+        let measured = pipeline.and_then(|pipeline| pipeline.measure(&pipeline.find()?));
+        measured.unwrap_err().to_string()
+    };
     let mut spheres = options(2, None);
     spheres.overdensities = vec![Overdensity::Critical(200.0)];
     let one = ropewalk_pipeline::run(&whole, &spheres).unwrap_err().to_string();
@@ -268,9 +272,14 @@ fn refusals(ranks: &dyn Communicator) {
         fast.velocities = Some(Points::F32(Table::new(3, speeds).unwrap()));
     }
     assert!(refused(&options(2, None), &fast).contains("velocity"));
-    let mut subhalos = options(2, None);
-    subhalos.finder = Finder::AdaptaHop { finder: ropewalk::halo::AdaptaHop::new(), unbind: false };
-    assert!(refused(&subhalos, &own).contains("AdaptaHOP: not across ranks"));
+    if ranks.size() > 1 {
+        let pairs = options(2, None);
+        let mut subhalos = options(2, None);
+        subhalos.finder = Finder::AdaptaHop { finder: ropewalk::halo::AdaptaHop::new(), unbind: false };
+        assert!(refused(&subhalos, &own).contains("AdaptaHOP: not across ranks"));
+        let pipeline = Pipeline::across(ranks, &own, &pairs).unwrap();
+        assert!(pipeline.spanning_tree().unwrap_err().to_string().contains("spanning trees: not across ranks"));
+    }
     // What one process says of the whole.
     let mut narrow = options(2, None);
     narrow.box_size = Some(3.0);

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use ropewalk::distributed::Reduction;
+use ropewalk::distributed::{Labels, Reduction};
 use ropewalk_io::SharedNpy;
 use ropewalk_table::{check_box_across, dbscan_across};
 
-use super::{Rank, describe, narrow, read};
+use super::{Rank, describe, read};
 use crate::args::{Dbscan as Args, Points};
 use crate::device::Name;
 use crate::failure::Failure;
@@ -86,4 +86,10 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let report = summary.close(&phases, outputs, &json, args.points.json.as_ref())?;
     let also: Vec<&Path> = args.out.iter().map(AsRef::as_ref).collect();
     Ok(Some(if also.is_empty() { report } else { report + &written(&also) }))
+}
+
+/// Labels in 32 bits, as one process has them.
+fn narrow(labels: &Labels) -> Result<Vec<i32>, Failure> {
+    let all: Result<Vec<i32>, _> = labels.as_slice().iter().map(|&label| i32::try_from(label)).collect();
+    all.map_err(|_| "there are more than 2^31 - 1 clusters, and labels are 32-bit numbers".into())
 }

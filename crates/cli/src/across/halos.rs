@@ -1,28 +1,29 @@
 //! `ropewalk halos --mpi`, and `ropewalk halos --device cuda:0,1`.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::rc::Rc;
 
-use ropewalk::Particles;
 use ropewalk::distributed::{Communicator, Reduction};
+use ropewalk::{Error, Particles};
 use ropewalk_io::{SharedNpy, Snapshot};
-use ropewalk_pipeline::{Across, LargestProfiles, Pipeline};
+use ropewalk_pipeline::{Found, LargestProfiles, Pipeline};
+use ropewalk_table::Catalog;
+use serde_json::Value;
 
 use super::type_files::TypeFiles;
-use super::{Rank, describe, narrow, narrow_all, read};
+use super::{Rank, describe, read};
 use crate::args::{Finder, Halos as Args};
 use crate::device::{Device, Name, Names};
 use crate::dimensions::with_rows;
 use crate::failure::Failure;
-use crate::halos::files::{Catalogs, DENSITY, LABELS, STANDARD_OUTPUT, TypeSet, files, known, typed};
+use crate::halos::files::{Catalogs, DENSITY, LABELS, STANDARD_OUTPUT, TypeSet, files, typed};
+use crate::halos::one::{Task, Written};
 use crate::halos::options::{refused, runs};
 use crate::halos::others;
 use crate::halos::read::{inputs, read_options};
 use crate::halos::report::{self, GroupCounts};
 use crate::halos::resume::result_options;
 use crate::halos::writer::RunWriter;
-use crate::outputs::{Outputs, Plan};
 use crate::phases::Phases;
 use crate::pictures::{Extent, Picture, check_slab, projection_across};
 use crate::shown_units::of_report;
@@ -40,7 +41,17 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     // First, so that hours of work do not end at a full disk's closed door.
     let catalogs = Catalogs::new(args, &runs)?;
     // Dropped after labels and densities if there is an error: only an empty folder is removed.
-    let mut outputs = if ranks.rank() == 0 { Some(create(args, &catalogs, snapshot)?) } else { None };
+    let task = Task {
+        snapshot,
+        out: &args.out,
+        json: args.json.clone(),
+        inputs: &Rc::new(inputs(args, std::slice::from_ref(snapshot))),
+        in_series: false,
+    };
+    let (folders, names) = (std::slice::from_ref(&run.folder), files(args, &catalogs));
+    let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let outputs = (ranks.rank() == 0).then(|| task.create(folders, &names, &[LABELS, DENSITY]));
+    let mut outputs = outputs.transpose()?;
 
     let mut phases = rank.phases();
     let mut part = read(snapshot, read_options(args, &args.particles.types), rank, &mut phases)?;
@@ -77,43 +88,53 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let labels = SharedNpy::create::<i32>(ranks, run.folder.join(LABELS), rows, None)?;
     let density = args.density.then(|| SharedNpy::create::<f64>(ranks, run.folder.join(DENSITY), rows, None));
     let density = density.transpose()?;
-    let across = phases
-        .run("find halos", || match rank.device {
-            Device::Cpu => match &others {
-                Some(others) => Across::find_attaching(ranks, &part, others, &run.options),
-                None => Across::find(ranks, &part, &run.options),
-            },
+    let in_words = |error: Error| match error.parameter() {
+        Some("attach" | "masses") if others.is_some() => others::refused(snapshot, &error),
+        _ => refused(args, snapshot, &error),
+    };
+    let found = phases.run("find halos", || {
+        let mut pipeline = Pipeline::across(ranks, &part, &run.options)?;
+        if let Some(others) = &others {
+            pipeline = pipeline.attaching(others)?;
+        }
+        let mut found = match rank.device {
+            Device::Cpu => pipeline.find()?,
             #[cfg(feature = "gpu")]
-            Device::Gpu(device) => Across::find_on(ranks, &part, others.as_ref(), &run.options, device),
-        })
-        .map_err(|error| match error.parameter() {
-            Some("attach" | "masses") if others.is_some() => others::refused(snapshot, &error),
-            _ => refused(args, snapshot, &error),
-        })?;
-    let pipeline = across.pipeline()?;
-    let measured = phases.run("catalogue", || across.measure(ranks, &pipeline))?;
-    let profiles = phases.run("profiles", || profiles(args, ranks, &across, &pipeline))?;
+            Device::Gpu(device) => pipeline.find_on(device)?,
+        };
+        pipeline.attach(&mut found)?;
+        Ok((pipeline, found))
+    });
+    let (pipeline, found) = found.map_err(in_words)?;
+    let (own, measured) = phases.run("catalogue", || -> Result<_, Failure> {
+        let own = pipeline.measure(&found)?;
+        let measured = pipeline.gather(&found, &own)?;
+        Ok((own, measured))
+    })?;
+    let profiles = phases.run("profiles", || profiles(args, &pipeline, &found, &own.catalog))?;
     let projection = match &measured {
         _ if args.no_pictures => None,
         measured => phases.run("pictures", || {
             let catalog = measured.as_ref().map(|found| &found.catalog);
-            projection_across(args, ranks, &part, across.particles(), &pipeline, catalog)
+            projection_across(args, ranks, &part, &pipeline, catalog)
         })?,
     };
     // Last, so that rank 0 does not hold them beside the picture's sums.
-    let members = args.members.then(|| phases.run("members", || across.member_lists(ranks))).transpose()?.flatten();
-    let own = narrow(across.halos().labels())?;
+    let members = args.members.then(|| phases.run("members", || pipeline.members(&found, &own.catalog)));
+    let members = members.transpose()?.flatten();
+    drop(own);
+    let own = found.labels();
     phases.run("labels", || labels.write(&own))?;
-    let joined = across.attached_labels().map(narrow_all).transpose()?;
+    let joined = found.attached.as_ref().map(|attached| &attached.labels[..]);
     for files in &shared {
-        let (values, labels) = match (&others, &joined) {
-            (Some(others), Some(joined)) if attached.contains(&files.kind) => (others, &joined[..]),
+        let (values, labels) = match (&others, joined) {
+            (Some(others), Some(joined)) if attached.contains(&files.kind) => (others, joined),
             _ => (&part, &own[..]),
         };
         phases.run("labels", || files.write(values, labels))?;
     }
-    let n_joined = joined.as_ref().map(|joined| n_joined(joined, ranks)).transpose()?;
-    if let (Some(file), Some(density)) = (&density, across.halos().density()) {
+    let n_joined = joined.map(|joined| n_joined(joined, ranks)).transpose()?;
+    if let (Some(file), Some(density)) = (&density, found.density()) {
         phases.run("density", || file.write(density))?;
     }
 
@@ -123,7 +144,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let (Some(outputs), Some(measured)) = (&mut outputs, measured) else { return Ok(None) };
     let factors = of_report(args, &pipeline)?;
     let factors = factors.as_ref();
-    report::about(&mut summary, &part, across.particles(), &types, &pipeline, factors);
+    report::about(&mut summary, &part, &types, &pipeline, factors);
     let mut writer = RunWriter::new(args, &catalogs, &run.folder, snapshot, &pipeline, outputs);
     if let Some(picture) = &projection {
         writer.picture(Picture::Projection, picture)?;
@@ -133,29 +154,23 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
         writer.catalogs(catalog, members)?;
         let mut remarks: Vec<String> = measured.notes.iter().map(report::remark).collect();
         if !args.no_pictures {
-            writer.mass_function(across.members(), catalog, &mut remarks)?;
+            writer.mass_function(catalog, &mut remarks)?;
         }
         Ok(remarks)
     })?;
     if let Some(LargestProfiles { tags, profiles, r200c, .. }) = &profiles {
         phases.run("profiles", || writer.profiles(tags, profiles, r200c))?;
     }
-    let counts = GroupCounts { groups: across.halos().labels().n_clusters(), joined: n_joined };
+    let counts = GroupCounts { groups: found.n_groups(), joined: n_joined };
     let of_run = report::halos(args, &pipeline, factors, &counts, None, catalog, &remarks);
     summary.text += &of_run.text;
-    summary.value("runs", vec![serde_json::Value::Object(of_run.values)]);
-    summary.value("snapshot", snapshot.display().to_string());
-    summary.value("run", serde_json::Value::Null);
-    let names = files(args, &catalogs);
-    let more: Vec<&str> = shared.iter().flat_map(|files| files.names.clone()).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).chain(more).collect();
+    summary.value("run", Value::Null);
     summary.times(&phases);
+    names.extend(shared.iter().flat_map(|files| files.names.clone()));
     let arrays = [Some(labels), density].into_iter().flatten();
     let arrays = arrays.chain(shared.into_iter().flat_map(TypeFiles::into_arrays)).collect();
-    let json = args.json.as_deref().map(|json| (json, summary.values.clone()));
-    let committed = outputs.commit_folders(vec![summary.values], json, arrays)?;
-    summary.text += &report::written(&names, std::slice::from_ref(&args.out), &committed);
-    Ok(Some(committed.report(summary.text)))
+    let runs = vec![Value::Object(of_run.values)];
+    task.finish(outputs, Written { summary, runs, arrays, folders, names: &names }).map(Some)
 }
 
 /// Refuses what one process alone can do.
@@ -185,31 +200,18 @@ fn extent(part: &Snapshot, ranks: &dyn Communicator) -> Result<Option<Extent>, F
     Ok(extent.transpose()?.filter(|_| part.total_rows() > 0))
 }
 
-/// The profiles that are asked for, on rank 0.
+/// The profiles that are asked for, on rank 0. Collective.
 fn profiles(
     args: &Args,
-    ranks: &dyn Communicator,
-    across: &Across<'_>,
     pipeline: &Pipeline<'_>,
+    found: &Found<'_>,
+    catalog: &Catalog,
 ) -> Result<Option<LargestProfiles>, Failure> {
     if args.profiles == 0 {
         return Ok(None);
     }
-    let largest = across.largest(ranks, pipeline, args.profiles)?;
-    Ok(across.profiles(ranks, pipeline, &largest)?)
-}
-
-/// Creates the files of rank 0: all but labels and densities, which all ranks write.
-fn create(args: &Args, catalogs: &Catalogs, snapshot: &PathBuf) -> Result<Outputs, Failure> {
-    let names = files(args, catalogs);
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let folders = std::slice::from_ref(&args.out);
-    let plan = Plan { root: &args.out, folders, names: &names, shared: &[LABELS, DENSITY], known: known() };
-    let mut outputs = Outputs::in_folders(plan, &Rc::new(inputs(args, std::slice::from_ref(snapshot))))?;
-    if let Some(json) = &args.json {
-        outputs.add_summary(json)?;
-    }
-    Ok(outputs)
+    let largest = pipeline.largest(found, catalog, args.profiles)?;
+    Ok(pipeline.gather_profiles(&largest, pipeline.profiles(found, &largest)?)?)
 }
 
 /// How many particles of each type all ranks have. Collective.

@@ -11,7 +11,7 @@ pub mod mpi;
 
 use std::path::Path;
 
-use ropewalk::distributed::{Communicator, Labels, Reduction, agree, on_threads};
+use ropewalk::distributed::{Communicator, Reduction, agree, on_threads};
 use ropewalk::internals::distributed::broadcast;
 use ropewalk::{Error, ErrorKind};
 use ropewalk_io::{ReadOptions, Snapshot, agree_on_files};
@@ -110,17 +110,6 @@ fn read(path: &Path, options: ReadOptions, rank: &Rank<'_>, phases: &mut Phases)
     let mut part = read.map_err(in_words)?;
     part.notes = wording::notes(&part.notes);
     Ok(part)
-}
-
-/// Labels in 32 bits, as one process has them.
-fn narrow(labels: &Labels) -> Result<Vec<i32>, Failure> {
-    narrow_all(labels.as_slice())
-}
-
-fn narrow_all(labels: &[i64]) -> Result<Vec<i32>, Failure> {
-    let narrow = |&label: &i64| i32::try_from(label);
-    let all: Result<Vec<i32>, _> = labels.iter().map(narrow).collect();
-    all.map_err(|_| "there are more than 2^31 - 1 clusters, and labels are 32-bit numbers".into())
 }
 
 /// What ranks say of the run: how many, and the memory of all if they share a process, else of the one that took most.

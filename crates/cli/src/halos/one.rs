@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use ropewalk_io::Snapshot;
+use ropewalk_io::{SharedNpy, Snapshot};
 use ropewalk_pipeline::{Found, Pipeline};
+use serde_json::Value;
 
 use super::files::{Catalogs, STANDARD_OUTPUT, files, known};
 use super::options::{refused, runs};
@@ -32,6 +33,46 @@ pub struct Task<'a> {
     pub in_series: bool,
 }
 
+/// What has been written into the folders of a task, and what is to be said about it.
+pub struct Written<'a> {
+    pub summary: Summary,
+    /// The values of each run.
+    pub runs: Vec<Value>,
+    /// Arrays that ranks have written together.
+    pub arrays: Vec<SharedNpy<'a>>,
+    /// A folder for each run, and the names of its files.
+    pub folders: &'a [PathBuf],
+    pub names: &'a [&'a str],
+}
+
+impl Task<'_> {
+    /// Creates the files of these names in the folders, all but `shared` ones, which ranks write together.
+    pub fn create(&self, folders: &[PathBuf], names: &[&str], shared: &[&str]) -> Result<Outputs, Failure> {
+        let plan = Plan { root: self.out, folders, names, shared, known: known() };
+        let mut outputs = Outputs::in_folders(plan, self.inputs)?;
+        if let Some(json) = &self.json {
+            outputs.add_summary(json)?;
+        }
+        Ok(outputs)
+    }
+
+    /// Gives all files their names; returns the report.
+    pub fn finish(&self, outputs: &mut Outputs, written: Written<'_>) -> Result<String, Failure> {
+        let Written { mut summary, runs, arrays, folders, names } = written;
+        summary.value("snapshot", self.snapshot.display().to_string());
+        let of = |runs: &[Value]| {
+            let mut values = summary.values.clone();
+            values.insert("runs".into(), runs.into());
+            values
+        };
+        let each = runs.chunks(1).map(of).collect();
+        let json = self.json.as_deref().map(|json| (json, of(&runs)));
+        let committed = outputs.commit_folders(each, json, arrays)?;
+        summary.text += &report::written(names, folders, &committed);
+        Ok(committed.report(summary.text))
+    }
+}
+
 /// Finds and writes the halos of a snapshot.
 pub fn run(args: &Args, task: &Task<'_>, device: Device) -> Result<String, Failure> {
     // Before anything is read: a file that is changed while the run goes on makes another run.
@@ -42,11 +83,7 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device) -> Result<String, Failu
     let mut files = files(args, &catalogs);
     let names: Vec<&str> = files.iter().map(String::as_str).collect();
     let folders: Vec<PathBuf> = runs.iter().map(|run| run.folder.clone()).collect();
-    let plan = Plan { root: task.out, folders: &folders, names: &names, shared: &[], known: known() };
-    let mut outputs = Outputs::in_folders(plan, task.inputs)?;
-    if let Some(json) = &task.json {
-        outputs.add_summary(json)?;
-    }
+    let mut outputs = task.create(&folders, &names, &[])?;
     if catalogs.to_stdout {
         outputs.add(Path::new(STANDARD_OUTPUT))?;
     }
@@ -82,9 +119,8 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device) -> Result<String, Failu
             phases.run("attach", || pipeline.attach(&mut found))?;
         }
         if summary.text.is_empty() {
-            let (n, types) = (snapshot.points.len() as u64, report::type_counts(&snapshot));
-            let factors = of_report(args, &pipeline)?;
-            report::about(&mut summary, &snapshot, n, &types, &pipeline, factors.as_ref());
+            let (types, factors) = (report::type_counts(&snapshot), of_report(args, &pipeline)?);
+            report::about(&mut summary, &snapshot, &types, &pipeline, factors.as_ref());
         }
         if tree.is_some() {
             summary.text.push('\n');
@@ -92,22 +128,12 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device) -> Result<String, Failu
         let mut writer = RunWriter::new(args, &catalogs, &run.folder, task.snapshot, &pipeline, &mut outputs);
         let of_run = write(args, &snapshot, &others, &pipeline, &found, &mut writer, &mut phases)?;
         summary.text += &of_run.text;
-        all_runs.push(serde_json::Value::Object(of_run.values));
+        all_runs.push(Value::Object(of_run.values));
     }
-    summary.value("snapshot", task.snapshot.display().to_string());
     summary.value("run", description);
     summary.times(&phases);
-    let of = |runs: &[serde_json::Value]| {
-        let mut values = summary.values.clone();
-        values.insert("runs".into(), runs.into());
-        values
-    };
-    let each = all_runs.chunks(1).map(of).collect();
-    let json = task.json.as_deref().map(|json| (json, of(&all_runs)));
-    let committed = outputs.commit_folders(each, json, vec![])?;
     let names: Vec<&str> = files.iter().map(String::as_str).collect();
-    summary.text += &report::written(&names, &folders, &committed);
-    Ok(committed.report(summary.text))
+    task.finish(&mut outputs, Written { summary, runs: all_runs, arrays: vec![], folders: &folders, names: &names })
 }
 
 /// Writes all files of one linking length into its folder; returns what is to be said about its halos.
@@ -123,7 +149,7 @@ fn write(
     let (catalog, mut remarks) = phases.run("catalogue", || -> Result<_, Failure> {
         let measured = pipeline.measure(found)?;
         let catalog = measured.catalog;
-        let members = args.members.then(|| pipeline.members(found, &catalog));
+        let members = args.members.then(|| pipeline.members(found, &catalog)).transpose()?.flatten();
         writer.catalogs(&catalog, members)?;
         if args.group_catalog {
             writer.group_catalog(found, &catalog)?;
@@ -142,7 +168,7 @@ fn write(
     if args.profiles > 0 {
         phases.run("profiles", || -> Result<(), Failure> {
             let largest = pipeline.largest(found, &catalog, args.profiles)?;
-            writer.profiles(&largest.tags, &pipeline.profiles(&largest)?, &largest.r200c)
+            writer.profiles(&largest.tags, &pipeline.profiles(found, &largest)?, &largest.r200c)
         })?;
     }
     if args.gallery > 0 {
@@ -152,7 +178,7 @@ fn write(
         let of_groups = attached.labels.iter().filter(|&&label| label >= 0).count();
         [of_groups as u64, attached.labels.len() as u64]
     });
-    let counts = GroupCounts { groups: found.halos.labels().n_clusters() as u64, joined };
+    let counts = GroupCounts { groups: found.n_groups(), joined };
     let factors = of_report(args, pipeline)?;
     Ok(report::halos(args, pipeline, factors.as_ref(), &counts, Some(found), &catalog, &remarks))
 }

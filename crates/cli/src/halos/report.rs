@@ -27,21 +27,21 @@ pub fn type_counts(snapshot: &Snapshot) -> BTreeMap<u8, u64> {
     counts
 }
 
-/// The snapshot, or a part of one that has `n` particles and so many of each type.
+/// The snapshot, or a part of one, and how many particles of each type the whole has.
 pub fn about(
     summary: &mut Summary,
     snapshot: &Snapshot,
-    n: u64,
     types: &BTreeMap<u8, u64>,
     pipeline: &Pipeline<'_>,
     factors: Option<&Factors>,
 ) {
+    let n = pipeline.n_particles();
     summary.both("particles", grouped(n), n);
     let kinds: Vec<String> = types.iter().map(|(kind, &count)| format!("type {kind}: {}", grouped(count))).collect();
     if kinds.len() > 1 {
         summary.line("types", kinds.join(", "));
     }
-    about_types(summary, &pipeline.particle_sets());
+    about_types(summary, pipeline.particle_sets());
     let length = factor(factors, Quantity::Length);
     let side = pipeline.period().map(|side| length * side);
     summary.both("box", side.map_or("open".into(), |side| format!("{}, periodic", short(side))), side);

@@ -95,13 +95,8 @@ impl<'a> RunWriter<'a> {
     }
 
     /// Writes the mass function, its picture and table; adds to `remarks` what they lack.
-    pub fn mass_function(
-        &mut self,
-        snapshot: &Snapshot,
-        catalog: &Catalog,
-        remarks: &mut Vec<String>,
-    ) -> Result<(), Failure> {
-        let all = mass_function(self.args, snapshot, self.pipeline, catalog, &self.meta, remarks)?;
+    pub fn mass_function(&mut self, catalog: &Catalog, remarks: &mut Vec<String>) -> Result<(), Failure> {
+        let all = mass_function(self.args, self.pipeline, catalog, &self.meta, remarks)?;
         self.pictures_by_name(all)
     }
 

@@ -28,14 +28,16 @@ impl Tables<'_> {
         for (name, kinds) in sets.lists().filter(|_| !sets.is_one_type()) {
             header.attribute(name, &*listed(kinds));
         }
-        let shares =
-            [("mass_share_not_read", sets.unread_share), ("share_of_matter", self.pipeline.scales.share_of_matter)];
+        let shares = [
+            ("mass_share_not_read", sets.unread_share),
+            ("share_of_matter", self.pipeline.whole.scales.share_of_matter),
+        ];
         for (name, share) in shares {
             if let Some(share) = share {
                 header.attribute(name, share);
             }
         }
-        let notes = self.notes(&sets);
+        let notes = self.notes(sets);
         if !notes.is_empty() {
             header.attribute("notes", Value::texts(&notes));
         }
@@ -46,11 +48,13 @@ impl Tables<'_> {
     fn notes(&self, sets: &ParticleSets) -> Vec<String> {
         let mut notes = particle_notes(self.pipeline, sets);
         let is_still = |others: &Snapshot| others.velocities.is_none() && !others.points.is_empty();
-        if self.pipeline.velocities.is_some() && self.pipeline.others.is_some_and(is_still) && !sets.attached.is_empty()
+        if self.pipeline.velocities.is_some()
+            && self.pipeline.others().is_some_and(is_still)
+            && !sets.attached.is_empty()
         {
             notes.push("no velocities of groups: the attached particles have no velocities".into());
         }
-        if let Some(side) = self.side().filter(|_| self.pipeline.period.is_none()) {
+        if let Some(side) = self.side().filter(|_| self.pipeline.whole.period.is_none()) {
             notes.push(format!("boundaries are open, and BoxSize is 0: the box, whose side is {side}, is not used"));
         }
         notes
@@ -73,12 +77,12 @@ impl Tables<'_> {
 
     /// Box, epoch and cosmology.
     fn describe(&self, group: &mut Hdf5<'_>) {
-        let universe = &self.pipeline.universe;
+        let universe = &self.pipeline.whole.universe;
         let redshift = universe.redshift.unwrap_or(0.0);
         group.attribute("Time", 1.0 / (1.0 + redshift));
         group.attribute("Redshift", redshift);
         // 0 stands for open boundaries.
-        group.attribute("BoxSize", self.side().filter(|_| self.pipeline.period.is_some()).unwrap_or(0.0));
+        group.attribute("BoxSize", self.side().filter(|_| self.pipeline.whole.period.is_some()).unwrap_or(0.0));
         group.attribute("Omega0", universe.omega_m.unwrap_or(0.0));
         group.attribute("OmegaLambda", universe.omega_lambda.unwrap_or(0.0));
         group.attribute("HubbleParam", universe.h.unwrap_or(0.0));

@@ -49,7 +49,7 @@ impl Pipeline<'_> {
     /// particles the numbers are over; where particles fill a part of the volume, `share_of_matter` does. `notes` there has what a reader
     /// must know beside them, with the notes of the snapshot.
     ///
-    /// Errors: what `out` refuses; as [`Catalog::new`].
+    /// Errors: what `out` refuses; several ranks; as [`Catalog::new`].
     ///
     /// ```
     /// use ropewalk_pipeline::{LinkingLength, Options, Pipeline};
@@ -67,6 +67,7 @@ impl Pipeline<'_> {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn write_group_catalog(&self, mut out: impl Write, found: &Found<'_>, catalog: &Catalog) -> Result<()> {
+        self.check_alone("group catalogues")?;
         let structures = Structures::of(catalog);
         let (factors, cgs) = self.to_gadget().unzip();
         let tables = Tables { pipeline: self, found, catalog, structures, cgs, factors };
@@ -75,8 +76,8 @@ impl Pipeline<'_> {
 
     /// From the snapshot's units to Gadget's, and what those are in cgs; nothing where units, or an h that they need, are not known.
     fn to_gadget(&self) -> Option<(Factors, Cgs)> {
-        let (z, h) = (self.universe.redshift.unwrap_or(0.0), self.universe.h);
-        let factors = Factors::new(self.universe.units()?, &Units::GADGET, z, h).ok()?;
+        let (z, h) = (self.whole.universe.redshift.unwrap_or(0.0), self.whole.universe.h);
+        let factors = Factors::new(self.whole.universe.units()?, &Units::GADGET, z, h).ok()?;
         Some((factors, Cgs::of(&Units::GADGET.conversion(z, h).ok()?)))
     }
 }
@@ -113,7 +114,7 @@ impl Tables<'_> {
 
     /// How many types data sets have.
     fn types(&self) -> usize {
-        let attached = self.found.attached.as_ref().map(|attached| attached.others);
+        let attached = self.found.attached.as_ref().map(|attached| &*attached.others);
         let snapshots = [Some(self.pipeline.snapshot), attached];
         let kinds = snapshots.into_iter().flatten().flat_map(|snapshot| &snapshot.types);
         kinds.map(|run| usize::from(run.particle_type) + 1).max().unwrap_or(0).max(TYPES)
@@ -129,7 +130,7 @@ impl Tables<'_> {
                 [] => {
                     let halo = self.catalog.order()[group.row] as usize;
                     let linked = (self.pipeline.snapshot, self.found.halos.members(halo));
-                    let attached = self.found.attached.as_ref().map(|all| (all.others, all.members(halo)));
+                    let attached = self.found.attached.as_ref().map(|all| (&*all.others, all.members(halo)));
                     all.add([linked].into_iter().chain(attached));
                 }
                 inner => {
@@ -152,7 +153,7 @@ impl Tables<'_> {
         let halos: Vec<&Halo> = rows.iter().map(halo).collect();
         let lengths = counts.chunks_exact(width).map(|counts| counts.iter().sum::<u64>()).collect();
         let totals = masses.chunks_exact(width).map(|masses| masses.iter().sum()).collect();
-        let redshift = self.pipeline.universe.redshift.unwrap_or(0.0);
+        let redshift = self.pipeline.whole.universe.redshift.unwrap_or(0.0);
         let mut out = Hdf5::default();
         out.dataset("GroupLen", Dataset::owned(lengths, None));
         out.dataset("GroupLenType", Dataset::owned(counts, Some(width)));

@@ -51,6 +51,7 @@ pub fn is_box(side: &f64) -> bool {
 }
 
 /// The range of the points along each axis, and the number of points with a coordinate outside of the box.
+#[derive(Clone, Debug)]
 pub struct Extent {
     pub axes: Vec<(f64, f64)>,
     pub outside: u64,

@@ -1,0 +1,63 @@
+//! Takes particles of other types into a pipeline: they join halos, or count in spheres and profiles alone.
+//!
+//! In: on each rank its part of the other particles. Out: the pipeline with them, with lengths and types of all particles.
+//! Cost: a pass over their points, velocities and masses.
+
+use ropewalk::distributed::agree;
+use ropewalk::{Error, Result};
+use ropewalk_io::Snapshot;
+use ropewalk_table::extent_across::extent;
+use ropewalk_table::points::extent::is_box;
+
+use crate::census::Census;
+use crate::others::{Others, check_others, counts_before, types_without_ids};
+use crate::whole::{Known, Step, begin, joins};
+use crate::{Pipeline, Scales};
+
+/// The name of all particles in an error about the periodic box.
+const ALL_POINTS: &str = "linked and attached points";
+
+impl<'a> Pipeline<'a> {
+    /// Adds particles of other types, of which `others` has those of this rank. Halos are found among the linked particles alone;
+    /// [`Pipeline::attach`] then attaches the others to them. Spheres and profiles are over all particles, linked or not, attached or not.
+    /// For halos with subhalos ([`Finder::AdaptaHop`](super::Finder::AdaptaHop)) the others count in spheres and profiles alone. Collective.
+    ///
+    /// Errors: positions or velocities without three coordinates; coordinates or velocities that are not finite; more than 2^32 - 1
+    /// particles in all on one rank; linked and other particles that together span more than the periodic box; masses of the linked or of
+    /// the other particles alone; masses that are negative or not finite; units that differ; across ranks velocities, ids, masses or types
+    /// that only some ranks have.
+    pub fn attaching(mut self, others: &'a Snapshot) -> Result<Self> {
+        let (ranks, linked, whole) = (self.ranks, self.snapshot, &mut self.whole);
+        begin(ranks, Step::Attaching)?;
+        let before = counts_before(ranks, others)?;
+        agree(ranks, check_others(linked, others, &before))?;
+        let census = Census::of(ranks, others)?.of_others();
+        let n = whole.census.n + census.n;
+        let checked = match whole.period.filter(is_box) {
+            _ if whole.census.n > 0 && census.n > 0 && whole.census.is_bare() != census.is_bare() => {
+                let (with, without) = if census.is_bare() { ("linked", "attached") } else { ("attached", "linked") };
+                let message = format!("the {with} particles have masses, and the {without} ones have none");
+                Err(Error::missing("masses", message))
+            }
+            None => Ok(0),
+            Some(side) => {
+                let own = extent(ranks, &others.points, side)?;
+                let outside = own.outside;
+                let all = own.join(&whole.extent);
+                all.check(side, linked.box_size == Some(side), ALL_POINTS, n).map(|_| outside)
+            }
+        };
+        let outside = agree(ranks, checked)?;
+        let (kinds, parts) = ([&whole.census.kinds[..], &census.kinds], [Some(linked), Some(others)]);
+        let known = Known { about: &whole.about, universe: &whole.universe, kinds };
+        let volume = whole.scales.volume;
+        let share = known.share_of_matter(ranks, parts, volume)?;
+        let sets = known.particle_sets(ranks, parts, joins(self.options), !whole.census.is_bare())?;
+        whole.scales = agree(ranks, Scales::of(self.options.linking_length, whole.census.n, volume, share))?;
+        whole.sets = sets;
+        let types_without_ids = types_without_ids(others, &census);
+        self.others = Some(Others { part: others, census, outside, before, types_without_ids });
+        self.all.take();
+        Ok(self)
+    }
+}

@@ -1,0 +1,116 @@
+//! Sentences on particles that are a part of the matter of their volume, or may be.
+//!
+//! In: what is known of all particles. Out: sentences for reports and headers, and words for titles.
+
+use ropewalk::internals::format::share_in_percent;
+use ropewalk_io::Masses;
+
+use crate::filling::{DARK, LOW_RESOLUTION, coarse};
+use crate::particle_sets::named;
+use crate::{ParticleSets, Pipeline};
+
+impl Pipeline<'_> {
+    /// The part of a snapshot or volume that the particles are, for titles: `one of 3 files`, `5.3% of the matter of the box`. `None` where
+    /// they are the whole, or where that is not known. Numbers of halos per volume are then not those of the whole volume.
+    pub fn part_of_volume(&self) -> Option<String> {
+        if let Some(files) = self.whole.about.one_of_files {
+            return Some(format!("one of {files} files"));
+        }
+        self.whole
+            .scales
+            .share_of_matter
+            .map(|share| format!("{} of the matter of the {}", share_in_percent(share), self.place()))
+    }
+
+    /// A sentence on particles of one file of several.
+    pub(super) fn one_file_sentence(&self) -> Option<String> {
+        let (files, place) = (self.whole.about.one_of_files?, self.place());
+        Some(format!(
+            "one of {files} files of the snapshot was read: halos, masses, spheres, profiles and mass functions are of its particles alone; \
+             mass functions divide by the volume of the whole {place}"
+        ))
+    }
+
+    /// A sentence on the column of contamination, which finders of subhalos do not have.
+    pub(super) fn contamination_sentence(&self) -> Option<String> {
+        let coarse = named(&coarse(&self.whole.about, &self.whole.sets.linked)).filter(|_| !self.joins())?;
+        Some(format!(
+            "no contamination: AdaptaHOP attaches no particles, so that halos do not show how much of {coarse} they hold, which are \
+             low-resolution dark matter in zoom runs"
+        ))
+    }
+
+    /// A sentence on particles that do not fill their volume, if so.
+    pub(super) fn filling_sentence(&self) -> Option<String> {
+        let (share, place) = (share_in_percent(self.whole.scales.share_of_matter?), self.place());
+        if self.whole.about.one_of_files.is_some() && self.means() == [false; 2] {
+            // The sentence on the file says all.
+            return None;
+        }
+        let sets = &self.whole.sets;
+        let kinds = named(&filling_kinds(sets)).map_or("the particles".into(), |kinds| format!("particles of {kinds}"));
+        let [has_density, has_separations] = self.means();
+        let means = match [has_density, has_separations] {
+            [true, true] => "the mean density and the mean separation are those of such particles where they fill it; ",
+            [true, false] => "the mean density is that of such particles where they fill it; ",
+            [false, true] => "the mean separation is that of such particles where they fill it; ",
+            [false, false] => "",
+        };
+        Some(format!(
+            "{kinds} fill {share} of the matter of the {place} (omega_m times the critical density): {means}mass functions divide by the \
+             volume of the whole {place}"
+        ))
+    }
+
+    /// A sentence on particles that may fill a part of their volume, where it is not known what share of the matter they are.
+    pub(super) fn filling_unknown(&self) -> Option<String> {
+        let sets = &self.whole.sets;
+        let coarse = named(&coarse(&self.whole.about, &sets.linked))?;
+        let means = match self.means() {
+            [true, true] => "the mean density and the mean separation are",
+            [true, false] => "the mean density is",
+            [false, true] => "the mean separation is",
+            [false, false] => return None,
+        };
+        let universe = &self.whole.universe;
+        let lacks = [
+            (self.whole.about.masses == Masses::Unknown, "masses"),
+            (universe.omega_m.is_none(), "omega_m"),
+            (universe.units().is_none(), "units"),
+        ];
+        let lacks: Vec<&str> = lacks.into_iter().filter(|(lacks, _)| *lacks).map(|(_, what)| what).collect();
+        let lacks = match (&lacks[..], sets.unread.contains(&DARK)) {
+            ([], false) => return None,
+            ([], true) => "type 1 is not read".into(),
+            (lacks, _) => format!("{} are not known", lacks.join(", ")),
+        };
+        let linked = named(&sets.linked).unwrap_or_default();
+        Some(format!(
+            "the file also has {coarse}, which are low-resolution dark matter in zoom runs, and {lacks}, which would tell whether {linked} \
+             fills the {place}: {means} of the whole {place}",
+            place = self.place()
+        ))
+    }
+
+    /// Returns whether halos depend on the mean density, and whether on the mean separation.
+    fn means(&self) -> [bool; 2] {
+        let options = self.options;
+        let has_density = options.finder.has_mean_density();
+        let has_length = !has_density || options.has_most_connected() || !self.whole.sets.attached.is_empty();
+        // Across ranks the options have the length.
+        let in_separations = self.whole.scales.separations.is_some();
+        [has_density, has_length && in_separations]
+    }
+
+    fn place(&self) -> &'static str {
+        let has_box = self.options.box_size.or(self.whole.about.box_size).is_some();
+        if has_box { "box" } else { "volume" }
+    }
+}
+
+/// The types whose masses are summed.
+fn filling_kinds(sets: &ParticleSets) -> Vec<u8> {
+    let mut kinds = sets.of_spheres();
+    kinds.retain(|kind| sets.linked.contains(kind) || !LOW_RESOLUTION.contains(kind));
+    kinds
+}

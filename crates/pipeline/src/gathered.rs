@@ -1,0 +1,116 @@
+//! What is known of particles, on the ranks that own the halos that these are in.
+//!
+//! In: on each rank its part of a snapshot, and the way of its particles. Out: a snapshot of the particles that arrive.
+//! Cost: a particle is sent once for each column.
+
+use std::borrow::Cow;
+
+use bytemuck::Pod;
+use ropewalk::Result;
+use ropewalk::distributed::{AttachedPoints, Communicator, Halos};
+use ropewalk_io::{Masses, Points, Snapshot, Table, TypeRun};
+
+use crate::attached::type_of_each;
+use crate::census::Census;
+
+/// The way of columns of this rank's particles to the ranks that own their halos.
+pub(super) trait Route {
+    /// The values of the particles that arrive. Collective.
+    fn bring<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, column: &[T]) -> Result<Vec<T>>;
+}
+
+impl Route for Halos {
+    fn bring<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, column: &[T]) -> Result<Vec<T>> {
+        Halos::bring(self, ranks, column)
+    }
+}
+
+impl Route for AttachedPoints {
+    fn bring<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, column: &[T]) -> Result<Vec<T>> {
+        AttachedPoints::bring(self, ranks, column)
+    }
+}
+
+/// What is known of the particles that arrive; `ids` has theirs. Points have 64 bits if `is_wide`. Collective.
+pub(super) fn gathered(
+    ranks: &dyn Communicator,
+    route: &impl Route,
+    part: &Snapshot,
+    census: &Census,
+    is_wide: bool,
+    ids: Vec<u64>,
+) -> Result<Snapshot> {
+    let mut all = part.without_particles();
+    all.points = vectors(ranks, route, Some(&part.points), is_wide)?;
+    if census.has_velocities {
+        all.velocities = Some(vectors(ranks, route, part.velocities.as_ref(), census.has_wide_velocities)?);
+    }
+    all.ids = Some(ids);
+    all.types = match census.kinds[..] {
+        // Nothing has to be sent.
+        [] | [_] => {
+            let mut runs = runs_of(&census.kinds, vec![]);
+            runs.iter_mut().for_each(|run| run.count = all.points.len());
+            runs
+        }
+        _ => runs_of(&census.kinds, route.bring(ranks, &type_of_each(part))?),
+    };
+    all.masses = match &census.masses {
+        Masses::Each(_) => Masses::Each(route.bring(ranks, &each(part))?),
+        same => same.clone(),
+    };
+    Ok(all)
+}
+
+/// Points or velocities of the particles that arrive.
+fn vectors(ranks: &dyn Communicator, route: &impl Route, column: Option<&Points>, is_wide: bool) -> Result<Points> {
+    Ok(if is_wide {
+        let table = column.map(wide);
+        let rows = table.as_ref().map_or(&[][..], |table| rows(table));
+        Points::F64(Table::of(3, route.bring(ranks, rows)?.into_flattened()))
+    } else {
+        Points::F32(Table::of(3, route.bring(ranks, column.map_or(&[][..], narrow))?.into_flattened()))
+    })
+}
+
+/// Stretches of particles of one type; the first of them are empty ones of all `kinds`.
+fn runs_of(kinds: &[u8], each: Vec<u8>) -> Vec<TypeRun> {
+    let mut runs: Vec<TypeRun> = kinds.iter().map(|&particle_type| TypeRun { particle_type, count: 0 }).collect();
+    for kind in each {
+        match runs.last_mut() {
+            Some(last) if last.particle_type == kind => last.count += 1,
+            _ => runs.push(TypeRun { particle_type: kind, count: 1 }),
+        }
+    }
+    runs
+}
+
+/// The table in 64 bits.
+pub(super) fn wide(points: &Points) -> Cow<'_, Table<f64>> {
+    match points {
+        Points::F32(table) => Cow::Owned(table.widened()),
+        Points::F64(table) => Cow::Borrowed(table),
+    }
+}
+
+/// Rows of a table of 64 bits; none if they have not three numbers, as where a rank has no particles.
+pub(super) fn rows(table: &Table<f64>) -> &[[f64; 3]] {
+    table.rows::<3>().unwrap_or_default()
+}
+
+/// Rows of 32 bits; none if they are of others, as where a rank has no particles.
+pub(super) fn narrow(points: &Points) -> &[[f32; 3]] {
+    match points {
+        Points::F32(table) => table.rows::<3>().unwrap_or_default(),
+        Points::F64(_) => &[],
+    }
+}
+
+/// A mass for each particle; none where they are not known.
+pub(super) fn each(part: &Snapshot) -> Vec<f64> {
+    match &part.masses {
+        Masses::Equal(mass) => vec![*mass; part.points.len()],
+        Masses::Each(masses) => masses.clone(),
+        Masses::Unknown => vec![],
+    }
+}

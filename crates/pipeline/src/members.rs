@@ -1,0 +1,110 @@
+//! The members of halos, as lists in the order of the catalogue.
+//!
+//! In: on each rank its halos. Out: on rank 0 lists of all.
+//! Cost: a member of a halo is sent once, in 8 bytes; rank 0 holds 16 bytes for each, and 8 when the lists are there, and 40
+//! bytes for each halo of all ranks.
+
+use std::cmp::Reverse;
+
+use ropewalk::Result;
+use ropewalk::distributed::Communicator;
+use ropewalk::internals::distributed::{all_gather_v, gather};
+use ropewalk_table::Catalog;
+use ropewalk_table::columns::Values;
+
+use crate::attached::list_names;
+use crate::{Found, Pipeline, columns};
+
+/// Of a halo how many members it has, its tag, its first member, its owner, and its number there.
+pub(super) type Key = [u64; 5];
+
+/// Where the tag is in a key.
+pub(super) const TAG: usize = 1;
+/// Where the owner is.
+pub(super) const OWNER: usize = 3;
+/// Where the number of the halo is on its owner.
+pub(super) const HALO: usize = 4;
+
+/// The order of the catalogue: the largest first, ties by the tag; those of one tag, where ids are not unique, by the first member.
+fn place(key: &Key) -> (Reverse<u64>, u64, u64) {
+    (Reverse(key[0]), key[TAG], key[2])
+}
+
+/// Names and values of lists of members: those of the linked ones, then those of each attached type.
+type Lists = Vec<(&'static str, Values)>;
+
+impl Pipeline<'_> {
+    /// The linked members of all halos in the order of the catalogue: `offsets`, and the `ids` one halo after the other; for each
+    /// attached type `offsets_type0` and `ids_type0` likewise. Particles without ids are named by their index: among the linked ones,
+    /// or among the attached ones of their type. `catalog` is what [`Pipeline::measure`] returns on this rank. Of several ranks rank 0 gets
+    /// the members of the halos of all, and must have room for them; the others get `None`. Collective.
+    ///
+    /// Errors: if a rank has ended.
+    pub fn members(&self, found: &Found<'_>, catalog: &Catalog) -> Result<Option<Lists>> {
+        let snapshot = found.shared.as_ref().map_or(self.snapshot, |shared| &shared.members);
+        let ids = snapshot.ids.as_deref();
+        let linked = |halo: usize| found.halos.members(halo).iter().map(|&member| columns::id(ids, member)).collect();
+        let linked = columns::lists(catalog, &linked);
+        let mut lists: Vec<_> = vec![(["offsets", "ids"], linked)];
+        if let Some(attached) = &found.attached {
+            for &kind in &self.whole.sets.attached {
+                let of_halos = attached.ids_of_type(kind);
+                lists.push((list_names(kind), columns::lists(catalog, &|halo| of_halos[halo].clone())));
+            }
+        }
+        if self.ranks.size() == 1 {
+            return Ok(Some(lists.into_iter().flat_map(|(names, lists)| names.into_iter().zip(lists)).collect()));
+        }
+        let rows: Vec<usize> = (0..catalog.order().len()).collect();
+        let mut keys = gather(self.ranks, &self.keys(found, catalog, &rows), 0)?.into_parts().1;
+        keys.sort_unstable_by_key(place);
+        let mut all = vec![];
+        for (names, own) in lists {
+            let owners = keys.iter().map(|key| key[OWNER] as usize);
+            all.extend(names.into_iter().zip(in_order(self.ranks, &own, owners)?));
+        }
+        Ok((self.ranks.rank() == 0).then_some(all))
+    }
+
+    /// The keys of rows of the catalogues of all ranks, in the order of the catalogue of all halos, on all ranks. Collective.
+    pub(super) fn in_catalogue(&self, found: &Found<'_>, catalog: &Catalog, rows: &[usize]) -> Result<Vec<Key>> {
+        let own = self.keys(found, catalog, rows);
+        if self.ranks.size() == 1 {
+            return Ok(own);
+        }
+        let (_, mut all) = all_gather_v(self.ranks, &own)?.into_parts();
+        all.sort_unstable_by_key(place);
+        Ok(all)
+    }
+
+    /// The keys of rows of this rank's catalogue.
+    fn keys(&self, found: &Found<'_>, catalog: &Catalog, rows: &[usize]) -> Vec<Key> {
+        let index = |member: u32| found.across().map_or(member.into(), |halos| halos.indices()[member as usize]);
+        let key = |&row: &usize| {
+            let (halo, row) = (catalog.order()[row], &catalog.halos()[row]);
+            let first = found.halos.members(halo as usize).first().map_or(u64::MAX, |&member| index(member));
+            [row.count as u64, row.tag, first, self.ranks.rank() as u64, halo.into()]
+        };
+        rows.iter().map(key).collect()
+    }
+}
+
+/// Offsets and ids of the halos of all ranks on rank 0, in the order in which these have their `owners`. Each rank has its own in that order.
+/// Collective.
+fn in_order(ranks: &dyn Communicator, own: &[Values; 2], owners: impl Iterator<Item = usize>) -> Result<[Values; 2]> {
+    let [Values::Integers(offsets), Values::Integers(ids)] = own else { return Ok(own.clone()) };
+    let counts: Vec<u64> = offsets.windows(2).map(|ends| ends[1] - ends[0]).collect();
+    let (counts, lists) = (gather(ranks, &counts, 0)?, gather(ranks, ids, 0)?);
+    if ranks.rank() != 0 {
+        return Ok([Values::Integers(vec![]), Values::Integers(vec![])]);
+    }
+    let mut rest: Vec<(&[u64], &[u64])> = counts.iter().zip(lists.iter()).collect();
+    let (mut offsets, mut ids) = (vec![0], Vec::with_capacity(lists.values().len()));
+    for owner in owners {
+        let (counts, list) = &mut rest[owner];
+        let count = counts.split_off_first().copied().unwrap_or(0);
+        ids.extend(list.split_off(..count as usize).unwrap_or_default());
+        offsets.push(ids.len() as u64);
+    }
+    Ok([Values::Integers(offsets), Values::Integers(ids)])
+}
