@@ -140,11 +140,11 @@ fn members_with_and_without_ids(ranks: &dyn Communicator) {
         compare(ranks, &particles, &options, [Share::Uneven, Share::OneEmpty]);
     }
     // Of one type alone.
-    let (linked, mut others) = both();
-    others.types_without_ids = vec![4];
+    let mut particles = both();
+    particles.others.types_without_ids = vec![4];
     let mut options = options(5, None);
     options.linking_length = LinkingLength::Length(0.15);
-    compare(ranks, (&linked, &others), &options, [Share::Even; 2]);
+    compare(ranks, &particles, &options, [Share::Even; 2]);
 }
 
 /// One rank has all linked or all other particles; there are no others at all; there is one.

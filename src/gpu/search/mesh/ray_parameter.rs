@@ -146,9 +146,9 @@ pub(super) fn correct_double(
         errors[k] = error;
         let direction = ray.direction[k];
         are_moderate = are_moderate && is_moderate(high, numbers) && is_moderate(direction, numbers);
-        value = value + direction * high;
-        most = most + (direction * high).abs();
-        ignored = ignored + direction.abs() * (low.abs() + error);
+        value += direction * high;
+        most += (direction * high).abs();
+        ignored += direction.abs() * (low.abs() + error);
     }
     let slope = Bounded { value, error: f64::new(4.0) * epsilon * most + f64::new(1.001) * ignored };
     let mut corrected = Corrected::new(found[0], slope);
@@ -167,9 +167,9 @@ pub(super) fn correct_double(
                 let (of_low, of_rest) = (far * lows[k], rest * highs[k]);
                 let (sum, sum_rest) = two_sum(high, product, none);
                 high = sum;
-                low = low + (sum_rest + (product_rest + of_low + of_rest));
-                rest_sum = rest_sum + (sum_rest.abs() + product_rest.abs() + of_low.abs() + of_rest.abs());
-                error = error + (far.abs() * errors[k] + off * highs[k].abs());
+                low += sum_rest + (product_rest + of_low + of_rest);
+                rest_sum += sum_rest.abs() + product_rest.abs() + of_low.abs() + of_rest.abs();
+                error += far.abs() * errors[k] + off * highs[k].abs();
             }
             let error = f64::new(1.01) * (f64::new(16.0) * epsilon * rest_sum + error);
             corrected.correct(Bounded { value: high + low, error }, slope, is_usable);
