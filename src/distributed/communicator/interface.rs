@@ -24,7 +24,7 @@ impl Reduction {
     }
 }
 
-/// Some ranks that talk to each other: [`Alone`], [`ThreadRank`], or processes of MPI (feature `mpi`).
+/// Some ranks that talk to each other: [`Alone`](crate::distributed::Alone), [`ThreadRank`](crate::distributed::ThreadRank), or processes of MPI (feature `mpi`).
 ///
 /// All functions but `rank` and `size` are *collective*: all ranks call them, in the same order. Counts are bytes, and may be beyond 2^31.
 ///

@@ -117,7 +117,7 @@ impl Column {
         &self.values
     }
 
-    /// The unit of the values, as astropy spells it ([`Units::astropy_name`]), where `units` are known and there is one.
+    /// The unit of the values, as astropy spells it ([`KnownUnits::astropy_name`]), where `units` are known and there is one.
     ///
     /// ```
     /// use ropewalk_table::columns::{Column, Values};
