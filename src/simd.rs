@@ -209,7 +209,7 @@ fn forced() -> Option<&'static str> {
     FORCED.as_deref()
 }
 
-/// The value of [`VARIABLE`], if it is none that there is. Trees are not built then.
+/// The value of [`VARIABLE`], if it is unknown. Trees and meshes are not built then.
 pub(crate) fn unknown_choice() -> Option<&'static str> {
     forced().filter(|&value| value != BASELINE)
 }

@@ -78,14 +78,17 @@ precompiled! {
     ) -> Result<()>
 }
 
+/// Returns an error if the environment asks for an instruction set that is not known.
+pub(crate) fn check_instruction_set() -> Result<()> {
+    unknown_choice().map_or(Ok(()), |value| Err(errors::instruction_set(value)))
+}
+
 fn build_from<P: Primitive<S, D>, S: Scalar, const D: usize>(
     tree: &mut Bvh<S, D>,
     primitives: &[P],
     memory: &mut Memory,
 ) -> Result<()> {
-    if let Some(value) = unknown_choice() {
-        return Err(errors::instruction_set(value));
-    }
+    check_instruction_set()?;
     let space = tree.space;
     let bounds = check(primitives, &space)?;
     mark("bounds");

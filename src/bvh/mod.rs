@@ -25,6 +25,7 @@ mod validate;
 
 #[cfg(any(feature = "gpu", feature = "distributed"))]
 pub(crate) use build::check_count;
+pub(crate) use build::check_instruction_set;
 #[cfg(feature = "reference")]
 pub(crate) use build::place;
 pub use build::{check, copied};

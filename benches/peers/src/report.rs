@@ -29,7 +29,7 @@ pub struct Row {
     skipped: Option<String>,
 }
 
-/// What a row is compared with.
+/// The library that a row is compared with, and its time.
 #[derive(Clone, Copy)]
 pub struct Reference {
     pub library: &'static str,

@@ -85,6 +85,13 @@ pub enum Role {
     Other,
 }
 
+impl Role {
+    /// Returns the role whose columns have this one.
+    pub(crate) fn of(column: usize, roles: &[(Self, &[usize])]) -> Self {
+        roles.iter().find(|(_, columns)| columns.contains(&column)).map_or(Self::Other, |&(role, _)| role)
+    }
+}
+
 impl Contents {
     /// Those of a table that has been read.
     pub(super) fn of_table(path: &Path, table: &Snapshot) -> Self {

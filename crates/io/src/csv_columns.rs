@@ -207,14 +207,14 @@ impl Columns {
 
     /// The role of a column.
     pub(super) fn role(&self, column: usize) -> Role {
-        match column {
-            _ if self.coordinates.contains(&column) => Role::Position,
-            _ if self.velocities.contains(&column) => Role::Velocity,
-            _ if self.id == Some(column) => Role::Id,
-            _ if self.mass == Some(column) => Role::Mass,
-            _ if self.kind == Some(column) => Role::Type,
-            _ => Role::Other,
-        }
+        let roles = [
+            (Role::Position, &self.coordinates[..]),
+            (Role::Velocity, &self.velocities),
+            (Role::Id, self.id.as_slice()),
+            (Role::Mass, self.mass.as_slice()),
+            (Role::Type, self.kind.as_slice()),
+        ];
+        Role::of(column, &roles)
     }
 
     /// Forgets the columns that a caller does not want. A caller that uses coordinates alone is to name them if `is_by_name`.

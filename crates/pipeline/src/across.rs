@@ -27,7 +27,7 @@ use crate::shared::{Place, Shared};
 use crate::whole::{Step, begin, one_rank_alone};
 use crate::{Attached, Finder, Found, Measured, Note, Pipeline};
 
-/// What finds halos across ranks.
+/// A finder of halos across ranks.
 enum OneOf {
     Hop(Hop),
     Fof(Fof),

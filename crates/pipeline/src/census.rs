@@ -1,4 +1,4 @@
-//! What ranks know together of the columns of some particles: how many there are, and what is known of them.
+//! The number of particles on all ranks, and the columns that these have.
 //!
 //! In: on each rank its part of the particles. Out: the same on all ranks.
 //! Cost: some reductions of one number.
@@ -12,7 +12,7 @@ use ropewalk_io::{Masses, Points, Snapshot};
 
 use crate::particle_sets::kinds;
 
-/// What is known of the particles of all ranks.
+/// The number, columns, precision and types of the particles of all ranks.
 #[derive(Clone, Debug)]
 pub(super) struct Census {
     /// The number of particles.
@@ -21,7 +21,7 @@ pub(super) struct Census {
     pub has_ids: bool,
     pub has_wide_points: bool,
     pub has_wide_velocities: bool,
-    /// Of [`Masses::Each`] only that it is so.
+    /// [`Masses::Each`] without values.
     pub masses: Masses,
     /// The types of the particles, ascending.
     pub kinds: Vec<u8>,
@@ -73,12 +73,12 @@ impl Census {
     }
 }
 
-/// Returns `true` if it is so on any rank. Collective.
+/// Returns `true` if `is` is `true` on any rank. Collective.
 pub(super) fn any(ranks: &dyn Communicator, is: bool) -> Result<bool> {
     Ok(reduce(ranks, is.into(), Reduction::Max)? == 1)
 }
 
-/// What the masses of all ranks are. Collective.
+/// The masses of all ranks: unknown, equal, or [`Masses::Each`] without values. Collective.
 fn masses_of(ranks: &dyn Communicator, part: &Snapshot, has_masses: bool) -> Result<Masses> {
     let one = if let Masses::Equal(mass) = part.masses { mass.to_bits() } else { u64::MAX };
     let all = all_gather(ranks, [one, part.points.len() as u64])?;

@@ -24,15 +24,15 @@ pub(super) fn coarse(about: &Snapshot, linked: &[u8]) -> Vec<u8> {
 /// The mass of the particles that fill the volume as the linked ones do.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Mass {
-    /// That of all matter of the file.
+    /// The mass of all matter of the file.
     Known(f64),
-    /// That of the particles that were read but low-resolution dark matter ([`mass_read`]).
+    /// The mass of all particles that were read, low-resolution dark matter excepted ([`mass_read`]).
     OfRead,
     /// Not known.
     Unknown,
 }
 
-/// Where the mass comes from, with the linked types and the other ones.
+/// Returns which mass counts, from the linked types and the other ones.
 pub(super) fn mass(about: &Snapshot, [linked, others]: [&[u8]; 2]) -> Mass {
     // Stars alone are a small share of any volume.
     let lacks_dark =

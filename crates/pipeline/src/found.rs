@@ -23,7 +23,7 @@ pub struct Found<'a> {
     pub attached: Option<Attached<'a>>,
     pub(super) density: Option<Vec<f64>>,
     pub(super) on_device: Option<OnDevice<'a>>,
-    /// What this rank has of the halos of all ranks, if there are several.
+    /// This rank's part of the halos of all ranks, if there are several.
     pub(super) shared: Option<Box<Shared<'a>>>,
 }
 

@@ -1,4 +1,4 @@
-//! What is known of particles, on the ranks that own the halos that these are in.
+//! Columns of particles, sent to the ranks that own the halos of these particles.
 //!
 //! In: on each rank its part of a snapshot, and the way of its particles. Out: a snapshot of the particles that arrive.
 //! Cost: a particle is sent once for each column.
@@ -31,7 +31,7 @@ impl Route for AttachedPoints {
     }
 }
 
-/// What is known of the particles that arrive; `ids` has theirs. Points have 64 bits if `is_wide`. Collective.
+/// Returns a snapshot of the particles that arrive, whose ids are `ids`. Points have 64 bits if `is_wide`. Collective.
 pub(super) fn gathered(
     ranks: &dyn Communicator,
     route: &impl Route,

@@ -15,7 +15,7 @@ use crate::{Found, Pipeline};
 /// Shells of a profile.
 const SHELLS: usize = 20;
 
-/// Those of the largest halos of a catalogue that this rank has, in the order of the catalogue; of subhalos it has none.
+/// The largest halos of a catalogue, as far as this rank has them, in the order of the catalogue. Subhalos are left out.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Largest {
@@ -28,7 +28,7 @@ pub struct Largest {
     /// The radius within which the mean density is 200 times the critical one; `None` where density, centre, units or cosmology do
     /// not give one, or where few particles are inside. Across ranks also where the options ask for neither overdensities nor profiles.
     pub r200c: Vec<Option<f64>>,
-    /// Which of the largest of all ranks each of them is, from 0.
+    /// The place of each among the largest of all ranks, from 0.
     pub places: Vec<usize>,
     /// The number of the largest halos of all ranks.
     pub count: usize,
@@ -40,7 +40,7 @@ pub struct Largest {
 pub struct LargestProfiles {
     /// Their tags.
     pub tags: Vec<u64>,
-    /// As [`Largest::r200c`].
+    /// Their radii, as [`Largest::r200c`].
     pub r200c: Vec<Option<f64>>,
     /// Their profiles.
     pub profiles: Vec<Profile>,

@@ -144,7 +144,7 @@ impl<'a> Pipeline<'a> {
         Ok(measured)
     }
 
-    /// What finds the centres of this rank's halos on its device, if several ranks have found them on devices.
+    /// Finds the centres of this rank's halos on its device, if several ranks have found halos on devices.
     fn device_of(&self, found: &Found<'_>) -> Result<Option<OnDevice<'_>>> {
         match found.shared.as_ref().map_or(Place::Cpu, |shared| shared.place) {
             Place::Cpu => Ok(None),

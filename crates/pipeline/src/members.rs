@@ -15,7 +15,7 @@ use ropewalk_table::columns::Values;
 use crate::attached::list_names;
 use crate::{Found, Pipeline, columns};
 
-/// Of a halo how many members it has, its tag, its first member, its owner, and its number there.
+/// A halo as ranks send it: its number of members, tag, first member, owner, and number on its owner.
 pub(super) type Key = [u64; 5];
 
 /// Where the tag is in a key.

@@ -1,4 +1,4 @@
-//! What a rank has of halos that several ranks have found together.
+//! The part that a rank has of halos that several ranks have found together.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub(super) enum Place {
     Device(ropewalk::gpu::Device),
 }
 
-/// What a rank has of the halos of all ranks.
+/// The halos of all ranks, and the members, surroundings and device of those that this rank owns.
 pub(super) struct Shared<'a> {
     pub halos: distributed::Halos,
     /// What is known of the members of this rank's halos, in the order of [`distributed::Halos::indices`].

@@ -24,6 +24,7 @@ mod winding;
 pub use nearest::MeshNearest;
 pub use rays::RayHit;
 
+use crate::bvh::check_instruction_set;
 use crate::cancel::guarded;
 use crate::error::{Error, ErrorKind, Result};
 use crate::geometry::{Aabb, Scalar};
@@ -86,6 +87,7 @@ impl<S: Scalar> Mesh<S> {
     /// index of the face; more than 2^31 - 1 faces.
     pub fn build(vertices: &[[S; 3]], faces: &[[u32; 3]]) -> Result<Self> {
         guarded(|| {
+            check_instruction_set()?;
             check_vertices(vertices)?;
             let max = wide_node::BLOCK as usize - 1;
             if faces.len() > max {

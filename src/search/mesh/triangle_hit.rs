@@ -78,11 +78,7 @@ impl TriangleRay {
     /// Where the ray meets a triangle, its ends included.
     pub fn hit(&self, corners: &[[f64; 3]; 3], rule: Rule) -> Option<TriangleHit> {
         let place = self.place(self.line(corners, rule)?);
-        if self.misses(&place) {
-            return None;
-        }
-        let t = rounded_up(&self.origin, &self.direction, corners, place.t);
-        (self.range[0] <= t && t <= self.range[1]).then_some(TriangleHit { t, weights: place.weights })
+        Some(TriangleHit { t: self.parameter(corners, &place)?, weights: place.weights })
     }
 
     /// Whether the ray meets a triangle, its ends included. `t` is found only where it is near an end.
@@ -90,11 +86,7 @@ impl TriangleRay {
         let Some(met) = self.line(corners, rule) else { return false };
         let place = self.place(met);
         let is_within = self.range[0] < place.t - place.margin && place.t + place.margin < self.range[1];
-        is_within
-            || (!self.misses(&place) && {
-                let t = rounded_up(&self.origin, &self.direction, corners, place.t);
-                self.range[0] <= t && t <= self.range[1]
-            })
+        is_within || self.parameter(corners, &place).is_some()
     }
 
     /// Ends the ray at `t`, if it does not end before.
@@ -103,9 +95,14 @@ impl TriangleRay {
         self.range[1] = self.range[1].min(t);
     }
 
-    /// Whether a place is beyond an end of the ray for sure.
-    fn misses(&self, place: &Place) -> bool {
-        place.t + place.margin < self.range[0] || place.t - place.margin > self.range[1]
+    /// Returns `t` of a place, rounded up; `None` beyond the ends of the ray.
+    fn parameter(&self, corners: &[[f64; 3]; 3], place: &Place) -> Option<f64> {
+        let [from, to] = self.range;
+        if place.t + place.margin < from || place.t - place.margin > to {
+            return None;
+        }
+        let t = rounded_up(&self.origin, &self.direction, corners, place.t);
+        (from <= t && t <= to).then_some(t)
     }
 
     /// Where the line of the ray meets a triangle.

@@ -23,7 +23,7 @@ use crate::pictures::{check_slab, extent};
 use crate::shown_units::of_report;
 use crate::summary::Summary;
 
-/// Which snapshot, where its files go, the file of its summary beside the one in the folder, and all files that the call reads.
+/// A snapshot to find halos in: its path, the folder and the summary file to write, and the files that the call reads.
 pub struct Task<'a> {
     pub snapshot: &'a Path,
     pub out: &'a Path,
@@ -33,7 +33,7 @@ pub struct Task<'a> {
     pub in_series: bool,
 }
 
-/// What has been written into the folders of a task, and what is to be said about it.
+/// Files that a run has written into the folders of its task, and the summary of the run.
 pub struct Written<'a> {
     pub summary: Summary,
     /// The values of each run.

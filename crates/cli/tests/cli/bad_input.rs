@@ -137,10 +137,13 @@ fn wrong_usage() {
 #[test]
 fn an_instruction_set_that_does_not_exist() {
     let scratch = Scratch::new();
-    let mut call = Command::new(env!("CARGO_BIN_EXE_ropewalk"));
-    call.env("ROPEWALK_ISA", "avx512").arg("halos").arg(sample()).arg("--out").arg(scratch.path("out"));
-    let output = call.output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert_has(&error, &["the environment variable ROPEWALK_ISA is 'avx512'; it must be 'baseline' or not set"]);
+    let triangle = scratch.write("triangle.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+    for (command, input, out) in [("halos", sample(), "out"), ("raycast", triangle, "out.png")] {
+        let mut call = Command::new(env!("CARGO_BIN_EXE_ropewalk"));
+        call.env("ROPEWALK_ISA", "avx512").arg(command).arg(input).arg("--out").arg(scratch.path(out));
+        let output = call.output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{command}");
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_has(&error, &["the environment variable ROPEWALK_ISA is 'avx512'; it must be 'baseline' or not set"]);
+    }
 }

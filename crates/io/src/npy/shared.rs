@@ -71,7 +71,7 @@ pub struct SharedNpy<'a> {
     path: PathBuf,
     /// The file that all ranks write into, in the folder of the one that it will be.
     temporary: PathBuf,
-    /// That file, on rank 0.
+    /// The same file, open on rank 0.
     file: Option<AtomicFile>,
     /// Rows of lower ranks, and of this one.
     first: u64,
@@ -261,7 +261,7 @@ mod tests {
 
     use super::*;
 
-    /// Where no more may be written, as on a full disk, that is an error of the process that finds it.
+    /// A process that can write no more, as on a full disk, gets an error.
     #[test]
     fn no_space_is_left() {
         const NAME: &str = "ROPEWALK_TEST_SHARED_NPY";

@@ -203,13 +203,13 @@ impl Choice {
     }
 
     pub(super) fn role(&self, array: usize) -> Role {
-        match array {
-            _ if self.positions.contains(&array) => Role::Position,
-            _ if self.velocities.contains(&array) => Role::Velocity,
-            _ if self.ids == Some(array) => Role::Id,
-            _ if self.masses == Some(array) => Role::Mass,
-            _ if self.types == Some(array) => Role::Type,
-            _ => Role::Other,
-        }
+        let roles = [
+            (Role::Position, &self.positions[..]),
+            (Role::Velocity, &self.velocities),
+            (Role::Id, self.ids.as_slice()),
+            (Role::Mass, self.masses.as_slice()),
+            (Role::Type, self.types.as_slice()),
+        ];
+        Role::of(array, &roles)
     }
 }
