@@ -16,12 +16,10 @@ use crate::error::Result;
 use crate::geometry::FilteredRadius;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::ropes::Nodes;
-use crate::gpu::bvh::traverse::hits::Hits;
-use crate::gpu::bvh::traverse::spec::{EMPTY, MIXED, TraversalMode, Tree, UNIFORM, WalkSpec};
+use crate::gpu::bvh::traverse::spec::{EMPTY, MIXED, TraversalMode, UNIFORM};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::device::is_cuda;
-use crate::gpu::primitives::bits::Bits;
 
 /// Whether two points are in one tree: not known yet, no, yes.
 const OPEN: u32 = 0;
@@ -329,27 +327,14 @@ impl LeafVisitor for Unite {
         rem_union(forest, state.ancestor.read(), first, false) == 0
     }
 
-    fn on_hits<F: Float>(
-        state: &Self::State,
-        input: &Self::Input,
-        forest: &mut Self::Output,
-        _tree: &Tree<F>,
-        _point: &Array<F>,
-        hits: &Hits,
-        #[comptime] _spec: WalkSpec,
-    ) {
-        let mut left = Bits::new(hits.bits);
-        while left.any() {
-            let bit = left.pop();
-            let position = hits.position(bit);
-            let mut takes_part = true.runtime();
-            if comptime!(input.marked) {
-                takes_part = input.marks[position as usize] != 0;
-            }
-            if takes_part {
-                state.ancestor.store(rem_union(forest, state.ancestor.read(), position, true));
-                left.set(hits.after(left.left(), bit));
-            }
+    fn on_hit(state: &Self::State, input: &Self::Input, forest: &mut Self::Output, position: u32) -> bool {
+        let mut takes_part = true.runtime();
+        if comptime!(input.marked) {
+            takes_part = input.marks[position as usize] != 0;
         }
+        if takes_part {
+            state.ancestor.store(rem_union(forest, state.ancestor.read(), position, true));
+        }
+        takes_part
     }
 }

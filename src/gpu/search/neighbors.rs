@@ -13,7 +13,6 @@ use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::csr::Csr;
 use crate::gpu::device::on;
 use crate::gpu::device_vec::DeviceVec;
-use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::reduce::sum;
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
@@ -145,21 +144,10 @@ impl LeafVisitor for List {
         RuntimeCell::<u32>::new(rows.offsets[rows.queries[query as usize] as usize])
     }
 
-    fn on_hits<F: Float>(
-        state: &Self::State,
-        rows: &Self::Input,
-        lists: &mut Self::Output,
-        _tree: &Tree<F>,
-        _point: &Array<F>,
-        hits: &Hits,
-        #[comptime] _spec: WalkSpec,
-    ) {
-        let mut left = Bits::new(hits.bits);
-        while left.any() {
-            let position = hits.position(left.pop());
-            let at = state.read();
-            lists[at as usize] = rows.order[position as usize];
-            state.store(at + 1);
-        }
+    fn on_hit(state: &Self::State, rows: &Self::Input, lists: &mut Self::Output, position: u32) -> bool {
+        let at = state.read();
+        lists[at as usize] = rows.order[position as usize];
+        state.store(at + 1);
+        false.runtime()
     }
 }

@@ -4,6 +4,7 @@ use cubecl::prelude::*;
 
 use crate::gpu::bvh::traverse::hits::Hits;
 use crate::gpu::bvh::traverse::spec::{MIXED, Tree, WalkSpec};
+use crate::gpu::primitives::bits::Bits;
 
 type Expand<T> = <T as CubeType>::ExpandType;
 
@@ -12,7 +13,7 @@ type Expand<T> = <T as CubeType>::ExpandType;
 /// Implementations are written with `#[cube]`. The trait is not, for `#[cube]` gives traits no default methods: each `__expand_` method
 /// is what cubecl calls in place of the one of that name while it builds a kernel.
 #[allow(clippy::too_many_arguments)] // `on_hits`, and the scope in front of it.
-pub(in crate::gpu) trait LeafVisitor: Send + Sync + 'static {
+pub(in crate::gpu) trait LeafVisitor: Sized + Send + Sync + 'static {
     /// What it reads, and what it writes.
     type Input: LaunchArg;
     type Output: LaunchArg;
@@ -27,26 +28,45 @@ pub(in crate::gpu) trait LeafVisitor: Send + Sync + 'static {
         query: NativeExpand<u32>,
     ) -> Expand<Self::State>;
 
-    /// Takes points within the radius, in the order of the tree.
+    /// Takes a point within the radius, and returns whether it speaks for all points of its leaf if that is uniform.
+    fn on_hit(_state: &Self::State, _input: &Self::Input, _output: &mut Self::Output, _position: u32) -> bool {
+        false
+    }
+    fn __expand_on_hit(
+        _: &mut Scope,
+        _: Expand<Self::State>,
+        _: Expand<Self::Input>,
+        _: Expand<Self::Output>,
+        _: NativeExpand<u32>,
+    ) -> NativeExpand<bool> {
+        false.into()
+    }
+
+    /// Takes points within the radius, in the order of the tree: each by [`LeafVisitor::on_hit`], unless a visitor counts them or needs
+    /// their distances.
     fn on_hits<F: Float>(
         state: &Self::State,
         input: &Self::Input,
         output: &mut Self::Output,
-        tree: &Tree<F>,
-        point: &Array<F>,
+        _tree: &Tree<F>,
+        _point: &Array<F>,
         hits: &Hits,
         spec: WalkSpec,
-    );
+    ) {
+        take_each::<Self>(state, input, output, hits, spec.uniform);
+    }
     fn __expand_on_hits<F: Float>(
         scope: &mut Scope,
         state: Expand<Self::State>,
         input: Expand<Self::Input>,
         output: Expand<Self::Output>,
-        tree: Expand<Tree<F>>,
-        point: Expand<Array<F>>,
+        _: Expand<Tree<F>>,
+        _: Expand<Array<F>>,
         hits: Expand<Hits>,
         spec: WalkSpec,
-    );
+    ) {
+        take_each::expand::<Self>(scope, state, input, output, hits, spec.uniform);
+    }
 
     /// Whether the query wants more.
     fn is_open(_state: &Self::State, _input: &Self::Input) -> bool {
@@ -99,5 +119,26 @@ pub(in crate::gpu) trait LeafVisitor: Send + Sync + 'static {
         _: Expand<Self::Output>,
         _: NativeExpand<u32>,
     ) {
+    }
+}
+
+/// Gives a visitor the hits one by one; where nodes may be `uniform`, none that another of its leaf speaks for.
+#[cube]
+fn take_each<V: LeafVisitor>(
+    state: &V::State,
+    input: &V::Input,
+    output: &mut V::Output,
+    hits: &Hits,
+    #[comptime] uniform: bool,
+) {
+    let mut left = Bits::new(hits.bits);
+    while left.any() {
+        let bit = left.pop();
+        let speaks_for_leaf = V::on_hit(state, input, output, hits.position(bit));
+        if comptime!(uniform) {
+            if speaks_for_leaf {
+                left.set(hits.after(left.left(), bit));
+            }
+        }
     }
 }

@@ -11,13 +11,11 @@ use cubecl::prelude::*;
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::ropes::Nodes;
-use crate::gpu::bvh::traverse::hits::Hits;
-use crate::gpu::bvh::traverse::spec::{TraversalMode, Tree, WalkSpec};
+use crate::gpu::bvh::traverse::spec::TraversalMode;
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::cluster::dbscan::core::Lists;
 use crate::gpu::cluster::labels::NO_CLUSTER;
-use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::compact::{Compact, Emit};
 
 /// Gives each border point the lowest number among its listed core neighbours.
@@ -157,24 +155,12 @@ impl LeafVisitor for Border {
         numbers[first as usize] < state.read()
     }
 
-    fn on_hits<F: Float>(
-        state: &Self::State,
-        core: &Self::Input,
-        numbers: &mut Self::Output,
-        _tree: &Tree<F>,
-        _point: &Array<F>,
-        hits: &Hits,
-        #[comptime] _spec: WalkSpec,
-    ) {
-        let mut left = Bits::new(hits.bits);
-        while left.any() {
-            let bit = left.pop();
-            let position = hits.position(bit) as usize;
-            if core.marks[position] != 0 {
-                state.store(min(state.read(), numbers[position]));
-                left.set(hits.after(left.left(), bit));
-            }
+    fn on_hit(state: &Self::State, core: &Self::Input, numbers: &mut Self::Output, position: u32) -> bool {
+        let is_core = core.marks[position as usize] != 0;
+        if is_core {
+            state.store(min(state.read(), numbers[position as usize]));
         }
+        is_core
     }
 
     fn finish(state: &Self::State, core: &Self::Input, numbers: &mut Self::Output, query: u32) {

@@ -18,15 +18,13 @@ use crate::geometry::FilteredRadius;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::reduce::sum_below;
 use crate::gpu::bvh::ropes::Nodes;
-use crate::gpu::bvh::traverse::hits::Hits;
 use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
-use crate::gpu::bvh::traverse::spec::{Queries, QueriesLaunch, TraversalMode, Tree, WalkSpec};
+use crate::gpu::bvh::traverse::spec::{Queries, QueriesLaunch, TraversalMode, Tree};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::cluster::connect::is_clique;
 use crate::gpu::cluster::dbscan::core::ALONE;
 use crate::gpu::metric::{corners, distance2, exact_distance2, min_distance2};
-use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::compact::Compact;
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::primitives::scan::last;
@@ -151,21 +149,10 @@ impl LeafVisitor for Heavy {
         state.weight.read() < weights.limits[1]
     }
 
-    fn on_hits<F: Float>(
-        state: &Self::State,
-        weights: &Self::Input,
-        _found: &mut Self::Output,
-        _tree: &Tree<F>,
-        _point: &Array<F>,
-        hits: &Hits,
-        #[comptime] _spec: WalkSpec,
-    ) {
-        let mut left = Bits::new(hits.bits);
-        while left.any() {
-            let position = hits.position(left.pop());
-            state.weight.store(state.weight.read() + weights.of_points[position as usize]);
-        }
-        state.count.store(state.count.read() + hits.bits.count_ones());
+    fn on_hit(state: &Self::State, weights: &Self::Input, _found: &mut Self::Output, position: u32) -> bool {
+        state.weight.store(state.weight.read() + weights.of_points[position as usize]);
+        state.count.store(state.count.read() + 1);
+        false.runtime()
     }
 
     fn on_subtree(state: &Self::State, weights: &Self::Input, node: u32, points: u32) {

@@ -11,12 +11,10 @@ use cubecl::prelude::*;
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::ropes::Nodes;
-use crate::gpu::bvh::traverse::hits::Hits;
 use crate::gpu::bvh::traverse::launch::Asked;
-use crate::gpu::bvh::traverse::spec::{QueriesLaunch, TraversalMode, Tree, WalkSpec};
+use crate::gpu::bvh::traverse::spec::{QueriesLaunch, TraversalMode, Tree};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{Bvh, Coordinate};
-use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::compact::Compact;
 use crate::gpu::primitives::forest::find_roots;
 use crate::gpu::primitives::radix_sort::{Pairs, sort};
@@ -176,28 +174,17 @@ impl LeafVisitor for Climb {
         Best { at: RuntimeCell::<u32>::new(query), density: RuntimeCell::<f64>::new(landscape.density[query as usize]) }
     }
 
-    fn on_hits<F: Float>(
-        state: &Self::State,
-        landscape: &Self::Input,
-        _hops: &mut Self::Output,
-        _tree: &Tree<F>,
-        _point: &Array<F>,
-        hits: &Hits,
-        #[comptime] _spec: WalkSpec,
-    ) {
-        let mut left = Bits::new(hits.bits);
-        while left.any() {
-            let at = hits.position(left.pop());
-            let (own, best) = (landscape.density[at as usize], state.density.read());
-            let mut is_denser = own > best;
-            if own == best {
-                is_denser = landscape.order[at as usize] < landscape.order[state.at.read() as usize];
-            }
-            if is_denser {
-                state.at.store(at);
-                state.density.store(own);
-            }
+    fn on_hit(state: &Self::State, landscape: &Self::Input, _hops: &mut Self::Output, position: u32) -> bool {
+        let (own, best) = (landscape.density[position as usize], state.density.read());
+        let mut is_denser = own > best;
+        if own == best {
+            is_denser = landscape.order[position as usize] < landscape.order[state.at.read() as usize];
         }
+        if is_denser {
+            state.at.store(position);
+            state.density.store(own);
+        }
+        false.runtime()
     }
 
     fn finish(state: &Self::State, landscape: &Self::Input, hops: &mut Self::Output, query: u32) {
