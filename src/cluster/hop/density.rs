@@ -88,6 +88,41 @@ impl Default for KernelDensity {
     }
 }
 
+/// Writes the methods of options with a field `density` that set something of it: one each, so that `options.masses(m)` does for
+/// `options.density(density.masses(m))`.
+macro_rules! density_options {
+    () => {
+        /// How densities are found, and in what space; thresholds have their unit.
+        #[must_use]
+        pub fn density(mut self, density: KernelDensity) -> Self {
+            self.density = density;
+            self
+        }
+
+        /// As [`KernelDensity::masses`].
+        #[must_use]
+        pub fn masses(mut self, masses: impl Into<Vec<f64>>) -> Self {
+            self.density = self.density.masses(masses);
+            self
+        }
+
+        /// As [`KernelDensity::volume`].
+        #[must_use]
+        pub fn volume(mut self, volume: impl Into<f64>) -> Self {
+            self.density = self.density.volume(volume);
+            self
+        }
+
+        /// As [`KernelDensity::periodic`].
+        #[must_use]
+        pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
+            self.density = self.density.periodic(size);
+            self
+        }
+    };
+}
+pub(crate) use density_options;
+
 impl KernelDensity {
     /// 64 neighbours, the symmetric kernel, equal masses of 1, in units of the mean density, in open space.
     pub fn new() -> Self {

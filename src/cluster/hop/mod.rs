@@ -28,7 +28,7 @@ use crate::phases::mark;
 use crate::search::nearest::kth_distances2;
 #[cfg(feature = "gpu")]
 pub(crate) use density::check_dimension;
-use density::check_points;
+use density::{check_points, density_options};
 use graph::NeighborCounts;
 use regroup::{Thresholds, regroup};
 
@@ -87,38 +87,12 @@ impl Hop {
         }
     }
 
-    /// How densities are found, and in what space; thresholds have their unit.
-    #[must_use]
-    pub fn density(mut self, density: KernelDensity) -> Self {
-        self.density = density;
-        self
-    }
+    density_options!();
 
     /// As [`KernelDensity::n_density`]; 64 by default.
     #[must_use]
     pub fn n_density(mut self, n_density: usize) -> Self {
         self.density = self.density.n_density(n_density);
-        self
-    }
-
-    /// As [`KernelDensity::masses`].
-    #[must_use]
-    pub fn masses(mut self, masses: impl Into<Vec<f64>>) -> Self {
-        self.density = self.density.masses(masses);
-        self
-    }
-
-    /// As [`KernelDensity::volume`].
-    #[must_use]
-    pub fn volume(mut self, volume: impl Into<f64>) -> Self {
-        self.density = self.density.volume(volume);
-        self
-    }
-
-    /// As [`KernelDensity::periodic`].
-    #[must_use]
-    pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
-        self.density = self.density.periodic(size);
         self
     }
 

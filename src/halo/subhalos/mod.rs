@@ -25,6 +25,7 @@ pub use unbinding::Unbinding;
 use crate::bvh::Bvh;
 use crate::cancel::check_at;
 use crate::cluster::hop::boundaries::falling;
+use crate::cluster::hop::density::density_options;
 use crate::cluster::{DensityKernel, Hop, HopChains, KernelDensity};
 use crate::error::{Error, Result};
 use crate::geometry::{Boundary, Bounded, BoxSize, Scalar, Space};
@@ -144,38 +145,12 @@ impl AdaptaHop {
         Self::default()
     }
 
-    /// How densities are found, and in what space; the threshold has their unit.
-    #[must_use]
-    pub fn density(mut self, density: KernelDensity) -> Self {
-        self.density = density;
-        self
-    }
+    density_options!();
 
     /// So many nearest others make a density (`nvoisins`).
     #[must_use]
     pub fn n_density(mut self, n_density: usize) -> Self {
         self.density = self.density.n_density(n_density);
-        self
-    }
-
-    /// As [`KernelDensity::masses`].
-    #[must_use]
-    pub fn masses(mut self, masses: impl Into<Vec<f64>>) -> Self {
-        self.density = self.density.masses(masses);
-        self
-    }
-
-    /// As [`KernelDensity::volume`].
-    #[must_use]
-    pub fn volume(mut self, volume: impl Into<f64>) -> Self {
-        self.density = self.density.volume(volume);
-        self
-    }
-
-    /// As [`KernelDensity::periodic`].
-    #[must_use]
-    pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
-        self.density = self.density.periodic(size);
         self
     }
 
