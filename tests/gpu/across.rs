@@ -48,7 +48,8 @@ fn compare<S: Coordinate, const D: usize>(ranks: &dyn Communicator, cloud: &Clou
 }
 
 #[test]
-fn groups_across_ranks() {
+#[ignore = "wide"]
+fn wide_groups_across_ranks() {
     on_threads(3, |ranks| {
         for cloud in clouds::small::<f32, 3>() {
             compare(ranks, &cloud, &[Share::Uneven]);

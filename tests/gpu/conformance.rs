@@ -113,7 +113,8 @@ fn clouds_in_f32() {
 }
 
 #[test]
-fn clouds_in_f64() {
+#[ignore = "wide"]
+fn wide_clouds_in_f64() {
     all::<f64, 2>().iter().for_each(compare);
     all::<f64, 3>().iter().for_each(compare);
 }

@@ -55,7 +55,8 @@ fn weights_in_f32() {
 }
 
 #[test]
-fn weights_in_f64() {
+#[ignore = "wide"]
+fn wide_weights_in_f64() {
     small::<f64, 3>().iter().for_each(compare_weights);
 }
 

@@ -109,7 +109,8 @@ fn all_weights_in_space() {
 }
 
 #[test]
-fn other_degrees_numbers_and_boxes() {
+#[ignore = "wide"]
+fn wide_other_degrees_numbers_and_boxes() {
     let weight = Weight::default();
     for degree in 0..3 {
         // Kernels of the search are compiled for each number of neighbours.
