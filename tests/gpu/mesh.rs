@@ -138,7 +138,8 @@ fn rays_in_f32() {
 }
 
 #[test]
-fn rays_in_f64() {
+#[ignore = "wide"]
+fn wide_rays_in_f64() {
     compare_rays::<f64>(3000);
 }
 
