@@ -64,15 +64,21 @@ pub fn map<T: Send>(n: usize, size: usize, value: &(dyn Fn(usize) -> T + Sync)) 
 /// Sorts in ascending order; equal values may change places.
 pub fn sort<T: Ord + Send>(values: &mut [T]) {
     let (flags, _waiting) = Flags::hand_on();
-    if flags.is_some() {
-        // A sort has no tasks of one size to look before; a look is little beside the comparison.
-        values.par_sort_unstable_by(|a, b| {
-            flags.check();
-            a.cmp(b)
-        });
-    } else {
-        values.par_sort_unstable();
+    if flags.is_some() { sort_parts(values, &flags) } else { values.par_sort_unstable() }
+}
+
+/// The most values that are sorted without a look at the flags: they take some tens of milliseconds. A look at each comparison takes
+/// several times as long as the sort.
+const SORTED_AT_ONCE: usize = 1 << 20;
+
+/// Sorts, and unwinds between two parts if a flag is set.
+fn sort_parts<T: Ord + Send>(values: &mut [T], flags: &Flags) {
+    flags.check();
+    if values.len() <= SORTED_AT_ONCE {
+        return values.par_sort_unstable();
     }
+    let (low, _, high) = values.select_nth_unstable(values.len() / 2);
+    rayon::join(|| sort_parts(low, flags), || sort_parts(high, flags));
 }
 
 /// Calls `task` with each item and its place.
@@ -205,6 +211,51 @@ mod tests {
                 .is_err()
         );
         assert!(ran.into_inner() < 1000);
+    }
+
+    /// A value whose comparison cancels the call that sorts it.
+    struct Cancels<'a>(u32, &'a Cancel);
+
+    impl Ord for Cancels<'_> {
+        fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+            self.1.cancel();
+            self.0.cmp(&other.0)
+        }
+    }
+    impl PartialOrd for Cancels<'_> {
+        fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+            Some(self.cmp(other))
+        }
+    }
+    impl PartialEq for Cancels<'_> {
+        fn eq(&self, other: &Self) -> bool {
+            self.cmp(other).is_eq()
+        }
+    }
+    impl Eq for Cancels<'_> {}
+
+    /// More values than are sorted at once: in order, all equal, and in a call that is cancelled.
+    #[test]
+    fn long_sorts() {
+        let n = 3 * SORTED_AT_ONCE as u32 + 1;
+        // A permutation, as 7 does not divide n.
+        let scattered = |i: u32| (u64::from(i) * 7 % u64::from(n)) as u32;
+        let cancel = Cancel::new();
+        let sorted = |mut values: Vec<u32>| {
+            cancel.run(|| {
+                sort(&mut values);
+                Ok(values)
+            })
+        };
+        assert_eq!(sorted((0..n).map(scattered).collect()).unwrap(), (0..n).collect::<Vec<u32>>());
+        assert_eq!(sorted(vec![5; n as usize]).unwrap(), vec![5; n as usize]);
+        let mut values: Vec<_> = (0..n).map(|i| Cancels(scattered(i), &cancel)).collect();
+        let result = cancel.run(|| {
+            sort(&mut values);
+            Ok(())
+        });
+        assert_eq!(result.unwrap_err().kind(), ErrorKind::Cancelled);
+        assert!(!values.is_sorted_by_key(|value| value.0));
     }
 
     /// A thread that waits for a task of a cancelled call takes up another call, which goes on.
