@@ -67,8 +67,8 @@ pub fn sort<T: Ord + Send>(values: &mut [T]) {
     if flags.is_some() { sort_parts(values, &flags) } else { values.par_sort_unstable() }
 }
 
-/// The most values that are sorted without a look at the flags: they take some tens of milliseconds. A look at each comparison takes
-/// several times as long as the sort.
+/// The most values that are sorted without a look at the flags. With a look at each comparison, the sort of a spanning tree's edges
+/// takes seven times as many instructions.
 const SORTED_AT_ONCE: usize = 1 << 20;
 
 /// Sorts, and unwinds between two parts if a flag is set.

@@ -88,32 +88,31 @@ impl Default for KernelDensity {
     }
 }
 
-/// Writes the methods of options with a field `density` that set something of it: one each, so that `options.masses(m)` does for
-/// `options.density(density.masses(m))`.
+/// Defines setters for options with a field `density: KernelDensity`: of the field, and of its masses, volume and box.
 macro_rules! density_options {
     () => {
-        /// How densities are found, and in what space; thresholds have their unit.
+        /// Sets how densities are found, and in what space; thresholds have their unit.
         #[must_use]
         pub fn density(mut self, density: KernelDensity) -> Self {
             self.density = density;
             self
         }
 
-        /// As [`KernelDensity::masses`].
+        /// Sets the masses, as [`KernelDensity::masses`] does.
         #[must_use]
         pub fn masses(mut self, masses: impl Into<Vec<f64>>) -> Self {
             self.density = self.density.masses(masses);
             self
         }
 
-        /// As [`KernelDensity::volume`].
+        /// Sets the volume, as [`KernelDensity::volume`] does.
         #[must_use]
         pub fn volume(mut self, volume: impl Into<f64>) -> Self {
             self.density = self.density.volume(volume);
             self
         }
 
-        /// As [`KernelDensity::periodic`].
+        /// Sets the periodic box, as [`KernelDensity::periodic`] does.
         #[must_use]
         pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
             self.density = self.density.periodic(size);

@@ -28,7 +28,8 @@ pub(in crate::gpu) trait LeafVisitor: Sized + Send + Sync + 'static {
         query: NativeExpand<u32>,
     ) -> Expand<Self::State>;
 
-    /// Takes a point within the radius, and returns whether it speaks for all points of its leaf if that is uniform.
+    /// Takes a point within the radius. Returns true if the other points of its leaf need not be taken where the leaf is
+    /// [`UNIFORM`](super::spec::UNIFORM).
     fn on_hit(_state: &Self::State, _input: &Self::Input, _output: &mut Self::Output, _position: u32) -> bool {
         false
     }
@@ -122,7 +123,7 @@ pub(in crate::gpu) trait LeafVisitor: Sized + Send + Sync + 'static {
     }
 }
 
-/// Gives a visitor the hits one by one; where nodes may be `uniform`, none that another of its leaf speaks for.
+/// Gives a visitor the hits one by one; `uniform`: whether nodes may be uniform, so that one hit may do for the rest of its leaf.
 #[cube]
 fn take_each<V: LeafVisitor>(
     state: &V::State,
@@ -134,9 +135,9 @@ fn take_each<V: LeafVisitor>(
     let mut left = Bits::new(hits.bits);
     while left.any() {
         let bit = left.pop();
-        let speaks_for_leaf = V::on_hit(state, input, output, hits.position(bit));
+        let ends_leaf = V::on_hit(state, input, output, hits.position(bit));
         if comptime!(uniform) {
-            if speaks_for_leaf {
+            if ends_leaf {
                 left.set(hits.after(left.left(), bit));
             }
         }
