@@ -20,15 +20,19 @@ from ropewalk._cosmology import halos_above
 from ropewalk._dbscan import DBSCAN, dbscan
 from ropewalk._device_bvh import DeviceBvh, DeviceLists
 from ropewalk._fof import FriendsOfFriends, Groups, OwnedGroups, friends_of_friends
-from ropewalk._halos import HaloCatalog, halos
+from ropewalk._halo_catalog import HaloCatalog
+from ropewalk._halos import halos
 from ropewalk._hdbscan import HDBSCAN
 from ropewalk._hop import HOP, HopGroups, hop
-from ropewalk._interpolate import Interpolator, InverseDistance, MovingLeastSquares, Sph
+from ropewalk._interpolate import InverseDistance, MovingLeastSquares, Sph
+from ropewalk._interpolator import Interpolator
 from ropewalk._k_distances import k_distances
-from ropewalk._mesh import HitLists, Mesh, MeshData, NearestTriangles, RayHits, read_mesh
+from ropewalk._mesh import Mesh, MeshData, read_mesh
+from ropewalk._mesh_hits import HitLists, NearestTriangles, RayHits
 from ropewalk._native import __version__, set_threads, threads
 from ropewalk._neighbors import NearestNeighbors
-from ropewalk._snapshot import Snapshot, read_snapshot
+from ropewalk._read_snapshot import read_snapshot
+from ropewalk._snapshot import Snapshot
 from ropewalk._tables import Table
 from ropewalk._trees import SpanningTree, linkage, minimum_spanning_tree
 from ropewalk._warnings import RopewalkWarning

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk._arrays import points as points_of
-from ropewalk._halos import HaloCatalog
+from ropewalk._halo_catalog import HaloCatalog
 from ropewalk._k_distances import k_distances as distances_of
 from ropewalk._optional import optional
 from ropewalk._tables import Table
