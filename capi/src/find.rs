@@ -4,9 +4,8 @@ use ropewalk::distributed::{Communicator, Term, agree, agree_on};
 use ropewalk::{BoxSize, Dbscan, Error, ErrorKind, Fof, Result};
 use ropewalk_io::{Points, Snapshot};
 use ropewalk_pipeline::{CenterKind, LinkingLength, Options, Pipeline};
-use ropewalk_table::Catalog;
-use ropewalk_table::check_sides_across;
 use ropewalk_table::columns::Values;
+use ropewalk_table::{Catalog, check_sides_across, dbscan_across, fof_across};
 
 use crate::types::{self, DbscanOptions, FofOptions, Found, Halo};
 
@@ -39,22 +38,6 @@ fn kind(positions: &Points) -> (&'static str, Term) {
     ("positions.type", Term::Whole(kind.into()))
 }
 
-/// Runs `$work` with the rows of the positions, in their precision.
-macro_rules! with_rows {
-    ($positions:expr, |$rows:ident| $work:expr) => {
-        match $positions {
-            Points::F32(table) => {
-                let $rows = table.rows::<3>().unwrap_or_default();
-                $work
-            }
-            Points::F64(table) => {
-                let $rows = table.rows::<3>().unwrap_or_default();
-                $work
-            }
-        }
-    };
-}
-
 /// What DBSCAN finds. Collective.
 pub fn dbscan(ranks: &dyn Communicator, own: Result<(Snapshot, DbscanOptions)>) -> Result<Found> {
     let (part, options) = agree(ranks, own)?;
@@ -64,7 +47,7 @@ pub fn dbscan(ranks: &dyn Communicator, own: Result<(Snapshot, DbscanOptions)>) 
     agree_on(ranks, DBSCAN, &terms)?;
     check_box(ranks, &part, options.box_size)?;
     let dbscan = Dbscan::new(options.eps, whole(options.min_pts)).periodic(box_size(options.box_size));
-    let labels = with_rows!(&part.points, |rows| dbscan.run_across(ranks, rows))?;
+    let labels = dbscan_across(ranks, &part.points, &dbscan)?;
     let core = (0..part.points.len()).map(|i| labels.is_core(i).into()).collect();
     let clusters = labels.n_clusters();
     Ok(Found { labels: labels.into_vec(), core: Some(core), clusters, halos: clusters, rows: vec![] })
@@ -93,7 +76,7 @@ pub fn fof(ranks: &dyn Communicator, own: Result<(Snapshot, FofOptions)>) -> Res
     check_box(ranks, &part, options.box_size)?;
     let fof = Fof::new(options.linking_length).min_members(whole(options.min_members));
     let fof = fof.periodic(box_size(options.box_size));
-    let halos = with_rows!(&part.points, |rows| fof.run_across(ranks, rows))?;
+    let halos = fof_across(ranks, &part.points, &fof)?;
     let labels = halos.labels();
     Ok(Found {
         labels: labels.as_slice().to_vec(),

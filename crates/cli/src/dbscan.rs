@@ -5,11 +5,11 @@ use std::path::Path;
 
 use rayon::prelude::*;
 use ropewalk::{Dbscan, Labels};
+#[cfg(feature = "gpu")]
+use ropewalk_table::{DevicePoints, on_device};
 
 use super::args::Dbscan as Args;
 use super::device::{Device, Name};
-#[cfg(feature = "gpu")]
-use super::device::{There, with_points_there};
 use super::dimensions::with_rows;
 use super::failure::Failure;
 use super::input;
@@ -40,10 +40,10 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         Device::Cpu => phases.run("find clusters", || ropewalk_table::dbscan(points, &on_host(args)))?,
         #[cfg(feature = "gpu")]
         Device::Gpu(device) => {
-            let there = phases.run("upload", || There::new(points, args.points.periodic, device))?;
+            let there = phases.run("upload", || DevicePoints::new(points, args.points.periodic, device))?;
             let dbscan =
                 ropewalk::gpu::Dbscan::new(args.eps, args.min_pts).algorithm(args.algorithm.into()).star(args.star);
-            with_points_there!(&there, points => phases.run("find clusters", || dbscan.run(points)?.read()))?
+            on_device!(DevicePoints, &there, points => phases.run("find clusters", || dbscan.run(points)?.read()))?
         }
     };
     let counts = Counts::of(&labels);

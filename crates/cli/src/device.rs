@@ -7,11 +7,9 @@ use std::str::FromStr;
 #[cfg(not(feature = "gpu"))]
 pub use ropewalk::Scalar as Coordinate;
 #[cfg(feature = "gpu")]
+use ropewalk::gpu;
+#[cfg(feature = "gpu")]
 pub use ropewalk::gpu::Coordinate;
-#[cfg(feature = "gpu")]
-use ropewalk::gpu::{self, DeviceVec, Widened};
-#[cfg(feature = "gpu")]
-use ropewalk_io::Points;
 
 use super::failure::Failure;
 
@@ -30,75 +28,6 @@ pub enum Device {
     #[cfg(feature = "gpu")]
     Gpu(gpu::Device),
 }
-
-/// Points on a device, of one of the kinds that this program is compiled for.
-#[cfg(feature = "gpu")]
-pub enum There {
-    F32In2(gpu::Points<f32, 2>),
-    F32In3(gpu::Points<f32, 3>),
-    F64In2(gpu::Points<f64, 2>),
-    F64In3(gpu::Points<f64, 3>),
-    F64In6(gpu::Points<f64, 6>),
-    F64In10(gpu::Points<f64, 10>),
-}
-
-#[cfg(feature = "gpu")]
-impl There {
-    /// Copies points to a device. Those of other kinds become the next wider ones there.
-    pub fn new(points: &Points, periodic: Option<f64>, device: gpu::Device) -> ropewalk::Result<Self> {
-        match points {
-            Points::F32(table) => {
-                if let Some(rows) = table.rows::<2>() {
-                    return gpu::Points::new_periodic(rows, periodic, device).map(Self::F32In2);
-                }
-                if let Some(rows) = table.rows::<3>() {
-                    return gpu::Points::new_periodic(rows, periodic, device).map(Self::F32In3);
-                }
-                Self::of(DeviceVec::new(table.as_slice(), device)?.widened(table.dim(), periodic)?)
-            }
-            Points::F64(table) => {
-                if let Some(rows) = table.rows::<2>() {
-                    return gpu::Points::new_periodic(rows, periodic, device).map(Self::F64In2);
-                }
-                if let Some(rows) = table.rows::<3>() {
-                    return gpu::Points::new_periodic(rows, periodic, device).map(Self::F64In3);
-                }
-                if let Some(rows) = table.rows::<6>() {
-                    return gpu::Points::new_periodic(rows, periodic, device).map(Self::F64In6);
-                }
-                if let Some(rows) = table.rows::<10>() {
-                    return gpu::Points::new_periodic(rows, periodic, device).map(Self::F64In10);
-                }
-                Self::of(DeviceVec::new(table.as_slice(), device)?.widened(table.dim(), periodic)?)
-            }
-        }
-    }
-
-    fn of(Widened { coordinates, dim, size }: Widened) -> ropewalk::Result<Self> {
-        match dim {
-            2 => gpu::Points::of(&coordinates, size).map(Self::F64In2),
-            6 => gpu::Points::of(&coordinates, size).map(Self::F64In6),
-            _ => gpu::Points::of(&coordinates, size).map(Self::F64In10),
-        }
-    }
-}
-
-/// Evaluates `$work` with the points on a device, whatever their kind.
-#[cfg(feature = "gpu")]
-macro_rules! with_points_there {
-    ($there:expr, $points:ident => $work:expr) => {
-        match $there {
-            $crate::device::There::F32In2($points) => $work,
-            $crate::device::There::F32In3($points) => $work,
-            $crate::device::There::F64In2($points) => $work,
-            $crate::device::There::F64In3($points) => $work,
-            $crate::device::There::F64In6($points) => $work,
-            $crate::device::There::F64In10($points) => $work,
-        }
-    };
-}
-#[cfg(feature = "gpu")]
-pub(super) use with_points_there;
 
 /// One device, or several of a kind that share the work; then each is a rank's, and one that is named twice is two ranks'.
 #[derive(Clone, Debug, PartialEq)]

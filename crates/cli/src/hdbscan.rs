@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use ropewalk::{Error, Hdbscan, HdbscanClusters};
 use ropewalk_io::AtomicFile;
+#[cfg(feature = "gpu")]
+use ropewalk_table::{DevicePoints, on_device};
 
 use super::args::{Hdbscan as Args, Method};
 use super::device::{Device, Name};
-#[cfg(feature = "gpu")]
-use super::device::{There, with_points_there};
 use super::dimensions::with_rows;
 use super::failure::Failure;
 use super::input;
@@ -44,9 +44,9 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         Device::Cpu => phases.run("find clusters", || ropewalk_table::hdbscan(points, &hdbscan(args))),
         #[cfg(feature = "gpu")]
         Device::Gpu(device) => {
-            let there = phases.run("upload", || There::new(points, args.points.periodic, device))?;
+            let there = phases.run("upload", || DevicePoints::new(points, args.points.periodic, device))?;
             let hdbscan = ropewalk::gpu::Hdbscan::from(hdbscan(args));
-            with_points_there!(&there, points => phases.run("find clusters", || hdbscan.run(points)?.read()))
+            on_device!(DevicePoints, &there, points => phases.run("find clusters", || hdbscan.run(points)?.read()))
         }
     };
     let clusters = clusters.map_err(|error| by_option(&error))?;

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use ropewalk::{Dendrogram, MinimumSpanningTree, SpanningTree};
 use ropewalk_io::{Points, Snapshot, Table};
+#[cfg(feature = "gpu")]
+use ropewalk_table::{DevicePoints, on_device};
 
 use super::args::{Emst, Linkage, Spanned};
 use super::device::{Device, Name};
-#[cfg(feature = "gpu")]
-use super::device::{There, with_points_there};
 use super::failure::Failure;
 use super::input;
 use super::outputs::{Column, Outputs, write_csv};
@@ -102,9 +102,9 @@ impl Read {
             }
             #[cfg(feature = "gpu")]
             Device::Gpu(device) => {
-                let there = phases.run("upload", || There::new(points, args.points.periodic, device))?;
+                let there = phases.run("upload", || DevicePoints::new(points, args.points.periodic, device))?;
                 let options = ropewalk::gpu::MinimumSpanningTree::new().min_samples(args.min_samples);
-                with_points_there!(&there, points => phases.run("spanning tree", || options.run(points)?.read()))?
+                on_device!(DevicePoints, &there, points => phases.run("spanning tree", || options.run(points)?.read()))?
             }
         };
         Ok(Self { snapshot, outside, tree })

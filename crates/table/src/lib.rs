@@ -11,6 +11,8 @@ mod bvh;
 mod catalog;
 pub mod columns;
 mod dbscan;
+#[cfg(feature = "gpu")]
+mod device;
 mod errors;
 #[doc(hidden)]
 pub mod extent_across;
@@ -33,6 +35,8 @@ pub use across::{dbscan_across, fof_across};
 pub use bvh::Bvh;
 pub use catalog::{Catalog, Halo, Motion};
 pub use dbscan::dbscan;
+#[cfg(feature = "gpu")]
+pub use device::{Coordinates, DeviceBvh, DevicePoints};
 pub use extent_across::{check_box_across, check_sides_across};
 pub use fof::fof;
 pub use hdbscan::hdbscan;

@@ -3,107 +3,25 @@
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use ropewalk::gpu::{
-    self, Bvh, Coordinate, Dbscan, DeviceVec, Fof, Halos, MinimumSpanningTree, Points, Widened, on_one_stream,
-};
-use ropewalk::{Aabb, BoxSize, Nearest};
-use ropewalk_table::Table;
+use ropewalk::Nearest;
+use ropewalk::gpu::{self, Dbscan, Fof, Halos, MinimumSpanningTree, on_one_stream};
+use ropewalk_table::{DeviceBvh as Tree, DevicePoints, on_device};
 
 use crate::calls::run;
 use crate::device::array::{Column, DeviceArray};
-use crate::device::source::{Coordinates, Source};
+use crate::device::source::Source;
 use crate::{hdbscan, hop};
 
-/// The tree of points of any kind: of one that is compiled, or of the next wider one.
-enum Tree {
-    F32In2(Bvh<f32, 2>),
-    F32In3(Bvh<f32, 3>),
-    F64In2(Bvh<f64, 2>),
-    F64In3(Bvh<f64, 3>),
-    F64In6(Bvh<f64, 6>),
-    F64In10(Bvh<f64, 10>),
-}
-
-/// Evaluates `body` with the tree, whatever its kind.
-macro_rules! with {
-    ($tree:expr, $bvh:ident => $body:expr) => {
-        match $tree {
-            Tree::F32In2($bvh) => $body,
-            Tree::F32In3($bvh) => $body,
-            Tree::F64In2($bvh) => $body,
-            Tree::F64In3($bvh) => $body,
-            Tree::F64In6($bvh) => $body,
-            Tree::F64In10($bvh) => $body,
-        }
-    };
-}
-
-impl Tree {
-    fn new(source: Source, size: Option<Vec<f64>>) -> ropewalk::Result<Self> {
-        let (dim, coordinates) = (source.dim, source.coordinates()?);
-        if let Some(sides) = &size {
-            check_sides(&coordinates, dim, sides)?;
-        }
-        let size = BoxSize::from(size);
-        Ok(match (coordinates, dim) {
-            (Coordinates::F32(coordinates), 2) => Self::F32In2(Bvh::of(&Points::of(&coordinates, size)?)?),
-            (Coordinates::F32(coordinates), 3) => Self::F32In3(Bvh::of(&Points::of(&coordinates, size)?)?),
-            (Coordinates::F32(coordinates), _) => Self::of(coordinates.widened(dim, size)?)?,
-            (Coordinates::F64(coordinates), 2 | 3 | 6 | 10) => Self::of(Widened { coordinates, dim, size })?,
-            (Coordinates::F64(coordinates), _) => Self::of(coordinates.widened(dim, size)?)?,
-        })
+/// The tree of points that a function is given. In a periodic box they must not span more than its sides, as `arrays::check_box` asks of
+/// arrays in host memory.
+fn tree_of(source: Source, size: Option<Vec<f64>>) -> ropewalk::Result<Tree> {
+    let (dim, coordinates) = (source.dim, source.coordinates()?);
+    if let Some(sides) = &size {
+        coordinates.check_sides(dim, sides)?;
     }
-
-    fn of(Widened { coordinates, dim, size }: Widened) -> ropewalk::Result<Self> {
-        Ok(match dim {
-            2 => Self::F64In2(Bvh::of(&Points::of(&coordinates, size)?)?),
-            3 => Self::F64In3(Bvh::of(&Points::of(&coordinates, size)?)?),
-            6 => Self::F64In6(Bvh::of(&Points::of(&coordinates, size)?)?),
-            _ => Self::F64In10(Bvh::of(&Points::of(&coordinates, size)?)?),
-        })
-    }
-
-    fn len(&self) -> usize {
-        with!(self, bvh => bvh.len())
-    }
-}
-
-/// Refuses points that span more than a periodic box, as `arrays::check_box` does for arrays in host memory. The device finds the range of
-/// the points; coordinates come to the host only for the error.
-fn check_sides(coordinates: &Coordinates, dim: usize, sides: &[f64]) -> ropewalk::Result<()> {
-    let widths = match (coordinates, dim) {
-        (Coordinates::F32(coordinates), 2) => widths::<f32, 2>(coordinates)?,
-        (Coordinates::F32(coordinates), 3) => widths::<f32, 3>(coordinates)?,
-        (Coordinates::F64(coordinates), 2 | 3 | 6 | 10) => widths_in(dim, coordinates)?,
-        (Coordinates::F32(coordinates), _) => widths_of(&coordinates.widened(dim, None::<f64>)?)?,
-        (Coordinates::F64(coordinates), _) => widths_of(&coordinates.widened(dim, None::<f64>)?)?,
-    };
-    if !widths.iter().zip(sides).any(|(width, side)| width > side) {
-        return Ok(());
-    }
-    match coordinates {
-        Coordinates::F32(values) => ropewalk_table::Points::F32(Table::new(dim, values.read()?)?).check_sides(sides),
-        Coordinates::F64(values) => ropewalk_table::Points::F64(Table::new(dim, values.read()?)?).check_sides(sides),
-    }
-}
-
-/// The width of the points along each axis.
-fn widths<S: Coordinate, const D: usize>(coordinates: &DeviceVec<S>) -> ropewalk::Result<Vec<f64>> {
-    let Aabb { lo, hi } = Points::<S, D>::of(coordinates, None::<f64>)?.bounds();
-    Ok(lo.into_iter().zip(hi).map(|(lo, hi)| Into::<f64>::into(hi) - Into::<f64>::into(lo)).collect())
-}
-
-fn widths_of(Widened { coordinates, dim, .. }: &Widened) -> ropewalk::Result<Vec<f64>> {
-    widths_in(*dim, coordinates)
-}
-
-fn widths_in(dim: usize, coordinates: &DeviceVec<f64>) -> ropewalk::Result<Vec<f64>> {
-    match dim {
-        2 => widths::<f64, 2>(coordinates),
-        3 => widths::<f64, 3>(coordinates),
-        6 => widths::<f64, 6>(coordinates),
-        _ => widths::<f64, 10>(coordinates),
-    }
+    let points = DevicePoints::of(&coordinates, dim, size)?;
+    drop(coordinates);
+    points.tree()
 }
 
 /// Works on the device without the interpreter's lock. Calls come from threads of a pool; one stream serves them all, and holds memory once.
@@ -144,8 +62,8 @@ pub fn device_dbscan(
 ) -> PyResult<(DeviceArray, DeviceArray)> {
     let source = Source::new(x, device)?;
     there(x.py(), || {
-        let tree = Tree::new(source, box_size)?;
-        let found = with!(&tree, bvh => Dbscan::new(eps, min_samples).run_on(bvh))?;
+        let tree = tree_of(source, box_size)?;
+        let found = on_device!(DeviceBvh, &tree, bvh => Dbscan::new(eps, min_samples).run_on(bvh))?;
         let (core, column) = (found.core_indices()?, found.column()?);
         column.wait()?;
         Ok((DeviceArray::new(Column::indices(core, tree.len())), labels(column)))
@@ -164,8 +82,8 @@ pub fn device_friends_of_friends(
 ) -> PyResult<Groups> {
     let source = Source::new(x, device)?;
     there(x.py(), || {
-        let tree = Tree::new(source, box_size)?;
-        let found = with!(&tree, bvh => Fof::new(linking_length).min_members(min_members).run_on(bvh))?;
+        let tree = tree_of(source, box_size)?;
+        let found = on_device!(DeviceBvh, &tree, bvh => Fof::new(linking_length).min_members(min_members).run_on(bvh))?;
         groups(&found, tree.len())
     })
 }
@@ -191,8 +109,8 @@ pub fn device_hop(
     }
     there(x.py(), || {
         let hop = gpu::Hop::from(hop);
-        let tree = Tree::new(source, box_size)?;
-        let chains = with!(&tree, bvh => hop.chains_on(bvh))?;
+        let tree = tree_of(source, box_size)?;
+        let chains = on_device!(DeviceBvh, &tree, bvh => hop.chains_on(bvh))?;
         let density = chains.density()?;
         let (labels, offsets, members) = groups(&hop.run_on_chains(&chains)?, tree.len())?;
         Ok((labels, offsets, members, numbers(density)))
@@ -210,8 +128,8 @@ pub fn device_hdbscan(
     let source = Source::new(x, device)?;
     let (hdbscan, box_size) = (options.hdbscan(), options.box_size);
     there(x.py(), || {
-        let tree = Tree::new(source, box_size)?;
-        let found = with!(&tree, bvh => gpu::Hdbscan::from(hdbscan).run_on(bvh))?;
+        let tree = tree_of(source, box_size)?;
+        let found = on_device!(DeviceBvh, &tree, bvh => gpu::Hdbscan::from(hdbscan).run_on(bvh))?;
         found.wait()?;
         Ok((labels(found.labels().column()?), numbers(found.probabilities())))
     })
@@ -228,8 +146,8 @@ pub fn device_minimum_spanning_tree(
 ) -> PyResult<(DeviceArray, DeviceArray)> {
     let source = Source::new(x, device)?;
     there(x.py(), || {
-        let tree = Tree::new(source, box_size)?;
-        let found = with!(&tree, bvh => MinimumSpanningTree::new().min_samples(min_samples).run_on(bvh))?;
+        let tree = tree_of(source, box_size)?;
+        let found = on_device!(DeviceBvh, &tree, bvh => MinimumSpanningTree::new().min_samples(min_samples).run_on(bvh))?;
         let (ends, weights) = (found.ends()?, found.weights()?);
         weights.wait()?;
         let n_edges = weights.len();
@@ -251,7 +169,7 @@ impl DeviceBvh {
     fn new(x: &Bound<'_, PyAny>, box_size: Option<Vec<f64>>, device: Option<usize>) -> PyResult<Self> {
         let source = Source::new(x, device)?;
         let dim = source.dim;
-        there(x.py(), || Ok(Self { tree: Tree::new(source, box_size)?, dim }))
+        there(x.py(), || Ok(Self { tree: tree_of(source, box_size)?, dim }))
     }
 
     fn __len__(&self) -> usize {
@@ -271,7 +189,7 @@ impl DeviceBvh {
     fn count_neighbors(&self, py: Python<'_>, radius: f64) -> PyResult<DeviceArray> {
         let radius = checked_radius(radius)?;
         there(py, || {
-            let counts = with!(&self.tree, bvh => bvh.count_neighbors(radius))?;
+            let counts = on_device!(DeviceBvh, &self.tree, bvh => bvh.count_neighbors(radius))?;
             counts.wait()?;
             Ok(DeviceArray::new(Column::indices(counts, self.tree.len() + 1)))
         })
@@ -280,14 +198,14 @@ impl DeviceBvh {
     /// The number of pairs within the radius.
     fn count_pairs(&self, py: Python<'_>, radius: f64) -> PyResult<u64> {
         let radius = checked_radius(radius)?;
-        there(py, || with!(&self.tree, bvh => bvh.count_pairs(radius)))
+        there(py, || on_device!(DeviceBvh, &self.tree, bvh => bvh.count_pairs(radius)))
     }
 
     /// Where the list of each point begins, and the indices of the points within the radius of each, itself included.
     fn neighbors(&self, py: Python<'_>, radius: f64) -> PyResult<(DeviceArray, DeviceArray)> {
         let radius = checked_radius(radius)?;
         there(py, || {
-            let lists = with!(&self.tree, bvh => bvh.neighbors(radius))?;
+            let lists = on_device!(DeviceBvh, &self.tree, bvh => bvh.neighbors(radius))?;
             lists.wait()?;
             let offsets = Column::indices(lists.offsets(), lists.n_values() + 1);
             let values = Column::indices(lists.values(), self.tree.len());
@@ -303,7 +221,7 @@ impl DeviceBvh {
         }
         there(py, || {
             let wanted = if include_self { Nearest::new(k) } else { Nearest::new(k).excluding_self() };
-            let found = with!(&self.tree, bvh => bvh.nearest_neighbors(wanted))?;
+            let found = on_device!(DeviceBvh, &self.tree, bvh => bvh.nearest_neighbors(wanted))?;
             let distances = found.distances()?;
             distances.wait()?;
             let indices = Column::indices(found.indices(), self.tree.len());

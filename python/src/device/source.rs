@@ -3,6 +3,7 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use ropewalk::gpu::{Device, DeviceVec};
+use ropewalk_table::Coordinates;
 
 use crate::arrays::Rows;
 use crate::device::foreign::{Foreign, Kind};
@@ -19,12 +20,6 @@ pub struct Source {
     place: Place,
     device: Device,
     pub dim: usize,
-}
-
-/// Coordinates on a device.
-pub enum Coordinates {
-    F32(DeviceVec<f32>),
-    F64(DeviceVec<f64>),
 }
 
 impl Source {
@@ -63,12 +58,7 @@ impl Source {
     pub fn coordinates(self) -> ropewalk::Result<Coordinates> {
         let device = self.device;
         match self.place {
-            Place::Host(ropewalk_table::Points::F32(table)) => {
-                DeviceVec::new(table.as_slice(), device).map(Coordinates::F32)
-            }
-            Place::Host(ropewalk_table::Points::F64(table)) => {
-                DeviceVec::new(table.as_slice(), device).map(Coordinates::F64)
-            }
+            Place::Host(points) => Coordinates::new(&points, device),
             Place::Foreign(Foreign { address, shape, kind, wait_for_all, lent, .. }) => {
                 if wait_for_all {
                     device.wait_for_all()?;

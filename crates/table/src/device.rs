@@ -1,0 +1,170 @@
+//! Points on a device whose type and dimension are known at run time, and trees of them.
+//!
+//! In: [`Points`], or coordinates that are on the device already. Out: a value for each kind of points that kernels are compiled for, which
+//! are those of [`compiled`](crate::rows::compiled); other points become the next wider ones there.
+//! Cost: 8 bytes for each coordinate that is widened, while points are made.
+
+use ropewalk::gpu::{self, Coordinate, Device, DeviceVec, Widened};
+use ropewalk::{Aabb, BoxSize, Result};
+
+use crate::points::{Points, Table};
+
+/// Coordinates on a device, point after point.
+pub enum Coordinates {
+    /// Of 32 bits.
+    F32(DeviceVec<f32>),
+    /// Of 64 bits.
+    F64(DeviceVec<f64>),
+}
+
+impl Coordinates {
+    /// Copies those of points to a device.
+    ///
+    /// # Errors
+    /// If the device has no buffer as large as they are, or fails.
+    pub fn new(points: &Points, device: Device) -> Result<Self> {
+        Ok(match points {
+            Points::F32(table) => Self::F32(DeviceVec::new(table.as_slice(), device)?),
+            Points::F64(table) => Self::F64(DeviceVec::new(table.as_slice(), device)?),
+        })
+    }
+
+    /// Refuses points of `dim` coordinates that span more than a periodic box, as [`Points::check_sides`] does. The device finds the
+    /// range of the points; coordinates come to the host only for the error.
+    ///
+    /// # Errors
+    /// As [`Points::check_sides`]; coordinates that are no points of `dim`; if the device fails.
+    pub fn check_sides(&self, dim: usize, sides: &[f64]) -> Result<()> {
+        let widths = DevicePoints::of(self, dim, None::<f64>)?.widths();
+        if !widths.iter().zip(sides).any(|(width, side)| width > side) {
+            return Ok(());
+        }
+        match self {
+            Self::F32(values) => Points::F32(Table::new(dim, values.read()?)?).check_sides(sides),
+            Self::F64(values) => Points::F64(Table::new(dim, values.read()?)?).check_sides(sides),
+        }
+    }
+}
+
+/// Points on a device, of one of the kinds that kernels are compiled for.
+#[allow(missing_docs)]
+pub enum DevicePoints {
+    F32In2(gpu::Points<f32, 2>),
+    F32In3(gpu::Points<f32, 3>),
+    F64In2(gpu::Points<f64, 2>),
+    F64In3(gpu::Points<f64, 3>),
+    F64In6(gpu::Points<f64, 6>),
+    F64In10(gpu::Points<f64, 10>),
+}
+
+/// The tree of such points.
+#[allow(missing_docs)]
+pub enum DeviceBvh {
+    F32In2(gpu::Bvh<f32, 2>),
+    F32In3(gpu::Bvh<f32, 3>),
+    F64In2(gpu::Bvh<f64, 2>),
+    F64In3(gpu::Bvh<f64, 3>),
+    F64In6(gpu::Bvh<f64, 6>),
+    F64In10(gpu::Bvh<f64, 10>),
+}
+
+/// Evaluates `$work` with what a [`DevicePoints`] or a [`DeviceBvh`] holds, whatever its kind.
+#[macro_export]
+macro_rules! on_device {
+    ($of:ident, $value:expr, $held:ident => $work:expr) => {
+        match $value {
+            $crate::$of::F32In2($held) => $work,
+            $crate::$of::F32In3($held) => $work,
+            $crate::$of::F64In2($held) => $work,
+            $crate::$of::F64In3($held) => $work,
+            $crate::$of::F64In6($held) => $work,
+            $crate::$of::F64In10($held) => $work,
+        }
+    };
+}
+
+impl DevicePoints {
+    /// Copies points to a device, in a periodic box unless `size` is `None`.
+    ///
+    /// # Errors
+    /// As [`gpu::Points::new_periodic`].
+    pub fn new(points: &Points, size: impl Into<BoxSize>, device: Device) -> Result<Self> {
+        /// Returns the rows if there are `D` coordinates in each.
+        macro_rules! rows {
+            ($table:ident, $size:ident, $($dim:literal $kind:ident),*) => {{
+                $(if let Some(rows) = $table.rows::<$dim>() {
+                    return gpu::Points::new_periodic(rows, $size, device).map(Self::$kind);
+                })*
+            }};
+        }
+        let size = size.into();
+        match points {
+            Points::F32(table) => rows!(table, size, 2 F32In2, 3 F32In3),
+            Points::F64(table) => rows!(table, size, 2 F64In2, 3 F64In3, 6 F64In6, 10 F64In10),
+        }
+        Self::of(&Coordinates::new(points, device)?, points.dim(), size)
+    }
+
+    /// The points of `dim` coordinates each that are on a device already.
+    ///
+    /// # Errors
+    /// As [`gpu::Points::of`] and [`DeviceVec::widened`].
+    pub fn of(coordinates: &Coordinates, dim: usize, size: impl Into<BoxSize>) -> Result<Self> {
+        let size = size.into();
+        match (coordinates, dim) {
+            (Coordinates::F32(coordinates), 2) => gpu::Points::of(coordinates, size).map(Self::F32In2),
+            (Coordinates::F32(coordinates), 3) => gpu::Points::of(coordinates, size).map(Self::F32In3),
+            (Coordinates::F32(coordinates), _) => Self::of_widened(&coordinates.widened(dim, size)?),
+            (Coordinates::F64(coordinates), 2) => gpu::Points::of(coordinates, size).map(Self::F64In2),
+            (Coordinates::F64(coordinates), 3) => gpu::Points::of(coordinates, size).map(Self::F64In3),
+            (Coordinates::F64(coordinates), 6) => gpu::Points::of(coordinates, size).map(Self::F64In6),
+            (Coordinates::F64(coordinates), 10) => gpu::Points::of(coordinates, size).map(Self::F64In10),
+            (Coordinates::F64(coordinates), _) => Self::of_widened(&coordinates.widened(dim, size)?),
+        }
+    }
+
+    fn of_widened(Widened { coordinates, dim, size }: &Widened) -> Result<Self> {
+        let size = size.clone();
+        match dim {
+            2 => gpu::Points::of(coordinates, size).map(Self::F64In2),
+            3 => gpu::Points::of(coordinates, size).map(Self::F64In3),
+            6 => gpu::Points::of(coordinates, size).map(Self::F64In6),
+            _ => gpu::Points::of(coordinates, size).map(Self::F64In10),
+        }
+    }
+
+    /// Builds the tree of the points there.
+    ///
+    /// # Errors
+    /// As [`gpu::Bvh::of`].
+    pub fn tree(&self) -> Result<DeviceBvh> {
+        Ok(match self {
+            Self::F32In2(points) => DeviceBvh::F32In2(gpu::Bvh::of(points)?),
+            Self::F32In3(points) => DeviceBvh::F32In3(gpu::Bvh::of(points)?),
+            Self::F64In2(points) => DeviceBvh::F64In2(gpu::Bvh::of(points)?),
+            Self::F64In3(points) => DeviceBvh::F64In3(gpu::Bvh::of(points)?),
+            Self::F64In6(points) => DeviceBvh::F64In6(gpu::Bvh::of(points)?),
+            Self::F64In10(points) => DeviceBvh::F64In10(gpu::Bvh::of(points)?),
+        })
+    }
+
+    /// How wide the points are along each axis. Axes that were added are 0 wide.
+    fn widths(&self) -> Vec<f64> {
+        fn widths<S: Coordinate, const D: usize>(Aabb { lo, hi }: Aabb<S, D>) -> Vec<f64> {
+            lo.into_iter().zip(hi).map(|(lo, hi)| Into::<f64>::into(hi) - Into::<f64>::into(lo)).collect()
+        }
+        on_device!(DevicePoints, self, points => widths(points.bounds()))
+    }
+}
+
+impl DeviceBvh {
+    /// How many points there are.
+    pub fn len(&self) -> usize {
+        on_device!(DeviceBvh, self, bvh => bvh.len())
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
