@@ -47,7 +47,7 @@ pub mod memory {
 }
 
 pub mod parallel {
-    pub use crate::parallel::{fill, for_each, list_tasks, map, map_tasks, sort};
+    pub use crate::parallel::{fill, fold_tasks, for_each, list_tasks, map, map_tasks, sort};
 }
 
 pub mod random {

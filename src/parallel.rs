@@ -15,7 +15,8 @@ use rayon::prelude::*;
 use crate::cancel::{Flags, check};
 use crate::memory::{collected, with_capacity, zeroed};
 pub(crate) use kept::Kept;
-pub(crate) use parts::{Part, fold_tasks, for_parts};
+pub use parts::fold_tasks;
+pub(crate) use parts::{Part, for_parts};
 
 /// Calls `task` with ranges of `size` indices, the last one shorter, that make up `0..n`.
 pub(crate) fn for_tasks(n: usize, size: usize, task: &(dyn Fn(Range<usize>) + Sync)) {

@@ -71,7 +71,7 @@ pub(crate) fn for_parts<P: Part>(n: usize, size: usize, mut part: P, task: &(dyn
 }
 
 /// What `join` makes of what `task` makes of ranges of `size` indices, in their order.
-pub(crate) fn fold_tasks<T: Send>(
+pub fn fold_tasks<T: Send>(
     range: Range<usize>,
     size: usize,
     task: &(dyn Fn(Range<usize>) -> T + Sync),

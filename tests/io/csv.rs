@@ -151,7 +151,11 @@ fn ids_as_spreadsheets_write_them() {
         refused(folder.with("a", format!("id,x\n{id},0\n")), &["line 2: column 1 is not an id", id]);
     }
     let without = all(folder.with("a", "id,x\nNaN,0\n")).unwrap();
-    assert!(without.ids.is_none() && without.notes[0].contains("id (no values, no ids)"), "{:?}", without.notes);
+    assert!(
+        without.ids.is_none() && without.notes[0].contains("id (only missing values, no ids)"),
+        "{:?}",
+        without.notes
+    );
 }
 
 /// Whole numbers that binary files are refused for are refused in text and in fields too; floats that were written without a point are read.
@@ -180,6 +184,9 @@ fn wrong() {
     refused(folder.with("a", "1 2\n3 4\n5 six\n7 8\n"), &["line 3: column 2 is not a number: 'six'"]);
     refused(folder.with("a", "1 2\r\n# so\r\n\r\n3 4\r\n5 six\r\n"), &["line 5: column 2 is not a number: 'six'"]);
     refused(folder.with("a", "# a\n\n\n# b\n1 2\n5 six"), &["line 6: column 2"]);
+    // A name with a blank, which is taken for two names.
+    let names = "1 columns where the first line has 2: 1; the first line is taken for names of columns: put names that have blanks in quotes";
+    refused(folder.with("a", "my column\n1\n2\n"), &[names]);
     // The last line has an end or not; comments may be indented, and blank lines may hold blanks.
     let before = "\u{feff}# a\r\n\r\n  # b; c\r\nx,y\r\n \t\r\n\r\n1,2\r\n# d\r\n\r\n#\r\n";
     for end in ["", "\n", "\r\n", "\r\n\r\n# e\r\n5,6\r\n"] {

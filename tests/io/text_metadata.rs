@@ -120,7 +120,7 @@ fn kinds_of_metadata() {
         ("a,b\n1,u\n3,4\n", Refused(&["line 2: column 2 is not a number: 'u', in the column b"])),
         ("nc1,2,3\nnc2,4,5\n", Refused(&["column 1 is not a number: 'nc1', and no line names the columns"])),
         ("name,2019,2020\na,1,2\n", Refused(&["column 1 is not a number: 'name'"])),
-        ("a,b\n1,\n2,\n", Read("a", &[1.0], &["b (no values)"])),
+        ("a,b\n1,\n2,\n", Read("a", &[1.0], &["b (only missing values)"])),
         // Values.
         ("a,b\n1,NA\n2,3\n", Refused(&["line 2: column 2 is not a number: 'NA'", "ReadOptions::skip_missing"])),
         ("a,b\n1,nan\n2,3\n", Refused(&["line 2: column 2 is NaN, in the column b", "ReadOptions::skip_missing"])),
@@ -410,7 +410,10 @@ fn descriptions_of_tables() {
     let contents = inspect(folder.with("taxi.csv", text), &ReadOptions::default()).unwrap();
     let fields: Vec<String> =
         contents.types[0].fields.iter().map(|field| format!("{} {}", field.name, field.number)).collect();
-    assert_eq!(fields, ["id text", "when text", "lon f64", "lat f64", "passengers i64", "note no values", "flag i64"]);
+    assert_eq!(
+        fields,
+        ["id text", "when text", "lon f64", "lat f64", "passengers i64", "note only missing values", "flag i64"]
+    );
     let positions = contents.types[0].fields.iter().filter(|field| field.role == Role::Position).count();
     assert_eq!((contents.total(), positions), (3, 2));
     let notes = contents.notes.join("\n");

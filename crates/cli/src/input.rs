@@ -24,6 +24,11 @@ pub fn read(path: &Path, options: &ReadOptions, phases: &mut Phases) -> Result<S
     Ok(snapshot)
 }
 
+/// Refuses coordinates that are not finite, with the name of the file that has them.
+pub fn check_finite(path: &Path, points: &Points) -> Result<(), Failure> {
+    points.check_finite().map_err(|error| format!("{}: {error}", path.display()).into())
+}
+
 /// Points that were read.
 pub struct Read {
     pub snapshot: Snapshot,
@@ -39,6 +44,7 @@ pub fn points(args: &args::Points, phases: &mut Phases) -> Result<Read, Failure>
 /// Reads another file of points, as queries and targets, which must fit the same periodic box.
 pub fn points_of(path: &Path, args: &args::Points, phases: &mut Phases) -> Result<Read, Failure> {
     let snapshot = read(path, &args.options(), phases)?;
+    check_finite(path, &snapshot.points)?;
     let outside = periodic::wrapped(&snapshot.points, args.periodic, snapshot.box_size)
         .map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(Read { snapshot, outside })

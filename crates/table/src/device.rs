@@ -11,9 +11,9 @@ use crate::points::{Points, Table};
 
 /// Coordinates on a device, point after point.
 pub enum Coordinates {
-    /// Of 32 bits.
+    /// Coordinates of 32 bits.
     F32(DeviceVec<f32>),
-    /// Of 64 bits.
+    /// Coordinates of 64 bits.
     F64(DeviceVec<f64>),
 }
 
@@ -148,7 +148,7 @@ impl DevicePoints {
         })
     }
 
-    /// How wide the points are along each axis. Axes that were added are 0 wide.
+    /// The extent of the points along each axis; 0 along axes that were added.
     fn widths(&self) -> Vec<f64> {
         fn widths<S: Coordinate, const D: usize>(Aabb { lo, hi }: Aabb<S, D>) -> Vec<f64> {
             lo.into_iter().zip(hi).map(|(lo, hi)| Into::<f64>::into(hi) - Into::<f64>::into(lo)).collect()
@@ -158,12 +158,12 @@ impl DevicePoints {
 }
 
 impl DeviceBvh {
-    /// How many points there are.
+    /// The number of points.
     pub fn len(&self) -> usize {
         on_device!(DeviceBvh, self, bvh => bvh.len())
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no points.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -24,20 +24,31 @@ use crate::args::Bench as Args;
 use crate::device::{Coordinate, Device, Names};
 use crate::dimensions::with_rows;
 use crate::failure::Failure;
+use crate::input;
 use crate::outputs::Outputs;
 use crate::periodic;
 use crate::stdout::print;
 use crate::text::{grouped, short};
+use crate::wording;
 
 /// Times operations on one device.
 pub fn run(args: &Args, device: Device) -> Result<String, Failure> {
+    let mut notes = vec![];
     let points = match (&args.file, &args.sample) {
-        (Some(file), _) => ropewalk_io::read(file, &ReadOptions::default())?.points,
+        (Some(file), _) => {
+            let snapshot = ropewalk_io::read(file, &ReadOptions::default())?;
+            input::check_finite(file, &snapshot.points)?;
+            notes.extend(wording::notes(&snapshot.notes));
+            snapshot.points
+        }
         (None, Some(spec)) => Points::F32(ropewalk_io::Table::new(3, Sample::parse(spec)?.points()?.into_flattened())?),
         (None, None) => return Err("bench needs a FILE or --sample SPEC".into()),
     };
     let outside = periodic::wrapped(&points, args.periodic, None)?;
-    with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, device, &points, rows, outside))
+    if let Some(side) = args.periodic.filter(|_| outside > 0) {
+        notes.push(format!("wrapped: {}", periodic::sentence(outside, side)));
+    }
+    with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, device, &points, rows, &notes))
         .unwrap_or_else(|| Err(format!("points have {} dimensions; bench takes 2 or 3", points.dim()).into()))
 }
 
@@ -46,7 +57,7 @@ fn measure<S: Coordinate, const D: usize>(
     device: Device,
     table: &Points,
     points: &[[S; D]],
-    outside: u64,
+    notes: &[String],
 ) -> Result<String, Failure> {
     let space = match args.periodic {
         Some(side) => Space::periodic(side)?,
@@ -75,9 +86,7 @@ fn measure<S: Coordinate, const D: usize>(
         args.periodic.map_or("open".to_string(), |side| format!("periodic box of {}", short(side))),
         args.device,
     );
-    if let Some(side) = args.periodic.filter(|_| outside > 0) {
-        report.insert_str(0, &format!("wrapped: {}\n", periodic::sentence(outside, side)));
-    }
+    report.insert_str(0, &notes.iter().map(|note| format!("note: {note}\n")).collect::<String>());
     let mut outputs = Outputs::files(
         &args.json.iter().map(AsRef::as_ref).collect::<Vec<_>>(),
         &args.file.iter().map(AsRef::as_ref).collect::<Vec<_>>(),

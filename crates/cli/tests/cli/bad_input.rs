@@ -86,6 +86,13 @@ fn numbers_out_of_range() {
     }
     let path = scratch.write("points.csv", "0,0,0\n1,NaN,0\n");
     assert_has(&error(&scratch, &path, &["--eps", "1"]), &["NaN"]);
+    // Formats whose readers leave coordinates as they are.
+    let mut file = npy("(2, 3)", "<f8", 0);
+    file.extend([0.0f64, 0.0, 0.0, 1.0, f64::NAN, 2.0].iter().flat_map(|x| x.to_le_bytes()));
+    let path = scratch.write("holes.npy", file);
+    let said = "holes.npy: point 1: coordinate 1 is NaN; coordinates must be finite";
+    assert_has(&error(&scratch, &path, &["--eps", "1"]), &[said]);
+    assert_has(&run(["dbscan", path.to_str().unwrap(), "--eps", "1", "--min-pts", "2"]).error(), &[said]);
     let path = scratch.write("flat.csv", "0,0,0\n1,1,0\n");
     assert_has(&error(&scratch, &path, &[]), &["volume", "--eps"]);
 }

@@ -156,6 +156,17 @@ fn a_reader_that_goes_away() {
 }
 
 #[test]
+fn bench_prints_notes_on_its_file() {
+    let scratch = Scratch::new();
+    let file = scratch.write("named.csv", "x,y,name\n0.5,0,a\n1,1,b\n10.25,2,c\n").display().to_string();
+    let options = ["--periodic", "10", "--eps", "1", "--reps", "1", "--ops", "build"];
+    let printed = run([&["bench", &file][..], &options].concat()).success();
+    let notes: Vec<&str> = printed.lines().take_while(|line| line.starts_with("note: ")).collect();
+    assert!(notes.len() == 2 && notes[0].contains("name"), "{printed}");
+    assert_eq!(notes[1], "note: wrapped: 1 points, which lay outside of the box from 0 to 10");
+}
+
+#[test]
 fn times_of_each_number_of_threads() {
     let scratch = Scratch::new();
     let figures = scratch.path("figures.json").display().to_string();

@@ -174,10 +174,13 @@ impl Layout {
     pub(super) fn wrong_width(&self, fields: &Record, number: u64) -> String {
         let text = shorten(&fields.iter().collect::<Vec<_>>().join(&b' '));
         let is_first = number == self.before + 1 && !self.names.is_empty() && self.header.is_none();
-        let advice = if is_first {
-            "; the first line is taken for names of columns: put # before it if it is a comment"
-        } else {
-            ""
+        let advice = match is_first {
+            true if self.syntax.delimiter == b' ' && fields.len() < self.width => {
+                "; the first line is taken for names of columns: put names that have blanks in quotes, or # before the line if it is a \
+                 comment"
+            }
+            true => "; the first line is taken for names of columns: put # before it if it is a comment",
+            false => "",
         };
         format!("{} columns where the first line has {}: {text}{advice}", fields.len(), self.width)
     }

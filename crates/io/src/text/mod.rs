@@ -223,7 +223,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     for (place, column) in survey.columns.iter().enumerate() {
         let name = layout.names.get(place).cloned().unwrap_or_else(|| format!("column {}", place + 1));
         let number = match &column.kind {
-            Kind::Empty => "no values",
+            Kind::Empty => "only missing values",
             Kind::Number if column.has_fractions => "f64",
             Kind::Number => "i64",
             Kind::Text | Kind::Mixed(..) => "text",

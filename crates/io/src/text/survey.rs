@@ -108,7 +108,7 @@ impl Survey {
     /// Returns the reason why a column holds no numbers.
     pub(super) fn no_numbers(&self, column: usize) -> Option<String> {
         match self.columns.get(column)?.kind {
-            Kind::Empty => Some("no values".into()),
+            Kind::Empty => Some("only missing values".into()),
             Kind::Text => Some("text".into()),
             Kind::Number | Kind::Mixed(..) => None,
         }

@@ -5,6 +5,7 @@
 mod data;
 #[doc(hidden)]
 pub mod extent;
+mod finite;
 
 use std::sync::Arc;
 
