@@ -3,8 +3,9 @@
 //! What is generic is compiled where it is used: in each program, again after each edit, and without optimization where the
 //! program has none. A precompiled function calls a copy that is compiled in the library for the usual points, and the
 //! generic function for others.
+#![allow(unsafe_code)] // For slices: the types are compared first.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 
 /// Returns `a` as a `B`. Both are one type wherever this is called.
 #[inline(always)]
@@ -40,6 +41,14 @@ pub(crate) fn same_points<A: bytemuck::Pod, B: bytemuck::Pod>(a: &[A]) -> &[B] {
     bytemuck::cast_slice(a)
 }
 
+/// The same for a slice of what is not [`bytemuck::Pod`], as rays.
+#[inline(always)]
+pub(crate) fn same_slice<A: Any, B: Any>(a: &[A]) -> &[B] {
+    assert_eq!(TypeId::of::<A>(), TypeId::of::<B>(), "the types are equal");
+    // SAFETY: `A` and `B` are one type, as the line before checks, so this is the same slice.
+    unsafe { std::slice::from_raw_parts(a.as_ptr().cast(), a.len()) }
+}
+
 /// What does not depend on the type of the points.
 #[inline(always)]
 pub(crate) fn keep<T>(value: T) -> T {
@@ -64,6 +73,22 @@ macro_rules! precompiled {
 }
 pub(crate) use precompiled;
 
+/// The same for functions whose only parameter is the scalar type, as those of meshes, which are in space: the function is `name<S>`.
+macro_rules! precompiled_in_space {
+    ($(#[$doc:meta])* $vis:vis fn $name:ident = $generic:ident($($arg:ident: $convert:ident $type:ty),* $(,)?) -> $result:ty) => {
+        $(#[$doc])*
+        #[inline]
+        $vis fn $name<S: $crate::geometry::Scalar>($($arg: $type),*) -> $result {
+            use $crate::precompiled::precompiled_for;
+            const D: usize = 3;
+            precompiled_for!(f32, 3, $generic($($arg: $convert $type),*) -> $result);
+            precompiled_for!(f64, 3, $generic($($arg: $convert $type),*) -> $result);
+            $generic($($arg),*)
+        }
+    };
+}
+pub(crate) use precompiled_in_space;
+
 /// Returns what the copy for one type and dimension gives, if the points are of that.
 macro_rules! precompiled_for {
     ($scalar:ty, $dim:literal, $generic:ident($($arg:ident: $convert:ident $type:ty),*) -> $result:ty) => {
@@ -71,6 +96,7 @@ macro_rules! precompiled_for {
         if const { !cfg!(test) && S::NARROW == <$scalar as $crate::geometry::Lane>::NARROW && D == $dim } {
             let result = {
                 type S = $scalar;
+                #[allow(dead_code)] // What is always in space does not name it.
                 const D: usize = $dim;
                 fn copy($($arg: $type),*) -> $result {
                     $generic($($arg),*)

@@ -52,7 +52,7 @@ pub(super) fn build_into<S: Scalar, T: Bounded<S, D>, const D: usize>(
     } else {
         let mut boxes = std::mem::take(&mut memory.of().copies);
         copy(&mut boxes, primitives, Bounded::bounds);
-        let result = build_from(tree, &boxes, memory);
+        let result = of_boxes(tree, &boxes, memory);
         memory.of().copies = boxes;
         result
     }
@@ -75,6 +75,12 @@ fn copy<T: Sync, U: bytemuck::Zeroable + Send>(all: &mut Vec<U>, primitives: &[T
 precompiled! {
     fn of_points = build_from(
         tree: same_mut &mut Bvh<S, D>, points: same_points &[[S; D]], memory: keep &mut Memory
+    ) -> Result<()>
+}
+
+precompiled! {
+    fn of_boxes = build_from(
+        tree: same_mut &mut Bvh<S, D>, boxes: same_slice &[Aabb<S, D>], memory: keep &mut Memory
     ) -> Result<()>
 }
 

@@ -16,6 +16,7 @@ use crate::geometry::{Aabb, BoxSize, Scalar, Space};
 use crate::memory::{filled, zeroed};
 use crate::parallel::fill;
 use crate::phases::mark;
+use crate::precompiled::precompiled;
 use crate::random::mixed;
 
 /// Samples for each border between two ranks: shares are uneven by about one in the root of it.
@@ -197,8 +198,15 @@ impl Share<'_> {
     }
 }
 
-/// The rank that each point goes to.
-fn split<S: Scalar, const D: usize>(
+precompiled! {
+    /// The rank that each point goes to.
+    fn split = split_by_samples(
+        ranks: keep &dyn Communicator, grid: same_ref &Grid<S, D>, space: same_ref &Space<D>, points: same_points &[[S; D]],
+        weights: keep Option<&[f64]>
+    ) -> Result<Vec<u32>>
+}
+
+fn split_by_samples<S: Scalar, const D: usize>(
     ranks: &dyn Communicator,
     grid: &Grid<S, D>,
     space: &Space<D>,

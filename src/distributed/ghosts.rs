@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::geometry::Scalar;
 use crate::parallel::list_tasks;
 use crate::phases::mark;
+use crate::precompiled::precompiled;
 
 /// Boxes per parallel task.
 const TASK: usize = 1 << 4;
@@ -51,8 +52,14 @@ impl<S: Scalar, const D: usize> Ghosts<S, D> {
     }
 }
 
-/// The points of a tree that are within a radius of a box of each other rank: the row of each, ascending, and its position.
-fn near<S: Scalar, const D: usize>(
+precompiled! {
+    /// The points of a tree that are within a radius of a box of each other rank: the row of each, ascending, and its position.
+    fn near = find_near(
+        rank: keep usize, tree: same_ref &Bvh<S, D>, regions: same_ref &Regions<S, D>, radius: keep f64, sends: keep Sends
+    ) -> Vec<Vec<(u32, u32)>>
+}
+
+fn find_near<S: Scalar, const D: usize>(
     rank: usize,
     tree: &Bvh<S, D>,
     regions: &Regions<S, D>,

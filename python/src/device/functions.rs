@@ -147,7 +147,8 @@ pub fn device_minimum_spanning_tree(
     let source = Source::new(x, device)?;
     there(x.py(), || {
         let tree = tree_of(source, box_size)?;
-        let found = on_device!(DeviceBvh, &tree, bvh => MinimumSpanningTree::new().min_samples(min_samples).run_on(bvh))?;
+        let found =
+            on_device!(DeviceBvh, &tree, bvh => MinimumSpanningTree::new().min_samples(min_samples).run_on(bvh))?;
         let (ends, weights) = (found.ends()?, found.weights()?);
         weights.wait()?;
         let n_edges = weights.len();

@@ -29,6 +29,7 @@ use crate::cancel::guarded;
 use crate::error::{Error, ErrorKind, Result};
 use crate::geometry::{Aabb, Scalar};
 use crate::parallel::{fold_tasks, map};
+use crate::precompiled::precompiled_in_space;
 use dipoles::Dipoles;
 use frame::Frame;
 use wide_tree::WideTree;
@@ -86,36 +87,7 @@ impl<S: Scalar> Mesh<S> {
     /// Errors: a vertex that is NaN, infinite, or beyond 1e150 in `f64`, with its index; a face with a number that no vertex has, with the
     /// index of the face; more than 2^31 - 1 faces.
     pub fn build(vertices: &[[S; 3]], faces: &[[u32; 3]]) -> Result<Self> {
-        guarded(|| {
-            check_instruction_set()?;
-            check_vertices(vertices)?;
-            let max = wide_node::BLOCK as usize - 1;
-            if faces.len() > max {
-                let sentence = format!("{} faces are too many: at most {max} fit one mesh", faces.len());
-                return Err(Error::new(ErrorKind::Unsupported, sentence));
-            }
-            let fault = |range: std::ops::Range<usize>| {
-                let is_bad = |face: &[u32; 3]| face.iter().any(|&vertex| vertex as usize >= vertices.len());
-                faces[range.clone()].iter().position(is_bad).map(|at| range.start + at)
-            };
-            if let Some(index) = fold_tasks(0..faces.len(), TASK, &fault, &Option::or) {
-                let vertex =
-                    faces[index].into_iter().find(|&vertex| vertex as usize >= vertices.len()).unwrap_or_default();
-                return Err(missing_vertex(index, vertex, vertices.len()));
-            }
-            let corners = map(faces.len(), TASK, &|face| faces[face].map(|vertex| vertices[vertex as usize]));
-            let part = |range: std::ops::Range<usize>| {
-                let corners: &[[[S; 3]; 3]] = &corners[range];
-                corners.as_flattened().iter().fold(Aabb::EMPTY, |bounds, &corner| bounds.union(&Aabb::point(corner)))
-            };
-            let bounds = fold_tasks(0..faces.len(), TASK, &part, &|a, b| a.union(&b));
-            let frame = Frame::over(&bounds);
-            let placed =
-                |face: usize| corners[face].map(|corner| frame.place(corner.map(Into::into)).map(|x| x as f32));
-            let tree = WideTree::build(faces.len(), &placed);
-            let dipoles = Dipoles::of(&tree, &|face| corners[face].map(|corner| frame.place(corner.map(Into::into))));
-            Ok(Self { corners, bounds, frame, tree, dipoles })
-        })
+        built(vertices, faces)
     }
 
     /// How many triangles there are.
@@ -164,6 +136,41 @@ impl Mesh<f32> {
             dipoles: self.dipoles.clone(),
         }
     }
+}
+
+precompiled_in_space! {
+    fn built = build(vertices: same_points &[[S; 3]], faces: keep &[[u32; 3]]) -> Result<Mesh<S>>
+}
+
+fn build<S: Scalar>(vertices: &[[S; 3]], faces: &[[u32; 3]]) -> Result<Mesh<S>> {
+    guarded(|| {
+        check_instruction_set()?;
+        check_vertices(vertices)?;
+        let max = wide_node::BLOCK as usize - 1;
+        if faces.len() > max {
+            let sentence = format!("{} faces are too many: at most {max} fit one mesh", faces.len());
+            return Err(Error::new(ErrorKind::Unsupported, sentence));
+        }
+        let fault = |range: std::ops::Range<usize>| {
+            let is_bad = |face: &[u32; 3]| face.iter().any(|&vertex| vertex as usize >= vertices.len());
+            faces[range.clone()].iter().position(is_bad).map(|at| range.start + at)
+        };
+        if let Some(index) = fold_tasks(0..faces.len(), TASK, &fault, &Option::or) {
+            let vertex = faces[index].into_iter().find(|&vertex| vertex as usize >= vertices.len()).unwrap_or_default();
+            return Err(missing_vertex(index, vertex, vertices.len()));
+        }
+        let corners = map(faces.len(), TASK, &|face| faces[face].map(|vertex| vertices[vertex as usize]));
+        let part = |range: std::ops::Range<usize>| {
+            let corners: &[[[S; 3]; 3]] = &corners[range];
+            corners.as_flattened().iter().fold(Aabb::EMPTY, |bounds, &corner| bounds.union(&Aabb::point(corner)))
+        };
+        let bounds = fold_tasks(0..faces.len(), TASK, &part, &|a, b| a.union(&b));
+        let frame = Frame::over(&bounds);
+        let placed = |face: usize| corners[face].map(|corner| frame.place(corner.map(Into::into)).map(|x| x as f32));
+        let tree = WideTree::build(faces.len(), &placed);
+        let dipoles = Dipoles::of(&tree, &|face| corners[face].map(|corner| frame.place(corner.map(Into::into))));
+        Ok(Mesh { corners, bounds, frame, tree, dipoles })
+    })
 }
 
 /// A face with a vertex that is not one of the `vertices`.

@@ -8,6 +8,7 @@
 use crate::bvh::morton::{Grid, curve_order};
 use crate::bvh::traverse::bits;
 use crate::geometry::{Aabb, Scalar, distance_from_square};
+use crate::precompiled::precompiled_in_space;
 use crate::search::mesh::Mesh;
 use crate::search::mesh::batch::in_turn;
 use crate::search::mesh::far::walk_from_afar;
@@ -63,12 +64,7 @@ impl<S: Scalar> Mesh<S> {
 
     /// [`nearest_within`](Mesh::nearest_within) of each point, in parallel.
     pub fn nearest_all(&self, points: &[[S; 3]], radius: impl Into<f64>) -> Vec<Option<MeshNearest>> {
-        let radius = radius.into();
-        in_turn(points, Some(&self.point_order(points)), TASK, &|points, found| {
-            dispatch!(isa => for (point, found) in points.iter().zip(found) {
-                *found = self.closest_to(isa, &point.map(Into::into), radius);
-            });
-        })
+        nearest(self, points, radius.into())
     }
 
     /// The order in which to take many points: along a curve, twice as wide as the mesh.
@@ -146,6 +142,18 @@ impl<S: Scalar> Mesh<S> {
         }
         best
     }
+}
+
+precompiled_in_space! {
+    fn nearest = nearest_of_each(mesh: same_ref &Mesh<S>, points: same_points &[[S; 3]], radius: keep f64) -> Vec<Option<MeshNearest>>
+}
+
+fn nearest_of_each<S: Scalar>(mesh: &Mesh<S>, points: &[[S; 3]], radius: f64) -> Vec<Option<MeshNearest>> {
+    in_turn(points, Some(&mesh.point_order(points)), TASK, &|points, found| {
+        dispatch!(isa => for (point, found) in points.iter().zip(found) {
+            *found = mesh.closest_to(isa, &point.map(Into::into), radius);
+        });
+    })
 }
 
 /// The squared distance to each child of a node, at the least.

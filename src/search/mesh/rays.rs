@@ -14,6 +14,7 @@ use crate::csr::{Csr, CsrChunk};
 use crate::geometry::{Aabb, Ray, Scalar};
 use crate::memory::{append, collected};
 use crate::parallel::{for_tasks, map_tasks};
+use crate::precompiled::precompiled_in_space;
 use crate::search::mesh::Mesh;
 use crate::search::mesh::batch::in_turn;
 use crate::search::mesh::frame::{FrameRay, Prepared};
@@ -146,44 +147,17 @@ impl<S: Scalar> Mesh<S> {
 
     /// [`first_hit`](Mesh::first_hit) of each ray, in parallel.
     pub fn first_hits(&self, rays: &[Ray<S, 3>]) -> Vec<Option<RayHit>> {
-        let order = self.ray_order(rays);
-        in_turn(rays, order.as_deref(), TASK, &|rays, found: &mut [Option<RayHit>]| {
-            dispatch!(isa => self.take_turns(isa, rays, self.hits_by(Rule::Closed), #[inline(always)] |ray, hit| {
-                let best = &mut found[ray];
-                if best.is_none_or(|best| hit.is_before(&best)) {
-                    *best = Some(hit);
-                }
-                best.map(|best| best.t)
-            }));
-        })
+        first(self, rays)
     }
 
     /// [`any_hit`](Mesh::any_hit) of each ray, in parallel.
     pub fn any_hits(&self, rays: &[Ray<S, 3>]) -> Vec<bool> {
-        let order = self.ray_order(rays);
-        in_turn(rays, order.as_deref(), TASK, &|rays, found: &mut [bool]| {
-            dispatch!(isa => self.take_turns(isa, rays, self.meetings(), #[inline(always)] |ray, ()| {
-                found[ray] = true;
-                None
-            }));
-        })
+        any(self, rays)
     }
 
     /// [`hits`](Mesh::hits) of each ray as lists, in parallel.
     pub fn hits_all(&self, rays: &[Ray<S, 3>]) -> Csr<RayHit> {
-        let order = self.ray_order(rays).unwrap_or_else(|| collected(0..rays.len() as u32));
-        let chunks = map_tasks(order.len(), TASK, &|range| {
-            let mut chunk = CsrChunk::default();
-            let mut found = vec![];
-            dispatch!(isa => for &ray in &order[range] {
-                found.clear();
-                self.first_k(isa, &rays[ray as usize], usize::MAX, &mut found);
-                append(&mut chunk.values, found.iter().copied());
-                chunk.lengths.push(found.len() as u32);
-            });
-            chunk
-        });
-        Csr::gather(&order, &chunks)
+        all(self, rays)
     }
 
     /// Calls `visit` with each ray's number and each of its [`hits`](Mesh::hits), in parallel over the rays, in no promised order. `Break` ends
@@ -335,6 +309,53 @@ impl<S: Scalar> Mesh<S> {
             }
         }
     }
+}
+
+precompiled_in_space! {
+    fn first = first_of_each(mesh: same_ref &Mesh<S>, rays: same_slice &[Ray<S, 3>]) -> Vec<Option<RayHit>>
+}
+
+fn first_of_each<S: Scalar>(mesh: &Mesh<S>, rays: &[Ray<S, 3>]) -> Vec<Option<RayHit>> {
+    let order = mesh.ray_order(rays);
+    in_turn(rays, order.as_deref(), TASK, &|rays, found: &mut [Option<RayHit>]| {
+        dispatch!(isa => mesh.take_turns(isa, rays, mesh.hits_by(Rule::Closed), #[inline(always)] |ray, hit| {
+            let best = &mut found[ray];
+            if best.is_none_or(|best| hit.is_before(&best)) {
+                *best = Some(hit);
+            }
+            best.map(|best| best.t)
+        }));
+    })
+}
+
+precompiled_in_space! { fn any = any_of_each(mesh: same_ref &Mesh<S>, rays: same_slice &[Ray<S, 3>]) -> Vec<bool> }
+
+fn any_of_each<S: Scalar>(mesh: &Mesh<S>, rays: &[Ray<S, 3>]) -> Vec<bool> {
+    let order = mesh.ray_order(rays);
+    in_turn(rays, order.as_deref(), TASK, &|rays, found: &mut [bool]| {
+        dispatch!(isa => mesh.take_turns(isa, rays, mesh.meetings(), #[inline(always)] |ray, ()| {
+            found[ray] = true;
+            None
+        }));
+    })
+}
+
+precompiled_in_space! { fn all = all_of_each(mesh: same_ref &Mesh<S>, rays: same_slice &[Ray<S, 3>]) -> Csr<RayHit> }
+
+fn all_of_each<S: Scalar>(mesh: &Mesh<S>, rays: &[Ray<S, 3>]) -> Csr<RayHit> {
+    let order = mesh.ray_order(rays).unwrap_or_else(|| collected(0..rays.len() as u32));
+    let chunks = map_tasks(order.len(), TASK, &|range| {
+        let mut chunk = CsrChunk::default();
+        let mut found = vec![];
+        dispatch!(isa => for &ray in &order[range] {
+            found.clear();
+            mesh.first_k(isa, &rays[ray as usize], usize::MAX, &mut found);
+            append(&mut chunk.values, found.iter().copied());
+            chunk.lengths.push(found.len() as u32);
+        });
+        chunk
+    });
+    Csr::gather(&order, &chunks)
 }
 
 /// Where a ray enters each child of a node, at the earliest; infinite if it misses it.

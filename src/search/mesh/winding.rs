@@ -9,6 +9,7 @@
 use std::f64::consts::PI;
 
 use crate::geometry::Scalar;
+use crate::precompiled::precompiled_in_space;
 use crate::search::mesh::Mesh;
 use crate::search::mesh::batch::in_turn;
 use crate::search::mesh::dipoles::{FAR, children, cross, dot, minus};
@@ -122,17 +123,17 @@ impl<S: Scalar> Mesh<S> {
 
     /// [`winding_number`](Mesh::winding_number) of each point, in parallel.
     pub fn winding_numbers(&self, points: &[[S; 3]]) -> Vec<f64> {
-        self.of_each(points, &|point| self.winding_number(point))
+        winding(self, points)
     }
 
     /// [`signed_distance`](Mesh::signed_distance) of each point, in parallel.
     pub fn signed_distances(&self, points: &[[S; 3]]) -> Vec<f64> {
-        self.of_each(points, &|point| self.signed_distance(point))
+        distances(self, points)
     }
 
     /// [`contains`](Mesh::contains) of each point, in parallel.
     pub fn contains_all(&self, points: &[[S; 3]]) -> Vec<bool> {
-        self.of_each(points, &|point| self.contains(point))
+        inside(self, points)
     }
 
     /// An answer for each point, in parallel.
@@ -145,6 +146,30 @@ impl<S: Scalar> Mesh<S> {
             points.iter().zip(found).for_each(|(&point, found)| *found = answer(point));
         })
     }
+}
+
+precompiled_in_space! {
+    fn winding = winding_of_each(mesh: same_ref &Mesh<S>, points: same_points &[[S; 3]]) -> Vec<f64>
+}
+
+fn winding_of_each<S: Scalar>(mesh: &Mesh<S>, points: &[[S; 3]]) -> Vec<f64> {
+    mesh.of_each(points, &|point| mesh.winding_number(point))
+}
+
+precompiled_in_space! {
+    fn distances = distance_of_each(mesh: same_ref &Mesh<S>, points: same_points &[[S; 3]]) -> Vec<f64>
+}
+
+fn distance_of_each<S: Scalar>(mesh: &Mesh<S>, points: &[[S; 3]]) -> Vec<f64> {
+    mesh.of_each(points, &|point| mesh.signed_distance(point))
+}
+
+precompiled_in_space! {
+    fn inside = inside_of_each(mesh: same_ref &Mesh<S>, points: same_points &[[S; 3]]) -> Vec<bool>
+}
+
+fn inside_of_each<S: Scalar>(mesh: &Mesh<S>, points: &[[S; 3]]) -> Vec<bool> {
+    mesh.of_each(points, &|point| mesh.contains(point))
 }
 
 /// The solid angle of a triangle seen from the origin, positive where its corners turn clockwise.
