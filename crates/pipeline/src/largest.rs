@@ -8,7 +8,7 @@ use ropewalk_table::Catalog;
 use ropewalk_table::columns::{Column, Values};
 
 use crate::around::{Asked, Spheres};
-use crate::members::{HALO, Key, OWNER, TAG};
+use crate::members::HaloKey;
 use crate::options::CenterKind;
 use crate::{Found, Pipeline};
 
@@ -55,12 +55,12 @@ impl Pipeline<'_> {
         let hosts: Vec<usize> = (0..catalog.order().len()).filter(|&row| catalog.is_host(row)).take(count).collect();
         let all = self.in_catalogue(found, catalog, &hosts)?;
         let all = &all[..count.min(all.len())];
-        let is_own = |key: &Key| key[OWNER] == self.ranks.rank() as u64;
-        let (places, own): (Vec<usize>, Vec<Key>) =
+        let is_own = |key: &HaloKey| key.owner == self.ranks.rank();
+        let (places, own): (Vec<usize>, Vec<HaloKey>) =
             all.iter().copied().enumerate().filter(|(_, key)| is_own(key)).unzip();
         let (mut offsets, mut members) = (vec![0], vec![]);
         for key in &own {
-            members.extend_from_slice(found.halos.members(key[HALO] as usize));
+            members.extend_from_slice(found.halos.members(key.halo));
             offsets.push(members.len());
         }
         let here = self.of_owner(found);
@@ -72,7 +72,7 @@ impl Pipeline<'_> {
             None => None,
         };
         let r200c = spheres.map_or_else(|| vec![None; halos.len()], |spheres| radii_of(self, &spheres));
-        let tags = own.iter().map(|key| key[TAG]).collect();
+        let tags = own.iter().map(|key| key.tag).collect();
         Ok(Largest { halos, tags, centers, r200c, places, count: all.len() })
     }
 

@@ -15,19 +15,42 @@ use ropewalk_table::columns::Values;
 use crate::attached::list_names;
 use crate::{Found, Pipeline, columns};
 
-/// A halo as ranks send it: its number of members, tag, first member, owner, and number on its owner.
-pub(super) type Key = [u64; 5];
+/// A halo of any rank: its place in the catalogue of all halos, and where it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HaloKey {
+    /// The number of members.
+    pub count: u64,
+    pub tag: u64,
+    /// The index of the first member among the particles of all ranks.
+    pub first_member: u64,
+    /// The rank that owns the halo.
+    pub owner: usize,
+    /// The index of the halo on its owner.
+    pub halo: usize,
+}
 
-/// Where the tag is in a key.
-pub(super) const TAG: usize = 1;
-/// Where the owner is.
-pub(super) const OWNER: usize = 3;
-/// Where the number of the halo is on its owner.
-pub(super) const HALO: usize = 4;
+impl HaloKey {
+    /// The order of the catalogue: the largest first, ties by the tag; those of one tag, where ids are not unique, by the first member.
+    fn place(&self) -> (Reverse<u64>, u64, u64) {
+        (Reverse(self.count), self.tag, self.first_member)
+    }
 
-/// The order of the catalogue: the largest first, ties by the tag; those of one tag, where ids are not unique, by the first member.
-fn place(key: &Key) -> (Reverse<u64>, u64, u64) {
-    (Reverse(key[0]), key[TAG], key[2])
+    /// The key as ranks send it.
+    fn to_words(self) -> [u64; 5] {
+        [self.count, self.tag, self.first_member, self.owner as u64, self.halo as u64]
+    }
+
+    /// The key that another rank sent.
+    fn of_words([count, tag, first_member, owner, halo]: [u64; 5]) -> Self {
+        Self { count, tag, first_member, owner: owner as usize, halo: halo as usize }
+    }
+}
+
+/// Keys that ranks sent, in the order of the catalogue.
+fn in_places(words: Vec<[u64; 5]>) -> Vec<HaloKey> {
+    let mut keys: Vec<HaloKey> = words.into_iter().map(HaloKey::of_words).collect();
+    keys.sort_unstable_by_key(HaloKey::place);
+    keys
 }
 
 /// Names and values of lists of members: those of the linked ones, then those of each attached type.
@@ -56,36 +79,36 @@ impl Pipeline<'_> {
             return Ok(Some(lists.into_iter().flat_map(|(names, lists)| names.into_iter().zip(lists)).collect()));
         }
         let rows: Vec<usize> = (0..catalog.order().len()).collect();
-        let mut keys = gather(self.ranks, &self.keys(found, catalog, &rows), 0)?.into_parts().1;
-        keys.sort_unstable_by_key(place);
+        let own: Vec<[u64; 5]> = self.keys(found, catalog, &rows).map(HaloKey::to_words).collect();
+        let keys = in_places(gather(self.ranks, &own, 0)?.into_parts().1);
         let mut all = vec![];
         for (names, own) in lists {
-            let owners = keys.iter().map(|key| key[OWNER] as usize);
+            let owners = keys.iter().map(|key| key.owner);
             all.extend(names.into_iter().zip(in_order(self.ranks, &own, owners)?));
         }
         Ok((self.ranks.rank() == 0).then_some(all))
     }
 
     /// The keys of rows of the catalogues of all ranks, in the order of the catalogue of all halos, on all ranks. Collective.
-    pub(super) fn in_catalogue(&self, found: &Found<'_>, catalog: &Catalog, rows: &[usize]) -> Result<Vec<Key>> {
+    pub(super) fn in_catalogue(&self, found: &Found<'_>, catalog: &Catalog, rows: &[usize]) -> Result<Vec<HaloKey>> {
         let own = self.keys(found, catalog, rows);
         if self.ranks.size() == 1 {
-            return Ok(own);
+            return Ok(own.collect());
         }
-        let (_, mut all) = all_gather_v(self.ranks, &own)?.into_parts();
-        all.sort_unstable_by_key(place);
-        Ok(all)
+        let own: Vec<[u64; 5]> = own.map(HaloKey::to_words).collect();
+        Ok(in_places(all_gather_v(self.ranks, &own)?.into_parts().1))
     }
 
     /// The keys of rows of this rank's catalogue.
-    fn keys(&self, found: &Found<'_>, catalog: &Catalog, rows: &[usize]) -> Vec<Key> {
-        let index = |member: u32| found.across().map_or(member.into(), |halos| halos.indices()[member as usize]);
-        let key = |&row: &usize| {
+    fn keys(&self, found: &Found<'_>, catalog: &Catalog, rows: &[usize]) -> impl Iterator<Item = HaloKey> {
+        let index = move |member: u32| found.across().map_or(member.into(), |halos| halos.indices()[member as usize]);
+        let key = move |&row: &usize| {
             let (halo, row) = (catalog.order()[row], &catalog.halos()[row]);
-            let first = found.halos.members(halo as usize).first().map_or(u64::MAX, |&member| index(member));
-            [row.count as u64, row.tag, first, self.ranks.rank() as u64, halo.into()]
+            let first_member = found.halos.members(halo as usize).first().map_or(u64::MAX, |&member| index(member));
+            let owner = self.ranks.rank();
+            HaloKey { count: row.count as u64, tag: row.tag, first_member, owner, halo: halo as usize }
         };
-        rows.iter().map(key).collect()
+        rows.iter().map(key)
     }
 }
 
