@@ -291,6 +291,7 @@ impl<'a> Grids<'a> {
     }
 
     /// The count in a cube of a level centred on `place`, linear between the cubes of the grid.
+    #[inline(always)]
     fn interpolate(&self, level: usize, place: [f32; 3]) -> f32 {
         let side = (CELLS >> level) as i64;
         let place = place.map(|x| x / (1u32 << level) as f32 - 0.5);

@@ -4,6 +4,7 @@
 //! A ray through each of four points of a pixel finds the surface, and a second one the light, strip by strip. Cost: two rays for each of these
 //! points.
 
+use std::any::Any;
 use std::ops::Range;
 
 use ropewalk::internals::parallel::map;
@@ -66,6 +67,25 @@ impl Default for View {
 /// # Errors
 /// Angles that are not finite, a size of no pixels or of more than 16384 along a side.
 pub fn shaded<S: Scalar>(mesh: &Mesh<S>, view: &View) -> Result<(Vec<u8>, u64)> {
+    let any: &dyn Any = mesh;
+    match (any.downcast_ref(), any.downcast_ref()) {
+        (Some(narrow), _) => of_f32(narrow, view),
+        (_, Some(wide)) => of_f64(wide, view),
+        _ => draw(mesh, view),
+    }
+}
+
+/// [`draw`], compiled in this crate and not in each program.
+fn of_f32(mesh: &Mesh<f32>, view: &View) -> Result<(Vec<u8>, u64)> {
+    draw(mesh, view)
+}
+
+/// The same in 64 bits.
+fn of_f64(mesh: &Mesh<f64>, view: &View) -> Result<(Vec<u8>, u64)> {
+    draw(mesh, view)
+}
+
+fn draw<S: Scalar>(mesh: &Mesh<S>, view: &View) -> Result<(Vec<u8>, u64)> {
     let View { width, height, .. } = *view;
     for (name, value) in [("width", width), ("height", height)] {
         if !(1..=MOST).contains(&value) {

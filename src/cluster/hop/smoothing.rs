@@ -279,6 +279,7 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
     }
 
     /// Adds what the kernel of `from` gives a point whose own kernel does not reach back.
+    #[inline(always)]
     fn give(&self, from: usize, to: usize, distance2: f64) {
         if self.is_asked(to) {
             let sum = Sum::<D>::new(self.inverse_h[to], self.most, self.terms);
