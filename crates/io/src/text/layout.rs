@@ -176,8 +176,8 @@ impl Layout {
         let is_first = number == self.before + 1 && !self.names.is_empty() && self.header.is_none();
         let advice = match is_first {
             true if self.syntax.delimiter == b' ' && fields.len() < self.width => {
-                "; the first line is taken for names of columns: put names that have blanks in quotes, or # before the line if it is a \
-                 comment"
+                "; the first line is taken for names of columns: put names that have blanks in quotes, or put # before it if it is \
+                 a comment"
             }
             true => "; the first line is taken for names of columns: put # before it if it is a comment",
             false => "",
