@@ -5,13 +5,7 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from ropewalk._types import (
-    Floats,
-    HdbscanOptions,
-    HopOptions,
-    Indices,
-    InterpolationOptions,
-)
+from ropewalk._types import Floats, HdbscanOptions, HopOptions, Indices, InterpolationOptions
 
 __version__: str
 

@@ -24,9 +24,17 @@ pub fn read(path: &Path, options: &ReadOptions, phases: &mut Phases) -> Result<S
     Ok(snapshot)
 }
 
+/// What messages call a file, or standard input.
+fn shown(path: &Path) -> std::borrow::Cow<'_, str> {
+    match path.as_os_str() == STANDARD_INPUT {
+        true => "standard input".into(),
+        false => path.to_string_lossy(),
+    }
+}
+
 /// Refuses coordinates that are not finite, with the name of the file that has them.
 pub fn check_finite(path: &Path, points: &Points) -> Result<(), Failure> {
-    points.check_finite().map_err(|error| format!("{}: {error}", path.display()).into())
+    points.check_finite().map_err(|error| format!("{}: {error}", shown(path)).into())
 }
 
 /// Points that were read.
@@ -46,7 +54,7 @@ pub fn points_of(path: &Path, args: &args::Points, phases: &mut Phases) -> Resul
     let snapshot = read(path, &args.options(), phases)?;
     check_finite(path, &snapshot.points)?;
     let outside = periodic::wrapped(&snapshot.points, args.periodic, snapshot.box_size)
-        .map_err(|error| format!("{}: {error}", path.display()))?;
+        .map_err(|error| format!("{}: {error}", shown(path)))?;
     Ok(Read { snapshot, outside })
 }
 

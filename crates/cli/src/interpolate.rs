@@ -1,10 +1,10 @@
 //! `ropewalk interpolate`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ropewalk::interpolate::SmoothingKernel;
 use ropewalk::{InverseDistance, MovingLeastSquares, Sph};
-use ropewalk_io::{Fields, Points, Table};
+use ropewalk_io::Fields;
 use ropewalk_table::{Interpolation, interpolator};
 
 use super::args::{Interpolate as Args, InterpolationMethod as Method};
@@ -35,9 +35,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     snapshot.notes.extend(input::notes_of("fields", &fields.notes));
     snapshot.notes.extend(input::notes_of("targets", &targets_read.snapshot.notes));
     let places = targets_read.snapshot.points;
-    let prepared = phases
-        .run("coefficients", || interpolator(&method(args), &snapshot.points, &places))
-        .map_err(|error| of_point(error, [(&args.points.file, &snapshot.points), (&args.targets, &places)]))?;
+    let prepared = phases.run("coefficients", || interpolator(&method(args), &snapshot.points, &places))?;
     let values = phases
         .run("values", || prepared.apply_rows(&fields.values, fields.columns))
         .map_err(|error| of_value(error, &args.values, &fields))?;
@@ -68,24 +66,6 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let whose = if args.method == Method::Scatter { "sources" } else { "targets" };
     summary.both("no neighbours", format!("{} {whose}", grouped(alone as u64)), alone);
     summary.close(&phases, outputs, &targets, args.points.json.as_ref())
-}
-
-/// An error with the first of these files whose point it is about, if that is not finite.
-fn of_point(error: ropewalk::Error, files: [(&PathBuf, &Points); 2]) -> Failure {
-    let is_finite = |points: &Points, point| match points {
-        Points::F32(table) => is_finite(table, point),
-        Points::F64(table) => is_finite(table, point),
-    };
-    let found = error.index().and_then(|point| files.into_iter().find(|(_, points)| !is_finite(points, point)));
-    match found {
-        Some((path, _)) => format!("{}: {error}", path.display()).into(),
-        None => error.into(),
-    }
-}
-
-fn is_finite<S: Into<f64> + Copy>(table: &Table<S>, row: usize) -> bool {
-    let row = table.as_slice().chunks(table.dim()).nth(row);
-    row.is_none_or(|row| row.iter().all(|&x| x.into().is_finite()))
 }
 
 /// An error with the field that it is about, if one has no finite value there.

@@ -38,18 +38,23 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     if let Some((_, option)) = refused.into_iter().find(|(is_given, _)| *is_given) {
         return Err(rank.refuse(option));
     }
+    let mut notes = vec![];
     let (points, first) = match (&args.file, &args.sample) {
         (Some(file), _) => {
             let part = read(file, ReadOptions::default(), rank, &mut rank.phases())?;
             let first = part.first_row();
+            notes.extend(part.notes);
             (part.points, first)
         }
         (None, Some(spec)) => sample(spec, rank.ranks)?,
         (None, None) => return Err("bench needs a FILE or --sample SPEC".into()),
     };
     let outside = args.periodic.map_or(Ok(0), |side| check_box_across(rank.ranks, &points, side, false))?;
+    if let Some(side) = args.periodic.filter(|_| outside > 0) {
+        notes.push(format!("wrapped: {}", periodic::sentence(outside, side)));
+    }
     let measured =
-        with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, rank, &points, rows, first, outside));
+        with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, rank, &points, rows, first, &notes));
     measured.unwrap_or_else(|| Err(format!("points have {} dimensions; bench takes 2 or 3", points.dim()).into()))
 }
 
@@ -67,7 +72,7 @@ fn measure<S: Coordinate, const D: usize>(
     table: &Points,
     points: &[[S; D]],
     first: u64,
-    outside: u64,
+    notes: &[String],
 ) -> Result<Option<String>, Failure> {
     let ranks = rank.ranks;
     let mut all = [points.len() as u64];
@@ -89,9 +94,7 @@ fn measure<S: Coordinate, const D: usize>(
         args.k,
         args.periodic.map_or("open".to_string(), |side| format!("periodic box of {}", short(side))),
     );
-    if let Some(side) = args.periodic.filter(|_| outside > 0) {
-        report.insert_str(0, &format!("wrapped: {}\n", periodic::sentence(outside, side)));
-    }
+    report.insert_str(0, &notes.iter().map(|note| format!("note: {note}\n")).collect::<String>());
     // Writing to a string does not fail.
     _ = writeln!(
         report,
