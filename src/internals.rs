@@ -50,6 +50,10 @@ pub mod parallel {
     pub use crate::parallel::{fill, fold_tasks, for_each, list_tasks, map, map_tasks, sort};
 }
 
+pub mod precompiled {
+    pub use crate::precompiled::same_ref;
+}
+
 pub mod random {
     pub use crate::random::mixed;
 }

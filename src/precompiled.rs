@@ -19,7 +19,7 @@ pub(crate) fn same<A: 'static, B: 'static>(a: A) -> B {
 
 /// The same for a reference.
 #[inline(always)]
-pub(crate) fn same_ref<A: Any, B: Any>(a: &A) -> &B {
+pub fn same_ref<A: Any, B: Any>(a: &A) -> &B {
     match (a as &dyn Any).downcast_ref() {
         Some(b) => b,
         None => unreachable!("the types are equal"),

@@ -5,7 +5,7 @@ use common::oracle::{self, NearestQuery};
 use common::random::Random;
 use ropewalk::gpu::{self, Bvh, Coordinate, Device, Origin};
 use ropewalk::{BoxSize, Dbscan, ErrorKind, Hdbscan, Nearest, Sphere};
-use ropewalk_table::Table;
+use ropewalk_table::{Coordinates, DevicePoints, Points, Table, on_device};
 
 fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
@@ -200,4 +200,35 @@ fn other_dimensions() {
         ropewalk::Bvh::build(&eleven).unwrap_err(),
     );
     says(gpu::Points::<f32, 0>::of(&coordinates, None::<f64>).unwrap_err(), ropewalk::Bvh::build(&none).unwrap_err());
+}
+
+/// Points whose type and dimension are known at run time: copied at once, and of coordinates that are on the device already.
+#[test]
+fn tables_on_a_device() {
+    for dim in 1..=10 {
+        let data: Vec<f64> = (0..90 * dim).map(|i| (i * i % 97) as f64 / 8.0).collect();
+        let narrow = Table::new(dim, data.iter().map(|&x| x as f32).collect()).unwrap();
+        for points in [Points::F32(narrow), Points::F64(Table::new(dim, data).unwrap())] {
+            let dbscan = Dbscan::new(3.0, 4).periodic(16.0);
+            let expected = ropewalk_table::dbscan(&points, &dbscan).unwrap();
+            let coordinates = Coordinates::new(&points, device()).unwrap();
+            for there in [
+                DevicePoints::new(&points, 16.0, device()).unwrap(),
+                DevicePoints::of(&coordinates, dim, 16.0).unwrap(),
+            ] {
+                let tree = there.tree().unwrap();
+                assert_eq!((tree.len(), tree.is_empty()), (90, false));
+                let found = on_device!(DeviceBvh, &tree, bvh => gpu::Dbscan::new(3.0, 4).run_on(bvh)).unwrap();
+                assert_eq!(found.read().unwrap().as_slice(), expected.as_slice(), "{dim} dimensions");
+            }
+            coordinates.check_sides(dim, &vec![16.0; dim]).unwrap();
+            let mut sides = vec![16.0; dim];
+            sides[dim - 1] = 2.0;
+            let refused = coordinates.check_sides(dim, &sides).unwrap_err();
+            assert_eq!(refused.to_string(), points.check_sides(&sides).unwrap_err().to_string());
+            assert!(refused.to_string().contains(&format!("along axis {}", dim - 1)), "{refused}");
+        }
+        let wrong = Coordinates::F32(gpu::DeviceVec::new(&[0.0; 101], device()).unwrap());
+        assert!(101 % dim == 0 || DevicePoints::of(&wrong, dim, None::<f64>).is_err());
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ropewalk::Error;
 use ropewalk_io::{Fields, Points, Progress, ReadOptions, Snapshot};
 
 use super::failure::Failure;
@@ -24,7 +25,7 @@ pub fn read(path: &Path, options: &ReadOptions, phases: &mut Phases) -> Result<S
     Ok(snapshot)
 }
 
-/// What messages call a file, or standard input.
+/// Returns the name of a file in messages; `standard input` for `-`.
 fn shown(path: &Path) -> std::borrow::Cow<'_, str> {
     match path.as_os_str() == STANDARD_INPUT {
         true => "standard input".into(),
@@ -32,9 +33,13 @@ fn shown(path: &Path) -> std::borrow::Cow<'_, str> {
     }
 }
 
-/// Refuses coordinates that are not finite, with the name of the file that has them.
-pub fn check_finite(path: &Path, points: &Points) -> Result<(), Failure> {
-    points.check_finite().map_err(|error| format!("{}: {error}", shown(path)).into())
+/// Refuses coordinates that are not finite, with the file that has them and the row there. `first_row` is the row of the first point.
+pub fn check_finite(path: &Path, points: &Points, first_row: u64) -> ropewalk::Result<()> {
+    points.check_finite().map_err(|error| {
+        let row = first_row as usize + error.index().unwrap_or(0);
+        let error = error.at(row);
+        Error::new(error.kind(), error.to_string()).at(row).in_file(&*shown(path))
+    })
 }
 
 /// Points that were read.
@@ -52,7 +57,7 @@ pub fn points(args: &args::Points, phases: &mut Phases) -> Result<Read, Failure>
 /// Reads another file of points, as queries and targets, which must fit the same periodic box.
 pub fn points_of(path: &Path, args: &args::Points, phases: &mut Phases) -> Result<Read, Failure> {
     let snapshot = read(path, &args.options(), phases)?;
-    check_finite(path, &snapshot.points)?;
+    check_finite(path, &snapshot.points, 0)?;
     let outside = periodic::wrapped(&snapshot.points, args.periodic, snapshot.box_size)
         .map_err(|error| format!("{}: {error}", shown(path)))?;
     Ok(Read { snapshot, outside })

@@ -4,10 +4,10 @@
 //! A ray through each of four points of a pixel finds the surface, and a second one the light, strip by strip. Cost: two rays for each of these
 //! points.
 
-use std::any::Any;
 use std::ops::Range;
 
 use ropewalk::internals::parallel::map;
+use ropewalk::internals::precompiled::same_ref;
 use ropewalk::search::Mesh;
 use ropewalk::{Error, Ray, Result, Scalar};
 
@@ -67,12 +67,7 @@ impl Default for View {
 /// # Errors
 /// Angles that are not finite, a size of no pixels or of more than 16384 along a side.
 pub fn shaded<S: Scalar>(mesh: &Mesh<S>, view: &View) -> Result<(Vec<u8>, u64)> {
-    let any: &dyn Any = mesh;
-    match (any.downcast_ref(), any.downcast_ref()) {
-        (Some(narrow), _) => of_f32(narrow, view),
-        (_, Some(wide)) => of_f64(wide, view),
-        _ => draw(mesh, view),
-    }
+    if const { S::NARROW } { of_f32(same_ref(mesh), view) } else { of_f64(same_ref(mesh), view) }
 }
 
 /// [`draw`], compiled in this crate and not in each program.

@@ -106,7 +106,12 @@ fn read(path: &Path, options: ReadOptions, rank: &Rank<'_>, phases: &mut Phases)
         true => Failure::from(error),
         false => wording::sentence(&error.to_string()).into(),
     };
-    let read = phases.run("read", || agree(ranks, ropewalk_io::read(path, &options)));
+    let read = || {
+        let part = ropewalk_io::read(path, &options)?;
+        input::check_finite(path, &part.points, part.first_row())?;
+        Ok(part)
+    };
+    let read = phases.run("read", || agree(ranks, read()));
     let mut part = read.map_err(in_words)?;
     part.notes = wording::notes(&part.notes);
     Ok(part)

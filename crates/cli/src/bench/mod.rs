@@ -37,7 +37,7 @@ pub fn run(args: &Args, device: Device) -> Result<String, Failure> {
     let points = match (&args.file, &args.sample) {
         (Some(file), _) => {
             let snapshot = ropewalk_io::read(file, &ReadOptions::default())?;
-            input::check_finite(file, &snapshot.points)?;
+            input::check_finite(file, &snapshot.points, 0)?;
             notes.extend(wording::notes(&snapshot.notes));
             snapshot.points
         }

@@ -22,7 +22,7 @@ pub fn inputs(args: &Args, snapshots: &[PathBuf]) -> Inputs {
 pub fn read(args: &Args, path: &Path, phases: &mut Phases) -> Result<Snapshot, Failure> {
     let particles = &args.particles;
     let mut snapshot = input::read(path, &read_options(args, &particles.types), phases)?;
-    input::check_finite(path, &snapshot.points)?;
+    input::check_finite(path, &snapshot.points, 0)?;
     let n = snapshot.points.len();
     let beside = [&particles.velocities, &particles.masses, &particles.ids];
     if beside.into_iter().any(Option::is_some) && particles.subsample.is_some() {

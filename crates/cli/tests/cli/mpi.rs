@@ -245,6 +245,16 @@ fn errors_end_all_ranks() {
     let below = Path::new(&sample).join("out").display().to_string();
     let error = fails(3, &["halos", &sample, "--out", &below, "--mpi"]);
     assert!(error.contains("the output directory cannot be made"), "{error}");
+    // The row of the file, which the second rank reads.
+    let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    file.extend(format!("{:<117}\n", "{'descr': '<f8', 'fortran_order': False, 'shape': (6, 2), }").as_bytes());
+    file.extend((0..12).flat_map(|i| if i == 9 { f64::NAN } else { f64::from(i) }.to_le_bytes()));
+    let holes = scratch.write("holes.npy", file).display().to_string();
+    for command in [&["dbscan", &holes, "--min-pts", "2"][..], &["bench", &holes]] {
+        let error = fails(2, &[command, &["--eps", "1", "--mpi"]].concat());
+        assert_eq!(error, format!("rank 1: {holes}: point 4: coordinate 1 is NaN; coordinates must be finite"));
+    }
+    fs::remove_file(&holes).unwrap();
     assert_eq!(scratch.names("."), [""; 0]);
 }
 

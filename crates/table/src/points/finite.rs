@@ -1,4 +1,4 @@
-//! Whether all coordinates are finite, which algorithms ask of them, before it is forgotten which file they are of.
+//! A check that all coordinates are finite, for callers that know which file the points are of.
 //!
 //! In: points. Out: an error with the first point that has another coordinate.
 //! Cost: one pass in parallel.
