@@ -1,4 +1,4 @@
-//! From primitives to a tree: check, sort, find the hierarchy, fill the nodes.
+//! Construction of a tree: checks and sorts the primitives, computes the hierarchy, and fills the nodes.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ use crate::simd::{dispatch, prefetch, unknown_choice};
 /// Primitives per parallel task.
 const TASK: usize = 1 << 14;
 
-/// The tree of primitives.
+/// Builds a tree of primitives.
 pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(
     primitives: &[T],
     space: Space<D>,
@@ -33,7 +33,7 @@ pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(
     Ok(tree)
 }
 
-/// What the primitives of a type are stored as, copied from them unless they are that already.
+/// Builds the tree in place. Primitives that are not stored as points or boxes are converted first.
 pub(super) fn build_into<S: Scalar, T: Bounded<S, D>, const D: usize>(
     tree: &mut Bvh<S, D>,
     primitives: &[T],
@@ -58,7 +58,7 @@ pub(super) fn build_into<S: Scalar, T: Bounded<S, D>, const D: usize>(
     }
 }
 
-/// What `of` makes of each primitive.
+/// The results of `of` for all primitives, computed in parallel.
 pub fn copied<T: Sync, U: bytemuck::Zeroable + Send>(primitives: &[T], of: impl Fn(&T) -> U + Sync) -> Vec<U> {
     let mut all = vec![];
     copy(&mut all, primitives, of);
@@ -84,7 +84,7 @@ precompiled! {
     ) -> Result<()>
 }
 
-/// Returns an error if the environment asks for an instruction set that is not known.
+/// Returns an error if the environment variable requests an unknown instruction set.
 pub(crate) fn check_instruction_set() -> Result<()> {
     unknown_choice().map_or(Ok(()), |value| Err(errors::instruction_set(value)))
 }
@@ -141,7 +141,7 @@ fn build_from<P: Primitive<S, D>, S: Scalar, const D: usize>(
     Ok(())
 }
 
-/// Primitives that are sorted.
+/// The primitives as input of the sort.
 struct Primitives<'a, P, S, const D: usize> {
     primitives: &'a [P],
     grid: Grid<S, D>,
@@ -170,13 +170,13 @@ impl<P: Primitive<S, D>, S: Scalar, const D: usize> Source for Primitives<'_, P,
     }
 }
 
-/// A primitive's box, brought into the periodic box by its lower corner.
+/// The box of a primitive, shifted so that its lower corner lies in the periodic box.
 #[inline(always)]
 pub(crate) fn place<S: Scalar, T: Bounded<S, D>, const D: usize>(primitive: &T, space: &Space<D>) -> Aabb<S, D> {
     if T::IS_POINT { Aabb::point(space.wrap(primitive.bounds().lo)) } else { space.wrap_box(primitive.bounds()) }
 }
 
-/// The box around everything, if everything is fit to be stored.
+/// Checks that all primitives can be stored, and returns their bounding box.
 pub fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(primitives: &[T], space: &Space<D>) -> Result<Aabb<S, D>> {
     check_count::<D>(primitives.len())?;
     let fits = |x: S| Into::<f64>::into(x.abs()) <= S::LIMIT;
@@ -190,7 +190,8 @@ pub fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(primitives: &[T], spac
         })
     };
     let (bounds, sound) = fold_tasks(0..primitives.len(), TASK, &part, &|a, b| (a.0.union(&b.0), a.1 & b.1));
-    // Each point fits, and so does the box around them, unless they change meanwhile. A box may be wrapped to beyond what fits.
+    // If all points fit, so does their bounding box, unless they change during the check. Boxes that fit may exceed
+    // the limit after wrapping.
     let is_box_sound =
         !T::IS_POINT || primitives.is_empty() || (0..D).all(|k| fits(bounds.lo[k]) && fits(bounds.hi[k]));
     if sound && is_box_sound {
@@ -218,7 +219,7 @@ pub(crate) fn check_count<const D: usize>(n: usize) -> Result<()> {
     if !(1..=10).contains(&D) {
         return Err(Error::dimension(D));
     }
-    // The largest index means none, and one more is the sentinel's.
+    // The largest index marks "none", and the sentinel needs one more.
     let max = u32::MAX as usize - 1;
     if n > max {
         return Err(Error::too_many_points(n, max));
@@ -232,14 +233,14 @@ mod tests {
 
     use super::*;
 
-    /// Numbers that are asked for, by all threads.
+    /// The number of reads so far by all threads.
     static ASKED: AtomicU64 = AtomicU64::new(0);
 
-    /// A point that is another each time: `MODE` says how.
+    /// A point with other coordinates at each read; `MODE` selects how they change.
     #[derive(Clone, Copy)]
     struct Changing<const MODE: u32>([f32; 2]);
 
-    // SAFETY: numbers alone, which may be zeros.
+    // SAFETY: zero bytes are a valid value of the only field, `[f32; 2]`.
     #[allow(unsafe_code)]
     unsafe impl<const MODE: u32> bytemuck::Zeroable for Changing<MODE> {}
 
@@ -297,8 +298,8 @@ mod tests {
         }
     }
 
-    /// Memory that is shared with another language can change while it is read. Safe code cannot do that to a slice of points, but these
-    /// points do: there must be an error, or a tree of any points whatever, which is as deep as trees are.
+    /// Memory shared with another language can change while it is read. Safe code cannot do that to a slice of
+    /// points, but these points simulate it. The result must be an error, or a valid tree of any points.
     #[test]
     fn points_that_change_while_they_are_read() {
         builds::<0>();

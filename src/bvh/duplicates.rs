@@ -1,11 +1,12 @@
-//! Duplicate codes: cells of the grid that hold more than a leaf are put in order by a finer grid.
+//! Duplicate codes: if a grid cell holds more primitives than a leaf, they are sorted by a finer grid.
 //!
-//! In and out: primitives in the order of their codes. Within each run of equal codes that is longer than a leaf they come out in
-//! the order of a Z curve through the run's own box, and so on down to leaves or to copies of one point, which stay in the
-//! order of their indices. The splits between them get the deltas of the finer codes, so that the nodes below are cells, too, and
-//! hardly overlap: a search that begins at the root finds the leaf that it is in. There are deltas for two grids within
-//! grids; deeper ones give the order, and nodes follow from the positions.
-//! Cost: a look at each level; for what is equal, a sort for each factor of 2^21 (in three dimensions) in scale.
+//! Input and output: primitives in the order of their codes. Each run of equal codes that is longer than a leaf is
+//! sorted along a Z curve through the bounding box of the run. This repeats down to leaves, or to copies of one
+//! point, which stay in the order of their indices.
+//! The splits within a run get the deltas of the finer codes. The nodes below are therefore cells, too, and hardly
+//! overlap: a search that starts at the root finds the leaf in which it lies. Deltas exist for two nested grids.
+//! Below these, the primitives are sorted, and nodes follow from the positions.
+//! Cost: one scan per level; for equal codes, one sort per factor of 2^21 in scale (in three dimensions).
 
 use std::ops::Range;
 
@@ -17,12 +18,12 @@ use crate::geometry::{Aabb, Scalar};
 use crate::memory::{collected, copy_of};
 use crate::parallel::{fill, for_each, map_tasks, sort};
 
-/// Every run longer than a leaf holds this many splits in a row, from a multiple on.
+/// Every run longer than a leaf contains this many consecutive splits from a multiple of this number.
 const STRIDE: usize = LEAF / 2;
 /// Primitives per parallel task.
 const TASK: usize = 1 << 12;
 
-/// Orders the runs of duplicate codes.
+/// Sorts the runs of duplicate codes.
 pub(super) fn refine<S: Scalar, const D: usize>(primitives: &mut SortedPrimitives<S, D>) {
     let is_equal = |&delta: &u8| delta < EQUAL;
     let deltas = &primitives.deltas;
@@ -56,14 +57,15 @@ pub(super) fn refine<S: Scalar, const D: usize>(primitives: &mut SortedPrimitive
     }
 }
 
-/// Puts at each position of a run what is at the one that `order` names.
+/// Moves to each position of a run the value at the position that `order` gives.
 fn reorder<T: Copy>(values: &mut [T], run: &Range<usize>, order: &[u32]) {
     let ordered: Vec<T> = collected(order.iter().map(|&from| values[from as usize]));
     values[run.clone()].copy_from_slice(&ordered);
 }
 
-/// Puts the positions of a run, which are in the order of the primitives' indices, in order, and gives the splits between them the
-/// deltas of that grid within grids, if it has any. The split before the first is not within the run.
+/// Sorts the positions of a run, which are in the order of the primitives' indices, by a finer grid. The splits
+/// between them get the deltas of this nested grid, if it has any. The split before the first position is not part of
+/// the run.
 fn refine_run<S: Scalar, const D: usize>(
     primitives: &SortedPrimitives<S, D>,
     run: &mut [u32],
@@ -117,7 +119,7 @@ fn refine_run<S: Scalar, const D: usize>(
     });
 }
 
-/// The box around the centers of a run.
+/// The bounding box of the centres of a run.
 fn bounds_of<S: Scalar, const D: usize>(primitives: &SortedPrimitives<S, D>, run: &[u32]) -> Aabb<S, D> {
     let center = |&position: &u32| Aabb::point(primitives.center(position as usize));
     let parts = map_tasks(run.len(), TASK, &|range| {
@@ -126,8 +128,9 @@ fn bounds_of<S: Scalar, const D: usize>(primitives: &SortedPrimitives<S, D>, run
     parts.iter().fold(Aabb::EMPTY, |bounds, part| bounds.union(part))
 }
 
-/// Orders a run, which is to begin at position `first`, so that the nodes that follow from positions are those of a k-d tree: each split between
-/// nodes is one along the longest axis. Runs of up to a leaf, and copies of one point, come out in the order of their positions.
+/// Sorts a run that begins at position `first`, so that the nodes that follow from positions form a k-d tree: each
+/// split between nodes is along the longest axis. Runs of at most one leaf, and copies of one point, are sorted by
+/// position.
 fn split<S: Scalar, const D: usize>(primitives: &SortedPrimitives<S, D>, run: &mut [u32], first: usize) {
     let bounds = bounds_of(primitives, run);
     let extent = |axis: usize| Into::<f64>::into(bounds.hi[axis]) - Into::<f64>::into(bounds.lo[axis]);

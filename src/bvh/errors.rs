@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind};
 use crate::format::number;
 use crate::simd::{BASELINE, VARIABLE};
 
-/// A primitive whose lower corner exceeds its upper one.
+/// The error for a primitive whose lower corner exceeds its upper one.
 pub(super) fn inverted(index: usize, axis: usize, lo: f64, hi: f64) -> Error {
     let (lo, hi) = (number(lo), number(hi));
     let sentence =
@@ -12,19 +12,19 @@ pub(super) fn inverted(index: usize, axis: usize, lo: f64, hi: f64) -> Error {
     Error::new(ErrorKind::Input, sentence).of_item("item", index)
 }
 
-/// An instruction set of the environment that there is not.
+/// The error for an unknown instruction set in the environment variable.
 pub(super) fn instruction_set(value: &str) -> Error {
     let sentence = format!("the environment variable {VARIABLE} is '{value}'; it must be '{BASELINE}' or not set");
     Error::new(ErrorKind::Parameter, sentence)
 }
 
-/// Another thread wrote to the points during the call.
+/// The error for points to which another thread wrote during the call.
 pub(super) fn changed() -> Error {
     let sentence = "the points changed while the tree was built; nothing may write to them until the call returns";
     Error::new(ErrorKind::Input, sentence)
 }
 
-/// A refit to another number of primitives.
+/// The error for a refit to another number of primitives.
 pub(super) fn refit(len: usize, points: usize) -> Error {
     let sentence = format!("a tree of {points} cannot be refitted to {len}; it can be rebuilt over any number");
     Error::new(ErrorKind::Input, sentence)

@@ -1,60 +1,62 @@
-//! Which leaves there are, and how they join: from the sorted codes alone.
+//! The leaves and inner nodes of the tree, computed from the sorted codes alone.
 //!
-//! Between neighbours along the curve is a *split*. Its `delta` is the highest bit in which their codes differ (for equal
-//! codes, in which the codes of finer grids differ (`duplicates`), and in the end their positions). The inner nodes of the
-//! tree are the splits, larger deltas above smaller ones. Subtrees of up to [`LEAF`] primitives become leaves.
-//! Source: Apetrei 2014, section 3: each subtree finds its parent as that of the two splits beside it whose delta is smaller, and
-//! the second child to arrive there goes on.
+//! A *split* lies between two neighbours along the curve. Its `delta` is the highest bit in which their codes differ.
+//! For equal codes it is the highest bit in which their codes in finer grids differ (`duplicates`), and finally their
+//! positions. The inner nodes of the tree are the splits, with larger deltas above smaller ones. Subtrees of up to
+//! [`LEAF`] primitives become leaves.
+//! Source: Apetrei 2014, section 3. The parent of a subtree is the adjacent split with the smaller delta. The second
+//! child to reach a parent continues from there.
 
 use std::sync::atomic::{AtomicU32, Ordering::AcqRel, Ordering::Relaxed};
 
 use crate::memory::renew;
 use crate::parallel::{Part, for_parts, for_tasks};
 
-/// The largest number of primitives in a leaf. 16, 24 and 32 were measured (benches/README.md).
+/// The maximum number of primitives in a leaf. 16, 24 and 32 were measured (benches/README.md).
 pub const LEAF: usize = 32;
 
-/// No node yet.
+/// Marks a node that is not known yet.
 const NONE: u32 = u32::MAX;
-/// Delta beyond either end.
+/// The delta beyond either end.
 pub(super) const OUTSIDE: u8 = u8::MAX;
-/// Splits between codes that are equal in all grids have the deltas below this, one for each bit of a position.
+/// Splits between codes that are equal in all grids have deltas below this, one per bit of a position.
 const POSITIONS: u8 = 32;
-/// The first delta of splits among duplicate codes, by the bits of their own grid; then among duplicates in that. What is
-/// equal even there is split by positions.
+/// The first delta of splits among duplicate codes, separated by their own finer grid, and of splits among duplicates
+/// in that grid. Codes that are equal in both grids are split by position.
 pub(super) const FINER: [u8; 2] = [POSITIONS + CODE, POSITIONS];
 /// Splits between equal codes have deltas below this.
 pub(super) const EQUAL: u8 = POSITIONS + 2 * CODE;
 /// Bits of a code.
 const CODE: u8 = 63;
-/// No tree is deeper: each step down lowers delta.
+/// The maximum depth of a tree. Delta decreases with each step down.
 pub(crate) const DEPTH: usize = (EQUAL + CODE) as usize + 1;
 /// Primitives per parallel task.
 const TASK: usize = 1 << 15;
 
 #[derive(Default)]
 pub(super) struct Hierarchy {
-    /// The first primitive of each leaf, and the number of primitives.
+    /// The first primitive of each leaf, followed by the number of primitives.
     starts: Vec<u32>,
-    /// The splits of the two children of each split between leaves, side by side (split `s` is before leaf `s`).
+    /// The splits of the two children of each split between leaves, side by side. Split `s` lies before leaf `s`.
     children: Vec<AtomicU32>,
     root: u32,
     memory: Memory,
 }
 
-/// What only finding the hierarchy needs.
+/// Scratch memory for the computation of a hierarchy.
 #[derive(Default)]
 struct Memory {
-    /// Where the leaves of each task begin, and which.
+    /// The first leaf start at or after the beginning of each task.
     bounds: Vec<usize>,
+    /// The leaf starts of each task.
     lists: Vec<Vec<u32>>,
-    /// Delta of the split before each leaf.
+    /// The delta of the split before each leaf.
     deltas: Vec<u8>,
-    /// The far end of the child of a split that came first. The other child learns it by the same exchange.
+    /// The far end of the first child to reach a split. The second child reads it in the same exchange.
     far: Vec<AtomicU32>,
 }
 
-/// A subtree: a range of leaves, and the split at its top (of no meaning for a single leaf).
+/// A subtree: a range of leaves, and the split at its top (unspecified for a single leaf).
 #[derive(Clone, Copy)]
 pub(super) struct Subtree {
     first: u32,
@@ -73,8 +75,9 @@ impl Subtree {
 }
 
 impl Hierarchy {
-    /// The hierarchy over primitives with these splits between them, in memory that another was in. If it `keeps` that for the next,
-    /// there is room for somewhat more leaves.
+    /// Computes the hierarchy over primitives with the given splits between them. Reuses the memory of `self`.
+    ///
+    /// If `keeps` is set, the memory is kept for the next build, with room for a quarter more leaves.
     pub fn of(self, deltas: &[u8], keeps: bool) -> Self {
         let Self { mut starts, mut children, mut memory, .. } = self;
         let spare = |leaves: usize| if keeps { leaves / 4 } else { 0 };
@@ -84,7 +87,8 @@ impl Hierarchy {
         for_parts(starts.len(), TASK, (&mut memory.deltas[..], &starts[..]), &|(own, starts)| {
             own.iter_mut().zip(starts).for_each(|(own, &start)| *own = delta_at(deltas, start as usize));
         });
-        // Only the second child to come reads what is there, after an exchange that orders it behind the first one's store.
+        // Entries are read only after the second child has arrived, and its exchange orders them after the first
+        // child's store.
         renew(&mut children, 2 * leaves, 2 * spare(leaves));
         renew(&mut memory.far, leaves, spare(leaves));
         for_parts(leaves, TASK, &mut memory.far[..], &|far| far.iter_mut().for_each(|end| *end.get_mut() = NONE));
@@ -122,7 +126,7 @@ impl Hierarchy {
         (2 * self.leaves()).saturating_sub(1)
     }
 
-    /// The whole tree, which must have leaves.
+    /// The whole tree, which must have at least one leaf.
     pub fn root(&self) -> Subtree {
         Subtree { first: 0, last: self.leaves() as u32 - 1, split: self.root }
     }
@@ -139,27 +143,27 @@ impl Hierarchy {
         ])
     }
 
-    /// The primitives in a subtree, as positions in tree order.
+    /// The range of the primitives of a subtree in tree order.
     pub fn span(&self, of: &Subtree) -> std::ops::Range<usize> {
         self.starts[of.first as usize] as usize..self.starts[of.last as usize + 1] as usize
     }
 }
 
-/// Delta of the split before a position, between primitives of these codes.
+/// The delta of the split before a position, between primitives with the given codes.
 #[inline(always)]
 pub(super) fn delta(before: u64, code: u64, position: usize) -> u8 {
     let differing = before ^ code;
     if differing != 0 { EQUAL + differing.ilog2() as u8 } else { ((position - 1) ^ position).ilog2() as u8 }
 }
 
-/// Delta of the split before a position, or behind the last.
+/// The delta of the split before a position; `OUTSIDE` at the end.
 #[inline(always)]
 fn delta_at(deltas: &[u8], position: usize) -> u8 {
     deltas.get(position).copied().unwrap_or(OUTSIDE)
 }
 
 impl Memory {
-    /// The first primitive of each leaf, and the number of primitives at the end.
+    /// Computes the first primitive of each leaf, followed by the number of primitives.
     fn list_leaves(&mut self, deltas: &[u8], starts: &mut Vec<u32>, spare: &(dyn Fn(usize) -> usize + Sync)) {
         let n = deltas.len();
         let tasks = n.div_ceil(TASK);
@@ -191,12 +195,12 @@ impl Memory {
     }
 }
 
-/// Where the leaf ends that starts at `start`: the largest subtree of at most `LEAF` primitives with its first primitive there.
+/// The end of the leaf that starts at `start`: the largest subtree of at most `LEAF` primitives that starts there.
 fn leaf_end(deltas: &[u8], start: usize) -> usize {
     let before = delta_at(deltas, start);
     let (mut end, mut inside) = (start + 1, 0);
     for split in start + 1..=(start + LEAF).min(deltas.len()) {
-        // A range is a subtree if the splits at both of its ends are above all splits inside.
+        // A range is a subtree if the deltas at both ends exceed all deltas inside.
         let delta = delta_at(deltas, split);
         if delta > inside {
             end = split;
@@ -209,7 +213,7 @@ fn leaf_end(deltas: &[u8], start: usize) -> usize {
     end
 }
 
-/// The first start of a leaf at or behind `from`: where the subtree of the split before it has more than `LEAF` primitives.
+/// The first leaf start at or after `from`: a split whose subtree has more than `LEAF` primitives.
 fn next_start(deltas: &[u8], from: usize) -> usize {
     let n = deltas.len();
     let starts_leaf = |at: usize| {

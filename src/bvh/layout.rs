@@ -1,9 +1,9 @@
-//! Primitives in tree order: sorted by the codes of their centres, their corners one array per axis.
+//! Primitives in tree order: sorted by the codes of their centres, with one array of corners per axis.
 //!
-//! Out: beside the corners and the indices the delta of each split, which is all that the hierarchy needs of the codes.
-//! The primitives are read here for the last time, into memory of the tree's own. Another thread, or another language, may have changed
-//! them since they were checked and split: what is stored is compared with what was found then, so that the hierarchy is of codes that
-//! ascend, and no deeper than they allow, whatever is done to the primitives.
+//! Output: the corners, the indices, and the delta of each split, which is all that the hierarchy needs of the codes.
+//! This step reads the primitives for the last time, into the tree's own memory. Another thread, or another language,
+//! may have changed them since they were checked and split. The stored values are therefore compared with the earlier
+//! ones. This guarantees that the hierarchy gets ascending codes and is no deeper than they allow.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -17,16 +17,16 @@ use crate::geometry::{Aabb, Bounded, Scalar};
 use crate::memory::renew;
 use crate::simd::{LANES, dispatch};
 
-/// What is stored of a primitive.
+/// The stored form of a primitive: a point or a box.
 pub(super) trait Primitive<S, const D: usize>: Bounded<S, D> + Copy + Zeroable + Send + 'static {
     fn of(bounds: Aabb<S, D>) -> Self;
     fn center(&self) -> [S; D];
     fn corner(&self, which: usize) -> [S; D];
-    /// Whether no coordinate is farther from 0 than `most`, or NaN.
+    /// Returns `true` if no coordinate is NaN or exceeds `most` in magnitude.
     fn are_within(items: &[Self], most: S) -> bool;
 }
 
-/// The same for coordinates.
+/// Same as [`Primitive::are_within`], for coordinates.
 #[inline(always)]
 fn within<'a, S: Scalar>(coordinates: impl Iterator<Item = &'a S>, most: S) -> bool {
     let mut within = true;
@@ -75,20 +75,21 @@ impl<S: Scalar, const D: usize> Primitive<S, D> for Aabb<S, D> {
 }
 
 pub(super) struct SortedPrimitives<S, const D: usize> {
-    /// The lower corners, padded so that a block may be read past the end.
+    /// The lower corners, padded so that a block can extend past the end.
     pub lo: [Vec<S>; D],
-    /// The upper corners, unless all are points.
+    /// The upper corners; `None` if all primitives are points.
     pub hi: Option<[Vec<S>; D]>,
-    /// Indices in the caller's slice.
+    /// Indices into the caller's slice.
     pub index: Vec<u32>,
-    /// Delta of the split before each primitive.
+    /// The delta of the split before each primitive.
     pub deltas: Vec<u8>,
 }
 
 impl<S: Scalar, const D: usize> SortedPrimitives<S, D> {
-    /// The primitives of a source, which lie within `bounds`, in Morton order, in memory that others were in.
+    /// Sorts the primitives of a source, which lie within `bounds`, in Morton order. Reuses the memory of `self`.
     ///
-    /// Errors: if one is not finite or far outside by now, or has another code than before.
+    /// # Errors
+    /// A primitive has changed: it is no longer finite, lies far outside `bounds`, or has a code of another bucket.
     pub fn sort<P: Primitive<S, D>>(
         self,
         source: &impl Source<Item = P>,
@@ -123,7 +124,7 @@ impl<S: Scalar, const D: usize> SortedPrimitives<S, D> {
                 changed.store(true, Relaxed);
                 return;
             }
-            // Between buckets the codes differ where the numbers of the buckets do.
+            // Codes of different buckets differ in the bits that form the bucket number.
             let code = |bucket: usize| (bucket as u64) << shift;
             let edge = before.map_or(OUTSIDE, |before| delta(code(before), code(bucket), first));
             let mut before = 0;
@@ -146,7 +147,7 @@ impl<S: Scalar, const D: usize> SortedPrimitives<S, D> {
         Ok(Self { lo, hi, index: buckets.index, deltas })
     }
 
-    /// Where the primitive at a position is along the curve.
+    /// The centre of the primitive at a position, which determines its place along the curve.
     pub fn center(&self, position: usize) -> [S; D] {
         let corner = |axes: &[Vec<S>; D]| std::array::from_fn(|k| axes[k][position]);
         match &self.hi {
@@ -156,10 +157,10 @@ impl<S: Scalar, const D: usize> SortedPrimitives<S, D> {
     }
 }
 
-/// Where a bucket's corners and deltas are stored.
+/// The output slices of a bucket: lower corners, upper corners and deltas.
 type Corners<'a, S, const D: usize> = ([&'a mut [S]; D], Option<[&'a mut [S]; D]>, &'a mut [u8]);
 
-/// Whether all in a bucket have codes of that bucket, and corners that are no farther from the origin than `most`.
+/// Returns `true` if all codes belong to the bucket and no coordinate exceeds `most` in magnitude.
 fn is_unchanged<P: Primitive<S, D>, S: Scalar, const D: usize>(
     sorted: &Sorted<'_, P>,
     shift: u32,
@@ -167,7 +168,7 @@ fn is_unchanged<P: Primitive<S, D>, S: Scalar, const D: usize>(
     most: S,
 ) -> bool {
     dispatch!(_isa => {
-        // Not as far as it holds, but all of them: that is a loop of vector instructions.
+        // Inspects all codes without an early exit, which compiles to a loop of vector instructions.
         let mut differing = 0;
         for code in sorted.codes() {
             differing |= code >> shift ^ bucket;

@@ -1,10 +1,13 @@
 //! The tree: a linear bounding volume hierarchy with ropes.
 //!
-//! In: bounded primitives in any order. Out: nodes in the order of a depth-first walk, and the primitives' corners in Morton order.
-//! A node's left child is the next node, and its *rope* leads to where a walk goes on that skips the node; so a walk's whole
-//! state is one index. Leaves hold up to [`LEAF`] primitives.
-//! Cost: O(n) beyond the sort; `S * D + 4` bytes a point (twice the corners for boxes) and about 2 nodes per 20 points stay.
-//! Source: Karras 2012 (trees from Morton codes); Apetrei 2014 (bottom-up construction); Prokopenko and
+//! Input: bounded primitives in any order. Output: nodes in depth-first order, and the corners of the primitives in
+//! Morton order. The left child of a node is the next node. The *rope* of a node leads to the node at which a walk
+//! continues that skips it, so the whole state of a walk is one index. Leaves hold up to [`LEAF`] primitives.
+//! Steps: codes (`morton`), sort (`radix_sort`, `layout`), equal codes (`duplicates`), leaves and inner nodes
+//! (`hierarchy`), nodes (`ropes`). `traverse` walks the tree.
+//! Cost: O(n) in addition to the sort. The tree keeps `size_of::<S>() * D + 4` bytes per point (twice the corners for
+//! boxes) and about 2 nodes per 20 points.
+//! Source: Karras 2012 (trees from Morton codes), Apetrei 2014 (bottom-up construction), Prokopenko and
 //! Lebrun-Grandié 2024 (ropes).
 
 mod build;
@@ -38,19 +41,20 @@ use crate::error::Result;
 use crate::geometry::{Bounded, BoxSize, Scalar, Space};
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// Builds the tree in parallel. Any input will do: empty, one point, all points equal.
+    /// Builds the tree in parallel. Accepts any number of primitives, including none, and any number of equal points.
     ///
-    /// Errors: a coordinate that is NaN or infinite (or beyond 1e150 in `f64`, where squares overflow), a box with its lower
-    /// corner above its upper one, more than 2^32 - 2 primitives, `D` outside of 1 to 10.
+    /// # Errors
+    /// - A coordinate is NaN or infinite, or exceeds 1e150 in `f64`, where squares overflow.
+    /// - The lower corner of a box exceeds its upper one.
+    /// - There are more than 2^32 - 2 primitives.
+    /// - `D` is not between 1 and 10.
     pub fn build<T: Bounded<S, D>>(primitives: &[T]) -> Result<Self> {
         Self::build_in(primitives, Space::OPEN)
     }
 
-    /// Builds the tree in a periodic box: every query and pair then means the nearest image.
+    /// Builds the tree in a periodic box. All queries and pairs then use nearest images.
     ///
-    /// Points outside of `[0, L]` are brought inside first, rounded to `S`.
-    ///
-    /// Errors as [`Bvh::build`]; and unless the box has one positive side of at most 1e150, or one per axis.
+    /// Points outside `[0, L]` are first wrapped into the box, rounded to `S`.
     ///
     /// ```
     /// use ropewalk::{Bvh, Sphere};
@@ -59,6 +63,9 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// assert_eq!(bvh.query(Sphere::new([0.0, 5.0], 0.5)).count(), 2);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// Those of [`Bvh::build`]. The box must have one positive side of at most 1e150, or one such side per axis.
     pub fn build_periodic<T: Bounded<S, D>>(primitives: &[T], size: impl Into<BoxSize>) -> Result<Self> {
         Self::build_in(primitives, Space::periodic(size)?)
     }
@@ -68,16 +75,18 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         guarded(|| build::build(primitives, space))
     }
 
-    /// Builds the tree anew, over any primitives, in the same space: it is then what [`Bvh::build`] gives.
+    /// Rebuilds the tree over any primitives in the same space. The result equals that of [`Bvh::build`].
     ///
-    /// It works in the memory of the tree, and what it needs beside that is kept for the next: some 6 bytes a primitive, what each thread
-    /// works in, and copies of primitives that are no arrays of coordinates. Trees that are never rebuilt keep nothing for it, nor do clones.
-    /// Rebuilds of as many primitives then allocate nothing, unless there are more threads, one of the 2048 parts that are sorted by
-    /// themselves holds 128 or more (8 bytes for each, for a moment), or more than [`LEAF`] share a cell of the grid, which has 2^31 cells to
-    /// a side with two axes, 2^21 with three.
+    /// A rebuild works in the memory of the tree, and keeps its scratch memory for the next rebuild. This is about 6
+    /// bytes per primitive, a work area per thread, and copies of primitives that are not arrays of coordinates.
+    /// Trees that are never rebuilt, and clones, keep no such memory.
     ///
-    /// Errors as [`Bvh::build`]: the tree is then as it was. If primitives change while they are read, or the call is
-    /// [cancelled](crate::Cancel), the tree is empty afterwards.
+    /// Later rebuilds over the same number of primitives allocate only in these cases:
+    /// - There are more threads.
+    /// - One of the 2048 parts that are sorted separately holds 128 or more primitives (8 bytes for each,
+    ///   temporarily).
+    /// - More than [`LEAF`] primitives share a cell of the grid, which has 2^31 cells per side with two axes and 2^21
+    ///   with three.
     ///
     /// ```
     /// use ropewalk::Bvh;
@@ -88,6 +97,10 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// assert!(bvh == Bvh::build_periodic(&points, 10.0)?);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// Those of [`Bvh::build`]; the tree is then unchanged. If primitives change while they are read, or the call is
+    /// [cancelled](crate::Cancel), the tree is empty afterwards.
     pub fn rebuild<T: Bounded<S, D>>(&mut self, primitives: &[T]) -> Result<()> {
         let mut memory = self.motion.memory.take().unwrap_or_default();
         memory.keeps = true;

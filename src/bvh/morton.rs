@@ -1,27 +1,27 @@
-//! Morton codes: the order along the Z curve.
+//! Morton codes, which order points along the Z curve.
 //!
-//! In: points. Out: a 64-bit code each, of which 63 bits are shared evenly by the dimensions. One scale serves all axes, so
-//! the cells are cubes and a flat cloud does not get flat cells.
-//! Cost: one pass. Source: Morton 1966; Lauterbach et al. 2009, section 3.
+//! Input: points. Output: a 64-bit code for each point, of which the axes share 63 bits evenly. All axes have the
+//! same scale, so that cells are cubes even in a flat point cloud.
+//! Cost: one pass over the points. Source: Morton 1966; Lauterbach et al. 2009, section 3.
 
 use crate::bvh::radix_sort::{Buckets, Source};
 use crate::geometry::{Aabb, Scalar};
 use crate::memory::zeroed;
 use crate::parallel::fill;
 
-/// How points become codes: the corner and the size of the cell grid.
+/// The map from points to codes: the corner and the scale of the cell grid.
 #[derive(Clone, Copy, Debug)]
 pub struct Grid<S, const D: usize> {
-    /// What coordinates are multiplied by first: 1, or a half where differences of them would overflow.
+    /// The first factor of coordinates: 1, or a half if their differences would overflow.
     shrink: S,
     origin: [S; D],
     scale: S,
 }
 
 impl<S: Scalar, const D: usize> Grid<S, D> {
-    /// Bits per axis: 21 in three dimensions, 31 in two. No axes are refused when a tree is built, not by the compiler.
+    /// Bits per axis: 21 in three dimensions, 31 in two. `D == 0` compiles; the construction of a tree refuses it.
     const AXIS_BITS: u32 = if D == 0 { 0 } else { 63 / D as u32 };
-    /// Bits of a code.
+    /// Bits per code.
     pub const BITS: u32 = Self::AXIS_BITS * D as u32;
 
     /// The grid over a box. All arithmetic is in `S`, so that a device without `f64` computes the same codes.
@@ -34,24 +34,25 @@ impl<S: Scalar, const D: usize> Grid<S, D> {
         Self { shrink, origin: bounds.lo.map(|x| x * shrink), scale }
     }
 
-    /// What a device needs to compute the same codes: a point times `shrink`, less `origin`, times `scale`.
+    /// The parameters `shrink`, `origin` and `scale` with which a device computes the same codes: a cell is
+    /// `(point * shrink - origin) * scale`.
     #[cfg(feature = "gpu")]
     pub fn numbers(&self) -> (S, [S; D], S) {
         (self.shrink, self.origin, self.scale)
     }
 
-    /// The last cell of an axis, which a device gives to what is beyond it, too.
+    /// The last cell of an axis, to which a device clamps cells beyond it.
     #[cfg(feature = "gpu")]
     pub fn last_cell() -> u64 {
         Self::cell(S::INFINITY)
     }
 
-    /// The codes of points; outside of the box, those of the nearest cells.
+    /// The codes of points. Points outside the box get the codes of the nearest cells.
     #[inline(always)]
     pub fn codes(&self, points: impl Iterator<Item = [S; D]>, codes: &mut [u64]) {
         let mut points = points.fuse();
         for codes in codes.chunks_mut(BATCH) {
-            // First all cells, then all codes: either loop is one of vector instructions.
+            // First all cells, then all codes, so that both loops compile to vector instructions.
             let mut cells = [[S::ZERO; BATCH]; D];
             for (i, point) in points.by_ref().take(codes.len()).enumerate() {
                 for (k, x) in point.into_iter().enumerate() {
@@ -70,13 +71,13 @@ impl<S: Scalar, const D: usize> Grid<S, D> {
 
     #[inline(always)]
     fn cell(x: S) -> u64 {
-        // Conversions to 32 bits exist as vectors, and suffice unless there is but one axis.
+        // Conversions to 32 bits exist as vector instructions, and suffice for more than one axis.
         let cell = if D == 1 { x.truncate() } else { u64::from(x.truncate_31()) };
         cell.min((1 << Self::AXIS_BITS) - 1)
     }
 }
 
-/// `0..n` in the order of the codes of `point(0)`, `point(1)`, and so on.
+/// The indices `0..n`, sorted by the codes of `point(0)`, `point(1)`, and so on.
 pub(crate) fn curve_order<S: Scalar, const D: usize>(
     n: usize,
     grid: &Grid<S, D>,
@@ -87,12 +88,12 @@ pub(crate) fn curve_order<S: Scalar, const D: usize>(
     order_of_codes(&codes, Grid::<S, D>::BITS)
 }
 
-/// The places of codes in ascending order.
+/// The positions of codes in ascending order of code.
 fn order_of_codes(codes: &[u64], bits: u32) -> Vec<u32> {
     Buckets::split(&Codes { codes, bits }).into_order()
 }
 
-/// Codes that are sorted.
+/// Codes as input of the sort.
 struct Codes<'a> {
     codes: &'a [u64],
     bits: u32,
@@ -116,7 +117,7 @@ impl Source for Codes<'_> {
     }
 }
 
-/// Codes computed at once.
+/// The number of codes computed at once.
 const BATCH: usize = 64;
 
 /// Moves bit `i` to bit `i * D`.
@@ -180,7 +181,7 @@ mod tests {
 
     #[test]
     fn one_scale_for_all_axes() {
-        // A flat box: the short axis never reaches its high bits.
+        // In a flat box, the short axis never reaches its high bits.
         let grid = Grid::over(&Aabb::new([0.0f32, 0.0, 0.0], [1.0, 1.0, 0.01]));
         assert_eq!(code(&grid, [0.0, 0.0, 0.01]) >> 50, 0);
     }
@@ -191,7 +192,7 @@ mod tests {
             let grid = Grid::over(&Aabb::new([-corner; 3], [corner; 3]));
             assert!(code(&grid, [-corner; 3]) <= code(&grid, [corner; 3]));
         }
-        // Differences overflow, and still there are cells.
+        // Coordinate differences overflow, but the cells are still distinct.
         let grid = Grid::over(&Aabb::new([f32::MIN; 2], [f32::MAX; 2]));
         let codes = [f32::MIN, -1e38, 0.0, 1e38, f32::MAX].map(|x| code(&grid, [x, 0.0]));
         assert!(codes.is_sorted_by(|a, b| a < b), "{codes:x?}");

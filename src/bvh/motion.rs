@@ -1,4 +1,5 @@
-//! The memory that a tree keeps beside its value, for moving points and for the next search, and how good it is.
+//! State of a tree that is not part of its value: memory for moving points and for the next search, and the tree
+//! quality.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -8,35 +9,35 @@ use crate::bvh::radix_sort::{Pool, SplitMemory};
 use crate::geometry::Aabb;
 use crate::parallel::Kept;
 
-/// How good the tree was and is, and memory for the next step. Trees are equal whatever they keep, and a clone keeps no memory.
+/// The quality of the tree, and memory for the next step. Comparisons of trees ignore it, and a clone gets no memory.
 #[derive(Debug)]
 pub(super) struct Motion<S, const D: usize> {
-    /// The cost of the tree as it was built, once it has been asked for.
+    /// The cost of the tree as built; `None` until the first refit computes it.
     pub built: Option<Cost>,
-    /// How many times that its cost is now.
+    /// The current cost divided by the cost as built.
     pub degradation: f64,
-    /// What a refit makes of each node.
+    /// The measures of all nodes, computed by a refit.
     pub measures: Vec<Measure<S, D>>,
-    /// What a rebuild works in.
+    /// Scratch memory of a rebuild.
     pub memory: Option<Box<Memory>>,
-    /// Memory of the last searches, for the next ones.
+    /// Memory of earlier searches, reused by later ones.
     pub kept: Kept,
 }
 
-/// The sum of the surface areas of all nodes, in a unit of length.
+/// The sum of the surface areas of all nodes, measured in the length `unit`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cost {
     pub sum: f64,
     pub unit: f64,
 }
 
-/// What is told of a node from its leaves up.
+/// Properties of a node that are reduced from the leaves up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measure<S, const D: usize> {
     pub bounds: Aabb<S, D>,
-    /// The surface areas of this node and all below.
+    /// The surface areas of this node and all nodes below it.
     pub area: f64,
-    /// Whether an inner node that is this one or below holds copies of one point.
+    /// `true` if this node or one below it is an inner node that holds only copies of one point.
     pub has_copies: bool,
 }
 
@@ -58,21 +59,22 @@ impl<S, const D: usize> PartialEq for Motion<S, D> {
     }
 }
 
-/// What a build works in, besides the memory of the tree.
+/// Scratch memory of a build, next to the memory of the tree.
 #[derive(Default)]
 pub(super) struct Memory {
-    /// Whether there will be another build. If not, each part is given back as soon as it has served.
+    /// `true` if the memory is kept for another build. Otherwise each part is freed as soon as it is no longer
+    /// needed.
     pub keeps: bool,
     pub split: SplitMemory,
     pub deltas: Vec<u8>,
     pub hierarchy: Hierarchy,
-    /// No panic leaves it half changed: it is taken out to be used.
+    /// The part for one type of primitives. It is taken out for use, so a panic cannot leave it half changed.
     of: Option<AssertUnwindSafe<Box<dyn Any + Send + Sync>>>,
 }
 
-/// That part of it which depends on what is stored.
+/// The part of the scratch memory that depends on the type of the stored primitives.
 pub(super) struct MemoryOf<P> {
-    /// Primitives of other types, as they are stored.
+    /// Primitives of other types, converted to their stored form.
     pub copies: Vec<P>,
     pub pool: Pool<P>,
 }
@@ -90,7 +92,7 @@ impl std::fmt::Debug for Memory {
 }
 
 impl Memory {
-    /// The part for primitives of one type; what was there of another is given back.
+    /// The part for primitives of type `P`. A part for another type is freed.
     pub fn of<P: Any + Copy + bytemuck::Zeroable + Send + Sync>(&mut self) -> &mut MemoryOf<P> {
         if !self.of.as_ref().is_some_and(|of| of.is::<MemoryOf<P>>()) {
             self.of = Some(AssertUnwindSafe(Box::new(MemoryOf::<P>::default())));

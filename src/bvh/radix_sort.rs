@@ -1,9 +1,11 @@
 //! A stable, parallel radix sort of points by their Morton codes.
 //!
-//! In: functions from index to bucket, to point, and to code. Out: everything in ascending order of the code, ties by index.
-//! The first pass splits the indices by the highest bits of the code, from memory to memory; what falls into one bucket mostly
-//! fits a cache. There the points are gathered, short keys are sorted, digit by digit, and each point is put in its place.
-//! Fresh memory costs more than arithmetic: 6 bytes a point are all that is written beside the result.
+//! Input: functions that map an index to an item and items to codes. Output: all items in ascending order of code,
+//! ties by index.
+//! The first pass splits the indices by the highest bits of the code, in main memory. Most of the resulting buckets
+//! fit in a cache. In each bucket, the points are gathered, short keys are sorted digit by digit, and each point is
+//! moved to its place. Fresh memory costs more than arithmetic, so only 6 bytes per point are written besides the
+//! result.
 //! Cost: O(n); each point is read twice.
 
 use std::ops::Range;
@@ -14,51 +16,51 @@ use crate::memory::{append, grow, renew};
 use crate::parallel::{Part, Scratch, for_parts, plain, shared};
 use bytemuck::Zeroable;
 
-/// Bits of the first split: as many buckets as there are entries in a first-level address cache.
+/// Bits of the first split: as many buckets as a first-level address cache has entries.
 pub(crate) const FIRST_BITS: u32 = 11;
-/// Extra key bits (beyond log2 of the bucket's size) in the first pass, so that few keys tie.
+/// Extra bits of the keys in a bucket, beyond log2 of its size, so that few keys tie.
 const SPARE_BITS: u32 = 6;
 /// Points per parallel task of the first split.
 const TASK: usize = 1 << 16;
-/// Codes computed at once, while they are in the first-level cache.
+/// The number of codes computed at once, while they are in the first-level cache.
 const BATCH: usize = 256;
-/// The most points in a bucket that is no large one.
+/// The maximum number of points in a small bucket.
 const SMALL: usize = 1 << 15;
-/// How far ahead of its use a point is asked for.
+/// The prefetch distance, in points.
 const AHEAD: usize = 24;
 
-/// What is sorted, by index.
+/// The items to sort, by index.
 pub(crate) trait Source: Sync {
-    /// What belongs to an index.
+    /// The item of an index.
     type Item: Copy + Zeroable + Send;
 
     fn len(&self) -> usize;
-    /// Bits of a code.
+    /// Bits per code.
     fn bits(&self) -> u32;
     fn item(&self, index: usize) -> Self::Item;
-    /// Asks for the memory of an item that is soon wanted.
+    /// Prefetches the memory of an item.
     fn prefetch(&self, index: usize);
-    /// The codes of some items.
+    /// Computes the codes of some items.
     fn codes(&self, items: &[Self::Item], codes: &mut [u64]);
 }
 
-/// Indices split by the highest bits of the code, in ascending order within each bucket.
+/// Indices split into buckets by the highest bits of the code, in ascending order within each bucket.
 pub(crate) struct Buckets<'a, T> {
     source: &'a T,
     pub index: Vec<u32>,
-    /// Where each bucket begins, and at last where the last one ends.
+    /// The start of each bucket, followed by the end of the last one.
     pub firsts: Vec<usize>,
-    /// The bits of the code below those that all in a bucket share.
+    /// The number of code bits below those that all codes of a bucket share.
     pub shift: u32,
 }
 
-/// What a split works in, which the next one may use.
+/// Scratch memory of a split, which the next split can reuse.
 #[derive(Default)]
 pub(crate) struct SplitMemory {
     bucket_of: Vec<u16>,
-    /// For each task how many fall into each bucket, then where the next of them goes.
+    /// For each task, the number of its indices in each bucket, later the position of the next of them.
     slots: Vec<u32>,
-    /// Of the last [`Buckets`].
+    /// The `firsts` of the last [`Buckets`].
     pub firsts: Vec<usize>,
 }
 
@@ -68,7 +70,7 @@ impl<'a, T: Source> Buckets<'a, T> {
         Self::split_in(source, vec![], &mut SplitMemory::default())
     }
 
-    /// The same in memory that is there.
+    /// Same as [`split`](Self::split), in existing memory.
     pub fn split_in(source: &'a T, mut index: Vec<u32>, memory: &mut SplitMemory) -> Self {
         let n = source.len();
         let size = n.div_ceil(n.div_ceil(TASK).clamp(1, 4 * rayon::current_num_threads())).max(1);
@@ -96,7 +98,7 @@ impl<'a, T: Source> Buckets<'a, T> {
             }
         });
 
-        // Each task has a place of its own in each bucket, in the order of the tasks: that makes the sort stable.
+        // Each task has its own range in each bucket, in the order of the tasks, which makes the sort stable.
         let mut firsts = std::mem::take(firsts);
         firsts.clear();
         let mut first = 0;
@@ -121,7 +123,7 @@ impl<'a, T: Source> Buckets<'a, T> {
         Self { source, index: plain(index), firsts, shift }
     }
 
-    /// Sorts each bucket that is not empty, and calls `emit` with its place, with its part of the output, and with what is in it.
+    /// Sorts each non-empty bucket, and calls `emit` with its place, its part of the output, and its sorted contents.
     pub fn sort<O: Part>(
         &mut self,
         output: O,
@@ -133,7 +135,7 @@ impl<'a, T: Source> Buckets<'a, T> {
         sorting.sort(0..firsts.len() - 1, index, output);
     }
 
-    /// The indices in order.
+    /// The indices in sorted order.
     pub fn into_order(mut self) -> Vec<u32> {
         let n = self.index.len();
         self.sort(0..n, &Pool::default(), &|_, _, _| ());
@@ -141,17 +143,17 @@ impl<'a, T: Source> Buckets<'a, T> {
     }
 }
 
-/// Where a bucket is.
+/// The place of a bucket in the sorted order.
 pub(crate) struct Place {
-    /// Its number: the highest bits of its codes.
+    /// The bucket number: the highest bits of its codes.
     pub bucket: usize,
-    /// What it begins with, in order.
+    /// The position of its first item in sorted order.
     pub first: usize,
-    /// The bucket before it that is not empty.
+    /// The non-empty bucket before it.
     pub before: Option<usize>,
 }
 
-/// What is cut in chunks of `size` items.
+/// A part that is cut into chunks of `size` items.
 struct Chunks<P> {
     part: P,
     size: usize,
@@ -163,7 +165,7 @@ impl<P: Part> Part for Chunks<P> {
     }
 }
 
-/// A sort of buckets.
+/// The state of a sort of buckets.
 struct Sorting<'s, T: Source, F> {
     source: &'s T,
     firsts: &'s [usize],
@@ -210,7 +212,8 @@ impl<T: Source, F> Sorting<'_, T, F> {
     }
 }
 
-/// What buckets are sorted in: one for each thread at work. Large buckets have others, so that not each thread keeps room for them.
+/// Work areas for sorting buckets, one per active thread. Large buckets have separate ones, so that not every thread
+/// keeps memory for them.
 pub(crate) struct Pool<P> {
     small: Scratch<Bucket<P>>,
     large: Scratch<Bucket<P>>,
@@ -223,7 +226,7 @@ impl<P: Copy + Zeroable + Send> Default for Pool<P> {
 }
 
 impl<P: Copy + Zeroable + Send> Pool<P> {
-    /// Makes room for what each thread may need of it, so that nothing is allocated later.
+    /// Reserves the memory that each thread may need for small buckets, so that they allocate nothing later.
     pub fn reserve(&mut self, firsts: &[usize]) {
         let sizes = firsts.windows(2).map(|ends| ends[1] - ends[0]);
         let largest = sizes.filter(|&size| size <= SMALL).max().unwrap_or(0).next_power_of_two();
@@ -235,12 +238,12 @@ impl<P: Copy + Zeroable + Send> Pool<P> {
     }
 }
 
-/// What one bucket is sorted in.
+/// The work area for sorting one bucket.
 struct Bucket<P> {
     index: Vec<u32>,
     items: Vec<P>,
     codes: Vec<u64>,
-    /// A part of the code in the high half, the place in the arrays above in the low half.
+    /// A part of the code in the high half, the index into the arrays above in the low half.
     keys: Vec<u64>,
 }
 
@@ -260,7 +263,7 @@ impl<P: Copy + Zeroable> Bucket<P> {
         }
     }
 
-    /// Fills in the order of codes that differ in the lowest `high` bits only.
+    /// Fills the work area and sorts the keys by code. The codes differ only in the lowest `high` bits.
     fn sort(&mut self, source: &impl Source<Item = P>, high: u32, index: &[u32]) {
         for values in [&mut self.codes, &mut self.keys] {
             values.clear();
@@ -278,12 +281,12 @@ impl<P: Copy + Zeroable> Bucket<P> {
                 source.item(own as usize)
             }),
         );
-        // A bucket may hold nearly all.
+        // A bucket may hold nearly all points, so cancellation is checked between steps.
         check();
         self.codes.resize(index.len(), 0);
         source.codes(&self.items, &mut self.codes);
 
-        // As many digits of 8 bits as tell most points apart, and then those that they do not.
+        // Sorts by enough 8-bit digits to separate most points, and then sorts the remaining ties.
         let bits = (index.len().max(1).ilog2() + SPARE_BITS).next_multiple_of(8).min(32);
         let shift = high.saturating_sub(bits);
         let mask = u64::MAX >> (64 - bits);
@@ -298,38 +301,38 @@ impl<P: Copy + Zeroable> Bucket<P> {
     }
 }
 
-/// Fewer keys are sorted by comparisons, which need no memory.
+/// Shorter key lists are sorted by comparisons, which need no memory.
 const FEW: usize = 128;
 
-/// Sorts keys by their high halves, those that tie by their low halves, which ascend.
+/// Sorts keys by their high halves; ties by their low halves, which ascend in the input.
 fn sort_keys(keys: &mut [u64]) {
     if keys.len() < FEW { keys.sort_unstable() } else { radsort::sort_by_key(keys, |key| (key >> 32) as u32) }
 }
 
-/// Sorts keys whose high halves tie by the codes that their low halves lead to, then by these.
+/// Sorts keys with equal high halves by the codes at their low halves, ties by the low halves.
 fn sort_ties(keys: &mut [u64], codes: &[u64]) {
     for alike in keys.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|alike| alike.len() > 1) {
         alike.sort_unstable_by_key(|&key| (codes[key as u32 as usize], key as u32));
     }
 }
 
-/// What is in a bucket, in order.
+/// The sorted contents of a bucket.
 pub(crate) struct Sorted<'a, P> {
     bucket: &'a Bucket<P>,
 }
 
 impl<P: Copy> Sorted<'_, P> {
-    /// The codes, in the order of the indices.
+    /// The codes in the order of the indices, not sorted.
     pub fn codes(&self) -> &[u64] {
         &self.bucket.codes
     }
 
-    /// The items, in the order of the indices.
+    /// The items in the order of the indices, not sorted.
     pub fn items(&self) -> &[P] {
         &self.bucket.items
     }
 
-    /// Codes and items.
+    /// The codes and items in sorted order.
     #[inline(always)]
     pub fn iter(&self) -> impl Iterator<Item = (u64, P)> {
         let Bucket { keys, codes, items, .. } = self.bucket;
@@ -337,7 +340,7 @@ impl<P: Copy> Sorted<'_, P> {
     }
 }
 
-/// A slice for each bucket.
+/// Cuts a slice into parts of the given sizes, one per bucket.
 pub(crate) fn cut<'a, T>(mut values: &'a mut [T], sizes: &[usize]) -> Vec<&'a mut [T]> {
     sizes.iter().map(|&size| values.split_off_mut(..size).unwrap_or_default()).collect()
 }

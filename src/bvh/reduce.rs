@@ -1,19 +1,21 @@
-//! A value for each node, from the leaves up.
+//! Bottom-up reduction: a value for each node, from the leaves up.
 //!
-//! In: the value of a leaf, and what two children make of theirs. Out: one value a node, in the order of the nodes.
-//! Cost: O(n), parallel over subtrees. Children come after their parents, so within a small one a pass from the last node to the first
-//! meets them before.
+//! Input: a function for the value of a leaf, and one that joins the values of two children. Output: one value per
+//! node, in the order of the nodes.
+//! Cost: O(n), parallel over subtrees. Children come after their parents, so a pass from the last node to the first
+//! reaches them first within a small subtree.
 
 use crate::bvh::Bvh;
 use crate::geometry::Scalar;
 use crate::memory::filled;
 use crate::parallel::join as both;
 
-/// Subtrees of fewer nodes than this are done by one thread.
+/// Subtrees with fewer nodes than this are reduced by one thread.
 const SEQUENTIAL: usize = 512;
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// The value of each node: `leaf` gives that of a leaf, `join` that of an inner node, from those of its left and its right child.
+    /// Computes the value of each node: `leaf` for leaves, `join` for inner nodes from the values of their left and
+    /// right child.
     pub(crate) fn reduce<T: Clone + Default + Send>(
         &self,
         leaf: impl Fn(usize) -> T + Sync,
@@ -24,7 +26,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         values
     }
 
-    /// The same in place of what is there, one value for each node.
+    /// Same as [`reduce`](Self::reduce), but overwrites `values`, which has one entry per node.
     pub(crate) fn reduce_into<T: Send>(
         &self,
         values: &mut [T],
@@ -36,7 +38,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         }
     }
 
-    /// The values of the nodes from `base` on, which are a subtree.
+    /// Computes the values of a subtree, whose nodes start at `base`.
     fn reduce_below<T: Send>(
         &self,
         base: usize,

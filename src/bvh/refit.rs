@@ -1,10 +1,11 @@
-//! Refit: the boxes of a tree whose points have moved.
+//! Refit: updates the boxes of a tree whose points have moved.
 //!
-//! In: a tree, and its primitives at their new places. Out: the same nodes in the same order around them, and by how much larger they are.
-//! Which points share a leaf is what the last build said, so answers are exact and the tree is the worse the farther they move.
-//! Nothing but boxes says where points are, save one rule of a fresh tree: copies of one point that fill an inner node are in the order of their
-//! indices. It is restored here.
-//! Cost: each point is read twice, each node once; no allocation after the first time.
+//! Input: a tree, and its primitives at their new places. Output: the same nodes in the same order with new boxes,
+//! and the growth of the boxes.
+//! Points share leaves as in the last build. Results are therefore exact, but searches take longer the farther points
+//! move. Only the boxes depend on the positions, with one exception: in a fresh tree, copies of one point that fill
+//! an inner node are in the order of their indices. The refit restores this order.
+//! Cost: each point is read twice, each node once; no allocation after the first refit.
 
 use crate::bvh::errors;
 use crate::cancel::guarded;
@@ -23,21 +24,18 @@ use crate::phases::mark;
 use crate::precompiled::precompiled;
 use crate::simd::{LANES, dispatch, prefetch};
 
-/// Primitives, or nodes, per parallel task.
+/// Primitives or nodes per parallel task.
 const TASK: usize = 1 << 12;
-/// How far ahead of its use a primitive is asked for.
+/// The prefetch distance, in primitives.
 const AHEAD: usize = 24;
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// Follows the primitives to where they have moved: `primitives[i]` is what index `i` means from now on. Nodes and their order stay, boxes
-    /// are made right, and all answers are exact again.
+    /// Updates the tree after its primitives have moved: `primitives[i]` becomes the primitive of index `i`.
     ///
-    /// It takes a fraction of the time of a build, and of the next refits none allocates. The farther points have moved since the last build,
-    /// the longer queries take: [`Bvh::degradation`] tells when to [`Bvh::rebuild`]. A tree of points that is given boxes holds boxes from
-    /// then on.
-    ///
-    /// Errors as [`Bvh::build`], or if there are more or fewer primitives than the tree holds: the tree is then as it was. If primitives change
-    /// while they are read, or the call is [cancelled](crate::Cancel), the tree may be empty afterwards.
+    /// The nodes and their order are unchanged, the boxes are updated, and all results are exact again. A refit takes
+    /// a fraction of the time of a build, and only the first one allocates. The farther points have moved since the
+    /// last build, the longer queries take; [`Bvh::degradation`] shows when to [`Bvh::rebuild`]. A tree of points
+    /// that is refitted to boxes holds boxes from then on.
     ///
     /// ```
     /// use ropewalk::{Bvh, Sphere};
@@ -50,6 +48,11 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// assert!(bvh.refit(&points[..2]).is_err());
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// Those of [`Bvh::build`], or a number of primitives other than that of the tree; the tree is then unchanged. If
+    /// primitives change while they are read, or the call is [cancelled](crate::Cancel), the tree may be empty
+    /// afterwards.
     pub fn refit<T: Bounded<S, D>>(&mut self, primitives: &[T]) -> Result<()> {
         if primitives.len() != self.len() {
             return Err(errors::refit(primitives.len(), self.len()));
@@ -61,14 +64,17 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         self.emptied_without_memory(result)
     }
 
-    /// How much worse the tree is than as it was last built: the sum of the surface areas of its nodes, over that sum then.
+    /// The cost of the tree relative to its cost at the last build. The cost is the sum of the surface areas of all
+    /// nodes.
     ///
-    /// `C / C_built` with `C = sum over all nodes of A(node)` and `A(box) = sum over k of product over j != k of (hi_j - lo_j)`, half the surface
-    /// (in two dimensions half the perimeter, in one the length): what a ball or a ray meets of nodes grows about as their surfaces do
-    /// (MacDonald and Booth 1990). It is 1 after a build, and tells of refits. Where all points move apart it rises as well; where they
-    /// contract it falls, and hides what it should tell.
+    /// It is `C / C_built` with `C = sum over all nodes of A(node)` and
+    /// `A(box) = sum over k of product over j != k of (hi_j - lo_j)`. `A` is half the surface (in two dimensions half
+    /// the perimeter, in one the length). The number of nodes that a sphere or a ray meets grows approximately with
+    /// their surfaces (MacDonald and Booth 1990). The value is 1 after a build, and refits change it. If all points
+    /// move apart, it rises as well. If they contract, it falls and hides a worse tree.
     ///
-    /// A rebuild costs some refits, so the best limit depends on what a step asks of the tree; the example `moving_particles` takes 1.5.
+    /// A rebuild costs several refits, so the best limit depends on the queries per step; the example
+    /// `moving_particles` uses 1.5.
     ///
     /// ```
     /// let mut points: Vec<[f64; 1]> = (0..100).map(|i| [f64::from(i)]).collect();
@@ -83,7 +89,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         self.motion.degradation
     }
 
-    /// The cost of a tree that is as it was built.
+    /// The cost of a tree that has not been refitted since its build.
     fn built_cost(&mut self) -> Cost {
         let bounds = self.bounds();
         let extent = extents(&bounds).into_iter().fold(0.0, f64::max);
@@ -92,10 +98,10 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         Cost { sum: self.motion.measures.first().map_or(0.0, |root| root.area), unit }
     }
 
-    /// Measures each node; `leaf` gives the boxes of leaves.
+    /// Computes the measures of all nodes; `leaf` returns the boxes of leaves.
     fn measure(&mut self, unit: f64, leaf: impl Fn(&Self, usize) -> Aabb<S, D> + Sync) {
         let mut measures = std::mem::take(&mut self.motion.measures);
-        // After the next rebuild there are some nodes more or fewer.
+        // The next rebuild may have somewhat more nodes.
         if measures.capacity() < self.end() {
             measures = with_capacity(self.end() + self.end() / 4 + 16);
         }
@@ -120,12 +126,12 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         self.motion.measures = measures;
     }
 
-    /// Puts the copies that fill inner nodes in the order of their indices, as searches for the nearest expect them.
+    /// Sorts copies that fill inner nodes by their indices, as nearest-neighbour searches expect.
     fn sort_copies(&mut self) {
         let mut at = 0;
         while at < self.end() {
             if self.is_leaf(at) || !self.is_degenerate(at) {
-                // What has none is skipped as a whole.
+                // A subtree without copies is skipped as a whole.
                 at = if self.motion.measures[at].has_copies { at + 1 } else { self.nodes[at].rope as usize };
                 continue;
             }
@@ -183,7 +189,7 @@ fn refit_to<T: Bounded<S, D>, S: Scalar, const D: usize>(tree: &mut Bvh<S, D>, p
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// Stores where the primitives are; false if one is not fit to be stored any more.
+    /// Stores the new places of the primitives; `false` if one of them can no longer be stored.
     fn take_places<T: Bounded<S, D>>(&mut self, primitives: &[T]) -> bool {
         let n = primitives.len();
         let Self { lo, hi, index, space, .. } = self;
@@ -197,7 +203,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                     prefetch(&primitives[ahead as usize]);
                 }
                 let place = place(&primitives[index[position] as usize], space);
-                // False if one is NaN.
+                // `false` if a coordinate is NaN.
                 let is_sound = |(lo, hi): (&S, &S)| lo.abs() <= limit && lo <= hi && hi.abs() <= limit;
                 are_sound &= place.lo.iter().zip(&place.hi).all(is_sound);
                 for (axis, x) in lo.iter_mut().zip(place.lo) {
@@ -215,17 +221,17 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     }
 }
 
-/// The farthest from 0 that is stored.
+/// The largest magnitude of a stored coordinate.
 fn limit<S: Scalar>() -> S {
     S::from_f64(S::LIMIT)
 }
 
-/// Whether all are points that are fit to be stored; boxes are looked at more closely.
+/// Returns `true` if all primitives are points that can be stored; `false` for boxes, which `check` then inspects.
 fn are_sound<T: Bounded<S, D>, S: Scalar, const D: usize>(primitives: &[T]) -> bool {
     let Some(points) = T::as_points(primitives) else { return false };
     let are_sound = |range: Range<usize>| {
         dispatch!(_isa => {
-            // Not as far as it holds, but all of them: that is a loop of vector instructions.
+            // Inspects all coordinates without an early exit, which compiles to a loop of vector instructions.
             let mut within = true;
             for x in points[range].as_flattened() {
                 within &= x.abs() <= limit();
@@ -236,7 +242,7 @@ fn are_sound<T: Bounded<S, D>, S: Scalar, const D: usize>(primitives: &[T]) -> b
     fold_tasks(0..points.len(), 4 * TASK, &are_sound, &|a, b| a & b)
 }
 
-/// What `join` makes of some values, eight at a time.
+/// Folds values with `join` in eight lanes.
 #[inline(always)]
 fn fold<S: Scalar>(values: &[S], start: S, join: impl Fn(S, S) -> S) -> S {
     let (blocks, rest) = values.as_chunks::<LANES>();
@@ -249,14 +255,14 @@ fn fold<S: Scalar>(values: &[S], start: S, join: impl Fn(S, S) -> S) -> S {
     rest.iter().chain(&lanes).fold(start, |result, &value| join(result, value))
 }
 
-/// The sides of a box.
+/// The side lengths of a box.
 fn extents<S: Scalar, const D: usize>(bounds: &Aabb<S, D>) -> [f64; D] {
     std::array::from_fn(|k| Into::<f64>::into(bounds.hi[k]) - Into::<f64>::into(bounds.lo[k]))
 }
 
-/// Half the surface of a box of which lengths are told in `unit`.
+/// Half the surface of a box with lengths in `unit`.
 fn half_surface<S: Scalar, const D: usize>(bounds: &Aabb<S, D>, unit: f64) -> f64 {
-    // So long that products of nine do not overflow.
+    // The limit prevents overflow of products of nine sides.
     let sides = extents(bounds).map(|side| (side / unit).min(1e30));
     if D == 1 {
         return sides[0];
@@ -265,7 +271,7 @@ fn half_surface<S: Scalar, const D: usize>(bounds: &Aabb<S, D>, unit: f64) -> f6
     (0..D).map(without).sum()
 }
 
-/// How many times as large a cost is as another, which may be 0 as well.
+/// The ratio of two costs; 1 if they are equal, which includes two zeros.
 fn ratio(cost: f64, before: f64) -> f64 {
     if cost == before { 1.0 } else { cost / before }
 }

@@ -1,7 +1,7 @@
-//! Nodes in the order of a depth-first walk: ropes on the way down, boxes on the way up.
+//! Nodes in depth-first order, with ropes set on the way down and boxes on the way up.
 //!
-//! In: the hierarchy over leaves. Out: each node's box, its *rope* (the node where a walk goes on that skips it: the first one behind
-//! its subtree) and its first primitive.
+//! Input: the hierarchy over leaves. Output: the box of each node, its first primitive, and its *rope*: the first
+//! node after its subtree, at which a walk continues that skips the node.
 //! Cost: one pass, parallel over subtrees. Source: Prokopenko and Lebrun-Grandié 2024, section 3.
 
 use crate::bvh::hierarchy::{Hierarchy, Subtree};
@@ -9,10 +9,10 @@ use crate::bvh::{Bvh, Node};
 use crate::geometry::{Aabb, Scalar};
 use crate::parallel::join;
 
-/// Subtrees of fewer leaves than this are finished by one thread.
+/// Subtrees with fewer leaves than this are filled by one thread.
 const SEQUENTIAL: usize = 256;
 
-/// Fills the nodes of a subtree, whose first node is `base`: ropes on the way down, boxes on the way up.
+/// Fills the nodes of a subtree, the first of which has index `base`, and returns its box.
 pub(super) fn fill<S: Scalar, const D: usize>(
     bvh: &Bvh<S, D>,
     hierarchy: &Hierarchy,

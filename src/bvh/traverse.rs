@@ -1,28 +1,29 @@
-//! The walk along the ropes.
+//! The stackless walk along the ropes.
 //!
-//! In: a range of nodes, and a visitor that says of each whether to enter it. A walk opens a node or follows its rope: its whole
-//! state is one index, and it needs no stack. The *half traversal* is the same walk begun at a leaf's own rope, so that
-//! every pair of leaves meets once. A *bottom-up* search walks the subtrees beside the path to a leaf, the nearest first.
-//! Cost: O(depth) nodes for each place that is looked for. Source: Prokopenko and Lebrun-Grandié 2024, sections 3 and 4.
+//! Input: a range of nodes, and a visitor that decides whether to enter each node. A walk enters a node or follows
+//! its rope, so its state is one index, and it needs no stack. The *half traversal* is the same walk from a leaf's
+//! own rope on, so that every pair of leaves meets once. A *bottom-up* search walks the subtrees beside the path to a
+//! leaf, deepest first.
+//! Cost: O(depth) nodes per searched place. Source: Prokopenko and Lebrun-Grandié 2024, sections 3 and 4.
 
 use std::ops::Range;
 
 use crate::bvh::{Bvh, DEPTH, Node};
 use crate::geometry::Scalar;
 
-/// Where a walk goes on.
+/// The next step of a walk.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Step {
-    /// With the next node, which is the first below if there is any below.
+    /// Continue with the next node: the first child, if the node has children.
     Enter,
-    /// With what follows everything below.
+    /// Continue after the subtree of the node.
     Skip,
-    /// Nowhere.
+    /// End the walk.
     Stop,
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// Calls `visit` with the nodes of a range, in depth-first order, but for those below nodes that it skips.
+    /// Calls `visit` with the nodes of a range in depth-first order, except those below nodes that it skips.
     #[inline(always)]
     pub(crate) fn walk(&self, nodes: Range<usize>, mut visit: impl FnMut(usize, &Node<S, D>) -> Step) {
         let mut at = nodes.start;
@@ -36,20 +37,20 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         }
     }
 
-    /// The nodes behind a leaf, where its half traversal leads.
+    /// The nodes after a leaf, which its half traversal covers.
     #[inline(always)]
     pub(crate) fn behind(&self, leaf: usize) -> Range<usize> {
         self.node(leaf).rope as usize..self.end()
     }
 }
 
-/// A mask of the lowest `len` bits, 1 to 32.
+/// A mask of the lowest `len` bits, for `len` from 1 to 32.
 #[inline(always)]
 pub(crate) fn low_bits(len: usize) -> u32 {
     u32::MAX >> (u32::BITS - len as u32).min(u32::BITS - 1)
 }
 
-/// The positions of the bits that are set, ascending.
+/// The positions of the set bits, ascending.
 #[inline(always)]
 pub(crate) fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
@@ -61,7 +62,7 @@ pub(crate) fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The subtrees beside the path down to a leaf, one per level.
+/// The sibling subtrees along the path down to a leaf, one per level.
 pub(crate) struct DeferredSiblings {
     deferred: [u32; DEPTH],
     depth: usize,
@@ -72,7 +73,7 @@ impl DeferredSiblings {
         Self { deferred: [0; DEPTH], depth: 0 }
     }
 
-    /// Remembers the one and returns the other.
+    /// Stores `deferred` for later and returns `next`.
     #[inline(always)]
     pub fn defer(&mut self, deferred: usize, next: usize) -> usize {
         self.deferred[self.depth] = deferred as u32;
@@ -80,7 +81,7 @@ impl DeferredSiblings {
         next
     }
 
-    /// Goes down to a leaf.
+    /// Descends from the root to a leaf, and defers the siblings on the way.
     #[inline(always)]
     pub fn descend<S: Scalar, const D: usize>(&mut self, tree: &Bvh<S, D>, leaf: usize) {
         let mut at = 0;
@@ -90,7 +91,7 @@ impl DeferredSiblings {
         }
     }
 
-    /// The nodes of each subtree, from the deepest up.
+    /// The nodes of each deferred subtree, from the deepest up.
     #[inline(always)]
     pub fn upwards<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> impl Iterator<Item = Range<usize>> {
         self.deferred[..self.depth]

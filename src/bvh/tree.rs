@@ -1,4 +1,4 @@
-//! The nodes and primitives of a tree, and how they are looked up.
+//! The nodes and primitives of a tree, and access to them.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -12,44 +12,46 @@ use crate::simd::LANES;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Node<S, const D: usize> {
-    /// The smallest box around everything below.
+    /// The smallest box around all primitives of the subtree.
     pub bounds: Aabb<S, D>,
-    /// The first node behind the subtree of this one. That of a leaf is the next node.
+    /// The first node after the subtree of this one. For a leaf it is the next node.
     pub rope: u32,
-    /// The first primitive below, as a position in tree order. The last is the one before `first` of the node that the rope
-    /// leads to.
+    /// The position in tree order of the first primitive of the subtree. Its last primitive precedes `first` of the
+    /// node at `rope`.
     pub first: u32,
 }
 
-// SAFETY: zeros are a value of each field.
+// SAFETY: zero bytes are a valid value of all fields, as `S: Zeroable`.
 #[allow(unsafe_code)]
 unsafe impl<S: bytemuck::Zeroable, const D: usize> bytemuck::Zeroable for Node<S, D> {}
 
 /// A bounding volume hierarchy over points or boxes of `D` dimensions.
 ///
-/// It keeps a copy of the coordinates and no borrow; all results are indices into the slice it was built from. Two are equal if all
-/// nodes and primitives are.
+/// It keeps a copy of the coordinates and borrows nothing. All results are indices into the slice from which it was
+/// built. Two trees are equal if their spaces and all their nodes and primitives are equal.
 ///
-/// | question | one | many, in parallel | all stored primitives, in parallel |
+/// | task | one query | many queries, in parallel | all stored primitives, in parallel |
 /// |---|---|---|---|
-/// | what is within a radius, in a box, in a shape of mine? | [`query`](Bvh::query) | [`query_all`](Bvh::query_all) | [`neighbors`](Bvh::neighbors) |
-/// | how many? | `query(..).count()` | [`count_all`](Bvh::count_all) | [`count_neighbors`](Bvh::count_neighbors) |
-/// | which are the k nearest? | [`nearest`](Bvh::nearest), [`nearest_into`](Bvh::nearest_into) | [`nearest_all`](Bvh::nearest_all) | [`nearest_neighbors`](Bvh::nearest_neighbors) |
-/// | which are the nearest by a distance of mine, or of those I choose? | [`nearest_by`](Bvh::nearest_by), [`nearest_where`](Bvh::nearest_where) | [`nearest_all_by`](Bvh::nearest_all_by) | |
-/// | map each to a value of mine, by what is within a radius | | | [`map_neighbors`](Bvh::map_neighbors) |
-/// | call me for each | it is an iterator | [`for_each_hit`](Bvh::for_each_hit) | [`for_each_pair`](Bvh::for_each_pair), each pair once |
-/// | which pairs are within a radius, or overlap? | | | [`pairs`](Bvh::pairs), [`overlapping_pairs`](Bvh::overlapping_pairs) |
-/// | what does a ray meet first? | [`cast`](Bvh::cast), with a test of mine; triangles: [`Mesh`](crate::Mesh) | | |
-/// | how many pairs? | | | [`count_pairs`](Bvh::count_pairs) |
+/// | primitives within a radius, in a box, or in your own shape | [`query`](Bvh::query) | [`query_all`](Bvh::query_all) | [`neighbors`](Bvh::neighbors) |
+/// | their number | `query(..).count()` | [`count_all`](Bvh::count_all) | [`count_neighbors`](Bvh::count_neighbors) |
+/// | k nearest primitives | [`nearest`](Bvh::nearest), [`nearest_into`](Bvh::nearest_into) | [`nearest_all`](Bvh::nearest_all) | [`nearest_neighbors`](Bvh::nearest_neighbors) |
+/// | k nearest by your own distance, or with a filter | [`nearest_by`](Bvh::nearest_by), [`nearest_where`](Bvh::nearest_where) | [`nearest_all_by`](Bvh::nearest_all_by) | |
+/// | a value for each primitive from its neighbours | | | [`map_neighbors`](Bvh::map_neighbors) |
+/// | a callback for each hit | `query` is an iterator | [`for_each_hit`](Bvh::for_each_hit) | [`for_each_pair`](Bvh::for_each_pair), each pair once |
+/// | pairs within a radius, or overlapping pairs | | | [`pairs`](Bvh::pairs), [`overlapping_pairs`](Bvh::overlapping_pairs) |
+/// | first hit of a ray | [`cast`](Bvh::cast), with your own test; triangles: [`Mesh`](crate::Mesh) | | |
+/// | number of pairs | | | [`count_pairs`](Bvh::count_pairs) |
 ///
-/// Where points move, [`refit`](Bvh::refit) follows them, [`rebuild`](Bvh::rebuild) builds anew in the same memory, and
-/// [`degradation`](Bvh::degradation) says which is due; [`neighbors_into`](Bvh::neighbors_into),
-/// [`count_neighbors_into`](Bvh::count_neighbors_into) and [`map_neighbors_into`](Bvh::map_neighbors_into) put results where the last ones were.
+/// For moving points, [`refit`](Bvh::refit) updates the boxes, [`rebuild`](Bvh::rebuild) builds again in the same
+/// memory, and [`degradation`](Bvh::degradation) shows when to rebuild. [`neighbors_into`](Bvh::neighbors_into),
+/// [`count_neighbors_into`](Bvh::count_neighbors_into) and [`map_neighbors_into`](Bvh::map_neighbors_into) overwrite
+/// earlier results in place.
 ///
-/// A [`ValueBvh`](crate::ValueBvh) owns what is stored, shapes or pairs of a shape and a value, and decides by the shapes where this knows their
-/// boxes.
+/// A [`ValueBvh`](crate::ValueBvh) owns its primitives: shapes, or pairs of a shape and a value. It tests the shapes
+/// themselves, whereas a `Bvh` knows only their boxes.
 ///
-/// Many answers come as lists in one allocation ([`Csr`](crate::Csr)), in the order of the questions or of the caller's slice.
+/// Results of many queries are lists in one allocation ([`Csr`](crate::Csr)), in the order of the queries or of the
+/// caller's slice.
 ///
 /// ```
 /// use ropewalk::{Bvh, Sphere};
@@ -63,16 +65,16 @@ unsafe impl<S: bytemuck::Zeroable, const D: usize> bytemuck::Zeroable for Node<S
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct Bvh<S, const D: usize> {
-    /// In depth-first order; the last one is a sentinel that holds nothing.
+    /// The nodes in depth-first order; the last one is an empty sentinel.
     pub(super) nodes: Vec<Node<S, D>>,
-    /// Lower corners in tree order, one array per axis, padded by [`LANES`].
+    /// The lower corners in tree order, one array per axis, padded by [`LANES`].
     pub(super) lo: [Vec<S>; D],
-    /// Upper corners, unless all primitives are points.
+    /// The upper corners; `None` if all primitives are points.
     pub(super) hi: Option<[Vec<S>; D]>,
-    /// Tree order to the caller's order.
+    /// The caller's index of each primitive in tree order.
     pub(super) index: Vec<u32>,
     pub(super) space: Space<D>,
-    /// Memory for moving points and for lists of neighbours; no part of the value.
+    /// Memory for moving points and for lists of neighbours; not part of the value.
     pub(super) motion: Motion<S, D>,
 }
 
@@ -88,7 +90,7 @@ impl<S: std::fmt::Debug, const D: usize> std::fmt::Debug for Bvh<S, D> {
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// The result of a change. Without memory the tree may be half changed: then it is left empty.
+    /// Returns the result of a change. After an allocation failure the tree may be half changed, so it is emptied.
     pub(super) fn emptied_without_memory(&mut self, result: Result<()>) -> Result<()> {
         if result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Memory) {
             self.motion.memory = None;
@@ -98,12 +100,12 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         result
     }
 
-    /// Memory that searches of this tree work in.
+    /// Scratch memory for searches of this tree.
     pub(crate) fn kept(&self) -> &Kept {
         &self.motion.kept
     }
 
-    /// A tree without anything, in the memory of this one.
+    /// Removes all primitives, and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.nodes.clear();
         self.nodes.push(Node { bounds: Aabb::EMPTY, rope: 0, first: 0 });
@@ -115,49 +117,49 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         (self.motion.built, self.motion.degradation) = (None, 1.0);
     }
 
-    /// What a device has built, of points.
+    /// Creates a tree of points from the parts that a device has built.
     #[cfg(feature = "gpu")]
     pub(crate) fn from_parts(nodes: Vec<Node<S, D>>, lo: [Vec<S>; D], index: Vec<u32>, space: Space<D>) -> Self {
         Self { nodes, lo, hi: None, index, space, motion: Motion::default() }
     }
 
-    /// How many primitives are stored.
+    /// The number of stored primitives.
     pub fn len(&self) -> usize {
         self.index.len()
     }
 
-    /// Whether nothing is stored.
+    /// Returns `true` if no primitives are stored.
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
     }
 
-    /// The box around everything; [`Aabb::EMPTY`] if there is nothing.
+    /// The bounding box of all primitives; [`Aabb::EMPTY`] for an empty tree.
     pub fn bounds(&self) -> Aabb<S, D> {
         self.nodes[0].bounds
     }
 
-    /// Open or periodic.
+    /// The space, open or periodic.
     pub fn space(&self) -> &Space<D> {
         &self.space
     }
 
-    /// How many nodes there are, inner ones and leaves.
+    /// The number of inner nodes and leaves.
     pub fn n_nodes(&self) -> usize {
         self.end()
     }
 
-    /// All nodes in depth-first order, the sentinel left out. Equal input gives equal nodes on every device.
+    /// All nodes in depth-first order, without the sentinel. Equal input gives equal nodes on every device.
     #[doc(hidden)]
     pub fn nodes(&self) -> &[Node<S, D>] {
         &self.nodes[..self.end()]
     }
 
-    /// Tree order: the caller's index of each stored primitive along the Morton curve.
+    /// The caller's index of each stored primitive in tree order, which is the order along the Morton curve.
     pub fn order(&self) -> &[u32] {
         &self.index
     }
 
-    /// The position of each index in tree order.
+    /// The position in tree order of each of the caller's indices.
     #[doc(hidden)]
     pub fn positions(&self) -> Vec<u32> {
         let positions = atomics(self.len(), 0);
@@ -167,7 +169,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         plain(positions)
     }
 
-    /// The sentinel's index, where every walk ends.
+    /// The index of the sentinel, at which every walk ends.
     #[inline(always)]
     pub(crate) fn end(&self) -> usize {
         self.nodes.len() - 1
@@ -183,24 +185,26 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         self.nodes[at].rope as usize == at + 1
     }
 
-    /// The positions of a node's primitives in tree order.
+    /// The range of a node's primitives in tree order.
     #[inline(always)]
     pub(crate) fn span(&self, at: usize) -> std::ops::Range<usize> {
         let node = &self.nodes[at];
         node.first as usize..self.nodes[node.rope as usize].first as usize
     }
 
-    /// Whether all primitives of a node are copies of one point or box.
+    /// Returns `true` if all primitives of a node are copies of one point.
     #[inline(always)]
     pub(crate) fn is_degenerate(&self, at: usize) -> bool {
         let bounds = &self.nodes[at].bounds;
-        // Boxes with one box around them may differ.
+        // Boxes with the same bounding box may differ.
         self.holds_points() && bounds.lo == bounds.hi
     }
 
-    /// Whether all primitives of a node are copies of the point before its first: what holds for that one holds for them, so a
-    /// search for pairs may leave them out. In a fresh tree copies are neighbours unless a leaf holds all of them; where points have moved
-    /// (`refit`), those that are not neighbours are searched one by one.
+    /// Returns `true` if all primitives of a node are copies of the point stored before its first one.
+    ///
+    /// Results for that point then hold for all of them, so a search for pairs may skip the node. In a fresh tree,
+    /// copies are adjacent unless one leaf holds all of them. After a refit, copies that are not adjacent are
+    /// searched one by one.
     #[inline(always)]
     pub(crate) fn duplicates_predecessor(&self, at: usize) -> bool {
         self.is_degenerate(at) && {
@@ -209,19 +213,19 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         }
     }
 
-    /// The lower corners in tree order, one array per axis, and the upper ones unless points are stored.
+    /// The lower corners in tree order, one array per axis, and the upper ones unless the primitives are points.
     #[inline(always)]
     pub(crate) fn corners(&self) -> (&[Vec<S>; D], Option<&[Vec<S>; D]>) {
         (&self.lo, self.hi.as_ref())
     }
 
-    /// Whether only points are stored.
+    /// Returns `true` if all stored primitives are points.
     #[inline(always)]
     pub(crate) fn holds_points(&self) -> bool {
         self.hi.is_none()
     }
 
-    /// The stored box at a position in tree order.
+    /// The stored box at a position in tree order; for a point, both corners are equal.
     #[inline(always)]
     #[doc(hidden)]
     pub fn item(&self, position: usize) -> Aabb<S, D> {
@@ -230,7 +234,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         Aabb { lo, hi }
     }
 
-    /// The corners of a span of at most [`LEAF`] primitives.
+    /// The corners of a range of at most [`LEAF`] primitives.
     #[inline(always)]
     pub(crate) fn blocks(&self, span: &std::ops::Range<usize>) -> Blocks<'_, S, D> {
         let (lo, hi) = self.corners();

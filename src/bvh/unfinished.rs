@@ -1,9 +1,9 @@
-//! A guard that empties a tree if a change of it is not finished.
+//! A guard that empties a tree if a change is not finished.
 
 use crate::bvh::Bvh;
 use crate::geometry::Scalar;
 
-/// A tree that is being changed, and that is empty rather than wrong if that never ends.
+/// A tree during a change. If the change does not finish, the tree is emptied, so that it is never inconsistent.
 pub(super) struct Unfinished<'a, S: Scalar, const D: usize> {
     tree: &'a mut Bvh<S, D>,
     is_finished: bool,

@@ -1,4 +1,4 @@
-//! Every invariant of a tree, checked.
+//! Checks of all invariants of a tree.
 
 use crate::bvh::{Bvh, DEPTH, LEAF};
 use crate::error::{Error, Result};
@@ -6,8 +6,11 @@ use crate::geometry::{Aabb, Scalar};
 use crate::memory::zeroed;
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// Checks every invariant: each primitive stored once, leaves of 1 to [`LEAF`] primitives, ropes and ranges nested, boxes tight,
-    /// depth at most 222. Errors with the first that is broken, which would be a bug of this crate.
+    /// Checks every invariant: each primitive is stored once, leaves have 1 to [`LEAF`] primitives, ropes and ranges
+    /// are nested, boxes are tight, and the depth is at most 222.
+    ///
+    /// # Errors
+    /// The first broken invariant, which would be a bug of this crate.
     pub fn validate(&self) -> Result<()> {
         let n = self.len();
         let mut seen: Vec<bool> = zeroed(n);
@@ -17,7 +20,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                 _ => return broken(format!("primitive {index} is stored twice, or out of range {n}")),
             }
         }
-        // What the rest relies on, or it would look behind the end or never come to one.
+        // The later checks rely on these. Without them, they could read past the end or not terminate.
         let (end, nodes) = (self.end(), &self.nodes);
         if let Some(at) = (0..end).find(|&at| !(at + 1..=end).contains(&(nodes[at].rope as usize))) {
             return broken(format!("the rope of node {at} leads to {}, of {end} nodes", nodes[at].rope));
@@ -86,7 +89,7 @@ mod tests {
         Bvh::build(&points).unwrap()
     }
 
-    /// Breaks a sound tree, and looks for the complaint.
+    /// Breaks a valid tree, and checks the error message.
     #[track_caller]
     fn complains(broken_by: impl Fn(&mut Bvh<f32, 2>), about: &str) {
         let mut tree = sound();
@@ -113,7 +116,7 @@ mod tests {
 
     #[test]
     fn leaves_that_are_too_large_or_too_small() {
-        // A root that calls itself a leaf; and one that was split for no reason.
+        // A root that is marked as a leaf, and a root that is split although its primitives fit in a leaf.
         complains(
             |tree| {
                 let end = Node { rope: 1, ..tree.nodes[tree.end()] };

@@ -1,4 +1,4 @@
-//! Boxes and balls.
+//! Axis-aligned boxes and spheres.
 
 use crate::geometry::Scalar;
 
@@ -11,12 +11,13 @@ pub struct Aabb<S, const D: usize> {
     pub hi: [S; D],
 }
 
-// SAFETY: zeros are a value of each field. The derived implementation would cost each program that uses this crate a parser of Rust.
+// SAFETY: zero bytes are a valid value of both fields, as `S: Zeroable`. A derive would make each dependent program
+// compile a Rust parser.
 #[allow(unsafe_code)]
 unsafe impl<S: bytemuck::Zeroable, const D: usize> bytemuck::Zeroable for Aabb<S, D> {}
 
 impl<S: Scalar, const D: usize> Aabb<S, D> {
-    /// The box that contains nothing: what a union starts from.
+    /// The empty box, the initial value of a union.
     pub const EMPTY: Self = Self { lo: [S::INFINITY; D], hi: [S::NEG_INFINITY; D] };
 
     /// The box between two corners.
@@ -35,7 +36,7 @@ impl<S: Scalar, const D: usize> Aabb<S, D> {
         Self { lo: at, hi: at }
     }
 
-    /// The smallest box around both.
+    /// The smallest box that contains both boxes.
     #[inline]
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
@@ -45,19 +46,19 @@ impl<S: Scalar, const D: usize> Aabb<S, D> {
         }
     }
 
-    /// Whether the point lies in the box, its faces included.
+    /// Returns `true` if the point lies in the box, including its faces.
     pub fn contains(&self, point: impl Into<[S; D]>) -> bool {
         let point = point.into();
         (0..D).all(|k| self.lo[k] <= point[k] && point[k] <= self.hi[k])
     }
 
-    /// Whether no coordinate is infinite or NaN.
+    /// Returns `true` if no coordinate is infinite or NaN.
     #[inline]
     pub(crate) fn is_finite(&self) -> bool {
         self.lo.iter().chain(&self.hi).all(|x| x.abs() <= S::MAX)
     }
 
-    /// The middle, rounded to the scalar type.
+    /// The centre, rounded to the scalar type.
     pub fn center(&self) -> [S; D] {
         std::array::from_fn(|k| {
             let (lo, hi): (f64, f64) = (self.lo[k].into(), self.hi[k].into());
@@ -66,10 +67,11 @@ impl<S: Scalar, const D: usize> Aabb<S, D> {
     }
 }
 
-/// A ball: all points at most `radius` from `center`, the surface included.
+/// A solid sphere: all points at most `radius` from `center`, including the surface.
 ///
-/// The radius is `f64` whatever the coordinates are, because `f64` decides (see [the crate's contract](crate#contract)).
-/// A radius that is negative or NaN holds nothing, an infinite one everything; a centre that is not finite has nothing near.
+/// The radius is `f64` for every coordinate type, because tests are decided in `f64` (see
+/// [the crate's contract](crate#contract)). A sphere is empty if its radius is negative or NaN, or its centre is not
+/// finite. One with an infinite radius contains everything.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sphere<S, const D: usize> {
     /// The centre.
@@ -79,7 +81,7 @@ pub struct Sphere<S, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> Sphere<S, D> {
-    /// The ball about `center`; arrays and glam vectors will do.
+    /// Creates the sphere around `center`, an array or a glam vector.
     ///
     /// ```
     /// let ball = ropewalk::Sphere::new([0.0f32, 0.0, 1.0], 0.5);

@@ -1,4 +1,4 @@
-//! Which space something was found in, so that what is measured on it later is measured in the same one.
+//! The space in which halos or centres were found, so that later measurements use the same space.
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use crate::error::Result;
 use crate::geometry::BoxSize;
 use crate::geometry::errors;
 
-/// The space that halos or centres were found in: [`Halos::boundary`](crate::Halos::boundary),
+/// The space in which halos or centres were found: [`Halos::boundary`](crate::Halos::boundary),
 /// [`Centers::boundary`](crate::Centers::boundary).
 ///
-/// What is known is handed on: centres of halos of a periodic box are found in that box, and a function that is told another one
-/// refuses.
+/// Results carry their space along: centres of halos of a periodic box are computed in that box. A function for which
+/// another space is specified returns an error.
 ///
 /// ```
 /// use ropewalk::{Boundary, Center, CenterFinder, Fof};
@@ -26,7 +26,7 @@ use crate::geometry::errors;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Boundary {
-    /// Not known, as for halos from elsewhere: any space will do, and open space if none is told.
+    /// Unknown, as for halos from other sources. Any space may be specified; without one, the space is open.
     #[default]
     Unknown,
     /// Space without boundaries.
@@ -43,13 +43,17 @@ impl Boundary {
 }
 
 impl Boundary {
-    /// The three-dimensional space that a user names; unknown if there are no sides.
+    /// The three-dimensional space of a user-specified box; unknown if it has no sides.
     pub(crate) fn said(size: &BoxSize) -> Result<Self> {
         if size.is_open() { Ok(Self::Unknown) } else { Ok(Self::of(&Space::<3>::periodic(size.clone())?)) }
     }
 
-    /// What is known by several, each of which comes with the beginning of a sentence such as "the halos were found in". An error
-    /// if two know of different spaces.
+    /// Returns the space on which all known boundaries agree; unknown if none is known.
+    ///
+    /// Each boundary comes with the beginning of a sentence for the error, such as "the halos were found in".
+    ///
+    /// # Errors
+    /// Two boundaries are known and differ.
     #[doc(hidden)]
     pub fn agree(known: &[(&'static str, &Self)]) -> Result<Self> {
         let mut known = known.iter().filter(|(_, boundary)| **boundary != Self::Unknown);
@@ -63,7 +67,7 @@ impl Boundary {
         }
     }
 
-    /// The space; open where nothing is known.
+    /// The space; open if it is unknown.
     #[doc(hidden)]
     pub fn space(&self) -> Result<Space<3>> {
         match self {
@@ -77,13 +81,13 @@ impl Boundary {
 }
 
 impl fmt::Display for Boundary {
-    /// As part of a sentence: "a periodic box of 10".
+    /// Writes the space as part of a sentence: "a periodic box of 10".
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Unknown => f.write_str("a space that is not known"),
             Self::Open => f.write_str("open space"),
             Self::Periodic(sides) => match sides.first() {
-                // Halos of a plane are told from those of space.
+                // Only a three-dimensional cube is written as one side, so that a square stays distinct from a cube.
                 Some(&side) if sides.len() == 3 && sides.iter().all(|&other| other == side) => {
                     write!(f, "a periodic box of {side}")
                 }

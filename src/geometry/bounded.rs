@@ -1,12 +1,13 @@
-//! What can be stored in a tree.
+//! The trait of types that a tree can store.
 
 use crate::geometry::{Aabb, Scalar, Sphere};
 
-/// Something with a bounding box: what a [`Bvh`](crate::Bvh) stores.
+/// A type with a bounding box, which a [`Bvh`](crate::Bvh) can store.
 ///
-/// Implement it for a type of your own and the tree finds candidates by their boxes; your own code then decides among them
-/// (`bvh.query(..).filter(..)`, see the example `own_geometry`), or a [`ValueBvh`](crate::ValueBvh) does by [`Distance`](crate::Distance) and
-/// [`HitBy`](crate::HitBy). Points, glam vectors and the [shapes](crate::shapes) come with it, and pairs of one of them and a value.
+/// If you implement it for your own type, the tree finds candidates by their boxes. Your code then selects the hits
+/// (`bvh.query(..).filter(..)`, see the example `own_geometry`), or a [`ValueBvh`](crate::ValueBvh) selects them by
+/// [`Distance`](crate::Distance) and [`HitBy`](crate::HitBy). Points, glam vectors, the [shapes](crate::shapes), and
+/// pairs of one of these and a value implement this trait.
 ///
 /// ```
 /// use ropewalk::{Aabb, Bounded, Bvh, Sphere};
@@ -32,13 +33,14 @@ use crate::geometry::{Aabb, Scalar, Sphere};
             types of your own"
 )]
 pub trait Bounded<S, const D: usize>: Sync {
-    /// Whether every value of this type is a point: `bounds().lo == bounds().hi`. The tree then stores one corner only.
+    /// `true` if every value of this type is a point: `bounds().lo == bounds().hi`. The tree then stores only one
+    /// corner.
     const IS_POINT: bool = false;
 
-    /// The smallest box around the value.
+    /// The smallest box that contains the value.
     fn bounds(&self) -> Aabb<S, D>;
 
-    /// The same points as arrays, where that costs nothing.
+    /// The primitives as a slice of points, if that needs no copy.
     #[doc(hidden)]
     fn as_points(_primitives: &[Self]) -> Option<&[[S; D]]>
     where
@@ -70,7 +72,7 @@ impl<S: Scalar, const D: usize> Bounded<S, D> for Aabb<S, D> {
 
 impl<S: Scalar, const D: usize> Bounded<S, D> for Sphere<S, D> {
     fn bounds(&self) -> Aabb<S, D> {
-        // Rounded away from the centre, so that the box holds the ball.
+        // Rounded away from the centre, so that the box contains the sphere.
         let corner = |sign: f64| {
             std::array::from_fn(|k| {
                 let exact = Into::<f64>::into(self.center[k]) + sign * self.radius;
@@ -81,7 +83,7 @@ impl<S: Scalar, const D: usize> Bounded<S, D> for Sphere<S, D> {
     }
 }
 
-/// A shape that carries a value.
+/// A shape paired with a value; its bounds are those of the shape.
 impl<S, const D: usize, G: Bounded<S, D>, V: Sync> Bounded<S, D> for (G, V) {
     const IS_POINT: bool = G::IS_POINT;
 

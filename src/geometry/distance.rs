@@ -1,12 +1,12 @@
-//! What has a distance from a point.
+//! Distances from points to primitives, and conversions between distances and their squares.
 
 use crate::geometry::{Aabb, Bounded, Scalar, Space, Sphere};
 
-/// Something whose distance from a point is known: what [`ValueBvh::nearest`](crate::ValueBvh::nearest) finds by the distance of what is
-/// stored, not of its box.
+/// A primitive with a known distance from a point.
 ///
-/// Points, glam vectors, boxes, balls and the other [shapes](crate::shapes) come with it; so does a pair of a shape and a value. Space is open
-/// here.
+/// [`ValueBvh::nearest`](crate::ValueBvh::nearest) ranks primitives by this distance instead of the distance to their
+/// boxes. Points, glam vectors, boxes, spheres, the other [shapes](crate::shapes), and pairs of a shape and a value
+/// implement this trait. Distances are those of open space.
 ///
 /// ```
 /// use ropewalk::{Distance, Sphere};
@@ -16,7 +16,8 @@ use crate::geometry::{Aabb, Bounded, Scalar, Space, Sphere};
 /// assert_eq!((ball, "a name").distance2_to(&[3.0, 5.0]), 0.0);
 /// ```
 pub trait Distance<S, const D: usize>: Bounded<S, D> {
-    /// The squared distance from a point to the nearest point of the shape, in `f64`; 0 inside of what is solid. NaN if there is none.
+    /// The squared distance in `f64` from a point to the nearest point of the shape; 0 inside a solid shape. NaN if
+    /// the shape is empty or a coordinate is NaN.
     fn distance2_to(&self, point: &[S; D]) -> f64;
 }
 
@@ -30,7 +31,8 @@ impl<S: Scalar, const D: usize> Distance<S, D> for [S; D] {
 impl<S: Scalar, const D: usize> Distance<S, D> for Aabb<S, D> {
     #[inline]
     fn distance2_to(&self, point: &[S; D]) -> f64 {
-        // A NaN would be near to everything, and so would be a box upside down to what lies between its corners.
+        // Without this test, a NaN would be near to everything, and an inverted box near to the points between its
+        // corners.
         if !(0..D).all(|k| self.lo[k] <= self.hi[k] && point[k].abs() <= S::INFINITY) {
             return f64::NAN;
         }
@@ -44,12 +46,12 @@ impl<S: Scalar, const D: usize> Distance<S, D> for Sphere<S, D> {
         if self.radius < 0.0 {
             return f64::NAN;
         }
-        // Inside by the same test that decides for balls that are asked for.
+        // Uses the same inside test as sphere queries.
         beyond(distance2, self.radius)
     }
 }
 
-/// A value that a shape carries has no part in where it is.
+/// A shape paired with a value; its distance is that of the shape.
 impl<S, const D: usize, G: Distance<S, D>, V: Sync> Distance<S, D> for (G, V) {
     #[inline]
     fn distance2_to(&self, point: &[S; D]) -> f64 {
@@ -57,10 +59,12 @@ impl<S, const D: usize, G: Distance<S, D>, V: Sync> Distance<S, D> for (G, V) {
     }
 }
 
-/// The distance of a squared distance: the smallest radius within which a search finds what is that far away.
+/// Returns the distance for a squared distance: the smallest radius within which a search finds a point that far
+/// away.
 ///
-/// Searches compare squares, and the square of a root that was rounded to the nearest number may be too small. This is the smallest `f64`
-/// whose square, as `f64` arithmetic rounds it, is at least `distance2`. All distances that the library hands out are such numbers.
+/// Searches compare squares, and the square of a root rounded to the nearest number may be too small. This function
+/// returns the smallest `f64` whose square, rounded in `f64` arithmetic, is at least `distance2`. All distances that
+/// the library returns are such numbers.
 ///
 /// ```
 /// use ropewalk::{Bvh, distance_from_square};
@@ -75,14 +79,15 @@ impl<S, const D: usize, G: Distance<S, D>, V: Sync> Distance<S, D> for (G, V) {
 /// ```
 #[inline]
 pub fn distance_from_square(distance2: f64) -> f64 {
-    // If the nearest number is below the root, its square may round to less than `distance2`; the next number is not below the root, so
-    // its square is not less. If it is above, the number before is at least half a step below the root, and its square too far below
-    // `distance2` to round to it.
+    // If the nearest number is below the root, its square may round to less than `distance2`. The next number is at
+    // least the root, so its square is not less. If the nearest number is above the root, the number before it is at
+    // least half a step below the root, and its square is too far below `distance2` to round to it.
     let root = distance2.sqrt();
     if root * root < distance2 { root.next_up() } else { root }
 }
 
-/// The squared distance that is left of one when a radius is taken away.
+/// The square of the distance that remains after `radius` is subtracted from the root of `distance2`; 0 within the
+/// radius.
 #[inline]
 pub(super) fn beyond(distance2: f64, radius: f64) -> f64 {
     if radius == 0.0 {
@@ -95,11 +100,13 @@ pub(super) fn beyond(distance2: f64, radius: f64) -> f64 {
     rest * rest
 }
 
-/// The largest squared distance whose root, rounded to the nearest number, is at most `length`: the limit of the heights of a hierarchy, which
-/// other programs round so. It is at least the square of `length`.
+/// The largest squared distance whose root, rounded to the nearest number, is at most `length`. It is at least
+/// `length * length`.
+///
+/// It limits the heights of a hierarchy, which other programs round to the nearest number.
 pub(crate) fn squared_limit(length: f64) -> f64 {
     let mut limit = length * length;
-    // The root grows by half a unit in the last place for each step, or by a quarter.
+    // Per step, the root grows by half or a quarter of a unit in the last place.
     while limit < f64::MAX && limit.next_up().sqrt() <= length {
         limit = limit.next_up();
     }
@@ -152,7 +159,7 @@ mod tests {
         assert_eq!(Aabb::new([0.0f64, 0.0], [2.0, 5.0]).distance2_to(&point), 1.0);
         assert_eq!(Aabb::new([0.0f64, 0.0], [3.0, 5.0]).distance2_to(&point), 0.0);
         assert_eq!(Sphere::new([0.0f64, 0.0], 3.0).distance2_to(&point), 4.0);
-        // The surface belongs to the ball.
+        // The surface belongs to the sphere.
         assert_eq!(Sphere::new([0.0f64, 0.0], 5.0).distance2_to(&point), 0.0);
         assert_eq!(Sphere::new(point, 0.0).distance2_to(&point), 0.0);
         assert!(Sphere::new(point, 1.0).distance2_to(&[f64::NAN, 0.0]).is_nan());

@@ -1,9 +1,9 @@
-//! A radius as the tests in the storage type see it: surely within, surely beyond, or for `f64` to decide.
+//! Radius tests in the storage type with three results: certainly within, certainly beyond, or undecided.
 //!
-//! A squared distance computed in `S` differs from the exact one by a bounded relative error (each of the D differences,
-//! squares and sums rounds once), and in a periodic box by an absolute error along each axis as well, because `L - d`
-//! cancels. Widening the radius by these bounds on either side leaves a thin shell; what falls into it is decided by
-//! [`Space::distance2`], so that nothing depends on the storage type or the instruction set.
+//! A squared distance computed in `S` differs from the exact one by a bounded relative error: each of the D
+//! differences, squares and sums rounds once. In a periodic box each axis also has an absolute error, because `L - d`
+//! cancels. Widening the radius by these bounds on either side gives a thin shell. A distance in the shell is decided
+//! by [`Space::distance2`], so that no result depends on the storage type or the instruction set.
 
 use std::ops::Range;
 
@@ -11,14 +11,14 @@ use crate::geometry::{Aabb, Scalar, Space, scale};
 use crate::simd::{LANES, Lanes};
 use crate::work;
 
-/// A radius, ready for tests in `S`.
+/// The thresholds of a radius for tests in `S`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FilteredRadius<S, const D: usize> {
-    /// The squared radius, which decides in `f64`; negative if nothing is within.
+    /// The squared radius for exact tests in `f64`; negative if nothing is within.
     pub radius2: f64,
-    /// At most this, as computed in `S` in a unit (see `scale`): surely within.
+    /// A squared distance of at most this, computed in `S` in a unit (see `scale`), is certainly within.
     pub sure: S,
-    /// More than this, as computed in `S` in that unit: surely beyond.
+    /// A squared distance above this, computed in `S` in that unit, is certainly beyond.
     pub maybe: S,
 }
 
@@ -29,8 +29,8 @@ impl<S: Scalar, const D: usize> FilteredRadius<S, D> {
         Self::squared(if radius >= 0.0 { radius * radius } else { -1.0 }, space, 1.0)
     }
 
-    /// The thresholds of an inclusive squared radius, for distances that are multiplied by `scale`; nothing is within a negative
-    /// radius.
+    /// The thresholds of an inclusive squared radius for distances multiplied by `scale`. Nothing is within a
+    /// negative radius.
     #[inline(always)]
     pub fn squared(radius2: f64, space: &Space<D>, scale: f64) -> Self {
         if radius2 < 0.0 {
@@ -44,7 +44,7 @@ impl<S: Scalar, const D: usize> FilteredRadius<S, D> {
             outer = (radius + absolute).powi(2);
         }
         let (inner, outer) = (inner * scale * scale, outer * scale * scale);
-        // Outside of the range of squares underflow or overflow may have a say, so nothing is sure.
+        // Outside this range, squares may underflow or overflow, so nothing is certain.
         let sure = if S::SQUARES.contains(&inner) { S::from_f64(inner * (1.0 - relative)) } else { S::from_f64(-1.0) };
         let maybe = if outer < S::SQUARES.end {
             S::from_f64(outer.max(S::SQUARES.start) * (1.0 + relative))
@@ -54,62 +54,70 @@ impl<S: Scalar, const D: usize> FilteredRadius<S, D> {
         Self { radius2, sure, maybe }
     }
 
-    /// What an exact squared distance can be at most, where `S` computes `distance2` for distances that are multiplied by `scale`.
+    /// An upper bound on the exact squared distance, given the one that `S` computes for distances multiplied by
+    /// `scale`.
     #[inline(always)]
     pub fn at_most(distance2: S, space: &Space<D>, scale: f64) -> f64 {
         let [relative, absolute] = Self::errors(space);
         let distance2: f64 = distance2.into();
-        // Smaller squares may have lost all of their digits.
+        // Smaller squares may have lost all their digits.
         let outer = distance2.max(S::SQUARES.start) * (1.0 + relative) / (scale * scale);
         if absolute > 0.0 { (outer.sqrt() + absolute).powi(2) } else { outer }
     }
 
-    /// What an exact squared distance is at least, likewise.
+    /// A lower bound on the exact squared distance, given the one that `S` computes for distances multiplied by
+    /// `scale`.
     #[inline(always)]
     pub fn at_least(distance2: S, space: &Space<D>, scale: f64) -> f64 {
         let [relative, absolute] = Self::errors(space);
-        // Larger squares may have overflowed, smaller ones have lost all of their digits.
+        // Larger squares may have overflowed, smaller ones may have lost all their digits.
         let distance2 = Into::<f64>::into(distance2).min(S::SQUARES.end);
         let inner = if distance2 < S::SQUARES.start { 0.0 } else { distance2 * (1.0 - relative) / (scale * scale) };
         if absolute > 0.0 { (inner.sqrt() - absolute).max(0.0).powi(2) } else { inner }
     }
 
-    /// The power of two that brings a length in a space to 2^`least` or more ([`scale::scale_of`]). In a unit where the absolute error of a
-    /// periodic box overflows every node seems near, so shorter lengths than that error have its unit.
+    /// The power of two that brings a length in a space to at least 2^`least` ([`scale::scale_of`]).
+    ///
+    /// Lengths below the absolute error of a periodic box get the unit of that error. In a unit in which the error
+    /// overflows, every node would seem near.
     #[inline(always)]
     pub fn unit(length: f64, space: &Space<D>, least: i32) -> f64 {
         scale::scale_of::<S>(length.max(Self::errors(space)[1]), least)
     }
 
-    /// How far a squared distance in `S` may be from the exact one: a part of it, and what a periodic box adds to its root.
+    /// The error bounds of a squared distance in `S`: its relative error, and the absolute error of its root in a
+    /// periodic box.
     #[inline(always)]
     pub fn errors(space: &Space<D>) -> [f64; 2] {
-        // Sides that are denormal in `S` are rounded by as much as the least that is not.
+        // Sides that are denormal in `S` have the absolute rounding error of the smallest normal number.
         let least = if S::NARROW { f32::MIN_POSITIVE.into() } else { 0.0 };
         let longest = space.period().map_or(0.0, |period| period.iter().fold(least, |a, &b| f64::max(a, b)));
         [(D as f64 + 8.0) * S::ROUNDING, 8.0 * S::ROUNDING * (D as f64).sqrt() * longest]
     }
 }
 
-/// The corners of a span of primitives, eight at a time; the last eight may go beyond the span, into the padding of the arrays.
+/// The corners of a range of primitives in blocks of eight. The last block may extend beyond the range, into the
+/// padding of the arrays.
 #[derive(Clone, Copy)]
 pub(crate) struct Blocks<'a, S, const D: usize> {
     lo: [&'a [Lanes<S>]; D],
-    /// The lower corners again, for points.
+    /// The upper corners; for points, the lower corners again.
     hi: [&'a [Lanes<S>]; D],
-    /// The first primitive, and how many there are.
+    /// The index of the first primitive.
     pub first: usize,
+    /// The number of primitives.
     pub len: usize,
 }
 
 impl<'a, S: Scalar, const D: usize> Blocks<'a, S, D> {
-    /// The corners are one array per axis, padded by [`LANES`]; points have no upper ones.
+    /// Creates the blocks of `span`. The corners are one array per axis, padded by [`LANES`]; for points, `hi` is
+    /// `None`.
     #[inline(always)]
     pub fn new(lo: &'a [Vec<S>; D], hi: Option<&'a [Vec<S>; D]>, span: &Range<usize>) -> Self {
         let (first, len) = (span.start, span.len());
-        // Each slice has one length, so that an index below it needs no test of its own.
+        // All slices have the same length, so that one bounds check covers them.
         let blocks = |axis: &'a Vec<S>| &axis[first..].as_chunks().0[..len.div_ceil(LANES)];
-        // A loop, for the compiler calls a function for `array::map`.
+        // A loop, because the compiler does not inline `array::map`.
         let mut below: [&[Lanes<S>]; D] = [&[]; D];
         for k in 0..D {
             below[k] = blocks(&lo[k]);
@@ -123,51 +131,51 @@ impl<'a, S: Scalar, const D: usize> Blocks<'a, S, D> {
         Self { lo: below, hi: above, first, len }
     }
 
-    /// Eight lower corners along an axis.
+    /// The lower corners of a block along an axis.
     #[inline(always)]
     pub fn axis(&self, axis: usize, block: usize) -> &'a Lanes<S> {
         &self.lo[axis][block]
     }
 
-    /// What a mask of the last eight has beyond the span.
+    /// The bits of a mask of the last block that lie beyond the range.
     #[inline(always)]
     pub fn beyond(&self, mask: u32) -> u32 {
         let own = (self.len + LANES - 1) % LANES + 1;
         mask >> own << own
     }
 
-    /// How many times eight.
+    /// The number of blocks.
     #[inline(always)]
     pub fn count(&self) -> usize {
         self.len.div_ceil(LANES)
     }
 }
 
-/// Distances in the storage type: approximate, fast, and by a compile-time choice those of open space, or in general: around
-/// a boundary, in a unit of their own.
+/// Approximate distances in the storage type. `GENERAL` selects at compile time between open space and the general
+/// case: periodic space, or differences multiplied by a scale.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Metric<S, const D: usize, const GENERAL: bool> {
-    /// Infinite in open space.
+    /// The sides of the periodic box; infinite in open space.
     period: [S; D],
-    /// What differences are multiplied by; always 1 unless the type is [`Scalar::NARROW`].
+    /// The factor of all differences; always 1 unless the type is [`Scalar::NARROW`].
     scale: S,
 }
 
 impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
-    /// Distances times `scale`, which is 1 unless the metric is general.
+    /// The metric for distances multiplied by `scale`, which must be 1 unless the metric is general.
     #[inline(always)]
     pub fn scaled(space: &Space<D>, scale: f64) -> Self {
         let period = std::array::from_fn(|k| space.period().map_or(S::INFINITY, |period| S::from_f64(period[k])));
         Self { period, scale: S::from_f64(scale) }
     }
 
-    /// A difference in the metric's unit.
+    /// Multiplies a difference by the scale, if the metric has one.
     #[inline(always)]
     fn in_unit(&self, difference: S) -> S {
         if GENERAL && S::NARROW { difference * self.scale } else { difference }
     }
 
-    /// Squared distance between two boxes: a lower bound on that of their points.
+    /// The squared distance between two boxes, a lower bound on the squared distances of their points.
     #[inline(always)]
     pub fn min_distance2(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> S {
         work::count(1);
@@ -184,8 +192,8 @@ impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
         sum
     }
 
-    /// Squared distance from a box to the farthest corner of another: an upper bound on that of their points.
-    /// In a periodic box it is the bound without images, which holds as well.
+    /// The squared distance between the farthest corners of two boxes, an upper bound on the squared distances of
+    /// their points. In a periodic box it ignores images, and remains an upper bound.
     #[inline(always)]
     pub fn max_distance2(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> S {
         let mut sum = S::ZERO;
@@ -196,7 +204,7 @@ impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
         sum
     }
 
-    /// Squared distances from a point to eight stored points.
+    /// The squared distances from a point to a block of stored points.
     #[inline(always)]
     pub fn lanes(&self, a: &[S; D], points: &Blocks<'_, S, D>, block: usize) -> Lanes<S> {
         work::count(LANES);
@@ -207,7 +215,7 @@ impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
                 let mut d = a - x[l];
                 if GENERAL {
                     d = d.abs();
-                    // The second, if the first is no number: where both are infinite.
+                    // If both are infinite, `period - d` is NaN, and `min` selects the second operand, `d`.
                     d = (self.period[k] - d).min(d).max(S::ZERO);
                 }
                 let d = self.in_unit(d);
@@ -217,7 +225,7 @@ impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
         sum
     }
 
-    /// Squared distances from a box to eight stored boxes; stored points are boxes with `lo` for `hi`.
+    /// The squared distances from a box to a block of stored boxes. For points, `hi` equals `lo`.
     #[inline(always)]
     pub fn box_lanes(&self, a: &Aabb<S, D>, boxes: &Blocks<'_, S, D>, block: usize) -> Lanes<S> {
         work::count(LANES);

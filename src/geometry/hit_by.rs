@@ -1,12 +1,13 @@
-//! Whether what is stored is hit by what is asked.
+//! The trait that decides whether a query hits a stored shape.
 
 use crate::geometry::{Aabb, Distance, Scalar, Space, Sphere};
 
-/// Whether what is asked hits a stored shape itself, not only its box: what [`ValueBvh::query`](crate::ValueBvh::query) decides by. Shapes hit
-/// each other where they have a point in common, boundaries included; for a type of your own the answer is yours.
+/// Decides whether a query hits a stored shape itself, not only its box; [`ValueBvh::query`](crate::ValueBvh::query)
+/// uses it.
 ///
-/// Points, boxes, balls and the other [shapes](crate::shapes) come with it, for each other and for rays; so does a pair of a shape and a
-/// value. Space is open here.
+/// Shapes hit each other if they have a common point, boundaries included. For your own type, you define the hit.
+/// Points, boxes, spheres, the other [shapes](crate::shapes), and pairs of a shape and a value implement this trait
+/// for each other and for rays. Space is open here.
 ///
 /// ```
 /// use ropewalk::{Aabb, HitBy, Sphere};
@@ -17,11 +18,11 @@ use crate::geometry::{Aabb, Distance, Scalar, Space, Sphere};
 /// assert!(ball.is_hit_by(&Aabb::new([1.0f32, 0.0], [2.0, 2.0])));
 /// ```
 pub trait HitBy<Q> {
-    /// Whether this is a hit of `query`. Where its box is missed, it is not asked.
+    /// Returns `true` if `query` hits this primitive. It is called only for primitives whose boxes the query meets.
     fn is_hit_by(&self, query: &Q) -> bool;
 }
 
-/// A value that a shape carries has no part in where it is.
+/// A shape paired with a value; a query hits the pair if it hits the shape.
 impl<Q, G: HitBy<Q>, V> HitBy<Q> for (G, V) {
     #[inline]
     fn is_hit_by(&self, query: &Q) -> bool {
@@ -29,7 +30,7 @@ impl<Q, G: HitBy<Q>, V> HitBy<Q> for (G, V) {
     }
 }
 
-/// Whether a shape comes as near to a ball's centre as its radius.
+/// Returns `true` if the distance of a shape from the centre of a sphere is at most the radius.
 #[inline]
 pub(crate) fn meets_ball<S: Scalar, const D: usize>(shape: &impl Distance<S, D>, ball: &Sphere<S, D>) -> bool {
     ball.radius >= 0.0 && shape.distance2_to(&ball.center) <= ball.radius * ball.radius
@@ -68,7 +69,7 @@ impl<S: Scalar, const D: usize> HitBy<Aabb<S, D>> for Aabb<S, D> {
     #[inline]
     fn is_hit_by(&self, query: &Aabb<S, D>) -> bool {
         (0..D).all(|k| {
-            // A box with its lower corner above its upper one holds nothing.
+            // A box with its lower corner above its upper one is empty.
             let (lo, hi) = (self.lo[k].max(query.lo[k]), self.hi[k].min(query.hi[k]));
             self.lo[k] <= self.hi[k] && query.lo[k] <= query.hi[k] && lo <= hi
         })
@@ -107,7 +108,7 @@ impl<S: Scalar, const D: usize> HitBy<[S; D]> for Sphere<S, D> {
 mod tests {
     use super::*;
 
-    /// All boxes and balls of a small grid, in whole numbers.
+    /// Compares all boxes and spheres of a small grid with integer arithmetic.
     #[test]
     fn whole_numbers() {
         let places = || (-2..=2).flat_map(|x: i32| (-2..=2).map(move |y| [x, y]));

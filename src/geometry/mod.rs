@@ -1,6 +1,6 @@
-//! Points, boxes, balls, and what distance between them means.
+//! Points, boxes, spheres, rays and shapes, and distances between them in open or periodic space.
 
-/// Calls a macro with each vector of glam that is a point.
+/// Calls the macro `$with` with each glam vector type that is a point, its scalar type and its dimension.
 #[cfg(feature = "glam")]
 macro_rules! for_each_glam_vector {
     ($with:ident) => {

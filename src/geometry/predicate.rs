@@ -1,8 +1,8 @@
-//! What a tree can be asked with.
+//! The trait of shapes with which a tree is queried.
 
 use crate::geometry::{Aabb, Scalar, Space, Sphere};
 
-/// A shape to ask a tree with: points, [`Sphere`], [`Aabb`], the other [shapes](crate::shapes), or your own.
+/// A query shape: points, [`Sphere`], [`Aabb`], the other [shapes](crate::shapes), or your own type.
 ///
 /// ```
 /// use ropewalk::{Aabb, Bvh, Query, Space};
@@ -21,27 +21,30 @@ use crate::geometry::{Aabb, Scalar, Space, Sphere};
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub trait Query<S: Scalar, const D: usize>: Sync {
-    /// Whether the shape meets a box. For a stored primitive's box this decides whether it is a hit; for a node's box it must
-    /// be true if it is for any box inside, unless [`Query::may_meet`] is.
+    /// Returns `true` if the shape meets a box.
+    ///
+    /// For the box of a primitive, this decides whether the primitive is a hit. For the box of a node, it must be
+    /// `true` if it is `true` for any box inside, unless [`Query::may_meet`] covers that case.
     fn meets(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool;
 
-    /// Whether the shape may meet any box inside a node's; `true` is always allowed. [`Query::meets`], unless that is rounded in such a way that
-    /// a box may be missed where one inside is met.
+    /// Returns `true` if the shape may meet any box inside `bounds`, the box of a node. `true` is always allowed.
+    ///
+    /// Default: [`Query::meets`]. Override it if rounding can make `meets` miss a box but meet a box inside it.
     fn may_meet(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {
         self.meets(bounds, space)
     }
 
-    /// Whether every box inside `bounds` is surely met; `false` is always allowed.
+    /// Returns `true` only if every box inside `bounds` is certainly met. `false` is always allowed.
     fn covers(&self, _bounds: &Aabb<S, D>, _space: &Space<D>) -> bool {
         false
     }
 
-    /// A point of the shape, by which many queries are put in order; without it they are taken as they come.
+    /// A point of the shape, by which batches of queries are sorted. Default: none, and queries keep their order.
     fn center(&self) -> Option<[S; D]> {
         None
     }
 
-    /// The ball, if the shape is one: leaves are then tested by vector instructions.
+    /// The sphere, if the shape is one. Leaves are then tested with vector instructions.
     #[doc(hidden)]
     fn as_ball(&self) -> Option<&Sphere<S, D>> {
         None
@@ -49,11 +52,11 @@ pub trait Query<S: Scalar, const D: usize>: Sync {
 }
 
 impl<S: Scalar, const D: usize> Query<S, D> for Sphere<S, D> {
-    // All steps of these round monotonically, so what holds for a box holds for the boxes inside.
+    // All steps of these tests round monotonically, so a result for a box holds for the boxes inside it.
     #[inline]
     fn meets(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {
         let center = Aabb::point(space.wrap(self.center));
-        // A NaN would be near to everything.
+        // Without this test, a NaN would be near to everything.
         self.radius >= 0.0 && center.is_finite() && space.min_distance2(&center, bounds) <= self.radius * self.radius
     }
 
@@ -79,7 +82,7 @@ impl<S: Scalar, const D: usize> Query<S, D> for Sphere<S, D> {
 }
 
 impl<S: Scalar, const D: usize> Query<S, D> for Aabb<S, D> {
-    /// Boxes meet where they overlap or touch.
+    /// Boxes meet if they overlap or touch.
     #[inline]
     fn meets(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {
         (0..D).all(|k| {

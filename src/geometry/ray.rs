@@ -1,11 +1,11 @@
-//! Rays: half lines, and the parts of them that count.
+//! Rays: the points `origin + t * direction` in a range of `t`.
 
 use crate::geometry::{Aabb, Query, Scalar, Space};
 
-/// The points `origin + t * direction`, for `t` from `from` to `to`, both ends included.
+/// The points `origin + t * direction` for `t` from `from` to `to`, both ends included.
 ///
-/// `t` is in units of the direction, which need not have length 1. A ray whose origin or direction is not finite, whose direction is zero, or
-/// whose `from` is above its `to`, meets nothing.
+/// `t` is in units of the direction, which need not have length 1. A ray meets nothing if its origin or direction is
+/// not finite, its direction is zero, or `from` is not at most `to`.
 ///
 /// ```
 /// use ropewalk::Ray;
@@ -15,23 +15,23 @@ use crate::geometry::{Aabb, Query, Scalar, Space};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ray<S, const D: usize> {
-    /// Where `t` is 0.
+    /// The point at `t = 0`.
     pub origin: [S; D],
-    /// From there to where `t` is 1.
+    /// The vector from the point at `t = 0` to the point at `t = 1`.
     pub direction: [S; D],
-    /// The least `t`.
+    /// The minimum `t`.
     pub from: f64,
-    /// The largest `t`.
+    /// The maximum `t`.
     pub to: f64,
 }
 
 impl<S: Scalar, const D: usize> Ray<S, D> {
-    /// The half line from `origin` on; arrays and glam vectors will do.
+    /// Creates the half line from `origin`: `from` is 0 and `to` is infinity. Accepts arrays and glam vectors.
     pub fn new(origin: impl Into<[S; D]>, direction: impl Into<[S; D]>) -> Self {
         Self { origin: origin.into(), direction: direction.into(), from: 0.0, to: f64::INFINITY }
     }
 
-    /// The same line, of which the part from one `t` to another counts.
+    /// Restricts the line to another range of `t`.
     #[must_use]
     pub fn between(self, from: f64, to: f64) -> Self {
         Self { from, to, ..self }
@@ -42,7 +42,7 @@ impl<S: Scalar, const D: usize> Ray<S, D> {
         std::array::from_fn(|k| Into::<f64>::into(self.origin[k]) + t * Into::<f64>::into(self.direction[k]))
     }
 
-    /// Whether the ray has points.
+    /// Returns `true` if the ray has any points.
     pub(crate) fn is_proper(&self) -> bool {
         let finite = |corner: &[S; D]| corner.iter().all(|x| x.abs() <= S::MAX);
         finite(&self.origin)
@@ -51,10 +51,12 @@ impl<S: Scalar, const D: usize> Ray<S, D> {
             && self.from <= self.to
     }
 
-    /// The least `t` within a box, or less by what is rounded; infinite if the ray misses the box. Of a box inside it is no less.
+    /// Returns a lower bound on the minimum `t` within a box, or infinity if the ray misses the box.
+    ///
+    /// The bound is below the exact `t` by rounding errors only. For a box inside `bounds` it is no smaller.
     #[inline]
     pub(crate) fn enters(&self, bounds: &Aabb<S, D>) -> f64 {
-        // All steps round monotonically.
+        // All steps round monotonically, so the result is no smaller for a box inside this one.
         let (mut enter, mut leave) = (self.from, self.to);
         for k in 0..D {
             let [o, d]: [f64; 2] = [self.origin[k].into(), self.direction[k].into()];
@@ -67,7 +69,8 @@ impl<S: Scalar, const D: usize> Ray<S, D> {
             }
             let (near, far) = if d > 0.0 { (lo, hi) } else { (hi, lo) };
             let (near, far) = ((near - o) / d, (far - o) / d);
-            // A difference and a quotient are each rounded by half an epsilon, or by less than the least normal number.
+            // A difference and a quotient are each rounded by half an epsilon, or by less than the smallest normal
+            // number.
             let down = near * (1.0 - 4.0 * f64::EPSILON * near.signum()) - f64::MIN_POSITIVE;
             let up = far * (1.0 + 4.0 * f64::EPSILON * far.signum()) + f64::MIN_POSITIVE;
             (enter, leave) = (enter.max(down), leave.min(up));
@@ -76,8 +79,10 @@ impl<S: Scalar, const D: usize> Ray<S, D> {
     }
 }
 
-/// What a ray meets: boxes that have a point of it, their faces included. What rounding leaves open is taken to be met, so that boxes are
-/// candidates for a geometry of your own. In a periodic box the ray does not come back at the other side, and images are not met.
+/// A ray meets the boxes that contain one of its points, faces included.
+///
+/// Undecided cases due to rounding count as met, so the hits are candidates for your own geometry. In a periodic box
+/// the ray does not re-enter at the opposite side, and images are not met.
 impl<S: Scalar, const D: usize> Query<S, D> for Ray<S, D> {
     #[inline]
     fn meets(&self, bounds: &Aabb<S, D>, _: &Space<D>) -> bool {

@@ -1,6 +1,6 @@
 //! The two storage types, `f32` and `f64`, behind one sealed trait.
 
-#![allow(unsafe_code)] // Measured in benches/README.md: a conversion that minds what is out of range is no vector instruction.
+#![allow(unsafe_code)] // A checked conversion does not compile to a vector instruction (measured in benches/README.md).
 
 use crate::simd::{Isa, LANES, Lanes};
 
@@ -11,28 +11,32 @@ use std::ops::{Add, AddAssign, Mul, Sub};
 mod sealed {
     use crate::simd::{Isa, Lanes};
 
-    /// What the crate asks of a coordinate beside [`Scalar`](super::Scalar).
+    /// The operations and constants of a coordinate type that only the crate uses, next to [`Scalar`](super::Scalar).
     pub trait Lane: Sized {
-        /// Half the distance from one to the next number: the relative error of one rounding.
+        /// The relative error of one rounding: half the spacing of numbers at 1.
         const ROUNDING: f64;
-        /// Coordinates beyond this are refused: the square of a distance between them could overflow in `f64`.
+        /// The largest accepted coordinate. Squared distances between larger ones could overflow in `f64`.
         const LIMIT: f64;
-        /// Squared radii outside of this range are left to `f64` alone, so that no underflow or overflow decides.
+        /// The range of squared radii that are tested in this type. Others are decided in `f64` alone, so that
+        /// underflow and overflow cannot affect results.
         const SQUARES: std::ops::Range<f64>;
-        /// Whether there are numbers of this type whose squares only `f64` holds.
+        /// `true` if the squares of some values of this type are representable in `f64` only.
         const NARROW: bool;
 
-        /// The whole part as an unsigned number; 0 for what is negative or NaN, the largest for what is too large.
+        /// The integer part as an unsigned number: 0 for negative values and NaN, the maximum for values that are too
+        /// large.
         fn truncate(self) -> u64;
-        /// The whole part in 31 bits, as one vector instruction gives it; 0 for what is negative or NaN, the largest below 2^31
-        /// for what is too large.
+        /// The integer part in 31 bits, computed by one vector instruction: 0 for negative values and NaN, the
+        /// maximum below 2^31 for values that are too large.
         fn truncate_31(self) -> u32;
-        /// Bit `l` is set where `values[l] <= limit`.
+        /// Returns a mask with bit `l` set if `values[l] <= limit`.
         #[allow(private_interfaces, private_bounds)]
         fn at_most<I: Isa>(isa: I, values: &Lanes<Self>, limit: Self) -> u32;
-        /// The values, rounded to `f32`; if the type is not, times `unit`.
+        /// Rounds the values to `f32`. Values of type `f64` are first multiplied by `unit`; `f32` values are
+        /// unchanged.
         fn rounded(values: Lanes<Self>, unit: f64) -> Lanes<f32>;
-        /// The values whose bits are set in `mask`, in their order; what follows them is any of the values.
+        /// Moves the values whose bits are set in `mask` to the front, in order. The lanes after them are
+        /// unspecified.
         #[allow(private_interfaces, private_bounds)]
         fn compress<I: Isa>(isa: I, values: &Lanes<Self>, mask: u32) -> Lanes<Self>;
     }
@@ -40,7 +44,7 @@ mod sealed {
 
 pub(crate) use sealed::Lane;
 
-/// A coordinate: `f32` or `f64`. Sealed; whatever the storage, distances are decided as `f64` decides them.
+/// A coordinate type: `f32` or `f64`. The trait is sealed. Distances are decided in `f64` for both types.
 pub trait Scalar:
     Lane
     + Copy
@@ -68,11 +72,11 @@ pub trait Scalar:
     const MAX: Self;
     /// The nearest value of this type.
     fn from_f64(value: f64) -> Self;
-    /// The smaller of two numbers, neither of them NaN.
+    /// The smaller of two numbers, neither of which may be NaN.
     fn min(self, other: Self) -> Self;
-    /// The larger of two numbers, neither of them NaN.
+    /// The larger of two numbers, neither of which may be NaN.
     fn max(self, other: Self) -> Self;
-    /// The magnitude.
+    /// The absolute value.
     fn abs(self) -> Self;
 }
 
@@ -97,7 +101,7 @@ macro_rules! scalar {
             fn from_f64(value: f64) -> Self {
                 value as $float
             }
-            // A comparison and a select are one vector instruction; `f32::min` minds NaN and is several.
+            // A comparison and a select are one vector instruction; `f32::min` handles NaN and needs several.
             #[inline(always)]
             fn min(self, other: Self) -> Self {
                 if self < other { self } else { other }
@@ -125,7 +129,8 @@ macro_rules! scalar {
             #[inline(always)]
             fn truncate_31(self) -> u32 {
                 let inside = Scalar::min(Scalar::max(self, 0.0), $below_2_31);
-                // SAFETY: in the range of `i32`, and not NaN: of a NaN and 0 the comparison in `max` chooses 0.
+                // SAFETY: `inside` is between 0 and `$below_2_31`, hence in the range of `i32`. It is not NaN:
+                // `max(NaN, 0.0)` returns 0.0.
                 unsafe { inside.to_int_unchecked::<i32>() as u32 }
             }
             #[inline(always)]

@@ -1,52 +1,57 @@
-//! Powers of two that keep squares in range.
+//! Powers of two that keep squared lengths in range.
 //!
-//! `f32` holds squares of lengths from some 1e-19 to 1e19 only, and units take no heed of that: a parsec is 3e18 cm. Beyond, tests
-//! in `f32` say nothing, all is left to `f64`, and a search is quadratic. So where a radius or a cloud is far from 1, differences
-//! are multiplied by a power of two before they are squared, and limits with them. That rounds nothing. In open space what overflows is
-//! farther than any limit, what underflows is nearer than any, and the bounds of errors (`filtered`) hold in the new unit as they do in
-//! the old one. Differences in a periodic box have an absolute error, so no unit is for lengths below that error
-//! ([`FilteredRadius::unit`](super::FilteredRadius::unit)). What is stored, what is decided in `f64` and what is returned keeps the caller's
-//! unit.
+//! `f32` can represent squares only of lengths from about 1e-19 to 1e19, which common units exceed: a parsec is 3e18
+//! cm. Outside this range, tests in `f32` decide nothing, all tests fall to `f64`, and a search becomes quadratic. If
+//! a radius or a point cloud is far from 1, differences are therefore multiplied by a power of two before they are
+//! squared, and so are the limits. This rounds nothing.
 //!
-//! A radius has the unit that brings it near 1, whatever the cloud. A search for the nearest does not know how far it leads: it takes the
-//! unit of the cloud, or of the smallest node around the query that holds more points than are wanted. A spanning tree's search takes the
-//! unit of its limit. `f64` needs no unit for its own squares; those that are rounded to `f32` (`nearest::approx_heap`) have one.
+//! In open space, a difference that overflows is beyond any limit, and one that underflows is within any. The error
+//! bounds of `filtered` hold in the new unit as in the old one. In a periodic box, differences have an absolute
+//! error, so no unit is made for lengths below that error ([`FilteredRadius::unit`](super::FilteredRadius::unit)).
+//! Stored values, exact tests in `f64` and returned values keep the caller's unit.
+//!
+//! A radius gets the unit that brings it near 1, for any point cloud. A nearest-neighbour search does not know its
+//! final radius. It takes the unit of the point cloud, or of the smallest node around the query that holds more
+//! points than requested. The search of a spanning tree takes the unit of its limit. `f64` needs no unit for its own
+//! squares; squares that are rounded to `f32` (`nearest::approx_heap`) have one.
 
 use crate::geometry::{Aabb, Scalar};
 
-/// Lengths up to 2 to this have squares, and sums of ten, that `f32` holds with room to spare.
+/// The exponent of the longest lengths whose squares, and sums of ten of them, are in the range of `f32` with a
+/// margin.
 const MOST: i32 = 40;
-/// Lengths from 2 to this on have squares that underflow blurs by less than rounding does.
+/// The exponent of the shortest lengths whose squares lose less to underflow than to rounding.
 pub(crate) const LEAST: i32 = -40;
-/// The square of these lengths.
+/// The square of the length 2^[`LEAST`].
 pub(crate) const LEAST_SQUARE: f64 = 1.0 / (1u128 << (-2 * LEAST)) as f64;
-/// What has an extent of at least 2 to this has parts that are much smaller and still clear of [`LEAST`].
+/// The exponent of the smallest extent whose much smaller parts still exceed 2^[`LEAST`].
 pub(crate) const LEAST_EXTENT: i32 = -20;
 
-/// The power of two that brings a length to 2^`least` or more and 2^40 or less, as far as `S` has one; 1 for a length that is
-/// there already, and for 0, infinity and NaN.
+/// The power of two that brings a length into the range from 2^`least` to 2^40, as far as `S` has one. It is 1 for a
+/// length in this range, and for 0, infinity and NaN.
 pub(crate) fn scale_of<S: Scalar>(length: f64, least: i32) -> f64 {
     if !(length > 0.0 && length < f64::INFINITY) {
         return 1.0;
     }
-    // The exponent; that of denormal numbers is about right, and they are brought as near as can be.
+    // The exponent. For denormal numbers it is approximate, and the clamps below bring them as close as possible.
     let exponent = (length.to_bits() >> 52) as i32 - 1023;
     let clear = if S::NARROW { 120 } else { 500 };
     power_of_two((exponent.clamp(least, MOST) - exponent).clamp(-clear, clear))
 }
 
-/// 2 to the power of `exponent`, which is that of a normal number.
+/// 2 to the power of `exponent`, which must be the exponent of a normal number.
 fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(((1023 + exponent) as u64) << 52)
 }
 
-/// Whether differences of such coordinates are surely finite, and so can be multiplied afterwards.
+/// Returns `true` if differences of such coordinates are certainly finite, so that they can be scaled after the
+/// subtraction.
 pub(crate) fn has_differences<S: Scalar, const D: usize>(bounds: &Aabb<S, D>) -> bool {
     let most = S::MAX.into() / 4.0;
     bounds.lo.iter().chain(&bounds.hi).all(|&x| Into::<f64>::into(x.abs()) <= most)
 }
 
-/// The longest side of a box; negative or NaN if there is none.
+/// The longest side of a box; negative or NaN if the box is empty or has a NaN.
 pub(crate) fn extent<S: Scalar, const D: usize>(bounds: &Aabb<S, D>) -> f64 {
     (0..D).map(|k| Into::<f64>::into(bounds.hi[k]) - Into::<f64>::into(bounds.lo[k])).fold(f64::NEG_INFINITY, f64::max)
 }

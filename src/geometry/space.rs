@@ -1,11 +1,11 @@
-//! What distance means: open space, or a periodic box with the minimum image.
+//! Distances in open space, and in a periodic box with minimum images.
 
 use crate::error::{Error, Result};
 use crate::geometry::errors;
 use crate::geometry::{Aabb, Lane, Scalar};
 use crate::work;
 
-/// Side lengths of a periodic box: one for a cube, one per axis, or none for open space.
+/// The side lengths of a periodic box: one for a cube, one per axis, or none for open space.
 ///
 /// ```
 /// use ropewalk::{BoxSize, Fof};
@@ -13,7 +13,7 @@ use crate::work;
 /// let cube = BoxSize::from(32.0);
 /// assert_ne!(cube, BoxSize::from([32.0, 32.0, 4.0]));
 /// assert_eq!(BoxSize::from(vec![32.0, 4.0]), BoxSize::from([32.0, 4.0]));
-/// // What may be there or not needs no branch.
+/// // An optional side needs no branch.
 /// let side: Option<f64> = None;
 /// assert!(Fof::new(20.0).periodic(side).run(&[[0.0f32]]).is_ok());
 /// # Ok::<(), ropewalk::Error>(())
@@ -56,12 +56,12 @@ impl<T: Into<BoxSize>> From<Option<T>> for BoxSize {
 }
 
 impl BoxSize {
-    /// Whether there are no sides: open space.
+    /// Returns `true` if there are no sides: open space.
     pub fn is_open(&self) -> bool {
         self.0 == Sides::None
     }
 
-    /// One side for each of `dim` axes.
+    /// The side lengths of `dim` axes; `None` for open space.
     #[doc(hidden)]
     pub fn sides_of(&self, dim: usize) -> Result<Option<Vec<f64>>> {
         match &self.0 {
@@ -72,7 +72,7 @@ impl BoxSize {
         }
     }
 
-    /// One side per axis, all positive and at most as long as squares can be.
+    /// The side lengths, one per axis; each must be positive and at most [`Lane::LIMIT`] of `f64`.
     fn sides<const D: usize>(&self) -> Result<Option<[f64; D]>> {
         let sides = match &self.0 {
             Sides::None => return Ok(None),
@@ -86,9 +86,10 @@ impl BoxSize {
     }
 }
 
-/// Open or periodic space: the meaning of distance.
+/// Open or periodic space, which defines the distance.
 ///
-/// In a periodic box a distance is the one to the nearest image (the minimum image), axis by axis: `min(|a - b|, L - |a - b|)`.
+/// In a periodic box, the distance is that to the nearest image (the minimum image), computed per axis:
+/// `min(|a - b|, L - |a - b|)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Space<const D: usize> {
     period: Option<[f64; D]>,
@@ -98,8 +99,10 @@ impl<const D: usize> Space<D> {
     /// Space without boundaries.
     pub const OPEN: Self = Self { period: None };
 
-    /// A periodic box; open space if there are no sides. Errors unless every side is positive and at most 1e150, beyond which
-    /// squares overflow.
+    /// Creates a periodic box, or open space if `size` has no sides.
+    ///
+    /// # Errors
+    /// The number of sides is wrong, or a side is not positive or exceeds 1e150, beyond which squares overflow.
     pub fn periodic(size: impl Into<BoxSize>) -> Result<Self> {
         Ok(Self { period: size.into().sides()? })
     }
@@ -109,8 +112,8 @@ impl<const D: usize> Space<D> {
         self.period.as_ref()
     }
 
-    /// Whether clustering within a length is well defined: no pair may be within it by two images at once. `name` is what
-    /// the caller's parameter is called.
+    /// Checks that clustering within a length is well defined: no two images of a point may be within `length` of
+    /// another point. `name` is the name of the caller's parameter.
     #[doc(hidden)]
     pub fn check_length(&self, name: &'static str, length: f64) -> Result<()> {
         if !(0.0..f64::INFINITY).contains(&length) {
@@ -124,8 +127,10 @@ impl<const D: usize> Space<D> {
         Ok(())
     }
 
-    /// The squared distance of two points in `f64`, summed in the order of the axes. In a periodic box both have to lie in it:
-    /// see [`Space::wrap`]. This value decides every test of the crate.
+    /// The squared distance of two points in `f64`, summed in the order of the axes.
+    ///
+    /// In a periodic box both points must lie in it: see [`Space::wrap`]. This value decides every distance test of
+    /// the crate.
     #[inline(always)]
     pub fn distance2<S: Scalar>(&self, a: &[S; D], b: &[S; D]) -> f64 {
         work::count(1);
@@ -137,18 +142,18 @@ impl<const D: usize> Space<D> {
         sum
     }
 
-    /// The length of a difference along an axis, by the nearest image.
+    /// The length of a difference along an axis, for the nearest image.
     #[inline(always)]
     fn length_along(&self, axis: usize, difference: f64) -> f64 {
         let d = difference.abs();
         self.period.as_ref().map_or(d, |period| d.min((period[axis] - d).max(0.0)))
     }
 
-    /// The vector from one point to the nearest image of another, in `f64`: `to - from` in open space, and along an axis where both are
-    /// exactly half a side apart.
+    /// The vector in `f64` from one point to the nearest image of another. It is `to - from` in open space, and along
+    /// an axis on which the points are exactly half a side apart.
     ///
-    /// Its squares, summed in the order of the axes, are [`Space::distance2`]. Points outside of the periodic box may be any number of
-    /// sides apart, though differences of more than one side are rounded.
+    /// Its squares, summed in the order of the axes, are [`Space::distance2`]. Points outside the periodic box may be
+    /// any number of sides apart; differences of more than one side are rounded.
     ///
     /// ```
     /// let space = ropewalk::Space::<2>::periodic(10.0)?;
@@ -169,7 +174,8 @@ impl<const D: usize> Space<D> {
         })
     }
 
-    /// The squared distance between two boxes in `f64`: zero where they touch. For two points it equals [`Space::distance2`].
+    /// The squared distance between two boxes in `f64`: zero if they touch. For two points it equals
+    /// [`Space::distance2`].
     #[inline]
     pub fn min_distance2<S: Scalar>(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> f64 {
         work::count(1);
@@ -181,10 +187,11 @@ impl<const D: usize> Space<D> {
         sum
     }
 
-    /// The distance of two intervals along one axis. For two numbers it is what [`Space::distance2`] computes.
+    /// The distance of two intervals along one axis. For two numbers it equals the length that [`Space::distance2`]
+    /// squares.
     #[inline(always)]
     fn min_along(&self, axis: usize, a: [f64; 2], b: [f64; 2]) -> f64 {
-        // Each is positive where the other interval lies on that side.
+        // `above` is positive if `b` lies above `a`, `below` if it lies below.
         let (above, below) = (b[0] - a[1], a[0] - b[1]);
         let gap = above.max(below).max(0.0);
         match &self.period {
@@ -197,9 +204,11 @@ impl<const D: usize> Space<D> {
         }
     }
 
-    /// The shortest vector from a box to the nearest image of another, in `f64`: along each axis the gap between the two, 0 where they
-    /// meet. Its squares, summed in the order of the axes, are [`Space::min_distance2`]. Of two images that are as near, it is the one
-    /// without a shift, else the upper one.
+    /// The shortest vector in `f64` from a box to the nearest image of another: the gap along each axis, or 0 if the
+    /// boxes meet there.
+    ///
+    /// Its squares, summed in the order of the axes, are [`Space::min_distance2`]. Of two equally near images, it
+    /// selects the one without a shift, otherwise the upper one.
     ///
     /// ```
     /// use ropewalk::{Aabb, Space};
@@ -221,7 +230,8 @@ impl<const D: usize> Space<D> {
         })
     }
 
-    /// Whether an interval along an axis meets any image of one that starts in the periodic box.
+    /// Returns `true` if an interval along an axis meets any image of the interval `of`, which starts in the periodic
+    /// box.
     #[inline(always)]
     pub(crate) fn meets_along<S: Scalar>(&self, axis: usize, interval: [S; 2], of: [f64; 2]) -> bool {
         let is_met = |[from, to]: [f64; 2]| from <= of[1] && of[0] <= to;
@@ -230,8 +240,10 @@ impl<const D: usize> Space<D> {
             || self.images_along(axis, period[axis], interval).into_iter().any(is_met)
     }
 
-    /// The images of an interval along an axis that meet the periodic box. Its ends are brought into the box as points are, so that
-    /// a face holds the point it was made from. One that is as long as the `side` is all there is.
+    /// The images of an interval along an axis that meet the periodic box.
+    ///
+    /// The ends are wrapped into the box as points are, so that a face still contains the point from which it was
+    /// made. An interval at least as long as `side` becomes the whole axis.
     #[inline(always)]
     pub(crate) fn images_along<S: Scalar>(&self, axis: usize, side: f64, [lo, hi]: [S; 2]) -> [[f64; 2]; 3] {
         let [from, to]: [f64; 2] = [lo.into(), hi.into()];
@@ -239,12 +251,13 @@ impl<const D: usize> Space<D> {
             return [[f64::NEG_INFINITY, f64::INFINITY]; 3];
         }
         let [start, end]: [f64; 2] = [self.wrap_along(axis, lo).into(), self.wrap_along(axis, hi).into()];
-        // The end may lie in the next image of the box.
+        // The upper end may lie in another image of the box.
         let turns = ((to - from - (end - start)) / side).round();
         [0.0, -1.0, 1.0].map(|image| [start + image * side, end + (image + turns) * side])
     }
 
-    /// Brings a point into the box `[0, L]`, rounding in its own type, as trees do with theirs; open space leaves it alone.
+    /// Wraps a point into the box `[0, L]`, rounded to its own type, as trees do with their points. In open space the
+    /// point is unchanged.
     #[inline]
     pub fn wrap<S: Scalar>(&self, point: [S; D]) -> [S; D] {
         if self.period.is_none() { point } else { std::array::from_fn(|k| self.wrap_along(k, point[k])) }
@@ -255,8 +268,8 @@ impl<const D: usize> Space<D> {
         let at: f64 = x.into();
         match &self.period {
             Some(period) if !(0.0..=period[axis]).contains(&at) => {
-                // A tiny negative remainder rounds to the upper face, which is the lower face's image; or past it, where
-                // `S` cannot represent the face.
+                // A tiny negative remainder rounds to the upper face, which is an image of the lower face. If `S`
+                // cannot represent the face, it rounds past it.
                 let inside = S::from_f64(at.rem_euclid(period[axis]));
                 if inside.into() > period[axis] { S::ZERO } else { inside }
             }
@@ -264,7 +277,7 @@ impl<const D: usize> Space<D> {
         }
     }
 
-    /// Shifts a box by whole periods so that its lower corner lies in the periodic box; rounds in its own type.
+    /// Shifts a box by whole periods so that its lower corner lies in the periodic box, rounded to its own type.
     #[inline]
     pub(crate) fn wrap_box<S: Scalar>(&self, bounds: Aabb<S, D>) -> Aabb<S, D> {
         let lo = self.wrap(bounds.lo);
@@ -273,7 +286,7 @@ impl<const D: usize> Space<D> {
             if from == to {
                 bounds.hi[k]
             } else if from == hi {
-                // What has no extent gets none by rounding.
+                // Rounding must not give an extent to a box without one.
                 lo[k]
             } else {
                 S::from_f64(hi + (to - from)).max(lo[k])
@@ -289,11 +302,11 @@ pub fn length2([x, y, z]: [f64; 3]) -> f64 {
     x * x + y * y + z * z
 }
 
-/// Whether an interval is at least as long as a side, though its length be rounded.
+/// Returns `true` if the exact length of an interval is at least `side`, even if the computed length is rounded.
 #[inline(always)]
 fn is_as_long(from: f64, to: f64, side: f64) -> bool {
     let length = to - from;
-    // What rounding took away (Knuth 1969).
+    // The rounding error of the difference (Knuth 1969).
     let rest = || {
         let back = length - to;
         (to - (length - back)) - (from + back)
@@ -305,7 +318,8 @@ fn is_as_long(from: f64, to: f64, side: f64) -> bool {
 mod tests {
     use super::*;
 
-    /// A box from just above 0 to the other face was taken for one that holds everything, for its length is rounded to the side.
+    /// Regression test: a box from just above 0 to the other face counted as the whole axis, because its length
+    /// rounds to the side.
     #[test]
     fn a_box_that_is_almost_as_long_as_the_side() {
         assert!(is_as_long(0.0, 1.0, 1.0) && is_as_long(-1e-17, 1.0, 1.0) && is_as_long(-1.0, f64::INFINITY, 1.0));

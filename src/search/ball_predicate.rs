@@ -1,7 +1,8 @@
-//! Whether stored primitives are within a radius: the tests of a leaf, eight at a time.
+//! Tests of stored primitives against a radius, eight at a time.
 //!
-//! In: a tree, a radius, and a box to look from. Out: for a node whether it meets or is covered; for a leaf a bit mask of the
-//! primitives within. `S` decides nearly all with an error bound ([`FilteredRadius`]), `f64` the rest.
+//! Input: a tree, a radius, and a query box. Output: for a node, whether it may be met or is covered; for a leaf, a
+//! mask of the primitives within the radius. `S` decides nearly all tests with an error bound ([`FilteredRadius`]),
+//! `f64` the rest.
 //! Source of the filter: Shewchuk 1997.
 
 use crate::bvh::traverse::{bits, low_bits};
@@ -9,12 +10,14 @@ use crate::bvh::{Bvh, LEAF};
 use crate::geometry::{Aabb, Blocks, FilteredRadius, Metric, Scalar, Space, scale};
 use crate::simd::{Isa, LANES, Lanes};
 
-// A leaf's primitives are one bit each.
+// Each primitive of a leaf is one bit of a mask.
 const _: () = assert!(LEAF <= u32::BITS as usize && LEAF.is_multiple_of(LANES));
 
-/// A radius about primitives of a tree, in open space or in general, around the boundary and in a unit of its own: the choice is
-/// made at compile time, because most of a periodic box is far from its boundary, and most clouds are at ease with their
-/// unit. All squared distances and limits in `S` are in the predicate's unit.
+/// Tests against a radius around primitives of a tree.
+///
+/// `GENERAL` selects at compile time between open space and the general case: across the periodic boundary, or with
+/// scaled distances. Most of a periodic box is far from its boundary, and most point clouds need no scaling. All
+/// squared distances and limits in `S` are in the predicate's unit.
 pub(crate) struct BallPredicate<'a, S, const D: usize, const GENERAL: bool> {
     tree: &'a Bvh<S, D>,
     metric: Metric<S, D, GENERAL>,
@@ -24,11 +27,11 @@ pub(crate) struct BallPredicate<'a, S, const D: usize, const GENERAL: bool> {
 }
 
 impl<'a, S: Scalar, const D: usize> BallPredicate<'a, S, D, true> {
-    /// The predicate for where the open one will not do: see [`BallPredicate::is_for`].
+    /// The predicate for places where the open one is not valid: see [`BallPredicate::is_for`].
     pub fn general(tree: &'a Bvh<S, D>, radius: f64) -> Self {
         let scale = if S::NARROW && scale::has_differences(&tree.bounds()) {
             match (radius * radius).sqrt() {
-                // Copies only, which are to be told from what is near.
+                // Only copies are within a radius of 0, and must be distinguished from near points.
                 0.0 => FilteredRadius::<S, D>::unit(scale::extent(&tree.bounds()), tree.space(), scale::LEAST_EXTENT),
                 radius => FilteredRadius::<S, D>::unit(radius, tree.space(), scale::LEAST),
             }
@@ -38,26 +41,28 @@ impl<'a, S: Scalar, const D: usize> BallPredicate<'a, S, D, true> {
         Self::scaled(tree, radius, scale)
     }
 
-    /// The same predicate in another unit, which is 1 unless the type is narrow.
+    /// The same predicate in another unit, which must be 1 unless the type is narrow.
     #[inline(always)]
     pub fn in_another(&self, unit: f64) -> Self {
         let reach = FilteredRadius::squared(self.reach.radius2, &self.space, unit);
         Self { metric: Metric::scaled(&self.space, unit), scale: unit, reach, ..*self }
     }
 
-    /// Whether the open predicate will not do from `bounds`: where the unit is not that of the coordinates, everywhere; else where
-    /// the reach touches a face of the periodic box, so that pairs may meet around it.
+    /// Returns `true` if the open predicate is not valid for searches from `bounds`.
+    ///
+    /// If the unit is not that of the coordinates, it is valid nowhere. Otherwise it is invalid if the radius touches
+    /// a face of the periodic box, so that pairs may meet across it.
     #[inline(always)]
     pub fn is_for(&self, bounds: &Aabb<S, D>) -> bool {
-        // Squares below this are blurred by underflow: points may be within a radius though they are farther apart.
+        // Underflow blurs smaller squares: points that are farther apart may seem to be within a radius.
         const BLURRED: f64 = 1e-300;
         let radius = self.reach.radius2.max(BLURRED).sqrt();
         self.scale != 1.0
             || self.space.period().is_some_and(|period| {
-                // A box may reach over the boundary from anywhere.
+                // A box may extend across the boundary from any place.
                 !self.tree.holds_points()
                     || (0..D).any(|k| {
-                        // Wide enough for the rounding of all that follows.
+                        // Wide enough for the rounding errors of all later steps.
                         let margin = radius + 1e-6 * (radius + period[k]);
                         Into::<f64>::into(bounds.lo[k]) <= margin
                             || Into::<f64>::into(bounds.hi[k]) >= period[k] - margin
@@ -67,8 +72,9 @@ impl<'a, S: Scalar, const D: usize> BallPredicate<'a, S, D, true> {
 }
 
 impl<S: Scalar, const D: usize> BallPredicate<'_, S, D, true> {
-    /// Whether the open predicate will do between two boxes, with the limits of this one: in the unit of the coordinates, where all
-    /// points are nearer to each other than to any image.
+    /// Returns `true` if the open predicate is valid between two boxes, with the limits of this predicate.
+    ///
+    /// The unit must be that of the coordinates, and all points must be nearer to each other than to any image.
     #[inline(always)]
     pub fn is_open_between(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> bool {
         self.scale == 1.0
@@ -84,7 +90,8 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
         Self::scaled(tree, radius, 1.0)
     }
 
-    /// A predicate that multiplies distances by `scale`, which is 1 unless it is general and the type narrow.
+    /// A predicate that multiplies distances by `scale`, which must be 1 unless the predicate is general and the type
+    /// narrow.
     #[inline(always)]
     pub fn scaled(tree: &'a Bvh<S, D>, radius: f64, scale: f64) -> Self {
         let space = if GENERAL { *tree.space() } else { Space::OPEN };
@@ -99,62 +106,63 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
         self.scale
     }
 
-    /// What a squared distance as `S` computes it can be at most, where the exact one is at most `radius2`.
+    /// An upper bound on the squared distance that `S` computes if the exact one is at most `radius2`.
     #[inline(always)]
     pub fn limit(&self, radius2: f64) -> S {
         let scale = if GENERAL && S::NARROW { self.scale } else { 1.0 };
         FilteredRadius::squared(radius2, &self.space, scale).maybe
     }
 
-    /// What a squared distance as `S` computes it may be, where the exact one is surely at most `radius2`; negative if nothing says so.
+    /// A squared distance up to which, as computed in `S`, the exact one is certainly at most `radius2`; negative if
+    /// there is no such bound.
     #[inline(always)]
     pub fn sure_limit(&self, radius2: f64) -> S {
         let scale = if GENERAL && S::NARROW { self.scale } else { 1.0 };
         FilteredRadius::squared(radius2, &self.space, scale).sure
     }
 
-    /// A squared distance in the predicate's unit, rounded.
+    /// A squared distance converted to the predicate's unit, rounded to `S`.
     #[inline(always)]
     pub fn in_unit(&self, distance2: f64) -> S {
         let scale = if GENERAL && S::NARROW { self.scale } else { 1.0 };
         S::from_f64(distance2 * scale * scale)
     }
 
-    /// What the exact squared distance can be at most, where `S` computes this one.
+    /// An upper bound on the exact squared distance, given the one that `S` computes.
     #[inline(always)]
     pub fn at_most(&self, distance2: S) -> f64 {
         let scale = if GENERAL && S::NARROW { self.scale } else { 1.0 };
         FilteredRadius::at_most(distance2, &self.space, scale)
     }
 
-    /// What the exact squared distance is at least, where `S` computes this one.
+    /// A lower bound on the exact squared distance, given the one that `S` computes.
     #[inline(always)]
     pub fn at_least(&self, distance2: S) -> f64 {
         let scale = if GENERAL && S::NARROW { self.scale } else { 1.0 };
         FilteredRadius::at_least(distance2, &self.space, scale)
     }
 
-    /// The squared distance of two boxes as `S` computes it.
+    /// The squared distance of two boxes, computed in `S`.
     #[inline(always)]
     pub fn min_distance2(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> S {
         self.metric.min_distance2(a, b)
     }
 
-    /// Whether anything in `bounds` may be within reach of anything in `of`.
+    /// Returns `true` if any point of `bounds` may be within the radius of any point of `of`.
     #[inline(always)]
     pub fn meets(&self, of: &Aabb<S, D>, bounds: &Aabb<S, D>) -> bool {
         self.metric.min_distance2(of, bounds) <= self.reach.maybe
     }
 
-    /// Whether everything in `bounds` is surely within reach of everything in `of`.
+    /// Returns `true` if every point of `bounds` is certainly within the radius of every point of `of`.
     #[inline(always)]
     pub fn covers(&self, of: &Aabb<S, D>, bounds: &Aabb<S, D>) -> bool {
         let max_distance2 = self.metric.max_distance2(of, bounds);
         max_distance2 <= self.reach.sure || (max_distance2 <= self.reach.maybe && self.covers_exactly(of, bounds))
     }
 
-    /// The same in `f64`, where `S` is not sure: at a radius of 0 above all, or at ties between copies of two points, or they
-    /// would be compared each with each.
+    /// Same as [`covers`](Self::covers) in `f64`, if `S` is not certain. This happens mainly at a radius of 0 and at
+    /// ties between copies of two points, which would otherwise all be compared with each other.
     #[cold]
     #[inline(never)]
     fn covers_exactly(&self, of: &Aabb<S, D>, bounds: &Aabb<S, D>) -> bool {
@@ -165,7 +173,7 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
         (0..D).map(span).fold(0.0, |sum, span| sum + span * span) <= self.reach.radius2
     }
 
-    /// The squared distance, which decides.
+    /// The exact squared distance, which decides.
     #[inline(always)]
     pub fn distance2(&self, of: &Aabb<S, D>, position: usize) -> f64 {
         let item = self.tree.item(position);
@@ -176,14 +184,15 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
         }
     }
 
-    /// The squared distances, which decide, from a point to eight others.
+    /// The exact squared distances, which decide, from a point to eight others.
     #[inline(always)]
     pub fn distances2(&self, of: &[S; D], points: &[Lanes<S>; D]) -> Lanes<f64> {
         let mut sum = [0.0; LANES];
         for (k, x) in points.iter().enumerate() {
             let from: f64 = of[k].into();
             for l in 0..LANES {
-                // As `Space::distance2`, but for the order of comparisons, which vector instructions have.
+                // As in `Space::distance2`, except for the order of comparisons, which is that of vector
+                // instructions.
                 let mut d = (from - Into::<f64>::into(x[l])).abs();
                 if GENERAL && let Some(period) = self.space.period() {
                     d = Scalar::min(d, Scalar::max(period[k] - d, 0.0));
@@ -194,7 +203,7 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
         sum
     }
 
-    /// The primitives of a leaf that are within reach of `of`: a bit each.
+    /// A mask of the primitives of a leaf that are within the radius of `of`.
     #[inline(always)]
     pub fn hits<I: Isa>(&self, isa: I, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>) -> u32 {
         if const { I::OUTLINED } { self.hits_called(isa, of, leaf) } else { self.hits_inlined(isa, of, leaf) }
@@ -214,13 +223,13 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
             sure |= S::at_most(isa, &lanes, self.reach.sure) << (block * LANES);
             maybe |= S::at_most(isa, &lanes, self.reach.maybe) << (block * LANES);
         }
-        // What follows the leaf was tested along with it.
+        // The lanes behind the end of the leaf were tested as well.
         let own = low_bits(leaf.len);
         let (sure, maybe) = (sure & own, maybe & own);
         if sure == maybe { sure } else { self.decide(of, leaf.first, sure, maybe) }
     }
 
-    /// The primitives of a leaf that may be within reach of `of`: all that are, and few that are not.
+    /// A mask of the primitives of a leaf that may be within the radius of `of`: all that are, and few that are not.
     #[inline(always)]
     pub fn candidates<I: Isa>(&self, isa: I, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>) -> u32 {
         self.mask(
@@ -230,8 +239,8 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
         )
     }
 
-    /// The primitives of a leaf whose squared distance from `of`, as `S` computes it, is at most `limit`; `of` is a point unless
-    /// boxes are stored.
+    /// A mask of the primitives of a leaf whose squared distance from `of`, computed in `S`, is at most `limit`. `of`
+    /// must be a point unless boxes are stored.
     #[inline(always)]
     pub fn closer<I: Isa>(&self, isa: I, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>, limit: S) -> u32 {
         let points = self.tree.holds_points();
@@ -242,8 +251,8 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
         )
     }
 
-    /// Calls `visit` with the position and the squared distance, as `S` computes it, of each primitive of a leaf that is at most
-    /// `limit` away from the point `of`. Only for stored points.
+    /// Calls `visit` with the position and the squared distance, computed in `S`, of each primitive of a leaf whose
+    /// squared distance from the point `of` is at most `limit`. Only for stored points.
     #[inline(always)]
     pub fn each_closer<I: Isa>(
         &self,
@@ -262,7 +271,7 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
         }
     }
 
-    /// The primitives of a leaf that are at most as far from `of` as their own limit says.
+    /// A mask of the primitives of a leaf whose squared distance from `of` is at most their own limit.
     #[inline(always)]
     pub fn closer_each<I: Isa>(&self, isa: I, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>, limits: &[S; LEAF]) -> u32 {
         self.mask(
@@ -271,7 +280,7 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
             |block| {
                 let mut beyond = self.lanes_by::<I>(of, leaf, block, false);
                 for (beyond, &limit) in beyond.iter_mut().zip(&limits[block * LANES..]) {
-                    // Two infinities would have no difference.
+                    // The difference of two infinities would be NaN.
                     *beyond = beyond.min(S::MAX) - limit;
                 }
                 S::at_most(isa, &beyond, S::ZERO)
@@ -279,8 +288,11 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
         )
     }
 
-    /// Whether a node no larger than a leaf, whose box has this `extent`, is farther from each of the leaf's primitives than their
-    /// limits say. The leaf's box may be near to it: a leaf around a denser part of the cloud is near to all nodes in there.
+    /// Returns `true` if the extent of a node is at most `extent`, and it is farther from each primitive of the leaf
+    /// than the primitive's limit. `extent` is that of the leaf.
+    ///
+    /// The node may still be near to the leaf's box: a leaf around a denser part of the point cloud is near to all
+    /// nodes in that part.
     #[inline(always)]
     pub fn is_far_from_each<I: Isa>(
         &self,
@@ -293,7 +305,7 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
         scale::extent(node) <= extent && self.closer_each(isa, node, leaf, limits) == 0
     }
 
-    /// The squared distances from `of` to eight of a leaf, of points or of boxes.
+    /// The squared distances from `of` to a block of a leaf. `points` selects distances of points instead of boxes.
     #[inline(always)]
     pub fn lanes_by<I: Isa>(&self, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>, block: usize, points: bool) -> Lanes<S> {
         if const { I::OUTLINED } {
@@ -313,14 +325,14 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
         if points { self.metric.lanes(&of.lo, leaf, block) } else { self.metric.box_lanes(of, leaf, block) }
     }
 
-    /// One bit for each primitive of a leaf, from the masks of eight at a time.
+    /// A mask of the primitives of a leaf, combined from the masks of its blocks.
     #[inline(always)]
     fn mask(&self, leaf: &Blocks<'_, S, D>, lanes: impl Fn(usize) -> u32) -> u32 {
         let mut mask = 0;
         for block in 0..leaf.count() {
             mask |= lanes(block) << (block * LANES);
         }
-        // What follows the leaf was tested along with it.
+        // The lanes behind the end of the leaf were tested as well.
         mask & low_bits(leaf.len)
     }
 
@@ -333,11 +345,11 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
     }
 }
 
-/// A radius both ways: most leaves are far from a periodic boundary, most radii near 1.
+/// Both predicates of a radius: most leaves are far from a periodic boundary, and most radii need no scaling.
 pub(crate) struct BallPredicates<'a, S, const D: usize> {
     pub open: BallPredicate<'a, S, D, false>,
     pub general: BallPredicate<'a, S, D, true>,
-    /// Whether the open one will not do somewhere.
+    /// `true` if the open predicate is invalid somewhere.
     is_general: bool,
 }
 
@@ -348,21 +360,22 @@ impl<'a, S: Scalar, const D: usize> BallPredicates<'a, S, D> {
         Self { open: BallPredicate::new(tree, radius), general, is_general }
     }
 
-    /// Whether the general predicate must be used somewhere.
+    /// Returns `true` if the general predicate must be used somewhere.
     #[inline(always)]
     pub fn has_general(&self) -> bool {
         self.is_general
     }
 
-    /// Whether the general predicate must be used from `bounds`; it always may be.
+    /// Returns `true` if the general predicate must be used from `bounds`. It may be used everywhere.
     #[inline(always)]
     pub fn is_general(&self, bounds: &Aabb<S, D>) -> bool {
         self.is_general && self.general.is_for(bounds)
     }
 }
 
-/// `with_predicate!(I, predicates, node, |predicate| body)`: the body for the open predicate, or for the general one where `node`
-/// needs it, and always for an instruction set that is outlined, where size counts more than speed.
+/// `with_predicate!(I, predicates, node, |predicate| body)` runs the body with the open predicate, or with the
+/// general one if `node` requires it. An outlined instruction set, for which size matters more than speed, always
+/// uses the general one.
 macro_rules! with_predicate {
     ($isa:ident, $predicates:expr, $node:expr, |$predicate:ident| $body:expr) => {{
         let predicates = &$predicates;

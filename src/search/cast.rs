@@ -1,28 +1,31 @@
-//! The first of the stored shapes that a ray meets, by a test of the caller's.
+//! The first stored shape that a ray meets, by a test of the caller.
 //!
-//! In: a ray, and a function that says where it meets a shape. Out: the first hit.
-//! The nearer child comes first, and what lies behind the best hit so far is left out. Cost: O(depth) nodes on a compact cloud.
+//! Input: a ray, and a function that returns where the ray meets a shape. Output: the first hit.
+//! The nearer child is visited first, and nodes behind the best hit so far are skipped. Cost: O(depth) nodes for a
+//! compact point cloud.
 
 use crate::bvh::{Bvh, DEPTH};
 use crate::geometry::{Ray, Scalar};
 
-/// What a ray meets first.
+/// The first hit of a ray.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CastHit {
-    /// The index in the slice the tree was built from.
+    /// The index in the slice from which the tree was built.
     pub index: u32,
-    /// The point is `origin + t * direction` of the ray.
+    /// The parameter of the hit point `origin + t * direction` of the ray.
     pub t: f64,
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// The first stored shape that a ray meets; of several at one `t`, that of the lowest index. `hit` gives the `t` where the ray meets the
-    /// shape of an index, if it does; it is asked of shapes whose boxes the ray meets before the best hit so far. What it gives outside of the
-    /// ray's range does not count.
+    /// The first stored shape that a ray meets; of several at the same `t`, the one with the lowest index.
     ///
-    /// In a periodic box the ray goes straight on, and meets shapes where they are: not their images.
+    /// `hit` returns the `t` at which the ray meets the shape of an index, or `None`. It is called for shapes whose
+    /// boxes the ray meets before the best hit so far. Values outside the range of the ray are ignored.
     ///
-    /// For all candidates, in no order, the ray is a query: `bvh.query(ray)`. For triangles there is [`Mesh`](crate::Mesh).
+    /// In a periodic box the ray continues straight on, and meets shapes at their own places but not their images.
+    ///
+    /// To find all candidates, in no particular order, use the ray as a query: `bvh.query(ray)`. For triangles, use
+    /// [`Mesh`](crate::Mesh).
     ///
     /// ```
     /// use ropewalk::{Bvh, Ray, Sphere};

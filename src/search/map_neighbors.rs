@@ -1,11 +1,12 @@
-//! What a function makes of each stored primitive and its neighbours, which nothing keeps.
+//! Maps each stored primitive and its neighbours to a value, without storing the neighbours.
 //!
-//! In: a radius, a function. Out: its values in the caller's order.
-//! A leaf's walk is that of the neighbours; what a primitive has around it is put in the order of the indices before the function gets
-//! it, so that sums over it are the same in every run, on any number of threads, and by any other tree of the same points.
-//! Cost: that of the neighbours, and a sort of each list.
-//! Memory: a lock and a value a primitive (16 bytes where the value has 8), or the values alone where they are written into a vector; and one
-//! list a task.
+//! Input: a radius and a function. Output: the values of the function in the caller's order.
+//! The walk of a leaf is that of the neighbour search. The neighbours of a primitive are sorted by index before the
+//! function gets them. Sums over them are therefore the same in every run, with any number of threads, and for any
+//! other tree of the same points.
+//! Cost: that of the neighbour search, and a sort of each list.
+//! Memory: a lock and a value per primitive (16 bytes for a value of 8 bytes), or only the values if they are written
+//! into a vector. In addition, one list per task.
 #![allow(unsafe_code)] // To write values in place (see `RowWriter`).
 
 use std::any::Any;
@@ -23,20 +24,22 @@ use crate::precompiled::precompiled;
 use crate::search::ball_predicate::{BallPredicates, with_predicate};
 use crate::simd::{Isa, dispatch};
 
-/// What is called with a primitive's index and the vector of its neighbours, in parallel.
+/// A callback with the index of a primitive and the vector of its neighbours, called in parallel.
 type Found<'a> = &'a (dyn Fn(u32, &dyn Any) + Sync);
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// What `value` makes of each stored primitive's index and its neighbours, in the caller's order, in parallel.
+    /// Calls `value` with the index and the neighbours of each stored primitive, in parallel, and returns the results
+    /// in the caller's order.
     ///
-    /// The neighbours are those of [`Bvh::neighbors`]: within `radius`, inclusive, itself included, with an offset of 0. They come in
-    /// ascending order of their indices, so that a sum over them is the same in every run. Nothing is within a radius that is negative or NaN:
-    /// the lists are empty then. Boxes are as far from each other as the gap between them.
+    /// The neighbours are those of [`Bvh::neighbors`]: within `radius`, inclusive, including the primitive itself
+    /// with an offset of 0. They are sorted by index, so that a sum over them is the same in every run. If the radius
+    /// is negative or NaN, the lists are empty. The distance of two boxes is the gap between them.
     ///
-    /// Cost: that of [`Bvh::neighbors`], and a sort of each list; no list is kept, and none allocated for each primitive.
+    /// Cost: that of [`Bvh::neighbors`], and a sort of each list. No list is stored, and none is allocated for each
+    /// primitive.
     ///
     /// ```
-    /// // The force on points in a periodic box, each drawn to its neighbours by springs of length 0.
+    /// // The forces on points in a periodic box, each connected to its neighbours by springs of length 0.
     /// let bvh = ropewalk::Bvh::build_periodic(&[[0.5f32], [9.5], [2.0]], 10.0)?;
     /// let forces = bvh.map_neighbors(1.5, |_, near| near.iter().map(|near| near.offset[0]).sum::<f64>());
     /// assert_eq!(forces, [0.5, 1.0, -1.5]);
@@ -57,8 +60,10 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         values.into_iter().filter_map(OnceLock::into_inner).collect()
     }
 
-    /// The same, put into a vector in place of what is in it: once that has held as many, nothing is allocated, nor for lists of up to two
-    /// thousand neighbours; what threads work in is kept with the tree, at most 1 MiB each.
+    /// Same as [`map_neighbors`](Self::map_neighbors), but overwrites a vector.
+    ///
+    /// Nothing is allocated if the vector has held as many values before and lists have at most two thousand
+    /// neighbours. The tree keeps the scratch memory of threads, at most 1 MiB each.
     ///
     /// ```
     /// let mut bvh = ropewalk::Bvh::build_periodic(&[[0.5f32], [9.5], [2.0]], 10.0)?;
@@ -79,7 +84,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         values.resize_with(self.len(), T::default);
         let slots = RowWriter::over(values);
         each_list(self, radius.into(), &|index, near| match near.downcast_ref::<Vec<NeighborAt<D>>>() {
-            // SAFETY: each primitive is in one leaf, and has an index of its own.
+            // SAFETY: no two threads write the same row. Each leaf belongs to one task, each primitive to one leaf,
+            // and `Bvh::order` contains each index once.
             Some(near) => unsafe { slots.replace(index as usize, value(index, near)) },
             None => unreachable!("the dimensions are equal"),
         });
@@ -130,7 +136,7 @@ fn each_of_leaf<'t, S: Scalar, I: Isa, const D: usize>(
 }
 
 impl<S: Scalar, const D: usize> Lists<'_, S, D> {
-    /// Calls `found` with a primitive and its hits in order.
+    /// Calls `found` with a primitive and its sorted hits.
     #[inline(never)]
     fn call(&mut self, tree: &Bvh<S, D>, position: usize, found: Found<'_>) {
         let space = tree.space();

@@ -1,4 +1,5 @@
-//! What is near: range queries, neighbours of all stored points, pairs, nearest neighbours; trees that own what they store.
+//! Searches: range queries, neighbours of all stored points, pairs, nearest neighbours, rays, and trees that own
+//! their primitives.
 
 pub(crate) mod ball_predicate;
 mod cast;

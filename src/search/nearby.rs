@@ -1,4 +1,4 @@
-//! The points near a leaf, copied into arrays of their own: what its points then look through, each on its own, lies in one piece.
+//! Copies of the points near a leaf in contiguous arrays, through which each point of the leaf then searches.
 
 use std::ops::Range;
 
@@ -6,24 +6,25 @@ use crate::bvh::Bvh;
 use crate::geometry::{Blocks, Scalar};
 use crate::simd::{Isa, LANES, numbers};
 
-/// At most so many points of a leaf look through one block: fewer have less around them, and copy more.
+/// The maximum number of leaf points that share one copy. Smaller groups have fewer points around them, but copy
+/// more.
 const GROUP: usize = 12;
 
-/// A leaf's points in groups of about the same size.
+/// Splits the points of a leaf into groups of about equal size.
 #[inline(always)]
 pub(crate) fn groups(leaf: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let size = leaf.len().div_ceil(leaf.len().div_ceil(GROUP).max(1)).max(1);
     leaf.clone().step_by(size).map(move |first| first..leaf.end.min(first + size))
 }
 
-/// Points that were copied.
+/// Copied points.
 pub(crate) struct Nearby<S, const D: usize> {
-    /// One array per axis, padded so that a block may be read past the end.
+    /// One array per axis, padded so that a block can extend past the end.
     axes: [Vec<S>; D],
-    /// Where each point is in tree order; padded as well.
+    /// The position of each point in tree order, padded as well.
     positions: Vec<u32>,
     len: usize,
-    /// Whether the distances of all of them from the leaf are those of open space.
+    /// `true` if all distances from the leaf to the points are those of open space.
     pub is_open: bool,
 }
 
@@ -38,7 +39,7 @@ impl<S: Scalar, const D: usize> Nearby<S, D> {
         self.is_open = true;
     }
 
-    /// How many points there are.
+    /// The number of points.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.len
@@ -58,7 +59,7 @@ impl<S: Scalar, const D: usize> Nearby<S, D> {
         self.positions.resize(len, 0);
     }
 
-    /// Adds eight of a leaf's points, or those of them whose bits are set in `mask`.
+    /// Adds the points of a block of a leaf whose bits are set in `mask`.
     #[inline(always)]
     pub fn add<I: Isa>(&mut self, isa: I, leaf: &Blocks<'_, S, D>, block: usize, mask: u32) {
         self.reserve(LANES);
@@ -71,7 +72,7 @@ impl<S: Scalar, const D: usize> Nearby<S, D> {
         self.len += mask.count_ones() as usize;
     }
 
-    /// Adds all points of a span.
+    /// Adds all points of a range.
     pub fn add_span(&mut self, tree: &Bvh<S, D>, span: Range<usize>) {
         self.reserve(span.len());
         let end = self.len + span.len();
@@ -82,13 +83,13 @@ impl<S: Scalar, const D: usize> Nearby<S, D> {
         self.len = end;
     }
 
-    /// The points; they are counted from 0.
+    /// The points as blocks, counted from 0.
     #[inline(always)]
     pub fn blocks(&self) -> Blocks<'_, S, D> {
         Blocks::new(&self.axes, None, &(0..self.len))
     }
 
-    /// Where each is in tree order.
+    /// The position of each point in tree order.
     #[inline(always)]
     pub fn positions(&self) -> &[u32] {
         &self.positions[..self.len]

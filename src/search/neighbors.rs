@@ -1,7 +1,8 @@
-//! Each stored primitive with its neighbours: counts and lists.
+//! Neighbours of all stored primitives: counts and lists.
 //!
-//! In: a radius. Out: counts or lists in the caller's order.
-//! One walk serves a whole leaf: it finds the leaves near it, and for each the primitives that can reach it.
+//! Input: a radius. Output: counts or lists in the caller's order.
+//! One walk serves a whole leaf. It finds the leaves near it and, for each of them, the primitives that may have
+//! neighbours there.
 //! Cost: about |leaf|^2 distances for each pair of leaves that meet, eight at a time.
 
 use std::ops::Range;
@@ -20,27 +21,28 @@ use crate::simd::{Isa, dispatch};
 /// Nodes per parallel task.
 pub(super) const TASK: usize = 1 << 8;
 
-/// The most bytes that a thread's lists keep.
+/// The maximum memory that a thread's lists keep, in bytes.
 const MOST_KEPT: usize = 1 << 20;
 
-/// A neighbour, and where it is.
+/// A neighbour and the vector to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct NeighborAt<const D: usize> {
-    /// Its index in the slice the tree was built from.
+    /// The index in the slice from which the tree was built.
     pub index: u32,
     /// The squared distance: the squares of `offset`, summed in the order of the axes.
     pub distance2: f64,
-    /// The vector to its nearest image: [`Space::offset`](crate::Space::offset) of the coordinates that are stored; of boxes, the gap
-    /// between the two ([`Space::min_offset`](crate::Space::min_offset)).
+    /// The vector to the nearest image of the neighbour: [`Space::offset`](crate::Space::offset) of the stored
+    /// coordinates. For boxes, the gap between the two ([`Space::min_offset`](crate::Space::min_offset)).
     pub offset: [f64; D],
 }
 
-/// A leaf near another, and a mask of the other's primitives that may reach into it.
+/// A leaf near another leaf, and a mask of the other leaf's primitives that may have neighbours in it.
 pub(super) type Near<'t, S, const D: usize> = (Blocks<'t, S, D>, u32);
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// How many stored primitives are within `radius` of each, itself included, in the caller's order.
+    /// The number of stored primitives within `radius` of each stored primitive, itself included, in the caller's
+    /// order.
     ///
     /// ```
     /// let bvh = ropewalk::Bvh::build(&[[0.0f32], [5.0], [1.0]])?;
@@ -51,7 +53,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         count(self, radius.into(), vec![])
     }
 
-    /// The same, put into a vector in place of what is in it: once it has held as many, nothing is allocated.
+    /// Same as [`count_neighbors`](Self::count_neighbors), but overwrites a vector. If the vector has held as many
+    /// counts before, nothing is allocated.
     ///
     /// ```
     /// let bvh = ropewalk::Bvh::build(&[[0.0f32], [5.0], [1.0]])?;
@@ -64,7 +67,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         *counts = count(self, radius.into(), std::mem::take(counts));
     }
 
-    /// The stored primitives within `radius` of each, itself included, as lists in the caller's order.
+    /// The stored primitives within `radius` of each stored primitive, itself included, as lists in the caller's
+    /// order.
     ///
     /// ```
     /// let bvh = ropewalk::Bvh::build(&[[0.0f32], [5.0], [1.0]])?;
@@ -77,10 +81,11 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         list(self, radius.into())
     }
 
-    /// The same, put into lists in place of those that are there.
+    /// Same as [`neighbors`](Self::neighbors), but overwrites existing lists.
     ///
-    /// For loops in which points move: once `lists` has held a few more, nothing is allocated. Neighbours are found twice: counted first, and
-    /// then written where they belong. [`Bvh::neighbors`] finds them once and copies the lists.
+    /// Made for loops in which points move: if `lists` has held somewhat more before, nothing is allocated. The
+    /// search runs twice, first to count neighbours and then to write them in place. [`Bvh::neighbors`] searches once
+    /// and copies the lists.
     ///
     /// ```
     /// let mut bvh = ropewalk::Bvh::build(&[[0.0f32], [5.0], [1.0]])?;
@@ -102,7 +107,7 @@ precompiled! { fn count = count_all(tree: same_ref &Bvh<S, D>, radius: keep f64,
 precompiled! { fn list = list_all(tree: same_ref &Bvh<S, D>, radius: keep f64) -> Csr<u32> }
 precompiled! { fn list_in = list_all_in(tree: same_ref &Bvh<S, D>, radius: keep f64, offsets: keep Vec<usize>, values: keep Vec<u32>) -> Csr<u32> }
 
-/// The counts, in memory that others were in.
+/// Computes the counts. Reuses the memory of `counts`.
 fn count_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, mut counts: Vec<u32>) -> Vec<u32> {
     renew(&mut counts, tree.len(), 0);
     let counts = shared(counts);
@@ -110,7 +115,7 @@ fn count_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, mut count
     plain(counts)
 }
 
-/// Calls `found` with each index and its count.
+/// Calls `found` with the index and the count of each primitive.
 fn for_each_count<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, found: &(impl Fn(u32, u32) + Sync)) {
     let predicates = BallPredicates::new(tree, radius);
     for_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
@@ -125,7 +130,7 @@ fn for_each_count<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, foun
     });
 }
 
-/// The lists, in memory that others were in.
+/// Computes the lists. Reuses the memory of `offsets` and `values`.
 fn list_all_in<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     radius: f64,
@@ -142,7 +147,7 @@ fn list_all_in<S: Scalar, const D: usize>(
         sum += *offset;
         *offset = sum;
     }
-    // Some more than there are, for the next time.
+    // Reserves a quarter more for the next call.
     renew(&mut values, sum, sum / 4);
     let values = shared(values);
     tree.kept().reserve::<Lists<'static, S, D>>(tree.end().div_ceil(TASK));
@@ -160,17 +165,17 @@ fn list_all_in<S: Scalar, const D: usize>(
     Csr::from_parts(offsets, plain(values))
 }
 
-/// What a task that lists neighbours works in.
+/// Scratch memory of a task that lists neighbours.
 pub(super) struct Lists<'t, S, const D: usize> {
     pub near: Vec<Near<'t, S, D>>,
-    /// Of each neighbour the index, and below it the position in tree order.
+    /// For each neighbour, its index in the high half and its position in tree order in the low half.
     pub hits: Vec<u64>,
     pub neighbors: Vec<NeighborAt<D>>,
 }
 
 impl<S, const D: usize> Default for Lists<'static, S, D> {
     fn default() -> Self {
-        // More than most lists need: growth, too, would allocate.
+        // More than most lists need, because growth would allocate, too.
         Self { near: Vec::with_capacity(512), hits: Vec::with_capacity(2048), neighbors: Vec::with_capacity(2048) }
     }
 }
@@ -185,7 +190,7 @@ impl<'t, S: Scalar, const D: usize> Lists<'t, S, D> {
             task(&mut lists);
             let Lists { mut near, hits, neighbors } = lists;
             near.clear();
-            // In place: it is the memory that is kept.
+            // Collected in place, which keeps the memory.
             let near = near.into_iter().map(|_: Near<'t, S, D>| unreachable!("it was cleared")).collect();
             *kept = Lists { near, hits, neighbors };
             if kept.bytes() > MOST_KEPT {
@@ -201,7 +206,7 @@ impl<'t, S: Scalar, const D: usize> Lists<'t, S, D> {
     }
 }
 
-/// Writes the neighbours of each primitive in a leaf where they belong.
+/// Writes the neighbours of each primitive in a leaf to their final places.
 #[inline(always)]
 fn write_leaf<'t, S: Scalar, I: Isa, const D: usize>(
     tree: &'t Bvh<S, D>,
@@ -271,7 +276,7 @@ fn count_leaf_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
                 return Step::Skip;
             }
             if ball.covers(bounds, &node.bounds) {
-                // All of them, without a look.
+                // All primitives of the node, without a test of each.
                 let all = tree.span(at).len() as u32;
                 counts.iter_mut().for_each(|count| *count += all);
                 return Step::Skip;
@@ -306,7 +311,7 @@ fn list_leaf<'t, S: Scalar, I: Isa, const D: usize>(
     });
 }
 
-/// The leaves that a leaf meets, each with a mask of the primitives that may reach into it.
+/// Lists the leaves that a leaf meets, each with a mask of the leaf's primitives that may have neighbours in it.
 #[inline(always)]
 pub(super) fn list_leaves<'t, S: Scalar, I: Isa, const D: usize, const P: bool>(
     tree: &'t Bvh<S, D>,
@@ -352,7 +357,7 @@ fn list_hits<S: Scalar, I: Isa, const D: usize, const P: bool>(
     }
 }
 
-/// The leaves that primitive `i` of a leaf may reach into.
+/// The leaves in which primitive `i` of a leaf may have neighbours.
 #[inline(always)]
 pub(super) fn reached<'n, 't, S, const D: usize>(
     near: &'n [Near<'t, S, D>],

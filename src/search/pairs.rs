@@ -1,8 +1,10 @@
-//! Every pair within a radius once: the half traversal.
+//! Pairs within a radius, each found once by the half traversal.
 //!
-//! In: a radius. Out: a callback for each pair, their number, or a list in ascending order, which comes of the lists of neighbours.
-//! The walk from a leaf goes over the nodes behind it, so that each two leaves meet once; pairs within the leaf come first.
-//! Cost: half that of the neighbours. Source: Prokopenko and Lebrun-Grandié 2024, section 4 (pair traversal).
+//! Input: a radius. Output: a callback for each pair, their number, or a list in ascending order, made from the lists
+//! of neighbours.
+//! The walk from a leaf covers the nodes after it, so that every two leaves meet once. Pairs within the leaf come
+//! first.
+//! Cost: half that of the neighbour search. Source: Prokopenko and Lebrun-Grandié 2024, section 4 (pair traversal).
 
 use std::ops::Range;
 
@@ -19,29 +21,31 @@ use crate::simd::{Isa, dispatch};
 /// Nodes per parallel task.
 const TASK: usize = 1 << 8;
 
-/// Primitives whose pairs a task lists.
+/// Primitives per parallel task that lists pairs.
 const LISTED: usize = 1 << 10;
 
-/// The pairs between two leaves, or within one.
+/// The pairs between two leaves, or within one leaf.
 pub(crate) struct LeafPairs<'a> {
     pub leaf: usize,
-    /// The other leaf, which is behind it; or itself.
+    /// The other leaf, which comes after `leaf`, or `leaf` itself.
     pub other: usize,
-    /// Where the two leaves begin in tree order.
+    /// The first positions of the two leaves in tree order.
     pub first: usize,
     pub other_first: usize,
-    /// The primitives of the leaf that may have hits.
+    /// A mask of the primitives of the leaf that may have hits.
     pub rows: u32,
-    /// For each primitive of the leaf that is in `rows`, a bit for each of the other leaf's that makes a pair with it.
+    /// For each primitive in `rows`, a mask of the primitives of the other leaf that form a pair with it.
     pub hits: &'a [u32; LEAF],
 }
 
-/// What is called with the pairs of leaves, in parallel.
+/// A callback for the pairs of two leaves, called in parallel.
 pub(crate) type Found<'a> = &'a (dyn Fn(&LeafPairs) + Sync);
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// Calls `visit` once for every pair of stored primitives within `radius` of each other, in parallel. Each pair comes as
-    /// `(i, j)` with `i < j`; the pairs in no particular order.
+    /// Calls `visit` once for every pair of stored primitives within `radius` of each other, in parallel and in
+    /// unspecified order.
+    ///
+    /// The arguments are `(i, j)` with `i < j`.
     ///
     /// ```
     /// use std::sync::Mutex;
@@ -64,11 +68,12 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         });
     }
 
-    /// All pairs of stored primitives within `radius` of each other (inclusive), each once: the lower index first, and the pairs in
-    /// ascending order. There are none within a radius that is negative or NaN.
+    /// All pairs of stored primitives within `radius` of each other (inclusive), each once, in ascending order.
     ///
-    /// Cost: that of [`Bvh::neighbors`], and a sort of each list. Memory: 8 bytes a pair, up to 32 on the way: ask
-    /// [`Bvh::count_pairs`] first where that could be too much, or call [`Bvh::for_each_pair`], which keeps none.
+    /// The lower index of a pair comes first. There are no pairs if the radius is negative or NaN.
+    ///
+    /// Cost: that of [`Bvh::neighbors`], and a sort of each list. Memory: 8 bytes per pair, temporarily up to 32. If
+    /// that may be too much, call [`Bvh::count_pairs`] first, or use [`Bvh::for_each_pair`], which stores no pairs.
     ///
     /// ```
     /// let bvh = ropewalk::Bvh::build(&[[3.0f32], [5.0], [1.0], [1.5]])?;
@@ -79,10 +84,11 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         ascending(&self.neighbors(radius))
     }
 
-    /// All pairs of stored boxes that touch or overlap, each once, as [`Bvh::pairs`] lists them: the broad phase of a collision test.
-    /// In a periodic box any images may touch. Of points, these are the copies.
+    /// All pairs of stored boxes that touch or overlap, each once, in the order of [`Bvh::pairs`]: the broad phase of
+    /// a collision test.
     ///
-    /// They are the pairs at a distance of 0, whose square `f64` computes: boxes less than 1e-162 apart are taken to touch.
+    /// In a periodic box any images may touch. For points, the pairs are copies of each other. The pairs are those at
+    /// distance 0. Its square is computed in `f64`, so boxes less than 1e-162 apart count as touching.
     ///
     /// ```
     /// use ropewalk::{Aabb, Bvh};
@@ -109,14 +115,14 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
 
 precompiled! { fn count = count_all(tree: same_ref &Bvh<S, D>, radius: keep f64) -> u64 }
 precompiled! {
-    /// Calls `found` with the pairs of each two leaves that may have any. `once` leaves out nodes that
+    /// Calls `found` with the pairs of every two leaves that may have pairs. `once` skips nodes that
     /// [duplicate](Bvh::duplicates_predecessor) the point before them.
     pub(crate) fn each_leaf_pair = each_leaf_pair_of(
         tree: same_ref &Bvh<S, D>, radius: keep f64, once: keep bool, found: keep Found<'_>
     ) -> ()
 }
 
-/// The pairs of lists that hold each pair both ways.
+/// The pairs of lists that contain each pair in both directions, each pair once.
 fn ascending(lists: &Csr<u32>) -> Vec<[u32; 2]> {
     list_tasks(lists.len(), LISTED, &|range| {
         let mut pairs: Vec<[u32; 2]> = vec![];
@@ -154,7 +160,7 @@ fn each_leaf_pair_of<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, o
     });
 }
 
-/// The number of pairs between the primitives of a leaf, and between them and those behind.
+/// The number of pairs within a leaf, and between the leaf and those after it.
 #[inline(always)]
 fn count_of_leaf<S: Scalar, I: Isa, const D: usize>(
     tree: &Bvh<S, D>,
@@ -188,7 +194,7 @@ fn count_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
                 return Step::Skip;
             }
             if ball.covers(bounds, &node.bounds) {
-                // All of them, without a look.
+                // All pairs of the two nodes, without a test of each.
                 count += own.len() as u64 * tree.span(at).len() as u64;
                 return Step::Skip;
             }
@@ -204,13 +210,14 @@ fn count_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
     count
 }
 
-/// A mask of those that make a pair with the primitive `bit` of a leaf: in its own leaf those behind it, else all.
+/// A mask of the primitives that may form a pair with primitive `bit` of a leaf: those after it in its own leaf, all
+/// in others.
 #[inline(always)]
 fn behind(is_own: bool, bit: usize) -> u32 {
     if is_own { !1 << bit } else { u32::MAX }
 }
 
-/// Calls `found` with a leaf's own pairs and those between it and the leaves behind it.
+/// Calls `found` with the pairs within a leaf, and those between the leaf and the leaves after it.
 #[inline(always)]
 fn pairs_of_leaf<S: Scalar, I: Isa, const D: usize>(
     tree: &Bvh<S, D>,

@@ -1,7 +1,8 @@
-//! Range queries: what meets a ball, a box, or a shape of your own.
+//! Range queries: the primitives that meet a sphere, a box, or your own shape.
 //!
-//! In: one query, or many. Out: an iterator of indices; or counts, lists, a callback in parallel.
-//! The iterator's state is a node index and what is left of a leaf, so nothing is allocated and stopping early is free.
+//! Input: one query, or many. Output: an iterator of indices; for many queries counts, lists or a parallel callback.
+//! The state of the iterator is a node index and the remaining hits of a leaf, so that it allocates nothing and
+//! stopping early is free.
 //! Cost: O(depth + hits / leaf size) for a compact query.
 
 use std::iter::FusedIterator;
@@ -17,22 +18,24 @@ use crate::parallel::{for_tasks, map_tasks};
 use crate::search::ball_predicate::BallPredicate;
 use crate::simd::{Baseline, dispatch};
 
-/// The hits of one query, as an iterator of indices into the slice the tree was built from, in no promised order (it is the
-/// same every time). `nth` and `count` skip without looking at each hit.
+/// The hits of one query: an iterator over indices into the slice from which the tree was built.
+///
+/// The order is unspecified, but the same in every run. `nth` and `count` skip hits without visiting each one.
 #[derive(Clone)]
 pub struct Hits<'a, S, const D: usize, Q> {
     tree: &'a Bvh<S, D>,
     query: Q,
     /// The next node.
     at: usize,
-    /// Hits found and not yet taken: a whole range of positions, or bits above `first`.
+    /// Hits found but not yet returned: a whole range of positions, or bits of `mask` for the positions from `first`
+    /// on.
     run: Range<usize>,
     first: usize,
     mask: u32,
 }
 
 impl<S: Scalar, const D: usize, Q: Query<S, D>> Hits<'_, S, D, Q> {
-    /// Walks to the next hits; false at the end.
+    /// Walks to the next hits. Returns `false` at the end.
     #[inline]
     fn advance(&mut self) -> bool {
         let Self { tree, query, .. } = self;
@@ -138,7 +141,7 @@ impl<S: Scalar, const D: usize, Q> std::fmt::Debug for Hits<'_, S, D, Q> {
     }
 }
 
-/// The primitives of a leaf that a shape meets, a bit each.
+/// A mask of the primitives of a leaf that a shape meets.
 #[inline]
 fn hits_in_leaf<S: Scalar, const D: usize>(tree: &Bvh<S, D>, query: &impl Query<S, D>, span: Range<usize>) -> u32 {
     let Some(ball) = query.as_ball() else {
@@ -159,10 +162,10 @@ impl<S: Scalar, const D: usize, Q: Query<S, D>> FusedIterator for Hits<'_, S, D,
 const TASK: usize = 1 << 9;
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// The primitives that meet a shape: points in a ball or box (boundary included), boxes that touch it. In a periodic box
-    /// each primitive is found once, by its nearest image.
+    /// The primitives that meet a shape: points in a sphere or box (boundary included), and boxes that touch it.
     ///
-    /// The iterator walks as it is read, so early termination is an iterator method:
+    /// In a periodic box each primitive is found once, by its nearest image. The iterator walks as it is read, so
+    /// that iterator methods can stop the search early:
     ///
     /// ```
     /// use ropewalk::{Bvh, Sphere};
@@ -183,7 +186,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         self.query_all_where(queries, |_, _| true)
     }
 
-    /// The hits of every query that `keep` is true for, given the query's number and the hit.
+    /// The hits of every query for which `keep` returns `true`, given the index of the query and the hit.
     pub(super) fn query_all_where<Q: Query<S, D>>(
         &self,
         queries: &[Q],
@@ -225,8 +228,10 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         all
     }
 
-    /// Calls `visit` with each query's number and each of its hits, in parallel over the queries; nothing is stored.
-    /// `Break` ends that query, not the others.
+    /// Calls `visit` with the index of each query and each of its hits, in parallel over the queries, and stores
+    /// nothing.
+    ///
+    /// `Break` ends that query, but not the others.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -246,13 +251,13 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         let order = self.walk_order(queries);
         for_tasks(order.len(), TASK, &|range| {
             dispatch!(_isa => for &query in &order[range] {
-                // The iterator may end early: that is what Break is for.
+                // `visit` may end the iteration early with `Break`, which is not an error.
                 let _ = self.query(&queries[query as usize]).try_for_each(|hit| visit(query as usize, hit));
             });
         });
     }
 
-    /// The order in which to take many queries: along the curve, so that neighbours in time are neighbours in space.
+    /// The order in which to process queries: along the curve, so that consecutive queries are near each other.
     fn walk_order<Q: Query<S, D>>(&self, queries: &[Q]) -> Vec<u32> {
         let known = queries.first().is_some_and(|query| query.center().is_some());
         if self.is_empty() || !known {

@@ -1,8 +1,9 @@
-//! A tree that owns what is stored in it, and hands it out.
+//! A tree that owns its primitives and returns them with the results.
 //!
-//! In: shapes, or pairs of a shape and a value. Out: what the tree's searches find, each with what is stored there.
-//! Boxes find candidates; the shapes themselves decide ([`HitBy`], [`Distance`]).
-//! Cost: that of the searches of [`Bvh`], and a decision for each candidate.
+//! Input: shapes, or pairs of a shape and a value. Output: the results of the tree's searches, each with its stored
+//! value.
+//! Boxes select candidates; the shapes themselves decide ([`HitBy`], [`Distance`]).
+//! Cost: that of the searches of [`Bvh`], and a test of each candidate.
 
 use std::ops::ControlFlow;
 
@@ -12,23 +13,24 @@ use crate::error::Result;
 use crate::geometry::{Bounded, Distance, HitBy, Query, Scalar};
 use crate::search::{Nearest, Neighbor};
 
-/// What a search of a [`ValueBvh`] finds.
+/// A result of a search in a [`ValueBvh`].
 #[derive(Debug, PartialEq)]
 pub struct Hit<'t, T> {
-    /// Its index among the values.
+    /// The index among the values.
     pub index: u32,
-    /// What is stored there.
+    /// The stored value.
     pub value: &'t T,
 }
 
-/// What a nearest search of a [`ValueBvh`] finds.
+/// A result of a nearest-neighbour search in a [`ValueBvh`].
 #[derive(Debug, PartialEq)]
 pub struct NearestHit<'t, T> {
-    /// Its index among the values.
+    /// The index among the values.
     pub index: u32,
-    /// The squared distance to the shape: that of [`Distance::distance2_to`], but not below that to its box.
+    /// The squared distance to the shape: that of [`Distance::distance2_to`], but not below the squared distance to
+    /// its box.
     pub distance2: f64,
-    /// What is stored there.
+    /// The stored value.
     pub value: &'t T,
 }
 
@@ -46,10 +48,10 @@ impl<T> Clone for NearestHit<'_, T> {
     }
 }
 
-/// A [`Bvh`] that owns its primitives, and answers with them: shapes, or pairs `(shape, value)`.
+/// A [`Bvh`] that owns its primitives and returns them with the results: shapes, or pairs `(shape, value)`.
 ///
-/// Hits are decided by the shapes, not by their boxes, where [`Bvh`] knows boxes alone. Space is open: a shape has one place. For a
-/// periodic box there are [`Bvh::build_periodic`] and [`Bvh::nearest_by`].
+/// The shapes themselves decide what is a hit, whereas a [`Bvh`] knows only their boxes. Space is open: a shape has
+/// one place. For a periodic box, use [`Bvh::build_periodic`] and [`Bvh::nearest_by`].
 ///
 /// ```
 /// use ropewalk::{Sphere, ValueBvh};
@@ -75,16 +77,20 @@ impl<T: std::fmt::Debug, S: std::fmt::Debug, const D: usize> std::fmt::Debug for
 }
 
 impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
-    /// Builds the tree in parallel. Errors as [`Bvh::build`].
+    /// Builds the tree in parallel.
+    ///
+    /// # Errors
+    /// Those of [`Bvh::build`].
     pub fn build(values: Vec<T>) -> Result<Self> {
         let bvh = Bvh::build(&values)?;
         Ok(Self { values, bvh })
     }
 
-    /// Takes values that have moved in place of the old ones, which come back: the tree [follows](Bvh::refit) them.
+    /// Replaces the values by values that have moved, [refits](Bvh::refit) the tree, and returns the old values.
     ///
-    /// Errors as [`Bvh::refit`], also if there are more or fewer: the tree is then as it was, or empty if the call is
-    /// [cancelled](crate::Cancel).
+    /// # Errors
+    /// Those of [`Bvh::refit`], including another number of values. The tree is then unchanged, or empty if the call
+    /// is [cancelled](crate::Cancel).
     ///
     /// ```
     /// let mut bvh = ropewalk::ValueBvh::build(vec![[0.0f32], [5.0]])?;
@@ -96,7 +102,7 @@ impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
         match self.bvh.refit(&values) {
             Ok(()) => Ok(std::mem::replace(&mut self.values, values)),
             Err(error) => {
-                // It may have been left empty.
+                // The failed refit may have emptied the tree.
                 if self.bvh.len() != self.values.len() {
                     self.values.clear();
                 }
@@ -105,27 +111,27 @@ impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
         }
     }
 
-    /// How many values are stored.
+    /// The number of stored values.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether nothing is stored.
+    /// Returns `true` if no values are stored.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// What is stored: indices are positions here.
+    /// The stored values. The indices of results are positions in this slice.
     pub fn values(&self) -> &[T] {
         &self.values
     }
 
-    /// The values alone, in their order.
+    /// Returns the values in their order.
     pub fn into_values(self) -> Vec<T> {
         self.values
     }
 
-    /// The tree over their boxes: searches that ask for no more than those, or that decide by themselves.
+    /// The tree over the boxes of the values, for searches that need only boxes or have their own test.
     pub fn bvh(&self) -> &Bvh<S, D> {
         &self.bvh
     }
@@ -134,8 +140,9 @@ impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
         Hit { index, value: &self.values[index as usize] }
     }
 
-    /// What a shape hits, as an iterator in no promised order (it is the same every time). It walks as it is read, so stopping
-    /// early is free.
+    /// The values that a shape hits, as an iterator in unspecified order (the same in every run).
+    ///
+    /// The iterator walks as it is read, so that stopping early is free.
     ///
     /// ```
     /// use ropewalk::{Aabb, Sphere, ValueBvh};
@@ -161,7 +168,7 @@ impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
         })
     }
 
-    /// What each of many shapes hits, as lists of indices, in parallel.
+    /// The hits of each of many shapes, as lists of indices, in parallel.
     pub fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Csr<u32>
     where
         T: HitBy<Q>,
@@ -169,8 +176,10 @@ impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
         self.bvh.query_all_where(queries, |query, hit| self.values[hit as usize].is_hit_by(&queries[query]))
     }
 
-    /// Calls `visit` with each query's number and each of its hits, in parallel over the queries; nothing is stored.
-    /// `Break` ends that query, not the others.
+    /// Calls `visit` with the index of each query and each of its hits, in parallel over the queries, and stores
+    /// nothing.
+    ///
+    /// `Break` ends that query, but not the others.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -199,8 +208,11 @@ impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
         });
     }
 
-    /// Calls `visit` once for every two whose boxes are within `radius` of each other, the lower index first, in parallel and in no
-    /// particular order; it decides by the values. A radius of 0 is for shapes that intersect.
+    /// Calls `visit` once for every pair of values whose boxes are within `radius` of each other, in parallel and in
+    /// unspecified order.
+    ///
+    /// The lower index comes first. `visit` can then test the values themselves. For shapes that intersect, use a
+    /// radius of 0.
     ///
     /// ```
     /// use std::sync::Mutex;
@@ -224,14 +236,16 @@ impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
 }
 
 impl<T: Distance<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
-    /// The `k` nearest to a point by the distance to the shapes, nearest first, ties by index. `wanted` is `k` or a [`Nearest`], whose
-    /// radius is inclusive. A point that is NaN has no neighbours, and a shape whose distance is NaN is none.
+    /// The `k` values nearest to a point by the distance to the shapes, nearest first, ties by index.
+    ///
+    /// `wanted` is `k` or a [`Nearest`], whose radius is inclusive. A NaN point has no neighbours, and shapes with a
+    /// NaN distance are skipped.
     ///
     /// ```
     /// use ropewalk::{Nearest, Sphere, ValueBvh};
     ///
     /// let bvh = ValueBvh::build(vec![Sphere::new([0.0f32, 0.0], 5.0), Sphere::new([6.0, 6.0], 1.0)])?;
-    /// // The point is in the first one's box, but nearer to the second ball.
+    /// // The point lies in the box of the first sphere, but is nearer to the second sphere.
     /// assert_eq!(bvh.nearest([5.0f32, 5.0], 2).iter().map(|near| near.index).collect::<Vec<_>>(), [1, 0]);
     /// assert_eq!(bvh.nearest([5.0f32, 5.0], Nearest::new(2).within(1.0)).len(), 1);
     /// # Ok::<(), ropewalk::Error>(())
@@ -240,7 +254,7 @@ impl<T: Distance<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
         self.nearest_where(point, wanted, |_| true)
     }
 
-    /// The `k` nearest of those that `keep` is true for. It is asked about few.
+    /// The `k` nearest of the values for which `keep` returns `true`. `keep` is called for few values.
     ///
     /// ```
     /// let bvh = ropewalk::ValueBvh::build(vec![([0.0f32], "closed"), ([1.0], "open"), ([4.0], "open")])?;
@@ -263,7 +277,7 @@ impl<T: Distance<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
         near.iter().map(|&Neighbor { index, distance2 }| NearestHit { index, distance2, value: value(index) }).collect()
     }
 
-    /// The nearest to each of many points, as lists in the order of the points, in parallel.
+    /// The nearest values of each of many points, as lists in the order of the points, in parallel.
     ///
     /// ```
     /// let bvh = ropewalk::ValueBvh::build(vec![([0.0f32], 'a'), ([1.0], 'b')])?;

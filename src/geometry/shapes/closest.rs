@@ -1,13 +1,14 @@
-//! The closest points of segments, triangles and tetrahedra to a point, and of two segments.
+//! The points of segments, triangles and tetrahedra that are closest to a point, and the distance of two segments.
 //!
-//! In: differences of coordinates. Out: a squared distance and where it is attained.
-//! Squared distances are quotients of polynomials (an area over a length, a volume over an area), not lengths of rounded offsets: for
-//! integers that are not large they are the exact ones, rounded once. Every degenerate shape is what it is made of: edges, or a point.
-//! Source: Ericson 2005, Real-Time Collision Detection, sections 5.1.2, 5.1.5, 5.1.9; in any dimension by exterior products.
+//! Input: coordinates. Output: a squared distance and the point at which it is attained. Squared distances are
+//! quotients of polynomials (an area over a length, a volume over an area), not lengths of rounded offsets. For small
+//! integers they are exact up to one rounding. A degenerate shape is treated as its edges or points.
+//! Source: Ericson 2005, Real-Time Collision Detection, sections 5.1.2, 5.1.5, 5.1.9. In any dimension by exterior
+//! products.
 
 use crate::geometry::shapes::vector::{along, area2, areas, dot, length2, sub, times, unit, volume2};
 
-/// The nearest point of a shape: how far, and which. It is the point itself if that lies in the shape.
+/// The nearest point of a shape and its squared distance. For a query point inside the shape it is that point.
 #[derive(Clone, Copy, Debug)]
 pub struct Closest<const D: usize> {
     pub distance2: f64,
@@ -15,7 +16,7 @@ pub struct Closest<const D: usize> {
 }
 
 impl<const D: usize> Closest<D> {
-    /// The nearer of two; the first, if they are as near.
+    /// The nearer of two points; the first in case of a tie.
     fn or(self, other: Self) -> Self {
         if other.distance2 < self.distance2 { other } else { self }
     }
@@ -40,8 +41,8 @@ pub fn on_segment<const D: usize>(p: &[f64; D], [a, b]: [&[f64; D]; 2]) -> Close
     }
 }
 
-/// Weights of the corners at the foot of a point on the plane of a triangle, times the second value, a squared area; that is 0 if there is no
-/// plane but for rounding.
+/// Returns the barycentric weights of the projection of a point on the plane of a triangle, multiplied by a squared
+/// area, and that area. The area is 0 if the corners are collinear within rounding.
 pub fn weights<const D: usize>(p: &[f64; D], [a, b, c]: [&[f64; D]; 3]) -> ([f64; 3], f64) {
     let [w, e, f] = [sub(p, a), sub(b, a), sub(c, a)];
     let unit = unit(&[&w, &e, &f]);
@@ -68,8 +69,8 @@ pub fn on_triangle<const D: usize>(p: &[f64; D], corners: [&[f64; D]; 3]) -> Clo
     on_segment(p, [a, b]).or(on_segment(p, [b, c])).or(on_segment(p, [c, a]))
 }
 
-/// Weights of the corners of a tetrahedron at a point, times their sum: six volumes with one sign if the point is inside. None if the
-/// tetrahedron has no volume, exactly.
+/// Returns the barycentric weights of a point in a tetrahedron, multiplied by their sum: six times the signed
+/// volumes. They have one sign if the point lies inside. `None` if the volume of the tetrahedron is exactly zero.
 pub fn volumes(p: &[f64; 3], corners: [&[f64; 3]; 4]) -> Option<[f64; 4]> {
     let [a, b, c, d] = corners;
     let unit = unit(&[p, a, b, c, d]);
@@ -77,16 +78,17 @@ pub fn volumes(p: &[f64; 3], corners: [&[f64; 3]; 4]) -> Option<[f64; 4]> {
     (!is_flat).then(|| [[p, b, c, d], [a, p, c, d], [a, b, p, d], [a, b, c, p]].map(|of| side(of, unit)))
 }
 
-/// The triangles of a tetrahedron.
+/// The faces of a tetrahedron.
 pub const FACES: [[usize; 3]; 4] = [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]];
 
-/// On which side of the plane of three points a fourth lies: positive, negative, or zero in it. Exact.
+/// The side of the plane of three points on which a fourth lies: positive, negative, or zero in the plane. Exact.
 fn side(points: [&[f64; 3]; 4], unit: f64) -> f64 {
     let [a, b, c, d] = points.map(|p| robust::Coord3D { x: p[0] * unit, y: p[1] * unit, z: p[2] * unit });
     robust::orient3d(a, b, c, d)
 }
 
-/// Whether a point lies in a tetrahedron. Exact, so that of those that fill space every point is in one.
+/// Returns `true` if a point lies in a tetrahedron. Exact, so that every point lies in at least one of the tetrahedra
+/// that fill a space.
 fn is_in_tetrahedron(p: &[f64; 3], corners: [&[f64; 3]; 4]) -> bool {
     let [a, b, c, d] = corners;
     let unit = unit(&[p, a, b, c, d]);
@@ -99,7 +101,7 @@ pub fn on_tetrahedron(p: &[f64; 3], corners: [&[f64; 3]; 4]) -> Closest<3> {
     if is_in_tetrahedron(p, corners) {
         return Closest { distance2: 0.0, point: *p };
     }
-    // A flat one is all there is in its triangles.
+    // A flat tetrahedron equals the union of its triangles.
     let faces = FACES.map(|face| on_triangle(p, face.map(|i| corners[i])));
     faces[0].or(faces[1]).or(faces[2]).or(faces[3])
 }
@@ -112,7 +114,7 @@ pub fn segments<const D: usize>([a, b]: [&[f64; D]; 2], [c, d]: [&[f64; D]; 2]) 
     let unit = unit(&[&w, &e, &f]);
     let [w, e, f] = [w, e, f].map(|x| times(&x, unit));
     let n2 = area2(&e, &f);
-    // Where the lines are nearest: `s` along the first and `t` along the second, times `n2`.
+    // The nearest points of the two lines: `s` along the first and `t` along the second, times `n2`.
     let (s, t) = (areas([&w, &f], [&e, &f]), areas([&w, &e], [&e, &f]));
     let is_inside = |x: f64| 0.0 < x && x < n2;
     if !(is_inside(s) && is_inside(t)) {
@@ -121,7 +123,8 @@ pub fn segments<const D: usize>([a, b]: [&[f64; D]; 2], [c, d]: [&[f64; D]; 2]) 
     let between = if n2 > 1e-12 * length2(&e) * length2(&f) {
         volume2(&w, &e, &f) / n2
     } else {
-        // Almost parallel: the normal is lost in rounding, but points of the segments are never too near.
+        // Almost parallel: rounding destroys the normal. The distance of two points of the segments is never below
+        // the minimum.
         length2(&sub(&along(&w, t / n2, &f), &times(&e, s / n2)))
     };
     least.min(between / (unit * unit))

@@ -1,6 +1,6 @@
-//! The closest point of a solid ellipsoid to a point.
+//! The point of a solid ellipsoid that is closest to a given point.
 //!
-//! In: the frame of the ellipsoid, and a point. Out: a squared distance, and the point where it is attained.
+//! Input: the frame of the ellipsoid, and a point. Output: a squared distance, and the point at which it is attained.
 //! Cost: O(D) per step of Newton's method, at most 200 steps.
 //! Source: Eberly 2013, Distance from a Point to an Ellipse, an Ellipsoid, or a Hyperellipsoid.
 
@@ -10,8 +10,8 @@ use crate::geometry::shapes::vector::{length2, sub};
 
 /// The nearest point of a solid ellipsoid.
 ///
-/// It is `r² y / (t + r²)` along each axis, for the `t > 0` with which it lies on the surface. Newton's method rises to that `t`, as
-/// the function falls and is convex.
+/// Its component along each axis is `r² y / (t + r²)`, with the `t > 0` that puts it on the surface. Newton's method
+/// increases monotonically to that `t`, because the function is decreasing and convex.
 pub fn on_ellipsoid<const D: usize>(frame: &Frame<D>, p: &[f64; D]) -> Closest<D> {
     let y = frame.components(&sub(p, &frame.center));
     let r = &frame.half;
@@ -36,7 +36,7 @@ pub fn on_ellipsoid<const D: usize>(frame: &Frame<D>, p: &[f64; D]) -> Closest<D
         for _ in 0..200 {
             let (level, slope) = level(t);
             let next = t - level / slope;
-            // Rounding ends it, or NaN, where nothing is left of the slope.
+            // Stops when rounding prevents progress, or on NaN, if the slope vanishes.
             if next > t {
                 t = next;
             } else {

@@ -1,19 +1,22 @@
-//! What all convex shapes have in common: distance, closest point, touch, and the part of a ray inside.
+//! The trait of convex shapes: distance, closest point, intersection, and the part of a ray inside.
 
 use crate::geometry::shapes::core::{Core, Solid};
 use crate::geometry::shapes::vector::wide;
 use crate::geometry::shapes::{pairs, ray_interval};
 use crate::geometry::{Aabb, Bounded, Ray, Scalar, Sphere};
 
-/// A convex shape: points (`[S; D]`), [`Aabb`], [`Sphere`] and the other [shapes](crate::shapes), of which every two can be asked about each
-/// other.
+/// A convex shape: points (`[S; D]`), [`Aabb`], [`Sphere`] and the other [shapes](crate::shapes). Every two shapes
+/// can be tested against each other.
 ///
-/// All shapes are solid and closed: what touches intersects, and a point inside is its own closest point. Answers are those of `f64`
-/// arithmetic, whatever the scalar. A shape with a coordinate that is NaN or infinite (or beyond 1e150 in `f64`, where squares
-/// overflow), with a negative radius, or with its corners upside down, has no points: nothing intersects it, and it is infinitely far from
-/// everything. Gaps whose squares vanish in `f64` (below 1e-162) are none.
+/// All shapes are solid and closed: touching shapes intersect, and a point inside is its own closest point. Results
+/// are those of `f64` arithmetic for every scalar type. Gaps below 1e-162, whose squares vanish in `f64`, count as
+/// zero.
 ///
-/// The module says [how each pair is decided](crate::shapes#pairs).
+/// A shape has no points if a coordinate is NaN or infinite (or beyond 1e150 in `f64`, where squares overflow), a
+/// radius is negative, or its corners are inverted. Nothing intersects such a shape, and it is infinitely far from
+/// everything.
+///
+/// The module documents [the method for each pair](crate::shapes#pairs).
 ///
 /// ```
 /// use ropewalk::{Capsule, Convex, Sphere, Triangle};
@@ -31,25 +34,27 @@ pub trait Convex<S: Scalar, const D: usize>: Bounded<S, D> {
     #[doc(hidden)]
     fn solid(&self) -> Solid<D>;
 
-    /// The squared distance of the nearest two points; zero if the shapes intersect, infinite if one has no points.
+    /// The squared distance of the nearest two points: zero if the shapes intersect, infinite if one has no points.
     fn distance2<T: Convex<S, D>>(&self, other: &T) -> f64 {
         pairs::distance2(&self.solid(), &other.solid())
     }
 
-    /// Whether the shapes have a point in common; touching counts.
+    /// Returns `true` if the shapes have a common point. Touching counts.
     fn intersects<T: Convex<S, D>>(&self, other: &T) -> bool {
         pairs::intersects(&self.solid(), &other.solid())
     }
 
-    /// The point of the shape that is nearest to another, which is that one itself inside; NaN if there is none. Where squared distances differ
-    /// by their last digits only, either of the points.
+    /// The point of the shape nearest to `point`: `point` itself if it lies inside, NaN if the shape has no points.
+    ///
+    /// If squared distances differ only in their last digits, it may be either of the points.
     fn closest_point(&self, point: impl Into<[S; D]>) -> [f64; D] {
         let point = Solid::new(Core::Point(wide(&point.into())), 0.0, S::LIMIT);
         if let Core::Point(point) = point.core { self.solid().closest(&point).point } else { [f64::NAN; D] }
     }
 
-    /// The first and the last `t` of a ray in the shape, both in the range of the ray; none if the ray misses it. In the plane of a triangle
-    /// this is the part inside; a [`Mesh`](crate::Mesh) has no hit there.
+    /// The first and the last `t` of a ray in the shape, both in the range of the ray; `None` if the ray misses it.
+    ///
+    /// For a ray in the plane of a triangle this is the part inside; a [`Mesh`](crate::Mesh) has no hit there.
     ///
     /// ```
     /// use ropewalk::{Convex, Ray, Sphere};

@@ -1,8 +1,9 @@
-//! What every shape is made of: a core, and a ball about each of its points.
+//! The common representation of all shapes: a convex core, and a radius around each of its points.
 //!
-//! In: a shape of either scalar. Out: the same in `f64`: seven kinds of cores and a radius, in which all pairs are decided.
-//! A sphere is a point with a radius, a capsule a segment with one. All cores are convex and closed.
-//! Cost: a copy of the coordinates; the corners of a k-DOP are computed where they are asked for.
+//! Input: a shape of either scalar type. Output: one of seven kinds of cores and a radius in `f64`, with which all
+//! pairs are tested. A sphere is a point with a radius, a capsule a segment with a radius. All cores are convex and
+//! closed.
+//! Cost: a copy of the coordinates; the corners of a k-DOP are computed on demand.
 
 use crate::geometry::distance::beyond;
 use crate::geometry::shapes::closest::{self, Closest};
@@ -18,13 +19,13 @@ pub enum Core<const D: usize> {
     Point([f64; D]),
     Segment([[f64; D]; 2]),
     Triangle([[f64; D]; 3]),
-    /// In three dimensions.
+    /// Only in three dimensions.
     Tetrahedron([[f64; D]; 4]),
     Box([[f64; D]; 2]),
     Oriented(Frame<D>),
     Ellipsoid(Frame<D>),
     Slabs(Box<Slabs<D>>),
-    /// What has no points: anything with a coordinate that is not finite, a negative length, a box upside down.
+    /// The empty set. Stands for shapes with a coordinate that is not finite, a negative length or an inverted box.
     Nothing,
 }
 
@@ -37,9 +38,9 @@ pub struct Solid<const D: usize> {
 }
 
 impl<const D: usize> Solid<D> {
-    /// A core and a radius; nothing, if a coordinate is beyond `limit` or NaN, or the radius is negative or NaN.
+    /// Creates a solid. It is empty if a coordinate exceeds `limit` or is NaN, or the radius is negative or NaN.
     pub fn new(core: Core<D>, radius: f64, limit: f64) -> Self {
-        // A box that is one point is decided as points are.
+        // A box that is a single point is tested as a point.
         let core = match core {
             Core::Box([lo, hi]) if lo == hi => Core::Point(lo),
             core => core,
@@ -64,7 +65,7 @@ impl<const D: usize> Solid<D> {
         Self { core: if proper { core } else { Core::Nothing }, radius }
     }
 
-    /// The point of the solid that is nearest to `p`, which is `p` itself inside.
+    /// The point of the solid nearest to `p`: `p` itself if it lies inside.
     pub fn closest(&self, p: &[f64; D]) -> Closest<D> {
         let near = self.core.closest(p);
         if self.radius == 0.0 || near.distance2 == f64::INFINITY {
@@ -82,7 +83,7 @@ impl<const D: usize> Solid<D> {
 }
 
 impl<const D: usize> Core<D> {
-    /// The point of the core that is nearest to `p`: `p` itself inside.
+    /// The point of the core nearest to `p`: `p` itself if it lies inside.
     pub fn closest(&self, p: &[f64; D]) -> Closest<D> {
         match self {
             Core::Point(a) => closest::on_point(p, a),
@@ -118,7 +119,8 @@ impl<const D: usize> Core<D> {
         }
     }
 
-    /// A point of the core that is farthest along a direction. `corners` are those of a k-DOP; zero if there are none.
+    /// A point of the core that is farthest along a direction; zero if the core is empty. `corners` are the corners
+    /// of a k-DOP; other cores ignore them.
     pub fn support(&self, direction: &[f64; D], corners: &[[f64; D]]) -> [f64; D] {
         match self {
             Core::Point(a) => *a,
@@ -145,7 +147,7 @@ impl<const D: usize> Core<D> {
         }
     }
 
-    /// The core from `origin` on, in another unit; a k-DOP stays where it is.
+    /// The core relative to `origin`, with lengths multiplied by `unit`. A k-DOP is returned unchanged.
     pub fn moved(&self, origin: &[f64; D], unit: f64) -> Self {
         let moved = |p: [f64; D]| times(&sub(&p, origin), unit);
         let frame = |frame: &Frame<D>| Frame { center: moved(frame.center), half: times(&frame.half, unit), ..*frame };
@@ -161,18 +163,18 @@ impl<const D: usize> Core<D> {
         }
     }
 
-    /// The corners, if the core is a k-DOP; for [`Core::support`].
+    /// The corners of a k-DOP for [`Core::support`]; empty for other cores.
     pub fn corners(&self) -> Vec<[f64; D]> {
         if let Core::Slabs(slabs) = self { slabs.corners() } else { vec![] }
     }
 }
 
-/// What is nearest where nothing is.
+/// The nearest point of an empty set: at infinite distance, with NaN coordinates.
 fn far<const D: usize>() -> Closest<D> {
     Closest { distance2: f64::INFINITY, point: [f64::NAN; D] }
 }
 
-/// The first of the points that are farthest along a direction; zero if there are none.
+/// The first of the points that are farthest along a direction; zero if `points` is empty.
 pub fn farthest<const D: usize>(points: &[[f64; D]], direction: &[f64; D]) -> [f64; D] {
     let mut best = (f64::NEG_INFINITY, [0.0; D]);
     for point in points {

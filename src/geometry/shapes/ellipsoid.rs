@@ -1,4 +1,4 @@
-//! Ellipsoids, and ellipses in two dimensions.
+//! Ellipsoids; in two dimensions, ellipses.
 
 use crate::geometry::shapes::core::{Core, Solid};
 use crate::geometry::shapes::frame::Frame;
@@ -8,8 +8,9 @@ use crate::geometry::{Aabb, Bounded, Convex, Scalar};
 
 /// A solid ellipsoid; in two dimensions an ellipse.
 ///
-/// Axes and radii are `f64` whatever the centre is, because `f64` decides. A radius may be zero: a disc, a segment, a point.
-/// A negative or infinite radius, axes that depend on each other, and a centre that is not finite, hold nothing.
+/// Axes and radii are `f64` for every coordinate type, because tests are decided in `f64`. A radius may be zero: a
+/// disc, a segment, a point. The ellipsoid is empty if a radius is negative or infinite, the axes are linearly
+/// dependent, or the centre is not finite.
 ///
 /// ```
 /// use ropewalk::{Convex, Ellipsoid};
@@ -26,7 +27,8 @@ pub struct Ellipsoid<S, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> Ellipsoid<S, D> {
-    /// The ellipsoid about `center` with a radius along each of the axes. Axes are made orthonormal in their order (Gram-Schmidt).
+    /// Creates the ellipsoid around `center` with a radius along each axis. The axes are made orthonormal in order
+    /// (Gram-Schmidt).
     pub fn new(center: impl Into<[S; D]>, axes: [[f64; D]; D], radii: [f64; D]) -> Self {
         Self { center: center.into(), axes: orthonormal(axes), radii }
     }
@@ -55,7 +57,8 @@ impl<S: Scalar, const D: usize> Convex<S, D> for Ellipsoid<S, D> {
 }
 
 impl<S: Scalar, const D: usize> Bounded<S, D> for Ellipsoid<S, D> {
-    /// Rounded outwards; upside down, so that a tree refuses it, if a radius is negative or NaN.
+    /// The bounding box, rounded outwards. If a radius is negative or NaN, the box is inverted, so that a tree
+    /// refuses it.
     fn bounds(&self) -> Aabb<S, D> {
         if !self.radii.iter().all(|&radius| radius >= 0.0) {
             return Aabb::EMPTY;

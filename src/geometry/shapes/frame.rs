@@ -1,11 +1,11 @@
-//! Orthonormal axes about a centre: the coordinates of an oriented box or an ellipsoid.
+//! Orthonormal axes around a centre: the coordinate frame of an oriented box or an ellipsoid.
 //!
-//! In: a point or a direction. Out: its components along the axes, or the point that has given components.
+//! Input: a point or a direction. Output: its components along the axes, or the point with given components.
 //! Cost: O(D²).
 
 use crate::geometry::shapes::vector::{along, dot};
 
-/// A box of any orientation, or the ellipsoid in it: axes of length 1 that are at right angles, and half the length along each.
+/// A box of any orientation, or the ellipsoid inscribed in it: orthonormal axes, and half the length along each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame<const D: usize> {
     pub center: [f64; D],
@@ -14,13 +14,13 @@ pub struct Frame<const D: usize> {
 }
 
 impl<const D: usize> Frame<D> {
-    /// A vector along the axes.
+    /// The components of a vector along the axes.
     #[inline]
     pub fn components(&self, vector: &[f64; D]) -> [f64; D] {
         self.axes.map(|axis| dot(&axis, vector))
     }
 
-    /// The point whose components from the centre on are these.
+    /// The point with the given components relative to the centre.
     #[inline]
     pub fn place(&self, components: &[f64; D]) -> [f64; D] {
         let mut point = self.center;

@@ -1,11 +1,11 @@
-//! k-DOPs: discrete oriented polytopes, which k/2 pairs of parallel planes bound.
+//! k-DOPs: discrete oriented polytopes, bounded by k/2 pairs of parallel planes.
 
 use crate::geometry::shapes::core::{Core, Solid};
 use crate::geometry::shapes::slabs::Slabs;
 use crate::geometry::shapes::vector::{outwards, wide};
 use crate::geometry::{Aabb, Bounded, Convex, Scalar};
 
-/// The axes, the diagonals of the cube, the diagonals of its faces.
+/// The axes, the diagonals of the cube and the diagonals of its faces.
 const DIRECTIONS: [[i8; 3]; 13] = [
     [1, 0, 0],
     [0, 1, 0],
@@ -21,26 +21,27 @@ const DIRECTIONS: [[i8; 3]; 13] = [
     [0, 1, 1],
     [0, 1, -1],
 ];
-/// Without the diagonals of the cube.
+/// The axes and the diagonals of the faces.
 const EDGES: [[i8; 3]; 9] =
     [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, -1, 0], [1, 0, 1], [1, 0, -1], [0, 1, 1], [0, 1, -1]];
-/// In the plane.
+/// The axes and diagonals of the plane.
 const PLANE: [[i8; 3]; 4] = [[1, 0, 0], [0, 1, 0], [1, 1, 0], [1, -1, 0]];
 
 /// The points between `N` pairs of parallel planes of fixed directions: a bounding volume that is tighter than a box.
 ///
-/// The directions are the axes and, in [`Dop14`], the 4 diagonals of the cube, in [`Dop18`] the 6 of its faces, in [`Dop26`] both; in the
-/// plane [`Dop8`] has the two diagonals. They are vectors of 0, 1 and -1, so projections are sums of coordinates; of what is built around
-/// points they are rounded outwards.
+/// The directions are the axes, and the 4 diagonals of the cube in [`Dop14`], the 6 diagonals of its faces in
+/// [`Dop18`], or both in [`Dop26`]. In the plane, [`Dop8`] has the two diagonals. Their components are 0, 1 and -1,
+/// so that projections are sums of coordinates. k-DOPs around points round the projections outwards.
 ///
-/// [`Kdop::may_intersect`] compares the intervals alone, as bounding volumes are used; [`Convex::intersects`] decides, about corners that
-/// are rounded in `f64`; a [`Dop6`] is decided as its box is. Slabs that have no point in common hold nothing.
+/// [`Kdop::may_intersect`] compares only the intervals, as usual for bounding volumes. [`Convex::intersects`]
+/// decides, from corners rounded in `f64`. A [`Dop6`] is tested as its box. If the slabs have no common point, the
+/// k-DOP is empty.
 ///
 /// ```
 /// use ropewalk::{Convex, Dop8};
 ///
 /// let mut dop = Dop8::around(&[[0.0f32, 0.0], [4.0, 0.0], [0.0, 4.0]]);
-/// assert!(dop.intersects(&[2.0, 2.0]) && !dop.intersects(&[3.0, 3.0])); // which its box holds
+/// assert!(dop.intersects(&[2.0, 2.0]) && !dop.intersects(&[3.0, 3.0])); // its box contains both
 /// dop = dop.union(&Dop8::around(&[[4.0, 4.0]]));
 /// assert!(dop.intersects(&[3.0, 3.0]));
 /// ```
@@ -71,10 +72,11 @@ impl<S: Scalar, const D: usize, const N: usize> Kdop<S, D, N> {
         _ => panic!("there are k-DOPs of 6, 14, 18 and 26 planes in three dimensions, of 8 in two"),
     };
 
-    /// The k-DOP that holds nothing: what a union starts from.
+    /// The empty k-DOP, the initial value of a union.
     pub const EMPTY: Self = Self { lo: [S::INFINITY; N], hi: [S::NEG_INFINITY; N] };
 
-    /// The smallest k-DOP around some points; [`Kdop::EMPTY`] if there are none. A coordinate that is NaN makes it hold nothing for good.
+    /// The smallest k-DOP around some points; [`Kdop::EMPTY`] without points. A NaN coordinate makes it permanently
+    /// empty.
     pub fn around(points: &[[S; D]]) -> Self {
         points.iter().fold(Self::EMPTY, |dop, point| dop.union(&Self::point(point)))
     }
@@ -85,7 +87,7 @@ impl<S: Scalar, const D: usize, const N: usize> Kdop<S, D, N> {
         for (i, row) in Self::ROWS.iter().enumerate() {
             let (mut sum, mut rest) = (0.0, 0.0);
             for k in 0..D {
-                // What the sum loses in rounding (Knuth 1969).
+                // The rounding error of the sum (Knuth 1969).
                 let (before, next) = (sum, f64::from(row[k]) * point[k]);
                 sum = before + next;
                 let back = sum - before;
@@ -96,12 +98,12 @@ impl<S: Scalar, const D: usize, const N: usize> Kdop<S, D, N> {
         Self { lo, hi }
     }
 
-    /// The k-DOP between two numbers along each direction, the order of which [`Kdop::directions`] gives.
+    /// Creates the k-DOP between two numbers along each direction, in the order of [`Kdop::directions`].
     pub fn new(lo: [S; N], hi: [S; N]) -> Self {
         Self { lo, hi }
     }
 
-    /// The directions of the planes; the axes come first.
+    /// The directions of the planes, starting with the axes.
     pub fn directions() -> [[f64; D]; N] {
         std::array::from_fn(|i| std::array::from_fn(|k| f64::from(Self::ROWS[i][k])))
     }
@@ -116,10 +118,10 @@ impl<S: Scalar, const D: usize, const N: usize> Kdop<S, D, N> {
         self.hi
     }
 
-    /// The smallest k-DOP around both.
+    /// The smallest k-DOP that contains both.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
-        // Of a NaN neither is chosen, so it stays.
+        // A NaN in either operand is selected, so that it persists.
         let least = |a: S, b: S| if a <= b || a.abs().partial_cmp(&a.abs()).is_none() { a } else { b };
         let most = |a: S, b: S| if a >= b || a.abs().partial_cmp(&a.abs()).is_none() { a } else { b };
         Self {
@@ -128,7 +130,7 @@ impl<S: Scalar, const D: usize, const N: usize> Kdop<S, D, N> {
         }
     }
 
-    /// Whether all intervals overlap: `false` if the two are surely apart. 2 N comparisons.
+    /// Returns `true` if all intervals overlap. If not, the two k-DOPs are certainly disjoint. Costs 2 N comparisons.
     ///
     /// ```
     /// use ropewalk::{Convex, Dop8};
@@ -144,12 +146,12 @@ impl<S: Scalar, const D: usize, const N: usize> Kdop<S, D, N> {
         (0..N).all(|i| self.lo[i] <= other.hi[i] && other.lo[i] <= self.hi[i])
     }
 
-    /// The corners, rounded, some of them repeatedly; none if it holds nothing.
+    /// The corners, rounded, possibly with repetitions; empty if the k-DOP is empty.
     pub fn corners(&self) -> Vec<[f64; D]> {
         self.slabs().core.corners()
     }
 
-    /// What all slabs have in common.
+    /// The intersection of the slabs.
     fn slabs(&self) -> Solid<D> {
         let mut ends = [[0.0; 2]; 13];
         for (ends, (lo, hi)) in ends.iter_mut().zip(self.lo.iter().zip(&self.hi)) {
@@ -162,7 +164,7 @@ impl<S: Scalar, const D: usize, const N: usize> Kdop<S, D, N> {
 impl<S: Scalar, const D: usize, const N: usize> Convex<S, D> for Kdop<S, D, N> {
     fn solid(&self) -> Solid<D> {
         if N == D {
-            // Slabs along the axes alone are a box, whose distances are not rounded by an iteration.
+            // Slabs along the axes alone are a box, whose distances need no iteration and its rounding.
             let Aabb { lo, hi } = self.bounds();
             return Solid::new(Core::Box([wide(&lo), wide(&hi)]), 0.0, S::LIMIT);
         }

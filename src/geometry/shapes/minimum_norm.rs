@@ -1,21 +1,21 @@
 //! The point of a convex set that is nearest to the origin.
 //!
-//! In: a support function, which says what is farthest along a direction. Out: the nearest point, in any dimension.
-//! A simplex of at most D + 1 points of the set is kept; each step adds the point that is farthest towards the origin and moves to the point
-//! of the new simplex that is nearest (Gilbert, Johnson and Keerthi 1988; Wolfe 1976 for the simplex, section 3).
-//! Polytopes end after finitely many steps; what is round converges. An answer within [`TOUCH`] of the magnitude of what was looked at is
-//! the origin itself.
-//! Cost: O(D³) a step, 3 to 10 steps for polytopes, tens for ellipsoids.
+//! Input: a support function, which returns the farthest point along a direction. Output: the nearest point, in any
+//! dimension. The algorithm keeps a simplex of at most D + 1 points of the set. Each step adds the point farthest
+//! towards the origin, and moves to the nearest point of the new simplex. Polytopes take finitely many steps; round
+//! sets converge. A result within [`TOUCH`] of the magnitude of the inspected points is the origin itself.
+//! Cost: O(D³) per step; 3 to 10 steps for polytopes, tens for ellipsoids.
+//! Source: Gilbert, Johnson and Keerthi 1988. The simplex: Wolfe 1976, section 3.
 
 use crate::geometry::shapes::vector::{along, dot, length2, sub, times};
 
-/// Distances below this, relative to the coordinates that they are differences of, are rounding.
+/// Distances below this, relative to the coordinates that are subtracted, are rounding errors.
 const TOUCH: f64 = 64.0 * f64::EPSILON;
 
-/// More steps than these mean that rounding has the last word.
+/// The maximum number of steps. If more are needed, rounding dominates.
 const STEPS: usize = 500;
 
-/// The nearest point to the origin, zero inside. `start` is any point of the set.
+/// The point nearest to the origin; zero if the origin lies inside. `start` is any point of the set.
 pub fn nearest<const D: usize>(support: impl Fn(&[f64; D]) -> [f64; D], start: &[f64; D]) -> [f64; D] {
     let mut simplex = vec![(1.0, *start)];
     let mut nearest = *start;
@@ -34,11 +34,11 @@ pub fn nearest<const D: usize>(support: impl Fn(&[f64; D]) -> [f64; D], start: &
         }
         simplex.push((0.0, next));
         let moved = descend(&mut simplex);
-        // An inner point of a full simplex is the origin, though it be rounded.
+        // A simplex of D + 1 corners with positive weights contains the origin, even if its nearest point is rounded.
         if simplex.len() == D + 1 {
             return [0.0; D];
         }
-        // Where squares no longer fall, points still move: by the root of the rounding.
+        // When the norm no longer decreases, points still move by about the square root of the rounding error.
         if length2(&moved) >= norm2 {
             stalls += 1;
             if stalls > 2 * D {
@@ -50,9 +50,9 @@ pub fn nearest<const D: usize>(support: impl Fn(&[f64; D]) -> [f64; D], start: &
     nearest
 }
 
-/// Reduces a simplex to the face that is nearest to the origin, and returns its nearest point.
+/// Reduces a simplex to its face nearest to the origin, and returns the nearest point of that face.
 fn descend<const D: usize>(simplex: &mut Vec<(f64, [f64; D])>) -> [f64; D] {
-    // Each round removes a corner.
+    // Each iteration removes a corner.
     loop {
         let (weights, nearest) = affine_weights(simplex);
         let is_inner = weights.iter().all(|&weight| weight > 0.0);
@@ -62,7 +62,7 @@ fn descend<const D: usize>(simplex: &mut Vec<(f64, [f64; D])>) -> [f64; D] {
             }
             return nearest;
         }
-        // From the old weights towards the new ones, as far as none is negative.
+        // Moves from the old weights towards the new ones until the first weight reaches zero.
         let (mut step, mut leaves) = (f64::INFINITY, 0);
         for (i, ((old, _), new)) in simplex.iter().zip(&weights).enumerate() {
             if *new <= 0.0 {
@@ -79,8 +79,8 @@ fn descend<const D: usize>(simplex: &mut Vec<(f64, [f64; D])>) -> [f64; D] {
     }
 }
 
-/// The weights, which sum to 1, of the point of the affine hull that is nearest to the origin; negative for a corner that depends on the
-/// others. And that point.
+/// Returns the weights, which sum to 1, of the point of the affine hull nearest to the origin, and that point. The
+/// weight of a corner that depends on the others is negative.
 fn affine_weights<const D: usize>(simplex: &[(f64, [f64; D])]) -> (Vec<f64>, [f64; D]) {
     let Some(((_, base), others)) = simplex.split_first() else { return (vec![], [0.0; D]) };
     // The modified Gram-Schmidt process: directions = orthonormal * upper triangle.
@@ -115,7 +115,8 @@ fn affine_weights<const D: usize>(simplex: &[(f64, [f64; D])]) -> (Vec<f64>, [f6
             -part
         })
         .collect();
-    // Once more, so that the point is at right angles to the simplex though it be much smaller than the corners.
+    // A second projection, so that the point is orthogonal to the simplex even if it is much smaller than the
+    // corners.
     for q in &orthonormal {
         goal = along(&goal, -dot(q, &goal), q);
     }

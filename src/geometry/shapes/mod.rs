@@ -1,27 +1,30 @@
-//! Shapes: segments, triangles, tetrahedra, boxes, capsules, ellipsoids, k-DOPs; how far they are from each other, and whether they touch.
+//! Shapes: segments, triangles, tetrahedra, boxes, capsules, ellipsoids and k-DOPs, with distance and intersection
+//! tests.
 //!
-//! All are convex, solid and closed; [`Convex`] has the questions. Each can be stored in a [`Bvh`](crate::Bvh), by its box, and each
-//! can be asked: `bvh.query(shape)` then gives the boxes that the shape itself intersects.
+//! All shapes are convex, solid and closed; [`Convex`] has their methods. Each shape can be stored in a
+//! [`Bvh`](crate::Bvh) by its box. Each can also be a query: `bvh.query(shape)` returns the boxes that the shape
+//! itself intersects.
 //!
-//! | shape | dimensions | what it is |
+//! | shape | dimensions | description |
 //! |---|---|---|
 //! | `[S; D]` | any | a point |
-//! | [`Aabb`] | any | a box along the axes |
-//! | [`Sphere`] | any | a ball |
-//! | [`Segment`] | any | what lies between two points |
+//! | [`Aabb`] | any | an axis-aligned box |
+//! | [`Sphere`] | any | a solid sphere |
+//! | [`Segment`] | any | the points between two ends |
 //! | [`Capsule`] | any | all points within a radius of a segment |
 //! | [`Triangle`] | any | |
 //! | [`Tetrahedron`] | 3 | |
 //! | [`Obb`] | any | a box of any orientation |
 //! | [`Ellipsoid`] | any | axes of any orientation, radii may be zero |
-//! | [`Kdop`] | 2 (8 planes), 3 (6, 14, 18, 26) | what lies between pairs of parallel planes |
-//! | [`Ray`] | any | [`Convex::ray_interval`]: the part of it inside a shape |
+//! | [`Kdop`] | 2 (8 planes), 3 (6, 14, 18, 26) | the points between pairs of parallel planes |
+//! | [`Ray`] | any | [`Convex::ray_interval`]: the part of the ray inside a shape |
 //!
 //! # Pairs
 //!
-//! Every pair has [`distance2`](Convex::distance2) and [`intersects`](Convex::intersects), a point and a shape
-//! [`closest_point`](Convex::closest_point), a ray and a shape [`ray_interval`](Convex::ray_interval). A sphere is as its centre here, a capsule as its segment:
-//! a radius is taken from the distance.
+//! Every pair of shapes has [`distance2`](Convex::distance2) and [`intersects`](Convex::intersects), a point and a
+//! shape have [`closest_point`](Convex::closest_point), and a ray and a shape have
+//! [`ray_interval`](Convex::ray_interval). The table treats a sphere as its centre and a capsule as its segment: the
+//! radius is subtracted from the distance.
 //!
 //! | | point | segment | triangle | tetrahedron | box | `Obb` | ellipsoid | k-DOP |
 //! |---|---|---|---|---|---|---|---|---|
@@ -35,21 +38,22 @@
 //! | k-DOP | | | | | | | | I |
 //! | ray | F | F | F | F | F | F | F | F |
 //!
-//! - F: a closed form; of a ray and a triangle beyond three dimensions it needs the ray to lie in the triangle's space exactly, and rounding
-//!   that lifts the two apart makes them miss. A: separating axes decide about touching, and of the features (corners, edges, faces) the nearest give the distance. Both
-//!   are polynomials of differences of coordinates, and quotients of these: right for integers as long as the third powers of
-//!   differences, sixth powers for distances, are below 2^53, and else to the last digits. Beyond three dimensions pairs with a triangle, and with an
-//!   oriented box, are I, but for points.
+//! - F: closed form. In more than three dimensions, a ray meets a triangle only if its line meets the triangle's
+//!   plane exactly. If rounding separates the two, the ray misses.
+//! - A: separating axes decide intersection, and the nearest pair of features (corners, edges, faces) gives the
+//!   distance. Both are polynomials of coordinate differences, or quotients of these. They are correct for integers
+//!   as long as third powers of differences (sixth powers for distances) are below 2^53, and otherwise up to the last
+//!   digits. In more than three dimensions, pairs with a triangle or an oriented box are I, except with points.
 //! - N: Newton's method to the last digits.
-//! - P: touching is exact as sums of coordinates are; the distance is I.
-//! - I: iteration to the last digits (Gilbert, Johnson and Keerthi). Shapes that are apart by less than 1e-13 of their coordinates
-//!   have distance 0 and may count as touching; where a radius is exactly the distance,
-//!   rounding decides.
-//! - E: touching is I, in the coordinates that make a ball of the ellipsoid, so that the axes and radii round it; if a radius is less
-//!   than a millionth of another, and for distances, I.
+//! - P: intersection is as exact as sums of coordinates; the distance is I.
+//! - I: iteration to the last digits (Gilbert, Johnson and Keerthi). Shapes closer than 1e-13 of their coordinates
+//!   have distance 0 and may count as touching. If a radius equals the distance exactly, rounding decides.
+//! - E: intersection is I in the coordinates in which the ellipsoid is the unit ball, so that rounding depends on
+//!   axes and radii. Distances, and ellipsoids with one radius less than a millionth of another, are I.
 //!
-//! Distances are those of `f64`, whatever the scalar. Degenerate shapes are what is left of them: a triangle on a line is a segment,
-//! a segment of no length a point, a ball of radius zero its centre. A shape that is not finite has no points: see [`Convex`].
+//! Distances are computed in `f64` for every scalar type. A degenerate shape is reduced to a simpler one. A triangle
+//! on a line becomes a segment, a segment of length zero a point, and a sphere of radius zero its centre. A shape
+//! that is not finite has no points: see [`Convex`].
 //!
 //! ```
 //! use ropewalk::{Bvh, Convex, Triangle};
@@ -57,13 +61,13 @@
 //! let triangles = [0.0, 5.0].map(|x| Triangle::new([x, 0.0, 0.0], [x + 1.0, 0.0, 0.0], [x, 1.0, 1.0f32]));
 //! let bvh = Bvh::build(&triangles)?;
 //! let asked = Triangle::new([0.5, 0.5, 0.0], [0.5, 0.5, 2.0], [3.0, 3.0, 3.0]);
-//! // The tree finds boxes that the triangle meets; the shapes themselves decide.
+//! // The tree finds boxes that the triangle meets; the exact test then selects the shapes.
 //! let hits: Vec<u32> = bvh.query(asked).filter(|&i| asked.intersects(&triangles[i as usize])).collect();
 //! assert_eq!(hits, [0]);
 //! # Ok::<(), ropewalk::Error>(())
 //! ```
 
-/// Calls a macro with each shape of this room: its type, its dimension and its other parameters.
+/// Calls the macro `$with` with each shape of this module: its type, its dimension and its generic parameters.
 macro_rules! for_each_shape {
     ($with:ident) => {
         $with! {

@@ -5,10 +5,11 @@ use crate::geometry::shapes::frame::Frame;
 use crate::geometry::shapes::vector::{along, dot, length2, outwards, times, wide};
 use crate::geometry::{Aabb, Bounded, Convex, Scalar};
 
-/// An oriented box: a rectangle in two dimensions.
+/// An oriented box; in two dimensions, a rectangle.
 ///
-/// Axes and extents are `f64` whatever the centre is, because `f64` decides. Extents may be zero: a rectangle, a segment, a point.
-/// A negative or infinite extent, axes that depend on each other, and a centre that is not finite, hold nothing.
+/// Axes and extents are `f64` for every coordinate type, because tests are decided in `f64`. Extents may be zero: a
+/// rectangle, a segment, a point. The box is empty if an extent is negative or infinite, the axes are linearly
+/// dependent, or the centre is not finite.
 ///
 /// ```
 /// use ropewalk::{Convex, Obb};
@@ -25,8 +26,8 @@ pub struct Obb<S, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> Obb<S, D> {
-    /// The box about `center` that reaches `half_extents[i]` to both sides along `axes[i]`. Axes are made orthonormal in their order
-    /// (Gram-Schmidt).
+    /// Creates the box around `center` that extends `half_extents[i]` to both sides along `axes[i]`. The axes are
+    /// made orthonormal in order (Gram-Schmidt).
     pub fn new(center: impl Into<[S; D]>, axes: [[f64; D]; D], half_extents: [f64; D]) -> Self {
         Self { center: center.into(), axes: orthonormal(axes), half_extents }
     }
@@ -55,7 +56,7 @@ impl<S: Scalar, const D: usize> Convex<S, D> for Obb<S, D> {
 }
 
 impl<S: Scalar, const D: usize> Bounded<S, D> for Obb<S, D> {
-    /// Rounded outwards.
+    /// The bounding box, rounded outwards.
     fn bounds(&self) -> Aabb<S, D> {
         let mut bounds = Aabb::point(self.center);
         for k in 0..D {
@@ -70,13 +71,14 @@ impl<S: Scalar, const D: usize> Bounded<S, D> for Obb<S, D> {
     }
 }
 
-/// Vectors of length 1 at right angles, by the modified Gram-Schmidt process, twice; NaN where one depends on those before it.
+/// Makes vectors orthonormal by two passes of the modified Gram-Schmidt process. A vector that depends on those
+/// before it becomes NaN.
 pub fn orthonormal<const D: usize>(mut axes: [[f64; D]; D]) -> [[f64; D]; D] {
     for i in 0..D {
         let (before, rest) = axes.split_at_mut(i);
         let axis = &mut rest[0];
         for _ in 0..2 {
-            // Scaled first, so that squares neither overflow nor vanish.
+            // Scaled first, so that squares neither overflow nor underflow.
             let most = axis.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
             *axis = axis.map(|x| x / most);
             let whole = length2(axis);

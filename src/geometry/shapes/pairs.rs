@@ -1,8 +1,8 @@
-//! Two shapes: how far apart, and whether they have a point in common.
+//! Distance and intersection of two shapes.
 //!
-//! In: cores and radii. Out: a squared distance; a decision in which touching counts.
-//! Where there is a closed form it decides; what is round or has many corners is left to [`minimum_norm`]. A point or polytope meets
-//! an ellipsoid where it meets the unit ball in the coordinates that make a ball of the ellipsoid.
+//! Input: cores and radii. Output: a squared distance; an intersection test in which touching counts. Pairs with a
+//! closed form use it; round shapes and shapes with many corners use [`minimum_norm`]. Intersection with an ellipsoid
+//! is tested in the coordinates in which it is the unit ball.
 
 use crate::geometry::distance::beyond;
 use crate::geometry::shapes::closest::segments;
@@ -13,7 +13,7 @@ use crate::geometry::shapes::polytope::{self, Polytope};
 use crate::geometry::shapes::slabs::Slabs;
 use crate::geometry::shapes::vector::{along, dot, length2, sub, times};
 
-/// The squared distance, zero where the two touch, infinite if one has no points.
+/// The squared distance: zero if the solids touch, infinite if one has no points.
 pub fn distance2<const D: usize>(a: &Solid<D>, b: &Solid<D>) -> f64 {
     match cores(&a.core, &b.core) {
         distance2 if distance2 == f64::INFINITY => distance2,
@@ -21,7 +21,7 @@ pub fn distance2<const D: usize>(a: &Solid<D>, b: &Solid<D>) -> f64 {
     }
 }
 
-/// Whether the two have a point in common.
+/// Returns `true` if the solids have a common point.
 pub fn intersects<const D: usize>(a: &Solid<D>, b: &Solid<D>) -> bool {
     let radius = a.radius + b.radius;
     let is_point = |solid: &Solid<D>| matches!(solid.core, Core::Point(_));
@@ -63,7 +63,7 @@ fn cores<const D: usize>(a: &Core<D>, b: &Core<D>) -> f64 {
             if is_empty(a, &of_a) || is_empty(b, &of_b) {
                 return f64::INFINITY;
             }
-            // About a point of the first, so that rounding is relative to the shapes.
+            // Relative to a point of the first core, so that rounding errors are relative to the sizes of the shapes.
             let origin = a.support(&[0.0; D], &of_a);
             let difference = |direction: &[f64; D]| {
                 let back = times(direction, -1.0);
@@ -78,7 +78,7 @@ fn is_empty<const D: usize>(core: &Core<D>, corners: &[[f64; D]]) -> bool {
     matches!(core, Core::Slabs(_)) && corners.is_empty()
 }
 
-/// Returns `true` if one interval of a k-DOP alone shows that a core, and all points within a radius of it, lie outside.
+/// Returns `true` if one interval of a k-DOP alone proves that all points within a radius of a core lie outside.
 fn are_separated<const D: usize>(slabs: &Slabs<D>, core: &Core<D>, radius: f64) -> bool {
     let are_apart = |[lo, hi]: [f64; 2], [from, to]: [f64; 2]| hi < from || to < lo;
     slabs.iter().any(|(direction, ends)| match core {
@@ -93,13 +93,15 @@ fn are_separated<const D: usize>(slabs: &Slabs<D>, core: &Core<D>, radius: f64) 
     })
 }
 
-/// Whether the ellipsoid is an image of the unit ball that can be undone.
+/// Returns `true` if the map from the unit ball to the ellipsoid can be inverted: no radius is too small beside
+/// another.
 fn is_round<const D: usize>(frame: &Frame<D>) -> bool {
     let [least, most] = frame.half.iter().fold([f64::INFINITY, 0.0], |[lo, hi]: [f64; 2], &x| [lo.min(x), hi.max(x)]);
     least > 1e-6 * most
 }
 
-/// Whether a solid meets an ellipsoid and what is within a radius of it, in the coordinates in which the ellipsoid is the unit ball.
+/// Returns `true` if a solid meets the points within a radius of an ellipsoid. Computed in the coordinates in which
+/// the ellipsoid is the unit ball.
 fn meets_ellipsoid<const D: usize>(frame: &Frame<D>, radius: f64, solid: &Solid<D>) -> bool {
     let corners = solid.core.corners();
     if is_empty(&solid.core, &corners) {

@@ -1,30 +1,32 @@
 //! Pairs of points, segments, triangles, tetrahedra and boxes of any orientation, in up to three dimensions.
 //!
-//! In: corners. Out: whether two have a point in common, by separating axes; how far apart they are, by the features that are nearest.
-//! Both are decided by polynomials of differences of coordinates, up to the third degree for the first question; along the coordinate axes
-//! by the coordinates themselves.
-//! The axes are those of two shapes and a vanishing box together, which has volume, so that they are enough for flat ones, too: the
-//! coordinate axes, normals of faces, and products of edges with edges and with the coordinate axes.
-//! Cost: 32 axes for two triangles, of which one that separates ends the search.
+//! Input: corners. Output: an intersection test by separating axes, and a distance by the nearest features. The test
+//! evaluates polynomials of coordinate differences of up to the third degree, and compares the coordinates themselves
+//! along the coordinate axes.
+//! The axes are those of the Minkowski sum of two shapes and an infinitesimal box. Its volume is positive, so that
+//! they suffice for flat shapes, too. They are the coordinate axes, the normals of faces, and the products of edges
+//! with edges and with coordinate axes.
+//! Cost: 32 axes for two triangles; the first axis that separates ends the search.
 //! Source: Gottschalk, Lin and Manocha 1996 (separating axes).
 
 use crate::geometry::shapes::closest::{FACES, segments};
 use crate::geometry::shapes::core::Core;
 use crate::geometry::shapes::vector::{cross, dot, in_space, sub, times, unit};
 
-/// Corners, and which of them make edges and faces.
+/// The corners of a polytope, and the corner indices of its edges and faces.
 pub struct Polytope {
     corners: [[f64; 3]; 8],
     count: usize,
     edges: &'static [[usize; 2]],
-    /// Edges of which no two are parallel, and faces likewise. Boxes along the axes need none: the axes are there.
+    /// One edge of each direction; `faces` likewise has one face of each. Both are empty for boxes along the axes,
+    /// because the coordinate axes are always tested.
     directions: &'static [[usize; 2]],
     faces: &'static [[usize; 3]],
 }
 
 const TRIANGLE: [[usize; 2]; 3] = [[0, 1], [1, 2], [2, 0]];
 const TETRAHEDRON: [[usize; 2]; 6] = [[0, 1], [1, 2], [2, 0], [0, 3], [1, 3], [2, 3]];
-/// Bit k of a corner's number says on which side it is along axis k.
+/// Bit k of a corner's index gives its side along axis k.
 const CUBE: [[usize; 2]; 12] =
     [[0, 1], [2, 3], [4, 5], [6, 7], [0, 2], [1, 3], [4, 6], [5, 7], [0, 4], [1, 5], [2, 6], [3, 7]];
 const CUBE_DIRECTIONS: [[usize; 2]; 3] = [[0, 1], [0, 2], [0, 4]];
@@ -32,7 +34,7 @@ const CUBE_FACES: [[usize; 3]; 3] = [[0, 1, 2], [0, 1, 4], [0, 2, 4]];
 const AXES: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
 impl Polytope {
-    /// A core as a polytope, if it is one of a few corners.
+    /// Converts a core to a polytope; `None` for ellipsoids, k-DOPs, empty cores and more than three dimensions.
     pub fn new<const D: usize>(core: &Core<D>) -> Option<Self> {
         if D > 3 {
             return None;
@@ -79,19 +81,19 @@ impl Polytope {
         self.faces.iter().map(|&[a, b, c]| cross(&self.edge([a, b]), &self.edge([a, c])))
     }
 
-    /// The corners from `origin` on, in a unit.
+    /// The corners relative to `origin`, multiplied by `unit`.
     fn moved(&self, origin: &[f64; 3], unit: f64) -> Self {
         Self { corners: self.corners.map(|corner| times(&sub(&corner, origin), unit)), ..*self }
     }
 
-    /// The interval that the corners cover along a coordinate axis, without rounding.
+    /// The interval of the corners along a coordinate axis, without rounding.
     fn extent(&self, axis: usize) -> [f64; 2] {
         self.corners()
             .iter()
             .fold([f64::INFINITY, f64::NEG_INFINITY], |[lo, hi], corner| [lo.min(corner[axis]), hi.max(corner[axis])])
     }
 
-    /// What the polytope covers of an axis.
+    /// The projection of the polytope on an axis.
     fn shadow(&self, axis: &[f64; 3]) -> [f64; 2] {
         self.corners().iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[lo, hi], corner| {
             let at = dot(axis, corner);
@@ -99,9 +101,9 @@ impl Polytope {
         })
     }
 
-    /// Whether the two have a point in common.
+    /// Returns `true` if the polytopes have a common point.
     pub fn intersects(&self, other: &Self) -> bool {
-        // Before differences round what is between them.
+        // Coordinates are compared before they are subtracted, because differences are rounded.
         let is_apart_along = |axis: usize| {
             let ([lo, hi], [from, to]) = (self.extent(axis), other.extent(axis));
             hi < from || to < lo
@@ -127,13 +129,13 @@ impl Polytope {
     }
 }
 
-/// The squared distance of two cores, if both are polytopes of few corners.
+/// The squared distance of two cores; `None` unless both are polytopes with few corners.
 pub fn distance2<const D: usize>(a: &Core<D>, b: &Core<D>) -> Option<f64> {
     let (p, q) = (Polytope::new(a)?, Polytope::new(b)?);
     if p.intersects(&q) {
         return Some(0.0);
     }
-    // Then a corner of one, or an edge of each, is nearest.
+    // The polytopes are disjoint, so a corner of one or an edge of each attains the distance.
     let mut least = f64::INFINITY;
     for (corners, to) in [(&p, b), (&q, a)] {
         for corner in corners.corners() {

@@ -1,4 +1,4 @@
-//! Shapes that a tree is asked with.
+//! Shapes as queries of a tree.
 
 use crate::geometry::shapes::core::{Core, Solid};
 use crate::geometry::shapes::pairs;
@@ -7,10 +7,11 @@ use crate::geometry::{
     Aabb, Bounded, Capsule, Convex, Ellipsoid, Kdop, Obb, Query, Scalar, Segment, Space, Tetrahedron, Triangle,
 };
 
-/// More images of a box than this are not looked at one by one.
+/// The maximum number of images of a box that are tested one by one.
 const IMAGES: f64 = 1e6;
 
-/// Whether a shape meets a box, or any image of it in a periodic space. The box is taken `wider` by that share of the coordinates.
+/// Returns `true` if a shape meets a box, or any image of it in a periodic space. The box is widened by the fraction
+/// `wider` of the coordinates.
 fn meets<S: Scalar, const D: usize>(
     shape: &impl Convex<S, D>,
     bounds: &Aabb<S, D>,
@@ -27,7 +28,7 @@ fn meets<S: Scalar, const D: usize>(
     let Some(period) = space.period() else {
         return (0..D).all(|k| lo[k] <= to[k] && from[k] <= hi[k]) && meets_box(&shape.solid(), [from, to]);
     };
-    // The images that are in reach along each axis.
+    // The range of images along each axis whose boxes overlap that of the shape.
     let first: [f64; D] = std::array::from_fn(|k| ((lo[k] - to[k]) / period[k] - 1e-9).ceil());
     let last: [f64; D] = std::array::from_fn(|k| ((hi[k] - from[k]) / period[k] + 1e-9).floor());
     let count: f64 = (0..D).map(|k| (last[k] - first[k] + 1.0).max(0.0)).product();
@@ -57,14 +58,16 @@ fn meets_box<const D: usize>(solid: &Solid<D>, corners: [[f64; D]; 2]) -> bool {
 macro_rules! query {
     ($($shape:ty, $dim:expr, [$($generics:tt)*];)*) => {$(
         impl<S: Scalar, $($generics)*> Query<S, $dim> for $shape {
-            /// Whether the shape intersects the box. In a periodic space: any image of the box, each shifted by whole sides in `f64`;
-            /// a shape so long that a million images are in reach meets every box.
+            /// Returns `true` if the shape intersects the box; in a periodic space, any image of the box.
+            ///
+            /// Each image is shifted by whole sides in `f64`. A shape so long that more than a million images are in
+            /// reach meets every box.
             fn meets(&self, bounds: &Aabb<S, $dim>, space: &Space<$dim>) -> bool {
                 meets(self, bounds, space, 0.0)
             }
 
             fn may_meet(&self, bounds: &Aabb<S, $dim>, space: &Space<$dim>) -> bool {
-                // More than what rounding does to any decision.
+                // Exceeds the effect of rounding on any test.
                 meets(self, bounds, space, 1e-11)
             }
 

@@ -1,8 +1,9 @@
 //! The part of a line inside a shape.
 //!
-//! In: a core, its radius, and a line `origin + t * direction`. Out: the first and the last `t`, of all real numbers.
-//! A box is clipped by its slabs; a tetrahedron is met where its triangles are; a ball is met where half a chord is real; a capsule is two balls and a cylinder.
-//! Lines in the plane of a triangle, and triangles without area, are met along their edges.
+//! Input: a core, its radius, and a line `origin + t * direction`. Output: the first and the last `t`, over all real
+//! numbers. A box is clipped by its slabs, and a tetrahedron is hit through its triangles. A ball is hit if half the
+//! chord is real. A capsule consists of two balls and a cylinder. Lines in the plane of a triangle, and triangles
+//! without area, are tested along the edges.
 //! Cost: O(D) for boxes and balls, O(D²) for capsules.
 
 use crate::geometry::shapes::closest::{FACES, weights};
@@ -16,7 +17,7 @@ use crate::geometry::{Aabb, Scalar};
 type Interval = Option<[f64; 2]>;
 const ALL: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
 
-/// The interval of a solid, in units in which no product of its lengths overflows or vanishes.
+/// The interval of a line in a solid, computed in units in which no product of lengths overflows or vanishes.
 pub fn in_reach<S: Scalar, const D: usize>(solid: &Solid<D>, bounds: &Aabb<S, D>, line: [[f64; D]; 2]) -> Interval {
     let [origin, direction] = line;
     let reach = [&bounds.lo, &bounds.hi].map(|corner| sub(&wide(corner), &origin));
@@ -29,7 +30,7 @@ pub fn in_reach<S: Scalar, const D: usize>(solid: &Solid<D>, bounds: &Aabb<S, D>
     Some(inside.map(|t| t * step / length))
 }
 
-/// The interval of a solid.
+/// The interval of a line in a solid.
 fn of_solid<const D: usize>(solid: &Solid<D>, line: &[[f64; D]; 2]) -> Interval {
     let [origin, direction] = line;
     match &solid.core {
@@ -66,16 +67,16 @@ fn both([a, b]: [f64; 2], [c, d]: [f64; 2]) -> Interval {
     (first <= last).then_some([first, last])
 }
 
-/// The smallest interval around some, which are parts of one.
+/// The smallest interval that contains all parts.
 fn hull(parts: impl IntoIterator<Item = Interval>) -> Interval {
     parts.into_iter().flatten().reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])
 }
 
-/// The interval of a ball about the origin.
+/// The interval of a line in a ball around the origin.
 fn ball<const D: usize>(from: &[f64; D], by: &[f64; D], radius: f64) -> Interval {
     let by2 = length2(by);
     let middle = -dot(from, by) / by2;
-    // Of the line from the centre.
+    // The squared distance of the line from the centre.
     let distance2 = area2(from, by) / by2;
     let half2 = radius * radius - distance2;
     (half2 >= 0.0).then(|| {
@@ -84,12 +85,12 @@ fn ball<const D: usize>(from: &[f64; D], by: &[f64; D], radius: f64) -> Interval
     })
 }
 
-/// The interval of a segment: a point, unless the line runs along it.
+/// The interval of a line on a segment: a single `t`, unless the line runs along the segment.
 fn segment<const D: usize>([a, b]: &[[f64; D]; 2], [origin, direction]: &[[f64; D]; 2]) -> Interval {
     let (w, e) = (sub(a, origin), sub(b, a));
     let n2 = area2(direction, &e);
     if n2 > 0.0 {
-        // The second line is met at `s`, times `n2`.
+        // The line of the segment is met at `s`, times `n2`.
         let s = -areas([direction, &w], [direction, &e]);
         let t = areas([&w, &e], [direction, &e]) / n2;
         return (volume2(&w, direction, &e) == 0.0 && (0.0..=n2).contains(&s)).then_some([t, t]);
@@ -109,7 +110,7 @@ fn capsule<const D: usize>([a, b]: &[[f64; D]; 2], radius: f64, [origin, directi
         let across = area2(direction, &e);
         let w = sub(origin, a);
         let shaft = if across > 0.0 {
-            // From the point of the line that is nearest to the axis.
+            // Measured from the point of the line that is nearest to the axis.
             let middle = -areas([&w, &e], [direction, &e]) / across;
             let half2 = radius * radius * e2 - area2(&along(&w, middle, direction), &e);
             let half = (half2 / across).sqrt();
@@ -125,7 +126,7 @@ fn capsule<const D: usize>([a, b]: &[[f64; D]; 2], radius: f64, [origin, directi
 fn triangle<const D: usize>(corners: &[[f64; D]; 3], line: &[[f64; D]; 2]) -> Interval {
     let [origin, direction] = line;
     let edges = || hull([[0, 1], [1, 2], [2, 0]].map(|edge| segment(&edge.map(|i| corners[i]), line)));
-    // In the plane a line enters and leaves by edges.
+    // In the plane, a line enters and leaves through edges.
     if D < 3 {
         return edges();
     }
@@ -134,7 +135,8 @@ fn triangle<const D: usize>(corners: &[[f64; D]; 3], line: &[[f64; D]; 2]) -> In
     }
     let by = in_space(direction);
     let [a, b, c] = corners.map(|corner| in_space(&sub(&corner, origin)));
-    // Volumes with the edges: neighbours compute the same of the edge that they share, so that no line passes between them.
+    // Volumes with the edges. Neighbouring triangles compute the same value for a shared edge, so no line passes
+    // between them.
     let weights = [volume(&by, &b, &c), volume(&by, &c, &a), volume(&by, &a, &b)];
     let all: f64 = weights.iter().sum();
     let normal = cross(&sub(&b, &a), &sub(&c, &a));
@@ -147,7 +149,8 @@ fn triangle<const D: usize>(corners: &[[f64; D]; 3], line: &[[f64; D]; 2]) -> In
     inside.then_some([t, t])
 }
 
-/// Beyond three dimensions a line meets the plane of a triangle if its part across the plane vanishes at some `t`.
+/// In more than three dimensions, a line meets the plane of a triangle if its distance from the plane is zero at some
+/// `t`.
 fn triangle_in_general<const D: usize>([a, b, c]: &[[f64; D]; 3], [origin, direction]: &[[f64; D]; 2]) -> Interval {
     let [w, e, f] = [sub(origin, a), sub(b, a), sub(c, a)];
     let across2 = volume2(direction, &e, &f);
@@ -160,7 +163,7 @@ fn triangle_in_general<const D: usize>([a, b, c]: &[[f64; D]; 3], [origin, direc
     weights.iter().all(|&weight| weight >= 0.0).then_some([t, t])
 }
 
-/// By its triangles, for the planes of a thin one say little about where it ends.
+/// Uses the triangles, because the planes of a thin tetrahedron determine its ends poorly.
 fn tetrahedron<const D: usize>(corners: &[[f64; D]; 4], line: &[[f64; D]; 2]) -> Interval {
     hull(FACES.map(|face| triangle(&face.map(|corner| corners[corner]), line)))
 }

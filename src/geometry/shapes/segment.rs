@@ -20,7 +20,7 @@ pub struct Segment<S, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> Segment<S, D> {
-    /// The segment from one end to the other; arrays and glam vectors will do.
+    /// Creates the segment between two ends; accepts arrays and glam vectors.
     pub fn new(from: impl Into<[S; D]>, to: impl Into<[S; D]>) -> Self {
         Self { ends: [from.into(), to.into()] }
     }
@@ -40,7 +40,7 @@ impl<S: Scalar, const D: usize> Bounded<S, D> for Segment<S, D> {
 
 /// All points within a radius of a segment: a cylinder with round ends.
 ///
-/// As of a [`Sphere`](crate::Sphere), the radius is `f64`; a negative one or NaN holds nothing.
+/// As for a [`Sphere`](crate::Sphere), the radius is `f64`, and a capsule with a negative or NaN radius is empty.
 ///
 /// ```
 /// use ropewalk::{Capsule, Convex};
@@ -58,7 +58,7 @@ pub struct Capsule<S, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> Capsule<S, D> {
-    /// The capsule about the segment of two ends.
+    /// Creates the capsule around the segment between two ends.
     pub fn new(from: impl Into<[S; D]>, to: impl Into<[S; D]>, radius: impl Into<f64>) -> Self {
         Self { ends: [from.into(), to.into()], radius: radius.into() }
     }
@@ -71,13 +71,13 @@ impl<S: Scalar, const D: usize> Convex<S, D> for Capsule<S, D> {
 }
 
 impl<S: Scalar, const D: usize> Bounded<S, D> for Capsule<S, D> {
-    /// Rounded outwards.
+    /// The bounding box, rounded outwards.
     fn bounds(&self) -> Aabb<S, D> {
         let mut bounds = around(&self.ends);
         for k in 0..D {
             let (lo, hi): (f64, f64) = (bounds.lo[k].into(), bounds.hi[k].into());
             let (lo, hi) = (lo - self.radius, hi + self.radius);
-            // The difference is rounded once.
+            // The slack covers the single rounding of the sum and difference above.
             let slack = if S::NARROW { 0.0 } else { f64::EPSILON * lo.abs().max(hi.abs()) };
             [bounds.lo[k], bounds.hi[k]] = outwards(lo, hi, slack);
         }
@@ -85,7 +85,7 @@ impl<S: Scalar, const D: usize> Bounded<S, D> for Capsule<S, D> {
     }
 }
 
-/// The smallest box around some points. One coordinate that is NaN makes the corners NaN, which a tree refuses.
+/// The smallest box around some points. If a coordinate is NaN, all corners are NaN, so that a tree refuses the box.
 pub fn around<S: Scalar, const D: usize, const N: usize>(points: &[[S; D]; N]) -> Aabb<S, D> {
     let is_nan = points.iter().flatten().any(|x| x.abs().partial_cmp(&S::ZERO).is_none());
     let bounds = points.iter().fold(Aabb::EMPTY, |bounds, point| bounds.union(&Aabb::point(*point)));

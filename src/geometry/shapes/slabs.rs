@@ -1,17 +1,17 @@
-//! The intersection of slabs: the points whose projections on fixed directions lie between two numbers each.
+//! Intersections of slabs: the points whose projections on fixed directions lie in given intervals.
 //!
-//! In: rows of small whole numbers, and an interval for each. Out: whether a point lies inside, exactly as sums of its coordinates say; the
-//! corners, which are rounded.
-//! Cost: the corners of a 26-DOP take 26 polygons that 24 half spaces clip.
+//! Input: rows of small integers, and an interval for each. Output: a point-in-shape test, as exact as sums of
+//! coordinates; the corners, with rounding.
+//! Cost: the corners of a 26-DOP need 26 polygons, each clipped by 24 half spaces.
 //! Source: Klosowski et al. 1998 (k-DOPs); Sutherland and Hodgman 1974 (clipping).
 
 use crate::geometry::shapes::vector::{along, cross, dot, in_space, length2, sub};
 
-/// Directions, of which the first D are the axes, and what is allowed along each.
+/// Directions, starting with the D axes, and the interval along each.
 #[derive(Clone, Debug)]
 pub struct Slabs<const D: usize> {
     pub directions: &'static [[i8; 3]],
-    /// Lower and upper ends.
+    /// The lower and upper ends of the intervals.
     pub ends: [[f64; 2]; 13],
 }
 
@@ -22,7 +22,7 @@ impl<const D: usize> Slabs<D> {
         rows.zip(self.ends)
     }
 
-    /// Whether no interval is empty, and none is beyond what sums of coordinates reach.
+    /// Returns `true` if no interval is empty or exceeds the range of sums of three coordinates.
     pub fn is_proper(&self, limit: f64) -> bool {
         self.iter().all(|(_, [lo, hi])| -3.0 * limit <= lo && lo <= hi && hi <= 3.0 * limit)
     }
@@ -31,19 +31,19 @@ impl<const D: usize> Slabs<D> {
         self.iter().all(|(direction, [lo, hi])| (lo..=hi).contains(&dot(&direction, p)))
     }
 
-    /// Whether the middle of what both allow along the axes is in both: then they have a point in common.
+    /// Returns `true` if the centre of the common box along the axes lies in both, which proves that they intersect.
     pub fn share_middle(&self, other: &Self) -> bool {
         let middle = self.middle_within(&std::array::from_fn(|k| other.ends[k]));
         self.contains(&middle) && other.contains(&middle)
     }
 
-    /// The same for a box.
+    /// Same as [`share_middle`](Self::share_middle), for a box.
     pub fn share_middle_of_box(&self, [lo, hi]: &[[f64; D]; 2]) -> bool {
         let middle = self.middle_within(&std::array::from_fn(|k| [lo[k], hi[k]]));
         self.contains(&middle) && (0..D).all(|k| (lo[k]..=hi[k]).contains(&middle[k]))
     }
 
-    /// The middle of what intervals along the axes have in common with these slabs.
+    /// The centre of the intersection of `intervals` with these slabs along the axes.
     fn middle_within(&self, intervals: &[[f64; 2]; D]) -> [f64; D] {
         std::array::from_fn(|k| {
             let ([lo, hi], [from, to]) = (self.ends[k], intervals[k]);
@@ -51,12 +51,13 @@ impl<const D: usize> Slabs<D> {
         })
     }
 
-    /// The corners, some of them repeatedly, within rounding; none if the slabs have no point in common.
+    /// The corners, rounded, possibly with repetitions; empty if the slabs have no common point.
     pub fn corners(&self) -> Vec<[f64; D]> {
         let center: [f64; D] = std::array::from_fn(|k| self.ends[k][0] + 0.5 * (self.ends[k][1] - self.ends[k][0]));
         let reach = (0..D).fold(0.0, |most: f64, k| most.max(self.ends[k][1] - self.ends[k][0]));
         let magnitude = center.iter().fold(reach, |most: f64, x| most.max(x.abs()));
-        // About the centre, in three dimensions: fewer have no extent along the others.
+        // Relative to the centre, in three dimensions. In fewer dimensions, the extent along the missing axes is
+        // zero.
         let mut slabs: Vec<([f64; 3], [f64; 2])> = self
             .iter()
             .map(|(direction, ends)| (in_space(&direction), ends.map(|end| end - dot(&direction, &center))))
@@ -64,7 +65,7 @@ impl<const D: usize> Slabs<D> {
         for missing in D..3 {
             slabs.push((std::array::from_fn(|k| if k == missing { 1.0 } else { 0.0 }), [0.0; 2]));
         }
-        // What is cut off by less than this is not.
+        // A half space that would cut off less than this does not clip.
         let tolerance = 16.0 * f64::EPSILON * magnitude;
         let mut corners = vec![];
         let mut spare = vec![];
@@ -85,7 +86,7 @@ impl<const D: usize> Slabs<D> {
     }
 }
 
-/// A square in the plane `normal · x = at`, about the point of it that is nearest to the origin.
+/// A square in the plane `normal · x = at`, centred at the point of the plane nearest to the origin.
 fn square(normal: &[f64; 3], at: f64, half: f64) -> Vec<[f64; 3]> {
     let middle = normal.map(|x| x * at / length2(normal));
     let axis = if normal[0] == 0.0 { [1.0, 0.0, 0.0] } else { [-normal[1], normal[0], 0.0] };
@@ -94,7 +95,7 @@ fn square(normal: &[f64; 3], at: f64, half: f64) -> Vec<[f64; 3]> {
     vec![corner(1.0, 1.0), corner(-1.0, 1.0), corner(-1.0, -1.0), corner(1.0, -1.0)]
 }
 
-/// Leaves of a convex polygon what lies in the half space `normal · x <= most`; `kept` is room for it.
+/// Clips a convex polygon to the half space `normal · x <= most`, using `kept` as a buffer.
 fn clip(polygon: &mut Vec<[f64; 3]>, kept: &mut Vec<[f64; 3]>, normal: &[f64; 3], most: f64) {
     if polygon.iter().all(|p| dot(normal, p) <= most) {
         return;

@@ -1,18 +1,18 @@
-//! Shapes that a tree of values stores: how far they are from a point, and what hits them.
+//! Shapes stored in a tree of values: their distances from points, and tests of queries against them.
 
 use crate::geometry::{Aabb, Distance, HitBy, Ray, Scalar, Sphere};
 
 use super::{Capsule, Convex, Ellipsoid, Kdop, Obb, Segment, Tetrahedron, Triangle};
 
-/// NaN if there is none, so that it is near to nothing.
+/// The squared distance; NaN if it is not finite, so that the shape is near to nothing.
 fn distance2_to<S: Scalar, const D: usize>(shape: &impl Convex<S, D>, point: &[S; D]) -> f64 {
     let distance2 = shape.distance2(point);
     if distance2.is_finite() { distance2 } else { f64::NAN }
 }
 
-/// What stored shapes are asked with.
+/// A query that can be tested against any stored convex shape.
 pub trait Asks<S: Scalar, const D: usize> {
-    /// Whether it has a point in common with a shape.
+    /// Returns `true` if the query has a common point with a stored shape.
     fn hits<T: Convex<S, D>>(&self, stored: &T) -> bool;
 }
 
@@ -103,7 +103,7 @@ mod tests {
     fn what_is_stored_is_found_by_its_shape() {
         let triangle = |x: f32| (Triangle::new([x, 0.0, 0.0], [x + 4.0, 0.0, 0.0], [x, 4.0, 0.0]), x as u32);
         let tree = ValueBvh::build(vec![triangle(0.0), triangle(10.0), triangle(20.0)]).unwrap();
-        // In its box, and nearer to another one.
+        // The point lies in the box of the first triangle but is nearer to the second triangle.
         let near = tree.nearest([7.0, 4.0, 0.0], 2);
         assert_eq!((near[0].index, near[0].distance2), (1, 9.0));
         assert_eq!((near[1].index, near[1].distance2), (0, 24.5));

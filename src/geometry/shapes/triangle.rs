@@ -6,7 +6,7 @@ use crate::geometry::shapes::segment::around;
 use crate::geometry::shapes::vector::wide;
 use crate::geometry::{Aabb, Bounded, Convex, Scalar};
 
-/// A triangle with what it encloses. Its corners may lie on a line, or coincide: it then is a segment or a point.
+/// A solid triangle. Its corners may be collinear or coincide; it then is a segment or a point.
 ///
 /// ```
 /// use ropewalk::{Convex, Triangle};
@@ -22,13 +22,14 @@ pub struct Triangle<S, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> Triangle<S, D> {
-    /// The triangle of three corners; arrays and glam vectors will do.
+    /// Creates the triangle of three corners; accepts arrays and glam vectors.
     pub fn new(a: impl Into<[S; D]>, b: impl Into<[S; D]>, c: impl Into<[S; D]>) -> Self {
         Self { vertices: [a.into(), b.into(), c.into()] }
     }
 
-    /// Weights of the corners that sum to 1 and give the point, or its foot on the plane of the triangle; none is negative inside.
-    /// `None` if the triangle has no area, or a coordinate is not finite.
+    /// The barycentric coordinates of a point, or of its projection on the plane of the triangle.
+    ///
+    /// They sum to 1, and none is negative inside. `None` if the triangle has no area or a coordinate is not finite.
     pub fn barycentric(&self, point: impl Into<[S; D]>) -> Option<[f64; 3]> {
         let vertices = self.vertices.map(|vertex| wide(&vertex));
         let (weights, all) = closest::weights(&wide(&point.into()), vertices.each_ref());
@@ -49,7 +50,7 @@ impl<S: Scalar, const D: usize> Bounded<S, D> for Triangle<S, D> {
     }
 }
 
-/// A tetrahedron with what it encloses, its corners in any order. It may be flat.
+/// A solid tetrahedron with its corners in any order. It may be flat.
 ///
 /// ```
 /// use ropewalk::{Convex, Tetrahedron};
@@ -65,13 +66,14 @@ pub struct Tetrahedron<S> {
 }
 
 impl<S: Scalar> Tetrahedron<S> {
-    /// The tetrahedron of four corners; arrays and glam vectors will do.
+    /// Creates the tetrahedron of four corners; accepts arrays and glam vectors.
     pub fn new(vertices: [impl Into<[S; 3]>; 4]) -> Self {
         Self { vertices: vertices.map(Into::into) }
     }
 
-    /// Weights of the corners that sum to 1 and give the point; none is negative inside. `None` if the tetrahedron has no volume, or a
-    /// coordinate is not finite.
+    /// The barycentric coordinates of a point. They sum to 1, and none is negative inside.
+    ///
+    /// `None` if the tetrahedron has no volume or a coordinate is not finite.
     pub fn barycentric(&self, point: impl Into<[S; 3]>) -> Option<[f64; 4]> {
         let vertices = self.vertices.map(|vertex| wide(&vertex));
         let volumes = closest::volumes(&wide(&point.into()), vertices.each_ref())?;

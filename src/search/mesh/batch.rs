@@ -1,12 +1,14 @@
-//! Many queries, in parallel and in an order in which neighbours in time meet the same nodes.
+//! Batches of queries, processed in parallel and in an order in which consecutive queries meet the same nodes.
 //!
-//! In: queries, and their order if it is not theirs. Out: a result each, in the order of the queries.
-//! A task's queries are gathered before it begins: the processor waits for many at once, where each would be waited for in its turn.
+//! Input: queries, and their processing order unless it is the storage order. Output: one result per query, in
+//! storage order.
+//! The queries of a task are gathered before it begins, so that the processor waits for many of them at once instead
+//! of one after another.
 
 use crate::memory::{filled, with_capacity};
 use crate::parallel::{fill, map_tasks};
 
-/// The results of `work`, which is given some queries and room for as many results.
+/// Returns the results of `work`, which gets some queries and a slice for their results.
 pub(super) fn in_turn<Q: Copy + Sync, T: Copy + Default + Send + Sync>(
     queries: &[Q],
     order: Option<&[u32]>,

@@ -1,7 +1,8 @@
-//! Several rays in one look at a node.
+//! Tests of a node against several rays at once.
 //!
-//! In: rays that go up or down along the same axes. Out: for each child of a node a bound of where the first of them enters it, and whether all
-//! do. Cost: twice that of one ray. Source: Reshetov, Soupikov and Hurley 2005 (interval arithmetic).
+//! Input: rays that go up or down along the same axes. Output: for each child of a node, a lower bound on where the
+//! first of them enters it, and whether all of them enter it.
+//! Cost: twice that of one ray. Source: Reshetov, Soupikov and Hurley 2005 (interval arithmetic).
 
 use crate::search::mesh::frame::FrameRay;
 use crate::search::mesh::rays::keys_between;
@@ -9,8 +10,8 @@ use crate::search::mesh::wide_node::Node;
 use crate::search::mesh::wide_tree::{higher, lower};
 use crate::simd::{Isa, Lanes};
 
-/// What lies between some rays, none of which goes the other way along an axis: two of each number, in the order of their magnitudes where the
-/// rays go up, and mirrored where they go down.
+/// The intervals of the numbers of several rays that go in the same direction along each axis. Each pair is in
+/// ascending order along axes on which the rays go up, and in descending order on the other axes.
 pub(super) struct Beam {
     near: [[f32; 3]; 2],
     far: [[f32; 3]; 2],
@@ -19,7 +20,7 @@ pub(super) struct Beam {
 }
 
 impl Beam {
-    /// `None` without rays, or where two go different ways.
+    /// The beam around rays; `None` without rays, or if two rays go in opposite directions along an axis.
     #[inline(always)]
     pub fn around<'a>(mut rays: impl Iterator<Item = &'a FrameRay>) -> Option<Self> {
         let first = rays.next()?;
@@ -45,9 +46,11 @@ impl Beam {
         Some(Self { near, far, inverse, rows: [first.near_row, first.far_row] })
     }
 
-    /// No more than the key of any ray for each child of a node, and a bit each to children that all of them enter. Differences and products
-    /// round monotonically, so bounds of what goes in give bounds of what comes out; what is negative is beyond the ray's beginning, by whichever
-    /// inverse.
+    /// A lower bound on the keys of all rays for each child of a node, and a mask of the children that all rays
+    /// enter.
+    ///
+    /// Differences and products round monotonically, so bounds on their inputs give bounds on their results. A
+    /// negative result lies before the start of the ray, with either inverse.
     #[inline(always)]
     pub fn keys<I: Isa>(&self, isa: I, node: &Node) -> (Lanes<f32>, u32) {
         let [small, large] = &self.inverse;

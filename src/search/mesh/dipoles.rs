@@ -1,7 +1,7 @@
-//! Dipoles: the triangles below each node and block of the tree as they are seen from far away.
+//! Dipoles: far-field approximations of the triangles below each node and in each block of the tree.
 //!
-//! In: a tree and the corners of its triangles. Out: for each node and block a normal, a centre and a radius, and bounds of what they leave
-//! out (Taylor's).
+//! Input: a tree and the corners of its triangles. Output: for each node and block a normal, a centre and a radius,
+//! and Taylor bounds on the approximation error.
 //! Cost: O(n), parallel over blocks. Source: Barill et al. 2018.
 
 use crate::memory::filled;
@@ -9,28 +9,28 @@ use crate::parallel::map;
 use crate::search::mesh::wide_node::{BLOCK, Node};
 use crate::search::mesh::wide_tree::WideTree;
 
-/// A node is a dipole to points that are this many of its radii away.
+/// A node is approximated by a dipole for points that are this many of its radii away.
 pub(super) const FAR: f64 = 5.0;
 
-/// Triangles seen from far away.
+/// The far-field approximation of some triangles.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Dipole {
-    /// The sum of the triangles' normals, as long as their areas.
+    /// The sum of the normals of the triangles, whose lengths are the areas.
     pub normal: [f64; 3],
-    /// Their mean place, weighted by area.
+    /// The mean position of the triangles, weighted by area.
     pub center: [f64; 3],
-    /// No triangle reaches farther from the centre.
+    /// An upper bound on the distance of all triangles from the centre.
     pub radius: f64,
-    /// Bounds of the error at distance d: the first over d^3 plus the second over d^4.
+    /// The error bound at distance d: the first number divided by d^3, plus the second divided by d^4.
     pub error: [f32; 2],
 }
 
-/// A dipole, and what that of more triangles is made of.
+/// A dipole, and the moments from which the dipole of more triangles is computed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Moments {
     dipole: Dipole,
     area: f64,
-    /// The integral of offsets from the centre times normals, and of squared offsets.
+    /// The integral of offsets from the centre times normals; `second` is the integral of squared offsets.
     first: [[f64; 3]; 3],
     second: f64,
 }
@@ -55,7 +55,7 @@ pub(super) fn minus(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
 }
 
 impl Moments {
-    /// The moments of a triangle; its radius is not known yet.
+    /// The moments of a triangle, without the radius.
     fn of_triangle([a, b, c]: &[[f64; 3]; 3]) -> Self {
         let normal = cross(&minus(b, a), &minus(c, a)).map(|x| 0.5 * x);
         let center = std::array::from_fn(|k| (a[k] + b[k] + c[k]) / 3.0);
@@ -65,7 +65,7 @@ impl Moments {
         Self { dipole, area, second: area * edges2 / 36.0, ..Self::default() }
     }
 
-    /// The moments of several parts together.
+    /// The combined moments of several parts.
     fn joined(parts: &[Self]) -> Self {
         let mut all = Self::default();
         let Dipole { normal, center, radius, .. } = &mut all.dipole;
@@ -93,8 +93,9 @@ impl Moments {
         all
     }
 
-    /// The dipole with its errors: the field x / |x|^3 has a symmetric derivative without trace, of the norm sqrt(6) / d^3; and second
-    /// derivatives of at most 6 / d^4, where d is that of the nearest point.
+    /// The dipole with its error bounds. The derivative of the field x / |x|^3 is symmetric and has no trace; its
+    /// norm is sqrt(6) / d^3. The second derivatives are at most 6 / d^4, where d is the distance of the nearest
+    /// point.
     fn bounded(&self) -> Dipole {
         let [[xx, xy, xz], [yx, yy, yz], [zx, zy, zz]] = self.first;
         let third = (xx + yy + zz) / 3.0;
@@ -107,7 +108,7 @@ impl Moments {
 }
 
 impl Dipoles {
-    /// The dipoles of a tree, whose triangles are `corners(triangle)`.
+    /// Computes the dipoles of a tree with the triangles `corners(triangle)`.
     pub fn of(tree: &WideTree, corners: &(dyn Fn(usize) -> [[f64; 3]; 3] + Sync)) -> Self {
         let blocks = map(tree.blocks.len(), 1 << 10, &|block| {
             let own = tree.blocks[block].triangle.iter().filter(|&&triangle| triangle != u32::MAX);
@@ -132,7 +133,7 @@ impl Dipoles {
     }
 }
 
-/// The children that are there.
+/// The children of a node, without empty ones.
 pub(super) fn children(node: &Node) -> impl Iterator<Item = u32> {
     node.child.iter().zip(&node.bounds[0]).filter(|(_, lo)| **lo < f32::INFINITY).map(|(&child, _)| child)
 }

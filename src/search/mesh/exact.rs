@@ -1,10 +1,11 @@
-//! Sums of products without rounding, for the few cases in which rounding could decide.
+//! Sums of products without rounding, for the few cases in which rounding could change a decision.
 //!
-//! In: numbers. Out: the sum, rounded once, so that its sign is right. Cost: some microseconds.
-//! It is exact where products neither overflow nor underflow: factors are scaled by powers of two, so that the largest is about 1, and none
-//! but 0 may be below 1e-60 of it. Source: Dekker 1971 (products); Shewchuk 1997 (expansions).
+//! Input: numbers. Output: their sum, rounded once, so that its sign is correct. Cost: a few microseconds.
+//! The sum is exact if products neither overflow nor underflow. Factors are scaled by powers of two so that the
+//! largest is about 1, and all others must be 0 or at least 1e-60 of it.
+//! Source: Dekker 1971 (products); Shewchuk 1997 (expansions).
 
-/// The sum and what it is rounded by.
+/// The sum and its rounding error.
 #[inline(always)]
 pub(super) fn two_sum(a: f64, b: f64) -> [f64; 2] {
     let sum = a + b;
@@ -12,7 +13,7 @@ pub(super) fn two_sum(a: f64, b: f64) -> [f64; 2] {
     [sum, (a - (sum - of_b)) + (b - of_b)]
 }
 
-/// The product and what it is rounded by.
+/// The product and its rounding error.
 #[inline(always)]
 pub(super) fn two_product(a: f64, b: f64) -> [f64; 2] {
     let halves = |x: f64| {
@@ -25,14 +26,14 @@ pub(super) fn two_product(a: f64, b: f64) -> [f64; 2] {
     [product, a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2)]
 }
 
-/// An exact sum: parts that do not overlap, the smallest first.
+/// An exact sum, stored as parts that do not overlap, smallest first.
 #[derive(Clone, Default)]
 struct Expansion(Vec<f64>);
 
 impl Expansion {
     fn add(&mut self, x: f64) {
         let mut carried = x;
-        // Parts that become 0 are dropped.
+        // Parts that become 0 are removed.
         self.0.retain_mut(|part| {
             let [sum, rest] = two_sum(carried, *part);
             (carried, *part) = (sum, rest);
@@ -43,7 +44,7 @@ impl Expansion {
         }
     }
 
-    /// Adds a product of three.
+    /// Adds a product of three numbers.
     fn add_product(&mut self, a: f64, b: f64, c: f64) {
         for part in two_product(a, b) {
             for part in two_product(part, c) {
@@ -52,20 +53,20 @@ impl Expansion {
         }
     }
 
-    /// The sum, rounded; its sign is that of the largest part.
+    /// The sum, rounded. Its sign is that of the largest part.
     fn value(&self) -> f64 {
         self.0.iter().sum()
     }
 }
 
-/// Two to the power by which the largest number is multiplied to be about 1.
+/// The power of two that scales the largest number to about 1.
 fn scale<'a>(numbers: impl Iterator<Item = &'a f64>) -> f64 {
     let most = numbers.fold(0.0, |most, x| f64::max(most, x.abs()));
     let exponent = if most > 0.0 { -most.log2().floor() } else { 0.0 };
     exponent.clamp(-1000.0, 1000.0).exp2()
 }
 
-/// A direction and points whose largest coordinates are about 1, and what volumes of them are to be divided by.
+/// A direction and points, scaled so that their largest coordinates are about 1, and the two scale factors.
 pub(super) struct Scaled<const N: usize> {
     direction: [f64; 3],
     points: [[f64; 3]; N],
@@ -82,7 +83,8 @@ impl<const N: usize> Scaled<N> {
         }
     }
 
-    /// `direction . ((p - o) x (q - o))`, for the points with these numbers; not 0 unless it is exactly 0.
+    /// `direction . ((p - o) x (q - o))` for the points with these indices. The result is 0 only if the value is
+    /// exactly 0.
     pub fn volume(&self, points: [usize; 3]) -> f64 {
         self.unscaled(self.volume_sum(points).value())
     }
@@ -100,7 +102,7 @@ impl<const N: usize> Scaled<N> {
         sum
     }
 
-    /// `(a - o) . ((b - a) x (c - a))`, the volume between a point and a triangle.
+    /// `(a - o) . ((b - a) x (c - a))`, the volume that a point and a triangle span.
     fn height_sum(&self, [o, a, b, c]: [usize; 4]) -> Expansion {
         let mut sum = Expansion::default();
         let at = |i: usize| &self.points[i];
@@ -115,7 +117,7 @@ impl<const N: usize> Scaled<N> {
         sum
     }
 
-    /// The first part of `direction x (q - p)` that is not 0, or 0.
+    /// The first component of `direction x (q - p)` that is not 0; 0 if all are.
     pub fn first_of_cross(&self, [p, q]: [usize; 2]) -> f64 {
         let (d, p, q) = (&self.direction, &self.points[p], &self.points[q]);
         for k in 0..3 {
@@ -131,7 +133,7 @@ impl<const N: usize> Scaled<N> {
         0.0
     }
 
-    /// In the caller's unit, the sign kept whatever underflows.
+    /// Converts a value to the caller's unit. The sign is kept even if the value underflows.
     fn unscaled(&self, value: f64) -> f64 {
         let out = value / self.scales[0] / self.scales[1] / self.scales[1];
         if out == 0.0 && value != 0.0 { f64::MIN_POSITIVE.copysign(value) } else { out.clamp(-f64::MAX, f64::MAX) }
@@ -139,8 +141,8 @@ impl<const N: usize> Scaled<N> {
 }
 
 impl Scaled<4> {
-    /// The smallest `f64` that is not below the `t` at which the line from the first point meets the plane of the others; `None` where that
-    /// has no sign or leaves the range of `f64`.
+    /// The smallest `f64` that is at least the `t` at which the line from the first point meets the plane of the
+    /// others. `None` if the slope has no sign, or `t` leaves the range of `f64`.
     pub fn parameter(&self) -> Option<f64> {
         let (height, mut slope) = (self.height_sum([0, 1, 2, 3]), self.volume_sum([1, 2, 3]));
         let mut negated = height.clone();
@@ -149,7 +151,7 @@ impl Scaled<4> {
         if numerator == 0.0 && denominator != 0.0 {
             return Some(0.0);
         }
-        // `slope * t - height` grows with `t`.
+        // `slope * t - height` increases with `t`.
         let mut height = negated;
         if denominator < 0.0 {
             slope.0.iter_mut().chain(&mut height.0).for_each(|part| *part = -*part);
@@ -165,7 +167,7 @@ impl Scaled<4> {
         if !t.is_normal() {
             return None;
         }
-        // The quotient is off by a few units in the last place.
+        // The quotient is wrong by a few units in the last place.
         for _ in 0..8 {
             let down = t.next_down();
             if is_below(t) {
@@ -190,7 +192,7 @@ mod tests {
         let mut state = 7u64;
         let mut number = move || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            // Of 20 bits, shifted: far more than a double holds of a product.
+            // 20 bits, shifted. Products of such numbers need far more bits than a double has.
             i128::from(state >> 44) - (1 << 19)
         };
         for round in 0..200 {
@@ -198,7 +200,7 @@ mod tests {
             let (d, o, p) = (point(), point(), point());
             let mut q = point();
             if round % 2 == 0 {
-                // The line from the origin meets the edge, but for one unit.
+                // The line from the origin meets the edge, or misses it by one unit.
                 q = std::array::from_fn(|k| 2 * o[k] + 3 * d[k] - p[k] + i128::from(round % 4 == 0 && k == 1));
             }
             let minus = |a: [i128; 3], b: [i128; 3]| -> [i128; 3] { std::array::from_fn(|k| a[k] - b[k]) };

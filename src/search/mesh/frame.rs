@@ -1,16 +1,18 @@
-//! The unit that the tree is stored in: the mesh is centred, and its longest side at most 1.
+//! The coordinates in which the tree is stored: the mesh is centred, and its longest side is at most 1.
 //!
-//! In: corners and queries as the caller has them. Out: `f32` numbers, and how far they may be off.
-//! All roundings of a query are then bounded by one length, its *padding*: by that each box is wider and each triangle larger, so that no
-//! candidate is missed. Source: Ize 2013 (robust traversal), with an absolute bound in place of relative ones.
+//! Input: corners and queries in the caller's coordinates. Output: `f32` numbers, and a bound on their errors.
+//! A single length, the *padding*, bounds all rounding errors of a query. Boxes and triangles are enlarged by it, so
+//! that no candidate is missed.
+//! Source: Ize 2013 (robust traversal), with an absolute bound instead of relative ones.
 
 use crate::geometry::{Aabb, Ray, Scalar};
 
-/// The padding of queries that begin near the mesh. Corners, boxes and origins are rounded by less than 2^-24 in all, and what is computed
-/// of them (no number exceeds 2) by less than 2^-21.
+/// The padding of queries that start near the mesh. Corners, boxes and origins are rounded by less than 2^-24 in
+/// total. Numbers computed from them, none of which exceeds 2, are rounded by less than 2^-21.
 pub(crate) const PADDING: f64 = 1.0 / (1 << 20) as f64;
 
-/// How coordinates become those of the tree: less `center`, times `scale`, which is a power of two.
+/// The map from the caller's coordinates to those of the tree: minus `center`, times `scale`, which is a power of
+/// two.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
     pub center: [f64; 3],
@@ -29,59 +31,60 @@ impl Frame {
         Self { center: std::array::from_fn(|k| lo[k] + 0.5 * (hi[k] - lo[k])), scale: (-exponent).exp2() }
     }
 
-    /// A point in the unit of the tree.
+    /// Converts a point to the coordinates of the tree.
     #[inline(always)]
     pub fn place(&self, point: [f64; 3]) -> [f64; 3] {
         std::array::from_fn(|k| (point[k] - self.center[k]) * self.scale)
     }
 
-    /// A length in the unit of the tree.
+    /// Converts a length to the unit of the tree.
     #[inline(always)]
     pub fn length(&self, length: f64) -> f64 {
         length * self.scale
     }
 }
 
-/// The largest magnitude.
+/// The largest magnitude of the coordinates.
 #[inline(always)]
 pub(super) fn magnitude(of: &[f64; 3]) -> f64 {
     of.iter().fold(0.0, |most, x| f64::max(most, x.abs()))
 }
 
-/// A ray in the unit of the tree, from where it enters the box around the mesh.
+/// A ray in the coordinates of the tree, starting where it enters the box around the mesh.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FrameRay {
     pub origin: [f32; 3],
-    /// Where planes of boxes that are entered, and left, are measured from.
+    /// The points from which the planes of boxes are measured: `near` for planes that the ray enters, `far` for those
+    /// it leaves.
     pub near: [f32; 3],
     pub far: [f32; 3],
-    /// One over the direction, no part of which is 0.
+    /// The reciprocals of the direction, limited to a magnitude of 1e12.
     pub inverse: [f32; 3],
-    /// Rows of a node's bounds.
+    /// The rows of a node's bounds that hold the planes that the ray enters, and those that it leaves.
     pub near_row: [usize; 3],
     pub far_row: [usize; 3],
-    /// The axes of the triangle test; the direction is longest along the last, where it is 1 or -1.
+    /// The axes of the triangle test. The direction is longest along the last one, where it is 1 or -1.
     pub axes: [usize; 3],
-    /// The direction along the other two.
+    /// The slopes of the direction along the other two axes.
     pub shear: [f32; 2],
     pub sign: f32,
     pub padding: f32,
-    /// `t` times `unit`, less `start`, is along the longest axis of the direction in the unit of the tree.
+    /// `t * unit - start` is the position along the longest axis of the direction, in the unit of the tree.
     unit: f64,
     start: f64,
 }
 
-/// What a query can do.
+/// The result of preparing a query.
 pub(crate) enum Prepared<T> {
-    /// It meets nothing.
+    /// The query meets nothing.
     Nothing,
-    /// It is too far away for `f32`.
+    /// The query is too far away for `f32`.
     TooFar,
     Ready(T),
 }
 
 impl FrameRay {
-    /// Of a proper ray.
+    /// Prepares a proper ray.
     #[inline(always)]
     pub fn new<S: Scalar>(ray: &Ray<S, 3>, frame: &Frame) -> Prepared<Self> {
         let origin = frame.place(ray.origin.map(Into::into));
@@ -91,11 +94,11 @@ impl FrameRay {
         let unit = frame.scale * longest;
         let relative = longest.recip();
         let direction = direction.map(|x| if x.abs() == longest { 1f64.copysign(x) } else { x * relative });
-        // What is far away is rounded by more.
+        // Rounding errors are larger for coordinates that are far away.
         let mut padding = PADDING + 64.0 * f64::EPSILON * magnitude(&origin);
         let first = ray.from * unit;
         padding += 64.0 * f64::EPSILON * if first.is_finite() { first.abs() } else { 0.0 };
-        // One over the unit, and over the direction's longest part, are normal numbers, too.
+        // The reciprocals of the unit and of the longest component of the direction must be normal numbers, too.
         let normal = f64::MIN_POSITIVE..=f64::MIN_POSITIVE.recip();
         if !(normal.contains(&unit) && normal.contains(&longest)) {
             return Prepared::TooFar;
@@ -110,7 +113,7 @@ impl FrameRay {
                 }
             } else {
                 let towards = side.copysign(direction[k]);
-                // Of a NaN neither is chosen.
+                // A NaN is never selected.
                 let (near, far) = ((-towards - origin[k]) * inverse[k], (towards - origin[k]) * inverse[k]);
                 enter = if near > enter { near } else { enter };
                 leave = if far < leave { far } else { leave };
@@ -125,7 +128,7 @@ impl FrameRay {
         let start = enter;
         let at: [f64; 3] = std::array::from_fn(|k| origin[k] + start * direction[k]);
         let axes = [(last + 1) % 3, (last + 2) % 3, last];
-        // Along what is shorter a ray moves by less than it is rounded.
+        // Along a shorter component, the ray moves by less than its rounding error.
         let most = |x: f64| if x.abs() > 1e12 { 1e12f64.copysign(x) } else { x };
         let signs = direction.map(|x| 1f64.copysign(x));
         let moved = |by: f64| std::array::from_fn(|k| (at[k] + by * signs[k]) as f32);
@@ -146,16 +149,16 @@ impl FrameRay {
         })
     }
 
-    /// A `t` as the tree has it, at least.
+    /// Converts `t` to a position in the tree's unit, rounded up.
     #[inline(always)]
     pub fn limit_of(&self, t: f64) -> f32 {
         let along = t * self.unit - self.start;
-        // Rounded up: relative to what it was before the start was taken off, the padding has the error.
+        // Rounded up. The error relative to the value before the subtraction of the start is part of the padding.
         ((along + f64::from(self.padding)) * (1.0 + 1e-6 * along.signum())) as f32
     }
 }
 
-/// A point in the unit of the tree.
+/// A point in the coordinates of the tree.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FramePoint {
     pub at: [f32; 3],
@@ -163,11 +166,11 @@ pub(crate) struct FramePoint {
 }
 
 impl FramePoint {
-    /// Of a finite point.
+    /// Prepares a finite point.
     #[inline]
     pub fn new(point: [f64; 3], frame: &Frame) -> Prepared<Self> {
         let at = frame.place(point);
-        // Here numbers are as large as the point is far away.
+        // The numbers of this query are as large as the distance of the point.
         let padding = PADDING * (1.0 + magnitude(&at));
         if padding <= 1.0 {
             Prepared::Ready(Self { at: at.map(|x| x as f32), padding: padding as f32 })
@@ -181,7 +184,7 @@ impl FramePoint {
 mod tests {
     use super::*;
 
-    /// However far away it begins: no triangle is asked.
+    /// Rays that start behind the mesh test no triangle, however far away they start.
     #[test]
     fn rays_that_begin_behind_the_mesh_meet_nothing() {
         let frame = Frame::over(&Aabb::new([-1.0f64; 3], [3.0; 3]));

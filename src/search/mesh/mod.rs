@@ -1,8 +1,9 @@
-//! Triangle meshes: what rays meet, the nearest triangle, inside and outside.
+//! Triangle meshes: ray hits, the nearest triangle, inside and outside.
 //!
-//! In: vertices and faces. Out: hits with `t` and barycentric coordinates; nearest points; winding numbers.
-//! One tree of eight children a node ([`wide_tree`]) serves all; it chooses candidates in `f32`, and `f64` decides.
-//! Cost: a build of O(n log n); a query of O(log n) for a compact mesh.
+//! Input: vertices and faces. Output: hits with `t` and barycentric coordinates, nearest points, winding numbers.
+//! One tree with eight children per node ([`wide_tree`]) serves all queries. It selects candidates in `f32`, and
+//! `f64` decides.
+//! Cost: O(n log n) for a build, O(log n) for a query of a compact mesh.
 
 mod batch;
 mod beam;
@@ -37,20 +38,21 @@ use wide_tree::WideTree;
 /// Vertices or faces per parallel task.
 const TASK: usize = 1 << 14;
 
-/// A mesh of triangles in space, with the tree that searches it.
+/// A triangle mesh in three dimensions, with the tree that searches it.
 ///
-/// It keeps a copy of the corners; results are `u32` indices into the faces. Nothing is asked of the mesh: it may be open, cross itself or
-/// have triangles without area, which no ray meets, and which are as near as the segments or points that they are.
+/// It keeps a copy of the corners; results are `u32` indices into the faces. Every mesh is accepted: it may be open,
+/// intersect itself, or have triangles without area. No ray meets such a triangle, and its distance is that of the
+/// segment or point to which it degenerates.
 ///
-/// | question | one | many, in parallel |
+/// | task | one query | many queries, in parallel |
 /// |---|---|---|
-/// | what does a ray meet first? | [`first_hit`](Mesh::first_hit) | [`first_hits`](Mesh::first_hits) |
-/// | does it meet anything (is there shadow)? | [`any_hit`](Mesh::any_hit) | [`any_hits`](Mesh::any_hits) |
-/// | all that it crosses, or the first k | [`hits`](Mesh::hits), [`k_hits`](Mesh::k_hits) | [`hits_all`](Mesh::hits_all) |
-/// | call me for each | [`for_each_hit`](Mesh::for_each_hit) | [`for_each_hit_all`](Mesh::for_each_hit_all) |
-/// | which triangle is the nearest? | [`nearest`](Mesh::nearest), [`nearest_within`](Mesh::nearest_within) | [`nearest_all`](Mesh::nearest_all) |
-/// | is a point inside? how far from the surface? | [`contains`](Mesh::contains), [`signed_distance`](Mesh::signed_distance) | [`contains_all`](Mesh::contains_all), [`signed_distances`](Mesh::signed_distances) |
-/// | how often does the surface go around it? | [`winding_number`](Mesh::winding_number) | [`winding_numbers`](Mesh::winding_numbers) |
+/// | first hit of a ray | [`first_hit`](Mesh::first_hit) | [`first_hits`](Mesh::first_hits) |
+/// | whether a ray hits anything (shadows) | [`any_hit`](Mesh::any_hit) | [`any_hits`](Mesh::any_hits) |
+/// | all crossings of a ray, or the first k | [`hits`](Mesh::hits), [`k_hits`](Mesh::k_hits) | [`hits_all`](Mesh::hits_all) |
+/// | a callback for each crossing | [`for_each_hit`](Mesh::for_each_hit) | [`for_each_hit_all`](Mesh::for_each_hit_all) |
+/// | nearest triangle | [`nearest`](Mesh::nearest), [`nearest_within`](Mesh::nearest_within) | [`nearest_all`](Mesh::nearest_all) |
+/// | whether a point is inside, and its distance from the surface | [`contains`](Mesh::contains), [`signed_distance`](Mesh::signed_distance) | [`contains_all`](Mesh::contains_all), [`signed_distances`](Mesh::signed_distances) |
+/// | winding number of a point | [`winding_number`](Mesh::winding_number) | [`winding_numbers`](Mesh::winding_numbers) |
 ///
 /// ```
 /// use ropewalk::{Mesh, Ray};
@@ -82,25 +84,27 @@ impl<S: std::fmt::Debug> std::fmt::Debug for Mesh<S> {
 }
 
 impl<S: Scalar> Mesh<S> {
-    /// Builds the tree in parallel, over faces that are three numbers of vertices each. There may be none.
+    /// Builds the tree in parallel over faces, each of which consists of three vertex indices. There may be no faces.
     ///
-    /// Errors: a vertex that is NaN, infinite, or beyond 1e150 in `f64`, with its index; a face with a number that no vertex has, with the
-    /// index of the face; more than 2^31 - 1 faces.
+    /// # Errors
+    /// - A vertex is NaN, infinite, or beyond 1e150 in `f64`. The error has its index.
+    /// - A face has an index for which there is no vertex. The error has the index of the face.
+    /// - There are more than 2^31 - 1 faces.
     pub fn build(vertices: &[[S; 3]], faces: &[[u32; 3]]) -> Result<Self> {
         built(vertices, faces)
     }
 
-    /// How many triangles there are.
+    /// The number of triangles.
     pub fn len(&self) -> usize {
         self.corners.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no triangles.
     pub fn is_empty(&self) -> bool {
         self.corners.is_empty()
     }
 
-    /// The box around all triangles; [`Aabb::EMPTY`] if there are none.
+    /// The bounding box of all triangles; [`Aabb::EMPTY`] if there are no triangles.
     pub fn bounds(&self) -> Aabb<S, 3> {
         self.bounds
     }
@@ -111,7 +115,7 @@ impl<S: Scalar> Mesh<S> {
         self.corners[triangle as usize]
     }
 
-    /// The corners of a triangle, exactly.
+    /// The corners of a triangle in `f64`, which is exact.
     #[inline(always)]
     fn corners_of(&self, triangle: u32) -> [[f64; 3]; 3] {
         self.corners[triangle as usize].map(|corner| corner.map(Into::into))
@@ -119,7 +123,8 @@ impl<S: Scalar> Mesh<S> {
 }
 
 impl Mesh<f32> {
-    /// The same mesh for queries of 64 bits. The tree is copied, not built again; answers to queries that 32 bits hold are the same.
+    /// The same mesh for queries in 64 bits. The tree is copied, not rebuilt. Queries that 32 bits can represent have
+    /// the same results.
     ///
     /// ```
     /// let mesh = ropewalk::Mesh::build(&[[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]])?;
@@ -173,7 +178,7 @@ fn build<S: Scalar>(vertices: &[[S; 3]], faces: &[[u32; 3]]) -> Result<Mesh<S>> 
     })
 }
 
-/// A face with a vertex that is not one of the `vertices`.
+/// The error for a face with a vertex index of at least `vertices`.
 fn missing_vertex(face: usize, vertex: u32, vertices: usize) -> Error {
     let sentence = format!("face {face} has vertex {vertex}; there are {vertices} vertices, which are counted from 0");
     Error::new(ErrorKind::Input, sentence).at(face)

@@ -1,9 +1,11 @@
-//! The nearest triangle to a point.
+//! The triangle nearest to a point.
 //!
-//! In: a point, or many, and how far to look. Out: the triangle, its nearest point, and the squared distance.
-//! A walk takes the nearest boxes first. A block's triangles are measured in `f32` with all its roundings allowed for; those that may be the
-//! nearest are measured by [`closest`]. Cost: O(log n) on a compact mesh, for a point that is not about equally far from much of it; points
-//! that are a million sizes of the mesh away take another walk ([`walk_from_afar`]).
+//! Input: a point, or many, and a maximum distance. Output: the triangle, its nearest point, and the squared
+//! distance.
+//! A walk visits the nearest boxes first. The triangles of a block are measured in `f32`, with allowance for all
+//! rounding errors. Those that may be the nearest are measured by [`closest`].
+//! Cost: O(log n) for a compact mesh, unless the point is about equally far from much of it. Points a million mesh
+//! sizes away take another walk ([`walk_from_afar`]).
 
 use crate::bvh::morton::{Grid, curve_order};
 use crate::bvh::traverse::bits;
@@ -26,11 +28,11 @@ const TASK: usize = 1 << 9;
 pub struct MeshNearest {
     /// The index of the face.
     pub triangle: u32,
-    /// The point of the face that is the nearest.
+    /// The nearest point of the face.
     pub point: [f64; 3],
-    /// The square of the distance.
+    /// The squared distance.
     pub distance2: f64,
-    /// The weights of the face's corners that give the point.
+    /// The barycentric coordinates of the point: the weights of the face's corners.
     pub barycentric: [f64; 3],
 }
 
@@ -42,9 +44,12 @@ impl MeshNearest {
 }
 
 impl<S: Scalar> Mesh<S> {
-    /// The nearest triangle to a point; of several at one distance, as about an edge or a corner, that of the lowest index. `None` if there is
-    /// no triangle, or the point is not finite, or beyond 1e150 in `f64`, where squares overflow. Distances and triangles below 1e-150 lose
-    /// digits, as squares underflow; which triangle is the nearest is not told apart there, and from 1e-162 on distances are 0.
+    /// The triangle nearest to a point; of several at the same distance, as around an edge or a corner, the one with
+    /// the lowest index.
+    ///
+    /// `None` if the mesh has no triangles, or the point is not finite or beyond 1e150 in `f64`, where squares
+    /// overflow. Distances and triangles below 1e-150 lose digits, because squares underflow. The nearest triangle
+    /// cannot be determined there, and distances below 1e-162 are 0.
     ///
     /// ```
     /// let mesh = ropewalk::Mesh::build(&[[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]])?;
@@ -56,18 +61,19 @@ impl<S: Scalar> Mesh<S> {
         self.nearest_within(point, f64::INFINITY)
     }
 
-    /// The same, if it is no farther than `radius`, which is inclusive. Nothing is within a radius that is negative or NaN.
+    /// Same as [`nearest`](Mesh::nearest), limited to an inclusive `radius`. Nothing is within a negative or NaN
+    /// radius.
     pub fn nearest_within(&self, point: impl Into<[S; 3]>, radius: impl Into<f64>) -> Option<MeshNearest> {
         let (point, radius) = (point.into().map(Into::into), radius.into());
         dispatch!(isa => self.closest_to(isa, &point, radius))
     }
 
-    /// [`nearest_within`](Mesh::nearest_within) of each point, in parallel.
+    /// The result of [`nearest_within`](Mesh::nearest_within) for each point, in parallel.
     pub fn nearest_all(&self, points: &[[S; 3]], radius: impl Into<f64>) -> Vec<Option<MeshNearest>> {
         nearest(self, points, radius.into())
     }
 
-    /// The order in which to take many points: along a curve, twice as wide as the mesh.
+    /// The order in which to process points: along a curve through a box twice as wide as the mesh.
     pub(super) fn point_order(&self, points: &[[S; 3]]) -> Vec<u32> {
         let wide = Aabb { lo: [-1.0f32; 3], hi: [1.0; 3] };
         curve_order(points.len(), &Grid::over(&wide), |point| {
@@ -125,7 +131,7 @@ impl<S: Scalar> Mesh<S> {
                         if mask == 0 {
                             return Some(limit);
                         }
-                        // The nearest first: what it leaves within reach are few.
+                        // Nearest first, because it leaves few others within reach.
                         while mask != 0 {
                             let nearer = |a: usize, b: usize| if least[b] < least[a] { b } else { a };
                             let lane = bits(mask).map(|lane| lane % LANES).reduce(nearer).unwrap_or(0);
@@ -156,7 +162,7 @@ fn nearest_of_each<S: Scalar>(mesh: &Mesh<S>, points: &[[S; 3]], radius: f64) ->
     })
 }
 
-/// The squared distance to each child of a node, at the least.
+/// Lower bounds on the squared distances to the children of a node.
 #[inline(always)]
 fn keys(from: &FramePoint, node: &Node) -> Lanes<f32> {
     let mut sum = [0.0f32; LANES];
@@ -170,22 +176,24 @@ fn keys(from: &FramePoint, node: &Node) -> Lanes<f32> {
     sum
 }
 
-/// What the distance to each triangle of a block is at the least; NaN where there is none.
+/// Lower bounds on the distances to the triangles of a block; NaN for a missing triangle.
 ///
-/// With the padding p, the computed normal is off by an angle of at most 2p over the height of the triangle, so whether the foot of the
-/// perpendicular lies inside is sure but for a strip along the edges. Two bounds serve. The distance to the nearest edge, e: a foot that is
-/// inside is at most the radius of the inscribed circle away from an edge, and one that was taken to be outside at most that strip, s, so
-/// the distance is at least sqrt(e^2 - s^2). And, of a foot inside, the height over the plane, which a tilt changes by the angle times
-/// the longest edge.
+/// With the padding p, the computed normal is wrong by an angle of at most 2p over the height of the triangle. The
+/// test whether the foot of the perpendicular lies inside is therefore certain except in a strip along the edges. The
+/// result combines two bounds:
+/// - The distance e to the nearest edge. A foot inside is at most the radius of the inscribed circle away from an
+///   edge. A foot that was taken to be outside is at most the width of the strip away. With s for this length, the
+///   distance is at least sqrt(e^2 - s^2).
+/// - For a foot inside, the height above the plane. A tilt changes it by the angle times the longest edge.
 #[inline(always)]
 fn lower_bounds(from: &FramePoint, block: &Block) -> Lanes<f32> {
-    /// Below any square that matters.
+    /// A number below any relevant square.
     const TINY: f32 = 1e-30;
     let padding = from.padding;
     let mut least = [0.0f32; LANES];
     for (l, least) in least.iter_mut().enumerate() {
         let corner = |at: usize, k: usize| block.corners[at][k][l];
-        // From each corner to the point, and along the edge to the next corner.
+        // The vectors from each corner to the point, and along the edge to the next corner.
         let mut to = [[0.0f32; 3]; 3];
         let mut edge = [[0.0f32; 3]; 3];
         for at in 0..3 {
@@ -222,7 +230,7 @@ fn lower_bounds(from: &FramePoint, block: &Block) -> Lanes<f32> {
         let by_edge = higher(nearest2 * (1.0 - 1e-6) - strip * strip * (1.0 + 1e-6), 0.0).sqrt();
         let height = dot(&normal, &to[0]).abs() / area2.sqrt();
         let by_plane = if outside <= 0.0 { height - tilt * (longest + 1.5 * tilt * far) } else { 0.0 };
-        // NaN if the height is; in this order.
+        // NaN if the height is NaN. The order of the arguments of `higher` matters.
         let bound = if height.is_nan() { f32::NAN } else { higher(by_edge, by_plane) };
         *least = bound * (1.0 - 1e-5) - 2.0 * padding;
     }

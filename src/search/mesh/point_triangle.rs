@@ -1,8 +1,10 @@
-//! The point of a triangle that is nearest to a point.
+//! The point of a triangle that is nearest to a given point.
 //!
-//! In: a triangle and a point, in `f64`. Out: the squared distance, the point, the weights of the corners.
-//! Each edge is a segment that begins at its lower corner, so two triangles that share it are exactly as near where it is the nearest part of
-//! both. A triangle without area is its edges. Source: Ericson 2005, section 5.1.
+//! Input: a triangle and a point in `f64`. Output: the squared distance, the nearest point, and the weights of the
+//! corners.
+//! Each edge is a segment that starts at its lower corner. Two triangles that share an edge therefore have exactly
+//! the same distance, if the edge is the nearest part of both. A triangle without area is reduced to its edges.
+//! Source: Ericson 2005, section 5.1.
 
 /// The nearest point of a triangle.
 #[derive(Clone, Copy)]
@@ -24,7 +26,7 @@ fn cross(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// The nearest point of a triangle to `from`.
+/// The point of a triangle that is nearest to `from`.
 pub(super) fn closest(corners: &[[f64; 3]; 3], from: &[f64; 3]) -> Closest {
     let mut best = Closest { distance2: f64::INFINITY, point: corners[0], weights: [1.0, 0.0, 0.0] };
     for at in 0..3 {
@@ -34,7 +36,7 @@ pub(super) fn closest(corners: &[[f64; 3]; 3], from: &[f64; 3]) -> Closest {
         }
         let (along, ahead) = (minus(&corners[q], &corners[p]), minus(from, &corners[p]));
         let part = (dot(&ahead, &along) / dot(&along, &along)).clamp(0.0, 1.0);
-        // Both are NaN where the corners are one.
+        // NaN if the two corners coincide.
         let part = if part.is_nan() { 0.0 } else { part };
         let point = if part == 1.0 { corners[q] } else { std::array::from_fn(|k| corners[p][k] + part * along[k]) };
         let off = minus(from, &point);
@@ -48,10 +50,10 @@ pub(super) fn closest(corners: &[[f64; 3]; 3], from: &[f64; 3]) -> Closest {
     inside(corners, from).filter(|inside| inside.distance2 < best.distance2).unwrap_or(best)
 }
 
-/// The foot of the perpendicular, if it lies within the triangle.
+/// The foot of the perpendicular, if it lies inside the triangle.
 fn inside(corners: &[[f64; 3]; 3], from: &[f64; 3]) -> Option<Closest> {
     let edges: [[f64; 3]; 3] = std::array::from_fn(|at| minus(&corners[(at + 1) % 3], &corners[at]));
-    // The unit is such that no product overflows or underflows, unless the triangle is a sliver.
+    // With this scale no product overflows or underflows, unless the triangle is a sliver.
     let longest = edges.iter().flatten().fold(0.0, |most, x| f64::max(most, x.abs()));
     let scale = if (1e-40..1e40).contains(&longest) { 1.0 } else { longest.recip() };
     if !scale.is_normal() {

@@ -1,21 +1,24 @@
 //! The ray parameter `t` at which a line meets the plane of a triangle, rounded up to the next `f64`.
 //!
-//! In: a ray, the corners of a triangle, and an approximate `t`. Out: the smallest `f64` that is not below the exact `t`.
-//! `t <= limit` then holds for the rounded number if and only if it holds for the exact one, and triangles that a ray meets at one point have
-//! one `t`, whatever the order of their corners.
-//! An approximate `t` is corrected by its residual, with an error bound: first by the residual of `f64`, then by one of twice the digits,
-//! whose bound is 0 where nothing was rounded, as on planes along the axes. What both leave open is decided by exact sums (`exact`).
-//! Cost: about 100 operations; about 500 where a triangle is large beside the digits of `t`; some microseconds for exact sums.
+//! Input: a ray, the corners of a triangle, and an approximate `t`. Output: the smallest `f64` that is at least the
+//! exact `t`.
+//! `t <= limit` then holds for the rounded number if and only if it holds for the exact one. Triangles that a ray
+//! meets at the same point have the same `t`, for any order of their corners.
+//! An approximate `t` is corrected by its residual, with an error bound. The first method computes the residual in
+//! `f64`, the second with twice the digits. The bound of the second is 0 if nothing was rounded, as on planes along
+//! the axes. Cases that both leave undecided are decided by exact sums (`exact`).
+//! Cost: about 100 operations, or about 500 if a triangle is large compared with the precision of `t`. Exact sums
+//! take a few microseconds.
 //! Source: Dekker 1971 (error-free products); Shewchuk 1997 (expansions).
 
 use crate::search::mesh::exact::{Scaled, two_product, two_sum};
 
-/// Corrections of an approximate `t` before the next method takes over.
+/// The number of corrections of an approximate `t` before the next method takes over.
 const CORRECTIONS: usize = 3;
 /// Error bounds below this may have lost digits to underflow.
 const LEAST_BOUND: f64 = 1e-280;
 
-/// The smallest `f64` that is not below the exact `t`; `guess` where numbers overflow or underflow.
+/// The smallest `f64` that is at least the exact `t`; `guess` if numbers overflow or underflow.
 pub(super) fn rounded_up(origin: &[f64; 3], direction: &[f64; 3], corners: &[[f64; 3]; 3], guess: f64) -> f64 {
     Plane::new(origin, direction, corners)
         .corrected(guess)
@@ -26,22 +29,23 @@ pub(super) fn rounded_up(origin: &[f64; 3], direction: &[f64; 3], corners: &[[f6
         })
 }
 
-/// `(a - origin - t direction) . normal`, and how far rounding can be off.
+/// `(a - origin - t direction) . normal`, and a bound on its rounding error.
 struct Residual {
     value: f64,
     error: f64,
 }
 
-/// `direction . normal`, and how far rounding can be off.
+/// `direction . normal`, and a bound on its rounding error.
 struct Slope {
     value: f64,
     error: f64,
 }
 
-/// Corrects `t` until it is the exact one rounded up. An error has the last `t`, where rounding could change the result.
+/// Corrects `t` until it is the exact one rounded up. If rounding could change the result, the last `t` is returned
+/// as the error.
 #[inline(always)]
 fn correct(mut t: f64, slope: &Slope, residual: impl Fn(f64) -> Option<Residual>) -> Result<f64, f64> {
-    // False for NaN, too.
+    // `false` for NaN as well.
     let is_usable = slope.error <= 1e-6 * slope.value.abs();
     if !is_usable {
         return Err(t);
@@ -54,14 +58,14 @@ fn correct(mut t: f64, slope: &Slope, residual: impl Fn(f64) -> Option<Residual>
         let (least, most) = (correction - uncertainty, correction + uncertainty);
         let (down, up) = (t - t.next_down(), t.next_up() - t);
         if most <= 0.0 && least > -down {
-            // No -0.
+            // Avoids -0.
             return Ok(t + 0.0);
         }
         if least > 0.0 && most <= up {
             return Ok(t.next_up());
         }
         let next = t + correction;
-        // True for NaN, too.
+        // `true` for NaN as well.
         let is_stuck = next == t || next.is_nan();
         if is_stuck {
             return Err(t);
@@ -77,7 +81,7 @@ struct Plane<'a> {
     direction: &'a [f64; 3],
     corner: &'a [f64; 3],
     normal: [f64; 3],
-    /// A bound of the products in the normal.
+    /// An upper bound on the products in the normal.
     area: f64,
 }
 
@@ -98,7 +102,7 @@ impl<'a> Plane<'a> {
         let (direction, normal) = (self.direction, &self.normal);
         let value = direction[0] * normal[0] + direction[1] * normal[1] + direction[2] * normal[2];
         let steep = largest(direction);
-        // Roundings of the differences, products and sums: less than 32 epsilons of what the products are at most.
+        // Rounding errors of the differences, products and sums: less than 32 epsilons of the bound on the products.
         let slope = Slope { value, error: 32.0 * f64::EPSILON * self.area * steep };
         let far = largest(self.origin) + largest(self.corner);
         correct(
@@ -119,7 +123,7 @@ impl<'a> Plane<'a> {
     }
 }
 
-/// `a - origin - t direction` along one axis, as a sum of two numbers, and how far that can be off.
+/// `a - origin - t direction` along one axis, as a sum of two numbers, and a bound on its error.
 #[inline(always)]
 fn offset(origin: f64, direction: f64, corner: f64, t: f64) -> [f64; 3] {
     let [along, along_rest] = two_product(t, direction);
@@ -129,7 +133,8 @@ fn offset(origin: f64, direction: f64, corner: f64, t: f64) -> [f64; 3] {
     [rest, low, 2.0 * f64::EPSILON * (to_rest.abs() + along_rest.abs() + rest_rest.abs())]
 }
 
-/// The same plane with a normal of twice the digits: numbers, what they are rounded by, and how far that can be off.
+/// The same plane with a normal of twice the digits: numbers, their rounding errors, and bounds on the remaining
+/// errors.
 struct DoublePlane<'a> {
     origin: &'a [f64; 3],
     direction: &'a [f64; 3],
@@ -140,7 +145,7 @@ struct DoublePlane<'a> {
 }
 
 impl<'a> DoublePlane<'a> {
-    /// `None` where products of these numbers could overflow or underflow.
+    /// `None` if products of these numbers could overflow or underflow.
     fn new(origin: &'a [f64; 3], direction: &'a [f64; 3], [a, b, c]: &'a [[f64; 3]; 3]) -> Option<Self> {
         let [u, v]: [[[f64; 2]; 3]; 2] = [b, c].map(|end| std::array::from_fn(|k| two_sum(end[k], -a[k])));
         let are_moderate = |edge: &[[f64; 2]; 3]| edge.iter().all(|&[high, low]| is_moderate(high) && is_rest(low));
@@ -157,7 +162,7 @@ impl<'a> DoublePlane<'a> {
             let of_q = [u[j][0] * v[i][1], u[j][1] * v[i][0]];
             let low = rest + (p_rest - q_rest) + (of_p[0] + of_p[1]) - (of_q[0] + of_q[1]);
             let rests = [rest, p_rest, q_rest, of_p[0], of_p[1], of_q[0], of_q[1]];
-            // Seven sums, and the products of what both factors are rounded by.
+            // Seven sums, and the products of the rounding errors of both factors.
             plane.error[k] = 8.0 * f64::EPSILON * rests.iter().map(|x| x.abs()).sum::<f64>();
             [plane.high[k], plane.low[k]] = two_sum(difference, low);
         }
@@ -173,7 +178,7 @@ impl<'a> DoublePlane<'a> {
         correct(guess, &slope, |t| self.residual(t))
     }
 
-    /// `None` where products could overflow or underflow.
+    /// `None` if products could overflow or underflow.
     fn residual(&self, t: f64) -> Option<Residual> {
         let (mut high, mut low, mut rests, mut error) = (0.0, 0.0, 0.0f64, 0.0f64);
         let mut are_moderate = is_moderate(t);
@@ -189,19 +194,19 @@ impl<'a> DoublePlane<'a> {
             rests += sum_rest.abs() + more[0].abs() + more[1].abs() + more[2].abs();
             error += far.abs() * self.error[k] + off * self.high[k].abs();
         }
-        // At most sixteen roundings of sums and products, and the products of what both factors are rounded by.
+        // At most sixteen roundings of sums and products, and the products of the rounding errors of both factors.
         let error = 1.01 * (16.0 * f64::EPSILON * rests + error);
         are_moderate.then_some(Residual { value: high + low, error })
     }
 }
 
-/// Whether products of three such numbers, and what they are rounded by, are far from the ends of `f64`.
+/// Returns `true` if products of three such numbers, and their rounding errors, are far from the limits of `f64`.
 #[inline(always)]
 fn is_moderate(x: f64) -> bool {
     x == 0.0 || (1e-50..=1e80).contains(&x.abs())
 }
 
-/// The same of what a number is rounded by.
+/// Same as [`is_moderate`], for the rounding error of a number.
 #[inline(always)]
 fn is_rest(x: f64) -> bool {
     x == 0.0 || x.abs() >= 1e-120
@@ -218,7 +223,7 @@ mod tests {
     use super::*;
     use crate::random::mixed;
 
-    /// The answers of the two methods before exact sums, and of these.
+    /// The results of the two methods before exact sums, and of exact sums.
     fn answers(origin: [f64; 3], direction: [f64; 3], corners: [[f64; 3]; 3], guess: f64) -> [Option<f64>; 3] {
         let [a, b, c] = corners;
         [
@@ -228,14 +233,14 @@ mod tests {
         ]
     }
 
-    /// The guess of a ray that aims at the weighted corners, off by some roundings.
+    /// The direction and the guess of a ray towards a target, wrong by some rounding errors.
     fn aimed(origin: [f64; 3], target: [f64; 3], t: f64, round: u64) -> ([f64; 3], f64) {
         let direction = std::array::from_fn(|k| ((target[k] - origin[k]) / t) as f32 as f64);
         (direction, t * (1.0 + (round % 7) as f64 * 1e-8))
     }
 
-    /// Rays of single precision and triangles as large as their distance: of each method all answers are those of exact sums, and exact sums
-    /// are needed by next to none.
+    /// Rays in single precision, and triangles as large as their distance. All results of both methods must equal
+    /// those of exact sums, and exact sums must be needed in almost no case.
     #[test]
     fn large_triangles_need_no_exact_sums() {
         let mut place = 0;
@@ -256,12 +261,13 @@ mod tests {
                 assert!(answer.is_none() || answer == exact, "{answer:?} {exact:?}");
             }
         }
-        // Some planes are met at so small an angle that their slope has few digits.
+        // Some planes are met at such a small angle that their slope has few digits.
         assert!(undecided[1] <= 4, "{undecided:?}");
         assert!(undecided[0] > ROUNDS as usize / 2, "{undecided:?}");
     }
 
-    /// Where nothing is rounded the second method says so: planes along the axes, and slanted ones of integers, met at numbers of few digits.
+    /// If nothing is rounded, the second method decides: for planes along the axes, and for slanted planes of
+    /// integers that are met at numbers with few digits.
     #[test]
     fn exact_parameters_are_decided() {
         let mut state = 0;
@@ -277,7 +283,7 @@ mod tests {
                 (b[axis], c[axis]) = (a[axis], a[axis]);
             }
             let direction: [f64; 3] = std::array::from_fn(&mut integer);
-            // Back from a corner by some eighths of the direction.
+            // The origin lies some eighths of the direction before a corner.
             let t = ((mixed(round) % 64) as f64 - 8.0) / 8.0;
             let origin = std::array::from_fn(|k| a[k] - t * direction[k]);
             let [_, double, exact] = answers(origin, direction, [a, b, c], t);
@@ -289,7 +295,7 @@ mod tests {
         assert!(met > 4500, "{met}");
     }
 
-    /// Numbers near the ends of `f64` are left to exact sums.
+    /// Numbers near the limits of `f64` are left to exact sums.
     #[test]
     fn extreme_numbers_are_left_over() {
         let corners = [[0.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0]];

@@ -1,10 +1,12 @@
-//! What rays meet on a mesh.
+//! Ray queries on a mesh.
 //!
-//! In: one ray, or many. Out: the first hit, whether there is any, all of them in order, or a callback.
-//! A walk takes the nearest boxes first. A block's triangles are tested in `f32` with all its roundings allowed for; those that may be met are
-//! decided by [`TriangleRay`]. Many rays are taken along a curve of where they enter and where they go, so that neighbours in time meet the
-//! same nodes; for first and any hits a few rays at a time ([`turns`](super::turns)). Cost: O(log n) for the first hit on a compact mesh.
-#![allow(unsafe_code)] // To gather lists in place (see `Csr`), which begin as zeros.
+//! Input: one ray, or many. Output: the first hit, whether there is any hit, all hits in order, or a callback.
+//! A walk visits the nearest boxes first. The triangles of a block are tested in `f32`, with allowance for all
+//! rounding errors. Those that may be met are decided by [`TriangleRay`].
+//! Many rays are sorted along a curve through their entry points and directions, so that consecutive rays meet the
+//! same nodes. For first and any hits, a few rays are traversed at a time ([`turns`](super::turns)).
+//! Cost: O(log n) for the first hit on a compact mesh.
+#![allow(unsafe_code)] // To gather lists in place (see `Csr`); they start as zeros.
 
 use std::ops::ControlFlow;
 
@@ -26,22 +28,25 @@ use crate::simd::{Isa, LANES, Lanes, dispatch};
 /// Rays per parallel task.
 const TASK: usize = 1 << 9;
 
-/// Where a ray meets a triangle.
+/// A hit of a ray on a triangle.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RayHit {
     /// The index of the face.
     pub triangle: u32,
-    /// The point is `origin + t * direction` of the ray. The exact number is rounded up to the next `f64`.
+    /// The parameter of the hit point `origin + t * direction` of the ray. The exact number is rounded up to the next
+    /// `f64`.
     pub t: f64,
-    /// The weights of the face's corners that give the point. Their sum is 1; the one across from an edge that is met is 0.
+    /// The barycentric coordinates of the point: the weights of the face's corners. They sum to 1. If the point lies
+    /// on an edge, the weight of the opposite corner is 0.
     pub barycentric: [f64; 3],
 }
 
-// SAFETY: zeros are a value of each field. The derived implementation would cost each program that uses this crate a parser of Rust.
+// SAFETY: zero bytes are a valid value of all fields, which are `u32` and `f64`. A derive would make each dependent
+// program compile a Rust parser.
 unsafe impl bytemuck::Zeroable for RayHit {}
 
 impl RayHit {
-    /// Whether it comes before another one: at the same `t` the lower index does.
+    /// Returns `true` if this hit comes before another one. At the same `t`, the lower index comes first.
     #[inline(always)]
     fn is_before(&self, other: &Self) -> bool {
         self.t < other.t || (self.t == other.t && self.triangle < other.triangle)
@@ -49,23 +54,29 @@ impl RayHit {
 }
 
 impl<S: Scalar> Mesh<S> {
-    /// What the ray meets first. Edges and corners belong to all triangles that have them; where several are met at one `t`, as there, it is
-    /// the one of the lowest index.
+    /// The first hit of the ray. Of several triangles at the same `t`, it is the one with the lowest index.
     ///
-    /// Cost: O(log n) on a compact mesh; O(n) for a ray that begins 1e13 sizes of the mesh away.
+    /// Edges and corners belong to all triangles that have them. Rays do not pass between triangles that share an
+    /// edge or a corner. Both sides of a triangle can be hit.
     ///
-    /// Rays do not pass between triangles that share an edge or a corner. Both sides of a triangle are met.
+    /// Cost: O(log n) on a compact mesh; O(n) for a ray that starts 1e13 mesh sizes away.
     ///
-    /// Both ends of the ray's range are inclusive. `t` is the exact number rounded up to the next `f64`: a triangle is met if its exact `t` is
-    /// at most `ray.to`, and a ray that ends or begins at a `t` that was handed out meets the same triangle.
+    /// Both ends of the ray's range are inclusive. `t` is the exact number rounded up to the next `f64`. A triangle
+    /// is hit if its exact `t` is at most `ray.to`, and a ray that ends or starts at a returned `t` hits the same
+    /// triangle.
     ///
-    /// A triangle without area is met by none, nor is one whose plane the ray lies in; [`Triangle`](crate::Triangle) gives the part of such a
-    /// ray that is inside ([`ray_interval`](crate::Convex::ray_interval)).
+    /// No ray hits a triangle without area, or a triangle whose plane contains the ray. [`Triangle`](crate::Triangle)
+    /// gives the part of such a ray that is inside ([`ray_interval`](crate::Convex::ray_interval)).
     ///
-    /// This holds while numbers neither overflow nor vanish: rays begin within 1e150; of the numbers of a ray and a triangle, those below 1e-60
-    /// of the largest may count as 0 (from 1e200 away a mesh of size 1 is missed); and the triangles' areas, also times the longest part of the
-    /// direction, are from 1e-290 to 1e290. Otherwise `t` and the weights may be those of another point of the triangle, as in a mesh of size
-    /// 1e-150 by directions of 1e-150.
+    /// All this holds while numbers neither overflow nor vanish:
+    /// - Rays start within 1e150.
+    /// - Of the numbers of a ray and a triangle, those below 1e-60 of the largest may count as 0. From 1e200 away, a
+    ///   mesh of size 1 is missed.
+    /// - The areas of triangles, also when multiplied by the longest component of the direction, are from 1e-290 to
+    ///   1e290.
+    ///
+    /// Otherwise `t` and the weights may be those of another point of the triangle, as in a mesh of size 1e-150 with
+    /// directions of 1e-150.
     ///
     /// ```
     /// use ropewalk::{Mesh, Ray};
@@ -82,7 +93,8 @@ impl<S: Scalar> Mesh<S> {
         dispatch!(isa => self.first(isa, ray))
     }
 
-    /// Whether the ray meets anything, by the rule of [`first_hit`](Mesh::first_hit): for shadows, or lines of sight.
+    /// Returns `true` if the ray hits anything, by the rules of [`first_hit`](Mesh::first_hit): for shadows, or lines
+    /// of sight.
     ///
     /// ```
     /// use ropewalk::{Mesh, Ray};
@@ -98,9 +110,10 @@ impl<S: Scalar> Mesh<S> {
 
     /// All crossings of the ray and the surface, in ascending order of `t`, then of index.
     ///
-    /// A ray through an edge or a corner crosses some of the triangles there: those that it would if it were moved by an infinitesimal step
-    /// (along x; along y by one that is infinitesimal beside that; likewise along z). So each passage through a surface is one hit, and a line
-    /// crosses a closed surface an even number of times; where it touches an edge from outside, that is none or two.
+    /// A ray through an edge or a corner crosses only some of the triangles there: those that a displaced ray would
+    /// cross. The displacement is an infinitesimal step along x, one along y that is infinitesimal compared with the
+    /// first, and likewise one along z. Each passage through a surface is therefore one hit, and a line crosses a
+    /// closed surface an even number of times. A line that touches an edge from outside crosses no triangle or two.
     ///
     /// ```
     /// use ropewalk::{Mesh, Ray};
@@ -116,14 +129,14 @@ impl<S: Scalar> Mesh<S> {
         found
     }
 
-    /// The first `k` of [`hits`](Mesh::hits); fewer if there are not as many.
+    /// The first `k` of [`hits`](Mesh::hits); fewer if there are fewer hits.
     pub fn k_hits(&self, ray: &Ray<S, 3>, k: usize) -> Vec<RayHit> {
         let mut found = vec![];
         dispatch!(isa => self.first_k(isa, ray, k, &mut found));
         found
     }
 
-    /// Calls `visit` with each of [`hits`](Mesh::hits), in no promised order, until it breaks.
+    /// Calls `visit` with each of [`hits`](Mesh::hits), in unspecified order, until it breaks.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -145,23 +158,23 @@ impl<S: Scalar> Mesh<S> {
         }));
     }
 
-    /// [`first_hit`](Mesh::first_hit) of each ray, in parallel.
+    /// The result of [`first_hit`](Mesh::first_hit) for each ray, in parallel.
     pub fn first_hits(&self, rays: &[Ray<S, 3>]) -> Vec<Option<RayHit>> {
         first(self, rays)
     }
 
-    /// [`any_hit`](Mesh::any_hit) of each ray, in parallel.
+    /// The result of [`any_hit`](Mesh::any_hit) for each ray, in parallel.
     pub fn any_hits(&self, rays: &[Ray<S, 3>]) -> Vec<bool> {
         any(self, rays)
     }
 
-    /// [`hits`](Mesh::hits) of each ray as lists, in parallel.
+    /// The results of [`hits`](Mesh::hits) for each ray as lists, in parallel.
     pub fn hits_all(&self, rays: &[Ray<S, 3>]) -> Csr<RayHit> {
         all(self, rays)
     }
 
-    /// Calls `visit` with each ray's number and each of its [`hits`](Mesh::hits), in parallel over the rays, in no promised order. `Break` ends
-    /// that ray, not the others.
+    /// Calls `visit` with the index of each ray and each of its [`hits`](Mesh::hits), in parallel over the rays and
+    /// in unspecified order. `Break` ends that ray, but not the others.
     pub fn for_each_hit_all(&self, rays: &[Ray<S, 3>], visit: impl Fn(usize, RayHit) -> ControlFlow<()> + Sync) {
         let order = self.ray_order(rays);
         for_tasks(rays.len(), TASK, &|range| {
@@ -172,17 +185,17 @@ impl<S: Scalar> Mesh<S> {
         });
     }
 
-    /// The order in which to take many rays: along a curve, unless most are like the one before.
+    /// The order in which to process rays: along a curve, or `None` if most of them resemble the ray before.
     fn ray_order(&self, rays: &[Ray<S, 3>]) -> Option<Vec<u32>> {
-        /// Rays looked at, each with the next.
+        /// The number of rays that are compared with the ray before.
         const SAMPLE: usize = 256;
-        /// Rays that differ by less are alike.
+        /// Rays with smaller differences are alike.
         const ALIKE: f32 = 0.05;
         let place = |ray: usize| match FrameRay::new(&rays[ray], &self.frame) {
             Prepared::Ready(ray) => {
                 let [x, y, z] = ray.origin;
                 let [i, j, k] = ray.inverse.map(f32::recip);
-                // Where a ray begins matters more than where it goes.
+                // The start of a ray matters more than its direction.
                 [2.0 * x, 2.0 * y, 2.0 * z, i, j, k]
             }
             Prepared::Nothing | Prepared::TooFar => [-1.0; 6],
@@ -242,7 +255,7 @@ impl<S: Scalar> Mesh<S> {
         }
     }
 
-    /// Returns a function that says where a ray meets a triangle.
+    /// Returns a function that computes the hit of a ray on a triangle.
     #[inline(always)]
     fn hits_by(&self, rule: Rule) -> impl Fn(&TriangleRay, u32) -> Option<RayHit> {
         move |ray, triangle| {
@@ -251,15 +264,16 @@ impl<S: Scalar> Mesh<S> {
         }
     }
 
-    /// Returns a function that says whether a ray meets a triangle.
+    /// Returns a function that tests whether a ray meets a triangle.
     #[inline(always)]
     fn meetings(&self) -> impl Fn(&TriangleRay, u32) -> Option<()> {
         |ray, triangle| ray.meets(&self.corners_of(triangle), Rule::Closed).then_some(())
     }
 
-    /// Calls `visit` with what `decide` finds of triangles that the ray meets, the nearest boxes first. It returns the largest `t` that is of interest from there on,
-    /// or `None` to end. If it begins 1e13 sizes of the mesh away
-    /// and does not miss the box around the mesh for sure, all triangles are asked.
+    /// Calls `visit` with the results of `decide` for triangles that the ray meets, nearest boxes first.
+    ///
+    /// `visit` returns the largest `t` of interest from then on, or `None` to end. If the ray starts 1e13 mesh sizes
+    /// away and does not certainly miss the box around the mesh, all triangles are tested.
     #[inline(always)]
     pub(super) fn cast<I: Isa, H>(
         &self,
@@ -358,13 +372,14 @@ fn all_of_each<S: Scalar>(mesh: &Mesh<S>, rays: &[Ray<S, 3>]) -> Csr<RayHit> {
     Csr::gather(&order, &chunks)
 }
 
-/// Where a ray enters each child of a node, at the earliest; infinite if it misses it.
+/// Lower bounds on where a ray enters the children of a node; infinite for a child that it misses.
 #[inline(always)]
 pub(super) fn keys(ray: &FrameRay, node: &Node) -> Lanes<f32> {
     keys_between([&ray.near, &ray.inverse], [&ray.far, &ray.inverse], &[ray.near_row, ray.far_row], node)
 }
 
-/// The same of where planes that are entered, and left, are measured from, with one over the direction, and of the planes' rows.
+/// Same as [`keys`], given the origins and reciprocal directions for planes that are entered and left, and the rows
+/// of these planes.
 #[inline(always)]
 pub(super) fn keys_between(
     near: [&[f32; 3]; 2],
@@ -389,7 +404,7 @@ pub(super) fn keys_between(
     enter
 }
 
-/// The triangles of a block that a ray may meet below a limit, a bit each.
+/// A mask of the triangles of a block that a ray may meet below a limit.
 #[inline(always)]
 pub(super) fn candidates<I: Isa>(isa: I, ray: &FrameRay, block: &Block, limit: f32) -> u32 {
     let [kx, ky, kz] = ray.axes;
@@ -417,7 +432,7 @@ pub(super) fn candidates<I: Isa>(isa: I, ray: &FrameRay, block: &Block, limit: f
         let error = ray.padding * (5.0 * wide[l] + 2.0 * ray.padding);
         let lowest = lower(a, lower(b, c));
         let highest = higher(a, higher(b, c));
-        // Where two have different signs for sure it is positive; NaN where there is no triangle.
+        // Positive if two edge functions certainly have different signs; NaN for a missing triangle.
         let mixed = lower(0.0 - lowest, highest) - error;
         beyond[l] = higher(mixed, higher(least[l] - ray.padding - limit, 0.0 - ray.padding - most[l]));
     }

@@ -1,30 +1,32 @@
-//! The wide tree, built from the top by the surface area heuristic.
+//! The wide tree, built top-down with the surface area heuristic.
 //!
-//! In: boxes in the unit of their frame. Out: nodes in depth-first order, and what the leaves hold, in blocks of up to eight.
-//! A node's boxes are split in two where bins along the axes say that walks cost least; the part of the largest surface is split next,
-//! until there are eight. Cost: O(n log n), parallel over subtrees. Source: Wald 2007 (bins); Wald, Benthin and Boulos 2008.
+//! Input: boxes in the unit of their frame. Output: nodes in depth-first order, and the contents of the leaves in
+//! blocks of up to eight.
+//! The boxes of a node are split in two at the boundary between bins with the least estimated cost of walks. The part
+//! with the largest surface is split next, until there are eight parts.
+//! Cost: O(n log n), parallel over subtrees. Source: Wald 2007 (bins); Wald, Benthin and Boulos 2008.
 
 use crate::memory::{collected, with_capacity};
 use crate::parallel::{fill, for_each, map};
 use crate::search::mesh::wide_node::{BLOCK, Node};
 use crate::simd::LANES;
 
-/// Bins along each axis.
+/// The number of bins along each axis.
 const BINS: usize = 16;
 
-/// The depth at which the builder begins to halve, so that no tree is deeper than 32 levels more.
+/// The depth from which nodes are split in halves, so that a tree has at most 32 more levels.
 const FREE_DEPTH: usize = 24;
 
-/// Subtrees of fewer triangles are built by one thread.
+/// Subtrees with fewer triangles are built by one thread.
 const SEQUENTIAL: usize = 1 << 12;
 
-/// An item's box.
+/// The box of an item.
 #[derive(Clone, Copy)]
 struct Item {
     lo: [f32; 3],
     hi: [f32; 3],
     index: u32,
-    /// Of the first in a block: how many are in it.
+    /// The number of items in the block, if this is the first of them; otherwise 0.
     len: u32,
 }
 
@@ -46,7 +48,7 @@ impl Extent {
         }
     }
 
-    /// Half the surface.
+    /// Half the surface area.
     fn area(&self) -> f32 {
         let [x, y, z] = std::array::from_fn(|k| (self.hi[k] - self.lo[k]).max(0.0));
         x * y + y * z + z * x
@@ -56,7 +58,7 @@ impl Extent {
 /// A child that may be split further.
 struct Part<'a> {
     items: &'a mut [Item],
-    /// Where they are among all.
+    /// The position of the first item among all items.
     first: usize,
     extent: Extent,
 }
@@ -73,13 +75,14 @@ impl<'a> Part<'a> {
 
 /// Nodes over items in the order of the leaves.
 pub(crate) struct SahTree {
-    /// Parents come before their children. The number of a child that is a block is that among `blocks`, with [`BLOCK`].
+    /// Parents come before their children. The number of a child that is a block is its index in `blocks`, with the
+    /// bit [`BLOCK`].
     pub nodes: Vec<Node>,
-    /// A child's number; none if there are no items.
+    /// The number of the root as a child; unspecified if there are no items.
     pub root: u32,
-    /// Items, block after block.
+    /// The items, block after block.
     pub order: Vec<u32>,
-    /// Where the items of each block begin in `order`, and behind the last their number.
+    /// The position in `order` of the first item of each block, followed by the number of items.
     pub blocks: Vec<u32>,
 }
 
@@ -90,7 +93,7 @@ impl SahTree {
     }
 }
 
-/// The tree over `n` items, whose boxes are between the corners `bounds(item)`.
+/// Builds the tree over `n` items, whose boxes have the corners `bounds(item)`.
 pub(crate) fn build(n: usize, bounds: &(dyn Fn(usize) -> [[f32; 3]; 2] + Sync)) -> SahTree {
     let mut items = map(n, 1 << 14, &|item| {
         let [lo, hi] = bounds(item);
@@ -107,11 +110,11 @@ pub(crate) fn build(n: usize, bounds: &(dyn Fn(usize) -> [[f32; 3]; 2] + Sync)) 
         subtree(Part::new(&mut items, 0), 0, &mut appended);
         0
     };
-    // Walks want them in large pages.
+    // Copied to memory with large pages, which speed up walks.
     let mut nodes = with_capacity(appended.len());
     nodes.append(&mut appended);
     drop(appended);
-    // Blocks in the order of the leaves, which is that of the items by now.
+    // Numbers blocks in the order of the leaves, which now is the order of the items.
     let mut blocks: Vec<u32> = collected((0..n).filter(|&at| items[at].len != 0).map(|at| at as u32));
     let number = |child: &mut u32| {
         if *child & BLOCK != 0 {
@@ -141,7 +144,7 @@ fn subtree(part: Part<'_>, depth: usize, nodes: &mut Vec<Node>) {
         parts.push(Part::new(left, first));
         parts.push(Part::new(right, first + middle));
     }
-    // In the order of their items.
+    // Sorted in the order of their items.
     parts.sort_unstable_by_key(|part| part.first);
     let own = nodes.len();
     nodes.push(Node::EMPTY);
@@ -152,7 +155,7 @@ fn subtree(part: Part<'_>, depth: usize, nodes: &mut Vec<Node>) {
             node.bounds[k + 3][lane] = part.extent.hi[k];
         }
         if part.items.len() <= LANES {
-            // A copy of the numbers does not depend on how they were split.
+            // Sorted, so that the order of the indices does not depend on the splits.
             part.items.sort_unstable_by_key(|item| item.index);
             part.items[0].len = part.items.len() as u32;
             node.child[lane] = BLOCK | part.first as u32;
@@ -172,7 +175,7 @@ fn subtree(part: Part<'_>, depth: usize, nodes: &mut Vec<Node>) {
                 node.child[lane] = offset;
             }
             nodes.extend(below.into_iter().map(|mut node| {
-                // An empty child points to a node that is there, and nothing follows it.
+                // An empty child points to an existing node, and is never followed.
                 node.child.iter_mut().filter(|child| **child & BLOCK == 0).for_each(|child| *child += offset);
                 node
             }));
@@ -188,9 +191,9 @@ fn subtree(part: Part<'_>, depth: usize, nodes: &mut Vec<Node>) {
     nodes[own] = node;
 }
 
-/// Splits more than eight items in two, and returns how many are in the first part.
+/// Splits more than eight items in two, and returns the number of items in the first part.
 fn split(items: &mut [Item], depth: usize) -> usize {
-    // Twice the centre of a box.
+    // Twice the centre of the item's box.
     let center = |item: &Item, axis: usize| item.lo[axis] + item.hi[axis];
     let mut centers = Extent::EMPTY;
     for item in &*items {
@@ -205,7 +208,7 @@ fn split(items: &mut [Item], depth: usize) -> usize {
             return middle;
         }
     }
-    // Halves, along the longest axis.
+    // Splits in halves, along the longest axis.
     let longest = |&a: &usize, &b: &usize| {
         let extent = |k: usize| centers.hi[k] - centers.lo[k];
         extent(a).total_cmp(&extent(b))
@@ -222,7 +225,7 @@ fn bin_of(center: f32, lo: f32, scale: f32) -> usize {
     (((center - lo) * scale) as usize).min(BINS - 1)
 }
 
-/// The axis, the scale of its bins and the first bin behind the plane that costs least, unless all centres are one point.
+/// The axis, the scale of its bins, and the first bin behind the plane of least cost; `None` if all centres coincide.
 fn best_plane(items: &[Item], centers: &Extent) -> Option<(usize, f32, usize)> {
     let scale: [f32; 3] = std::array::from_fn(|k| {
         let scale = BINS as f32 * 0.999_99 / (centers.hi[k] - centers.lo[k]);
@@ -239,7 +242,7 @@ fn best_plane(items: &[Item], centers: &Extent) -> Option<(usize, f32, usize)> {
     let mut best = None;
     let mut least = f32::INFINITY;
     for (axis, bins) in bins.iter().enumerate().filter(|&(axis, _)| scale[axis] > 0.0) {
-        // Behind each plane.
+        // The cost of the items behind each plane.
         let mut behind = [0.0; BINS];
         let (mut extent, mut count) = (Extent::EMPTY, 0);
         for bin in (1..BINS).rev() {
@@ -260,12 +263,12 @@ fn best_plane(items: &[Item], centers: &Extent) -> Option<(usize, f32, usize)> {
     best
 }
 
-/// What a part costs: its surface times its blocks, for half a block costs as much as a whole one.
+/// The cost of a part: its surface times the number of half blocks that its items fill.
 fn cost(extent: &Extent, count: u32) -> f32 {
     if count == 0 { 0.0 } else { extent.area() * count.div_ceil(LANES as u32 / 2) as f32 }
 }
 
-/// Moves those that are `before` to the front, and returns how many they are.
+/// Moves the items for which `before` is true to the front, and returns their number.
 fn partition(items: &mut [Item], before: impl Fn(&Item) -> bool) -> usize {
     let (mut first, mut last) = (0, items.len());
     loop {

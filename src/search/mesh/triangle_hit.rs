@@ -1,27 +1,31 @@
-//! Where a ray meets a triangle, without gaps.
+//! The intersection of a ray and a triangle, without gaps between triangles.
 //!
-//! In: a ray and a triangle, in `f64`. Out: the weights of the corners and `t`.
-//! The triangle is moved and sheared so that the ray is the last axis; three edge functions, the areas about it, then have one sign where it
-//! is met. What rounding could have a part in is computed without rounding ([`exact`](super::exact)), so each edge has one sign, whichever
-//! triangle asks, and no ray passes between two. Where a function is 0 the ray meets the edge or a corner. `t` is the exact number rounded up
-//! ([`ray_parameter`](super::ray_parameter)), so it is the same for all triangles that have the point, and comparing it is exact.
-//! Cost: about 60 operations. Source: Woop, Benthin and Wald 2013; Edelsbrunner and Mücke 1990 (the moved line of [`Rule::Crossing`]).
+//! Input: a ray and a triangle in `f64`. Output: the weights of the corners, and `t`.
+//! The triangle is translated and sheared so that the ray becomes the last axis. The three edge functions, which are
+//! areas around that axis, then have the same sign if the triangle is met. Values on which rounding could have an
+//! effect are computed without rounding ([`exact`](super::exact)). Each edge thus has the same sign for all its
+//! triangles, and no ray passes between two. If an edge function is 0, the ray meets the edge or a corner.
+//! `t` is the exact number rounded up ([`ray_parameter`](super::ray_parameter)). It is therefore the same for all
+//! triangles that have the point, and comparisons of it are exact.
+//! Cost: about 60 operations. Source: Woop, Benthin and Wald 2013; Edelsbrunner and Mücke 1990 (the displaced line of
+//! [`Rule::Crossing`]).
 
 use crate::geometry::{Ray, Scalar};
 use crate::search::mesh::exact::Scaled;
 use crate::search::mesh::ray_parameter::rounded_up;
 
-/// Which triangles a ray through an edge or a corner meets.
+/// The rule by which a ray through an edge or a corner meets triangles.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Rule {
-    /// All that have it.
+    /// It meets all triangles that have the edge or the corner.
     Closed,
-    /// Those that a line beside it meets: the ray moved by an infinitesimal step along x, one along y that is infinitesimal beside that,
-    /// and so on. A closed surface is then crossed an even number of times by a line.
+    /// It meets the triangles that a displaced line meets. The displacement is an infinitesimal step along x, one
+    /// along y that is infinitesimal compared with the first, and so on. A line then crosses a closed surface an even
+    /// number of times.
     Crossing,
 }
 
-/// What was met.
+/// A hit on a triangle.
 #[derive(Clone, Copy)]
 pub(super) struct TriangleHit {
     pub t: f64,
@@ -31,18 +35,18 @@ pub(super) struct TriangleHit {
 /// A triangle that a line meets.
 struct Met {
     edges: [f64; 3],
-    /// `t` of the planes across the ray through the corners.
+    /// The `t` of each corner along the last axis of the ray.
     corner_t: [f64; 3],
 }
 
-/// The point at which a line meets a triangle; `t` is off by at most a margin.
+/// The point at which a line meets a triangle. The error of `t` is at most `margin`.
 struct Place {
     t: f64,
     weights: [f64; 3],
     margin: f64,
 }
 
-/// The larger of two numbers, by one instruction; the second if one is NaN.
+/// The larger of two numbers, computed by one instruction; the second if one is NaN.
 #[inline(always)]
 fn larger(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
@@ -54,14 +58,14 @@ fn largest([a, b, c]: [f64; 3]) -> f64 {
     larger(a.abs(), larger(b.abs(), c.abs()))
 }
 
-/// A ray, ready for triangles.
+/// A ray prepared for triangle tests.
 #[derive(Clone, Copy)]
 pub(super) struct TriangleRay {
     origin: [f64; 3],
     direction: [f64; 3],
     axes: [usize; 3],
     shear: [f64; 2],
-    /// The first and the last `t` that count.
+    /// The first and the last `t` of the ray's range.
     range: [f64; 2],
 }
 
@@ -75,13 +79,14 @@ impl TriangleRay {
         Self { origin: ray.origin.map(Into::into), direction, axes, shear, range: [ray.from, ray.to] }
     }
 
-    /// Where the ray meets a triangle, its ends included.
+    /// Returns the hit of the ray on a triangle. The ends of the ray are included.
     pub fn hit(&self, corners: &[[f64; 3]; 3], rule: Rule) -> Option<TriangleHit> {
         let place = self.place(self.line(corners, rule)?);
         Some(TriangleHit { t: self.parameter(corners, &place)?, weights: place.weights })
     }
 
-    /// Whether the ray meets a triangle, its ends included. `t` is found only where it is near an end.
+    /// Returns `true` if the ray meets a triangle. The ends of the ray are included. `t` is rounded up only near an
+    /// end.
     pub fn meets(&self, corners: &[[f64; 3]; 3], rule: Rule) -> bool {
         let Some(met) = self.line(corners, rule) else { return false };
         let place = self.place(met);
@@ -89,13 +94,13 @@ impl TriangleRay {
         is_within || self.parameter(corners, &place).is_some()
     }
 
-    /// Ends the ray at `t`, if it does not end before.
+    /// Ends the ray at `t`, unless it ends before.
     #[inline(always)]
     pub fn end_at(&mut self, t: f64) {
         self.range[1] = self.range[1].min(t);
     }
 
-    /// Returns `t` of a place, rounded up; `None` beyond the ends of the ray.
+    /// Returns the `t` of a place, rounded up; `None` beyond the ends of the ray.
     fn parameter(&self, corners: &[[f64; 3]; 3], place: &Place) -> Option<f64> {
         let [from, to] = self.range;
         if place.t + place.margin < from || place.t - place.margin > to {
@@ -105,7 +110,7 @@ impl TriangleRay {
         (from <= t && t <= to).then_some(t)
     }
 
-    /// Where the line of the ray meets a triangle.
+    /// Returns the intersection of the ray's line with a triangle.
     fn line(&self, corners: &[[f64; 3]; 3], rule: Rule) -> Option<Met> {
         let [kx, ky, kz] = self.axes;
         let mut x = [0.0; 3];
@@ -121,7 +126,8 @@ impl TriangleRay {
             wide[at] = larger(x[at].abs(), y[at].abs());
         }
         let (far, wide) = (largest(far), largest(wide));
-        // Differences, products and quotients round by half an epsilon each: a sheared coordinate by less than three.
+        // Differences, products and quotients each round by half an epsilon, a sheared coordinate by less than three
+        // epsilons.
         let error = 4.0 * f64::EPSILON * far;
         let error = 4.0 * error * (wide + error) + 4.0 * f64::EPSILON * wide * wide + f64::MIN_POSITIVE;
         let mut edges: [f64; 3] = std::array::from_fn(|at| {
@@ -131,7 +137,7 @@ impl TriangleRay {
         if edges.iter().any(|&e| e < -error) && edges.iter().any(|&e| e > error) {
             return None;
         }
-        // Beyond this both the sign and some digits are sure. NaN is not.
+        // Beyond this bound, the sign and some digits are certain. They are never certain for NaN.
         let sure = |e: f64| e.abs() > 1e6 * error;
         let mut scaled = None;
         if !edges.iter().all(|&e| sure(e)) {
@@ -151,7 +157,7 @@ impl TriangleRay {
         is_met.then(|| Met { edges, corner_t: along.map(|along| along / self.direction[kz]) })
     }
 
-    /// Whether the edge functions have one sign.
+    /// Returns `true` if the edge functions have the same sign.
     fn is_met(&self, edges: &[f64; 3], rule: Rule, scaled: Option<&Scaled<4>>) -> bool {
         let mut signs = edges.map(|e| i32::from(e > 0.0) - i32::from(e < 0.0));
         if let (Rule::Crossing, Some(scaled)) = (rule, scaled) {
@@ -163,24 +169,24 @@ impl TriangleRay {
         }
         match rule {
             Rule::Crossing => signs == [1; 3] || signs == [-1; 3],
-            // Where all are 0 the ray lies in the plane, or there is no plane.
+            // If all are 0, the ray lies in the plane, or the triangle has no plane.
             Rule::Closed => signs != [0; 3] && (signs.iter().all(|&s| s >= 0) || signs.iter().all(|&s| s <= 0)),
         }
     }
 
-    /// The point that is met where the edge functions have one sign.
+    /// The point that is met, given edge functions of the same sign.
     fn place(&self, Met { edges, corner_t }: Met) -> Place {
         let sum: f64 = edges.iter().sum();
-        // No weight is -0.
+        // Adding 0 avoids weights of -0.
         let mut weights = edges.map(|e| e / sum + 0.0);
         if !(sum.abs() <= f64::MAX && sum.is_normal()) {
-            // Their sum overflows, or they underflow.
+            // The sum overflows, or the edge functions underflow.
             let most = edges.iter().fold(0.0, |most, e| f64::max(most, e.abs()));
             let edges = edges.map(|e| e / most);
             weights = edges.map(|e| e / edges.iter().sum::<f64>() + 0.0);
         }
         let t = (0..3).map(|at| weights[at] * corner_t[at]).sum();
-        // Weights have six digits at least.
+        // Weights have at least six correct digits.
         Place { t, weights, margin: 1e-5 * largest(corner_t) }
     }
 }

@@ -1,9 +1,11 @@
-//! Many rays at a time, on one thread.
+//! Interleaved walks of several rays on one thread.
 //!
-//! In: rays, of which neighbours are more or less alike. Out: calls of a visitor, as for one ray.
-//! Some rays go down the tree together, as long as all of them enter the child that any of them enters first; from there on each has a walk of
-//! its own. These take turns: a ray that comes to a block, or to a triangle, asks for it and lets the others go on, so that memory is waited for by all at once.
-//! Cost: two looks at each node of the common way, not eight; then as one ray's. Source: Reshetov, Soupikov and Hurley 2005 (entry points).
+//! Input: rays, of which consecutive ones are similar. Output: calls of a visitor, as for a single ray.
+//! A packet of rays descends together as long as all its rays enter the child that any of them enters first. After
+//! that, each ray has its own walk, and the walks are interleaved. A ray that reaches a block or a triangle
+//! prefetches it and lets the others continue, so that all rays wait for memory at the same time.
+//! Cost: two tests instead of eight at each node of the common path, then as for single rays.
+//! Source: Reshetov, Soupikov and Hurley 2005 (entry points).
 
 use crate::bvh::traverse::bits;
 use crate::geometry::{Ray, Scalar};
@@ -16,19 +18,19 @@ use crate::search::mesh::wide_node::Node;
 use crate::search::mesh::wide_tree::Stack;
 use crate::simd::{Isa, LANES, prefetch};
 
-/// Rays that take turns.
+/// The number of rays in a packet.
 const TOGETHER: usize = 8;
 
-/// A ray on its way.
+/// The walk of one ray.
 struct Walk {
     ray: usize,
     frame_ray: FrameRay,
-    /// Made once it is needed.
+    /// The ray for triangle tests, created on first use.
     exact: Option<TriangleRay>,
     limit: f32,
-    /// The child to begin with.
+    /// The child at which the walk starts.
     from: Option<u32>,
-    /// Where it is, and the triangles there that are to be decided, a bit each.
+    /// The current block; `candidates` is a mask of its triangles that are yet to be decided.
     block: Option<u32>,
     candidates: u32,
 }
@@ -42,7 +44,8 @@ impl Walk {
 }
 
 impl<S: Scalar> Mesh<S> {
-    /// For each ray calls as those of [`cast`](Mesh::cast), with the ray's place; what is nearer may come later than there.
+    /// Makes the same calls as [`cast`](Mesh::cast) for each ray, with the index of the ray. Nearer hits may come
+    /// later than in `cast`.
     #[inline(always)]
     pub(super) fn take_turns<I: Isa, H>(
         &self,
@@ -101,7 +104,8 @@ impl<S: Scalar> Mesh<S> {
         }
     }
 
-    /// A turn of a ray: it decides triangles or looks for some, and goes on to the next block; `None` at its end.
+    /// Advances the walk of a ray: decides triangles or selects candidates, and continues to the next block. `None`
+    /// at its end.
     #[inline(always)]
     fn turn<I: Isa, H>(
         &self,
@@ -145,7 +149,7 @@ impl<S: Scalar> Mesh<S> {
     }
 }
 
-/// Has a value brought into the cache.
+/// Prefetches all cache lines of a value.
 #[inline(always)]
 fn ask_for<T>(value: &T) {
     let start = std::ptr::from_ref(value).cast::<u8>();

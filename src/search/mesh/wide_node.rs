@@ -1,17 +1,18 @@
-//! A node of the wide tree: the boxes of eight children, one array a coordinate, and their numbers.
+//! A node of the wide tree: the boxes of eight children, with one array per coordinate, and the numbers of the
+//! children.
 
 use crate::simd::{LANES, Lanes};
 
-/// Set in the number of a child that is a block.
+/// The bit that is set in the number of a child that is a block.
 pub(crate) const BLOCK: u32 = 1 << 31;
 
-/// Eight children: their boxes, and where they are.
+/// Eight children: their boxes and their numbers.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(32))]
 pub(crate) struct Node {
-    /// The lower corners by axis, then the upper ones. A child that is none has an empty box.
+    /// The lower corners by axis, then the upper ones. A missing child has an empty box.
     pub bounds: [Lanes<f32>; 6],
-    /// Numbers of nodes; or of blocks, with [`BLOCK`].
+    /// Indices of nodes, or of blocks with the bit [`BLOCK`].
     pub child: Lanes<u32>,
 }
 

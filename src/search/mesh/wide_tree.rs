@@ -1,10 +1,12 @@
-//! A tree of eight children a node, over triangles in blocks of eight.
+//! A tree with eight children per node, over triangles in blocks of eight.
 //!
-//! In: triangles in the unit of their [`Frame`](super::frame::Frame). Out: one ordered walk, which rays and nearest points are visitors of; it
-//! can be taken block by block, and begun together with others.
-//! Boxes and triangles are `f32`, one array a coordinate, so that one instruction tests eight. They only choose candidates: what they are
-//! rounded by is less than the padding of each query, and `f64` decides among what is left.
-//! Cost: 40 bytes a lane of a block, of which about two thirds are filled, and about 8 bytes a triangle for the nodes.
+//! Input: triangles in the unit of their [`Frame`](super::frame::Frame). Output: one ordered walk, whose visitors are
+//! rays and nearest-point searches. It can advance block by block, and several queries can share its beginning.
+//! Boxes and triangles are `f32`, with one array per coordinate, so that one instruction tests eight. They only
+//! select candidates. Their rounding errors are less than the padding of each query, and `f64` decides among the
+//! candidates.
+//! Cost: 40 bytes per lane of a block, and about 8 bytes per triangle for the nodes. About two thirds of the lanes
+//! are filled.
 //! Source: Wald, Benthin and Boulos 2008 (wide trees); Embree (Wald et al. 2014).
 
 use crate::bvh::traverse::bits;
@@ -13,13 +15,13 @@ use crate::search::mesh::sah::build;
 use crate::search::mesh::wide_node::{BLOCK, Node};
 use crate::simd::{Isa, LANES, Lanes};
 
-/// The smaller of two numbers, by one instruction; the second if one is NaN.
+/// The smaller of two numbers, computed by one instruction; the second if one is NaN.
 #[inline(always)]
 pub(super) fn lower(a: f32, b: f32) -> f32 {
     if a < b { a } else { b }
 }
 
-/// The larger of two numbers, likewise.
+/// The larger of two numbers, computed by one instruction; the second if one is NaN.
 #[inline(always)]
 pub(super) fn higher(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
@@ -29,9 +31,9 @@ pub(super) fn higher(a: f32, b: f32) -> f32 {
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(32))]
 pub(crate) struct Block {
-    /// The corners: `corners[corner][axis]`; NaN where there is no triangle.
+    /// The corners as `corners[corner][axis]`; NaN for a missing triangle.
     pub corners: [[Lanes<f32>; 3]; 3],
-    /// Their numbers.
+    /// The indices of the triangles; `u32::MAX` for a missing triangle.
     pub triangle: Lanes<u32>,
 }
 
@@ -39,17 +41,17 @@ impl Block {
     pub const EMPTY: Self = Self { corners: [[[f32::NAN; LANES]; 3]; 3], triangle: [u32::MAX; LANES] };
 }
 
-/// The tree.
+/// The wide tree.
 #[derive(Clone, Debug)]
 pub(crate) struct WideTree {
     pub nodes: Vec<Node>,
     pub blocks: Vec<Block>,
-    /// A child's number; none if there are no blocks.
+    /// The number of the root as a child; unspecified if there are no blocks.
     pub root: u32,
 }
 
 impl WideTree {
-    /// The tree over `n` triangles, whose corners are `corners(triangle)`.
+    /// Builds the tree over `n` triangles with the corners `corners(triangle)`.
     pub fn build(n: usize, corners: &(dyn Fn(usize) -> [[f32; 3]; 3] + Sync)) -> Self {
         let bounds = |triangle: usize| {
             let corners = corners(triangle);
@@ -72,8 +74,10 @@ impl WideTree {
         Self { nodes: tree.nodes, blocks, root: tree.root }
     }
 
-    /// Visits blocks, the nearest first. `enter` gives a key of each child, not negative, and one above the limit to those that are left out;
-    /// `visit` looks at a block, and returns the limit from there on, or `None` to end.
+    /// Visits blocks, nearest first.
+    ///
+    /// `enter` returns a key for each child, which must not be negative; children with keys above the limit are
+    /// skipped. `visit` inspects a block, and returns the new limit, or `None` to end.
     #[inline(always)]
     pub fn walk<I: Isa>(
         &self,
@@ -86,7 +90,7 @@ impl WideTree {
             return;
         }
         let mut stack = Stack::new();
-        // The key of an empty child is infinite.
+        // The limit must be finite, because the key of an empty child is infinite.
         let mut limit = limit.min(f32::MAX);
         let mut from = Some(self.root);
         while let Some(block) = self.next_block(
@@ -104,7 +108,7 @@ impl WideTree {
         }
     }
 
-    /// The next block of a walk, which begins at the child `from`, or goes on with what it left behind.
+    /// The next block of a walk that starts at the child `from`, or continues with the children on the stack.
     #[inline(always)]
     pub fn next_block<I: Isa>(
         &self,
@@ -143,9 +147,11 @@ impl WideTree {
         }
     }
 
-    /// Goes down for several queries at once, as long as all of them enter the nearest child. Out: the child that each then walks on from, with
-    /// what is left behind; `None` if there is nothing for any. `enter` gives the least of their keys of each child, and a bit each to
-    /// those that all of them enter.
+    /// Descends for several queries at once, as long as all of them enter the nearest child.
+    ///
+    /// Returns the child from which each query then continues, with the deferred children on the stack; `None` if
+    /// nothing is left for any query. `enter` returns the minimum of their keys for each child, and a mask of the
+    /// children that all of them enter.
     #[inline(always)]
     pub fn descend<I: Isa>(
         &self,
@@ -173,15 +179,16 @@ impl WideTree {
     }
 }
 
-/// Entries that have a place without an allocation: more than walks leave behind at one time, but in odd trees.
+/// The number of entries that are stored without an allocation: more than walks defer at one time, except in unusual
+/// trees.
 const FEW: usize = 96;
 
-/// What a walk leaves behind, the farthest of a node's children deepest: a key in the upper half and a child in the lower one. They are
-/// ordered as keys are, for those are not negative.
+/// The deferred children of a walk, the farthest child of a node deepest. An entry has a key in the upper half and a
+/// child in the lower half. Entries are ordered like their keys, because keys are not negative.
 pub(crate) struct Stack {
     few: [u64; FEW],
     len: usize,
-    /// What lies above the few.
+    /// The entries above the first [`FEW`].
     more: Vec<u64>,
 }
 
@@ -196,7 +203,7 @@ impl Stack {
         self.more.clear();
     }
 
-    /// What another one has.
+    /// Copies the entries of another stack.
     #[inline(always)]
     pub fn assign(&mut self, other: &Self) {
         self.len = other.len;
@@ -205,7 +212,7 @@ impl Stack {
         self.more.extend_from_slice(&other.more);
     }
 
-    /// Adds the children of a mask, of which there are some, but for the nearest, which it returns.
+    /// Pushes the children of a non-empty mask except the nearest one, which it returns.
     #[inline(always)]
     fn push(&mut self, mask: u32, keys: &Lanes<f32>, child: &Lanes<u32>) -> u32 {
         let entry = |lane: usize| entry(lane, keys, child);
@@ -231,13 +238,13 @@ impl Stack {
     }
 }
 
-/// What is left behind of a child.
+/// The stack entry of a child.
 #[inline(always)]
 fn entry(lane: usize, keys: &Lanes<f32>, child: &Lanes<u32>) -> u64 {
     u64::from(keys[lane].to_bits()) << 32 | u64::from(child[lane])
 }
 
-/// The entries of a mask in descending order, and how many they are.
+/// Writes the entries of a mask in descending order, and returns their number.
 #[inline(always)]
 fn insert(room: &mut Lanes<u64>, mask: u32, entry: impl Fn(usize) -> u64) -> usize {
     let mut n = 0;

@@ -1,10 +1,11 @@
-//! Inside and outside: winding numbers.
+//! Inside and outside tests by winding numbers.
 //!
-//! In: a point. Out: how often the surface goes around it, the sum of the solid angles of its triangles over `4 pi`.
-//! Triangles nearby are summed as they are; those below a node that is far away, measured by its radius, are one dipole (`dipoles`). What that
-//! leaves out has a bound, by which inside and outside are decided.
-//! Cost: O(log n) on a compact mesh. Source: van Oosterom and Strackee 1983 (solid angles); Jacobson, Kavan and Sorkine-Hornung 2013; Barill
-//! et al. 2018 (dipoles).
+//! Input: a point. Output: the winding number of the surface around it, which is the sum of the solid angles of its
+//! triangles over `4 pi`.
+//! Near triangles are summed individually. Triangles below a node that is far away, measured by its radius, are one
+//! dipole (`dipoles`). The approximation has an error bound, with which inside and outside are decided.
+//! Cost: O(log n) on a compact mesh. Source: van Oosterom and Strackee 1983 (solid angles); Jacobson, Kavan and
+//! Sorkine-Hornung 2013; Barill et al. 2018 (dipoles).
 
 use std::f64::consts::PI;
 
@@ -15,23 +16,26 @@ use crate::search::mesh::batch::in_turn;
 use crate::search::mesh::dipoles::{FAR, children, cross, dot, minus};
 use crate::search::mesh::wide_node::BLOCK;
 
-/// The largest distance of nodes, in their radii. Where [`FAR`] leaves inside or outside open, it is doubled up to here; then all triangles
-/// are summed.
+/// The maximum distance of dipoles, in radii of their nodes. If [`FAR`] does not decide between inside and outside,
+/// the distance is doubled up to this one. After that, all triangles are summed.
 const FARTHEST: f64 = 80.0;
 
-/// What a winding number may be off by at most to decide. Those of closed surfaces are whole, and on the right side of a half then; about
-/// holes the surface that divides inside and outside is moved by as little.
+/// The maximum error of a winding number that decides. Winding numbers of closed surfaces are integers, and then on
+/// the correct side of a half. Near holes, the surface between inside and outside is displaced by as little.
 const KNOWN: f64 = 0.1;
 
 /// Points per parallel task.
 const TASK: usize = 1 << 7;
 
 impl<S: Scalar> Mesh<S> {
-    /// How often the surface goes around a point: 1 inside of a closed surface whose faces turn counterclockwise as seen from outside, 0
-    /// outside of it, and in between about holes. On the surface it is any of the values beside it. NaN if the point is not finite.
+    /// The winding number of the surface around a point.
     ///
-    /// It is approximate: triangles far away are taken together. That changed it by less than a hundredth for one surface (an octahedron, of
-    /// 8 to 20,000 triangles), but the errors of many nested ones add up, to 0.6 for 500 spheres. [`contains`](Mesh::contains) does not rely on it.
+    /// It is 1 inside a closed surface whose faces are counterclockwise as seen from outside, 0 outside, and in
+    /// between near holes. On the surface it is any of the adjacent values. NaN if the point is not finite.
+    ///
+    /// The result is approximate, because triangles far away are combined. For one surface (an octahedron of 8 to
+    /// 20,000 triangles), this changed it by less than 0.01. The errors of many nested surfaces add up, to 0.6 for
+    /// 500 spheres. [`contains`](Mesh::contains) does not rely on it.
     ///
     /// ```
     /// let corners = [[0.0f64, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
@@ -48,7 +52,7 @@ impl<S: Scalar> Mesh<S> {
         self.winding(&point, FAR)[0]
     }
 
-    /// The winding number, nodes being dipoles to points that are `far` of their radii away, and what it may be off by.
+    /// The winding number, and a bound on its error. Nodes are dipoles for points that are `far` of their radii away.
     fn winding(&self, point: &[f64; 3], far: f64) -> [f64; 2] {
         if self.is_empty() {
             return [0.0; 2];
@@ -79,13 +83,15 @@ impl<S: Scalar> Mesh<S> {
         [sum, error].map(|x| x / (4.0 * PI))
     }
 
-    /// Whether a point is inside: whether the surface goes around it more than half, whichever way its faces turn.
+    /// Returns `true` if a point is inside: if the magnitude of its winding number exceeds one half, for either
+    /// orientation of the faces.
     ///
-    /// For a closed mesh that does not cross itself this is the inside, and of nested ones whose faces turn alike, however many, the inside of
-    /// any; about holes it is what is mostly enclosed, up to a tenth. For points on the surface it is either. False if the point is not finite.
+    /// For a closed mesh that does not intersect itself, this is the inside. For any number of nested meshes with the
+    /// same orientation, it is the inside of any of them. Near holes it is the region that is mostly enclosed, up to
+    /// a tenth. Points on the surface are either. `false` if the point is not finite.
     ///
-    /// Triangles far away are taken together as far as that cannot change the answer: where hundreds of surfaces are nested, few are, and
-    /// the cost is up to O(n).
+    /// Triangles far away are combined as long as this cannot change the result. If hundreds of surfaces are nested,
+    /// few triangles are combined, and the cost is up to O(n).
     pub fn contains(&self, point: impl Into<[S; 3]>) -> bool {
         let point: [f64; 3] = point.into().map(Into::into);
         if !point.iter().all(|x| x.is_finite()) {
@@ -102,8 +108,9 @@ impl<S: Scalar> Mesh<S> {
         }
     }
 
-    /// The distance to the surface, negative [inside](Mesh::contains). Infinite if there is no triangle; NaN if the point is not finite, or
-    /// beyond 1e150 in `f64`. What is below 1e-150 is as by [`nearest`](Mesh::nearest).
+    /// The distance to the surface, negative [inside](Mesh::contains). Infinite if the mesh has no triangles; NaN if
+    /// the point is not finite or is beyond 1e150 in `f64`. For distances below 1e-150, see
+    /// [`nearest`](Mesh::nearest).
     ///
     /// ```
     /// let corners = [[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
@@ -121,22 +128,22 @@ impl<S: Scalar> Mesh<S> {
         if self.contains(point) { -distance } else { distance }
     }
 
-    /// [`winding_number`](Mesh::winding_number) of each point, in parallel.
+    /// The result of [`winding_number`](Mesh::winding_number) for each point, in parallel.
     pub fn winding_numbers(&self, points: &[[S; 3]]) -> Vec<f64> {
         winding(self, points)
     }
 
-    /// [`signed_distance`](Mesh::signed_distance) of each point, in parallel.
+    /// The result of [`signed_distance`](Mesh::signed_distance) for each point, in parallel.
     pub fn signed_distances(&self, points: &[[S; 3]]) -> Vec<f64> {
         distances(self, points)
     }
 
-    /// [`contains`](Mesh::contains) of each point, in parallel.
+    /// The result of [`contains`](Mesh::contains) for each point, in parallel.
     pub fn contains_all(&self, points: &[[S; 3]]) -> Vec<bool> {
         inside(self, points)
     }
 
-    /// An answer for each point, in parallel.
+    /// A result for each point, computed in parallel.
     fn of_each<T: Copy + Default + Send + Sync>(
         &self,
         points: &[[S; 3]],
@@ -172,7 +179,7 @@ fn inside_of_each<S: Scalar>(mesh: &Mesh<S>, points: &[[S; 3]]) -> Vec<bool> {
     mesh.of_each(points, &|point| mesh.contains(point))
 }
 
-/// The solid angle of a triangle seen from the origin, positive where its corners turn clockwise.
+/// The solid angle of a triangle seen from the origin, positive if its corners are in clockwise order.
 fn solid_angle([a, b, c]: &[[f64; 3]; 3]) -> f64 {
     let [la, lb, lc] = [a, b, c].map(|x| dot(x, x).sqrt());
     let volume = dot(a, &cross(b, c));

@@ -1,4 +1,4 @@
-//! From a leaf upwards: the search itself.
+//! The bottom-up search for nearest neighbours, from a leaf upwards.
 
 use std::ops::Range;
 
@@ -11,10 +11,10 @@ use crate::search::nearest::top_down::exact_search;
 use crate::search::nearest::{ExactHeap, Nearest};
 use crate::simd::{FALLBACK, Isa};
 
-/// Where points are nearer to each other than this, in the unit of the cloud, there is a unit for what is near by.
+/// The extent, in the unit of the point cloud, below which a neighbourhood gets its own unit.
 const SMALL: f64 = 1.0 / (1u64 << -scale::LEAST) as f64;
 
-/// What a search for a leaf works on, made once for many.
+/// Scratch memory of a search for a leaf, created once for many leaves.
 pub(super) struct LeafScratch {
     close: [ApproxHeap; LEAF],
     best: ExactHeap,
@@ -27,7 +27,7 @@ impl LeafScratch {
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// Calls `found` with each primitive of a leaf and its nearest.
+    /// Calls `found` with each primitive of a leaf and its nearest neighbours.
     #[inline(always)]
     pub(super) fn nearest_of_leaf<I: Isa>(
         &self,
@@ -40,7 +40,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         let LeafScratch { close, best } = scratch;
         let approximate = self.holds_points() && ApproxHeap::holds(wanted.k);
         let (scale, unit) = if approximate { self.units(leaf, ApproxHeap::slots_for(wanted.k)) } else { (1.0, 1.0) };
-        // Its bounds of errors hold in open space, too.
+        // Its error bounds also hold in open space.
         let general = BallPredicate::<S, D, true>::scaled(self, wanted.radius, scale);
         if approximate {
             #[allow(clippy::if_same_then_else, reason = "what the first leaves out is not compiled")]
@@ -70,8 +70,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         }
     }
 
-    /// What distances from a leaf to its `wanted` nearest are multiplied by in `S`, and squared distances in `f64` before they are
-    /// rounded to `f32`: one of them is 1.
+    /// The factors of distances from a leaf to its `wanted` nearest points: of distances in `S`, and of squared
+    /// distances in `f64` before they are rounded to `f32`. One of the two is 1.
     #[inline(always)]
     pub(crate) fn units(&self, leaf: usize, wanted: usize) -> (f64, f64) {
         let whole = self.bounds();
@@ -88,7 +88,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         if S::NARROW { (unit, 1.0) } else { (1.0, unit * unit) }
     }
 
-    /// The extent of the smallest node around a leaf that holds more than `wanted` points, not all of them copies of one.
+    /// The extent of the smallest node around a leaf that holds more than `wanted` points, not all of them copies of
+    /// one point.
     fn extent_around(&self, leaf: usize, wanted: usize) -> f64 {
         let (mut at, mut extent) = (0, 0.0);
         loop {
@@ -105,7 +106,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         }
     }
 
-    /// Puts what is close to a primitive in exact order; false if something that was left out could have been as near.
+    /// Sorts the candidates of a primitive by exact distance. Returns `false` if a dropped point may be as near.
     #[inline(always)]
     fn verify(
         &self,
@@ -172,13 +173,13 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         }
     }
 
-    /// Pushes the primitives of a node that holds copies of one point, but no more than there are slots: what is left out is no
-    /// nearer than what fills them.
+    /// Pushes the primitives of a node of copies of one point, up to the number of slots. The omitted copies are no
+    /// nearer than those that fill the slots.
     #[cold]
     #[inline(never)]
     fn scan_copies<const P: bool>(&self, ball: &BallPredicate<S, D, P>, at: usize, of: &mut LeafSearch<'_, S>) {
         let span = self.span(at);
-        // One may be excluded.
+        // One more, because one may be excluded.
         let span = span.start..span.end.min(span.start + ApproxHeap::MOST + 1);
         for first in span.clone().step_by(LEAF) {
             let copies = self.blocks(&(first..span.end.min(first + LEAF)));
@@ -188,7 +189,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         }
     }
 
-    /// Pushes a leaf's primitives to what is close to the `i`-th, and lowers its limit.
+    /// Pushes the primitives of a leaf to the candidates of the `i`-th primitive, and lowers its limit.
     #[inline(always)]
     fn scan_leaf<I: Isa, const P: bool>(
         &self,
@@ -239,7 +240,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     }
 }
 
-/// A leaf's primitives, what is close to each, and how far away it may be.
+/// The primitives of a leaf with the candidates and the limit of each.
 struct LeafSearch<'a, S> {
     own: Range<usize>,
     wanted: &'a Nearest,
@@ -254,18 +255,19 @@ impl<S: Scalar> LeafSearch<'_, S> {
     }
 }
 
-/// What a bottom-up search looks for.
+/// The receiver of a bottom-up search.
 pub(crate) trait NearestVisitor {
-    /// The squared distance beyond which nothing is wanted; negative if nothing is.
+    /// The squared distance beyond which no point is wanted; negative if no point is wanted at all.
     fn limit(&self) -> f64;
-    /// Whether nothing below a node is wanted.
+    /// Returns `true` if no point in the subtree of a node is wanted.
     fn skips(&self, node: usize) -> bool;
-    /// Sees a position and its squared distance. False if neither it is wanted nor a copy of it with a higher index.
+    /// Receives a position and its squared distance. Returns `false` if neither it nor a copy of it with a higher
+    /// index is wanted.
     fn push(&mut self, position: usize, distance2: f64) -> bool;
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// Walks a leaf and the subtrees beside the path to it, within the distance that the visitor wants.
+    /// Walks a leaf and the subtrees beside the path to it, within the visitor's limit.
     #[inline(always)]
     pub(crate) fn search_upwards<I: Isa, const P: bool>(
         &self,
@@ -298,7 +300,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                             push(span.start + bit);
                         }
                     } else if self.is_degenerate(at) {
-                        // In the order of their indices: once one is refused, all are.
+                        // Copies are in the order of their indices, so once one is refused, all later ones are.
                         span.take_while(|&position| push(position)).for_each(drop);
                         limit = ball.limit(visitor.limit());
                         return Step::Skip;

@@ -1,9 +1,11 @@
-//! The nearest by a distance of the caller's: of what is in the boxes, or of some of it.
+//! Nearest neighbours by a distance of the caller, or among primitives that the caller selects.
 //!
-//! In: a point, and a function from indices to squared distances. Out: neighbours, nearest first, ties by index.
-//! The search from the root (`top_down`) goes by the distances of boxes, which are lower bounds; a leaf's primitives are asked for in the order
-//! of those, so that few are.
-//! Cost: that of the search by boxes, and the function for what is nearer by its box than the k-th nearest is: about k of compact shapes.
+//! Input: a point, and a function from indices to squared distances. Output: neighbours, nearest first, ties by
+//! index.
+//! The search from the root (`top_down`) uses the distances of boxes, which are lower bounds. The function is called
+//! for the primitives of a leaf in the order of these bounds, so that few calls are made.
+//! Cost: that of the search by boxes, and a call for each primitive whose box is nearer than the k-th neighbour:
+//! about k for compact shapes.
 
 use std::ops::Range;
 
@@ -18,11 +20,12 @@ use crate::search::nearest::nearer_first::Wanted;
 use crate::search::nearest::{ExactHeap, Excluded, Nearest, Neighbor, lists_along_curve};
 use crate::simd::{Isa, dispatch};
 
-/// The squared distance of an index, given that to its box; `None` if it is not wanted.
+/// Returns the squared distance of an index, given the squared distance to its box; `None` if the index is not
+/// wanted.
 type Distance2<'a> = &'a mut dyn FnMut(u32, f64) -> Option<f64>;
 
 precompiled! {
-    /// Appends what is wanted near a point by distances of the caller's, nearest first, ties by index.
+    /// Appends the nearest neighbours of a point by the caller's distances, nearest first, ties by index.
     fn search_by = search_by_in(
         tree: same_ref &Bvh<S, D>, of: same_ref &Aabb<S, D>, wanted: keep &Nearest, excluded: keep Option<u32>, distance2: keep Distance2<'_>,
         found: keep &mut Vec<Neighbor>
@@ -37,11 +40,11 @@ fn search_by_in<S: Scalar, const D: usize>(
     distance2: Distance2<'_>,
     found: &mut Vec<Neighbor>,
 ) {
-    // A NaN would compare false to everything, and so be near to everything.
+    // A NaN would compare false with everything, and so be near to everything.
     if tree.is_empty() || !of.is_finite() {
         return;
     }
-    // The function may search, too: then it finds nothing kept.
+    // The caller's function may start a search, too, which then finds no kept heap.
     let mut best = ExactHeap::take_kept();
     best.reset(wanted);
     let of = tree.space().wrap_box(*of);
@@ -57,7 +60,7 @@ fn search_by_in<S: Scalar, const D: usize>(
     best.keep();
 }
 
-/// The nearest by distances that only the caller knows.
+/// A search by distances of the caller.
 struct ByDistance<'a, S, const D: usize> {
     tree: &'a Bvh<S, D>,
     ball: &'a BallPredicate<'a, S, D, true>,
@@ -69,7 +72,7 @@ struct ByDistance<'a, S, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> ByDistance<'_, S, D> {
-    /// Asks for the distance of one, unless it is too far by its box: then it is false.
+    /// Requests the distance of a primitive. Returns `false` if the primitive is too far by its box.
     fn push(&mut self, position: usize, to_box: f64) -> bool {
         let index = self.tree.order()[position];
         if !self.best.accepts(to_box, index) {
@@ -79,7 +82,7 @@ impl<S: Scalar, const D: usize> ByDistance<'_, S, D> {
             && let Some(distance2) = (self.distance2)(index, to_box)
             && !distance2.is_nan()
         {
-            // Rounded below that of the box it would depend on the order of the search whether it is found.
+            // If a distance were rounded below that of the box, the result would depend on the order of the search.
             self.best.push(if distance2 > to_box { distance2 } else { to_box }, index);
         }
         true
@@ -114,7 +117,7 @@ impl<S: Scalar, const D: usize> Wanted<S, D, true> for ByDistance<'_, S, D> {
         }
     }
 
-    /// Copies of one point may be at any distance, but once one is too far by its box, all are.
+    /// Copies of one point may have any distances, but once the box of one is too far, so are all later ones.
     #[cold]
     #[inline(never)]
     fn scan_copies(&mut self, mut span: Range<usize>) {
@@ -125,19 +128,22 @@ impl<S: Scalar, const D: usize> Wanted<S, D, true> for ByDistance<'_, S, D> {
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// The `k` nearest to a point by distances that you know: `distance2` gives the squared distance of an index, or `None` for what is not
-    /// wanted. Nearest first, ties by index; a radius in `wanted` is inclusive, and a distance that is NaN is not near.
+    /// The `k` nearest to a point by your own distances, nearest first, ties by index.
     ///
-    /// It is called for few, those that are near by their boxes. What is stored lies in its box: a distance below that to the box, as
-    /// [`Space::min_distance2`](crate::Space::min_distance2) computes it, is taken for rounded, and becomes that of the box. In a periodic box
-    /// distances to boxes are those to the nearest image, and so must be yours.
+    /// `distance2` returns the squared distance of an index, or `None` to skip it. A radius in `wanted` is inclusive,
+    /// and a NaN distance is never near.
+    ///
+    /// `distance2` is called only for the few primitives with near boxes. A primitive lies in its box. A distance
+    /// below that to the box, as [`Space::min_distance2`](crate::Space::min_distance2) computes it, therefore counts
+    /// as rounded, and is replaced by that to the box. In a periodic box, distances to boxes are those to the nearest
+    /// image, and yours must be, too.
     ///
     /// ```
     /// use ropewalk::{Bvh, Sphere};
     ///
     /// let balls = [Sphere::new([0.0f32, 0.0], 5.0), Sphere::new([6.0, 6.0], 1.0)];
     /// let bvh = Bvh::build(&balls)?;
-    /// // The point is in the first one's box, but nearer to the second ball.
+    /// // The point lies in the box of the first sphere, but is nearer to the second sphere.
     /// let near = bvh.nearest_by([5.0f32, 5.0], 1, |i| {
     ///     let ball = &balls[i as usize];
     ///     let [x, y] = ball.center.map(|c| 5.0 - f64::from(c));
@@ -155,7 +161,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         self.nearest_of_some(point.into(), wanted.into(), &mut |index, _| distance2(index))
     }
 
-    /// The `k` nearest of those that `keep` is true for, as [`Bvh::nearest`] finds them. It is asked about few.
+    /// The `k` nearest primitives for which `keep` returns `true`, as [`Bvh::nearest`] finds them. `keep` is called
+    /// for few.
     ///
     /// ```
     /// let bvh = ropewalk::Bvh::build(&[[0.0f32], [1.0], [2.0], [4.0]])?;
@@ -172,8 +179,10 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         self.nearest_of_some(point.into(), wanted.into(), &mut |index, to_box| keep(index).then_some(to_box))
     }
 
-    /// The nearest to each of many points by distances that you know, as lists in the order of the points, in parallel: `distance2` gets the
-    /// number of the point and an index. See [`Bvh::nearest_by`].
+    /// The nearest primitives of each of many points by your own distances, as lists in the order of the points, in
+    /// parallel.
+    ///
+    /// `distance2` gets the index of a point and the index of a primitive. See [`Bvh::nearest_by`].
     ///
     /// ```
     /// let (points, weights) = ([[0.0f64], [1.0], [5.0]], [4.0, 1.0, 1.0]);

@@ -1,7 +1,8 @@
-//! The one nearest to a point: with neither heap nor list.
+//! The search for the single nearest neighbour, without a heap or a list.
 //!
-//! Each of eight lanes keeps the least rounded distance that was seen there, its position, and the second least. If at the end one of
-//! them alone can be the nearest, it is; ties are left to the other searches (`top_down`).
+//! Each of eight lanes keeps its smallest rounded distance, the position of that, and its second smallest distance.
+//! If only one of these can be the nearest at the end, it is the result. Ties are left to the other searches
+//! (`top_down`).
 
 use std::ops::Range;
 
@@ -13,16 +14,16 @@ use crate::search::nearest::neighbor::Neighbor;
 use crate::search::nearest::options::Nearest;
 use crate::simd::{FALLBACK, Isa, LANES, Lanes, numbers, prefetch};
 
-/// What a search for one comes to.
+/// The result of a search for one neighbour.
 pub(super) enum Closest {
     One(Neighbor),
-    /// None is within the radius.
+    /// No primitive is within the radius.
     Nothing,
-    /// More than one may be the nearest.
+    /// Several primitives may be the nearest.
     Unsure,
 }
 
-/// The nearest one by rounded distances: in each of eight lanes the least of what was seen there, and the second.
+/// A search by rounded distances, with the smallest and the second smallest one of each of eight lanes.
 struct One<'a, S, const D: usize, const P: bool> {
     tree: &'a Bvh<S, D>,
     ball: &'a BallPredicate<'a, S, D, P>,
@@ -34,7 +35,7 @@ struct One<'a, S, const D: usize, const P: bool> {
 }
 
 impl<S: Scalar, const D: usize, const P: bool> One<'_, S, D, P> {
-    /// What makes distances infinite behind so many lanes.
+    /// `BEYOND[len]` is added to distances to make those of the lanes from `len` on infinite.
     const BEYOND: [Lanes<S>; LANES + 1] = {
         let mut beyond = [[S::INFINITY; LANES]; LANES + 1];
         let mut lane = 0;
@@ -73,7 +74,7 @@ impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for One<'_, S, D,
             for l in 0..LANES {
                 lanes[l] += beyond[l];
             }
-            // A loop for each, for then they are vector instructions.
+            // Separate loops, because each of them then compiles to vector instructions.
             let (before, positions) = (self.least, numbers((leaf.first + first) as u32));
             let (mut least, mut second, mut of) = (before, self.second, self.positions);
             for l in 0..LANES {
@@ -93,7 +94,7 @@ impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for One<'_, S, D,
         }
     }
 
-    /// The first has the least index, but others are as near.
+    /// Scans the first two copies, whose tie shows that the nearest is not unique.
     #[cold]
     #[inline(never)]
     fn scan_copies(&mut self, span: Range<usize>) {
@@ -113,7 +114,7 @@ fn least<S: Scalar>(lanes: &Lanes<S>) -> S {
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// The nearest to a point.
+    /// Searches for the nearest neighbour of a point.
     #[inline(always)]
     pub(super) fn closest<I: Isa>(&self, isa: I, point: &[S; D], wanted: &Nearest) -> Closest {
         let of = Aabb::point(*point);
@@ -140,7 +141,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         if least > ball.reach.maybe {
             return Closest::Nothing;
         }
-        // What is beyond is surely farther, seen or not.
+        // Primitives beyond the limit are certainly farther, visited or not.
         let limit = search.limit;
         let mut candidates = 0;
         let mut position = 0;

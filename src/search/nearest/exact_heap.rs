@@ -1,28 +1,30 @@
-//! The k best of all that is pushed, by their exact distances.
+//! The `k` nearest of all pushed neighbours, by exact distance.
 
 use std::cell::Cell;
 
 use crate::search::nearest::neighbor::Neighbor;
 use crate::search::nearest::options::Nearest;
 
-/// Up to this `k` what is found is kept in order; beyond, twice as many are let in before the farther half is dropped.
+/// The largest `k` for which neighbours are kept sorted. Beyond, twice as many are collected before the farther half
+/// is dropped.
 const ORDERED: usize = 64;
 
-/// A heap with room for more is not kept: 1 MiB.
+/// The maximum capacity of a heap that is kept: 1 MiB.
 const KEPT: usize = 1 << 16;
 
 thread_local! {
-    /// What the last single query of this thread worked on, for the next.
+    /// The heap of the last single query of this thread, for the next one.
     static LAST: Cell<ExactHeap> = const { Cell::new(ExactHeap::new()) };
 }
 
-/// The best so far.
+/// The nearest neighbours found so far.
 pub(crate) struct ExactHeap {
     k: usize,
     radius2: f64,
-    /// A squared distance, whose bits are ordered as the number is, and below it the index: one comparison orders both.
+    /// The bits of the squared distance, which are ordered like its value, above those of the index: one comparison
+    /// orders both.
     found: Vec<u128>,
-    /// What is not below this is not among the `k` best.
+    /// Neighbours at or above this key are not among the `k` nearest.
     bound: u128,
 }
 
@@ -31,46 +33,46 @@ impl ExactHeap {
         Self { k: 0, radius2: 0.0, found: Vec::new(), bound: 0 }
     }
 
-    /// The one that this thread has [kept](Self::keep), or a new one.
+    /// Takes the heap that this thread has [kept](Self::keep), or a new one.
     pub fn take_kept() -> Self {
-        // A thread that ends has none.
+        // A thread that is ending has no heap.
         LAST.try_with(|last| last.replace(Self::new())).unwrap_or(Self::new())
     }
 
-    /// Keeps its memory for the next query of this thread.
+    /// Keeps the memory for the next query of this thread.
     pub fn keep(self) {
         if self.found.capacity() <= KEPT {
             let _ = LAST.try_with(|last| last.set(self));
         }
     }
 
-    /// Begins anew. Nothing is ever accepted if `k` is 0 or the radius negative or NaN.
+    /// Starts a search. Nothing is accepted if `k` is 0 or the radius is negative or NaN.
     pub fn reset(&mut self, wanted: &Nearest) {
         self.k = wanted.k;
         self.radius2 = if wanted.k > 0 && wanted.radius >= 0.0 { wanted.radius * wanted.radius } else { -1.0 };
         self.found.clear();
-        // Of what is as far as the radius allows, every index is wanted.
+        // At the distance of the radius itself, every index is accepted.
         self.bound = if self.radius2 < 0.0 { 0 } else { key(self.radius2, 0) + (1 << 32) };
     }
 
-    /// How many are wanted.
+    /// The number of requested neighbours.
     pub fn k(&self) -> usize {
         self.k
     }
 
-    /// What is farther than this is not wanted; negative if nothing is.
+    /// The squared distance beyond which neighbours are not accepted; negative if none is accepted.
     #[inline(always)]
     pub fn limit(&self) -> f64 {
         if self.bound == 0 { -1.0 } else { distance2(self.bound - 1) }
     }
 
-    /// Whether a neighbour that is at least so far may be among the best.
+    /// Returns `true` if a neighbour with at least this squared distance may be among the nearest.
     #[inline(always)]
     pub fn accepts(&self, distance2: f64, index: u32) -> bool {
         key(distance2, index) < self.bound
     }
 
-    /// Takes a neighbour in, if it may be among the best.
+    /// Adds a neighbour if it may be among the nearest. Returns `false` if it is refused.
     #[inline(always)]
     pub fn push(&mut self, distance2: f64, index: u32) -> bool {
         let new = key(distance2, index);
@@ -87,7 +89,7 @@ impl ExactHeap {
         if self.found.len() < self.k {
             self.found.push(new);
         }
-        // Few are moved: most candidates come late and belong near the end.
+        // Few entries are moved: most candidates come late and belong near the end.
         let mut at = self.found.len() - 1;
         while at > 0 && self.found[at - 1] > new {
             self.found[at] = self.found[at - 1];
@@ -100,7 +102,7 @@ impl ExactHeap {
         true
     }
 
-    /// Keeps the `k` best of more.
+    /// Keeps only the `k` nearest.
     #[cold]
     fn drop_farther(&mut self) {
         let (_, &mut kth, _) = self.found.select_nth_unstable(self.k - 1);
@@ -108,7 +110,7 @@ impl ExactHeap {
         self.bound = kth;
     }
 
-    /// Puts what was found in order, nearest first, ties by index: when nothing more is pushed.
+    /// Sorts the neighbours, nearest first, ties by index. Must follow the last push.
     #[inline(always)]
     pub fn sort(&mut self) {
         if self.k > ORDERED {
@@ -117,7 +119,7 @@ impl ExactHeap {
         }
     }
 
-    /// How many were found.
+    /// The number of neighbours found.
     pub fn len(&self) -> usize {
         self.found.len()
     }
@@ -142,7 +144,7 @@ mod tests {
     use super::*;
     use crate::Bvh;
 
-    /// Where the memory of this thread is, and how much.
+    /// The address and the capacity of this thread's kept memory.
     fn kept() -> (*const u128, usize) {
         let best = ExactHeap::take_kept();
         let kept = (best.found.as_ptr(), best.found.capacity());

@@ -1,9 +1,11 @@
-//! The distance from each stored point to its k-th nearest, for `k` of any size: where the neighbours themselves are not asked for.
+//! The distance from each stored point to its k-th nearest point, for any `k`, without the neighbours themselves.
 //!
-//! In: a tree of points, `k`. Out: squared distances in tree order.
-//! What is near a few points of a leaf is copied into one block, as far as the points before had to look. Each of them computes its
-//! distances from the block in `S`, keeps those that may be among the k least, and counts them up to some values until few are left among
-//! which the k-th is. These are computed again in `f64`, which decides. Cost: some 10k distances a point.
+//! Input: a tree of points, `k`. Output: squared distances in tree order.
+//! The points near a group of leaf points are copied into one block, within the distance that earlier points needed.
+//! Each point of the group computes its distances to the block in `S` and keeps those that may be among the k
+//! smallest. It counts distances up to several values until few remain among which the k-th must be. These are
+//! computed again in `f64`, which decides.
+//! Cost: about `10 k` distances per point.
 
 use std::ops::Range;
 
@@ -21,17 +23,18 @@ use crate::simd::{Isa, LANES, Lanes, advance, dispatch, numbers};
 /// Nodes per parallel task.
 const TASK: usize = 1 << 8;
 
-/// Points that copy so many times k points, and some more, have looked too far.
+/// If a group copies more than this many times `k` points, and some more, its search distance was too large.
 const TOO_MANY: usize = 64;
 
-/// So few candidates are decided in `f64`.
+/// The number of remaining candidates at which the search ends and `f64` decides.
 const FEW: usize = 8;
 
 precompiled! {
-    /// The squared distance from each stored point to its `k`-th nearest, itself counted, in tree order. It is negative (-0 for 0) where
-    /// another of the `k` is as far: there fewer than `k - 1` points are nearer.
+    /// The squared distance from each stored point to its `k`-th nearest point, counting the point itself, in tree
+    /// order. It is negative (-0 for 0) if another of the `k` points is equally far, so that fewer than `k - 1`
+    /// points are nearer.
     ///
-    /// The tree is over points, of which there are at least `k`, and `k` is not 0.
+    /// The tree must store points, at least `k` of them, and `k` must not be 0.
     pub(crate) fn kth_distances2 = kth_of_all(tree: same_ref &Bvh<S, D>, k: keep usize) -> Vec<f64>
 }
 
@@ -52,18 +55,19 @@ fn kth_of_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, k: usize) -> Vec<f64>
     })
 }
 
-/// What is near some points.
+/// The points near a group, and scratch memory for one of its points at a time.
 struct Block<S, const D: usize> {
     nearby: Nearby<S, D>,
-    /// Of one point the squared distances that may be among the k least, rounded to `f32`; NaN behind the last.
+    /// The squared distances of one point that may be among the k smallest, rounded to `f32`; NaN after the last.
     row: Vec<Lanes<f32>>,
-    /// Which of `nearby` they are of.
+    /// The index in `nearby` of each distance in `row`.
     of: Vec<Lanes<u32>>,
-    /// Exact squared distances.
+    /// Exact squared distances of the remaining candidates.
     close: Vec<f64>,
-    /// Where the next points may look first: most have their k-th within, for those before had.
+    /// The squared distance to try first for the next points. Most have their k-th point within it, as earlier points
+    /// had.
     guess2: f64,
-    /// About the k-th, as far as is known.
+    /// An estimate of the k-th distance in a row.
     start: f32,
 }
 
@@ -73,21 +77,21 @@ impl<S: Scalar, const D: usize> Block<S, D> {
     }
 }
 
-/// The search of some points of a leaf.
+/// The search for a group of points of a leaf.
 struct Search<'a, S, const D: usize> {
     tree: &'a Bvh<S, D>,
     own: Range<usize>,
     bounds: Aabb<S, D>,
     k: usize,
-    /// In open space and in general.
+    /// The predicates in open space and in the general case.
     open: BallPredicate<'a, S, D, false>,
     general: BallPredicate<'a, S, D, true>,
     scale: f64,
-    /// What squared distances are multiplied by before they are rounded to `f32`.
+    /// The factor of squared distances before they are rounded to `f32`.
     unit: f64,
 }
 
-/// Values of a row between which the k-th is: more than `above`, at most `most`.
+/// An interval that contains the k-th value of a row: values more than `above` and at most `most`.
 struct Bracket {
     above: f32,
     most: f32,
@@ -120,7 +124,7 @@ impl<'a, S: Scalar, const D: usize> Search<'a, S, D> {
                     largest2 = Some(found2);
                     break;
                 }
-                // In a cloud of even density that many times as far; and a little more.
+                // The increase for a point cloud of uniform density, with a margin.
                 Err(counted) => {
                     within2 *= (1.3 * (self.k as f64 / counted as f64).powf(0.67)).clamp(1.5, 10.0);
                 }
@@ -129,7 +133,7 @@ impl<'a, S: Scalar, const D: usize> Search<'a, S, D> {
         let largest2 = match largest2 {
             Some(largest2) => largest2,
             None => {
-                // How far these points find k along the curve: so far at most they have to look.
+                // The distance within which these points have k neighbours along the curve bounds the search.
                 let window = self.own.start.saturating_sub(self.k)..self.tree.len().min(self.own.end + self.k);
                 block.nearby.clear();
                 block.nearby.is_open = false;
@@ -147,7 +151,8 @@ impl<'a, S: Scalar, const D: usize> Search<'a, S, D> {
         block.guess2 = 1.25 * largest2;
     }
 
-    /// Appends the distances of the points, found one by one, and returns the largest: their box is near to more points than each of them is.
+    /// Appends the distances of the points, each found by its own search, and returns the largest. Used if the box of
+    /// the group is near to far more points than each point is.
     #[cold]
     #[inline(never)]
     fn each(&self, found: &mut Vec<f64>) -> f64 {
@@ -166,11 +171,11 @@ impl<'a, S: Scalar, const D: usize> Search<'a, S, D> {
         largest2
     }
 
-    /// Copies all points within a distance of the box; false if they are more than `most`.
+    /// Copies all points within a distance of the box. Returns `false` if there are more than `most`.
     #[inline(always)]
     fn collect<I: Isa>(&self, isa: I, block: &mut Block<S, D>, within2: f64, most: usize) -> bool {
         let tree = self.tree;
-        // Rounded up, for it is squared again.
+        // Rounded up, because it is squared again.
         let ball = BallPredicate::<S, D, true>::scaled(tree, within2.sqrt().next_up(), self.scale);
         let nearby = &mut block.nearby;
         nearby.clear();
@@ -190,7 +195,7 @@ impl<'a, S: Scalar, const D: usize> Search<'a, S, D> {
                         nearby.add(isa, &leaf, block, S::at_most(isa, &lanes, ball.reach.maybe) & own);
                     }
                 } else if tree.is_degenerate(at) {
-                    // Copies of one point: as many as may be wanted.
+                    // At most `k` copies of one point are needed.
                     let span = tree.span(at);
                     nearby.is_open &= self.general.is_open_between(&self.bounds, &node.bounds);
                     nearby.add_span(tree, span.start..span.end.min(span.start + self.k));
@@ -202,13 +207,14 @@ impl<'a, S: Scalar, const D: usize> Search<'a, S, D> {
         block.nearby.len() <= most
     }
 
-    /// Appends the distances of the points, and returns the largest; or how many a point has found where its k-th is beyond `within2`.
+    /// Appends the distances of the points and returns the largest. If the k-th of a point is beyond `within2`,
+    /// returns the number of points found within as the error.
     #[inline(always)]
     fn rows<I: Isa>(&self, isa: I, block: &mut Block<S, D>, within2: f64, found: &mut Vec<f64>) -> Result<f64, usize> {
         let mut largest2 = 0f64;
         for at in self.own.clone() {
             let of = self.tree.item(at);
-            // Few points have a k-th that is much farther than that of the one before.
+            // Few points have a k-th that is much farther than that of the point before.
             let mut most = 1.4 * block.start;
             let kth = loop {
                 let len = self.row(isa, block, &of, most);
@@ -232,12 +238,12 @@ impl<'a, S: Scalar, const D: usize> Search<'a, S, D> {
         Ok(largest2)
     }
 
-    /// Makes the row of a point of what is at most `most` away; returns how many these are.
+    /// Fills the row of a point with its distances of at most `most`, and returns their number.
     #[inline(always)]
     fn row<I: Isa>(&self, isa: I, block: &mut Block<S, D>, of: &Aabb<S, D>, most: f32) -> usize {
         let there = block.nearby.blocks();
         let count = there.count();
-        // What is packed is written eight at a time.
+        // Compressed lanes are written eight at a time, past the last value.
         if block.row.len() < count + 1 {
             block.row.resize(count + 1, [0.0; LANES]);
             block.of.resize(count + 1, [0; LANES]);
@@ -263,8 +269,8 @@ impl<'a, S: Scalar, const D: usize> Search<'a, S, D> {
         len
     }
 
-    /// The exact k-th squared distance of a row of at least `k`, negative if another is as far. None if it may be beyond the row, which
-    /// has all that is at most `most` away.
+    /// The exact k-th squared distance of a row with at least `k` values, negative if another one is equal. `None` if
+    /// it may lie beyond the row, which contains all distances of at most `most`.
     #[inline(always)]
     fn kth<I: Isa>(&self, isa: I, block: &mut Block<S, D>, of: &Aabb<S, D>, len: usize, most: f32) -> Option<f64> {
         let row = &block.row[..len.div_ceil(LANES)];
@@ -277,7 +283,7 @@ impl<'a, S: Scalar, const D: usize> Search<'a, S, D> {
         if bracket.most < f32::INFINITY {
             block.start = bracket.most;
         }
-        // What is surely nearer is below the k-th, not as far.
+        // A margin, so that distances that are certainly nearer are below the k-th and not equal to it.
         const BELOW: f64 = 1.0 - 1e-9;
         let nearer = self.general.sure_limit(exact_least(&self.general, bracket.above, self.unit) * BELOW);
         let nearer = round(nearer, self.unit).next_down();
@@ -297,8 +303,8 @@ impl<'a, S: Scalar, const D: usize> Search<'a, S, D> {
     }
 }
 
-/// Values between which the k-th of a row is, with few others; `k` is at most the number of values that are not NaN.
-/// In a cloud of even density the count grows with the third power of the distance.
+/// Returns an interval that contains the k-th value of a row and few others. `k` must be at most the number of values
+/// that are not NaN. In a point cloud of uniform density, the count grows with the third power of the distance.
 #[inline(always)]
 fn bracket<I: Isa>(isa: I, row: &[Lanes<f32>], k: usize, start: f32) -> Bracket {
     let count = |most: f32| {
@@ -321,7 +327,7 @@ fn bracket<I: Isa>(isa: I, row: &[Lanes<f32>], k: usize, start: f32) -> Bracket 
         if up_to - below <= FEW {
             break;
         }
-        // A little beyond the k-th from where too few were counted, and a little before it from where too many were.
+        // Aims a little beyond the k-th if too few were counted, and a little before it if too many were.
         let wanted = if counted < k { k as f32 + 2.0 } else { k as f32 - 3.0 };
         let counted = counted as f32 + 0.5;
         probe *= 1.0 + 0.67 * (wanted - counted) / counted;
@@ -339,18 +345,18 @@ fn bracket<I: Isa>(isa: I, row: &[Lanes<f32>], k: usize, start: f32) -> Bracket 
 #[inline(always)]
 fn round<S: Scalar>(distance2: S, unit: f64) -> f32 {
     let distance2: f64 = distance2.into();
-    // What is `f32` already has a unit of its own.
+    // Distances in `f32` already have their own unit.
     (if S::NARROW { distance2 } else { distance2 * unit }) as f32
 }
 
-/// What the exact squared distance is at most.
+/// An upper bound on the exact squared distance, given the rounded one.
 #[inline(always)]
 fn exact_most<S: Scalar, const D: usize>(ball: &BallPredicate<'_, S, D, true>, rounded: f32, unit: f64) -> f64 {
     let most = if S::NARROW { rounded.into() } else { f64::from(rounded.next_up()) / unit };
     ball.at_most(S::from_f64(most))
 }
 
-/// What the exact squared distance is at least.
+/// A lower bound on the exact squared distance, given the rounded one.
 #[inline(always)]
 fn exact_least<S: Scalar, const D: usize>(ball: &BallPredicate<'_, S, D, true>, rounded: f32, unit: f64) -> f64 {
     let rounded = rounded.max(0.0);
@@ -363,7 +369,7 @@ mod tests {
     use super::*;
     use crate::geometry::Space;
 
-    /// The same by sorting all distances.
+    /// The expected result, computed by sorting all distances.
     fn expected<S: Scalar, const D: usize>(tree: &Bvh<S, D>, k: usize) -> Vec<f64> {
         let of = |at: usize| {
             let distance2 = |other| tree.space().distance2(&tree.item(at).lo, &tree.item(other).lo);

@@ -1,13 +1,14 @@
 //! The k nearest primitives.
 //!
-//! In: a point and `k`, or all stored primitives. Out: neighbours, nearest first, ties by index.
-//! For a point that need not be stored from the root downwards, the nearer child first (`top_down`, for one neighbour `closest`, by distances
-//! of the caller's `by_distance`), by one traversal (`nearer_first`). For the
-//! stored ones from their leaf upwards, all of a leaf at once (`bottom_up`): each sibling of the path is walked along its ropes with the
-//! distance of the k-th best so far as radius.
-//! Cost: O(k + depth) leaves for a compact cloud. A stack holds one node per level and cannot overflow: a tree is at most 222 levels
-//! deep.
-#![allow(unsafe_code)] // To write lists in place (see `RowWriter`), which begin as zeros.
+//! Input: a point and `k`, or all stored primitives. Output: neighbours, nearest first, ties by index.
+//! Points that need not be stored are searched from the root downwards, nearer child first (`top_down`, `closest` for
+//! a single neighbour, `by_distance` for distances of the caller). These searches share one traversal
+//! (`nearer_first`).
+//! Stored primitives are searched from their leaf upwards, all of a leaf at once (`bottom_up`). Each sibling of the
+//! path is walked along its ropes, with the distance of the k-th best so far as radius.
+//! Cost: O(k + depth) leaves for a compact point cloud. A stack holds one node per level and cannot overflow, because
+//! a tree is at most 222 levels deep.
+#![allow(unsafe_code)] // To write lists in place (see `RowWriter`); they start as zeros.
 
 mod approx_heap;
 mod bottom_up;
@@ -47,8 +48,10 @@ use crate::simd::dispatch;
 const TASK: usize = 1 << 9;
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// The `k` nearest stored primitives to a point, nearest first, ties by index; for boxes by the distance to the box.
-    /// `wanted` is `k` or a [`Nearest`]. A point that is NaN has no neighbours.
+    /// The `k` stored primitives nearest to a point, nearest first, ties by index. For boxes, the distance is that to
+    /// the box.
+    ///
+    /// `wanted` is `k` or a [`Nearest`]. A NaN point has no neighbours.
     ///
     /// ```
     /// let bvh = ropewalk::Bvh::build(&[[0.0f32, 0.0], [3.0, 0.0], [1.0, 0.0]])?;
@@ -62,10 +65,10 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         found
     }
 
-    /// The same, put into a vector in place of what is in it.
+    /// Same as [`nearest`](Self::nearest), but overwrites a vector.
     ///
-    /// For loops with one query at a time: once `found` has held as many, nothing is allocated, for `k` up to 32 thousand. What a search
-    /// works on is kept by the thread, at most 1 MiB.
+    /// Made for loops with one query at a time: if `found` has held as many neighbours before, nothing is allocated,
+    /// for `k` up to 32 thousand. The thread keeps the scratch memory of a search, at most 1 MiB.
     ///
     /// ```
     /// let bvh = ropewalk::Bvh::build(&[[0.0f32, 0.0], [3.0, 0.0], [1.0, 0.0]])?;
@@ -84,7 +87,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         search(self, &Aabb::point(point.into()), &wanted, excluded, found);
     }
 
-    /// The nearest to each of many points, as lists in the order of the points, in parallel.
+    /// The nearest primitives of each of many points, as lists in the order of the points, in parallel.
     ///
     /// ```
     /// use ropewalk::{Bvh, Nearest};
@@ -99,8 +102,9 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         lists_of_queries(self, &queries, &wanted.into())
     }
 
-    /// The nearest to each stored primitive, as lists in the caller's order, in parallel: what
-    /// `nearest_all(points, wanted)` gives, without sorting anything again.
+    /// The nearest primitives of each stored primitive, as lists in the caller's order, in parallel.
+    ///
+    /// The result equals that of `nearest_all(points, wanted)`, without sorting the points again.
     ///
     /// ```
     /// use ropewalk::{Bvh, Nearest};
@@ -111,15 +115,17 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// ```
     ///
     /// # Panics
-    /// If there is no memory for the lists, 16 bytes a neighbour, as any vector does; [`Bvh::try_nearest_neighbors`] does not.
+    /// If memory for the lists (16 bytes per neighbour) cannot be allocated, as for any vector.
+    /// [`Bvh::try_nearest_neighbors`] returns an error instead.
     pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Csr<Neighbor> {
         // Not guarded: a cancelled call unwinds to the caller.
         lists_of_stored(self, &wanted.into()).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// The same, for a `k` that may be too large for this machine.
+    /// Same as [`nearest_neighbors`](Self::nearest_neighbors), for a `k` that may be too large for this machine.
     ///
-    /// Errors: if the memory for `k` neighbours of each primitive cannot be had.
+    /// # Errors
+    /// Memory for `k` neighbours of each primitive cannot be allocated.
     ///
     /// ```
     /// use ropewalk::Bvh;
@@ -132,7 +138,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         guarded(|| lists_of_stored(self, &wanted.into()))
     }
 
-    /// Whether each stored primitive has as many neighbours as are wanted.
+    /// Returns `true` if each stored primitive has as many neighbours as requested.
     fn has(&self, wanted: &Nearest) -> bool {
         let others = self.len().saturating_sub(usize::from(wanted.excluded != Excluded::Nothing));
         wanted.radius == f64::INFINITY && wanted.k <= others
@@ -155,10 +161,11 @@ fn stored<S: Scalar, const D: usize>(tree: &Bvh<S, D>, wanted: &Nearest) -> Resu
         return Csr::from_rows(tree.len(), wanted.k, |rows| {
             for_tasks(tree.end(), TASK, &|nodes| {
                 scratch.with(|scratch| {
-                    // Rows are all over memory; by the time they are known, their places are at hand.
+                    // Rows are scattered in memory. Prefetched, they are in the cache when they are written.
                     let ahead = |leaf| tree.span(leaf).for_each(|position| rows.prefetch(order[position] as usize));
                     nearest_of_leaves(tree, nodes, wanted, scratch, &ahead, &mut |position, best| {
-                        // SAFETY: each primitive is in one leaf, and has an index of its own.
+                        // SAFETY: no two threads write the same row. Each leaf belongs to one task, each primitive to
+                        // one leaf, and `order` contains each index once.
                         unsafe { rows.write(order[position] as usize, best.neighbors()) }
                     });
                 });
@@ -178,7 +185,7 @@ fn stored<S: Scalar, const D: usize>(tree: &Bvh<S, D>, wanted: &Nearest) -> Resu
     Ok(Csr::gather(order, &chunks))
 }
 
-/// Calls `found` with the position of each stored primitive and its nearest, in parallel.
+/// Calls `found` with the position of each stored primitive and its nearest neighbours, in parallel.
 pub(crate) fn for_each_stored<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     wanted: &Nearest,
@@ -192,7 +199,8 @@ pub(crate) fn for_each_stored<S: Scalar, const D: usize>(
     });
 }
 
-/// What `add` makes of the position of each stored primitive and its nearest, in parallel: a value a task.
+/// Folds the position of each stored primitive and its nearest neighbours with `add`, in parallel. Returns one value
+/// per task.
 pub(crate) fn fold_stored<S: Scalar, const D: usize, T: Default + Send + Sync>(
     tree: &Bvh<S, D>,
     wanted: &Nearest,
@@ -210,7 +218,8 @@ pub(crate) fn fold_stored<S: Scalar, const D: usize, T: Default + Send + Sync>(
     })
 }
 
-/// Calls `ahead` with each leaf before it is searched for, and `found` with each of its primitives and its nearest.
+/// Calls `ahead` with each leaf before its search, and `found` with each of its primitives and its nearest
+/// neighbours.
 fn nearest_of_leaves<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     nodes: Range<usize>,
@@ -234,7 +243,7 @@ fn queries<S: Scalar, const D: usize>(tree: &Bvh<S, D>, of: &Vec<Aabb<S, D>>, wa
     })
 }
 
-/// What `append` finds for each query, in parallel; queries are taken along the curve.
+/// The lists that `append` finds for the queries, in parallel. Queries are processed along the curve.
 fn lists_along_curve<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     of: &[Aabb<S, D>],

@@ -1,8 +1,9 @@
-//! The traversal of a tree from the root downwards, the nearer child first.
+//! The traversal of a tree from the root downwards, nearer child first.
 //!
-//! In: a point or box, and a [`Wanted`] that looks at leaves and says how far away the next may be. The other child is kept with its
-//! distance: that is looked at later, unless it is too far by then.
-//! Cost: O(k + depth) nodes for a compact cloud. The stack holds one node per level; a tree that is too deep for it is refused.
+//! Input: a point or box, and a [`Wanted`] that inspects leaves and provides the current limit. The farther child is
+//! stored with its distance, and visited later unless it is beyond the limit by then.
+//! Cost: O(k + depth) nodes for a compact point cloud. The stack holds one node per level; the search fails on a tree
+//! that is too deep for it.
 
 use std::array;
 use std::ops::Range;
@@ -13,26 +14,27 @@ use crate::search::ball_predicate::BallPredicate;
 use crate::search::nearest::ExactHeap;
 use crate::simd::{Isa, prefetch};
 
-/// Levels of most trees: a larger stack takes longer to fill with zeros.
+/// The number of levels that suffices for most trees. A larger stack takes longer to fill with zeros.
 pub(super) const SHALLOW: usize = 64;
 
-/// Leaves that most searches need fewer of. From then on a search asks whether underflow hides which points are near.
+/// More leaves than most searches need. From then on, a search checks whether underflow hides which points are near.
 const MANY_LEAVES: usize = 16;
 
-/// The leaves' visitor of a search from the root, and its limit.
+/// The leaf visitor of a search from the root, and its limit.
 pub(super) trait Wanted<S: Scalar, const D: usize, const P: bool> {
-    /// The squared distance, as `S` computes it, beyond which nothing is wanted.
+    /// The squared distance, computed in `S`, beyond which no primitive is wanted.
     fn limit(&self) -> S;
-    /// Whether the wanted are so near, in the unit of the search, that underflow hides which they are.
+    /// Returns `true` if the wanted primitives are so near, in the unit of the search, that underflow hides which
+    /// ones they are.
     fn is_blurred(&self) -> bool;
-    /// Looks at the primitives of a leaf.
+    /// Inspects the primitives of a leaf.
     fn scan_leaf<I: Isa>(&mut self, isa: I, span: Range<usize>);
-    /// Looks at copies of one point, in the order of their indices.
+    /// Inspects copies of one point, in the order of their indices.
     fn scan_copies(&mut self, span: Range<usize>);
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// The factor of distances from a point or box in `S`, by which their squares are in range.
+    /// The factor of distances from a point or box that keeps their squares in the range of `S`.
     #[inline(always)]
     pub(super) fn scale_from(&self, of: &Aabb<S, D>) -> f64 {
         let whole = self.bounds();
@@ -43,8 +45,9 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         }
     }
 
-    /// The same, for a search whose neighbours may all be much nearer than the cloud is wide: by the reach of a node near by that holds
-    /// more than are wanted, or by the radius.
+    /// Same as [`scale_from`](Self::scale_from), for a search whose neighbours may all be much nearer than the extent
+    /// of the point cloud. Uses the farthest distance to a near node that holds more primitives than requested, or
+    /// the radius.
     pub(super) fn scale_near(&self, of: &Aabb<S, D>, wanted: &ExactHeap) -> f64 {
         if !S::NARROW || !scale::has_differences(&self.bounds().union(of)) {
             return 1.0;
@@ -65,18 +68,18 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         while !self.is_leaf(at) {
             let [left, right] = [at + 1, self.node(at + 1).rope as usize];
             let nearer = if distance2(left) <= distance2(right) { left } else { right };
-            // One may be excluded.
+            // More than `k`, because one may be excluded.
             if self.span(nearer).len() <= wanted.k() {
                 break;
             }
-            // Copies of the query say nothing of the distances beside them.
+            // Copies of the query give no information about the distances of other points.
             let next = reach_of(nearer);
             if next == 0.0 {
                 break;
             }
             (at, reach) = (nearer, next);
         }
-        // Without a radius the limit is infinite; where nothing is wanted it is negative.
+        // Without a radius the limit is infinite. If no neighbours are wanted, it is negative.
         let radius = wanted.limit().max(0.0).sqrt();
         let length = if radius > 0.0 { reach.min(radius) } else { reach };
         if length > 0.0 {
@@ -86,8 +89,9 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         }
     }
 
-    /// Looks at the leaves within what is wanted, the nearer child of each node first. False if the tree is too deep for `STACK`, or
-    /// unless `STACK` is for all trees, if underflow hides what is near.
+    /// Visits the leaves within the limit of `wanted`, nearer child first. Returns `false` if the tree is too deep
+    /// for `STACK`. A `STACK` that does not suffice for all trees also makes it return `false` if underflow hides
+    /// which points are near.
     #[inline(always)]
     pub(super) fn search_downwards<I: Isa, const P: bool, const STACK: usize>(
         &self,
@@ -104,7 +108,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
             while node.rope as usize != at + 1 {
                 let left = self.node(at + 1);
                 let right = self.node(left.rope as usize);
-                // What one of the next two steps asks for.
+                // The nodes that one of the next two steps needs.
                 prefetch(self.node(left.rope as usize + 1));
                 prefetch(self.node(self.node(at + 2).rope as usize));
                 let to_left = ball.min_distance2(of, &left.bounds);
@@ -138,7 +142,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                     return false;
                 }
                 if depth > 0 {
-                    // It is likely to be next.
+                    // This node is likely to be the next one.
                     let first = self.node(deferred[depth - 1].1 as usize).first as usize;
                     self.corners().0.iter().for_each(|axis| prefetch(&axis[first]));
                 }

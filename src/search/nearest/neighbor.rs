@@ -1,21 +1,21 @@
-//! The result of a search for nearest neighbours: an index and a squared distance.
-#![allow(unsafe_code)] // To begin lists as zeros, which are written in place (see `RowWriter`).
+//! The result of a nearest-neighbour search: an index and a squared distance.
+#![allow(unsafe_code)] // To create lists of zeros, which are then written in place (see `RowWriter`).
 
 use crate::geometry::distance_from_square;
 
-/// A found neighbour.
+/// A neighbour found by a search.
 ///
 /// ```
-/// // 0.1 as `f32` has it, squared as `f64` does.
+/// // 0.1 rounded to `f32`, squared in `f64`.
 /// let near = ropewalk::Bvh::build(&[[0.1f32]])?.nearest([0.0], 1);
 /// assert_eq!((near[0].index, near[0].distance2), (0, 0.1f32 as f64 * 0.1f32 as f64));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Neighbor {
-    /// Its index in the slice the tree was built from.
+    /// The index in the slice from which the tree was built.
     pub index: u32,
-    /// The squared distance as [`Space::distance2`](crate::Space::distance2) computes it from the coordinates that are stored.
+    /// The squared distance that [`Space::distance2`](crate::Space::distance2) computes from the stored coordinates.
     pub distance2: f64,
 }
 
@@ -26,5 +26,6 @@ impl Neighbor {
     }
 }
 
-// SAFETY: zeros are a value of each field. The derived implementation would cost each program that uses this crate a parser of Rust.
+// SAFETY: zero bytes are a valid value of both fields, `u32` and `f64`. A derive would make each dependent program
+// compile a Rust parser.
 unsafe impl bytemuck::Zeroable for Neighbor {}

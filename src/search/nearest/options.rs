@@ -1,6 +1,6 @@
-//! The options of a search for nearest neighbours: their number, a radius, and an index to leave out.
+//! The options of a nearest-neighbour search.
 
-/// Options of a search for nearest neighbours: `k`, a radius, and an excluded index.
+/// The options of a nearest-neighbour search: `k`, a radius, and an excluded index.
 ///
 /// ```
 /// use ropewalk::{Bvh, Nearest};
@@ -25,44 +25,44 @@ pub(crate) enum Excluded {
 }
 
 impl Nearest {
-    /// The `k` nearest; fewer if there are not as many.
+    /// Requests the `k` nearest; fewer are returned if fewer exist.
     pub fn new(k: usize) -> Self {
         Self { k, radius: f64::INFINITY, excluded: Excluded::Nothing }
     }
 
-    /// The number of neighbours that are wanted.
+    /// The number of requested neighbours.
     pub fn k(&self) -> usize {
         self.k
     }
 
-    /// The largest distance of a neighbour, inclusive; infinite by default.
+    /// The maximum distance of a neighbour, inclusive. Default: infinite.
     pub fn radius(&self) -> f64 {
         self.radius
     }
 
-    /// None beyond `radius`, which is inclusive. Nothing is within a radius that is negative or NaN.
+    /// Limits neighbours to an inclusive `radius`. A negative or NaN radius excludes everything.
     #[must_use]
     pub fn within(mut self, radius: impl Into<f64>) -> Self {
         self.radius = radius.into();
         self
     }
 
-    /// Not the primitive with this index.
+    /// Excludes the primitive with this index.
     #[must_use]
     pub fn excluding(mut self, index: u32) -> Self {
         self.excluded = Excluded::Index(index);
         self
     }
 
-    /// Not the primitive that has the query's own index, where the queries are the stored primitives in the same order.
-    /// For a single query it has no meaning.
+    /// Excludes the primitive with the query's own index, for queries that are the stored primitives in the same
+    /// order. It has no effect on a single query.
     #[must_use]
     pub fn excluding_self(mut self) -> Self {
         self.excluded = Excluded::Own;
         self
     }
 
-    /// The index to leave out for query `query`.
+    /// The index excluded from the results of query `query`.
     pub(crate) fn excluded_for(&self, query: u32) -> Option<u32> {
         match self.excluded {
             Excluded::Nothing => None,

@@ -1,8 +1,9 @@
-//! From the root downwards: the nearest to a point or box that need not be stored.
+//! The search from the root downwards, for the nearest of a point or box that need not be stored.
 //!
-//! In: a point or box. Out: its nearest. The tree is searched from the root, the nearer child first (`nearer_first`). Distances are rounded
-//! at first (`approx_heap`); those of the few that are left are computed again in `f64`, which decides.
-//! Cost: O(k + depth) nodes for a compact cloud.
+//! Input: a point or box. Output: its nearest neighbours. The tree is searched from the root, nearer child first
+//! (`nearer_first`). Distances are rounded at first (`approx_heap`). Those of the few remaining candidates are
+//! computed again in `f64`, which decides.
+//! Cost: O(k + depth) nodes for a compact point cloud.
 
 use std::ops::Range;
 
@@ -21,7 +22,7 @@ use crate::search::nearest::options::Nearest;
 use crate::simd::{FALLBACK, Isa, dispatch};
 
 precompiled! {
-    /// Appends what is wanted near a point or box, nearest first, ties by index.
+    /// Appends the nearest neighbours of a point or box, nearest first, ties by index.
     pub(super) fn search = search_in(
         tree: same_ref &Bvh<S, D>, of: same_ref &Aabb<S, D>, wanted: keep &Nearest, excluded: keep Option<u32>, found: keep &mut Vec<Neighbor>
     ) -> ()
@@ -34,7 +35,7 @@ pub(crate) fn search_in<S: Scalar, const D: usize>(
     excluded: Option<u32>,
     found: &mut Vec<Neighbor>,
 ) {
-    // A NaN would compare false to everything, and so be near to everything.
+    // A NaN would compare false with everything, and so be near to everything.
     if tree.is_empty() || !of.is_finite() {
         return;
     }
@@ -57,7 +58,7 @@ pub(crate) fn search_in<S: Scalar, const D: usize>(
     best.keep();
 }
 
-/// Fills `best`, by exact distances alone.
+/// Fills `best`, using exact distances only.
 #[inline(never)]
 pub(super) fn exact_search<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
@@ -68,7 +69,7 @@ pub(super) fn exact_search<S: Scalar, const D: usize>(
     dispatch!(isa => tree.exact(isa, of, excluded, best));
 }
 
-/// The nearest by rounded distances.
+/// A search by rounded distances.
 struct Approximate<'a, S, const D: usize, const P: bool> {
     tree: &'a Bvh<S, D>,
     ball: &'a BallPredicate<'a, S, D, P>,
@@ -101,11 +102,11 @@ impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for Approximate<'
         self.limit = self.limit.min(self.close.limit_of(self.k, self.ball));
     }
 
-    /// No more than there are slots: what is left out is no nearer than what fills them.
+    /// Scans copies up to the number of slots. The omitted copies are no nearer than those that fill the slots.
     #[cold]
     #[inline(never)]
     fn scan_copies(&mut self, span: Range<usize>) {
-        // One may be excluded.
+        // One more, because one may be excluded.
         let end = span.end.min(span.start + ApproxHeap::MOST + 1);
         for first in (span.start..end).step_by(LEAF) {
             self.scan_leaf(FALLBACK, first..end.min(first + LEAF));
@@ -113,7 +114,7 @@ impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for Approximate<'
     }
 }
 
-/// The nearest by exact distances.
+/// A search by exact distances.
 struct Exact<'a, S, const D: usize, const P: bool> {
     tree: &'a Bvh<S, D>,
     ball: &'a BallPredicate<'a, S, D, P>,
@@ -152,7 +153,7 @@ impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for Exact<'_, S, 
         }
     }
 
-    /// Once one is refused, all are.
+    /// Once one copy is refused, all later ones are.
     #[cold]
     #[inline(never)]
     fn scan_copies(&mut self, span: Range<usize>) {
@@ -162,7 +163,7 @@ impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for Exact<'_, S, 
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// Puts the nearest to a point into `best` in exact order; false if something that was left out could have been as near.
+    /// Finds the nearest neighbours of a point in exact order. Returns `false` if a dropped point may be as near.
     #[inline(always)]
     fn approximate<I: Isa>(
         &self,
@@ -251,13 +252,13 @@ mod tests {
     use super::*;
     use crate::geometry::Space;
 
-    /// A number from 0 to 1.
+    /// A random number between 0 and 1.
     fn random(state: &mut u64) -> f64 {
         *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (*state >> 40) as f64 / f64::from(1 << 24)
     }
 
-    /// All distances in `f64`, sorted; ties by index.
+    /// The expected result: all distances in `f64`, sorted, ties by index.
     fn expected<S: Scalar, const D: usize>(tree: &Bvh<S, D>, of: [S; D], wanted: &Nearest) -> Vec<Neighbor> {
         let of = tree.space().wrap_box(Aabb::point(of)).lo;
         let mut all: Vec<Neighbor> = (0..tree.len())
@@ -276,7 +277,7 @@ mod tests {
             let unit = 2f64.powi(exponent);
             let scaled = |point: &[f64; D]| point.map(|x| S::from_f64(unit * x));
             let stored: Vec<[S; D]> = points.iter().map(scaled).collect();
-            // Anywhere, stored ones, half-way between two, and far away.
+            // Random points, stored points, midpoints of two stored points, and points far away.
             let mut asked: Vec<[f64; D]> = (0..40).map(|_| [0.0; D].map(|_| side * random(&mut state))).collect();
             asked.extend(points.iter().step_by(points.len() / 20 + 1));
             asked.extend(
@@ -303,7 +304,7 @@ mod tests {
         }
     }
 
-    /// Without the instructions that this processor has.
+    /// Checks the searches without this processor's vector instructions.
     fn compare_fallback<S: Scalar, const D: usize>(tree: &Bvh<S, D>, of: [S; D]) {
         let wanted = Nearest::new(1);
         match tree.closest(FALLBACK, &of, &wanted) {
@@ -326,7 +327,7 @@ mod tests {
     fn all_distances_sorted() {
         let mut state = 1;
         let uniform: Vec<[f64; 3]> = (0..400).map(|_| [0.0; 3].map(|_| random(&mut state))).collect();
-        // Beyond 2^63 squares overflow in `f32`, below 2^-75 they vanish, and below 2^-126 so do digits.
+        // In `f32`, squares overflow beyond 2^63 and vanish below 2^-75; below 2^-126, digits are lost as well.
         compare::<f32, 3>(&uniform, 1.0, &[0, 70, -90, -135]);
         compare::<f64, 3>(&uniform, 1.0, &[0, 300, -600]);
         let lattice: Vec<[f64; 3]> = (0..216).map(|i| [i / 36, i / 6 % 6, i % 6].map(f64::from)).collect();
@@ -341,7 +342,7 @@ mod tests {
         compare::<f64, 2>(&[[0.5; 2]; 3], 1.0, &[0]);
     }
 
-    /// Points nearer and nearer to a corner: deeper than the stack of a search by rounded distances.
+    /// Points that approach a corner make a tree deeper than the stack of a search by rounded distances.
     #[test]
     fn deep_trees() {
         let points: Vec<[f64; 3]> = (0..500).map(|i| [0.87f64.powi(i), 0.0, 0.0]).collect();
