@@ -1,10 +1,10 @@
-//! Uniting what is within a radius: the main phase of FOF and of DBSCAN.
+//! Unites all points within a radius of each other: the main phase of FOF and DBSCAN.
 //!
-//! In: a tree, a radius, and which points take part. Out: a union-find forest over tree order.
-//! Each pair of leaves within reach meets once, in the half traversal; no distance is computed where union-find already
-//! knows the answer.
-//! Cost: O(n) walks in all; 4 bytes a point and 4 a node. Source: Prokopenko et al. 2023 (FDBSCAN: tree and union-find);
-//! cliques of the tree take the place of their grid of dense boxes (`dense_box`).
+//! In: a tree, a radius, and the participating points. Out: a union-find forest over tree order.
+//! The half traversal visits each pair of leaves within the radius once. Pairs that are already known to be in one
+//! component are skipped without computing distances.
+//! Cost: O(n) walks in total; 4 bytes per point and 4 per node. Source: Prokopenko et al. 2023 (FDBSCAN: tree and
+//! union-find). Cliques of the tree replace their grid of dense boxes (`dense_box`).
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -20,10 +20,11 @@ use crate::simd::{Isa, dispatch};
 
 /// Nodes per parallel task.
 const TASK: usize = 1 << 10;
-/// A node that is not known to be uniform.
+/// Marks a node that is not known to be uniform.
 const NONE: u32 = u32::MAX;
 
-/// The points that take part: all, or those in a mask for each leaf; then an inner node's mask is not 0 if any below is not.
+/// The participating points: all, or those in a mask per leaf. The mask of an inner node is nonzero if any mask below
+/// it is.
 #[derive(Clone, Copy)]
 pub(crate) enum Participants<'a> {
     All,
@@ -31,7 +32,7 @@ pub(crate) enum Participants<'a> {
 }
 
 impl Participants<'_> {
-    /// Those of a leaf, a bit each.
+    /// The participants of a leaf, one bit each.
     #[inline(always)]
     pub fn of<S: Scalar, const D: usize>(self, tree: &Bvh<S, D>, leaf: usize) -> u32 {
         match self {
@@ -43,10 +44,13 @@ impl Participants<'_> {
 
 /// Unites all pairs of participants within `radius`.
 ///
-/// A node is *uniform* once all participants below it are known to be in one component: from the start where its diagonal is
-/// at most `radius`, later when its children are uniform and in the same component. Leaves are taken from last to first, so
-/// that what lies behind a leaf, where its half traversal leads, is mostly uniform already and is skipped as a whole.
-/// The marks only save work: a late one costs time, and the components are the same in any order.
+/// A node is *uniform* once all participants below it are known to be in one component. A node whose diagonal is at
+/// most `radius` is uniform from the start. Another leaf becomes uniform once its participants are in one component,
+/// another inner node once its children are uniform and in the same component.
+///
+/// Leaves are processed from last to first. The nodes behind a leaf, which its half traversal visits, are then mostly
+/// uniform already and are skipped as a whole. The marks only save work: a late mark costs time, and the components
+/// are the same in any order.
 pub(crate) fn connect<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     radius: f64,
@@ -66,8 +70,8 @@ pub(crate) fn connect<S: Scalar, const D: usize>(
     forest
 }
 
-/// The same, pair by pair (FDBSCAN): tests and unites every pair of participants within `radius`. Leaves of exact duplicates are
-/// united with their predecessor without tests.
+/// Tests and unites every pair of participants within `radius` (FDBSCAN). Leaves of exact duplicates are united with
+/// their predecessor without tests.
 pub(crate) fn connect_pairs<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     radius: f64,
@@ -101,12 +105,13 @@ pub(super) struct ClusterMerger<'a, S, const D: usize> {
     pub predicates: BallPredicates<'a, S, D>,
     pub participants: Participants<'a>,
     pub forest: &'a UnionFind,
-    /// One participant below each uniform node, else `NONE`.
+    /// One participant below each uniform node, `NONE` for other nodes.
     pub uniform: &'a [AtomicU32],
 }
 
 impl<S: Scalar, const D: usize> ClusterMerger<'_, S, D> {
-    /// Finds the neighbours of a leaf's participants, in it and behind it; or marks an inner node, whose leaves are merged.
+    /// Unites a leaf's participants with their neighbours in the leaf and behind it. For an inner node, updates its
+    /// mark from its children, whose leaves have been processed.
     #[inline(always)]
     fn merge<I: Isa>(&self, isa: I, at: usize) {
         if !self.any_participants(at) {
@@ -161,7 +166,8 @@ impl<S: Scalar, const D: usize> ClusterMerger<'_, S, D> {
         );
     }
 
-    /// Unites the components of a leaf's participants, found on the masks of neighbours alone. The root, if there is but one.
+    /// Unites the components of a leaf's participants, found from the neighbour masks alone. Returns the root if there
+    /// is one component.
     #[inline(never)]
     fn unite_components(&self, start: usize, participants: u32, neighbors: &[u32; LEAF]) -> Option<u32> {
         let mut left = participants;
@@ -183,7 +189,8 @@ impl<S: Scalar, const D: usize> ClusterMerger<'_, S, D> {
         root.map(|root| self.forest.find(root))
     }
 
-    /// Unites the pairs between a leaf's participants and those of another leaf; one pair will do where both are uniform.
+    /// Unites neighbours between a leaf's participants and those of another leaf. If both leaves are uniform, stops at
+    /// the first pair.
     #[inline(always)]
     fn merge_pair<I: Isa, const P: bool>(
         &self,
@@ -222,7 +229,7 @@ impl<S: Scalar, const D: usize> ClusterMerger<'_, S, D> {
         }
     }
 
-    /// The root of the component that all participants below a node are known to be in.
+    /// The root of the component of all participants below a node, if the node is known to be uniform.
     #[inline(always)]
     fn uniform_root(&self, at: usize) -> Option<u32> {
         match self.uniform[at].load(Relaxed) {

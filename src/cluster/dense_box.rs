@@ -1,9 +1,11 @@
-//! DenseBox: regions so dense that their points need no distances.
+//! DenseBox: handles dense regions without computing distances.
 //!
-//! In: a tree and a radius. A node whose diagonal is at most the radius is a *clique*: its points are all neighbours of each other.
-//! Out: cliques of participants united; for DBSCAN, whether a clique is heavy enough to make all of its points core.
-//! Cost: a look at each node. Source: Prokopenko et al. 2023, section 4 (FDBSCAN-DenseBox), whose grid of dense boxes the
-//! nodes of the tree replace.
+//! In: a tree and a radius. A node whose diagonal is at most the radius is a *clique*: its points are all neighbours
+//! of each other.
+//! Out: the participants of each clique, united. DBSCAN also tests if a clique is heavy enough to make all of its
+//! points core.
+//! Cost: one test per node. Source: Prokopenko et al. 2023, section 4 (FDBSCAN-DenseBox). The nodes of the tree
+//! replace their grid of dense boxes.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
@@ -15,7 +17,7 @@ use crate::geometry::Scalar;
 use crate::search::ball_predicate::BallPredicate;
 
 impl<S: Scalar, const D: usize> BallPredicate<'_, S, D, false> {
-    /// Whether all primitives of a node are surely within the radius of each other.
+    /// Returns `true` if all primitives of a node are certainly within the radius of each other.
     #[inline(always)]
     pub(crate) fn is_clique(&self, tree: &Bvh<S, D>, at: usize) -> bool {
         let bounds = &tree.node(at).bounds;
@@ -24,7 +26,7 @@ impl<S: Scalar, const D: usize> BallPredicate<'_, S, D, false> {
 }
 
 impl<S: Scalar, const D: usize> ClusterMerger<'_, S, D> {
-    /// Unites what is below nodes with a diagonal of at most the radius.
+    /// Unites the participants below each node whose diagonal is at most the radius, and marks these nodes as uniform.
     pub(super) fn unite_cliques(&self, nodes: Range<usize>) {
         let mut at = nodes.start;
         while at < nodes.end {

@@ -1,9 +1,9 @@
-//! Errors about labels, lists of members, weights and fields of clusters.
+//! Errors about labels, member lists, weights and fields of clusters.
 
 use crate::error::{Error, ErrorKind};
 use crate::format::number;
 
-/// More clusters than labels can number.
+/// More clusters than labels can represent.
 pub(super) fn too_many_clusters(clusters: usize, max: usize) -> Error {
     let sentence =
         format!("there are {clusters} clusters; labels are 32-bit numbers, so at most {max} can be told apart");
@@ -16,7 +16,7 @@ pub(super) fn label(point: usize, label: i32, points: usize) -> Error {
     Error::new(ErrorKind::Input, sentence).at(point)
 }
 
-/// Offsets of lists of members that do not begin with 0.
+/// Offsets of member lists that do not begin with 0.
 pub(super) fn offset_count(count: usize) -> Error {
     let sentence = format!(
         "the members of halos are told by {count} offsets; there must be one more than there are halos, the first of them 0"
@@ -24,7 +24,7 @@ pub(super) fn offset_count(count: usize) -> Error {
     Error::new(ErrorKind::Input, sentence)
 }
 
-/// A halo without members, or one that ends before it begins.
+/// A halo without members, or one whose end is before its start.
 pub(super) fn offsets(halo: usize, start: usize, end: usize) -> Error {
     let sentence = format!(
         "halo {halo} begins at member {start} and ends at {end}; offsets must ascend, for each halo has members"
@@ -32,7 +32,7 @@ pub(super) fn offsets(halo: usize, start: usize, end: usize) -> Error {
     Error::new(ErrorKind::Input, sentence).at(halo)
 }
 
-/// A last offset that is not the number of members.
+/// A last offset that differs from the number of members.
 pub(super) fn last_offset(end: usize, members: usize) -> Error {
     Error::new(ErrorKind::Input, format!("the last offset is {end}, but there are {members} members"))
 }
@@ -43,14 +43,14 @@ pub(super) fn member(halo: usize, point: u32, points: usize) -> Error {
     Error::new(ErrorKind::Input, sentence).at(halo)
 }
 
-/// A point in two lists of members.
+/// A point that occurs in two member lists.
 pub(super) fn member_twice(point: u32, first: usize, halo: usize) -> Error {
     let sentence =
         format!("point {point} is a member of halo {first} and again of halo {halo}; a point has one halo at most");
     Error::new(ErrorKind::Input, sentence).at(point as usize)
 }
 
-/// Weights that are not one for each point.
+/// A number of weights that differs from the number of points.
 pub(super) fn weight_count(weights: usize, n: usize) -> Error {
     Error::new(ErrorKind::Input, format!("there are {weights} weights for {n} points; there must be one each"))
 }

@@ -1,4 +1,4 @@
-//! A bit for each position in tree order: which points are core.
+//! A bit for each position in tree order, which marks core points.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -10,13 +10,13 @@ use crate::parallel::for_tasks;
 /// Nodes per parallel task.
 const TASK: usize = 1 << 8;
 
-/// A bit per position in tree order.
+/// One bit per position in tree order.
 pub(crate) struct Flags {
     words: Vec<AtomicU64>,
 }
 
 impl Flags {
-    /// Spreads the masks of the leaves.
+    /// Converts one mask per leaf to flags.
     pub fn of<S: Scalar, const D: usize>(tree: &Bvh<S, D>, masks: &[u32]) -> Self {
         let flags = Self { words: collected((0..tree.len().div_ceil(64)).map(|_| AtomicU64::new(0))) };
         for_tasks(tree.end(), TASK, &|nodes| {

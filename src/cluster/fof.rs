@@ -2,8 +2,9 @@
 //!
 //! In: points and a linking length. Out: [`Halos`], the groups with their members, largest first.
 //! Two points within the linking length are friends; halos are the connected components.
-//! Cost: about that of the tree; memory as in [`Fof::run`]. Source: Davis et al. 1985 (the definition); Prokopenko et
-//! al. 2023, FDBSCAN (tree and union-find, with cliques of the tree). `reference` has two other algorithms to compare with.
+//! Cost: about that of building the tree; memory as in [`Fof::run`]. Source: Davis et al. 1985 (the definition);
+//! Prokopenko et al. 2023, FDBSCAN (tree and union-find, with cliques of the tree). `reference` has two other
+//! algorithms for comparison.
 
 use crate::bvh::Bvh;
 use crate::cancel::guarded;
@@ -16,7 +17,7 @@ use crate::geometry::{Boundary, Bounded, BoxSize, Scalar, Space};
 use crate::phases::mark;
 use crate::precompiled::precompiled;
 
-/// A friends-of-friends finder: options, then [`Fof::run`].
+/// A friends-of-friends finder: set the options, then call [`Fof::run`].
 ///
 /// ```
 /// use ropewalk::Fof;
@@ -36,20 +37,20 @@ pub struct Fof {
 }
 
 impl Fof {
-    /// Friends are at most `linking_length` apart, in the units of the points. In cosmology it is often 0.2 (or 0.168)
-    /// mean separations, `(volume / n).cbrt()`.
+    /// A finder with the given linking length: friends are at most `linking_length` apart, in the units of the points.
+    /// In cosmology it is often 0.2 (or 0.168) mean separations, `(volume / n).cbrt()`.
     pub fn new(linking_length: impl Into<f64>) -> Self {
         Self { linking_length: linking_length.into(), min_members: 2, size: BoxSize::default() }
     }
 
-    /// Halos have at least this many members; 2 unless said otherwise, which is also the least. Labels do not depend on it.
+    /// The minimum number of members of a halo. Default: 2, which is also the minimum. Labels do not depend on it.
     #[must_use]
     pub fn min_members(mut self, members: usize) -> Self {
         self.min_members = members.max(2);
         self
     }
 
-    /// A periodic box: one side, or one per axis; `None` for open space.
+    /// The side of a periodic box, or one side per axis; `None` for open space.
     #[must_use]
     pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
         self.size = size.into();
@@ -61,9 +62,11 @@ impl Fof {
         &self.size
     }
 
-    /// The space of the options.
+    /// The space that the options describe.
     ///
-    /// Errors: a periodic box that is not positive; a linking length that is NaN, negative, infinite or more than half of the box.
+    /// # Errors
+    /// A periodic box that is not positive; a linking length that is NaN, negative, infinite or more than half of the
+    /// box.
     pub(crate) fn space<const D: usize>(&self) -> Result<Space<D>> {
         let space = Space::<D>::periodic(self.size.clone())?;
         space.check_length("linking_length", self.linking_length)?;
@@ -72,20 +75,27 @@ impl Fof {
 
     /// Finds the halos of `points`.
     ///
-    /// Exact, and the same for any number of threads. Beside the result it takes some 50 bytes a point for three-dimensional `f32`, at its
-    /// peak, while codes are sorted. Half traversal of the tree and a concurrent union-find; what is known to be in one halo is not compared
-    /// again. Cost: about that of building the tree; hardly grows with the density of halos. 1 to 10 dimensions, points and boxes.
+    /// The result is exact, and the same for any number of threads. Points and boxes in 1 to 10 dimensions are
+    /// supported. The finder combines a half traversal of the tree with a concurrent union-find, and skips pairs that
+    /// are already known to be in one halo.
     ///
-    /// Errors: a linking length that is NaN, negative or infinite; a periodic box that is not positive or smaller than two
-    /// linking lengths; points that [`Bvh::build`] refuses; more than 2^31 - 1 groups, for
-    /// labels are 32-bit numbers.
+    /// # Cost
+    /// About the time of building the tree; it hardly grows with the density of halos. In addition to the result, the
+    /// peak memory is about 50 bytes per point for three-dimensional `f32`, reached while the Morton codes are sorted.
+    ///
+    /// # Errors
+    /// - A linking length that is NaN, negative or infinite.
+    /// - A periodic box that is not positive or smaller than two linking lengths.
+    /// - Points that [`Bvh::build`] rejects.
+    /// - More than 2^31 - 1 groups, because labels are 32-bit numbers.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<Halos> {
         guarded(|| self.run_on(&Bvh::build_in(points, self.space()?)?))
     }
 
-    /// Finds the halos in a tree that is already built, open or periodic as the tree is.
+    /// Finds the halos of the points in an existing tree. The space is that of the tree, open or periodic.
     ///
-    /// Errors: as [`Fof::run`], for the linking length.
+    /// # Errors
+    /// As for [`Fof::run`], for the linking length.
     pub fn run_on<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Halos> {
         guarded(|| {
             tree.space().check_length("linking_length", self.linking_length)?;
@@ -93,7 +103,7 @@ impl Fof {
         })
     }
 
-    /// The components of a forest over positions as halos; `order` gives each position's index.
+    /// Converts the components of a forest over positions to halos; `order` gives the index of each position.
     pub(crate) fn halos<const D: usize>(&self, forest: UnionFind, order: &[u32], space: &Space<D>) -> Result<Halos> {
         let (labels, sizes) = forest.relabel(order, IsCore::InPairs)?.into_labels_and_sizes(order);
         mark("labels");

@@ -1,7 +1,8 @@
 //! Groups of points: the result of a halo finder.
 //!
-//! In: labels, or offsets and members (CSR) of another finder. Out: [`Halos`], the groups with their members, largest first.
-//! Cost: O(points); the members of foreign lists are sorted within each halo.
+//! In: labels, or offsets and members (CSR) of another finder. Out: [`Halos`], the groups with their members, largest
+//! first.
+//! Cost: O(points). Members of lists from another finder are sorted within each halo.
 
 use std::ops::Range;
 
@@ -14,11 +15,14 @@ use crate::geometry::Boundary;
 use crate::memory::{collected, copy_of, filled};
 use crate::parallel::{for_each, map};
 
-/// Groups of points, largest first, ties by the smallest member (those of [`Halos::from_lists`] in the order given). The
-/// `Catalog` of `ropewalk-table` breaks ties by the smallest particle id instead, and its `order` leads from its rows to these groups.
+/// Groups of points, largest first; ties are broken by the smallest member. Halos from [`Halos::from_lists`] keep the
+/// given order.
 ///
-/// A finder's halos know the space they were found in ([`Halos::boundary`]). Two are equal if they group the points alike, whatever
-/// is known of their space.
+/// The `Catalog` of `ropewalk-table` breaks ties by the smallest particle id instead. Its `order` maps its rows to
+/// these groups.
+///
+/// Halos of a finder store the space in which they were found ([`Halos::boundary`]). Two values are equal if they
+/// group the points alike, whatever their spaces.
 #[derive(Clone)]
 pub struct Halos {
     labels: Labels,
@@ -38,34 +42,34 @@ impl PartialEq for Halos {
 impl Eq for Halos {}
 
 impl Halos {
-    /// The clusters of `labels` that have at least `min_members` members.
+    /// The clusters of `labels` with at least `min_members` members.
     ///
-    /// Labels do not know their space, and neither do these halos: measurements take them to be in open space, unless they are told a
-    /// periodic box.
+    /// Labels store no space, so [`Halos::boundary`] is unknown. Measurements assume open space unless a periodic box
+    /// is given.
     pub fn new(labels: Labels, min_members: usize) -> Self {
         Self::found_in(Boundary::Unknown, labels, min_members)
     }
 
-    /// The same, in a known space.
+    /// The clusters of `labels` with at least `min_members` members, found in the space `boundary`.
     #[doc(hidden)]
     pub fn found_in(boundary: Boundary, labels: Labels, min_members: usize) -> Self {
         let sizes = labels.sizes_u32();
         Self::of_sizes(boundary, labels, &sizes, min_members)
     }
 
-    /// The same, of clusters whose sizes are known.
+    /// Like [`Halos::found_in`], for clusters of known `sizes`.
     pub(crate) fn of_sizes(boundary: Boundary, labels: Labels, sizes: &[u32], min_members: usize) -> Self {
         let Members { clusters, offsets, members } = of_clusters(&labels, sizes, min_members.max(1));
         Self::from_parts(labels, clusters, offsets, members, boundary)
     }
 
-    /// The same halos, in a space that is known otherwise.
+    /// Replaces the space of the halos.
     #[doc(hidden)]
     pub fn in_boundary(self, boundary: Boundary) -> Self {
         Self { boundary, ..self }
     }
 
-    /// Halos as a device has found them, or with all that is in them.
+    /// Halos of their parts: `clusters` holds the label of each halo, `offsets` and `members` the member lists (CSR).
     pub(crate) fn from_parts(
         labels: Labels,
         clusters: Vec<u32>,
@@ -76,22 +80,22 @@ impl Halos {
         Self { labels, clusters, members: Csr::from_parts(offsets, members), boundary }
     }
 
-    /// How many halos there are.
+    /// The number of halos.
     pub fn len(&self) -> usize {
         self.clusters.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no halos.
     pub fn is_empty(&self) -> bool {
         self.clusters.is_empty()
     }
 
-    /// The members of halo `halo`, ascending; none if there is no such halo.
+    /// The members of halo `halo`, in ascending order; empty if there is no such halo.
     pub fn members(&self, halo: usize) -> &[u32] {
         self.members.of(halo)
     }
 
-    /// The members of each halo in turn.
+    /// Iterates over the halos and yields the members of each.
     pub fn iter(&self) -> HaloMembers<'_> {
         HaloMembers { halos: self, left: 0..self.len() }
     }
@@ -101,12 +105,12 @@ impl Halos {
         self.members.offsets()
     }
 
-    /// The members of all halos, one halo after the other.
+    /// The members of all halos, concatenated in the order of the halos.
     pub fn all_members(&self) -> &[u32] {
         self.members.values()
     }
 
-    /// The lists of members, without a copy.
+    /// Returns the member lists without copying them.
     ///
     /// ```
     /// use ropewalk::Fof;
@@ -120,15 +124,15 @@ impl Halos {
         self.members
     }
 
-    /// The halo of each point, -1 for none. Other than [`Halos::labels`] these numbers are those of [`Halos::members`], and points in groups
-    /// with fewer members than a halo has at least have none.
+    /// The halo of each point, or -1. The numbers are the indices of [`Halos::members`], unlike those of
+    /// [`Halos::labels`]. Points of groups with fewer than `min_members` members get -1.
     pub fn halo_of_points(&self) -> Vec<i32> {
         let halos = self.halo_of_clusters();
         let labels = self.labels.as_slice();
         map(labels.len(), 1 << 14, &|point| self.labels.get(point).map_or(-1, |cluster| halos[cluster as usize]))
     }
 
-    /// The halo of each label, -1 for none.
+    /// The halo of each label, or -1.
     #[doc(hidden)]
     pub fn halo_of_clusters(&self) -> Vec<i32> {
         let mut halos = filled(self.labels.n_clusters(), -1);
@@ -138,12 +142,13 @@ impl Halos {
         halos
     }
 
-    /// The label of each halo in [`Halos::labels`].
+    /// The label of each halo, as in [`Halos::labels`].
     pub fn clusters(&self) -> &[u32] {
         &self.clusters
     }
 
-    /// The space the halos were found in: that of the finder or of the tree it ran on. Unknown for halos from labels and lists.
+    /// The space in which the halos were found: that of the finder or of its tree. Unknown for halos from labels or
+    /// lists.
     ///
     /// ```
     /// use ropewalk::{Boundary, Fof, Halos};
@@ -157,13 +162,14 @@ impl Halos {
         &self.boundary
     }
 
-    /// The group of each point: all groups of two or more, also those with fewer members than a halo has at least.
+    /// The group of each point. Groups of two or more points have labels, even those with fewer than `min_members`
+    /// members.
     pub fn labels(&self) -> &Labels {
         &self.labels
     }
 }
 
-/// The members of each halo in turn: see [`Halos::iter`].
+/// Iterator over the members of each halo; see [`Halos::iter`].
 #[derive(Clone, Debug)]
 pub struct HaloMembers<'a> {
     halos: &'a Halos,
@@ -194,14 +200,20 @@ impl<'a> IntoIterator for &'a Halos {
 }
 
 impl Halos {
-    /// Halos of another finder, in the order given: halo `h` has the members `offsets[h]..offsets[h + 1]`, which are indices of
-    /// `points` points in any order. Labels are the halos' numbers. The space is unknown: measurements take the halos to be in open
-    /// space, unless they are told a periodic box.
+    /// Halos of another finder, in the given order.
     ///
-    /// From labels, use [`Labels::from_slice`] and [`Halos::new`].
+    /// Halo `h` has the members `offsets[h]..offsets[h + 1]`: indices of the `points` points, in any order. The label
+    /// of a point is the number of its halo. [`Halos::boundary`] is unknown; measurements assume open space unless a
+    /// periodic box is given.
     ///
-    /// Errors: offsets that do not begin with 0, do not ascend, or do not end with the number of members; an index out of
-    /// range; a point that is named twice; more than 2^31 - 1 halos.
+    /// To build halos from labels, use [`Labels::from_slice`] and [`Halos::new`].
+    ///
+    /// # Errors
+    /// - Offsets that do not begin with 0, do not ascend strictly, or do not end with the number of members.
+    /// - An index that is out of range, or a point that occurs twice.
+    /// - More than 2^31 - 1 halos.
+    ///
+    /// # Example
     ///
     /// ```
     /// use ropewalk::Halos;

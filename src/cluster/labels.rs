@@ -1,4 +1,4 @@
-//! Which points belong together.
+//! Cluster labels of points.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -8,10 +8,10 @@ use crate::error::{Error, Result};
 use crate::memory::collected;
 use crate::parallel::{atomics, for_tasks, map_tasks, plain};
 
-/// Labels are `i32`, and negative for no cluster.
+/// The maximum number of clusters. Labels are `i32`; negative ones mean no cluster.
 const MOST_CLUSTERS: usize = i32::MAX as usize;
 
-/// Refuses more clusters than labels can tell apart, before they are numbered.
+/// Returns an error if there are more clusters than labels can represent. Called before clusters are numbered.
 pub fn check_clusters(clusters: usize) -> Result<()> {
     if clusters > MOST_CLUSTERS {
         return Err(errors::too_many_clusters(clusters, MOST_CLUSTERS));
@@ -19,7 +19,7 @@ pub fn check_clusters(clusters: usize) -> Result<()> {
     Ok(())
 }
 
-/// A cluster number for each point, or none.
+/// The cluster number of each point, or none.
 ///
 /// ```
 /// use ropewalk::Fof;
@@ -39,17 +39,22 @@ pub fn check_clusters(clusters: usize) -> Result<()> {
 pub struct Labels {
     labels: Vec<i32>,
     n_clusters: u32,
-    /// A bit per point, unless every point with a label is core.
+    /// A bit per point, set for core points; `None` if every labelled point is core.
     core: Option<Vec<u64>>,
 }
 
 crate::brief::brief_debug!(Labels, lists: [labels], others: [n_clusters]);
 
 impl Labels {
-    /// Labels that come from elsewhere: a cluster number for each point, negative for none (all negative ones become -1).
-    /// Numbers are taken as they are, also where some are not used; every point that has one counts as core.
+    /// Labels of another algorithm: a cluster number for each point.
     ///
-    /// Errors: a number that is not less than the number of points.
+    /// Negative numbers mean no cluster and become -1. Other numbers are kept, even if some are unused. Every point
+    /// with a cluster counts as core.
+    ///
+    /// # Errors
+    /// A number that is not less than the number of points.
+    ///
+    /// # Example
     ///
     /// ```
     /// use ropewalk::{Halos, Labels};
@@ -71,24 +76,23 @@ impl Labels {
         if let Some(point) = labels.iter().position(too_large) {
             return Err(errors::label(point, labels[point], points));
         }
-        // Whatever is negative stands for none.
+        // Every negative label means no cluster.
         let labels: Vec<i32> = collected(labels.iter().map(|&label| label.max(-1)));
         let n_clusters = labels.iter().map(|&label| (i64::from(label) + 1) as u32).max().unwrap_or(0);
         Ok(Self { labels, n_clusters, core: None })
     }
 
-    /// From the fields.
     pub(crate) fn from_parts(labels: Vec<i32>, n_clusters: u32, core: Option<Vec<u64>>) -> Self {
         Self { labels, n_clusters, core }
     }
 
-    /// A bit per point, unless every point with a label is core.
+    /// A bit per point, set for core points; `None` if every labelled point is core.
     #[cfg(feature = "gpu")]
     pub(crate) fn core(&self) -> Option<&[u64]> {
         self.core.as_deref()
     }
 
-    /// Whether point `i` is core. Every point of a friends-of-friends group is.
+    /// Returns `true` if point `i` is core. Every point of a friends-of-friends group is core.
     pub fn is_core(&self, i: usize) -> bool {
         match &self.core {
             Some(core) => core.get(i / 64).is_some_and(|word| word >> (i % 64) & 1 == 1),
@@ -96,38 +100,38 @@ impl Labels {
         }
     }
 
-    /// The cluster of point `i`, if it has one and there is such a point.
+    /// The cluster of point `i`; `None` if the point has no cluster or does not exist.
     pub fn get(&self, i: usize) -> Option<u32> {
         self.labels.get(i).and_then(|&label| u32::try_from(label).ok())
     }
 
-    /// How many clusters there are; their numbers are `0..n_clusters()`.
+    /// The number of clusters. They are numbered `0..n_clusters()`.
     pub fn n_clusters(&self) -> usize {
         self.n_clusters as usize
     }
 
-    /// One label per point in the caller's order, -1 for none: the convention of scikit-learn.
+    /// One label per point in the caller's order; -1 means no cluster, as in scikit-learn.
     pub fn as_slice(&self) -> &[i32] {
         &self.labels
     }
 
-    /// The same, without a copy.
+    /// Returns the labels of [`Labels::as_slice`] without copying them.
     pub fn into_vec(self) -> Vec<i32> {
         self.labels
     }
 
-    /// How many points have no cluster.
+    /// The number of points without a cluster.
     pub fn n_noise(&self) -> usize {
         let noise = |range: Range<usize>| self.labels[range].iter().filter(|&&label| label < 0).count();
         map_tasks(self.labels.len(), 1 << 16, &noise).into_iter().sum()
     }
 
-    /// How many points each cluster has.
+    /// The number of points of each cluster.
     pub fn sizes(&self) -> Vec<usize> {
         collected(self.sizes_u32().into_iter().map(|size| size as usize))
     }
 
-    /// The same in half of the memory: points are fewer than 2^32.
+    /// The number of points of each cluster in half the memory: there are fewer than 2^32 points.
     pub(crate) fn sizes_u32(&self) -> Vec<u32> {
         let sizes = atomics(self.n_clusters(), 0);
         for_tasks(self.labels.len(), 1 << 16, &|range| {
@@ -141,10 +145,11 @@ impl Labels {
     }
 }
 
-/// Counts the points of clusters for one task. Of many points in one cluster most are counted here, and added together.
+/// Counts the points of clusters for one task. Buffers the counts of recent clusters, so that many points of one
+/// cluster need few atomic additions.
 pub(crate) struct SizeCounter<'a> {
     sizes: &'a [AtomicU32],
-    /// Some clusters, each with the points that are not yet added.
+    /// Pairs of a cluster and its number of points that are not yet added to `sizes`.
     recent: [(u32, u32); 256],
 }
 
@@ -174,12 +179,12 @@ impl Drop for SizeCounter<'_> {
     }
 }
 
-/// [`Labels`] as they are stored.
+/// The serialized form of [`Labels`].
 #[cfg(feature = "serde")]
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Stored {
     labels: Vec<i32>,
-    /// Whether each point is core, unless every point with a label is.
+    /// A flag per point, `true` for core points; `None` if every labelled point is core.
     core: Option<Vec<bool>>,
 }
 
@@ -222,7 +227,7 @@ mod tests {
         }
     }
 
-    /// More clusters than there are labels are refused by their number alone.
+    /// Too many clusters are rejected by their number alone.
     #[test]
     fn clusters_have_labels() {
         for clusters in [0, 1, i32::MAX as usize] {

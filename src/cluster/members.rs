@@ -1,10 +1,13 @@
 //! The members of each cluster, as lists.
 //!
-//! In: a label for each point. Out: the clusters that are large enough, largest first, ties by their number; the members of each, ascending.
-//! Points are split into parts of consecutive clusters that make up about a thousandth each, in the order of the points; a cluster that is
-//! as large as that is a part of its own, and so complete. The others are put in place part by part, in a cache. To two threads all is one part: one of them is as fast.
-//! Cost: O(n), each point is read three times. Memory beside the result: 6 bytes a point, less 4 for each that is listed, 6 a cluster, 8 a
-//! listed one.
+//! In: a label for each point. Out: the clusters that are large enough, largest first, ties by their number. The
+//! members of each cluster are in ascending order.
+//! The ranked clusters are divided into parts of consecutive clusters, each with about a thousandth of the listed
+//! points. A stable radix split sorts the points by part. A cluster of that size is a part of its own, and its list is
+//! then complete. The lists of the other parts are filled part by part, within a cache. With at most two threads there
+//! is one part, because one thread is as fast.
+//! Cost: O(n); each point is read three times. Memory beside the result: 6 bytes per point, less 4 for each listed
+//! point, 6 bytes per cluster, and 8 per listed cluster.
 
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering::Relaxed};
 
@@ -16,7 +19,7 @@ use crate::cluster::labels::Labels;
 use crate::memory::{collected, with_capacity, zeroed};
 use crate::parallel::{Scratch, for_each, for_tasks, list_tasks, map, sort};
 
-/// Parts are closed as soon as they hold this share of what is listed: there are fewer than this many and one.
+/// A part ends once it holds 1/`PARTS` of the listed points, so there are at most this many parts.
 const PARTS: usize = 1000;
 /// Points per parallel task.
 const TASK: usize = 1 << 15;
@@ -24,12 +27,13 @@ const TASK: usize = 1 << 15;
 /// Clusters with their members.
 pub(crate) struct Members {
     pub clusters: Vec<u32>,
-    /// Where the members of each begin.
+    /// The start of each cluster's members, and the end of the last.
     pub offsets: Vec<usize>,
     pub members: Vec<u32>,
 }
 
-/// The members of the clusters that have at least `min_members`, which is at least 1. `sizes` are those of all clusters.
+/// The members of the clusters with at least `min_members` members, where `min_members` is at least 1. `sizes` are the
+/// sizes of all clusters.
 pub(crate) fn of_clusters(labels: &Labels, sizes: &[u32], min_members: usize) -> Members {
     let (clusters, offsets) = rank(sizes, min_members);
     let end = offsets[clusters.len()];
@@ -45,7 +49,7 @@ pub(crate) fn of_clusters(labels: &Labels, sizes: &[u32], min_members: usize) ->
     }
     firsts.push(clusters.len());
 
-    // Which part each cluster is in, and where its next member goes within that.
+    // The part of each cluster, and the place of its next member within the part.
     let part_of: Vec<AtomicU16> = zeroed(labels.n_clusters());
     let next: Vec<AtomicU32> = zeroed(labels.n_clusters());
     for_tasks(firsts.len() - 1, 1, &|part| {
@@ -57,7 +61,7 @@ pub(crate) fn of_clusters(labels: &Labels, sizes: &[u32], min_members: usize) ->
     });
     let parts = Parts { labels: labels.as_slice(), part_of: &part_of };
     let put = |point: u32, members: &mut [u32]| {
-        // Each cluster is one thread's: nothing is lost between load and store.
+        // Only one thread fills a cluster, so no update is lost between load and store.
         let slot = &next[parts.labels[point as usize] as usize];
         let to = slot.load(Relaxed);
         slot.store(to + 1, Relaxed);
@@ -90,7 +94,8 @@ pub(crate) fn of_clusters(labels: &Labels, sizes: &[u32], min_members: usize) ->
     Members { clusters, offsets, members }
 }
 
-/// The clusters of at least `min_members`, the largest first, and where the list of each begins; at last where the last one ends.
+/// The clusters with at least `min_members` members, largest first, and the offsets of their lists: each start, then
+/// the last end.
 fn rank(sizes: &[u32], min_members: usize) -> (Vec<u32>, Vec<usize>) {
     let mut ranked = list_tasks(sizes.len(), TASK, &|clusters| {
         let clusters = (clusters.start as u32..).zip(&sizes[clusters]);
@@ -109,10 +114,10 @@ fn rank(sizes: &[u32], min_members: usize) -> (Vec<u32>, Vec<usize>) {
     (clusters, offsets)
 }
 
-/// Points, by the part that the cluster of each is in.
+/// The points as a radix-sort source, keyed by the part of their cluster.
 struct Parts<'a> {
     labels: &'a [i32],
-    /// The number of each cluster's part, from 1 on; 0 for a cluster that is not listed.
+    /// The number of each cluster's part, counted from 1; 0 for a cluster that is not listed.
     part_of: &'a [AtomicU16],
 }
 
@@ -131,7 +136,7 @@ impl Source for Parts<'_> {
     }
     fn prefetch(&self, _index: usize) {}
     fn codes(&self, items: &[u16], codes: &mut [u64]) {
-        // What is not listed comes last.
+        // Points without a list come last.
         codes
             .iter_mut()
             .zip(items)
@@ -143,7 +148,7 @@ impl Source for Parts<'_> {
 mod tests {
     use super::*;
 
-    /// The same one by one.
+    /// Builds the lists one point at a time.
     fn expected(labels: &Labels, min_members: usize) -> Vec<(u32, Vec<u32>)> {
         let mut lists: Vec<(u32, Vec<u32>)> =
             (0..labels.n_clusters() as u32).map(|cluster| (cluster, vec![])).collect();
@@ -166,7 +171,8 @@ mod tests {
         };
         let pools = [1, 5].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
         for n in [0, 1, 2, 1000, 200_000] {
-            // As many clusters as points; pairs; few; one of nearly all; sizes of all kinds.
+            // Cases: one cluster per point; pairs; few clusters; one cluster of nearly all points; clusters of many
+            // sizes.
             let mut clouds: Vec<Vec<i32>> = vec![(0..n).collect(), (0..n).map(|i| i / 2).collect()];
             clouds.push((0..n).map(|_| random(5).min(n as u64 - 1) as i32 - 1).collect());
             clouds.push((0..n).map(|_| random(n as u64) as i32 * i32::from(random(50) == 0)).collect());

@@ -1,4 +1,4 @@
-//! Which points belong together: union-find, labels, DBSCAN, HDBSCAN*, friends of friends, HOP, spanning trees.
+//! Clustering of points: union-find, labels, DBSCAN, HDBSCAN*, friends of friends, HOP, spanning trees.
 
 mod connect;
 pub(crate) mod dbscan;

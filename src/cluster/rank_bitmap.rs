@@ -1,6 +1,7 @@
-//! A set of indices that knows the rank of each.
+//! A set of indices with ranks.
 //!
-//! In: which indices are in it. Out: how many come before an index. Cost: a bit an index, and half a bit for the counts.
+//! In: the indices of the set. Out: the number of indices in the set that are smaller than a given index. Cost: 1.5
+//! bits per possible index, half a bit of it for the counts.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -10,16 +11,17 @@ use crate::parallel::{for_tasks, map};
 /// Indices per parallel task.
 const TASK: usize = 1 << 15;
 
-/// A set of indices that knows how many come before each: a bit per point, so that it fits a cache.
+/// A set of indices with the number of smaller indices for each. One bit per possible index, so that the set fits a
+/// cache.
 pub(crate) struct RankBitmap {
     words: Vec<u64>,
-    /// How many come before each word.
+    /// The number of indices before each word.
     before: Vec<u32>,
     count: u32,
 }
 
 impl RankBitmap {
-    /// The set of those indices that are below their number.
+    /// The set of the given `indices`. Each is less than `indices.len()`, or `u32::MAX`, which is left out.
     pub fn of(indices: &[AtomicU32]) -> Self {
         let words: Vec<AtomicU64> = zeroed(indices.len().div_ceil(64));
         for_tasks(indices.len(), TASK, &|places| {
@@ -32,7 +34,7 @@ impl RankBitmap {
         Self::ranked(words.into_iter().map(AtomicU64::into_inner).collect())
     }
 
-    /// The set of those of `0..n` that are in it.
+    /// The set of the indices in `0..n` for which `contains` returns `true`.
     pub fn new(n: usize, contains: impl Fn(usize) -> bool + Sync) -> Self {
         let word = |at: usize| {
             (64 * at..n.min(64 * (at + 1))).fold(0, |word, index| word | u64::from(contains(index)) << (index % 64))
@@ -51,12 +53,12 @@ impl RankBitmap {
         Self { words, before, count }
     }
 
-    /// How many indices are in the set.
+    /// The number of indices in the set.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// How many indices of the set are smaller.
+    /// The number of indices in the set that are smaller than `index`.
     #[inline]
     pub fn rank(&self, index: u32) -> u32 {
         let word = index as usize / 64;

@@ -1,7 +1,7 @@
-//! From a forest to labels: clusters are numbered by their smallest member.
+//! Converts a forest to labels; clusters are numbered by their smallest core member.
 //!
 //! In: a union-find forest over tree order. Out: a cluster number per point.
-//! Cost: 8 bytes a point while it runs, and a bit.
+//! Cost: 8 bytes and one bit per point of temporary memory.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -12,26 +12,26 @@ use super::union_find::UnionFind;
 use crate::error::Result;
 use crate::parallel::{atomics, for_tasks, plain, signed};
 
-/// No point; no cluster.
+/// Marks a missing point or cluster.
 const NONE: u32 = u32::MAX;
 /// Points per parallel task.
 const TASK: usize = 1 << 15;
 
-/// Which positions make their tree a cluster; trees without any such position are none.
+/// The positions that count as core. A tree without a core position is not a cluster.
 #[derive(Clone, Copy)]
 pub(crate) enum IsCore<'a> {
-    /// Each.
+    /// Every position.
     Each,
-    /// Each that is not alone.
+    /// Every position of a tree with at least two positions.
     InPairs,
-    /// Those that are flagged.
+    /// The flagged positions.
     Flagged(&'a Flags),
 }
 
 impl UnionFind {
-    /// Numbers the trees by their smallest core member. `order` gives each position's index.
+    /// Numbers the trees by their smallest core member. `order` gives the index of each position.
     ///
-    /// Errors: more clusters than labels can tell apart.
+    /// Errors: more clusters than labels can represent.
     pub fn relabel(self, order: &[u32], is_core: IsCore<'_>) -> Result<CompactLabels> {
         let n = order.len();
         let smallest = atomics(n, NONE);
@@ -45,7 +45,7 @@ impl UnionFind {
                 };
                 if counts {
                     let member = order[at as usize].min(order[root as usize]);
-                    // Most members are not the smallest: look before writing.
+                    // Most members are not the smallest, so a load avoids most writes.
                     let slot = &smallest[root as usize];
                     if member < slot.load(Relaxed) {
                         slot.fetch_min(member, Relaxed);
@@ -59,7 +59,7 @@ impl UnionFind {
     }
 }
 
-/// Trees with their numbers.
+/// A forest with a cluster number for each tree.
 pub(crate) struct CompactLabels {
     forest: UnionFind,
     /// The smallest member of each tree, at its root.
@@ -68,14 +68,14 @@ pub(crate) struct CompactLabels {
 }
 
 impl CompactLabels {
-    /// The number of a position's tree, if that is a cluster; below 2^31.
+    /// The number of the tree of position `at`, below 2^31; `None` if the tree is not a cluster.
     #[inline]
     pub fn of(&self, at: u32) -> Option<u32> {
         let smallest = self.smallest[self.forest.find(at) as usize].load(Relaxed);
         (smallest != NONE).then(|| self.representatives.rank(smallest))
     }
 
-    /// The root of a position's tree, alone or not.
+    /// The root of the tree of position `at`, even if the tree is not a cluster.
     #[cfg(feature = "distributed")]
     pub fn root(&self, at: u32) -> u32 {
         self.forest.find(at)
@@ -85,7 +85,8 @@ impl CompactLabels {
         self.representatives.count()
     }
 
-    /// The same trees with other numbers, which are those below some number, each at least once.
+    /// Replaces each tree's number `i` with `number(i)`. The new numbers must be `0..k` for some `k`, each used at
+    /// least once.
     #[cfg(feature = "distributed")]
     pub fn renumber(mut self, number: &(dyn Fn(u32) -> u32 + Sync)) -> Self {
         let representatives = &self.representatives;
@@ -98,12 +99,12 @@ impl CompactLabels {
         self
     }
 
-    /// Labels in the caller's order, each position labelled as its tree is.
+    /// Labels in the caller's order; each position gets the number of its tree.
     pub fn into_labels(self, order: &[u32]) -> Labels {
         self.labels(order, None)
     }
 
-    /// The same, and how many points each cluster has: in tree order many in a row are in one cluster.
+    /// Labels and cluster sizes. Counting in tree order is fast, because runs of positions share a cluster.
     pub fn into_labels_and_sizes(self, order: &[u32]) -> (Labels, Vec<u32>) {
         let sizes = atomics(self.n_clusters() as usize, 0);
         (self.labels(order, Some(&sizes)), plain(sizes))

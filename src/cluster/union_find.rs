@@ -1,8 +1,8 @@
 //! A concurrent union-find.
 //!
-//! In: pairs, from any number of threads. Out: a forest whose roots are the smallest positions of their trees.
-//! Cost: 4 bytes a point. Source: Jaiganesh and Burtscher 2018 (ECL-CC), for intermediate pointer jumping and hooking the larger
-//! root to the smaller by compare-and-swap.
+//! In: pairs of positions, from any number of threads. Out: a forest; the root of each tree is its smallest position.
+//! Cost: 4 bytes per point. Source: Jaiganesh and Burtscher 2018 (ECL-CC), for intermediate pointer jumping and for
+//! hooking the larger root to the smaller by compare-and-swap.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -11,7 +11,7 @@ use crate::parallel::{atomics, fill};
 /// Points per parallel task.
 const TASK: usize = 1 << 15;
 
-/// A forest over positions. Roots of unions are the smallest position of their tree, whatever the order of the unions.
+/// A forest over positions. The root of a tree is its smallest position, whatever the order of the unions.
 pub(crate) struct UnionFind {
     parent: Vec<AtomicU32>,
 }
@@ -25,7 +25,8 @@ impl UnionFind {
         Self { parent }
     }
 
-    /// The forest of these parents; roots are their own. For [`UnionFind::union`] each must be at most the position itself.
+    /// A forest with the given parents; a root is its own parent. For [`UnionFind::union`] no parent may be larger
+    /// than its position.
     pub fn of(parent: Vec<AtomicU32>) -> Self {
         Self { parent }
     }
@@ -34,9 +35,9 @@ impl UnionFind {
         self.parent.len()
     }
 
-    /// The root, with every node on the way made to point to its grandparent.
+    /// Returns the root of a position and makes every node on the path point to its grandparent.
     ///
-    /// Relaxed suffices throughout: a parent is always above in the same tree, also when it is stale.
+    /// Relaxed ordering suffices throughout: a stale parent is still an ancestor in the same tree.
     #[inline]
     pub fn find(&self, mut at: u32) -> u32 {
         let mut parent = self.parent[at as usize].load(Relaxed);
@@ -50,7 +51,7 @@ impl UnionFind {
         at
     }
 
-    /// Joins two trees and returns their root.
+    /// Unites two trees and returns the root of the result.
     #[inline]
     pub fn union(&self, a: u32, b: u32) -> u32 {
         let (mut a, mut b) = (self.find(a), self.find(b));
@@ -60,7 +61,7 @@ impl UnionFind {
             }
             match self.parent[b as usize].compare_exchange(b, a, Relaxed, Relaxed) {
                 Ok(_) => return a,
-                // Another thread hooked `b` meanwhile.
+                // Another thread hooked `b` in the meantime.
                 Err(_) => b = self.find(b),
             }
             a = self.find(a);

@@ -1,10 +1,10 @@
-//! Particles of other types join the halos of those that were linked.
+//! Particles of other types join the halos of the linked particles.
 //!
-//! In: [`Halos`], the positions that they were found among, and other positions. Out: a label for each of the others: that of its
-//! nearest linked particle, if one is within the linking length.
-//! Cost: a tree of the linked particles, and a search of the nearest one for each of the others.
-//! Source: Springel et al. 2001, the SUBFIND paper, section 3, and `FOF_SECONDARY_LINK_TYPES` of Gadget-4 (Springel et al. 2021,
-//! section 7.1).
+//! In: [`Halos`], the positions in which they were found, and other positions. Out: a label for each other particle:
+//! that of its nearest linked particle, if it is within the linking length.
+//! Cost: a tree of the linked particles, and a nearest-neighbour search for each other particle.
+//! Source: Springel et al. 2001, the SUBFIND paper, section 3, and `FOF_SECONDARY_LINK_TYPES` of Gadget-4 (Springel et
+//! al. 2021, section 7.1).
 
 use crate::bvh::Bvh;
 use crate::cluster::Halos;
@@ -12,23 +12,29 @@ use crate::error::{Error, Result};
 use crate::geometry::Scalar;
 use crate::search::Nearest;
 
-/// Particles that are searched for at a time, so that lists of all of them are never there at once.
+/// The number of particles that are searched for at a time, which limits the memory for result lists.
 const CHUNK: usize = 1 << 20;
 
 impl Halos {
-    /// The label of each of `others`: that of the nearest of `positions`, which the halos were found among, if it is within
-    /// `linking_length` (inclusive); -1 where none is, or where that one is in no group. Of equally near ones the first decides.
+    /// The label of each of `others`: that of the nearest of `positions` within `linking_length` (inclusive).
     ///
-    /// Distances are those of the space that the halos were found in; open space where that is not known.
+    /// `positions` are the points in which the halos were found. The label is -1 if no position is near enough, or if
+    /// the nearest one is in no group. Among equally near positions the first decides. Distances are those of the
+    /// space of the halos; if that is unknown, of open space.
     ///
-    /// Errors: positions that are not as many as the labels; coordinates that are not finite; a length that is negative or not finite.
+    /// # Errors
+    /// - A number of positions that differs from the number of labels.
+    /// - Coordinates that are not finite.
+    /// - A linking length that is negative or not finite.
+    ///
+    /// # Example
     ///
     /// ```
     /// use ropewalk::Fof;
     ///
     /// let dark_matter = [[1.0f32, 5.0, 5.0], [1.5, 5.0, 5.0], [7.0, 5.0, 5.0]];
     /// let halos = Fof::new(1.0).periodic(10.0).run(&dark_matter)?;
-    /// // One near the pair, one near a particle in no group, one through the boundary.
+    /// // One near the pair, one near a particle without a group, one near the pair across the boundary.
     /// let stars = [[1.8f32, 5.0, 5.0], [7.0, 5.5, 5.0], [0.0, 5.0, 5.0]];
     /// assert_eq!(halos.attach(&dark_matter, &stars, 1.0)?, [0, -1, 0]);
     /// # Ok::<(), ropewalk::Error>(())

@@ -1,48 +1,50 @@
-//! How many halos theory expects: the linear power spectrum of a universe, and fits to the mass functions of simulations.
+//! Expected numbers of halos: the linear power spectrum of a universe, and fits to the mass functions of simulations.
 //!
 //! Lengths are in comoving Mpc/h, masses in Msun/h.
 //! Cost: a few thousand evaluations for each variance.
-//! Source: Eisenstein and Hu 1998, section 4.2 (transfer function without wiggles); Heath 1977 (growth); Warren et al. 2006,
-//! equation 5; Tinker et al. 2008, equations 2 to 8 and table 2.
+//! Source: Eisenstein and Hu 1998, section 4.2 (transfer function without wiggles); Heath 1977 (growth); Warren et al.
+//! 2006, equation 5; Tinker et al. 2008, equations 2 to 8 and table 2.
 
 use std::f64::consts::{E, PI};
 
 use crate::error::{Error, Result};
 use crate::units::{CRITICAL_DENSITY, check_h};
 
-/// The temperature of the microwave background in K, over 2.7.
+/// The temperature of the microwave background, in units of 2.7 K.
 const THETA: f64 = 2.7255 / 2.7;
-/// Wavenumbers that variances are integrated over, as logarithms, and in how many steps.
+/// The natural logarithms of the smallest and largest wavenumber of integrals over the power spectrum, and the number
+/// of steps.
 const WAVES: (f64, f64, usize) = (-11.5, 9.2, 2000);
-/// The logarithm of a mass that no halo reaches, and the steps from there.
+/// The natural logarithm of a mass that no halo reaches.
 const NONE: f64 = 38.0;
+/// The step of integrals over the logarithm of the mass.
 const STEP: f64 = 0.05;
 
-/// A universe of matter, a cosmological constant, and curvature for the rest. Start from [`Cosmology::flat`] or
-/// [`Cosmology::default`] and set fields.
+/// A universe of matter, a cosmological constant, and curvature for the rest. To create one, start from
+/// [`Cosmology::flat`] or [`Cosmology::default`] and set fields.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct Cosmology {
-    /// The density of matter today, over the critical one.
+    /// The density of matter today, in units of the critical density.
     pub omega_m: f64,
-    /// The density of the cosmological constant, over the critical one.
+    /// The density of the cosmological constant, in units of the critical density.
     pub omega_lambda: f64,
-    /// The density of baryons, which are a part of matter, over the critical one.
+    /// The density of baryons, which are included in matter, in units of the critical density.
     pub omega_b: f64,
-    /// The Hubble constant in 100 km/s/Mpc.
+    /// The Hubble constant, in 100 km/s/Mpc.
     pub h: f64,
     /// The standard deviation of the linear density today in spheres of 8 Mpc/h.
     pub sigma_8: f64,
-    /// The slope of the primordial power spectrum.
+    /// The spectral index of the primordial power spectrum.
     pub n_s: f64,
     /// The redshift.
     pub redshift: f64,
 }
 
 impl Default for Cosmology {
-    /// Close to Planck Collaboration 2020, at redshift 0: flat, `omega_m` 0.31, `omega_b` 0.049, `h` 0.68, `sigma_8` 0.82,
-    /// `n_s` 0.965.
+    /// Values close to Planck Collaboration 2020, at redshift 0: flat, `omega_m` 0.31, `omega_b` 0.049, `h` 0.68,
+    /// `sigma_8` 0.82, `n_s` 0.965.
     fn default() -> Self {
         Self { omega_m: 0.31, omega_lambda: 0.69, omega_b: 0.049, h: 0.68, sigma_8: 0.82, n_s: 0.965, redshift: 0.0 }
     }
@@ -60,7 +62,7 @@ pub enum MassFunction {
 }
 
 impl MassFunction {
-    /// The fraction of mass in halos for each e-fold of `1 / sigma`.
+    /// The fraction of mass in halos per unit of `ln(1 / sigma)`.
     fn fraction(self, sigma: f64, redshift: f64) -> f64 {
         match self {
             Self::Warren2006 => 0.7234 * (sigma.powf(-1.625) + 0.2538) * (-1.1982 / (sigma * sigma)).exp(),
@@ -76,7 +78,8 @@ impl MassFunction {
 }
 
 impl Cosmology {
-    /// Flat, with this density of matter; the rest as in [`Cosmology::default`], with fewer baryons if there is less matter.
+    /// A flat universe with the given density of matter. Other parameters are as in [`Cosmology::default`], but
+    /// `omega_b` is at most `omega_m`.
     pub fn flat(omega_m: f64) -> Self {
         let usual = Self::default();
         Self { omega_m, omega_lambda: 1.0 - omega_m, omega_b: usual.omega_b.min(omega_m), ..usual }
@@ -88,16 +91,22 @@ impl Cosmology {
         Self { redshift, ..self }
     }
 
-    /// The square of the expansion rate, in units of today's, when lengths were `growth` times shorter: at `1 + z`.
+    /// The squared expansion rate at `1 + z = growth`, in units of today's.
     pub(crate) fn expansion2(&self, growth: f64) -> f64 {
         let curvature = 1.0 - self.omega_m - self.omega_lambda;
         self.omega_m * growth.powi(3) + curvature * growth * growth + self.omega_lambda
     }
 
-    /// The number of halos of at least each of `masses`, which must ascend, per (Mpc/h)^3.
+    /// The number of halos per (Mpc/h)^3 with at least the mass of each of `masses`, which must ascend.
     ///
-    /// Errors: masses that do not ascend from above 0; an `omega_m`, `sigma_8` or `1 + redshift` that is not positive and
-    /// finite; an `h` that is not above 0 and below 10; another parameter that is not finite; an `omega_b` that is not from 0 to `omega_m`.
+    /// # Errors
+    /// - Masses that are not positive or do not ascend.
+    /// - An `omega_m`, `sigma_8` or `1 + redshift` that is not positive and finite.
+    /// - An `h` that is not above 0 and below 10.
+    /// - An `omega_b` that is not from 0 to `omega_m`.
+    /// - Another parameter that is not finite.
+    ///
+    /// # Example
     ///
     /// ```
     /// use ropewalk::halo::MassFunction;
@@ -118,7 +127,8 @@ impl Cosmology {
             before = mass;
         }
         let Some(&last) = masses.last() else { return Ok(vec![]) };
-        // Downwards from a mass that no halo reaches, in trapezoids over the logarithm of 1 / sigma: no derivative is needed.
+        // Integrates downwards from a mass that no halo reaches, with trapezoids over `ln(1 / sigma)`, so that no
+        // derivative is needed.
         let each = |ln_mass: f64| {
             let mass = ln_mass.exp();
             let sigma = spectrum.sigma(mass);
@@ -141,9 +151,12 @@ impl Cosmology {
         Ok(numbers)
     }
 
-    /// The standard deviation of the linear density in spheres that hold `mass` on average.
+    /// The standard deviation of the linear density in spheres whose mean mass is `mass`.
     ///
-    /// Errors as [`Cosmology::halos_above`].
+    /// # Errors
+    /// As for [`Cosmology::halos_above`], for the parameters.
+    ///
+    /// # Example
     ///
     /// ```
     /// let cosmology = ropewalk::Cosmology::default();
@@ -176,18 +189,18 @@ impl Cosmology {
         Ok(())
     }
 
-    /// The linear growth up to the redshift, over that up to today.
+    /// The linear growth factor at the redshift, in units of today's.
     fn growth(&self) -> f64 {
         let to = |a_end: f64| {
             let expansion = |a: f64| self.expansion2(1.0 / a).sqrt();
-            // The integrand goes as a^(3/2) at first.
+            // Near 0 the integrand is proportional to a^(3/2).
             let integral = simpson(0.0, a_end, 2000, |a| if a > 0.0 { (a * expansion(a)).powi(-3) } else { 0.0 });
             expansion(a_end) * integral
         };
         to(1.0 / (1.0 + self.redshift)) / to(1.0)
     }
 
-    /// The transfer function at a wavenumber in h/Mpc: 1 at large scales.
+    /// The transfer function at a wavenumber in h/Mpc; it approaches 1 on large scales.
     fn transfer(&self, k: f64) -> f64 {
         let (matter, baryons) = (self.omega_m * self.h * self.h, self.omega_b * self.h * self.h);
         let part = self.omega_b / self.omega_m;
@@ -201,10 +214,10 @@ impl Cosmology {
     }
 }
 
-/// The power spectrum at its redshift, normalised.
+/// The normalised power spectrum at the redshift of its cosmology.
 struct Spectrum<'a> {
     cosmology: &'a Cosmology,
-    /// Wavenumbers, and the power times k^3 / (2 pi^2) at each.
+    /// Wavenumbers, each with the power times k^3 / (2 pi^2).
     waves: Vec<[f64; 2]>,
 }
 
@@ -221,7 +234,7 @@ impl<'a> Spectrum<'a> {
         spectrum
     }
 
-    /// The standard deviation in spheres of a radius.
+    /// The standard deviation of the linear density in spheres of a radius.
     fn deviation(&self, radius: f64) -> f64 {
         let window = |x: f64| if x < 1e-3 { 1.0 - 0.1 * x * x } else { 3.0 * (x.sin() - x * x.cos()) / x.powi(3) };
         let (from, to, steps) = WAVES;
@@ -243,7 +256,7 @@ impl<'a> Spectrum<'a> {
     }
 }
 
-/// 1, 4, 2, 4, ..., 4, 1.
+/// The weights of Simpson's rule: 1, 4, 2, 4, ..., 4, 1.
 fn simpson_weight(i: usize, steps: usize) -> f64 {
     if i == 0 || i == steps {
         1.0
@@ -272,7 +285,7 @@ mod tests {
         Cosmology { redshift, ..Cosmology::default() }
     }
 
-    /// Numbers of a separate program: the same formulas with scipy's adaptive quadrature.
+    /// Expected values are from a separate program: the same formulas with scipy's adaptive quadrature.
     #[test]
     fn deviations() {
         let expected = [
@@ -304,7 +317,7 @@ mod tests {
         }
     }
 
-    /// Without anything but matter, structure grows as the scale factor.
+    /// With matter alone, the growth factor equals the scale factor.
     #[test]
     fn growth_of_matter_alone() {
         for redshift in [0.5, 1.0, 9.0] {

@@ -1,5 +1,5 @@
-//! Halos: groups of points, their centres, overdensities and profiles.
-//! [`Fof`](crate::Fof), [`Hop`](crate::Hop) and [`AdaptaHop`] find them.
+//! Halos: groups of points, their centres, overdensities, profiles, structure and subhalos. [`Fof`](crate::Fof),
+//! [`Hop`](crate::Hop) and [`AdaptaHop`] find them.
 
 mod attach;
 pub(crate) mod centers;

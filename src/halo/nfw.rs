@@ -1,14 +1,15 @@
-//! The NFW profile, and the one that fits the shells of a halo.
+//! The NFW profile, and its fit to the shells of a halo.
 //!
-//! In: shells with masses and counts. Out: an [`NfwFit`] with errors. Cost: a search in one dimension.
+//! In: shells with masses and counts. Out: an [`NfwFit`] with errors. Cost: a one-dimensional search.
 //! Source: Navarro, Frenk and White 1997.
 //!
 //! # The fit
 //!
-//! A shell of the mass `M_i` has the mean `mu_i = 4 pi rho_s r_s^3 (m(r_i+1 / r_s) - m(r_i / r_s))` with `m(x) = ln(1 + x) - x / (1 + x)`,
-//! and the variance `mu_i m_p` for particles of the mass `m_p`. The likelihood of Poisson counts is the largest where
-//! `sum (M_i - mu_i) / mu_i dmu_i/dp = 0` for both parameters `p`, which is where `chi2 = sum (M_i - mu_i)^2 / (mu_i m_p)` is least with
-//! its variances held fixed. Its curvature there, `F_pq = sum dmu_i/dp dmu_i/dq / (mu_i m_p)`, is the inverse of the covariance.
+//! For a shell of mass `M_i` the model predicts the mean `mu_i = 4 pi rho_s r_s^3 (m(r_i+1 / r_s) - m(r_i / r_s))` with
+//! `m(x) = ln(1 + x) - x / (1 + x)`. The variance is `mu_i m_p` for particles of mass `m_p`. The likelihood of Poisson
+//! counts is maximal if `sum (M_i - mu_i) / mu_i dmu_i/dp = 0` for both parameters `p`. There
+//! `chi2 = sum (M_i - mu_i)^2 / (mu_i m_p)` is minimal with its variances held fixed. Its curvature there,
+//! `F_pq = sum dmu_i/dp dmu_i/dq / (mu_i m_p)`, is the inverse of the covariance.
 
 use std::f64::consts::PI;
 
@@ -16,30 +17,31 @@ use crate::halo::shell::Shell;
 
 /// The range of scale radii of the fit, in units of the outermost radius.
 const SCALES: (f64, f64) = (1e-3, 10.0);
-/// Steps at most from the best value of the search to where the likelihood has no slope.
+/// The maximum number of scoring steps, which refine the result of the search to a zero of the likelihood's slope.
 const POLISHINGS: usize = 20;
-/// Shells with mass that a fit needs.
+/// The minimum number of shells with mass for a fit.
 const LEAST: usize = 3;
 
-/// `rho(r) = density / ((r / radius) (1 + r / radius)^2)`. Errors are standard deviations.
+/// A fitted NFW profile: `rho(r) = density / ((r / radius) (1 + r / radius)^2)`. Errors are standard deviations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NfwFit {
     /// The scale radius.
     pub radius: f64,
-    /// Its error.
+    /// The error of the scale radius.
     pub radius_error: f64,
     /// The characteristic density.
     pub density: f64,
-    /// Its error.
+    /// The error of the characteristic density.
     pub density_error: f64,
     /// The outermost radius over the scale radius.
     pub concentration: f64,
-    /// Its error, with the outermost radius as it is.
+    /// The error of the concentration, for a fixed outermost radius.
     pub concentration_error: f64,
-    /// The squared deviations of the shells' masses over their expected variances; it has `shells - 2` degrees of freedom.
+    /// The sum over shells of the squared deviation of the mass over its expected variance, with `shells - 2` degrees
+    /// of freedom.
     pub chi2: f64,
-    /// How many shells were fitted, empty ones among them.
+    /// The number of fitted shells, including empty ones.
     pub shells: usize,
 }
 
@@ -61,8 +63,8 @@ fn slope(x: f64) -> f64 {
     (x / (1.0 + x)).powi(2)
 }
 
-/// The most likely profile of neighbouring shells; `None` with fewer than three that have mass, or if its scale radius is out of range. The
-/// halo ends at `radius`.
+/// The most likely profile of contiguous shells of a halo that ends at `radius`. `None` if fewer than three shells
+/// have mass, or if the scale radius is out of range.
 pub(super) fn fit(shells: &[Shell], radius: f64) -> Option<NfwFit> {
     if shells.iter().filter(|shell| shell.mass > 0.0).count() < LEAST {
         return None;
@@ -76,7 +78,7 @@ pub(super) fn fit(shells: &[Shell], radius: f64) -> Option<NfwFit> {
         let with_mass = shells.iter().filter(|shell| shell.mass > 0.0);
         with_mass.map(|shell| shell.mass * (part(shell, scale) / all).ln()).sum::<f64>()
     };
-    // The best value of a grid, then a golden-section search between its neighbours.
+    // A grid search, then a golden-section search between the neighbours of the best grid value.
     let (from, to) = ((SCALES.0 * radius).ln(), (SCALES.1 * radius).ln());
     let steps = 60;
     let at = |i: usize| from + (to - from) * i as f64 / steps as f64;
@@ -92,11 +94,12 @@ pub(super) fn fit(shells: &[Shell], radius: f64) -> Option<NfwFit> {
     }
     let mut scale = (0.5 * (lo + hi)).exp();
     let mut there = There::new(shells, scale);
-    // The likelihood is so flat at its top that its values alone leave half of the digits open; its slope does not.
+    // Near its maximum the likelihood is so flat that its values determine only half of the digits; its slope
+    // determines all.
     for _ in 0..POLISHINGS {
         let next = scale * there.step.exp();
         let better = There::new(shells, next);
-        // Also where it is no number.
+        // A NaN stops the loop, too.
         if !better.step.abs().lt(&there.step.abs()) {
             break;
         }
@@ -116,12 +119,12 @@ pub(super) fn fit(shells: &[Shell], radius: f64) -> Option<NfwFit> {
     })
 }
 
-/// What the shells say of a scale radius, with the density that gives their mass.
+/// The state of the fit at a scale radius, with the density that gives the total mass of the shells.
 struct There {
     density: f64,
-    /// To a better logarithm of the scale radius, by Fisher's scoring.
+    /// The step towards a better logarithm of the scale radius, by Fisher scoring.
     step: f64,
-    /// Of the logarithms of the scale radius and of the density.
+    /// The errors of the logarithms of the scale radius and of the density.
     errors: [f64; 2],
     chi2: f64,
 }

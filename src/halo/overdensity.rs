@@ -1,8 +1,9 @@
-//! Spherical overdensity: the radius and the mass of a halo by the mean density within a sphere.
+//! Spherical overdensity: the radius and the mass of a halo, defined by the mean density within a sphere.
 //!
-//! In: all particles, centres, and densities. Out: for each centre and density the sphere within which the mean density falls to
-//! it, `3 M(<R) / (4 pi R^3) = threshold`. All particles count, members of halos or not.
-//! Cost: one tree, and for each centre a few range queries that grow to its largest sphere; the distances there are sorted.
+//! In: all particles, centres, and densities. Out: for each centre and density, the sphere within which the mean
+//! density falls to it, `3 M(<R) / (4 pi R^3) = threshold`. All particles count, whether or not they are members of
+//! halos.
+//! Cost: one tree. For each centre a few range queries, which grow to its largest sphere, and a sort of the distances.
 //! Source: Lacey and Cole 1994; Tinker et al. 2008, section 2.2.
 
 use std::f64::consts::PI;
@@ -16,22 +17,24 @@ use crate::halo::particles::Particles;
 use crate::halo::sphere_search::{ParticleInSphere, ParticleTree};
 use crate::parallel::map;
 
-/// The mean density at which a halo ends. Its text is `200c`, `500c`, `200m` or `vir`.
+/// The mean density at which a halo ends. Written as text, it is `200c`, `500c`, `200m` or `vir`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Overdensity {
-    /// This multiple of the critical density, as in 200c.
+    /// A multiple of the critical density, as in 200c.
     Critical(f64),
-    /// This multiple of the mean density of matter, as in 200m.
+    /// A multiple of the mean density of matter, as in 200m.
     Mean(f64),
     /// The density of a sphere that has just collapsed: Bryan and Norman 1998, equation 6 (for a flat universe).
     Virial,
 }
 
 impl Overdensity {
-    /// The comoving density at the cosmology's redshift, in the unit of `critical_density`, which is the critical density *today*:
-    /// [`Conversion::critical_density`](crate::units::Conversion::critical_density) in the units of a snapshot.
+    /// The comoving threshold density at the redshift of `cosmology`, in the unit of `critical_density`.
+    ///
+    /// `critical_density` is the critical density *today*. In the units of a snapshot, it is
+    /// [`Conversion::critical_density`](crate::units::Conversion::critical_density).
     ///
     /// ```
     /// use ropewalk::halo::Overdensity;
@@ -60,7 +63,7 @@ impl Overdensity {
 impl FromStr for Overdensity {
     type Err = Error;
 
-    /// Reads a whole number before `c` or `m`, as in `200c`, `500c` and `200m`, or `vir`.
+    /// Parses a whole number followed by `c` or `m`, as in `200c`, `500c` and `200m`, or `vir`.
     fn from_str(name: &str) -> Result<Self> {
         let unknown = || {
             let known = "200c is 200 times the critical density, 200m the mean one; or vir";
@@ -87,30 +90,30 @@ impl std::fmt::Display for Overdensity {
     }
 }
 
-/// The sphere about a centre within which the mean density is a threshold.
+/// The sphere around a centre within which the mean density equals a threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SphericalOverdensity {
-    /// The mass within, in the particles' unit.
+    /// The mass within the sphere, in the unit of the particles.
     pub mass: f64,
-    /// The radius, in the particles' unit: `(3 mass / (4 pi threshold))^(1/3)`.
+    /// The radius of the sphere, in the unit of the particles: `(3 mass / (4 pi threshold))^(1/3)`.
     pub radius: f64,
-    /// How many particles are within.
+    /// The number of particles within the sphere.
     pub count: usize,
 }
 
-/// Why there is no overdense sphere about a centre. As text it is a part of a sentence.
+/// The reason why a centre has no overdense sphere. Formatted as a clause of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum NoSphere {
-    /// The mean density is below the threshold already at the particle nearest to the centre; or no particle has a mass, or none
-    /// lies within half of a periodic box.
+    /// The mean density is below the threshold already at the particle nearest to the centre. Also if no particle has
+    /// a mass, or no particle lies within half of a periodic box.
     NotDense,
-    /// The mean density does not fall to the threshold within half of the shortest side of a periodic box, where the sphere would
-    /// meet its own image.
+    /// The mean density does not fall to the threshold within half of the shortest side of a periodic box. A larger
+    /// sphere would overlap its own image.
     BeyondHalfBox,
-    /// The halo has no centre: see [`HaloCenter::missing`](crate::halo::HaloCenter::missing).
+    /// The halo has no centre; see [`HaloCenter::missing`](crate::halo::HaloCenter::missing).
     NoCenter,
 }
 
@@ -126,31 +129,37 @@ impl std::fmt::Display for NoSphere {
 
 impl std::error::Error for NoSphere {}
 
-/// The overdense spheres about each of `centers`: a row for each, with one sphere for each of `thresholds`, or why there is none.
+/// Finds the overdense spheres around each of `centers`. A row holds one result for each of `thresholds`: a sphere, or
+/// the reason why it is missing.
 ///
-/// Thresholds are densities in the particles' units: 200 times the critical density, say ([`Overdensity::threshold`]). Outwards from
-/// the particle nearest to the centre, the radius is the first at which the mean density within falls to the threshold. Particles
-/// without mass do not affect it.
+/// Thresholds are densities in the units of the particles, for example 200 times the critical density
+/// ([`Overdensity::threshold`]). The search goes outwards from the particle nearest to the centre. The radius is the
+/// first at which the mean density within falls to the threshold. Particles without mass do not affect it.
 ///
-/// Centres are `&`[`Centers`](crate::Centers), or places of one's own. Particles and centres are in the space that any of them
-/// knows; in open space, if none does.
+/// Centres are `&`[`Centers`](crate::Centers) or positions given by the caller. Particles and centres are in the space
+/// that either of them specifies; if neither does, in open space.
 ///
-/// Deterministic: masses are summed in the order of the distance, ties by index.
+/// The result is deterministic: masses are summed in order of distance, ties by index.
 ///
-/// Errors: a threshold or a centre that is not positive or not finite; centres of another space than the particles'; masses whose
-/// sum is not finite; particles that [`Bvh::build`](crate::Bvh::build) or `Catalog::new` of `ropewalk-table` refuses.
+/// # Errors
+/// - A threshold that is not positive and finite; a centre that is not finite.
+/// - Centres in a space other than that of the particles.
+/// - Masses whose sum is not finite.
+/// - Particles that [`Bvh::build`](crate::Bvh::build) or `Catalog::new` of `ropewalk-table` rejects.
+///
+/// # Example
 ///
 /// ```
 /// use ropewalk::halo::{NoSphere, overdensities};
 /// use ropewalk::Particles;
 ///
-/// // Eight particles of mass 1 at a distance of 1, and one in their middle.
+/// // Eight particles of mass 1 at a distance of 1, and one at their centre.
 /// let corner = |i: usize| [0, 1, 2].map(|k| if i >> k & 1 == 1 { 1.0 } else { -1.0 } / 3f64.sqrt());
 /// let mut positions: Vec<[f64; 3]> = (0..8).map(corner).collect();
 /// positions.push([0.0; 3]);
 /// let spheres = overdensities(&Particles::new(&positions), &[[0.0; 3]], &[0.1, 1.0])?;
 /// assert_eq!(spheres[0][0]?.count, 9); // out to a radius of 2.78
-/// assert_eq!(spheres[0][1]?.count, 1); // 0.62, before the others come in
+/// assert_eq!(spheres[0][1]?.count, 1); // a radius of 0.62, which excludes the others
 /// let spheres = overdensities(&Particles::new(&positions).periodic(5.0), &[[0.0; 3]], &[0.1])?;
 /// assert_eq!(spheres[0][0], Err(NoSphere::BeyondHalfBox));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -163,7 +172,7 @@ pub fn overdensities<'c, S: Scalar>(
     overdensities_about(particles, &centers.into(), thresholds)
 }
 
-/// A sphere, or why there is none.
+/// A sphere, or the reason why it is missing.
 pub(crate) type Outcome = std::result::Result<SphericalOverdensity, NoSphere>;
 
 fn overdensities_about<S: Scalar>(
@@ -184,14 +193,15 @@ fn overdensities_about<S: Scalar>(
     Ok(map(centers.len(), 1, &about))
 }
 
-/// The smallest sphere that is searched: its squared radius does not underflow.
+/// The minimum radius of a search: its square does not underflow.
 pub const MIN_RADIUS: f64 = 1e-150;
-/// The largest: coordinates are at most 1e150, and no distance is larger.
+/// The maximum radius of a search: coordinates are at most 1e150, and no distance is larger.
 const MAX_RADIUS: f64 = 1e151;
-/// The factor from one sphere to the next.
+/// The factor between the radii of successive searches.
 pub const GROWTH: f64 = 1.6;
 
-/// The radius beyond which no particle counts, for a larger sphere meets its own image, and the largest that is searched.
+/// The radius beyond which no particle counts, because a larger sphere overlaps its own image; and the maximum radius
+/// of a search.
 pub fn reach(space: &Space<3>) -> (f64, f64) {
     let reach = space.period().map_or(f64::INFINITY, |sides| sides.iter().fold(f64::INFINITY, |a, &b| a.min(0.5 * b)));
     (reach, reach.min(MAX_RADIUS))
@@ -204,20 +214,20 @@ struct Search<'a, S> {
 }
 
 impl<S: Scalar> Search<'_, S> {
-    /// Searches larger and larger spheres until every threshold has its answer, or until no farther particle can change one:
-    /// ln(`MAX_RADIUS` / `MIN_RADIUS`) / ln(`GROWTH`) of them at most, which is 1475.
+    /// Searches growing spheres until every threshold has a result, or until no farther particle can change one. At
+    /// most ln(`MAX_RADIUS` / `MIN_RADIUS`) / ln(`GROWTH`) spheres are searched, which is 1475.
     fn about(&self, center: &[f64; 3]) -> Vec<Outcome> {
         let mut found: Vec<Option<Outcome>> = vec![None; self.thresholds.len()];
         let n = self.particles.positions().len();
         let lowest = self.thresholds.iter().copied().fold(f64::INFINITY, f64::min);
         let (reach, most) = reach(&self.around.space);
-        // The first sphere holds the mass of some particles at the lowest density.
+        // The first sphere has the mass of some particles at the lowest threshold.
         let mass = (0..n.min(64)).map(|i| self.particles.mass_of(i)).sum::<f64>();
         let mut radius = radius_of(mass, lowest).max(MIN_RADIUS).min(most);
         while found.iter().any(Option::is_none) {
             let near = self.around.within(center, radius);
             let all_known = near.len() == n || radius >= most;
-            // In open space no particle is beyond the largest radius.
+            // In open space there are no particles beyond the maximum radius.
             let known = if all_known { reach } else { radius };
             for (found, &threshold) in found.iter_mut().zip(self.thresholds) {
                 if found.is_none() {
@@ -235,31 +245,31 @@ impl<S: Scalar> Search<'_, S> {
     }
 }
 
-/// The first radius at which the mean density falls to a threshold, as particles come in by their distance from the centre.
+/// Finds the first radius at which the mean density falls to a threshold, from particles in order of distance.
 #[derive(Clone, Debug)]
 pub struct Crossing {
     threshold: f64,
-    /// Of the particles so far, and how far the last of them is.
+    /// The mass and the number of the particles so far, and the squared distance of the last.
     mass: f64,
     count: usize,
     distance2: f64,
-    /// Whether no density has been looked at.
+    /// True until a density has been tested.
     is_first: bool,
-    /// The sphere, once no farther particle can change it.
+    /// The result, once no farther particle can change it.
     pub found: Option<Outcome>,
 }
 
 impl Crossing {
-    /// Looks for where the mean density falls below a threshold.
+    /// Starts the search for the radius at which the mean density falls to a threshold.
     pub fn new(threshold: f64) -> Self {
         Self { threshold, mass: 0.0, count: 0, distance2: 0.0, is_first: true, found: None }
     }
 
-    /// Adds particles by their distance: all that are beyond the earlier ones and within the radius `known`. `all_known` says that no
-    /// particles beyond it count.
+    /// Adds particles in order of distance: all that are beyond the earlier ones and within the radius `known`. If
+    /// `all_known`, no particles beyond it count.
     pub fn extend(&mut self, near: &[ParticleInSphere], known: f64, all_known: bool) {
         for particle in near {
-            // The density is defined after all particles of one distance.
+            // The density is defined after all particles at one distance.
             if particle.distance2 != self.distance2 {
                 self.look(particle.distance2.sqrt());
             }
@@ -276,7 +286,8 @@ impl Crossing {
         }
     }
 
-    /// Looks for the sphere between the last particle and the distance `next`; from the first mass on there is a density.
+    /// Tests if the sphere ends between the last particle and the distance `next`. The density is defined from the
+    /// first mass on.
     fn look(&mut self, next: f64) {
         if self.mass == 0.0 || self.found.is_some() {
             return;
@@ -291,9 +302,9 @@ impl Crossing {
     }
 }
 
-/// The radius of a sphere of a mass and a density.
+/// The radius of a sphere of the given mass and mean density.
 pub fn radius_of(mass: f64, density: f64) -> f64 {
     let cube = 3.0 * mass / (4.0 * PI * density);
-    // Where the quotient is out of the range of `f64`, its root is not.
+    // If the quotient is out of the range of `f64`, its root still is in range.
     if cube.is_normal() { cube.cbrt() } else { (0.75 / PI).cbrt() * (mass.cbrt() / density.cbrt()) }
 }

@@ -5,7 +5,7 @@ use crate::geometry::{Boundary, BoxSize, Scalar, Space};
 use crate::halo::errors;
 use crate::parallel::map_tasks;
 
-/// Three-dimensional particles: positions, and as far as they are known velocities, masses, ids and the periodic box.
+/// Three-dimensional particles: positions, and if known velocities, masses, ids and the periodic box.
 #[derive(Clone, Debug)]
 pub struct Particles<'a, S> {
     positions: &'a [[S; 3]],
@@ -24,59 +24,59 @@ enum Masses<'a> {
 /// The lower and the upper corner of a box.
 pub(crate) type Corners = [[f64; 3]; 2];
 
-/// The box around nothing.
+/// The empty box.
 const NOTHING: Corners = [[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]];
 
 fn join([lo, hi]: Corners, [other_lo, other_hi]: Corners) -> Corners {
     [std::array::from_fn(|k| lo[k].min(other_lo[k])), std::array::from_fn(|k| hi[k].max(other_hi[k]))]
 }
 
-/// The box around all boxes; zeros if there are none.
+/// The bounding box of all boxes; zeros if there are no boxes.
 pub(crate) fn box_around(boxes: &[Corners]) -> Corners {
     if boxes.is_empty() {
         return [[0.0; 3]; 2];
     }
-    // Of 0 and -0 either may be the least: the sum with 0 is 0.
+    // Adding 0 turns -0 into 0; `min` and `max` may return either.
     boxes.iter().copied().fold(NOTHING, join).map(|corner| corner.map(|x| x + 0.0))
 }
 
 impl<'a, S: Scalar> Particles<'a, S> {
-    /// Particles of mass 1, named by their index and without velocities; in the space of the halos or centres that they come
-    /// with, which is open if these do not know it.
+    /// Particles of mass 1, with their indices as ids and without velocities. Their space is that of the halos or
+    /// centres with which they are used, or open space if that is unknown.
     pub fn new(positions: &'a [[S; 3]]) -> Self {
         Self { positions, velocities: None, ids: None, masses: Masses::Equal(1.0), size: BoxSize::default() }
     }
 
-    /// A velocity each.
+    /// The velocity of each particle.
     #[must_use]
     pub fn velocities(mut self, velocities: &'a [[S; 3]]) -> Self {
         self.velocities = Some(velocities);
         self
     }
 
-    /// An id each.
+    /// The id of each particle.
     #[must_use]
     pub fn ids(mut self, ids: &'a [u64]) -> Self {
         self.ids = Some(ids);
         self
     }
 
-    /// The same mass for all.
+    /// One mass for all particles.
     #[must_use]
     pub fn mass(mut self, mass: f64) -> Self {
         self.masses = Masses::Equal(mass);
         self
     }
 
-    /// A mass each.
+    /// The mass of each particle.
     #[must_use]
     pub fn masses(mut self, masses: &'a [f64]) -> Self {
         self.masses = Masses::Each(masses);
         self
     }
 
-    /// A periodic box: one side, or one per axis; none leaves it to the halos or centres. A function that gets halos or centres of
-    /// another space refuses.
+    /// The side of a periodic box, or one side per axis; `None` for the space of the halos or centres. Functions
+    /// return an error for halos or centres of another space.
     #[must_use]
     pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
         self.size = size.into();
@@ -88,13 +88,13 @@ impl<'a, S: Scalar> Particles<'a, S> {
         self.positions.len()
     }
 
-    /// Whether there are no particles.
+    /// Returns `true` if there are no particles.
     #[doc(hidden)]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The lower and the upper corner of the box around all particles; zeros if there are none.
+    /// The lower and the upper corner of the bounding box of all particles; zeros if there are no particles.
     pub fn extent(&self) -> ([f64; 3], [f64; 3]) {
         let [lo, hi] = box_around(&map_tasks(self.positions.len(), 1 << 16, &|range| {
             range.map(|i| [self.position(i); 2]).fold(NOTHING, join)
@@ -124,25 +124,25 @@ impl<'a, S: Scalar> Particles<'a, S> {
         self.velocities.is_some()
     }
 
-    /// Zero where velocities are not known.
+    /// The velocity of a particle; zero if velocities are unknown.
     #[doc(hidden)]
     pub fn velocity(&self, i: usize) -> [f64; 3] {
         self.velocities.map_or([0.0; 3], |velocities| velocities[i].map(Into::into))
     }
 
-    /// The index where ids are not known.
+    /// The id of a particle; its index if ids are unknown.
     #[doc(hidden)]
     pub fn id(&self, i: usize) -> u64 {
         self.ids.map_or(i as u64, |ids| ids[i])
     }
 
-    /// The space that the user names.
+    /// The space specified by the user.
     #[doc(hidden)]
     pub fn boundary(&self) -> Result<Boundary> {
         Boundary::said(&self.size)
     }
 
-    /// What energies need: finite positions and velocities, and positive masses with a finite sum.
+    /// Checks the requirements of energies: finite positions and velocities, and positive masses with a finite sum.
     pub(crate) fn check_for_energies(&self, labelled: usize) -> Result<()> {
         self.check(labelled)?;
         crate::bvh::check(self.positions, &Space::OPEN)?;
@@ -183,7 +183,7 @@ impl<'a, S: Scalar> Particles<'a, S> {
     }
 }
 
-/// Errors: a velocity that is not finite, which would be that of its whole halo.
+/// Returns an error if a velocity is not finite, which would affect its whole halo.
 pub fn check_velocities<S: Scalar>(velocities: &[[S; 3]]) -> Result<()> {
     let is_bad = |velocity: &[S; 3]| velocity.iter().any(|&v| !Into::<f64>::into(v).is_finite());
     let bad = map_tasks(velocities.len(), 1 << 16, &|range| {
@@ -196,7 +196,7 @@ pub fn check_velocities<S: Scalar>(velocities: &[[S; 3]]) -> Result<()> {
     Err(errors::velocity(index, axis, velocity[axis]))
 }
 
-/// Errors: a mass that is negative or not finite.
+/// Returns an error if a mass is negative or not finite.
 pub fn check_masses(masses: &[f64]) -> Result<()> {
     match masses.iter().position(|mass| !(0.0..f64::INFINITY).contains(mass)) {
         Some(index) => Err(Error::mass(index, masses[index])),

@@ -1,7 +1,7 @@
-//! Density profiles of halos about their centres, with NFW fits.
+//! Density profiles of halos around their centres, with NFW fits.
 //!
 //! In: all particles, centres, and the radius of each halo. Out: a [`Profile`] for each centre.
-//! Cost: one tree; a range query for each centre, and a search in one dimension for the fit. In parallel over centres.
+//! Cost: one tree; for each centre a range query, and a one-dimensional search for the fit. Parallel over centres.
 //! Source: Navarro, Frenk and White 1997; Power et al. 2003, MNRAS 338, 14, equation 20.
 
 use std::f64::consts::PI;
@@ -16,14 +16,14 @@ use crate::halo::sphere_search::{ParticleInSphere, ParticleTree};
 use crate::parallel::map;
 use crate::units::{Factors, Quantity};
 
-/// The innermost radius of a profile, in units of the outermost.
+/// The innermost radius of a profile, in units of the outermost radius.
 const INNER: f64 = 0.02;
-/// Softenings within which forces are not those of points.
+/// The radius within which forces differ from those of points, in softening lengths.
 const SOFTENINGS: f64 = 3.0;
-/// The least relaxation time of what is resolved, in circular periods at R200c.
+/// The minimum relaxation time of resolved radii, in circular periods at R200c.
 const RELAXED: f64 = 0.6;
 
-/// From which radius on a halo is as its particles' forces and their number let it be: fits leave out what is further in.
+/// The criterion for the radius from which on a halo is resolved. Fits leave out shells further in.
 ///
 /// ```
 /// use ropewalk::halo::{Profiles, Resolution};
@@ -40,22 +40,23 @@ const RELAXED: f64 = 0.6;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Resolution {
-    /// From the centre on.
+    /// All radii.
     #[default]
     Everywhere,
-    /// From three softening lengths on.
+    /// Radii from three softening lengths on. The value is the softening length.
     Softening(f64),
-    /// From the largest radius `r` on within which particles meet often: the relaxation time, `sqrt(200) / 8 N / ln N
-    /// (rho / rho_crit)^(-1/2)` of the `N` particles within `r` and their mean density, is less than 0.6 circular periods at R200c. Power et
-    /// al. 2003. The value is the critical density, in the frame and the units of the particles.
+    /// Radii beyond the largest `r` within which two-body relaxation is too fast (Power et al. 2003). There the
+    /// relaxation time of the `N` particles within `r`, `sqrt(200) / 8 N / ln N (rho / rho_crit)^(-1/2)` with their
+    /// mean density `rho`, is less than 0.6 circular periods at R200c. The value is the critical density, in the frame
+    /// and the units of the particles.
     Power2003(f64),
 }
 
 impl Resolution {
-    /// Whether `count` particles, with the mass `enclosed`, within a radius relax too soon.
+    /// Returns `true` if the relaxation time of `count` particles of mass `enclosed` within `radius` is too short.
     fn is_relaxed(self, count: usize, enclosed: f64, radius: f64) -> bool {
         let Self::Power2003(critical) = self else { return false };
-        // Of one particle the logarithm is 0, and the ratio has no value.
+        // For one particle the logarithm is 0, and the ratio is undefined.
         if count < 2 || radius <= 0.0 {
             return true;
         }
@@ -68,17 +69,17 @@ impl Resolution {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Profile {
-    /// From the inside out.
+    /// The shells, from the innermost outwards.
     pub shells: Vec<Shell>,
-    /// From which radius on the halo is resolved: [`Resolution`].
+    /// The radius from which on the halo is resolved; see [`Resolution`].
     pub resolved: f64,
-    /// The most likely NFW profile of the shells that lie outside of that radius; `None` with fewer than three of them that have mass, or if
-    /// its scale radius is not from 0.001 to 10 times the outermost radius.
+    /// The most likely NFW profile of the shells outside of the resolved radius. `None` if fewer than three of them
+    /// have mass, or if the scale radius is not from 0.001 to 10 times the outermost radius.
     pub fit: Option<NfwFit>,
 }
 
 impl Profile {
-    /// The profile in other units.
+    /// Converts the profile to other units.
     #[must_use]
     pub fn in_units(&self, factors: &Factors) -> Self {
         let [length, mass, density] =
@@ -105,15 +106,15 @@ impl Profile {
         }
     }
 
-    /// The shells of the fit.
+    /// The shells of the fit, which are outside of the resolved radius.
     pub fn fitted(&self) -> &[Shell] {
-        // Edges are computed, and so is the radius.
+        // The tolerance covers the rounding of edges and of the radius.
         let first = self.shells.partition_point(|shell| shell.inner < self.resolved * (1.0 - 1e-12));
         &self.shells[first..]
     }
 }
 
-/// How profiles are measured: a builder for [`profiles`] with a [`Resolution`].
+/// A builder of profiles: set the [`Resolution`], then call [`Profiles::run`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Profiles {
@@ -121,16 +122,24 @@ pub struct Profiles {
     resolution: Resolution,
 }
 
-/// Profiles about each of `centers`, in `shells` shells of equal logarithmic width from 0.02 times the halo's radius to it.
+/// Measures the profile of each halo, in `shells` shells of equal logarithmic width from 0.02 times its radius to the
+/// radius.
 ///
-/// Centres are `&`[`Centers`](crate::Centers), or places of one's own; particles and centres are in the space that any of them knows.
-/// A radius of 0, as of a halo without an overdense sphere, and a halo without a centre give a profile without shells. The fit is by
-/// maximum likelihood, with the shells' masses as a multinomial sample of the model's: empty shells count, and no error is estimated
-/// from few particles.
+/// Centres are `&`[`Centers`](crate::Centers) or positions given by the caller. Particles and centres are in the space
+/// that either of them specifies. If the radius is 0, as for a halo without an overdense sphere, or if the halo has no
+/// centre, its profile has no shells.
 ///
-/// Errors: not one radius for each centre; a radius that is negative or not finite, or more than half of a periodic box; a
-/// centre that is not finite; centres of another space than the particles'; masses whose sum is not finite; particles that
-/// `Catalog::new` of `ropewalk-table` or [`Bvh::build`](crate::Bvh::build) refuses.
+/// The fit maximizes the likelihood of the shells' masses as a multinomial sample of the model's masses. So empty
+/// shells count, and no error is estimated from few particles.
+///
+/// # Errors
+/// - A number of radii that differs from the number of centres.
+/// - A radius that is negative, not finite, or more than half of a periodic box.
+/// - A centre that is not finite, or in a space other than that of the particles.
+/// - Masses whose sum is not finite.
+/// - Particles that `Catalog::new` of `ropewalk-table` or [`Bvh::build`](crate::Bvh::build) rejects.
+///
+/// # Example
 ///
 /// ```
 /// use ropewalk::halo::profiles;
@@ -152,21 +161,23 @@ pub fn profiles<'c, S: Scalar>(
 }
 
 impl Profiles {
-    /// So many shells of equal logarithmic width from 0.02 times the halo's radius to it, all of them fitted.
+    /// Profiles in `shells` shells of equal logarithmic width from 0.02 times the halo's radius to the radius. All
+    /// shells are fitted.
     pub fn new(shells: usize) -> Self {
         Self { shells, resolution: Resolution::Everywhere }
     }
 
-    /// Leaves the shells out of the fit that are not resolved.
+    /// Excludes unresolved shells from the fit. Default: [`Resolution::Everywhere`].
     #[must_use]
     pub fn resolution(mut self, resolution: Resolution) -> Self {
         self.resolution = resolution;
         self
     }
 
-    /// Profiles about each of `centers`.
+    /// Measures the profile around each of `centers` up to the radius in `radii`.
     ///
-    /// Errors: as [`profiles`]; a softening or a density that is negative or not finite.
+    /// # Errors
+    /// As for [`profiles`]; a softening or a density that is negative or not finite.
     pub fn run<'c, S: Scalar>(
         &self,
         particles: &Particles<S>,
@@ -205,7 +216,7 @@ impl Profiles {
         Ok(())
     }
 
-    /// The profile of all particles within a radius, which come by their distance.
+    /// The profile of all particles within a radius, which must be in order of distance.
     #[doc(hidden)]
     pub fn of(&self, near: &[ParticleInSphere], radius: f64) -> Profile {
         let mut profile = self.measure(near, radius);

@@ -8,12 +8,12 @@ pub struct Shell {
     pub inner: f64,
     /// The outer radius, inclusive.
     pub outer: f64,
-    /// The number of particles inside; the density's relative Poisson error is `1 / sqrt(count)`.
+    /// The number of particles in the shell; the relative Poisson error of the density is `1 / sqrt(count)`.
     pub count: usize,
-    /// Their mass.
+    /// The mass of the particles in the shell.
     pub mass: f64,
-    /// The mass over the volume.
+    /// The mass over the volume of the shell.
     pub density: f64,
-    /// The mass within the outer radius, from the centre on.
+    /// The mass within the outer radius, including all inner shells and the centre.
     pub enclosed: f64,
 }

@@ -1,7 +1,7 @@
-//! The particles within a radius of a place, by distance.
+//! The particles within a radius of a position, in order of distance.
 //!
-//! In: particles and places. Out: for a place and a radius, the particles inside, each with its squared distance.
-//! Cost: one tree; a range query for each place, and a sort of what it finds.
+//! In: particles and positions. Out: the particles within a radius of a position, each with its squared distance.
+//! Cost: one tree; for each position a range query and a sort of its hits.
 
 use crate::bvh::Bvh;
 use crate::error::{Error, Result};
@@ -9,27 +9,31 @@ use crate::geometry::{Boundary, Scalar, Space, Sphere};
 use crate::halo::centers::Places;
 use crate::halo::particles::Particles;
 
-/// Particles in a tree.
+/// Particles and a tree of their positions.
 pub(crate) struct ParticleTree<'a, S> {
     particles: &'a Particles<'a, S>,
     tree: Bvh<S, 3>,
     pub space: Space<3>,
 }
 
-/// A particle and its squared distance from the place.
+/// A particle and its squared distance from the centre of the sphere.
 #[derive(Clone, Copy, Debug)]
 pub struct ParticleInSphere {
     /// The squared distance.
     pub distance2: f64,
-    /// Among the particles of all ranks, where there are several.
+    /// The index of the particle; with several ranks, among the particles of all ranks.
     pub index: u64,
-    /// Its mass.
+    /// The mass of the particle.
     pub mass: f64,
 }
 
 impl<'a, S: Scalar> ParticleTree<'a, S> {
-    /// In the space that the particles or the places know. Errors: what [`Particles`] or [`Bvh::build`] refuse; a place that is not
-    /// finite, or of another space than the particles; masses whose sum is infinite.
+    /// Builds the tree in the space that the particles or the places specify.
+    ///
+    /// # Errors
+    /// - Particles that [`Particles`] or [`Bvh::build`] rejects.
+    /// - A place that is not finite, or in a space other than that of the particles.
+    /// - Masses whose sum is infinite.
     pub fn new(particles: &'a Particles<'a, S>, places: &Places<'_>) -> Result<Self> {
         particles.check(particles.positions().len())?;
         places.check()?;
@@ -43,7 +47,7 @@ impl<'a, S: Scalar> ParticleTree<'a, S> {
         Ok(Self { particles, tree: Bvh::build_in(particles.positions(), space)?, space })
     }
 
-    /// The particles within a radius, inclusive, by distance; ties by index.
+    /// The particles within a radius (inclusive), in order of distance, ties by index.
     pub fn within(&self, center: &[f64; 3], radius: f64) -> Vec<ParticleInSphere> {
         let space = &self.space;
         let center = space.wrap(*center);
@@ -63,16 +67,17 @@ impl<'a, S: Scalar> ParticleTree<'a, S> {
     }
 }
 
-/// By distance; ties by index.
+/// Sorts particles by distance, ties by index.
 pub fn sort(particles: &mut [ParticleInSphere]) {
     particles.sort_unstable_by(|a, b| a.distance2.total_cmp(&b.distance2).then(a.index.cmp(&b.index)));
 }
 
-/// A ball of another type about a place, which has all that is within a radius of it; the exact distance decides.
+/// A ball of the scalar type `S` that includes all points within `radius` of `center`. The exact distance decides
+/// later.
 pub fn ball_about<S: Scalar>(center: &[f64; 3], radius: f64) -> Sphere<S, 3> {
-    // A place beyond the range of the type is clamped to it.
+    // A coordinate beyond the range of the type is clamped to it.
     let rounded = center.map(|x| S::from_f64(x.clamp(-S::MAX.into(), S::MAX.into())));
-    // A wider ball makes up for the rounded centre.
+    // A larger radius compensates for the rounded centre.
     let moved: f64 = (0..3).map(|k| (center[k] - rounded[k].into()).abs()).sum();
     Sphere::new(rounded, (radius + moved) * (1.0 + 1e-12))
 }

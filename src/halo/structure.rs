@@ -1,7 +1,7 @@
-//! The inner structure of halos about their centres: circular velocity, spin, shape.
+//! The inner structure of halos around their centres: circular velocity, spin, shape.
 //!
-//! In: [`Halos`], their [`Particles`], a centre for each halo and the sphere about it. Out: a [`Structure`] for each.
-//! Cost: the members of each halo are sorted by their distance; in parallel over halos, sums in `f64` and in a fixed order.
+//! In: [`Halos`], their [`Particles`], a centre for each halo and the sphere around it. Out: a [`Structure`] for each.
+//! Cost: a sort of each halo's members by distance. Parallel over halos; sums are in `f64` and in a fixed order.
 
 use crate::cluster::halos::Halos;
 use crate::error::{Error, Result};
@@ -11,29 +11,30 @@ use crate::halo::overdensity::SphericalOverdensity;
 use crate::halo::particles::Particles;
 use crate::parallel::map;
 
-/// The circular velocity counts from this member on: that of fewer is noise.
+/// The circular velocity is measured from this member on; fewer members give only noise.
 const INNERMOST: usize = 8;
 
-/// The arrangement of a halo's members about its centre. A number is zero where the members do not define it, and NaN where the halo
-/// has no centre.
+/// The distribution of a halo's members around its centre. A value is zero if the members do not define it, and NaN if
+/// the halo has no centre.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Structure {
-    /// The largest circular velocity `sqrt(G M(<r) / r)` at any member but the innermost seven.
+    /// The maximum circular velocity `sqrt(G M(<r) / r)` at any member except the innermost seven.
     pub v_max: f64,
     /// The distance of that member.
     pub v_max_radius: f64,
-    /// The smallest distance within which members have half of the halo's mass.
+    /// The minimum distance within which the members have half of the halo's mass.
     pub half_mass_radius: f64,
-    /// Bullock et al. 2001, equation 5: `J / (sqrt(2) M V R)`, where `R` is the radius of the sphere, `J` and `M` are the angular
-    /// momentum and the mass of the members within it, and `V^2 = G M / R`; velocities relative to their mean. Only where velocities
-    /// are known.
+    /// The spin parameter of Bullock et al. 2001, equation 5: `J / (sqrt(2) M V R)`. `R` is the radius of the sphere,
+    /// `J` and `M` are the angular momentum and the mass of the members within it, and `V^2 = G M / R`. Velocities are
+    /// relative to their mean. `None` if velocities are unknown.
     pub spin: Option<f64>,
-    /// The middle axis over the longest: roots of the eigenvalues of `sum m x x^T` about the centre, not about the centre of mass. An offset
-    /// between the two, as gas and satellites make it, lengthens the axis along it.
+    /// The middle axis over the longest axis. Axes are roots of the eigenvalues of `sum m x x^T` around the centre,
+    /// not around the centre of mass. An offset between the two, caused by gas or satellites, lengthens the axis along
+    /// it.
     pub axis_ratio_b: f64,
-    /// The shortest axis over the longest, likewise about the centre.
+    /// The shortest axis over the longest axis, also around the centre.
     pub axis_ratio_c: f64,
     /// The distance of the centre of mass from the centre, in units of the sphere's radius.
     pub center_offset: f64,
@@ -54,19 +55,25 @@ impl Structure {
     }
 }
 
-/// Measures each halo about its centre. `spheres` has the overdense sphere of each halo, usually for 200 times the critical density.
+/// Measures the structure of each halo around its centre.
 ///
-/// `gravity` is the G of `sqrt(G M / r)` for the particles' masses, radii and velocities:
-/// [`Conversion::gravity`](crate::units::Conversion::gravity). For comoving radii that is Newton's constant over the scale factor: at
-/// redshift `z`, for comoving Mpc/h, km/s and 1e10 Msun/h, `43.0091727 (1 + z)`. Velocities are peculiar, in the frame-independent unit
-/// of `gravity`. Circular velocities go as `a^(-1/2)` at fixed comoving radii, spins as `a^(1/2)` at fixed peculiar velocities, all else
-/// does not depend on `a`.
+/// `spheres` holds the overdense sphere of each halo, usually for 200 times the critical density. Centres are
+/// `&`[`Centers`](crate::Centers) or positions given by the caller. Halos, centres and particles are in the space that
+/// any of them specifies. For a halo without a centre all values are NaN.
 ///
-/// Centres are `&`[`Centers`](crate::Centers), or places of one's own. Halos, centres and particles are in the space that any of them
-/// knows. A halo without a centre has a structure of NaN.
+/// `gravity` is the G of `sqrt(G M / r)` in the units of the particles' masses, radii and velocities:
+/// [`Conversion::gravity`](crate::units::Conversion::gravity). For comoving radii it is Newton's constant over the
+/// scale factor. At redshift `z`, it is `43.0091727 (1 + z)` for comoving Mpc/h, km/s and 1e10 Msun/h. Velocities are
+/// peculiar, in the frame-independent unit of `gravity`. Circular velocities scale as `a^(-1/2)` at fixed comoving
+/// radii, spins as `a^(1/2)` at fixed peculiar velocities. Other values do not depend on `a`.
 ///
-/// Errors: not one centre and one sphere for each halo; a centre that is not finite; two that know of different spaces; particles
-/// that `Catalog::new` of `ropewalk-table` refuses.
+/// # Errors
+/// - A number of centres or spheres that differs from the number of halos.
+/// - A centre that is not finite; a `gravity` that is not positive and finite.
+/// - Halos, centres or particles in different spaces.
+/// - Particles that `Catalog::new` of `ropewalk-table` rejects.
+///
+/// # Example
 ///
 /// ```
 /// use ropewalk::halo::{SphericalOverdensity, measure_structure};
@@ -120,7 +127,7 @@ fn structures_about<S: Scalar>(
     Ok(map(halos.len(), 4, &measure))
 }
 
-/// The structure of one halo's members about a centre; spin and offset are those for the sphere.
+/// The structure of one halo's members around a centre; spin and centre offset refer to the sphere.
 pub(super) fn measure<S: Scalar>(
     members: &[u32],
     particles: &Particles<S>,
@@ -154,7 +161,7 @@ pub(super) fn measure<S: Scalar>(
     let mut tensor = [[0.0; 3]; 3];
     let mut drift = [0.0; 3];
     for (i, member) in about.iter().enumerate() {
-        // Half of the total up to rounding counts as half.
+        // The tolerance counts half of the total as half despite rounding.
         if within < (0.5 - 1e-12) * total {
             structure.half_mass_radius = member.distance;
         }
@@ -201,7 +208,7 @@ pub(super) fn measure<S: Scalar>(
     structure
 }
 
-/// The eigenvalues of a symmetric matrix, largest first. Source: Smith 1961, in closed form.
+/// The eigenvalues of a symmetric matrix in closed form, largest first. Source: Smith 1961.
 fn eigenvalues(a: [[f64; 3]; 3]) -> [f64; 3] {
     let mean = (a[0][0] + a[1][1] + a[2][2]) / 3.0;
     let mut b = a;
@@ -228,7 +235,7 @@ mod tests {
 
     #[test]
     fn eigenvalues_of_a_turned_matrix() {
-        // Diagonal 5, 3, 2, turned by 30 and 50 degrees.
+        // A matrix with the diagonal 5, 3, 2, rotated by 30 and 50 degrees.
         let (s, c) = 30f64.to_radians().sin_cos();
         let (t, d) = 50f64.to_radians().sin_cos();
         let turn = [[c, -s * d, s * t], [s, c * d, -c * t], [0.0, t, d]];

@@ -1,21 +1,21 @@
 //! The cosmology and the units of a snapshot.
 //!
-//! In: the user's options, what the snapshot states, and the mean density of matter. Out: a [`Universe`], which has `None` for what these
-//! leave open.
+//! In: the user's options, the statements of the snapshot, and the mean density of matter. Out: a [`Universe`], with
+//! `None` for unknown values.
 
 use crate::error::{Error, Result};
 use crate::halo::{Cosmology, MassFunction, Overdensity};
 use crate::units::{Conversion, Factors, KnownUnits, UnitSystem, Units, VelocityUnit, check_h};
 
-/// The cosmology that a file names, as far as it does.
+/// The cosmology that a file states; `None` for values that it does not state.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Background {
-    /// The density of matter today, over the critical one.
+    /// The density of matter today, in units of the critical density.
     pub omega_m: Option<f64>,
-    /// The density of the cosmological constant, over the critical one.
+    /// The density of the cosmological constant, in units of the critical density.
     pub omega_lambda: Option<f64>,
-    /// The Hubble constant in 100 km/s/Mpc.
+    /// The Hubble constant, in 100 km/s/Mpc.
     pub h: Option<f64>,
 }
 
@@ -23,7 +23,7 @@ impl Background {
     /// Checks the Hubble constant.
     ///
     /// # Errors
-    /// An `h` that is not above 0 and below 10, as one in km/s/Mpc.
+    /// An `h` that is not above 0 and below 10, for example one in km/s/Mpc.
     pub fn check(&self) -> Result<()> {
         self.h.map_or(Ok(()), check_h)
     }
@@ -38,13 +38,13 @@ pub struct StatedUniverse {
     pub redshift: Option<f64>,
     /// The units.
     pub units: KnownUnits,
-    /// The mass of all particles, of all types.
+    /// The total mass of the particles of all types.
     pub matter: Option<f64>,
-    /// The side of the periodic box, whether or not halos are found in it.
+    /// The side of the periodic box, even if halos are searched in open space.
     pub side: Option<f64>,
 }
 
-/// Units and cosmology from the user. `None` takes the snapshot's, if it has any.
+/// Units and cosmology given by the user. `None` means the value of the snapshot, if it has one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
@@ -53,25 +53,26 @@ pub struct UniverseOptions {
     pub units: KnownUnits,
     /// The redshift.
     pub redshift: Option<f64>,
-    /// The density of matter today, over the critical one.
+    /// The density of matter today, in units of the critical density.
     pub omega_m: Option<f64>,
-    /// The density of the cosmological constant, over the critical one.
+    /// The density of the cosmological constant, in units of the critical density.
     pub omega_lambda: Option<f64>,
-    /// The density of baryons, over the critical one; for mass functions, as are the next two.
+    /// The density of baryons, in units of the critical density. Used only for mass functions, like `sigma_8` and
+    /// `n_s`.
     pub omega_b: Option<f64>,
     /// The standard deviation of the linear density today in spheres of 8 Mpc/h.
     pub sigma_8: Option<f64>,
-    /// The slope of the primordial power spectrum.
+    /// The spectral index of the primordial power spectrum.
     pub n_s: Option<f64>,
-    /// The Hubble constant in 100 km/s/Mpc.
+    /// The Hubble constant, in 100 km/s/Mpc.
     pub h: Option<f64>,
 }
 
 impl UniverseOptions {
-    /// Checks each option by itself.
+    /// Checks each option on its own.
     ///
     /// # Errors
-    /// A density, a Hubble constant or a redshift that no universe has, as one that is negative or not finite.
+    /// A density, a Hubble constant or a redshift that is impossible, for example one that is negative or not finite.
     pub fn check(&self) -> Result<()> {
         let usual = Cosmology::default();
         let cosmology = Cosmology {
@@ -87,27 +88,27 @@ impl UniverseOptions {
     }
 }
 
-/// The universe of a snapshot.
+/// The cosmology and the units of a snapshot.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Universe {
     /// The redshift.
     pub redshift: Option<f64>,
-    /// The density of matter today, over the critical one.
+    /// The density of matter today, in units of the critical density.
     pub omega_m: Option<f64>,
-    /// The density of the cosmological constant, over the critical one.
+    /// The density of the cosmological constant, in units of the critical density.
     pub omega_lambda: Option<f64>,
-    /// The Hubble constant in 100 km/s/Mpc.
+    /// The Hubble constant, in 100 km/s/Mpc.
     pub h: Option<f64>,
-    /// Whether the user or the file names the unit of velocities.
+    /// `true` if the user or the file states the unit of velocities.
     pub has_velocity_unit: bool,
-    /// The mean density of all matter over `omega_m` times the critical one; needs a box and units.
+    /// The mean density of all matter over `omega_m` times the critical density; `None` without a box or units.
     pub matter: Option<f64>,
-    /// The units that are named, or the ones that fit the mean density of matter.
+    /// The stated units, or the units that fit the mean density of matter.
     known: KnownUnits,
-    /// The units and their conversion, or what they lack.
+    /// The units and their conversion, or the reason why they are unknown.
     units: std::result::Result<(Units, Conversion), Lack>,
-    /// How the units are known.
+    /// The source of the units, in words.
     source: &'static str,
     options: UniverseOptions,
 }
@@ -115,15 +116,15 @@ pub struct Universe {
 /// The reason that units cannot be converted.
 #[derive(Clone, Debug, PartialEq)]
 enum Lack {
-    /// Units of lengths or masses, and why they are not known.
+    /// Unknown units of lengths or masses, and the reason.
     Units(String),
-    /// The Hubble constant, for this unit.
+    /// An unknown Hubble constant, which the named unit needs.
     Hubble(String),
 }
 
 impl Universe {
-    /// Options come first, then what the snapshot states. Units that neither names are those in which all matter over the volume of the
-    /// box is the mean density: see [`Units::matching`].
+    /// Combines options and statements of the snapshot; options take precedence. Units that neither states are
+    /// inferred: in them, the mass of all matter over the volume of the box is the mean density ([`Units::matching`]).
     pub fn new(options: &UniverseOptions, stated: &StatedUniverse) -> Self {
         let StatedUniverse { background, side, .. } = *stated;
         let redshift = options.redshift.or(stated.redshift);
@@ -154,7 +155,7 @@ impl Universe {
                 (Err(why), "")
             }
         };
-        // Reading has made velocities peculiar.
+        // Readers have already converted velocities to peculiar ones.
         let peculiar = |unit| VelocityUnit { is_internal: false, ..unit };
         let units = found.map_err(Lack::Units).and_then(|units| {
             let units = Units { velocity: peculiar(units.velocity), ..units };
@@ -177,19 +178,20 @@ impl Universe {
         Self { redshift, omega_m, omega_lambda, h, has_velocity_unit, matter, known, units, source, options: *options }
     }
 
-    /// The units, if those of lengths and masses are known and can be converted, for which units without 1/h need `h`
-    /// ([`Universe::known_units`] has those that are named all the same). The unit of velocities is km/s unless
+    /// The units, if those of lengths and masses are known and can be converted. Units without 1/h need `h` for that.
+    /// [`Universe::known_units`] returns the stated units in any case. The unit of velocities is km/s unless
     /// [`Universe::has_velocity_unit`].
     pub fn units(&self) -> Option<&Units> {
         self.units.as_ref().ok().map(|(units, _)| units)
     }
 
-    /// The units of the catalogue: those that are named, and of lengths and masses else those that fit the mean density of matter.
+    /// The units of the catalogue: the stated units. Units of lengths and masses that are not stated are those that
+    /// fit the mean density of matter.
     pub fn known_units(&self) -> KnownUnits {
         self.known
     }
 
-    /// The units in words and how they are known, and what is not known of them and why.
+    /// Describes the units and their source in words, and unknown units with the reason.
     pub fn describe_units(&self) -> String {
         match (&self.units, self.lacking()) {
             (Ok(_), _) => format!("{}, {}", self.known, self.source),
@@ -198,7 +200,8 @@ impl Universe {
         }
     }
 
-    /// Returns a sentence on the missing unit or Hubble constant, as `the unit of masses is not known: ..`; `None` if units are complete.
+    /// Returns a sentence about the missing unit or Hubble constant, for example
+    /// `the unit of masses is not known: ..`. `None` if the units are complete.
     pub fn lacking(&self) -> Option<String> {
         match (self.units.as_ref().err()?, self.known.length, self.known.mass) {
             (Lack::Hubble(unit), ..) => Some(format!("the Hubble constant h is not known, which {unit} needs")),
@@ -209,9 +212,11 @@ impl Universe {
         }
     }
 
-    /// The factors from the units of the snapshot to those of a system.
+    /// The conversion factors from the units of the snapshot to those of a unit system.
     ///
-    /// Errors: unknown units; physical lengths of comoving ones without a redshift; an `h` that is needed and not known.
+    /// # Errors
+    /// - Unknown units, or an unknown `h` that is needed.
+    /// - A conversion between comoving and physical lengths without a redshift.
     pub fn factors(&self, system: UnitSystem) -> Result<Factors> {
         let (units, to) = (self.known("other units")?.0, system.units());
         if units.length.frame != to.length.frame && self.redshift.is_none() {
@@ -221,16 +226,16 @@ impl Universe {
         Factors::new(&units, &to, self.redshift.unwrap_or(0.0), self.h)
     }
 
-    /// The factors of the units.
+    /// The conversion of the units.
     ///
     /// # Errors
-    /// Unknown units, which `what` needs, in the words of a reader: "overdensities".
+    /// Unknown units. `what` is the quantity that needs them, for the message: "overdensities".
     pub fn conversion(&self, what: &str) -> Result<Conversion> {
         Ok(self.known(what)?.1)
     }
 
-    /// The comoving mean density of matter, `omega_m` times the critical density, in the snapshot's units. `None` where units or `omega_m`
-    /// are not known.
+    /// The comoving mean density of matter, `omega_m` times the critical density, in the units of the snapshot. `None`
+    /// if units or `omega_m` are unknown.
     pub fn matter_density(&self) -> Option<f64> {
         let (_, conversion) = self.units.as_ref().ok()?;
         Some(self.omega_m? * conversion.critical_density())
@@ -254,10 +259,11 @@ impl Universe {
         })
     }
 
-    /// The comoving densities that overdensities stand for, in the snapshot's units.
+    /// The comoving densities of overdensities, in the units of the snapshot.
     ///
     /// # Errors
-    /// An unknown density of matter or unknown units, which `what` needs; as [`UniverseOptions::check`].
+    /// An unknown density of matter or unknown units, for the quantity `what`; otherwise as for
+    /// [`UniverseOptions::check`].
     pub fn thresholds(&self, overdensities: &[Overdensity], what: &str) -> Result<Vec<f64>> {
         let Some(omega_m) = self.omega_m else {
             let message = format!("{what} need the density of matter, which the snapshot does not tell");
@@ -282,9 +288,11 @@ impl Universe {
         }
     }
 
-    /// The number of halos of at least each of `masses` that a mass function expects per volume, all in the snapshot's units.
+    /// The expected number of halos per volume with at least the mass of each of `masses`, by a mass function. All
+    /// values are in the units of the snapshot.
     ///
-    /// Errors: an unknown density of matter, unknown units; where [`Cosmology::halos_above`] does.
+    /// # Errors
+    /// An unknown density of matter, unknown units, and all errors of [`Cosmology::halos_above`].
     pub fn halos_above(&self, masses: &[f64], function: MassFunction) -> Result<Vec<f64>> {
         let Some(omega_m) = self.omega_m else {
             return Err(Error::missing("omega_m", "omega_m is not known"));

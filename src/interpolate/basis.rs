@@ -1,16 +1,17 @@
 //! The monomials of a fit: 1, the coordinates, and their products.
 //!
-//! In: offsets from the target in units of a radius, eight neighbours at a time, axis by axis. Out: a column for each monomial, each row times
-//! the root of the neighbour's weight.
+//! In: offsets from the target in units of a radius, eight neighbours at a time, axis by axis. Out: a column for each
+//! monomial; the row of a neighbour is multiplied by the root of its weight.
 
 use crate::simd::{LANES, Lanes};
 
-/// How many monomials of at most a degree there are: C(dim + degree, degree).
+/// The number of monomials up to a degree: C(dim + degree, degree).
 pub(crate) fn basis_size(dim: usize, degree: usize) -> usize {
     (1..=degree).fold(1, |size, i| size * (dim + i) / i)
 }
 
-/// Writes the columns one after the other: 1, each coordinate, each product of two (first with all from itself on, and so forth).
+/// Writes the columns one after the other: 1, each coordinate, each product of coordinates `a` and `b` with `b >= a`,
+/// `a` slowest.
 #[inline(always)]
 pub(super) fn fill_columns(columns: &mut [Lanes<f64>], roots: &[Lanes<f64>], offsets: &[Lanes<f64>], degree: usize) {
     let blocks = roots.len();
@@ -36,8 +37,8 @@ pub(super) fn fill_columns(columns: &mut [Lanes<f64>], roots: &[Lanes<f64>], off
     }
 }
 
-/// By how much coefficients fail to reproduce the monomials of at most a degree: the largest error of a value at the target, where the first
-/// monomial is 1 and all others are 0.
+/// The error with which coefficients reproduce the monomials up to a degree. It is the largest error of a value at the
+/// target, where the first monomial is 1 and all others are 0.
 pub(super) fn reproduction_error(coefficients: &[Lanes<f64>], offsets: &[Lanes<f64>], degree: usize) -> f64 {
     let values = coefficients.as_flattened();
     let axes: Vec<&[f64]> = offsets.chunks_exact(coefficients.len().max(1)).map(|axis| axis.as_flattened()).collect();

@@ -3,13 +3,13 @@
 use crate::error::{Error, ErrorKind};
 use crate::format::number;
 
-/// A field that has not one value for each source.
+/// A field whose number of values differs from the number of sources.
 pub(crate) fn field_length(len: usize, sources: usize) -> Error {
     let sentence = format!("the field has {len} values for {sources} sources; there must be one each");
     Error::new(ErrorKind::Input, sentence)
 }
 
-/// A value that is not finite.
+/// A field value that is not finite.
 pub(crate) fn source_value(index: usize, value: f64) -> Error {
     let sentence = format!("its value is {}; values must be finite", number(value));
     Error::new(ErrorKind::Input, sentence).of_item("source", index)

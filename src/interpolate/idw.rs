@@ -11,9 +11,11 @@ use crate::cancel::guarded;
 use crate::error::{Error, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar};
 
-/// Neighbours of which each counts one over its distance to a power, in parts of the sum: options, then [`InverseDistance::prepare`].
+/// Inverse-distance weighting, a mean of the neighbours' values weighted by an inverse power of distance: options,
+/// then [`InverseDistance::prepare`].
 ///
-/// Where a source is, the value is its own; where several are, their mean. Values are never beyond the least and the largest of the neighbours.
+/// The value at a source is that of the source, or the mean of all sources at that place. Values never exceed the
+/// minimum and maximum of the neighbours.
 ///
 /// ```
 /// use ropewalk::InverseDistance;
@@ -32,24 +34,28 @@ pub struct InverseDistance {
 }
 
 impl InverseDistance {
-    /// One over the distance to `power`, usually 2, of the 8 nearest, in open space.
+    /// Weights of one over the distance to `power`, usually 2, for the 8 nearest sources, in open space.
     pub fn new(power: impl Into<f64>) -> Self {
         Self { power: power.into(), reach: Reach::Neighbors(8), fallback: Fallback::Nan, size: BoxSize::default() }
     }
 
     options! {
-        /// The `k` nearest sources count.
+        /// Weighs the `k` nearest sources.
         neighbors,
-        /// All sources within a radius count, which is inclusive.
+        /// Weighs all sources within a radius, inclusive.
         radius,
-        /// What a target gets that has no source within the radius.
+        /// The value assigned to targets without sources within the radius.
         fallback
     }
 
-    /// The coefficients for each target, in parallel.
+    /// Computes the coefficients for each target, in parallel.
     ///
-    /// Errors: a power that is not positive and finite, no neighbours, a radius that is not positive or more than half the periodic box; coordinates
-    /// that are not finite; primitives with an extent.
+    /// # Errors
+    /// Returns an error if:
+    /// - `power` is not positive and finite;
+    /// - the number of neighbours is 0, or a radius is not positive and finite or exceeds half the periodic box;
+    /// - a coordinate is not finite or too large;
+    /// - the primitives have an extent.
     pub fn prepare<T: Bounded<S, D>, U: Bounded<S, D>, S: Scalar, const D: usize>(
         &self,
         sources: &[T],

@@ -1,7 +1,7 @@
-//! Coefficients of sources for each target: made once, applied to any number of fields.
+//! Coefficients of the sources for each target: computed once, applied to any number of fields.
 //!
-//! In: values at the sources. Out: values at the targets, each the sum of a few values times their coefficients.
-//! Cost: a product for each coefficient and field.
+//! In: values at the sources. Out: values at the targets, each a linear combination of a few source values. Cost: a
+//! multiplication per coefficient and field.
 
 use crate::cancel::guarded;
 use crate::csr::Csr;
@@ -13,9 +13,10 @@ use crate::parallel::{fill, map_tasks};
 /// Targets per parallel task.
 const TASK: usize = 1 << 10;
 
-/// What makes values at targets of values at sources: a sparse matrix with a row for each target.
+/// The map from values at sources to values at targets: a sparse matrix with a row for each target.
 ///
-/// [`MovingLeastSquares`](crate::MovingLeastSquares), [`Sph`](crate::Sph) and [`InverseDistance`](crate::InverseDistance) prepare one.
+/// [`MovingLeastSquares`](crate::MovingLeastSquares), [`Sph`](crate::Sph) and
+/// [`InverseDistance`](crate::InverseDistance) prepare one.
 ///
 /// ```
 /// use ropewalk::MovingLeastSquares;
@@ -36,12 +37,12 @@ pub struct Interpolator {
     pub(super) dim: usize,
     pub(super) sources: Csr<u32>,
     pub(super) coefficients: Csr<f64>,
-    /// What each coefficient changes by along each axis.
+    /// The gradient coefficients: `dim` values for each entry of `coefficients`.
     pub(super) slopes: Option<Vec<f64>>,
     pub(super) degrees: Vec<i8>,
     pub(super) degree: i8,
     pub(super) n_alone: usize,
-    /// Whether targets without sources are 0, as sums are; they are NaN otherwise.
+    /// If `true`, targets without sources get 0, the value of an empty sum; otherwise they get NaN.
     pub(super) is_sum: bool,
 }
 
@@ -56,7 +57,7 @@ impl std::fmt::Debug for Interpolator {
     }
 }
 
-/// The values of one point: a number, or several in an array. Sealed.
+/// The values of one point: a number, or an array of several numbers. Sealed.
 pub trait FieldValue: sealed::Flat {}
 
 impl FieldValue for f64 {}
@@ -77,53 +78,56 @@ mod sealed {
 }
 
 impl Interpolator {
-    /// How many targets there are.
+    /// The number of targets.
     pub fn len(&self) -> usize {
         self.degrees.len()
     }
 
-    /// Whether there are no targets.
+    /// Returns `true` if there are no targets.
     pub fn is_empty(&self) -> bool {
         self.degrees.is_empty()
     }
 
-    /// How many sources there are: each field has as many values.
+    /// The number of sources, which is the number of values of a field.
     pub fn n_sources(&self) -> usize {
         self.n_sources
     }
 
-    /// The indices of the sources that each target takes from, nearest first.
+    /// The indices of the sources of each target, nearest first.
     pub fn sources(&self) -> &Csr<u32> {
         &self.sources
     }
 
-    /// The coefficients of these sources.
+    /// The coefficients of the sources of each target, in the order of [`Interpolator::sources`].
     pub fn coefficients(&self) -> &Csr<f64> {
         &self.coefficients
     }
 
-    /// The degree of the polynomials whose values are reproduced at each target ([`Interpolator::gradient`] says what of gradients is); -1
-    /// where not even constants are: of sums that are not normed, and of targets that take from no source.
+    /// The degree of the polynomials whose values are reproduced at each target; for gradients see
+    /// [`Interpolator::gradient`]. It is -1 if not even constants are reproduced: for sums that are not normalized,
+    /// and for targets without sources.
     pub fn degrees(&self) -> &[i8] {
         &self.degrees
     }
 
-    /// How many targets have a lower degree than was asked for. Those without a neighbour have the degree of their
+    /// The number of targets whose degree is lower than requested. Targets without neighbours have the degree of their
     /// [`Fallback`](crate::interpolate::Fallback): 0 if it gives a value, otherwise -1.
     pub fn n_lower(&self) -> usize {
         self.degrees.iter().filter(|&&degree| degree < self.degree).count()
     }
 
-    /// How many targets have no source near enough to count: their values are those of [`Fallback`](crate::interpolate::Fallback), those of
-    /// sums that are not normed 0 in place of NaN.
+    /// The number of targets without a source near enough to have a weight. Their values come from the
+    /// [`Fallback`](crate::interpolate::Fallback); in sums that are not normalized, NaN becomes 0.
     pub fn n_without_neighbors(&self) -> usize {
         self.n_alone
     }
 
-    /// The values at the targets of a field, or of several at once, whose values at the sources are given in their order. Where constants are
-    /// reproduced by coefficients that are not negative, values are within the minimum and the maximum of the sources that count.
+    /// Computes the values at the targets of one or several fields, given by their values at the sources in input
+    /// order. If constants are reproduced and no coefficient is negative, each value lies between the minimum and
+    /// maximum of the sources with positive coefficients.
     ///
-    /// Errors: other than one value for each source; a value that is not finite.
+    /// # Errors
+    /// Returns an error if the number of values is not that of the sources, or if a value is not finite.
     pub fn apply<V: FieldValue>(&self, values: &[V]) -> Result<Vec<V>> {
         guarded(|| {
             if values.len() != self.n_sources {
@@ -137,9 +141,11 @@ impl Interpolator {
         })
     }
 
-    /// The same for fields whose number is known at run time: `columns` values for each source, row by row.
+    /// The same for a number of fields known at run time: `columns` values for each source, row by row.
     ///
-    /// Errors: other than `columns` values for each source; no columns, or more than can be; a value that is not finite.
+    /// # Errors
+    /// Returns an error if there are not `columns` values for each source, or if a value is not finite. `columns` must
+    /// be at least 1, and not too large for the result to be addressable.
     pub fn apply_rows(&self, values: &[f64], columns: usize) -> Result<Vec<f64>> {
         guarded(|| {
             if columns == 0 {
@@ -148,7 +154,7 @@ impl Interpolator {
             if self.n_sources.checked_mul(columns) != Some(values.len()) {
                 return Err(errors::field_length(values.len() / columns, self.n_sources));
             }
-            // Without sources no value is given that so many columns could be too many for.
+            // Without sources, the length of `values` does not bound `columns`.
             let most = isize::MAX as usize / size_of::<f64>();
             let Some(len) = self.len().checked_mul(columns).filter(|&len| len <= most) else {
                 return Err(Error::parameter_must("columns", columns as f64, "fewer for as many targets"));
@@ -159,19 +165,18 @@ impl Interpolator {
         })
     }
 
-    /// The gradient at each target of a field: of the polynomial that is fitted there, 0 for a degree of 0. It is that of the field for polynomials
-    /// of the degree that is reproduced, if no other one of that degree is 0 at all neighbours.
+    /// Computes the gradient of a field at each target: that of the fitted polynomial, 0 for degree 0. If the field is
+    /// a polynomial of the reproduced degree, this is the gradient of the field, unless another polynomial of that
+    /// degree is 0 at all neighbours.
     ///
-    /// There is such a one where neighbours lie in a plane, and of degree 2 on any quadric: a sphere, a cylinder, in two dimensions a circle.
-    /// Values on it are reproduced, which [`Interpolator::degrees`] tells; of the gradient only the part along the surface is. The part across
-    /// it is not determined: it is 0 for a plane, and says nothing of the field for others. Degree 1 has the whole gradient of linear
-    /// functions on these.
+    /// Such polynomials exist if the neighbours lie in a plane, and for degree 2 if they lie on any quadric: a sphere,
+    /// a cylinder, or a circle in two dimensions. Values on that surface are reproduced, as [`Interpolator::degrees`]
+    /// reports, but only the part of the gradient along the surface is. The part across the surface is not determined:
+    /// it is 0 for a plane, and arbitrary for other surfaces. For linear functions on a quadric, degree 1 gives the
+    /// whole gradient.
     ///
-    /// This is the diffuse derivative (Nayroles et al. 1992), of which weights are no part: it has the order of the fit, but is not the exact
-    /// derivative of the values as a function of the target.
-    ///
-    /// Errors: as [`Interpolator::apply`]; `D` is not the dimension; it was not prepared
-    /// ([`MovingLeastSquares::with_gradients`](crate::MovingLeastSquares::with_gradients)).
+    /// This is the diffuse derivative (Nayroles et al. 1992), which ignores the derivatives of the weights. It has the
+    /// order of the fit, but is not the exact derivative of the values as a function of the target.
     ///
     /// ```
     /// use ropewalk::MovingLeastSquares;
@@ -183,6 +188,10 @@ impl Interpolator {
     /// assert!((x - 9.0).abs() < 1e-12 && (y + 1.0).abs() < 1e-12);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// Returns an error as [`Interpolator::apply`], if `D` is not the dimension of the points, or if gradients were
+    /// not prepared ([`MovingLeastSquares::with_gradients`](crate::MovingLeastSquares::with_gradients)).
     pub fn gradient<const D: usize>(&self, values: &[f64]) -> Result<Vec<[f64; D]>> {
         guarded(|| {
             let Some(slopes) = &self.slopes else {
@@ -241,7 +250,7 @@ impl Interpolator {
                     }
                 }
                 if is_mean {
-                    // Rounding may take a mean beyond the values.
+                    // Rounding may take a mean beyond the minimum or maximum of the values.
                     let counting = || sources.iter().zip(coefficients).filter(|(_, c)| **c > 0.0);
                     for (column, own) in own.iter_mut().enumerate() {
                         let value = |(&source, _): (&u32, &f64)| values[source as usize * columns + column];
@@ -255,7 +264,8 @@ impl Interpolator {
         Ok(())
     }
 
-    /// Rows of `k` sources each, of which those without a degree have none; `shape` is the number of sources, the dimension, and `k`.
+    /// Builds an interpolator from rows of `k` sources each. Rows whose degree is negative become empty. `shape` is
+    /// the number of sources, the dimension, and `k`.
     #[cfg(feature = "gpu")]
     pub(crate) fn of_rows(
         [n_sources, dim, k]: [usize; 3],
@@ -284,7 +294,7 @@ impl Interpolator {
         }
     }
 
-    /// The same coefficients with the targets as sources; what has no source is 0.
+    /// Transposes the matrix: sources become targets and targets become sources. Targets without sources get 0.
     pub(super) fn transposed(self) -> Self {
         let mut offsets = zeroed(self.n_sources + 1);
         self.sources.values().iter().for_each(|&source| offsets[source as usize + 1] += 1);
@@ -315,7 +325,7 @@ impl Interpolator {
     }
 }
 
-/// The rows of `width` whose targets have a degree, which are nearly always all.
+/// The rows of `width` values whose targets have a degree, which are nearly always all.
 #[cfg(feature = "gpu")]
 fn with_degree<T: Copy>(values: Vec<T>, width: usize, degrees: &[i8]) -> Vec<T> {
     if degrees.iter().all(|&degree| degree >= 0) {

@@ -1,17 +1,21 @@
-//! Weights of neighbours by their distance: radial functions that fall from 1 to 0, and smoothing kernels whose integral is 1.
+//! Weights of neighbours as functions of distance: radial functions that fall from 1 to 0, and smoothing kernels with
+//! an integral of 1.
 //!
-//! In: x, the distance over the radius at which a function ends. Out: its value. Cost: some multiplications; logarithms, roots and
-//! exponentials for Buhmann's and Gauss's.
-//! Source: Wendland 1995; Wu 1995; Buhmann 2001, of which the scale and the numbering are those of ArborX, times the factor that makes them
-//! 1 at 0; Monaghan and Lattanzio 1985 for the spline; Dehnen and Aly 2012 for Wendland's functions as smoothing kernels.
+//! In: x, the distance over the radius at which a function ends. Out: its value. Cost: a few multiplications, and
+//! logarithms, roots and exponentials for the functions of Buhmann and Gauss.
+//!
+//! Source: Wendland 1995; Wu 1995. Buhmann 2001 with the scale and numbering of ArborX, times the factor that makes
+//! the value 1 at 0. Monaghan and Lattanzio 1985 for the spline. Dehnen and Aly 2012 for Wendland's functions as
+//! smoothing kernels.
 
 use std::f64::consts::PI;
 
 use crate::cluster::hop::smoothing::spline;
 use crate::simd::{LANES, Lanes};
 
-/// How much neighbours count in a fit, by x = distance over radius. Each function is 1 at x = 0, and 0 from x = 1 on; the number is how many
-/// continuous derivatives it has, which the interpolant inherits where the radius is fixed.
+/// The weight of a neighbour in a fit, as a function of x = distance over radius. Each function is 1 at x = 0, and 0
+/// from x = 1 on. The number in a name counts the continuous derivatives, which the interpolant inherits if the radius
+/// is fixed.
 ///
 /// ```
 /// use ropewalk::interpolate::Weight;
@@ -41,12 +45,12 @@ pub enum Weight {
     Buhmann3,
     /// 99/35 x^8 - 132x^6 + 9216/35 x^(11/2) - 11264/35 x^(9/2) + 198x^4 - 396/35 x^2 + 1
     Buhmann4,
-    /// exp(-9 x^2), cut off at x = 1, where it is 1.2e-4.
+    /// exp(-9 x^2), cut off at x = 1, where its value is 1.2e-4.
     Gaussian,
 }
 
 impl Weight {
-    /// All of them.
+    /// All weights.
     pub const ALL: [Self; 10] = [
         Self::Wendland0,
         Self::Wendland2,
@@ -67,7 +71,7 @@ impl Weight {
         values[0][0]
     }
 
-    /// Puts values in place of distances, which are not negative.
+    /// Replaces distances, which must not be negative, by the values of the function.
     #[inline(always)]
     pub(super) fn apply(self, values: &mut [Lanes<f64>]) {
         match self {
@@ -79,7 +83,7 @@ impl Weight {
             Self::Wu4 => {
                 each(values, |x| power::<6>(1.0 - x) * polynomial(x, [5.0, 30.0, 72.0, 82.0, 36.0, 6.0]) / 6.0);
             }
-            // The product of 0 and its logarithm is 0.
+            // x ln x is 0 at x = 0.
             Self::Buhmann2 => {
                 each(values, |x| polynomial(x, [12.0 * x.max(f64::MIN_POSITIVE).ln() - 21.0, 32.0, -12.0, 0.0, 1.0]))
             }
@@ -97,7 +101,8 @@ impl Weight {
     }
 }
 
-/// Puts a function's values in place of its arguments, 0 from 1 on; what rounding makes negative is 0.
+/// Replaces each argument by the value of a function, 0 for arguments from 1 on. Values that rounding makes negative
+/// become 0.
 #[inline(always)]
 fn each(values: &mut [Lanes<f64>], of: impl Fn(f64) -> f64) {
     for block in values {
@@ -108,7 +113,7 @@ fn each(values: &mut [Lanes<f64>], of: impl Fn(f64) -> f64) {
     }
 }
 
-/// By squares and products, for `N` of 2, 4, 6 and 8.
+/// `x` to the power `N`, for `N` of 2, 4, 6 and 8.
 #[inline(always)]
 fn power<const N: usize>(x: f64) -> f64 {
     let square = x * x;
@@ -120,18 +125,18 @@ fn power<const N: usize>(x: f64) -> f64 {
     }
 }
 
-/// The highest coefficient first.
+/// Evaluates a polynomial, highest coefficient first.
 #[inline(always)]
 fn polynomial<const N: usize>(x: f64, coefficients: [f64; N]) -> f64 {
     coefficients.into_iter().fold(0.0, |sum, coefficient| sum * x + coefficient)
 }
 
-/// A kernel of smoothed particle hydrodynamics: its integral is 1, and it ends at a radius.
+/// A kernel of smoothed particle hydrodynamics with an integral of 1 and a finite radius.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum SmoothingKernel {
-    /// The spline M4 of [`KernelDensity`](crate::KernelDensity), whose radius is 2h.
+    /// The spline M4 of [`KernelDensity`](crate::KernelDensity), with a radius of 2h.
     #[default]
     CubicSpline,
     /// The function of [`Weight::Wendland2`].
@@ -143,7 +148,7 @@ pub enum SmoothingKernel {
 }
 
 impl SmoothingKernel {
-    /// All of them.
+    /// All kernels.
     pub const ALL: [Self; 4] = [Self::CubicSpline, Self::WendlandC2, Self::WendlandC4, Self::WendlandC6];
 
     /// The value at a distance of `x` radii in `dim` dimensions, times the volume of a cube whose side is the radius.
@@ -151,7 +156,7 @@ impl SmoothingKernel {
     /// ```
     /// use ropewalk::interpolate::SmoothingKernel;
     ///
-    /// // 1/(pi h^3) for a radius of 2h.
+    /// // The value is 1/(pi h^3), for a radius of 2h.
     /// assert!((SmoothingKernel::CubicSpline.at(0.0, 3) - 8.0 / std::f64::consts::PI).abs() < 1e-12);
     /// ```
     pub fn at(self, x: f64, dim: usize) -> f64 {
@@ -160,7 +165,7 @@ impl SmoothingKernel {
         values[0][0] * self.norm(dim)
     }
 
-    /// Puts values in place of distances; they are not normed.
+    /// Replaces distances by the values of the kernel without its normalization.
     #[inline(always)]
     pub(super) fn apply(self, values: &mut [Lanes<f64>]) {
         match self {
@@ -171,14 +176,14 @@ impl SmoothingKernel {
         }
     }
 
-    /// One over the integral of what [`SmoothingKernel::apply`] gives over the ball of radius 1.
+    /// The normalization: one over the integral of the values of [`SmoothingKernel::apply`] over the ball of radius 1.
     pub(super) fn norm(self, dim: usize) -> f64 {
-        // The integral of x^(dim - 1 + i) (1 - x)^n from 0 to 1, for each power of the other factor.
+        // The integral of x^(dim - 1) (1 - x)^n times the polynomial `factor`, lowest power first, from 0 to 1.
         let moments = |n: usize, factor: &[f64]| -> f64 {
             factor.iter().enumerate().map(|(i, factor)| factor * beta(dim + i, n + 1)).sum()
         };
         let radial = match self {
-            // Of q = 2x: (2 - q)^3 / 4 up to 2, less (1 - q)^3 up to 1.
+            // With q = 2x: (2 - q)^3 / 4 up to 2, minus (1 - q)^3 up to 1.
             Self::CubicSpline => beta(dim, 4) * (2.0 - 0.5f64.powi(dim as i32)),
             Self::WendlandC2 => moments(4, &[1.0, 4.0]),
             Self::WendlandC4 => moments(6, &[1.0, 6.0, 35.0 / 3.0]),
@@ -188,12 +193,12 @@ impl SmoothingKernel {
     }
 }
 
-/// The beta function of whole numbers: (a - 1)! (b - 1)! / (a + b - 1)!.
+/// The beta function of positive integers: (a - 1)! (b - 1)! / (a + b - 1)!.
 fn beta(a: usize, b: usize) -> f64 {
     (1..b).fold(1.0 / a as f64, |product, i| product * i as f64 / (a + i) as f64)
 }
 
-/// The surface of the ball of radius 1: 2, 2 pi, 4 pi; two dimensions more are 2 pi over the dimension below times as much.
+/// The surface area of the ball of radius 1: 2, 2 pi, 4 pi, and so on, by S(dim) = S(dim - 2) 2 pi / (dim - 2).
 fn sphere(dim: usize) -> f64 {
     match dim {
         0 | 1 => 2.0,
@@ -218,7 +223,7 @@ mod tests {
         }
     }
 
-    /// At 1/2, as fractions: worked out by hand from the formulas.
+    /// The values at x = 1/2 as fractions, worked out by hand from the formulas.
     #[test]
     fn weights_halfway() {
         let root = 0.5f64.sqrt();

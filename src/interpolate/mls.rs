@@ -1,14 +1,18 @@
-//! Moving least squares: at each target a polynomial of its own, fitted to its neighbours.
+//! Moving least squares: at each target a separate polynomial, fitted to the neighbours.
 //!
 //! In: sources and targets. Out: an interpolator. Source: Lancaster and Salkauskas 1981; Levin 1998.
 //!
-//! With neighbours at offsets d(i), a radius R and weights w(i), rows of A are sqrt(w(i)) times the monomials of d(i)/R, which are of order one
-//! wherever the points lie. The value at the target is the first coefficient of the least squares solution, so coefficients of sources
-//! are sqrt(w(i)) times the shortest vector a with A^T a = (1, 0, .., 0): that polynomials are reproduced is this equation. It is solved by
-//! a decomposition A P = Q R with column pivoting (`qr`). Where columns are dependent, the equation still has a solution if what the neighbours
-//! tell determines the value at the target (four points of a plane that holds the target determine that of a linear function in
-//! space); where it has none, the same is tried with the next lower degree. Columns that differ by no more than coordinates are rounded by count
-//! as dependent; if polynomials are not reproduced without the difference, it counts after all, or the degree is lower.
+//! With neighbours at offsets d(i), a radius R and weights w(i), the rows of A are sqrt(w(i)) times the monomials of
+//! d(i)/R. These are of order one for all positions of points. The value at the target is the first coefficient of the
+//! least squares solution. The coefficients of the sources are therefore sqrt(w(i)) times the shortest vector a with
+//! A^T a = (1, 0, .., 0). This equation states that polynomials are reproduced. It is solved by a decomposition A P =
+//! Q R with column pivoting (`qr`).
+//!
+//! If columns are dependent, the equation still has a solution if the neighbours determine the value at the target.
+//! For example, four points of a plane through the target determine the value of a linear function in space. If there
+//! is no solution, the next lower degree is tried. Columns count as dependent if they differ by no more than the
+//! rounding of coordinates. If polynomials are not reproduced without that difference, the columns count as
+//! independent after all, or the degree is lowered.
 
 use super::basis::{basis_size, fill_columns, reproduction_error};
 use super::fallback::Fallback;
@@ -23,28 +27,35 @@ use crate::geometry::{Bounded, BoxSize, Scalar};
 use crate::interpolate::errors;
 use crate::simd::{LANES, Lanes, dispatch};
 
-/// Columns that have at most this part of the first left are dependent: what rounding of differences leaves of 0, and room.
+/// The ratio of a column's remaining norm to the first pivot up to which it is dependent: the rounding of differences
+/// that should be 0, with a margin.
 pub(crate) const DEPENDENT: f64 = 1e-12;
-/// What A^T a may be away from the unit vector, in units of the monomials, for the value at the target to be determined.
+/// The largest difference of A^T a from the unit vector, in units of the monomials, for which the value at the target
+/// is determined.
 pub(crate) const DETERMINED: f64 = 1e-9;
-/// The same two, where they are more, in units of what coordinates are rounded by over the radius: each monomial of a neighbour is off by
-/// at most two, and pivots have grown a little.
+/// Replaces [`DEPENDENT`] and [`DETERMINED`] where it is larger, in units of the rounding of coordinates over the
+/// radius. Each monomial of a neighbour is off by at most two such units, and pivots grow a little.
 pub(crate) const ROUNDED: f64 = 16.0;
-/// The error, in parts of the sizes of the coefficients, up to which polynomials count as reproduced.
+/// The largest error, relative to one plus the sum of the absolute coefficients, with which polynomials count as
+/// reproduced.
 pub(crate) const REPRODUCED: f64 = 1e-11;
-/// Sizes of coefficients, added up, beyond which directions that are due to rounding are not fitted along.
+/// The largest sum of absolute coefficients for which directions due to rounding are fitted.
 pub(crate) const LARGEST: f64 = 100.0;
-/// What rounded coordinates may change a function by that changes by 1 over the radius.
+/// The largest change that rounded coordinates may cause in a function that changes by 1 over the radius.
 pub(crate) const UNCERTAIN: f64 = 1e-3;
 
 /// Moving least squares: options, then [`MovingLeastSquares::prepare`].
 ///
-/// At each target a polynomial is fitted to the neighbours, those that are near counted more; its value there is that of the field. All
-/// polynomials of the degree are reproduced, so values add up to 1 for a field of 1. Where sources are too few or lie so that they do not determine
-/// the value of such polynomials at the target (on a line, in a plane beside it), the degree is lower there, and
-/// [`Interpolator::degrees`] says so: it is always true that polynomials of that degree are reproduced. Coordinates count as rounded to their
-/// type: what lies beside a line or plane by no more than that lies in it, and the degree is lower, too, where rounding of the sources
-/// would change the value at the target by a thousandth of what the field changes by over the radius.
+/// A polynomial is fitted to the neighbours of each target, with larger weights for nearer ones. Its value at the
+/// target is the value of the field. All polynomials of the degree are reproduced, so a field of 1 gives 1 everywhere.
+///
+/// The degree is lower at a target if the sources do not determine the value of such polynomials there. Examples are
+/// too few sources, or sources on a line or in a plane beside the target. [`Interpolator::degrees`] reports the degree
+/// of the polynomials that are reproduced.
+///
+/// Coordinates count as rounded to their type: sources that are off a line or plane by no more than rounding count as
+/// lying in it. The degree is also lower if the rounding of the sources would change the value at the target by a
+/// thousandth of the field's change over the radius.
 ///
 /// ```
 /// use ropewalk::MovingLeastSquares;
@@ -62,7 +73,7 @@ pub(crate) const UNCERTAIN: f64 = 1e-3;
 pub struct MovingLeastSquares {
     pub(crate) degree: usize,
     pub(crate) weight: Weight,
-    /// Otherwise twice as many neighbours as there are monomials.
+    /// `None`: twice as many neighbours as there are monomials.
     reach: Option<Reach>,
     fallback: Fallback,
     pub(crate) has_gradients: bool,
@@ -70,8 +81,8 @@ pub struct MovingLeastSquares {
 }
 
 impl MovingLeastSquares {
-    /// Polynomials of degree 0, 1 or 2, the weight Wendland2, twice as many neighbours as a polynomial has monomials (of degree 2 in three
-    /// dimensions 20), in open space.
+    /// Polynomials of degree 0, 1 or 2. The defaults: the weight Wendland2, twice as many neighbours as a polynomial
+    /// has monomials (20 for degree 2 in three dimensions), open space.
     pub fn new(degree: usize) -> Self {
         Self {
             degree,
@@ -83,7 +94,7 @@ impl MovingLeastSquares {
         }
     }
 
-    /// How much neighbours count by their distance.
+    /// The weight of neighbours as a function of distance.
     #[must_use]
     pub fn weight(mut self, weight: Weight) -> Self {
         self.weight = weight;
@@ -91,28 +102,35 @@ impl MovingLeastSquares {
     }
 
     options! {
-        /// The `k` nearest sources count; weights end at 1.1 times the distance of the last. With as many as there are monomials, the fit goes
-        /// through all of them, and errors of values are multiplied: take twice as many. If there are fewer sources, all count.
+        /// Uses the `k` nearest sources, with a weight that ends at 1.1 times the distance of the farthest. If `k` is
+        /// the number of monomials, the fit passes through all values and amplifies their errors; twice as many are
+        /// advisable. If there are fewer than `k` sources, all are used.
         neighbors,
-        /// All sources within a radius count, where weights end: values are then as smooth a function of the target as weights are.
+        /// Uses all sources within a radius, where weights end. Values are then as smooth a function of the target as
+        /// the weight is.
         radius,
-        /// What a target gets that has no source within the radius.
+        /// The value assigned to targets without sources within the radius.
         fallback
     }
 
-    /// Whether [`Interpolator::gradient`] is prepared, too: as many numbers more for each coefficient as there are dimensions.
+    /// Prepares [`Interpolator::gradient`], too, which stores one more number per coefficient and dimension.
     #[must_use]
     pub fn with_gradients(mut self, has_gradients: bool) -> Self {
         self.has_gradients = has_gradients;
         self
     }
 
-    /// The coefficients for each target, in parallel: of points of 1 to 10 dimensions, in `f64`.
+    /// Computes the coefficients for each target, in parallel and in `f64`, for points of 1 to 10 dimensions.
     ///
-    /// Memory: 12 bytes a coefficient, and as many meanwhile.
+    /// # Cost
+    /// Memory: 12 bytes per coefficient, and as much again while it runs.
     ///
-    /// Errors: a degree above 2; fewer neighbours than there are monomials; a radius that is not positive or more than half the
-    /// periodic box; coordinates that are not finite; primitives with an extent.
+    /// # Errors
+    /// Returns an error if:
+    /// - the degree is above 2, or there are fewer neighbours than monomials;
+    /// - a radius is not positive and finite, or exceeds half the periodic box;
+    /// - a coordinate is not finite or too large;
+    /// - the primitives have an extent.
     pub fn prepare<T: Bounded<S, D>, U: Bounded<S, D>, S: Scalar, const D: usize>(
         &self,
         sources: &[T],
@@ -121,7 +139,7 @@ impl MovingLeastSquares {
         guarded(|| self.prepare_by(sources, targets, D, S::ROUNDING))
     }
 
-    /// How far each target looks, in `axes` dimensions.
+    /// The neighbours to use in `axes` dimensions.
     ///
     /// Errors: a degree above 2; fewer neighbours than there are monomials.
     pub(crate) fn checked_reach(&self, axes: usize) -> Result<Reach> {
@@ -138,7 +156,8 @@ impl MovingLeastSquares {
         Ok(reach)
     }
 
-    /// The same in `axes` dimensions: the coordinates that follow are 0. Coordinates are rounded by `rounding` times themselves.
+    /// The same as [`MovingLeastSquares::prepare`] in `axes` dimensions; coordinates from index `axes` on must be 0.
+    /// `rounding` is the relative rounding error of coordinates.
     #[doc(hidden)]
     pub fn prepare_by<T: Bounded<S, D>, U: Bounded<S, D>, S: Scalar, const D: usize>(
         &self,
@@ -162,7 +181,7 @@ impl MovingLeastSquares {
     }
 }
 
-/// The coefficients of the highest degree whose polynomials the neighbours determine at the target.
+/// Computes the coefficients of the highest degree whose polynomials the neighbours determine at the target.
 #[inline(always)]
 fn fit(options: &MovingLeastSquares, rounding: f64, work: &mut Work) -> Option<i8> {
     work.relative_distances();
@@ -185,7 +204,8 @@ fn fit(options: &MovingLeastSquares, rounding: f64, work: &mut Work) -> Option<i
     }
     let dim = offsets.len() / roots.len();
     for degree in (0..=options.degree).rev() {
-        // Constants are the same wherever neighbours are; coefficients, whose sizes add up to 1 at least, would be too uncertain for others.
+        // Rounding of positions does not affect constants. For higher degrees the absolute coefficients add up to at
+        // least 1, so the limit on `rounding * size` below would be exceeded anyway.
         let rounding = if degree == 0 { 0.0 } else { rounding };
         if rounding > UNCERTAIN {
             continue;
@@ -205,7 +225,7 @@ fn fit(options: &MovingLeastSquares, rounding: f64, work: &mut Work) -> Option<i
             multiply(coefficients, roots, 1.0);
             let size = coefficients.as_flattened().iter().map(|c| c.abs()).sum::<f64>();
             let is_determined = missing <= DETERMINED.max(doubt) && rounding * size <= UNCERTAIN;
-            // Columns that were left out may be more than rounding of `f64`.
+            // Columns that were left out may exceed the rounding of `f64`.
             let is_exact = matrix.rank() == width
                 || !is_determined
                 || reproduction_error(coefficients, offsets, degree) <= REPRODUCED * (1.0 + size);
@@ -216,7 +236,8 @@ fn fit(options: &MovingLeastSquares, rounding: f64, work: &mut Work) -> Option<i
             continue;
         }
         if !is_exact {
-            // What lies beside a line or plane by what coordinates are rounded by is no direction to fit along, but must be fitted.
+            // An offset from a line or plane by the rounding of coordinates is no direction to fit along, but the fit
+            // must reproduce it.
             let (is_determined, is_exact, size) = if doubt > DEPENDENT { solve(0.0) } else { (false, false, 0.0) };
             if !(is_determined && is_exact && size <= LARGEST) {
                 continue;

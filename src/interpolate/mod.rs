@@ -1,16 +1,17 @@
-//! Values at places of what is known at others: moving least squares, smoothed particles, inverse distances.
+//! Interpolation of field values from sources to targets: moving least squares, smoothed particles, inverse distances.
 //!
-//! In: sources and targets, points of one type; then values at the sources. Out: values at the targets.
-//! Each method prepares an [`Interpolator`] once, which takes any number of fields.
+//! In: sources and targets, points of one type; then values at the sources. Out: values at the targets. Each method
+//! prepares an [`Interpolator`] once, which is applied to any number of fields.
 //!
-//! | method | reproduces | for |
+//! | method | reproduces | use |
 //! |---|---|---|
 //! | [`MovingLeastSquares`] | polynomials of degree 0, 1 or 2 | smooth fields, gradients |
 //! | [`Sph`], gather | constants, or integrals | particles with volumes |
-//! | [`Sph`], scatter | the sum over all | masses and counts, which must not get lost |
-//! | [`InverseDistance`] | constants; values where sources are | quick looks, never beyond the least and largest value |
+//! | [`Sph`], scatter | the total over all sources | masses and counts, which must be conserved |
+//! | [`InverseDistance`] | constants; source values at the sources | quick looks; values in the range of the sources |
 //!
-//! Flow: `stencil` searches (`search::nearest`), `kernels` weigh; `basis` and `qr` fit (`mls`).
+//! Flow: `stencil` searches for neighbours (`search::nearest`), `kernels` weighs them, `basis` and `qr` fit
+//! polynomials (`mls`).
 
 pub(crate) mod basis;
 pub(crate) mod errors;

@@ -1,7 +1,8 @@
-//! The options that all methods have: how far to look, what to do where that finds nothing, in which box.
+//! The options that all methods share: the neighbours to use, the fallback for targets without neighbours, and the
+//! periodic box.
 
-/// Their setters, for a struct with the fields `reach` (a `Reach`, or one that may be absent), `fallback` and `size`. What is said of them
-/// comes with each.
+/// Defines the setters for a struct with the fields `reach` (a `Reach` or an `Option<Reach>`), `fallback` and `size`.
+/// The doc comments of the first three setters are arguments.
 macro_rules! options {
     ($(#[$neighbors:meta])* neighbors, $(#[$radius:meta])* radius, $(#[$fallback:meta])* fallback) => {
         $(#[$neighbors])*
@@ -25,7 +26,7 @@ macro_rules! options {
             self
         }
 
-        /// Distances are those in a periodic box.
+        /// Measures distances in a periodic box.
         #[must_use]
         pub fn periodic(mut self, size: impl Into<$crate::geometry::BoxSize>) -> Self {
             self.size = size.into();

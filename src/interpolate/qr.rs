@@ -1,35 +1,36 @@
 //! A QR decomposition with column pivoting, by Householder reflections: A P = Q R.
 //!
-//! In: a matrix of few columns, stored column by column in blocks of eight rows, the last padded with zeros. Out: its rank, and products with
-//! Q and its transpose; Q itself is not formed. Cost: 2 m n^2 operations for m rows and n columns, a block of rows at a time; no allocation
-//! once it has held as many. Source: Golub and Van Loan 2013, algorithms 5.2.1 and 5.4.1; Drmac and Bujanovic 2008 for norms that are
-//! computed again where their updates cancel.
+//! In: a matrix of few columns, stored column by column in blocks of eight rows, the last block padded with zeros.
+//! Out: its rank, and products with Q and its transpose; Q itself is not formed. Cost: 2 m n^2 operations for m rows
+//! and n columns, a block of rows at a time. A decomposition no larger than an earlier one allocates nothing. Source:
+//! Golub and Van Loan 2013, algorithms 5.2.1 and 5.4.1; Drmac and Bujanovic 2008 for the recomputation of column norms
+//! after cancellation.
 
 use crate::simd::{LANES, Lanes};
 
-/// A squared norm below this part of the one that was computed last is computed again.
+/// The ratio of an updated squared column norm to its last computed value below which it is recomputed.
 pub(crate) const CANCELLED: f64 = 1e-6;
 
 #[derive(Default)]
 pub(super) struct Qr {
-    /// The matrix; once it is decomposed the vectors of the reflections, zero above their own row.
+    /// The matrix. After the decomposition: the vectors of the reflections, zero above their own row.
     columns: Vec<Lanes<f64>>,
     blocks: usize,
     rows: usize,
     width: usize,
-    /// R, column by column, of `width` rows each.
+    /// R, column by column, with `width` rows each.
     upper: Vec<f64>,
-    /// Which column of the matrix is the one at each place.
+    /// The matrix column at each place of the pivoted order.
     order: Vec<usize>,
     /// 2 over the squared length of each reflection's vector.
     factor: Vec<f64>,
-    /// What is left of each column's squared norm, and what it was when it was last computed.
+    /// The squared norm of the remaining part of each column, and its value when it was last computed in full.
     norm2: Vec<[f64; 2]>,
     rank: usize,
 }
 
 impl Qr {
-    /// Room for a matrix, to be filled column by column: whole blocks, padded with zeros.
+    /// Space for a matrix, to be filled column by column in whole blocks padded with zeros.
     #[inline(always)]
     pub fn matrix(&mut self, rows: usize, width: usize) -> &mut [Lanes<f64>] {
         (self.rows, self.width, self.blocks) = (rows, width, rows.div_ceil(LANES));
@@ -43,12 +44,13 @@ impl Qr {
         &mut self.columns[..len]
     }
 
-    /// The number of columns that are independent.
+    /// The number of independent columns.
     pub fn rank(&self) -> usize {
         self.rank
     }
 
-    /// Decomposes the matrix. The column with most left comes next, if `is_pivoted`; what is at most `tolerance` times the first is nothing.
+    /// Decomposes the matrix. If `is_pivoted`, the column with the largest remaining norm comes next. The
+    /// decomposition stops at the first column whose remaining norm is at most `tolerance` times that of the first.
     #[inline(always)]
     pub fn decompose(&mut self, is_pivoted: bool, tolerance: f64) {
         let (width, blocks) = (self.width, self.blocks);
@@ -70,7 +72,7 @@ impl Qr {
             let start = j / LANES;
             let (done, rest) = self.columns[..width * blocks].split_at_mut((j + 1) * blocks);
             let vector = &mut done[j * blocks..];
-            // Above its own row, a column is one of R.
+            // The part of a column above its own row belongs to R.
             let above = vector.as_flattened_mut();
             self.upper[j * width..][..j].copy_from_slice(&above[..j]);
             above[..j].fill(0.0);
@@ -80,7 +82,7 @@ impl Qr {
                 first = norm;
             }
             if norm <= tolerance * first {
-                // It is one of the columns that are left over, and keeps what is above.
+                // This column is dependent on those before it and keeps its part above the diagonal.
                 done[j * blocks..].as_flattened_mut()[..j].copy_from_slice(&self.upper[j * width..][..j]);
                 self.rank = j;
                 break;
@@ -108,7 +110,7 @@ impl Qr {
         }
     }
 
-    /// Brings the column with most left to place `j`; the first of equals.
+    /// Swaps the column with the largest remaining norm to place `j`; the first of ties.
     #[inline(always)]
     fn pivot(&mut self, j: usize) {
         let mut best = j;
@@ -127,20 +129,20 @@ impl Qr {
         self.norm2.swap(j, best);
     }
 
-    /// The place of a column of the matrix.
+    /// The place of a matrix column in the pivoted order.
     #[inline(always)]
     fn place(&self, column: usize) -> usize {
         self.order.iter().position(|&own| own == column).unwrap_or(0)
     }
 
-    /// If all columns are independent: the shortest vector w with A^T w = e, where e is 1 for `column` and 0 otherwise, and w has `rows`
-    /// values.
+    /// Computes the shortest vector w with A^T w = e, if all columns are independent. The vector e is 1 for `column`
+    /// and 0 otherwise; w has `rows` values.
     #[inline(always)]
     pub fn shortest(&self, column: usize, w: &mut [Lanes<f64>]) {
         w.fill([0.0; LANES]);
         let place = self.place(column);
         let z = w.as_flattened_mut();
-        // R^T z = P^T e, forwards.
+        // Solves R^T z = P^T e by forward substitution.
         for i in place..self.rank {
             let upper = &self.upper[i * self.width..][..=i];
             let sum: f64 = upper[place..i].iter().zip(&z[place..i]).map(|(r, z)| r * z).sum();
@@ -149,8 +151,8 @@ impl Qr {
         self.reflect(w);
     }
 
-    /// The same if some columns are dependent, by a decomposition of R^T in `tall`: the row of the pseudoinverse for `column`. Returns how
-    /// far A^T w is from e: 0 if `column` is determined.
+    /// The same for dependent columns, from a decomposition of R^T in `tall`: w is the row of the pseudoinverse for
+    /// `column`. Returns the distance of A^T w from e: 0 if `column` is determined.
     #[cold]
     #[inline(never)]
     pub fn shortest_of_dependent(&self, tall: &Qr, column: usize, w: &mut [Lanes<f64>]) -> f64 {
@@ -162,7 +164,7 @@ impl Qr {
         }
         let (inside, outside) = projected.as_flattened().split_at(tall.rank);
         let missing = outside.iter().map(|x| x * x).sum::<f64>().sqrt();
-        // T z = V^T P^T e, backwards.
+        // Solves T z = V^T P^T e by backward substitution.
         let z = w.as_flattened_mut();
         for i in (0..tall.rank).rev() {
             let sum: f64 = (i + 1..tall.rank).map(|j| tall.upper[j * tall.width + i] * z[j]).sum();
@@ -172,7 +174,7 @@ impl Qr {
         missing
     }
 
-    /// Decomposes the transpose of R, as far as the rank goes.
+    /// Decomposes the transpose of the first `rank` rows of R.
     #[cold]
     #[inline(never)]
     pub fn decompose_transpose(&self, tall: &mut Qr) {
@@ -204,7 +206,7 @@ impl Qr {
     }
 }
 
-/// The sum of products, in the order of eight sums side by side.
+/// The dot product, accumulated in eight partial sums.
 #[inline(always)]
 fn dot(a: &[Lanes<f64>], b: &[Lanes<f64>]) -> f64 {
     let mut sums = [0.0; LANES];
@@ -234,7 +236,7 @@ mod tests {
         mixed(place) as f64 / u64::MAX as f64 - 0.5
     }
 
-    /// Columns of a matrix; those beyond `rank` are sums of the others.
+    /// The columns of a random matrix; those beyond `rank` are linear combinations of the others.
     fn matrix(rows: usize, width: usize, rank: usize, seed: u64) -> Vec<Vec<f64>> {
         let mut columns: Vec<Vec<f64>> = Vec::new();
         for c in 0..width {
@@ -261,7 +263,7 @@ mod tests {
         qr.decompose(true, 1e-12);
     }
 
-    /// How far A^T w is from a unit vector.
+    /// The distance of A^T w from a unit vector.
     fn residual(columns: &[Vec<f64>], w: &[f64], column: usize) -> f64 {
         let product = |own: &[f64]| own.iter().zip(w).map(|(a, w)| a * w).sum::<f64>();
         let each = columns.iter().enumerate().map(|(c, own)| product(own) - f64::from(u8::from(c == column)));
@@ -292,7 +294,8 @@ mod tests {
                     assert!(w[rows..].iter().all(|&x| x.abs() < 1e-9), "{w:?}");
                     let left = residual(&columns, w, column);
                     assert!((left - missing).abs() < 1e-7, "{rows} {width} {rank} {seed}: {left} {missing}");
-                    // Least squares: no step along a row of A makes it less; w lies in the columns, so it is the shortest.
+                    // Least squares: the gradient along each row of A is 0. As w lies in the span of the columns, it
+                    // is the shortest solution.
                     let gradient = |row: usize| -> f64 {
                         let term = |(c, own): (usize, &Vec<f64>)| {
                             let product: f64 = own.iter().zip(w).map(|(a, w)| a * w).sum();

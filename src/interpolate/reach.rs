@@ -1,10 +1,10 @@
-//! The distance within which, or the number up to which, sources count.
+//! The neighbours that a point uses: a fixed number, or all within a radius.
 
 use crate::error::{Error, Result};
 use crate::geometry::Space;
 use crate::search::Nearest;
 
-/// How far each point looks.
+/// The neighbours that each point uses: the nearest `k`, all within one radius, or all within a radius per point.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum Reach {
@@ -14,7 +14,7 @@ pub(crate) enum Reach {
 }
 
 impl Reach {
-    /// What the point with an index looks for.
+    /// The nearest-neighbour query of the point with an index.
     pub(super) fn of(&self, index: usize) -> Nearest {
         match self {
             Self::Neighbors(k) => Nearest::new(*k),
@@ -23,7 +23,8 @@ impl Reach {
         }
     }
 
-    /// Errors: no neighbours; a radius that is not positive and finite, or more than half the periodic box; not one radius for each of `n`.
+    /// Errors: 0 neighbours; a radius that is not positive and finite, or exceeds half the periodic box; a number of
+    /// radii other than `n`.
     pub(super) fn check<const D: usize>(&self, n: usize, space: &Space<D>) -> Result<()> {
         let check = |radius: f64| {
             if radius > 0.0 && radius < f64::INFINITY {

@@ -1,6 +1,8 @@
-//! Smoothed particles: fields gathered from particles, and what particles have scattered to places.
+//! Smoothed particle hydrodynamics (SPH): fields gathered from particles, and values of particles scattered to
+//! targets.
 //!
-//! In: particles, places, a kernel and how far it reaches. Out: an interpolator. Source: Monaghan 1992, section 2; Price 2012, section 2.
+//! In: particles, targets, a kernel and its radius. Out: an interpolator. Source: Monaghan 1992, section 2; Price
+//! 2012, section 2.
 
 use super::fallback::Fallback;
 use super::interpolator::Interpolator;
@@ -13,20 +15,20 @@ use crate::error::{Error, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar};
 use crate::interpolate::errors;
 
-/// Sums of a smoothing kernel: options, then [`Sph::gather`] or [`Sph::scatter`].
+/// Sums over particles with a smoothing kernel: options, then [`Sph::gather`] or [`Sph::scatter`].
 ///
 /// ```
 /// use ropewalk::Sph;
 /// use ropewalk::interpolate::SmoothingKernel;
 ///
-/// // Particles a length of 0.1 apart, each with that length as its volume m/rho.
+/// // Particles 0.1 apart in one dimension, each with a volume m/rho of 0.1.
 /// let particles: Vec<[f64; 1]> = (0..100).map(|i| [0.1 * f64::from(i)]).collect();
 /// let sph = Sph::new(SmoothingKernel::WendlandC4).radius(0.5);
 /// let field: Vec<f64> = particles.iter().map(|[x]| 3.0 * x).collect();
 /// let value = sph.clone().volumes(vec![0.1; 100]).normalized(false).gather(&particles, &[[5.03]])?.apply(&field)?[0];
 /// assert!((value - 15.09).abs() < 1e-2);
 ///
-/// // What is scattered is all there is.
+/// // Scattering conserves the total.
 /// let masses = vec![0.5; 100];
 /// let cells: Vec<[f64; 1]> = (0..12).map(|i| [f64::from(i)]).collect();
 /// let cells = sph.radius(2.0).scatter(&particles, &cells)?.apply(&masses)?;
@@ -45,7 +47,7 @@ pub struct Sph {
 }
 
 impl Sph {
-    /// A kernel that reaches 1.1 times as far as the 32nd neighbour is, sums that are divided by those of the kernel, in open space.
+    /// The defaults: a kernel radius of 1.1 times the distance of the 32nd neighbour, normalized sums, open space.
     pub fn new(kernel: SmoothingKernel) -> Self {
         Self {
             kernel,
@@ -58,41 +60,49 @@ impl Sph {
     }
 
     options! {
-        /// The `k` nearest count, by a kernel that ends at 1.1 times the distance of the last: of a target the nearest sources
-        /// ([`Sph::gather`]), of a source the nearest targets ([`Sph::scatter`]).
+        /// Uses the `k` nearest neighbours, with a kernel radius of 1.1 times the distance of the farthest.
+        /// [`Sph::gather`] takes the sources nearest to a target, [`Sph::scatter`] the targets nearest to a source.
         neighbors,
-        /// All kernels end at `radius`. The cubic spline's is 2h.
+        /// Ends all kernels at `radius`, which is 2h for the cubic spline.
         radius,
-        /// What a target gets that has no source within the radius, if it gathers.
+        /// The value assigned by [`Sph::gather`] to targets without sources within the radius.
         fallback
     }
 
-    /// Kernels end at a radius each: of a target if it gathers, of a source if it scatters.
+    /// Ends each kernel at its own radius: one per target for [`Sph::gather`], one per source for [`Sph::scatter`].
     #[must_use]
     pub fn radii(mut self, radii: impl Into<Vec<f64>>) -> Self {
         self.reach = Reach::Each(radii.into());
         self
     }
 
-    /// The volume m/rho of each source, for [`Sph::gather`]; otherwise all are alike. A target whose sources all have a volume of 0 counts
-    /// as one without sources, if sums are normed.
+    /// The volume m/rho of each source, for [`Sph::gather`]. Default: equal volumes. If sums are normalized, a target
+    /// whose sources all have a volume of 0 counts as a target without sources.
     #[must_use]
     pub fn volumes(mut self, volumes: impl Into<Vec<f64>>) -> Self {
         self.volumes = Some(volumes.into());
         self
     }
 
-    /// Whether [`Sph::gather`] divides by the sum of V(j) W: then constants are reproduced, also near the boundary (Shepard 1968).
+    /// Divides the sums of [`Sph::gather`] by the sum of V(j) W. Constants are then reproduced, also near the boundary
+    /// (Shepard 1968).
     #[must_use]
     pub fn normalized(mut self, is_normalized: bool) -> Self {
         self.is_normalized = is_normalized;
         self
     }
 
-    /// Each target's sum over sources of f(j) V(j) W(r, H), with its own radius H; divided by the sum of V(j) W if it is normed.
+    /// Prepares the sum over sources of f(j) V(j) W(r, H) for each target, where H is the target's kernel radius.
+    /// Normalized sums are divided by the sum of V(j) W.
     ///
-    /// Errors: sums that are not normed without volumes; volumes that are not one for each source, negative or not finite; no neighbours, a
-    /// radius that is not positive or more than half the periodic box; coordinates that are not finite; primitives with an extent.
+    /// # Errors
+    /// Returns an error if:
+    /// - sums are not normalized and volumes are missing;
+    /// - the number of volumes is not that of the sources, or a volume is negative or not finite;
+    /// - the number of neighbours is 0, or a radius is not positive and finite or exceeds half the periodic box;
+    /// - the number of radii is not that of the targets;
+    /// - a coordinate is not finite or too large;
+    /// - the primitives have an extent.
     pub fn gather<T: Bounded<S, D>, U: Bounded<S, D>, S: Scalar, const D: usize>(
         &self,
         sources: &[T],
@@ -101,7 +111,7 @@ impl Sph {
         guarded(|| self.gather_by(sources, targets, D))
     }
 
-    /// The same in `axes` dimensions: the coordinates that follow are 0.
+    /// The same as [`Sph::gather`] in `axes` dimensions; coordinates from index `axes` on must be 0.
     #[doc(hidden)]
     pub fn gather_by<T: Bounded<S, D>, U: Bounded<S, D>, S: Scalar, const D: usize>(
         &self,
@@ -125,11 +135,15 @@ impl Sph {
         Ok(Interpolator { is_sum: !self.is_normalized, ..sums })
     }
 
-    /// Each source's value shared among the targets that its kernel reaches, in parts of W(r, H) with its own radius H: the sum over all
-    /// targets is that over all sources. A source that reaches none gives all to the nearest target
-    /// ([`Interpolator::n_without_neighbors`] counts these). A target that gets nothing is 0.
+    /// Prepares the distribution of each source's value over the targets within its kernel radius H, in proportion to
+    /// W(r, H). The sum over all targets equals the sum over all sources.
     ///
-    /// Errors: no targets for sources; and as [`Sph::gather`], but for volumes, which do not count.
+    /// A source without targets within its radius gives its whole value to the nearest target
+    /// ([`Interpolator::n_without_neighbors`] counts such sources). A target that receives nothing gets 0.
+    ///
+    /// # Errors
+    /// Returns an error if there are sources but no targets, or if the number of radii is not that of the sources.
+    /// Otherwise as [`Sph::gather`], except that volumes are not used.
     pub fn scatter<T: Bounded<S, D>, U: Bounded<S, D>, S: Scalar, const D: usize>(
         &self,
         sources: &[T],
@@ -173,7 +187,7 @@ impl Sph {
         }
         let density = norm / work.radius.powi(axes as i32);
         work.coefficients.as_flattened_mut().iter_mut().for_each(|coefficient| *coefficient *= density);
-        // A kernel of no width has no value.
+        // The density is infinite for a kernel of radius 0.
         density.is_finite().then_some(-1)
     }
 

@@ -1,9 +1,10 @@
-//! What each target takes from the sources around it: the search that all methods share.
+//! The neighbour search that all methods share: the sources of each target and their coefficients.
 //!
-//! In: a tree over the sources, targets, how far each looks, and a rule that makes coefficients of neighbours. Out: for each target the indices
-//! of sources with a coefficient each, in ascending distance. Targets are worked on along the tree's curve, so that one finds in the
-//! caches what the last one left.
-//! Cost: a search of nearest neighbours a target. Memory: 12 bytes a coefficient and as many while lists are put in order, 40 a target.
+//! In: a tree over the sources, targets, the neighbours to use, and a rule that computes the coefficients of the
+//! neighbours. Out: for each target the indices of its sources in ascending distance, with a coefficient each. Targets
+//! are processed along the tree's Morton curve, so that consecutive searches share cached nodes. Cost: a
+//! nearest-neighbour search per target. Memory: 12 bytes per coefficient and as much again while the lists are
+//! reordered, 40 bytes per target.
 
 use super::fallback::Fallback;
 use super::interpolator::Interpolator;
@@ -24,28 +25,31 @@ use crate::simd::{LANES, Lanes};
 
 /// Targets per parallel task.
 const TASK: usize = 1 << 8;
-/// The power of distances, and how many neighbours, where a target takes what is nearest in place of what it lacks.
+/// The power of the distance and the number of neighbours of [`Fallback::InverseDistance`].
 const POWER: f64 = 2.0;
 const NEAREST: usize = 8;
-/// What a radius is in parts of the distance of the farthest of `k` neighbours: ArborX's, so that the farthest counts for something.
+/// The ratio of the radius to the distance of the farthest of `k` neighbours, as in ArborX: above 1, so that the
+/// weight of the farthest is not 0.
 pub(crate) const BEYOND_FARTHEST: f64 = 1.1;
 
-/// What a rule makes of `work`: the degree of the polynomials that are reproduced, -1 for none. Nothing if no neighbour counts.
+/// Computes the coefficients in `work`. Returns the degree of the polynomials that are reproduced, -1 for none; `None`
+/// if there are no usable coefficients.
 pub(super) type Rule<'a> = &'a (dyn Fn(&mut Work) -> Option<i8> + Sync);
 
-/// What to make for each target.
+/// The parameters that all targets share.
 pub(super) struct Plan<'a> {
     pub reach: &'a Reach,
     pub fallback: Fallback,
     pub rule: Rule<'a>,
-    /// Coordinates that count: those that follow are 0 everywhere.
+    /// The number of leading coordinates for which offsets are computed: 0 if a method needs distances only. Later
+    /// coordinates are 0 everywhere.
     pub axes: usize,
     pub has_gradients: bool,
-    /// The degree that is asked for.
+    /// The requested degree.
     pub degree: i8,
 }
 
-/// The memory of a fit.
+/// Reusable memory of a fit.
 #[derive(Default)]
 pub(super) struct Fit {
     /// The roots of the weights.
@@ -54,39 +58,39 @@ pub(super) struct Fit {
     pub transpose: Qr,
 }
 
-/// What one target's neighbours are, and what is made of them.
+/// One target's neighbours and the quantities derived from them.
 #[derive(Default)]
 pub(super) struct Work {
     found: Vec<Neighbor>,
-    /// Where the weights end; 0 if all neighbours are where the target is.
+    /// The distance at which weights become 0; 0 if the `k` nearest neighbours all coincide with the target.
     pub radius: f64,
-    /// The largest coordinate of the target and the neighbours.
+    /// The largest absolute coordinate of the target and the neighbours.
     pub magnitude: f64,
-    /// Blocks of neighbours; the last is padded.
+    /// The number of blocks of [`LANES`] neighbours; the last block is padded.
     pub blocks: usize,
-    /// The squared distance of each.
+    /// The squared distance of each neighbour.
     pub distances2: Vec<Lanes<f64>>,
-    /// From the target to each, axis by axis.
+    /// The offset from the target to each neighbour, axis by axis.
     pub offsets: Vec<Lanes<f64>>,
     pub coefficients: Vec<Lanes<f64>>,
-    /// What the coefficients change by along each axis, axis by axis.
+    /// The gradient coefficients of the neighbours, axis by axis.
     pub slopes: Vec<Lanes<f64>>,
     pub fit: Fit,
 }
 
 impl Work {
-    /// How many neighbours there are.
+    /// The number of neighbours.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.found.len()
     }
 
-    /// The index of each.
+    /// The index of the source of neighbour `at`.
     pub fn index(&self, at: usize) -> usize {
         self.found[at].index as usize
     }
 
-    /// Puts distances in units of the radius in place of the coefficients; of the padding they are 1.
+    /// Sets the coefficients to the distances in units of the radius, with 1 in the padding.
     #[inline(always)]
     pub fn relative_distances(&mut self) {
         let inverse = if self.radius > 0.0 { 1.0 / self.radius } else { 0.0 };
@@ -98,7 +102,7 @@ impl Work {
         self.coefficients.as_flattened_mut()[self.found.len()..].fill(1.0);
     }
 
-    /// Divides the coefficients by their sum; false if that is 0.
+    /// Divides the coefficients by their sum. Returns `false` if the sum is not positive.
     pub fn normalize(&mut self) -> bool {
         let sum: f64 = self.coefficients.as_flattened().iter().sum();
         if sum > 0.0 {
@@ -107,11 +111,12 @@ impl Work {
         sum > 0.0
     }
 
-    /// One over the distance to a power, normed; the mean of those where the target is, if there are any.
+    /// Sets the coefficients to normalized inverse distances to `power`. Neighbours that coincide with the target
+    /// share the weight equally. Returns degree 0, or `None` without neighbours.
     pub fn inverse_distances(&mut self, power: f64) -> Option<i8> {
         let nearest2 = self.found.first()?.distance2;
         for (own, near) in self.coefficients.as_flattened_mut().iter_mut().zip(&self.found) {
-            // Of the nearest it is 1, so nothing overflows.
+            // Relative to the nearest neighbour, whose weight is 1, nothing overflows.
             let ratio = nearest2 / near.distance2;
             *own = match nearest2 {
                 0.0 => f64::from(u8::from(near.distance2 == 0.0)),
@@ -122,7 +127,7 @@ impl Work {
         self.normalize().then_some(0)
     }
 
-    /// Finds the neighbours of a point, and where they are.
+    /// Finds the neighbours of a point, their distances and offsets.
     #[inline(always)]
     fn find<S: Scalar, const D: usize>(&mut self, of: &Around<'_, S, D>, target: &[S; D], wanted: &Nearest) {
         self.found.clear();
@@ -155,20 +160,20 @@ impl Work {
     }
 }
 
-/// What is searched.
+/// The tree to search, with the storage position of each source.
 struct Around<'a, S, const D: usize> {
     tree: &'a Bvh<S, D>,
     positions: Vec<u32>,
     axes: usize,
 }
 
-/// Some targets' coefficients.
+/// The coefficients of the targets of one parallel task.
 struct Chunk<const D: usize> {
     sources: CsrChunk<u32>,
     coefficients: CsrChunk<f64>,
     slopes: CsrChunk<[f64; D]>,
     degrees: Vec<i8>,
-    /// Targets without a neighbour that counts.
+    /// The number of targets without a usable neighbour.
     n_alone: usize,
 }
 
@@ -190,7 +195,7 @@ impl<const D: usize> Chunk<D> {
 }
 
 precompiled! {
-    /// The coefficients of each target.
+    /// Computes the coefficients of each target.
     pub(super) fn stencils = find_all(
         tree: same_ref &Bvh<S, D>, targets: same_ref &Vec<[S; D]>, plan: keep &Plan<'_>
     ) -> Interpolator
@@ -246,7 +251,7 @@ fn find_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, targets: &Vec<[S; D]>, 
 }
 
 impl<const D: usize> Chunk<D> {
-    /// Appends what one target takes.
+    /// Appends the sources and coefficients of one target.
     fn find<S: Scalar>(
         &mut self,
         around: &Around<'_, S, D>,
@@ -272,9 +277,9 @@ impl<const D: usize> Chunk<D> {
     }
 }
 
-/// A tree over points.
+/// Builds a tree over points.
 ///
-/// Errors: what [`Bvh::build`] refuses, and what has an extent.
+/// Errors: those of [`Bvh::build`]; primitives with an extent.
 pub(super) fn tree_of<T: Bounded<S, D>, S: Scalar, const D: usize>(points: &[T], size: &BoxSize) -> Result<Bvh<S, D>> {
     if !T::IS_POINT {
         return Err(has_extent("interpolation is"));
@@ -282,9 +287,9 @@ pub(super) fn tree_of<T: Bounded<S, D>, S: Scalar, const D: usize>(points: &[T],
     Bvh::build_in(points, Space::periodic(size.clone())?)
 }
 
-/// Points to ask about, in the periodic box.
+/// Copies query points, wrapped into the periodic box.
 ///
-/// Errors: coordinates that are not finite or too large, and what has an extent.
+/// Errors: coordinates that are not finite or too large; primitives with an extent.
 pub(super) fn places_of<T: Bounded<S, D>, S: Scalar, const D: usize>(
     points: &[T],
     space: &Space<D>,

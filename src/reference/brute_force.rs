@@ -1,7 +1,8 @@
-//! Every query answered by looking at everything: the oracle of the tests, and the faster choice for a few dozen primitives.
+//! Every query answered by testing every primitive: the oracle of the tests, and the faster choice for a few dozen
+//! primitives.
 //!
-//! In and out: as the tree ([`Bvh`](crate::Bvh)), method by method; results are ascending by index where the tree promises no
-//! order. Cost: O(n) a query, all in `f64`.
+//! In and out: as the tree ([`Bvh`](crate::Bvh)), method by method; results are in ascending index order if the tree
+//! promises no order. Cost: O(n) per query, all in `f64`.
 
 use std::ops::ControlFlow;
 
@@ -13,10 +14,10 @@ use crate::geometry::{Aabb, Bounded, BoxSize, Scalar, Space};
 use crate::parallel::{for_tasks, map};
 use crate::search::nearest::{ExactHeap, Nearest, Neighbor};
 
-/// Queries of a parallel task.
+/// Queries per parallel task.
 const TASK: usize = 8;
 
-/// All primitives in a row, with the methods of [`Bvh`](crate::Bvh).
+/// All primitives in one array, with the methods of [`Bvh`](crate::Bvh).
 ///
 /// ```
 /// use ropewalk::reference::BruteForce;
@@ -48,17 +49,17 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
         Ok(Self { primitives: primitives.iter().map(|primitive| space.wrap_box(primitive.bounds())).collect(), space })
     }
 
-    /// How many primitives are stored.
+    /// The number of stored primitives.
     pub fn len(&self) -> usize {
         self.primitives.len()
     }
 
-    /// Whether nothing is stored.
+    /// Returns `true` if no primitive is stored.
     pub fn is_empty(&self) -> bool {
         self.primitives.is_empty()
     }
 
-    /// As [`Bvh::query`](crate::Bvh::query), ascending.
+    /// Same as [`Bvh::query`](crate::Bvh::query), in ascending order.
     pub fn query<Q: Query<S, D>>(&self, query: Q) -> impl Iterator<Item = u32> {
         self.primitives
             .iter()
@@ -67,56 +68,56 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
             .map(|(_, index)| index)
     }
 
-    /// As [`Bvh::query_all`](crate::Bvh::query_all).
+    /// Same as [`Bvh::query_all`](crate::Bvh::query_all).
     pub fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Csr<u32> {
         lists(queries.len(), |i| self.query(&queries[i]).collect())
     }
 
-    /// As [`Bvh::count_all`](crate::Bvh::count_all).
+    /// Same as [`Bvh::count_all`](crate::Bvh::count_all).
     pub fn count_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Vec<u32> {
         map(queries.len(), TASK, &|i| self.query(&queries[i]).count() as u32)
     }
 
-    /// As [`Bvh::for_each_hit`](crate::Bvh::for_each_hit).
+    /// Same as [`Bvh::for_each_hit`](crate::Bvh::for_each_hit).
     pub fn for_each_hit<Q: Query<S, D>>(&self, queries: &[Q], visit: impl Fn(usize, u32) -> ControlFlow<()> + Sync) {
         for_tasks(queries.len(), TASK, &|range| {
             for i in range {
-                // The iterator may end early: that is what Break is for.
+                // `Break` ends the iteration early; there is no result to handle.
                 let _ = self.query(&queries[i]).try_for_each(|hit| visit(i, hit));
             }
         });
     }
 
-    /// As [`Bvh::nearest`](crate::Bvh::nearest).
+    /// Same as [`Bvh::nearest`](crate::Bvh::nearest).
     pub fn nearest(&self, point: impl Into<[S; D]>, wanted: impl Into<Nearest>) -> Vec<Neighbor> {
         let wanted = wanted.into();
         self.search(&Aabb::point(point.into()), &wanted, wanted.excluded_for(u32::MAX))
     }
 
-    /// As [`Bvh::nearest_all`](crate::Bvh::nearest_all).
+    /// Same as [`Bvh::nearest_all`](crate::Bvh::nearest_all).
     pub fn nearest_all<T: Bounded<S, D>>(&self, points: &[T], wanted: impl Into<Nearest>) -> Csr<Neighbor> {
         let wanted = wanted.into();
         lists(points.len(), |i| self.search(&points[i].bounds(), &wanted, wanted.excluded_for(i as u32)))
     }
 
-    /// As [`Bvh::nearest_neighbors`](crate::Bvh::nearest_neighbors).
+    /// Same as [`Bvh::nearest_neighbors`](crate::Bvh::nearest_neighbors).
     pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Csr<Neighbor> {
         self.nearest_all(&self.primitives, wanted)
     }
 
-    /// As [`Bvh::count_neighbors`](crate::Bvh::count_neighbors).
+    /// Same as [`Bvh::count_neighbors`](crate::Bvh::count_neighbors).
     pub fn count_neighbors(&self, radius: impl Into<f64>) -> Vec<u32> {
         let radius = radius.into();
         map(self.len(), TASK, &|i| self.within(i, radius).count() as u32)
     }
 
-    /// As [`Bvh::neighbors`](crate::Bvh::neighbors).
+    /// Same as [`Bvh::neighbors`](crate::Bvh::neighbors).
     pub fn neighbors(&self, radius: impl Into<f64>) -> Csr<u32> {
         let radius = radius.into();
         lists(self.len(), |i| self.within(i, radius).collect())
     }
 
-    /// As [`Bvh::for_each_pair`](crate::Bvh::for_each_pair).
+    /// Same as [`Bvh::for_each_pair`](crate::Bvh::for_each_pair).
     pub fn for_each_pair(&self, radius: impl Into<f64>, visit: impl Fn(u32, u32) + Sync) {
         let radius = radius.into();
         for_tasks(self.len(), TASK, &|range| {
@@ -126,7 +127,7 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
         });
     }
 
-    /// As [`Bvh::count_pairs`](crate::Bvh::count_pairs).
+    /// Same as [`Bvh::count_pairs`](crate::Bvh::count_pairs).
     pub fn count_pairs(&self, radius: impl Into<f64>) -> u64 {
         let radius = radius.into();
         let pairs = |i: usize| self.within(i, radius).filter(|&j| (i as u32) < j).count() as u64;
@@ -154,7 +155,7 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
     }
 }
 
-/// Csr made one by one, in parallel.
+/// Builds a [`Csr`] from one vector per list, in parallel.
 fn lists<T: Copy + bytemuck::Zeroable + Send + Sync>(n: usize, list: impl Fn(usize) -> Vec<T> + Sync) -> Csr<T> {
     let blocks = map(n, TASK, &|i| {
         let values = list(i);

@@ -1,8 +1,8 @@
 //! Friends of friends by the definition: every pair is tested.
 //!
-//! In: points in a row. Out: a union-find forest over them.
-//! Cost: n (n - 1) / 2 distances, eight at a time in the storage type; those that may be within the linking length are
-//! decided in `f64`. 4 bytes a point. Source: Davis et al. 1985; the baseline of halo finders on GPUs.
+//! In: points as a structure of arrays. Out: a union-find forest over them. Cost: n (n - 1) / 2 distances, eight at a
+//! time in the storage type. Distances that may be within the linking length are computed again in `f64`. Memory: 4
+//! bytes per point. Source: Davis et al. 1985; the usual baseline of halo finders on GPUs.
 
 use crate::bvh::traverse::bits;
 use crate::cancel::guarded;
@@ -18,11 +18,13 @@ use crate::simd::{Isa, LANES, dispatch};
 /// Points per parallel task.
 const TASK: usize = 64;
 
-/// The halos of [`Fof::run`], by every point against every other and a concurrent union-find: the definition (Davis et al. 1985), eight
-/// pairs at a time, and the baseline that halo finders on GPUs are compared with.
+/// Finds the halos of [`Fof::run`] by testing every pair of points and a concurrent union-find, as in the definition
+/// (Davis et al. 1985). Eight pairs are tested at a time. Halo finders on GPUs are compared with this baseline.
 ///
-/// Cost: n (n - 1) / 2 distances; on 262,144 particles of a cosmological simulation 300 times as long as [`Fof::run`] (benches/README.md).
-/// Memory: for three-dimensional `f32` some 30 bytes a point, the result included. 1 to 10 dimensions, points and boxes.
+/// # Cost
+/// n (n - 1) / 2 distances. On 262,144 particles of a cosmological simulation it takes 300 times as long as
+/// [`Fof::run`] (benches/README.md). Memory for three-dimensional `f32`: some 30 bytes per point, including the
+/// result. Supports points and boxes of 1 to 10 dimensions.
 ///
 /// ```
 /// use ropewalk::{Fof, reference::fof_all_pairs};
@@ -33,7 +35,7 @@ const TASK: usize = 64;
 /// ```
 ///
 /// # Errors
-/// As [`Fof::run`].
+/// Those of [`Fof::run`].
 pub fn fof_all_pairs<T: Bounded<S, D>, S: Scalar, const D: usize>(fof: &Fof, points: &[T]) -> Result<Halos> {
     guarded(|| {
         let row = PointsSoA::of(points, &fof.space()?)?;
@@ -41,7 +43,7 @@ pub fn fof_all_pairs<T: Bounded<S, D>, S: Scalar, const D: usize>(fof: &Fof, poi
     })
 }
 
-/// Joins all pairs within `radius`.
+/// Unites all pairs within `radius`.
 fn connect<S: Scalar, const D: usize>(row: &PointsSoA<S, D>, radius: f64) -> UnionFind {
     let forest = UnionFind::new(row.len());
     let pairs = Pairs { row, reach: FilteredRadius::new(radius, &row.space), forest: &forest };
@@ -63,7 +65,7 @@ struct Pairs<'a, S: Scalar, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> Pairs<'_, S, D> {
-    /// Joins a primitive with those behind it in the row.
+    /// Unites a primitive with the friends behind it in the array.
     #[inline(always)]
     fn join<I: Isa, const P: bool>(&self, isa: I, metric: &Metric<S, D, P>, i: usize) {
         let n = self.row.len();
@@ -74,7 +76,7 @@ impl<S: Scalar, const D: usize> Pairs<'_, S, D> {
             let lanes =
                 if points { metric.lanes(&of.lo, &blocks, block) } else { metric.box_lanes(&of, &blocks, block) };
             for bit in bits(S::at_most(isa, &lanes, self.reach.maybe)) {
-                // The last lanes may lie behind the end.
+                // The last lanes may extend past the end of the array.
                 let j = i + 1 + block * LANES + bit;
                 if j < n && self.row.space.min_distance2(&of, &self.item(j)) <= self.reach.radius2 {
                     self.forest.union(i as u32, j as u32);

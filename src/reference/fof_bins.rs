@@ -1,13 +1,20 @@
 //! Friends of friends on bins: data-parallel connected components.
 //!
-//! In: points in a row. Out: a union-find forest over the points in the order of their bins, and that order.
-//! Points are sorted into bins at least as wide as the linking length, the first axis fastest, so that the neighbours of a
-//! bin are 3^(D - 1) ranges of three contiguous ones: nine in space. Then rounds of *hooking* (each point hangs its component
-//! below a smaller one that it meets in these ranges) and *pointer jumping* (until every point hangs at its root: all trees are
-//! stars), until a round finds nothing to hook. A point notes once which of its ranges hold any friend, and looks at no others.
-//! Cost: O(n log n), then the pairs of points in neighbouring bins, in each of some log n rounds; memory as documented at
-//! [`fof_bins`]. Source: Sewell et al. 2015 (PISTON, VTK-m). What differs: a component
-//! is compared before the distance, ranges belong to bins and not to points, and empty ones are not kept.
+//! In: points as a structure of arrays. Out: a union-find forest over the points in the order of their bins, and that
+//! order.
+//!
+//! Points are sorted into bins at least as wide as the linking length, the first axis fastest. The neighbours of a bin
+//! are 3^(D - 1) ranges of three contiguous bins: nine ranges in three dimensions. Then two operations alternate until
+//! no component is hooked:
+//! - *hooking*: each point hooks its component below a smaller one that it finds in these ranges;
+//! - *pointer jumping*: parents are replaced by grandparents until every point's parent is its root (all trees are
+//!   stars).
+//!
+//! Each point determines once which of its ranges contain a friend, and later rounds search only those.
+//!
+//! Cost: O(n log n), then in each of about log n rounds the pairs of points in neighbouring bins; memory as documented
+//! at [`fof_bins`]. Source: Sewell et al. 2015 (PISTON, VTK-m). Differences from the source: components are compared
+//! before distances, ranges belong to bins and not to points, and empty ranges are not stored.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -23,25 +30,30 @@ use crate::parallel::{atomics, list_tasks, map, map_tasks};
 use crate::phases::mark;
 use crate::reference::points::PointsSoA;
 
-/// Bins along an axis, at most: three such numbers make a key of 63 bits.
+/// The maximum number of bins along an axis: three such numbers make a key of 63 bits.
 const MOST: f64 = (1 << 21) as f64;
-/// Bins are wider than the linking length by this factor, so that rounding never carries friends past a neighbouring bin: the
-/// place of a coordinate among the bins is wrong by less than `MOST` / 2^50, far less than this leaves.
+/// The ratio of the minimum bin width to the linking length. The margin keeps friends in neighbouring bins despite
+/// rounding: the error of a coordinate in units of bins is below `MOST` / 2^50, far less than the margin.
 const SLACK: f64 = 1.0 + 1.0 / (1 << 20) as f64;
-/// And by this, because the square of a distance less than 2^-537 is 0 in `f64`, so that `eps * eps` can be.
+/// Added to the minimum bin width: in `f64` the square of a distance below 2^-537 underflows to 0, as `eps * eps` may.
 const TINY: f64 = 1e-160;
 /// Points, or bins, per parallel task.
 const TASK: usize = 1 << 10;
 
-/// The halos of [`Fof::run`], by data-parallel connected components over bins as wide as the linking length: each point looks at nine ranges
-/// of three contiguous bins, hooks its component to a smaller one that it meets there, and pointers are jumped until all components are
-/// stars; this is repeated until nothing is left to hook. Source: Sewell et al. 2015 (the halo finder of PISTON and VTK-m).
+/// Finds the halos of [`Fof::run`] by data-parallel connected components over bins as wide as the linking length.
 ///
-/// Cost: O(n log n) to sort and look up, then up to one distance for each pair of points in neighbouring bins and round; quadratic in the
-/// number of points that share a bin; on 262,144 particles of a cosmological simulation 5 times as long as [`Fof::run`]
-/// (benches/README.md). An axis has at most 2^21 bins: beyond that they are wider than the linking length. Memory: for three-dimensional
-/// `f32` some 100 bytes a point at its peak, the result included, in such a simulation; 260 where all points have bins of their own and
-/// all of these have 26 occupied neighbours.
+/// Each point searches nine ranges of three contiguous bins and hooks its component to a smaller one found there. Then
+/// pointers are jumped until all components are stars. This is repeated until no component is hooked. Source: Sewell
+/// et al. 2015 (the halo finder of PISTON and VTK-m).
+///
+/// # Cost
+/// O(n log n) to sort and to look up bins, then in each round up to one distance for each pair of points in
+/// neighbouring bins. The time is quadratic in the number of points that share a bin. On 262,144 particles of a
+/// cosmological simulation it takes 5 times as long as [`Fof::run`] (benches/README.md). An axis has at most 2^21
+/// bins; beyond that, bins are wider than the linking length.
+///
+/// Peak memory for three-dimensional `f32`, including the result: some 100 bytes per point in such a simulation. It is
+/// 260 bytes per point if all points have bins of their own with 26 occupied neighbours each.
 ///
 /// ```
 /// use ropewalk::{Fof, reference::fof_bins};
@@ -52,7 +64,8 @@ const TASK: usize = 1 << 10;
 /// ```
 ///
 /// # Errors
-/// As [`Fof::run`]; more than 3 dimensions; primitives that have an extent (types whose [`Bounded::IS_POINT`] is false).
+/// Returns an error as [`Fof::run`], for more than 3 dimensions, and for primitives with an extent (types whose
+/// [`Bounded::IS_POINT`] is false).
 pub fn fof_bins<T: Bounded<S, D>, S: Scalar, const D: usize>(fof: &Fof, points: &[T]) -> Result<Halos> {
     guarded(|| {
         let row = PointsSoA::of(points, &fof.space()?)?;
@@ -61,7 +74,7 @@ pub fn fof_bins<T: Bounded<S, D>, S: Scalar, const D: usize>(fof: &Fof, points: 
     })
 }
 
-/// Joins all pairs within `radius`. The order gives each position's index in the caller's slice.
+/// Unites all pairs within `radius`. The returned order gives the index in the caller's slice for each position.
 fn connect<S: Scalar, const D: usize>(row: &PointsSoA<S, D>, radius: f64) -> Result<(UnionFind, Vec<u32>)> {
     if D > 3 {
         let sentence = format!("{D} dimensions: bins are for points of 1 to 3; the tree takes up to 10 (Fof::run)");
@@ -79,7 +92,8 @@ fn connect<S: Scalar, const D: usize>(row: &PointsSoA<S, D>, radius: f64) -> Res
         false
     });
     mark("active ranges");
-    // A round that hooks nothing began with stars and saw every pair of friends in one of them.
+    // In a round that hooks nothing, all trees were stars at the start, and both points of every pair of friends were
+    // in the same star.
     while bins.any_point(|at, ranges| bins.hook(&parent, at, ranges, active[at].load(Relaxed))) {
         while jump(&parent) {}
     }
@@ -88,7 +102,7 @@ fn connect<S: Scalar, const D: usize>(row: &PointsSoA<S, D>, radius: f64) -> Res
     Ok((UnionFind::of(parent), order))
 }
 
-/// Makes every point's parent its grandparent. Whether any was not so already.
+/// Replaces every point's parent by its grandparent. Returns `true` if any parent changed.
 fn jump(parent: &[AtomicU32]) -> bool {
     let jump = |of: &AtomicU32| -> bool {
         let now = of.load(Relaxed);
@@ -98,32 +112,33 @@ fn jump(parent: &[AtomicU32]) -> bool {
         }
         next != now
     };
-    // Every point, also where one is found at once.
+    // Visits every point: `any` on the iterator would stop at the first change.
     let any = map_tasks(parent.len(), TASK, &|range| parent[range].iter().fold(false, |any, of| any | jump(of)));
     any.contains(&true)
 }
 
-/// Points in the order of their bins, and where the neighbours of each bin are.
+/// Points in the order of their bins, with the ranges of points around each bin.
 struct Bins<S, const D: usize> {
     points: Vec<[S; D]>,
-    /// The positions in the row.
+    /// The position of each point in the unsorted array.
     sorted: Vec<u32>,
-    /// Where each occupied bin begins; and the end of all.
+    /// The first point of each occupied bin, followed by the number of points.
     starts: Vec<u32>,
-    /// The points in the neighbours of each occupied bin, its own among them: contiguous bins are one range.
+    /// The ranges of points in the neighbours of each occupied bin, including the bin itself. Contiguous bins form one
+    /// range.
     ranges: Csr<Span>,
     space: Space<D>,
     radius2: f64,
 }
 
-/// Positions from the first to before the second.
+/// A range of positions: start, and end (exclusive).
 type Span = [u32; 2];
 
 fn positions([start, end]: Span) -> Range<usize> {
     start as usize..end as usize
 }
 
-/// A row that is sorted by the keys of its points.
+/// Points to be sorted by the keys of their bins.
 struct Keyed<'a, S: Scalar, const D: usize> {
     row: &'a PointsSoA<S, D>,
     grid: &'a Grid<D>,
@@ -169,7 +184,7 @@ impl<S: Scalar, const D: usize> Bins<S, D> {
                 let before = block.values.len();
                 grid.each_range(key, |wanted| {
                     let first = keys.partition_point(|&key| key < wanted.start);
-                    // No more than three can follow.
+                    // A range spans at most three bins.
                     let after = first + keys[first..].iter().take_while(|&&key| key < wanted.end).count();
                     if first < after {
                         block.values.push([starts[first], starts[after]]);
@@ -184,10 +199,10 @@ impl<S: Scalar, const D: usize> Bins<S, D> {
         Self { points, sorted, starts, ranges, space: row.space, radius2: radius * radius }
     }
 
-    /// Whether `visit` is true of any point. It is called with every point, and the ranges around its bin.
+    /// Calls `visit` with every point and the ranges around its bin. Returns `true` if any call does.
     fn any_point(&self, visit: impl Fn(usize, &[Span]) -> bool + Sync) -> bool {
         let any = map_tasks(self.points.len(), TASK, &|own| {
-            // Tasks are of points, not of bins: all points may share one.
+            // Tasks are ranges of points, not of bins, as all points may share one bin.
             let mut bin = self.starts.partition_point(|&start| start as usize <= own.start).saturating_sub(1);
             let mut any = false;
             for at in own {
@@ -204,7 +219,8 @@ impl<S: Scalar, const D: usize> Bins<S, D> {
         self.space.distance2(&self.points[a], &self.points[b]) <= self.radius2
     }
 
-    /// The ranges that hold a friend other than the point itself, a bit each: at most nine, or 18 around a boundary.
+    /// A bit mask of the ranges that contain a friend other than the point itself: at most nine ranges, or 18 next to
+    /// a periodic boundary.
     fn active(&self, at: usize, ranges: &[Span]) -> u32 {
         ranges.iter().zip(0..).fold(0, |mask, (range, bit)| {
             let found = positions(*range).any(|other| other != at && self.are_friends(at, other));
@@ -212,16 +228,18 @@ impl<S: Scalar, const D: usize> Bins<S, D> {
         })
     }
 
-    /// Hooks a point's star below a smaller component that a friend is in. Whether it did, or another thread before it.
+    /// Hooks a point's star below a smaller component that contains a friend. Returns `true` if it did, or if another
+    /// thread hooked the star first.
     ///
-    /// Parents only ever decrease, whatever the threads do, so there is an end and no cycle. A hook may be lost to a smaller
-    /// one at the same root; the friends are then found apart in the next round.
+    /// Parents only decrease, regardless of the order of threads, so the process ends and creates no cycles. A hook
+    /// may be overwritten by a smaller one at the same root. The two friends are then still in different components in
+    /// the next round.
     fn hook(&self, parent: &[AtomicU32], at: usize, ranges: &[Span], active: u32) -> bool {
         let mut own = parent[at].load(Relaxed);
         let mut hooked = false;
         let active = ranges.iter().zip(0..).filter(|&(_, bit)| active >> bit & 1 == 1);
         for other in active.flat_map(|(range, _)| positions(*range)) {
-            // Only a root may be hooked: another thread has been here, and pointers must be jumped first.
+            // Only a root may be hooked. If another thread has hooked it, pointers must be jumped first.
             if parent[own as usize].load(Relaxed) != own {
                 return true;
             }
@@ -236,7 +254,7 @@ impl<S: Scalar, const D: usize> Bins<S, D> {
     }
 }
 
-/// Bins of equal size over everything, or over the periodic box.
+/// Bins of equal size over the bounding box of the points, or over the periodic box.
 struct Grid<const D: usize> {
     lo: [f64; D],
     width: [f64; D],
@@ -256,30 +274,30 @@ impl<const D: usize> Grid<D> {
                 }
             };
             let least = (radius * SLACK + TINY).max(extent / MOST);
-            // Where there is nothing, the extent is negative: one bin.
+            // Without points, the extent is negative, which gives one bin.
             bins[k] = ((extent / least) as u64).max(1);
-            // A whole number of them fills a period, so that the last and the first are neighbours.
+            // A whole number of bins fills a period, so that the first and the last are neighbours.
             width[k] = extent / bins[k] as f64;
         }
         Self { lo, width, bins, is_periodic: space.period().is_some() }
     }
 
-    /// How many bits keys have.
+    /// The number of bits of a key.
     fn bits(&self) -> u32 {
         u64::BITS - (self.bins.iter().product::<u64>() - 1).leading_zeros()
     }
 
-    /// The number of a point's bin, the first axis fastest.
+    /// The key of a point's bin, the first axis fastest.
     #[inline(always)]
     fn key<S: Scalar>(&self, point: &[S; D]) -> u64 {
         (0..D).rev().fold(0, |key, k| {
-            // NaN, where there is no extent, is 0 as well.
+            // If the extent is 0, the quotient is NaN, which is converted to 0.
             let bin = ((Into::<f64>::into(point[k]) - self.lo[k]) / self.width[k]) as u64;
             key * self.bins[k] + bin.min(self.bins[k] - 1)
         })
     }
 
-    /// The bin itself and those beside it along an axis: the first, to be taken modulo the bins of the axis, and how many.
+    /// The bin and its neighbours along an axis: the first, to be taken modulo the number of bins, and their number.
     fn beside(&self, axis: usize, bin: u64) -> (u64, u64) {
         let bins = self.bins[axis];
         if self.is_periodic {
@@ -290,15 +308,15 @@ impl<const D: usize> Grid<D> {
         }
     }
 
-    /// Calls `visit` with ranges of contiguous keys that are neighbours of a bin: one in each row, or two where the row goes
-    /// on around the boundary.
+    /// Calls `visit` with the ranges of contiguous keys around a bin: one range per row, or two if the row crosses the
+    /// periodic boundary.
     fn each_range(&self, key: u64, mut visit: impl FnMut(Range<u64>)) {
         let mut place = [0; D];
         let mut rest = key;
         for (bin, bins) in place.iter_mut().zip(self.bins) {
             (*bin, rest) = (rest % bins, rest / bins);
         }
-        // The rows beside the bin's own, axis by axis from the slowest; D is at most 3.
+        // The rows around the bin, axis by axis from the slowest: at most nine, as D is at most 3.
         let mut rows = [0; 9];
         let mut count = 1;
         for k in (1..D).rev() {

@@ -1,17 +1,20 @@
-//! The most bound particle by a best-first search.
+//! The most bound particle by a best-first search (A*).
 //!
 //! In: the members of a halo. Out: the member that brute force would find.
+//!
 //! Members are sorted into the cells of a grid. The sum -phi of a member is at most
 //!
 //! ```text
 //! upper = sum over near cells of their terms + sum over far cells of M / sqrt(min_distance2 + softening²)      (1)
 //! ```
 //!
-//! with the distance to the box around the cell's members. The member's own cell is near, and others within a reach that doubles
-//! from level to level; the last level sums all cells exactly. A priority queue refines the members with the largest bounds by a
-//! level, a batch at a time. Bounds only fall, so a member with an exact sum at the head of the queue is the answer.
-//! Cost: n times the number of cells, which is about n / 16, for the first bounds; then the refinements, fewer with better bounds.
-//! Source: Habib et al. 2016 and Sewell et al. 2015, section 3 (A* in HACC).
+//! where min_distance is the distance to the box around the cell's members. Near cells are the member's own cell and
+//! all cells within a distance that doubles from level to level; the last level sums all cells exactly. A priority
+//! queue refines the members with the largest bounds by one level, in batches. Bounds only decrease, so a member with
+//! an exact sum at the head of the queue is the answer.
+//!
+//! Cost: for the first bounds n times the number of cells, which is about n / 16; then the refinements, fewer with
+//! better bounds. Source: Habib et al. 2016 and Sewell et al. 2015, section 3 (A* in HACC).
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -26,16 +29,17 @@ use crate::parallel::{Scratch, map};
 use crate::reference::check_most_bound;
 use crate::simd::{LANES, dispatch};
 
-/// Members per cell, if they were spread evenly.
+/// The mean number of members per cell if members were spread evenly.
 const PER_CELL: f64 = 16.0;
-/// Cells along an axis, at most.
+/// The maximum number of cells along an axis.
 const MAX_CELLS: usize = 32;
-/// Members that are refined at once, in parallel; fixed, so that the work does not depend on threads.
+/// The number of members refined in one parallel batch; fixed, so that the work does not depend on the number of
+/// threads.
 const BATCH: usize = 16;
-/// The level at which everything is summed exactly.
+/// The level at which all cells are summed exactly.
 const LAST_LEVEL: u8 = 6;
 
-/// A member, the bound (1) of its sum, and the level of the bound.
+/// A member, the bound (1) on its sum, and the level of the bound.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     upper: f64,
@@ -44,7 +48,8 @@ struct Candidate {
 }
 
 impl Ord for Candidate {
-    /// The largest bound is the greatest; among equal bounds the lowest level, then the smallest index.
+    /// Orders by bound, then by descending level, then by descending index: the heap yields the largest bound first,
+    /// among ties the lowest level and the smallest index.
     fn cmp(&self, other: &Self) -> Ordering {
         let by_bound = self.upper.total_cmp(&other.upper);
         by_bound.then(other.level.cmp(&self.level)).then(other.member.cmp(&self.member))
@@ -65,8 +70,10 @@ impl PartialEq for Candidate {
 
 impl Eq for Candidate {}
 
-/// The centres that a finder of [`Center::MostBound`](crate::Center::MostBound) finds, by a best-first search as in HACC: the distances to the cells of a grid bound
-/// each member's potential; the members with the best bounds have their cells opened from near to far, until the best is known exactly.
+/// Finds the centres of [`Center::MostBound`](crate::Center::MostBound) by a best-first search as in HACC.
+///
+/// The distances to the cells of a grid bound each member's potential. For the members with the best bounds, cells are
+/// opened from near to far until the best potential is known exactly.
 /// [`HaloCenter::pairs`](crate::halo::HaloCenter::pairs) counts the pairs that this search evaluates.
 ///
 /// Source: Habib et al. 2016; Sewell et al. 2015, section 3.
@@ -82,7 +89,7 @@ impl Eq for Candidate {}
 /// ```
 ///
 /// # Errors
-/// As [`CenterFinder::run`]; if the finder finds other centres than [`Center::MostBound`](crate::Center::MostBound).
+/// Those of [`CenterFinder::run`]; a finder of other centres than [`Center::MostBound`](crate::Center::MostBound).
 pub fn most_bound_a_star<T: Bounded<S, 3>, S: Scalar>(
     finder: &CenterFinder<'_>,
     points: &[T],
@@ -141,19 +148,19 @@ fn most_bound(members: &Members) -> Option<MostBound> {
     }
 }
 
-/// The members in cells.
+/// The members sorted into cells.
 struct Grid<'a> {
     members: &'a Members,
     /// The width of a cell.
     width: f64,
-    /// Occupied cells: where their members begin in the columns, and the end of all.
+    /// The position in `columns` of the first member of each occupied cell, followed by the end.
     starts: Vec<u32>,
     boxes: Vec<Aabb<f64, 3>>,
     masses: Vec<f64>,
     counts: Vec<u32>,
-    /// The occupied cell of each member.
+    /// The index among the occupied cells of each member's cell.
     cell_of: Vec<u32>,
-    /// Coordinates and masses cell by cell, each padded to whole lanes.
+    /// Coordinates and masses cell by cell, each cell padded to whole lanes.
     columns: [Vec<f64>; 4],
 }
 
@@ -206,8 +213,8 @@ impl<'a> Grid<'a> {
         grid
     }
 
-    /// The bound (1) of a member's sum, with cells up to `reach` away as near cells; the number of pairs evaluated; and the number of
-    /// ordered coincident pairs among these.
+    /// The bound (1) on a member's sum, where cells within `reach` are near; the number of pairs evaluated; the number
+    /// of ordered coincident pairs among them.
     fn upper_bound(&self, member: usize, reach: f64, terms: &mut Terms) -> (f64, u64, u64) {
         let target = self.members.position(member);
         let softening2 = self.members.softening2;

@@ -1,11 +1,15 @@
-//! The most bound particle, approximately, by Poisson's equation on a grid.
+//! The approximate most bound particle, by Poisson's equation on a grid.
 //!
-//! In: the members of a halo. Out: the member with the lowest exact potential among the members about the lowest point of a grid.
-//! The density (cloud in cell) stands on a lattice inside of the box around the halo, at whose faces the potential is 0. There
-//! sines are the solutions, so three sine transforms forwards and three back solve the equation of second differences.
-//! A sine transform of n values is a Fourier transform of 2 (n + 1), odd about 0; two real lines make a complex one.
-//! Cost: 3 n² Fourier transforms and 16 n³ bytes for a grid of n cells along each axis; then some exact sums.
-//! Source: Sewell et al. 2015, section 3; Hockney and Eastwood 1988, section 6-5 (the equation), 5-3 (clouds).
+//! In: the members of a halo. Out: the member with the lowest exact potential among those around the lowest point of a
+//! grid.
+//!
+//! The density (cloud in cell) is sampled on a lattice inside the bounding box of the halo, with a potential of 0 on
+//! its faces. Sines are the eigenfunctions of this problem, so a forward and a backward sine transform along the three
+//! axes solve the equation of second differences. A sine transform of n values is a Fourier transform of 2 (n + 1)
+//! values, odd about 0; two real lines are combined into a complex one.
+//!
+//! Cost: 3 n² Fourier transforms and 16 n³ bytes for a grid of n cells along each axis, then some exact sums. Source:
+//! Sewell et al. 2015, section 3; Hockney and Eastwood 1988, sections 6-5 (the equation) and 5-3 (cloud in cell).
 
 use std::f64::consts::PI;
 
@@ -22,15 +26,16 @@ use crate::halo::{CenterFinder, Centers};
 use crate::parallel::{Scratch, fill};
 use crate::reference::check_most_bound;
 
-/// Cells along an axis, at most: a grid of 265 MB. One less than a power of two, as all numbers of cells.
+/// The maximum number of cells along an axis, for a grid of 265 MB. One less than a power of two, as every number of
+/// cells.
 const MAX_CELLS: usize = 255;
 
-/// The grid of [`most_bound_poisson`]. Its default is that of the paper: 63 cells along each axis, a search two cells wide.
+/// The grid of [`most_bound_poisson`]. Default: that of the paper, 63 cells along each axis and a search of two cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoissonGrid {
-    /// Cells along each axis, 1 to 255; the next number that is one less than a power of two is taken.
+    /// The number of cells along each axis, 1 to 255, rounded up to one less than a power of two.
     pub cells: usize,
-    /// The number of cells around the lowest one that are searched, along each axis both ways.
+    /// The number of cells on either side of the lowest cell, along each axis, whose members are searched.
     pub search: usize,
 }
 
@@ -40,14 +45,15 @@ impl Default for PoissonGrid {
     }
 }
 
-/// The most bound particles approximately: Poisson's equation on a grid of the halo's box with a potential of 0 at its faces; then exact
-/// sums for the members in a cube about the lowest cell.
+/// Finds the most bound particles approximately. Poisson's equation is solved on a grid over the halo's box with a
+/// potential of 0 on its faces. Then exact sums are computed for the members in a cube around the lowest cell.
 ///
-/// It may be another member than the exact one, most often in small halos and beside an attached heavy neighbour. Source: Sewell et al.
-/// 2015, section 3.
+/// The result may differ from the exact most bound member, most often in small halos and next to an attached heavy
+/// neighbour. Source: Sewell et al. 2015, section 3.
 ///
 /// # Errors
-/// As [`CenterFinder::run`]; if the finder finds other centres than [`Center::MostBound`](crate::Center::MostBound); a number of cells outside of 1 to 255.
+/// Returns an error as [`CenterFinder::run`], for a finder of other centres than
+/// [`Center::MostBound`](crate::Center::MostBound), and for a number of cells outside 1 to 255.
 pub fn most_bound_poisson<T: Bounded<S, 3>, S: Scalar>(
     finder: &CenterFinder<'_>,
     grid: PoissonGrid,
@@ -63,10 +69,11 @@ pub fn most_bound_poisson<T: Bounded<S, 3>, S: Scalar>(
 }
 
 fn most_bound(members: &Members, cells: usize, search: usize) -> Option<MostBound> {
-    // A transform of a power of two takes one algorithm; of any length, all that there are.
+    // `Radix4` handles powers of two only. A planner for any length would compile all algorithms of `rustfft`.
     let lattice = Lattice::new(members, (cells + 1).next_power_of_two() - 1);
     let lowest = lattice.lowest(members);
-    // The cube reaches the nearest member at least: between two clumps the lowest point may have none about it.
+    // The cube extends at least to the nearest member: if the lowest point lies between two clumps, there may be no
+    // member near it.
     let place = |member: u32| {
         let at = lattice.place(members.position(member as usize));
         (0..3).map(|k| (at[k] - lowest[k]).abs()).fold(0.0, f64::max)
@@ -82,7 +89,7 @@ fn most_bound(members: &Members, cells: usize, search: usize) -> Option<MostBoun
     Best::of(members, &targets, &sums).map(|best| MostBound { best, pairs, coincident })
 }
 
-/// Points 1 to `n` along each axis; 0 and `n` + 1 are the faces of the box.
+/// A lattice with points 1 to `n` along each axis; 0 and `n` + 1 are the faces of the box.
 struct Lattice {
     n: usize,
     lo: [f64; 3],
@@ -94,25 +101,25 @@ impl Lattice {
         let corners = (0..members.len()).map(|member| Aabb::point(members.position(member)));
         let bounds = corners.fold(Aabb::EMPTY, |all, point| all.union(&point));
         let widest = (0..3).map(|k| bounds.hi[k] - bounds.lo[k]).fold(0.0, f64::max);
-        // A flat halo has a box of some thickness nevertheless.
+        // A flat halo gets a box of nonzero thickness.
         let least = if widest > 0.0 { widest / n as f64 } else { 1.0 };
         let side: [f64; 3] = std::array::from_fn(|k| (bounds.hi[k] - bounds.lo[k]).max(least));
         let lo = std::array::from_fn(|k| 0.5 * (bounds.lo[k] + bounds.hi[k]) - 0.5 * side[k]);
         Self { n, lo, step: side.map(|side| side / (n + 1) as f64) }
     }
 
-    /// A position in steps of the lattice.
+    /// The position in units of lattice steps.
     fn place(&self, at: [f64; 3]) -> [f64; 3] {
         std::array::from_fn(|k| (at[k] - self.lo[k]) / self.step[k])
     }
 
-    /// The point with the lowest potential, ties by index.
+    /// The lattice point with the lowest potential, ties by index.
     fn lowest(&self, members: &Members) -> [f64; 3] {
         let n = self.n;
         let mut grid = self.density(members);
         let fft = Radix4::new(2 * (n + 1), FftDirection::Forward);
         sines(&mut grid, n, &fft);
-        // Second differences multiply each sine by a number.
+        // Sines are eigenfunctions of second differences, with these eigenvalues.
         let difference = |k: usize, wave: usize| {
             (2.0 - 2.0 * (PI * (wave + 1) as f64 / (n + 1) as f64).cos()) / (self.step[k] * self.step[k])
         };
@@ -125,7 +132,7 @@ impl Lattice {
             }
         });
         sines(&mut grid, n, &fft);
-        // Up to a positive factor the potential is what the grid holds now, times -1.
+        // The grid now holds the potential times a negative factor.
         let mut best = (0, f64::NEG_INFINITY);
         for (i, &depth) in grid.iter().enumerate() {
             if depth > best.1 {
@@ -135,7 +142,8 @@ impl Lattice {
         [best.0 % n, best.0 / n % n, best.0 / (n * n)].map(|i| (i + 1) as f64)
     }
 
-    /// Masses on the points, the first axis fastest; each member's mass is divided among the eight points around it.
+    /// The masses at the lattice points, the first axis fastest; each member's mass is divided among the eight points
+    /// around it.
     fn density(&self, members: &Members) -> Vec<f64> {
         let n = self.n;
         let mut grid = vec![0.0; n * n * n];
@@ -151,7 +159,7 @@ impl Lattice {
                     mass *= if up == 1 { part } else { 1.0 - part };
                     point[k] = below[k] + up;
                 }
-                // The faces keep their part: the potential there is fixed.
+                // The share of the faces is dropped, as the potential there is fixed.
                 if point.iter().all(|&i| (1..=n).contains(&i)) {
                     grid[((point[2] - 1) * n + point[1] - 1) * n + point[0] - 1] += mass;
                 }
@@ -161,12 +169,13 @@ impl Lattice {
     }
 }
 
-/// The sine transform along all axes.
+/// Applies the sine transform along all axes.
 fn sines(grid: &mut Vec<f64>, n: usize, fft: &Radix4<f64>) {
     type Buffers = (Vec<Complex<f64>>, Vec<Complex<f64>>);
     let scratches = Scratch::<Buffers>::new(Default::default);
     for _ in 0..3 {
-        // Along the first axis, two lines at a time; then the axes change places, and after three times are back.
+        // Transforms two lines at a time along the first axis, then rotates the axes. After three rotations the order
+        // is restored.
         fill(grid, 2 * n, &|_, lines| {
             scratches.with(|(line, scratch)| {
                 let (a, b) = lines.split_at_mut(n);
@@ -202,7 +211,7 @@ fn sines(grid: &mut Vec<f64>, n: usize, fft: &Radix4<f64>) {
 mod tests {
     use super::*;
 
-    /// By the definition of the transform.
+    /// The sine transform by its definition.
     fn sine(values: &[f64]) -> Vec<f64> {
         let n = values.len();
         let term = |j: usize, k: usize| (PI * ((j + 1) * (k + 1)) as f64 / (n + 1) as f64).sin();

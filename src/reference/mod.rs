@@ -1,4 +1,4 @@
-//! What exists to be compared with: brute force, and the finders of earlier papers.
+//! Reference algorithms to compare with: brute force, and the finders of earlier papers.
 
 mod brute_force;
 mod fof_all_pairs;

@@ -1,7 +1,7 @@
-//! Points in a row, for the algorithms that need no tree.
+//! Points as a structure of arrays, for the algorithms without a tree.
 //!
-//! In: points. Out: coordinates in one array per axis, inside of the periodic box, with the caller's indices.
-//! Cost: O(n); `S * D + 4` bytes a point (twice the corners for boxes).
+//! In: points. Out: coordinates in one array per axis, wrapped into the periodic box, with the caller's indices. Cost:
+//! O(n); `S * D + 4` bytes per point (twice the coordinates for boxes).
 
 use crate::bvh::{check, place};
 use crate::error::Result;
@@ -14,7 +14,7 @@ use crate::simd::LANES;
 type Axes<S, const D: usize> = [Vec<S>; D];
 
 pub(crate) struct PointsSoA<S: Scalar, const D: usize> {
-    /// The box around everything.
+    /// The bounding box of all primitives.
     pub bounds: Aabb<S, D>,
     /// Lower corners.
     pub lo: Axes<S, D>,
@@ -26,7 +26,7 @@ pub(crate) struct PointsSoA<S: Scalar, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> PointsSoA<S, D> {
-    /// A copy of primitives in the caller's order. Errors as [`Bvh::build`](crate::Bvh::build).
+    /// Copies primitives in the caller's order. Errors: those of [`Bvh::build`](crate::Bvh::build).
     pub fn of<T: Bounded<S, D>>(primitives: &[T], space: &Space<D>) -> Result<Self> {
         let bounds = check(primitives, space)?;
         let axes = |corner: fn(&Aabb<S, D>) -> &[S; D]| {
@@ -51,7 +51,7 @@ impl<S: Scalar, const D: usize> PointsSoA<S, D> {
         self.order.len()
     }
 
-    /// The upper corners; the lower ones for points.
+    /// The upper corners; for points, the same as the lower corners.
     pub fn hi(&self) -> &Axes<S, D> {
         self.hi.as_ref().unwrap_or(&self.lo)
     }

@@ -1,9 +1,9 @@
-//! Checks of parameters that several samples have.
+//! Parameter checks that several samples share.
 
 use crate::error::{Error, Result};
 
 pub(super) fn check_side(side: f64) -> Result<()> {
-    // Squared distances must stay clear of the ends of `f32`.
+    // Squared distances must not overflow or underflow in `f32`.
     check_within("the side of the box", side, 1e-15, 1e15, "from 1e-15 to 1e15")
 }
 

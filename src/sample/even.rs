@@ -1,4 +1,4 @@
-//! The samples without structure: uniform points, and a lattice.
+//! The samples without clustering: uniform points, and a lattice.
 
 use crate::error::{Error, Result};
 use crate::sample::checks::{check_side, check_within};
@@ -27,14 +27,14 @@ impl Uniform {
         Self { n, seed: 0, side: 1.0 }
     }
 
-    /// The seed: any number, 0 unless said otherwise.
+    /// Sets the seed, any number. Default: 0.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// The side of the box, in any unit of length, from 1e-15 to 1e15; 1 unless said otherwise.
+    /// Sets the side of the box, in any unit of length, from 1e-15 to 1e15. Default: 1.
     #[must_use]
     pub fn side(mut self, side: f64) -> Self {
         self.side = side;
@@ -46,19 +46,20 @@ impl Uniform {
         check_side(self.side)
     }
 
-    /// The points, in `[0, side)`.
+    /// Generates the points, in `[0, side)`.
     ///
-    /// Errors: a parameter out of its range; more points than fit into memory.
+    /// # Errors
+    /// A parameter out of its range; more points than fit into memory.
     pub fn points(&self) -> Result<Vec<[f32; 3]>> {
         self.check()?;
         fill(self.n, self.side, self.seed, |_, stream| stream.cube(self.side))
     }
 }
 
-/// A cubic lattice in a box, each point moved a little; in random order.
+/// A cubic lattice in a box with optional random displacements, in random order.
 ///
-/// Without jitter, many distances are equal: a test of ties, exact in `f32` if both the box and the side of the lattice are
-/// powers of two.
+/// Without jitter, many distances are equal, which tests ties. The distances are exact in `f32` if both the side of
+/// the box and the number of points per axis are powers of two.
 ///
 /// ```
 /// use ropewalk::sample::Lattice;
@@ -77,34 +78,35 @@ pub struct Lattice {
 }
 
 impl Lattice {
-    /// `per_axis` points along each axis, at most 1625, in the middles of their cells; no jitter, seed 0, the unit box.
+    /// `per_axis` points along each axis, at most 1625, in the centres of their cells. Default: no jitter, seed 0, the
+    /// unit box.
     pub fn new(per_axis: usize) -> Self {
         Self { per_axis, jitter: 0.0, seed: 0, side: 1.0 }
     }
 
-    /// How far a coordinate moves at most, either way and uniformly, as a fraction of the spacing: from 0 to 0.5, at which
-    /// the points fill their cells; 0 unless said otherwise.
+    /// Sets the maximum displacement of a coordinate, uniform in both directions, as a fraction of the spacing. The
+    /// range is 0 to 0.5, at which the points fill their cells. Default: 0.
     #[must_use]
     pub fn jitter(mut self, jitter: f64) -> Self {
         self.jitter = jitter;
         self
     }
 
-    /// The seed: any number, 0 unless said otherwise.
+    /// Sets the seed, any number. Default: 0.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// The side of the box, in any unit of length, from 1e-15 to 1e15; 1 unless said otherwise.
+    /// Sets the side of the box, in any unit of length, from 1e-15 to 1e15. Default: 1.
     #[must_use]
     pub fn side(mut self, side: f64) -> Self {
         self.side = side;
         self
     }
 
-    /// How many points there are.
+    /// The number of points.
     pub(super) fn count(&self) -> usize {
         self.per_axis.saturating_pow(3)
     }
@@ -115,9 +117,10 @@ impl Lattice {
         check_side(self.side)
     }
 
-    /// The points, in `[0, side)`.
+    /// Generates the points, in `[0, side)`.
     ///
-    /// Errors: a parameter out of its range; more points than fit into memory.
+    /// # Errors
+    /// A parameter out of its range; more points than fit into memory.
     pub fn points(&self) -> Result<Vec<[f32; 3]>> {
         self.check()?;
         let order = Permutation::new(self.count() as u32, self.seed);

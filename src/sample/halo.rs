@@ -1,4 +1,4 @@
-//! One halo, and nothing else.
+//! A single halo.
 
 use crate::error::Result;
 use crate::sample::checks::{check_side, check_within};
@@ -6,7 +6,7 @@ use crate::sample::even::check_count;
 use crate::sample::nfw::{Radii, enclosed};
 use crate::sample::random::fill;
 
-/// A spherical halo of Navarro, Frenk and White's profile in the middle of a box, out to its faces.
+/// A spherical halo with the profile of Navarro, Frenk and White in the centre of a box; its radius is half the side.
 ///
 /// ```
 /// use ropewalk::sample::Nfw;
@@ -25,26 +25,27 @@ pub struct Nfw {
 }
 
 impl Nfw {
-    /// `n` points, at most 2^32 - 2, of concentration 10, with seed 0 in the unit box.
+    /// `n` points, at most 2^32 - 2. Default: concentration 10, seed 0, the unit box.
     pub fn new(n: usize) -> Self {
         Self { n, concentration: 10.0, seed: 0, side: 1.0 }
     }
 
-    /// The outermost radius over the scale radius, from 0.1 to 100; 10 unless said otherwise.
+    /// Sets the ratio of the outermost radius to the scale radius, from 0.1 to 100. Default: 10.
     #[must_use]
     pub fn concentration(mut self, concentration: f64) -> Self {
         self.concentration = concentration;
         self
     }
 
-    /// The seed: any number, 0 unless said otherwise.
+    /// Sets the seed, any number. Default: 0.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// The side of the box, the diameter of the halo, in any unit of length, from 1e-15 to 1e15; 1 unless said otherwise.
+    /// Sets the side of the box, which is the diameter of the halo, in any unit of length, from 1e-15 to 1e15.
+    /// Default: 1.
     #[must_use]
     pub fn side(mut self, side: f64) -> Self {
         self.side = side;
@@ -57,9 +58,10 @@ impl Nfw {
         check_side(self.side)
     }
 
-    /// The points, in `[0, side)`.
+    /// Generates the points, in `[0, side)`.
     ///
-    /// Errors: a parameter out of its range; more points than fit into memory.
+    /// # Errors
+    /// A parameter out of its range; more points than fit into memory.
     pub fn points(&self) -> Result<Vec<[f32; 3]>> {
         self.check()?;
         let (radii, mass) = (Radii::up_to(self.concentration), enclosed(self.concentration));

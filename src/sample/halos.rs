@@ -1,16 +1,18 @@
-//! Mock haloes: what a cosmological snapshot looks like to a tree, without the simulation.
+//! Mock halos: points clustered as in a cosmological snapshot, without a simulation.
 //!
-//! - **Masses**, in points, from a power law `dN/dM ~ M^-alpha`; a halo has exactly as many points as its mass says.
-//! - **Profiles** of Navarro, Frenk and White 1997, out to the radius within which the density is 200 times the mean; the
-//!   concentration falls slowly with mass, as `M^-0.081` (Duffy et al. 2008), to 6 for the heaviest.
-//! - **Centres** on Rayleigh-Lévy flights (Mandelbrot 1975; Peebles 1980, section 62) of 64 haloes, each begun anywhere.
-//!   Haloes strung at random would leave a tree and a linking length an easier task than the sky does, whose haloes lie
-//!   in chains and knots between voids. The chance of a step longer than `l` is `(l0 / l)^1.2`, which makes pairs as
-//!   frequent as observed, in excess by a power -1.8 of the distance; `l0` is the sum of the two radii, so that consecutive
-//!   haloes touch at most.
+//! - **Masses**, in points, follow a power law `dN/dM ~ M^-alpha`. The number of points of a halo is exactly its mass.
+//! - **Profiles** are those of Navarro, Frenk and White 1997, out to the radius within which the density is 200 times
+//!   the mean. The concentration falls slowly with mass, as `M^-0.081` (Duffy et al. 2008), to 6 for the heaviest
+//!   halo.
+//! - **Centres** lie on Rayleigh-Lévy flights (Mandelbrot 1975; Peebles 1980, section 62) of 64 halos, each with a
+//!   uniformly random start. Halos at uniformly random positions would be easier for a tree and a linking length than
+//!   the real universe, where halos lie in chains and knots between voids. The probability of a step longer than `l`
+//!   is `(l0 / l)^1.2`. This gives the observed frequency of pairs: an excess that falls with the power -1.8 of the
+//!   distance. `l0` is the sum of the two radii, so that consecutive halos at most touch.
 //! - **Background**: uniform points.
 //!
-//! Point `i` belongs to the halo that a pseudo-random permutation of the indices says, hence to no one place in the file.
+//! A pseudo-random permutation of the indices assigns points to halos, so the points of a halo are scattered over the
+//! file.
 
 use crate::error::{Error, Result};
 use crate::parallel::{self, map};
@@ -19,7 +21,7 @@ use crate::sample::even::check_count;
 use crate::sample::nfw::{self, Radii};
 use crate::sample::random::{Permutation, Purpose, Stream, fill};
 
-/// Mock haloes in a periodic box: clustered centres, NFW profiles, a power law of masses, a uniform background.
+/// Mock halos in a periodic box: clustered centres, NFW profiles, a power law of masses, a uniform background.
 ///
 /// ```
 /// use ropewalk::sample::MockHalos;
@@ -43,60 +45,62 @@ pub struct MockHalos {
 /// A halo of [`MockHalos::catalog`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MockHalo {
-    /// Where it is densest, in `[0, side)`.
+    /// The position of maximum density, in `[0, side)`.
     pub center: [f64; 3],
-    /// How many points it has.
+    /// The number of points.
     pub mass: u32,
-    /// The radius of its outermost point, at most: that of a sphere 200 times as dense as the box.
+    /// The radius of the sphere whose mean density is 200 times that of the box. No point is farther from the centre.
     pub radius: f64,
-    /// Its radius in scale radii.
+    /// The ratio of `radius` to the scale radius.
     pub concentration: f64,
 }
 
 impl MockHalos {
-    /// `n` points, at most 2^32 - 2. Unless said otherwise: seed 0, the unit box, three tenths of the points in the
-    /// background, masses from 20 to `n / 50` points with `alpha` 1.9.
+    /// `n` points, at most 2^32 - 2. Default: seed 0, the unit box, three tenths of the points in the background,
+    /// masses from 20 to `n / 50` points with `alpha` 1.9.
     pub fn new(n: usize) -> Self {
         Self { n, seed: 0, side: 1.0, background: 0.3, alpha: 1.9, least: 20, most: None }
     }
 
-    /// The seed: any number.
+    /// Sets the seed, any number.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// The side of the periodic box, in any unit of length, from 1e-15 to 1e15.
+    /// Sets the side of the periodic box, in any unit of length, from 1e-15 to 1e15.
     #[must_use]
     pub fn side(mut self, side: f64) -> Self {
         self.side = side;
         self
     }
 
-    /// The fraction of the points that are in no halo, from 0 to 1. The few that are left when the haloes are full join
-    /// them: fewer than the least mass.
+    /// Sets the fraction of the points that are in no halo, from 0 to 1. Points that remain after the last halo join
+    /// the background; they are fewer than the minimum mass.
     #[must_use]
     pub fn background(mut self, fraction: f64) -> Self {
         self.background = fraction;
         self
     }
 
-    /// The power of the mass function, `dN/dM ~ M^-alpha`, from 0 to 5. Simulations have about 1.9 at small masses.
+    /// Sets the power of the mass function, `dN/dM ~ M^-alpha`, from 0 to 5. Simulations have about 1.9 at small
+    /// masses.
     #[must_use]
     pub fn alpha(mut self, alpha: f64) -> Self {
         self.alpha = alpha;
         self
     }
 
-    /// The least and the largest mass of a halo, in points. The last halo may be lighter than its draw, to fit.
+    /// Sets the minimum and maximum mass of a halo, in points. The last halo may get fewer points than drawn, if too
+    /// few remain.
     #[must_use]
     pub fn masses(mut self, least: u32, most: u32) -> Self {
         (self.least, self.most) = (least, Some(most));
         self
     }
 
-    /// The largest mass.
+    /// The maximum mass of a halo.
     pub(super) fn heaviest(&self) -> u32 {
         self.most.unwrap_or_else(|| u32::try_from(self.n / 50).unwrap_or(u32::MAX).max(self.least))
     }
@@ -116,9 +120,10 @@ impl MockHalos {
         Ok(())
     }
 
-    /// The points, in `[0, side)`. A halo that crosses a face of the box goes on at the opposite one.
+    /// Generates the points, in `[0, side)`. A halo that crosses a face of the box continues at the opposite face.
     ///
-    /// Errors: a parameter out of its range; more points than fit into memory.
+    /// # Errors
+    /// A parameter out of its range; more points than fit into memory.
     pub fn points(&self) -> Result<Vec<[f32; 3]>> {
         let halos = self.catalog()?;
         let roll = Roll::new(self, &halos);
@@ -130,9 +135,10 @@ impl MockHalos {
         })
     }
 
-    /// The haloes, in no order.
+    /// Generates the halos, in no particular order.
     ///
-    /// Errors: a parameter out of its range.
+    /// # Errors
+    /// A parameter out of its range.
     pub fn catalog(&self) -> Result<Vec<MockHalo>> {
         self.check()?;
         let heaviest = f64::from(self.heaviest());
@@ -151,10 +157,8 @@ impl MockHalos {
         Ok(halos)
     }
 
-    /// For each point the index of its halo in [`MockHalos::catalog`], or `None` in the background: the truth, to judge a
-    /// halo finder by.
-    ///
-    /// Errors: a parameter out of its range.
+    /// The index in [`MockHalos::catalog`] of each point's halo, or `None` in the background: the ground truth for
+    /// tests of halo finders.
     ///
     /// ```
     /// use ropewalk::sample::MockHalos;
@@ -164,24 +168,27 @@ impl MockHalos {
     /// assert_eq!(of_first, mock.catalog()?[0].mass as usize);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// A parameter out of its range.
     pub fn membership(&self) -> Result<Vec<Option<u32>>> {
         let roll = Roll::new(self, &self.catalog()?);
         Ok(map(self.n, 1 << 14, &|index| roll.halo_of(index as u32)))
     }
 
-    /// Masses until the points that are not background are used up.
+    /// Draws masses until fewer points than the minimum mass remain outside the background.
     fn draw_masses(&self) -> Vec<u32> {
         let mut stream = Stream::new(self.seed, Purpose::Masses, 0);
         let background = (self.n as f64 * self.background).round() as usize;
         let mut left = self.n.saturating_sub(background) as u32;
-        // A whole mass M stands for the interval from M to M + 1.
+        // An integer mass M represents the interval from M to M + 1.
         let least = f64::from(self.least);
         let span = libm::log((f64::from(self.heaviest()) + 1.0) / least);
         let power = 1.0 - self.alpha;
         let growth = libm::expm1(power * span);
         let mut masses = Vec::new();
         while left >= self.least {
-            // The inverse of the cumulative law, in logarithms: exact near alpha = 1 also, where it becomes log-uniform.
+            // Inverts the cumulative law in logarithms: exact also near alpha = 1, where the law becomes log-uniform.
             let part = stream.unit();
             let log = if power == 0.0 { part * span } else { libm::log1p(part * growth) / power };
             let mass = ((least * libm::exp(log)) as u32).clamp(self.least, self.heaviest()).min(left);
@@ -191,7 +198,7 @@ impl MockHalos {
         masses
     }
 
-    /// Puts haloes on one flight.
+    /// Places halos on one flight.
     fn fly(&self, stream: &mut Stream, halos: &mut [MockHalo]) {
         let mut at = stream.cube(self.side);
         let mut last: Option<f64> = None;
@@ -202,7 +209,7 @@ impl MockHalos {
                 for (x, way) in at.iter_mut().zip(way) {
                     let moved: f64 = *x + length * way;
                     *x = moved - self.side * (moved / self.side).floor();
-                    // Rounding can give the side itself, which is the origin.
+                    // Rounding can give `side` itself, which is the origin.
                     if *x >= self.side {
                         *x = 0.0;
                     }
@@ -214,21 +221,21 @@ impl MockHalos {
     }
 }
 
-/// The mean density of a halo in units of that of the box.
+/// The mean density of a halo in units of the mean density of the box.
 const OVERDENSITY: f64 = 200.0;
 
-/// Haloes on one flight: a supercluster. Their number bounds the largest scale that is clustered.
+/// Halos per flight (a supercluster). This number limits the largest clustered scale.
 const FLIGHT: usize = 64;
 
-/// The fractal dimension of a flight; pairs are in excess by the power 3 less.
+/// The fractal dimension of a flight; the excess of pairs falls with distance to the power of this number minus 3.
 const FLIGHT_DIMENSION: f64 = 1.2;
 
-/// Which halo a point belongs to: the haloes fill consecutive places, and a permutation gives each index its place.
+/// The assignment of points to halos: the halos fill consecutive places, and a permutation gives each point its place.
 struct Roll {
     order: Permutation,
-    /// The first place of each halo, and the end.
+    /// The first place of each halo, followed by the end.
     starts: Vec<u32>,
-    /// For each `2^shift` places, the halo of the first.
+    /// For every multiple of `2^shift`, the halo at that place.
     guide: Vec<u32>,
     shift: u32,
 }
@@ -242,7 +249,7 @@ impl Roll {
             end += halo.mass;
             starts.push(end);
         }
-        // About one entry per halo: then the search goes on for a step or two on average.
+        // About one entry per halo, so that the search from an entry takes a step or two on average.
         let shift = (end / (halos.len() as u32).max(1)).max(1).ilog2();
         let mut guide = Vec::with_capacity((end >> shift) as usize + 1);
         let mut halo = 0;
@@ -259,7 +266,7 @@ impl Roll {
     fn halo_of(&self, index: u32) -> Option<u32> {
         let place = self.order.of(index);
         let mut halo = *self.guide.get((place >> self.shift) as usize)?;
-        // Past the last halo comes the background.
+        // Places past the last halo are in the background.
         while *self.starts.get(halo as usize + 1)? <= place {
             halo += 1;
         }
@@ -267,7 +274,7 @@ impl Roll {
     }
 }
 
-/// A halo as its points need it.
+/// The parameters of a halo that generate its points.
 struct Shape {
     center: [f64; 3],
     scale: f64,
@@ -285,7 +292,7 @@ impl Shape {
         let way = stream.direction();
         std::array::from_fn(|k| {
             let x = self.center[k] + radius * way[k];
-            // Radii are less than half a box, so one turn suffices.
+            // Radii are less than half a box, so one wrap suffices.
             if x < 0.0 {
                 x + side
             } else if x >= side {

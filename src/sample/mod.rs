@@ -1,10 +1,12 @@
-//! Point sets of any size for tests and benchmarks: uniform, a lattice, mock haloes, one halo.
+//! Point sets of any size for tests and benchmarks: uniform points, a lattice, mock halos, a single halo.
 //!
-//! In: a few parameters, or a line such as `halos:n=4e6,seed=3`. Out: `f32` points in `[0, side)`, in an order that says
-//! nothing about where they are.
-//! The same bits for a seed on every machine and for any number of threads: random numbers belong to blocks of points, and
-//! all arithmetic is that of IEEE 754 or of `libm`. They are part of the interface: a version that changes them says so.
-//! Cost: one pass in parallel; nothing beside the points but a catalogue of the haloes.
+//! In: a few parameters, or a line such as `halos:n=4e6,seed=3`. Out: `f32` points in `[0, side)`, in an order that is
+//! independent of position.
+//!
+//! A seed gives the same bits on every machine and for any number of threads. Random numbers belong to blocks of
+//! points, and all arithmetic is that of IEEE 754 or `libm`. These bits are part of the interface: a version that
+//! changes them announces the change. Cost: one parallel pass; no memory besides the points and a catalogue of the
+//! halos.
 
 mod checks;
 mod even;
@@ -21,7 +23,7 @@ pub use halos::{MockHalo, MockHalos};
 use crate::cancel::guarded;
 use crate::error::Result;
 
-/// A point set by its parameters.
+/// A point set, defined by its parameters.
 ///
 /// ```
 /// use ropewalk::sample::Sample;
@@ -34,20 +36,21 @@ use crate::error::Result;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Sample {
-    /// Independent points.
+    /// Independent uniform points.
     Uniform(Uniform),
     /// A cubic lattice with jitter.
     Lattice(Lattice),
-    /// Clustered haloes on a smooth background.
+    /// Clustered halos on a uniform background.
     Halos(MockHalos),
     /// One halo.
     Nfw(Nfw),
 }
 
 impl Sample {
-    /// The points.
+    /// Generates the points.
     ///
-    /// Errors: a parameter out of its range; more points than fit into memory.
+    /// # Errors
+    /// A parameter out of its range; more points than fit into memory.
     pub fn points(&self) -> Result<Vec<[f32; 3]>> {
         guarded(|| match self {
             Self::Uniform(uniform) => uniform.points(),
@@ -57,7 +60,7 @@ impl Sample {
         })
     }
 
-    /// How many points there are.
+    /// The number of points.
     pub fn len(&self) -> usize {
         match self {
             Self::Uniform(uniform) => uniform.n,
@@ -67,7 +70,7 @@ impl Sample {
         }
     }
 
-    /// Whether there are no points.
+    /// Returns `true` if there are no points.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,6 +1,7 @@
-//! The density profile of haloes: `rho(x) ~ 1 / (x (1 + x)^2)`, `x` being the radius in scale radii.
+//! The density profile of halos: `rho(x) ~ 1 / (x (1 + x)^2)`, where `x` is the radius in scale radii.
 //!
-//! Source: Navarro, Frenk and White 1997. Logarithms are `libm`'s, as those of the platform differ in the last bit.
+//! Source: Navarro, Frenk and White 1997. Logarithms come from `libm`, as platform implementations differ in the last
+//! bit.
 
 /// The mass within `x` scale radii, in units of `4 pi rho_s r_s^3`: `ln(1 + x) - x / (1 + x)`.
 pub fn enclosed(x: f64) -> f64 {
@@ -9,8 +10,9 @@ pub fn enclosed(x: f64) -> f64 {
 
 /// The inverse of [`enclosed`], as a table.
 ///
-/// Near the centre the mass goes as `x^2 / 2`, so `s = sqrt(2 mass)` is close to `x` there, and `x / s` is smooth all the
-/// way: linear interpolation of it is good to 5e-6 up to 40 scale radii, and a draw costs one square root.
+/// Near the centre the mass is about `x^2 / 2`, so `s = sqrt(2 mass)` is close to `x` there, and `x / s` is smooth
+/// everywhere. Linear interpolation of `x / s` has a relative error of at most 5e-6 up to 40 scale radii, and a lookup
+/// costs one square root.
 #[derive(Debug)]
 pub struct Radii {
     ratios: Vec<f64>,
@@ -20,7 +22,7 @@ pub struct Radii {
 impl Radii {
     const STEPS: usize = 1024;
 
-    /// The table for radii up to `last` scale radii, which is positive.
+    /// Builds the table for radii up to `last` scale radii; `last` must be positive.
     pub fn up_to(last: f64) -> Self {
         let step = (2.0 * enclosed(last)).sqrt() / Self::STEPS as f64;
         let mut ratios = Vec::with_capacity(Self::STEPS + 1);
@@ -28,7 +30,8 @@ impl Radii {
         let mut x = 0.0;
         for i in 1..=Self::STEPS {
             let s = i as f64 * step;
-            // dx/ds = s (1 + x)^2 / x leads from one node to within a thousandth of the next; Newton does the rest.
+            // A step of dx/ds = s (1 + x)^2 / x ends within a thousandth of the next node; Newton iterations converge
+            // from there.
             x += if i == 1 { step } else { step * (s - step) * (1.0 + x) * (1.0 + x) / x };
             for _ in 0..4 {
                 x -= (enclosed(x) - 0.5 * s * s) * (1.0 + x) * (1.0 + x) / x;

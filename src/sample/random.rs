@@ -1,8 +1,9 @@
-//! Random numbers that depend on the seed and the place they are for, and on nothing else.
+//! Random numbers that depend only on the seed, the purpose and the index.
 //!
-//! Streams belong to blocks of a fixed number of points, never to threads; a keyed permutation scatters the points of a
-//! halo over the whole file. Only operations that IEEE 754 rounds exactly are used here, so bits agree everywhere.
-//! Source: ChaCha8, Bernstein 2008; the permutation, Black and Rogaway 2002, section 5; directions, Marsaglia 1972.
+//! Streams belong to blocks of a fixed number of points, never to threads. A keyed permutation scatters the points of
+//! a halo over the whole file. All operations are rounded exactly according to IEEE 754, so results are bitwise equal
+//! on all platforms. Source: ChaCha8, Bernstein 2008; the permutation, Black and Rogaway 2002, section 5; directions,
+//! Marsaglia 1972.
 
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
@@ -10,7 +11,7 @@ use chacha20::rand_core::{Rng, SeedableRng};
 use crate::error::{Error, Result};
 use crate::parallel;
 
-/// What a stream is for; streams of different purposes share no numbers.
+/// The purpose of a stream; streams of different purposes share no numbers.
 #[derive(Clone, Copy, Debug)]
 pub enum Purpose {
     Points = 0,
@@ -19,13 +20,13 @@ pub enum Purpose {
     Centers = 3,
 }
 
-/// Independent random numbers.
+/// A stream of independent random numbers.
 pub struct Stream(ChaCha8Rng);
 
 impl Stream {
     /// Stream `index` of a purpose.
     pub fn new(seed: u64, purpose: Purpose, index: u64) -> Self {
-        // The key is laid out here, not by `seed_from_u64`, whose expansion may change between versions.
+        // The key is set here, because the expansion of `seed_from_u64` may change between versions.
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
         let mut rng = ChaCha8Rng::from_seed(key);
@@ -33,19 +34,19 @@ impl Stream {
         Self(rng)
     }
 
-    /// Uniform in `[0, 1)`, a multiple of 2^-53.
+    /// A number uniform in `[0, 1)`, a multiple of 2^-53.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Uniform in a cube with one corner at the origin.
+    /// A point uniform in a cube with one corner at the origin.
     #[inline]
     pub fn cube(&mut self, side: f64) -> [f64; 3] {
         [self.unit() * side, self.unit() * side, self.unit() * side]
     }
 
-    /// Uniform on the unit sphere, without trigonometry.
+    /// A point uniform on the unit sphere, without trigonometry.
     #[inline]
     pub fn direction(&mut self) -> [f64; 3] {
         loop {
@@ -61,7 +62,7 @@ impl Stream {
 
 /// A permutation of `0..n` by a key: a Feistel network on the digits of the index in base `ceil(sqrt(n))`.
 ///
-/// The base squared is hardly more than `n`, so an index that leaves the range and must go round again is rare.
+/// The square of the base is hardly more than `n`, so an index rarely leaves the range and has to be permuted again.
 #[derive(Debug)]
 pub struct Permutation {
     n: u32,
@@ -77,7 +78,7 @@ impl Permutation {
         Self { n, base: base.max(1), keys: std::array::from_fn(|_| stream.next_u32()) }
     }
 
-    /// Where `index`, which is less than `n`, goes.
+    /// The image of `index`, which must be less than `n`.
     #[inline]
     pub fn of(&self, index: u32) -> u32 {
         let mut at = index;
@@ -98,7 +99,7 @@ impl Permutation {
         }
     }
 
-    /// A digit that looks random: murmur3's finalizer, scaled down to the base.
+    /// A pseudo-random digit: murmur3's finalizer, scaled down to the base.
     #[inline]
     fn digit(&self, x: u32) -> u32 {
         let mut x = x;
@@ -109,13 +110,14 @@ impl Permutation {
     }
 }
 
-/// Points made together, from one stream. Part of what a seed means: to change it is to change every sample.
+/// Points generated from one stream. The block size is part of the meaning of a seed: changing it changes every
+/// sample.
 const BLOCK: usize = 4096;
 
-/// The most points of a sample: what indices of 32 bits can name, as in [`Bvh::build`](crate::Bvh::build).
+/// The maximum number of points of a sample: the limit of 32-bit indices, as in [`Bvh::build`](crate::Bvh::build).
 pub const MAX_POINTS: usize = u32::MAX as usize - 1;
 
-/// `n` points in `[0, side)`, point `i` being `point(i, stream)`, in parallel.
+/// Generates `n` points in `[0, side)` in parallel; point `i` is `point(i, stream)`.
 ///
 /// Errors: more points than fit into memory.
 pub fn fill(
@@ -136,7 +138,7 @@ pub fn fill(
     Ok(points)
 }
 
-/// The largest `f32` below `side`: rounding to `f32` must not carry a point onto the far wall.
+/// The largest `f32` below `side`: rounding to `f32` must not move a point onto the far face.
 fn below(side: f64) -> f32 {
     let nearest = side as f32;
     if f64::from(nearest) < side { nearest } else { nearest.next_down() }
@@ -165,7 +167,8 @@ mod tests {
 
     #[test]
     fn neighbours_part() {
-        // The correlation of index and image, and of the images of neighbours: both about 1/sqrt(n) by chance.
+        // Correlations of the index with its image, and of the images of neighbouring indices: each about 1/sqrt(n) by
+        // chance.
         let n = 100_000;
         let permutation = Permutation::new(n, 1);
         let centered = |i: u32| f64::from(permutation.of(i)) / f64::from(n) - 0.5;

@@ -1,4 +1,4 @@
-//! Samples as text: `name:key=value,...`, read and written.
+//! Parsing and formatting of samples as text: `name:key=value,...`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::sample::{Lattice, MockHalos, Nfw, Sample, Uniform};
 
 impl Sample {
-    /// Reads `name:key=value,...`, where all keys may be left out:
+    /// Parses `name:key=value,...`; all keys are optional:
     ///
     /// | name | keys |
     /// |---|---|
@@ -16,10 +16,8 @@ impl Sample {
     /// | `halos` | `n`, `background`, `alpha`, `mmin`, `mmax`, `seed`, `box` |
     /// | `nfw` | `n`, `concentration`, `seed`, `box` |
     ///
-    /// They mean what the methods of [`Uniform`], [`Lattice`], [`MockHalos`] and [`Nfw`] say; `n` is a million unless given, and may be
-    /// written `1000000`, `1e6` or `100^3`.
-    ///
-    /// Errors: an unknown name or key, a key given twice, a value that is no number or out of its range.
+    /// The keys correspond to the methods of [`Uniform`], [`Lattice`], [`MockHalos`] and [`Nfw`]. `n` may be written
+    /// `1000000`, `1e6` or `100^3`; its default is a million.
     ///
     /// ```
     /// use ropewalk::sample::{MockHalos, Sample};
@@ -29,6 +27,9 @@ impl Sample {
     /// assert!(Sample::parse("halos:size=3").unwrap_err().to_string().contains("`size`"));
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// An unknown name or key, a key given twice, a value that is not a number or out of its range.
     pub fn parse(spec: &str) -> Result<Self> {
         read(spec).map_err(|message| Error::new(ErrorKind::Parameter, format!("sample `{spec}`: {message}")))
     }
@@ -95,7 +96,7 @@ impl FromStr for Sample {
     }
 }
 
-/// The canonical form, with all keys: [`Sample::parse`] gives back the same points.
+/// The canonical form with all keys, from which [`Sample::parse`] generates the same points.
 impl fmt::Display for Sample {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
@@ -145,13 +146,13 @@ fn real(key: &str, value: &str) -> std::result::Result<f64, String> {
     value.parse().map_err(|_| format!("`{key}` must be a number, not `{value}`"))
 }
 
-/// A whole number: `1000000`, `1e6` or `100^3`.
+/// Parses a whole number: `1000000`, `1e6` or `100^3`.
 fn count(key: &str, value: &str) -> std::result::Result<usize, String> {
     let power = || {
         let (base, exponent) = value.split_once('^')?;
         base.parse::<usize>().ok()?.checked_pow(exponent.parse().ok()?)
     };
-    // Below 2^53 all whole numbers are exact.
+    // All whole numbers below 2^53 are exact in `f64`.
     let float = || {
         let x: f64 = value.parse().ok()?;
         (x.fract() == 0.0 && (0.0..9e15).contains(&x)).then_some(x as usize)
@@ -165,7 +166,7 @@ fn mass(key: &str, value: &str) -> std::result::Result<u32, String> {
     u32::try_from(mass).map_err(|_| format!("`{key}` must be at most {}, not {mass}", u32::MAX))
 }
 
-/// The edge of a cube of `n` points.
+/// The edge length of a cube of `n` points.
 fn edge(n: usize) -> std::result::Result<usize, String> {
     let edge = libm::cbrt(n as f64).round() as usize;
     match edge.checked_pow(3) {

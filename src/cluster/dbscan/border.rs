@@ -1,4 +1,4 @@
-//! Which cluster each border point joins, and the labels.
+//! Border points: assigns each to a cluster, and builds the labels.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -18,21 +18,21 @@ use crate::simd::{Isa, dispatch};
 const TASK: usize = 1 << 8;
 /// Words of 64 labels per parallel task.
 const WORDS: usize = 1 << 9;
-/// No cluster; larger than all that are.
+/// No cluster; larger than every cluster number.
 const NONE: u32 = u32::MAX;
-/// The label of no cluster.
+/// The label of points without a cluster.
 const NOISE: i32 = -1;
 
-/// What is known once core points are connected.
+/// The core points and their clusters.
 pub(super) struct Cores<'a> {
-    /// For each leaf a mask of its core points, for each inner node whether there are any below.
+    /// A mask of core points for each leaf; for each inner node 1 if there are core points below it, else 0.
     pub masks: &'a [u32],
     pub flags: &'a Flags,
     pub clusters: CompactLabels,
 }
 
-/// Labels core points as their trees are, and border points with the lowest number among their core neighbours' unless they
-/// are noise by definition (`star`).
+/// Labels core points with the number of their tree. A border point gets the lowest number among its core neighbours;
+/// if `star`, it is noise.
 pub(super) fn label<S: Scalar, const D: usize>(tree: &Bvh<S, D>, eps: f64, cores: Cores<'_>, star: bool) -> Labels {
     let predicates = BallPredicates::new(tree, eps);
     let labels = atomics(tree.len(), NONE);
@@ -50,7 +50,7 @@ pub(super) fn label<S: Scalar, const D: usize>(tree: &Bvh<S, D>, eps: f64, cores
                 }
                 for ((at, number), bit) in tree.span(leaf).zip(numbers).zip(0..) {
                     if number != NONE {
-                        // A core point's label has the sign, until all are known.
+                        // The sign bit marks core points until all labels are known.
                         let core = cores.masks[leaf] >> bit << 31;
                         labels[tree.order()[at] as usize].store(number | core, Relaxed);
                     }
@@ -59,7 +59,7 @@ pub(super) fn label<S: Scalar, const D: usize>(tree: &Bvh<S, D>, eps: f64, cores
         });
     });
     if !star {
-        // Copies are labelled as the point before them is.
+        // Copies get the label of the point before them.
         for leaf in copies(tree) {
             let span = tree.span(leaf as usize);
             let label = labels[tree.order()[span.start - 1] as usize].load(Relaxed);
@@ -71,14 +71,14 @@ pub(super) fn label<S: Scalar, const D: usize>(tree: &Bvh<S, D>, eps: f64, cores
     for_each(tasks, &|_, (labels, words): (&mut [i32], &mut [u64])| {
         for (labels, word) in labels.chunks_mut(64).zip(words) {
             *word = labels.iter().rev().fold(0, |word, &label| word << 1 | u64::from(label < NOISE));
-            // Those of core points are negative, too.
+            // Labels of core points are negative, too, until their sign bit is cleared.
             labels.iter_mut().for_each(|label| *label = if *label == NOISE { NOISE } else { *label & i32::MAX });
         }
     });
     Labels::from_parts(labels, cores.clusters.n_clusters(), Some(core_of))
 }
 
-/// Lowers the numbers of a leaf's points that are not core to those of their core neighbours.
+/// Lowers the numbers of a leaf's non-core points to the lowest number among their core neighbours.
 #[inline(always)]
 fn join<S: Scalar, I: Isa, const D: usize>(
     isa: I,

@@ -1,6 +1,6 @@
-//! Which points are core: counting neighbours until there are enough.
+//! Core points: counts the neighbours of each point until there are enough.
 //!
-//! Out: for each leaf a mask of its core points, for each inner node whether there are any below.
+//! Out: a mask of core points for each leaf; for each inner node 1 if there are core points below it, else 0.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -14,18 +14,18 @@ use crate::simd::{Isa, dispatch};
 /// Nodes per parallel task.
 const TASK: usize = 1 << 8;
 
-/// The leaves whose points are copies of the point before their first.
+/// The leaves whose points are all copies of the point before them in tree order.
 pub(super) fn copies<S: Scalar, const D: usize>(tree: &Bvh<S, D>) -> Vec<u32> {
     let is_copy = |&at: &u32| tree.is_leaf(at as usize) && tree.duplicates_predecessor(at as usize);
     list_tasks(tree.end(), 1 << 12, &|nodes| (nodes.start as u32..nodes.end as u32).filter(is_copy).collect())
 }
 
-/// What a node's primitives weigh together.
+/// The weights of nodes and primitives.
 enum Weights<'a> {
-    /// One each.
+    /// Weight 1 for each primitive.
     Ones,
-    /// The weight of each node, and of each primitive by its index. `slack` is 0 if sums do not depend on their order, else the part
-    /// of a sum by which it may differ from one in another order.
+    /// The weight of each node, and of each primitive by its index. `slack` is 0 if sums do not depend on their order.
+    /// Otherwise it bounds the relative difference between sums in two orders.
     Given { nodes: Vec<f64>, weights: &'a [f64], slack: f64 },
 }
 
@@ -36,13 +36,14 @@ impl<'a> Weights<'a> {
         // Whole numbers add up without rounding, in any order.
         let total = nodes.first().copied().unwrap_or(0.0);
         let is_rounded = total > 2f64.powi(52) || weights.iter().any(|weight| weight.fract() != 0.0);
-        // Each addition rounds by 2^-53 of the sum at most: fewer than n of them one by one, and a leaf's and a path's in a node.
+        // Each addition rounds by at most 2^-53 of the sum. A sum one by one takes fewer than n additions; a node's
+        // weight takes those of a leaf and of a path.
         let additions = weights.len() + LEAF + DEPTH;
         Self::Given { nodes, weights, slack: if is_rounded { additions as f64 * f64::EPSILON } else { 0.0 } }
     }
 }
 
-/// The masks of core points. `dense` takes whole nodes whose primitives are neighbours of each other.
+/// The masks of core points. With `dense`, all points of a heavy enough clique are core without distances.
 pub(super) fn find<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     eps: f64,
@@ -58,7 +59,7 @@ pub(super) fn find<S: Scalar, const D: usize>(
     };
     let masks = atomics(tree.end(), 0);
     for_tasks(tree.end(), TASK, &|nodes| {
-        // The leaves up to here are in a clique that is heavy enough.
+        // All leaves before this node are in a clique that is heavy enough.
         let mut all_core = nodes.start;
         dispatch!(isa => for at in nodes {
             if dense && at >= all_core && counter.is_dense(at) {
@@ -75,7 +76,7 @@ pub(super) fn find<S: Scalar, const D: usize>(
         });
     });
     let mut masks = plain(masks);
-    // Copies are core if the point before them is.
+    // Copies are core if the point before them is core.
     for leaf in copies(tree) {
         let before = (0..leaf as usize).rev().find(|&at| tree.is_leaf(at)).unwrap_or(0);
         if masks[before] >> (tree.span(before).len() - 1) & 1 == 1 {
@@ -85,7 +86,8 @@ pub(super) fn find<S: Scalar, const D: usize>(
     tree.reduce(|leaf| masks[leaf], |_, [left, right]| u32::from(left | right != 0))
 }
 
-/// The weights seen near the primitives of a leaf, and which of them have not enough yet.
+/// The weights counted so far for the primitives of a leaf, and a mask of the primitives whose weight is not yet
+/// enough.
 struct Tally {
     weights: [f64; LEAF],
     undecided: u32,
@@ -107,19 +109,20 @@ struct Counter<'a, S, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> Counter<'_, S, D> {
-    /// Whether a node's primitives are all neighbours of each other, and enough.
+    /// Returns `true` if a node's primitives are all neighbours of each other and weigh enough together.
     #[inline(always)]
     fn is_dense(&self, at: usize) -> bool {
         self.predicates.open.is_clique(self.tree, at) && self.is_enough(self.weight_of(at))
     }
 
-    /// Whether sums do not depend on their order, so that a node's weight may be added as a whole.
+    /// Returns `true` if sums do not depend on their order, so that a node's weight can be added as a whole.
     #[inline(always)]
     fn adds_up(&self) -> bool {
         !matches!(self.weights, Weights::Given { slack, .. } if slack > 0.0)
     }
 
-    /// A node's weight may be rounded otherwise than the sum one by one, so it must be enough by more than that.
+    /// Returns `true` if a node's weight is certainly enough. It may be rounded differently from the sum one by one,
+    /// so it must exceed `enough` by the possible difference.
     #[inline(always)]
     fn is_enough(&self, bulk: f64) -> bool {
         match &self.weights {
@@ -128,7 +131,6 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
         }
     }
 
-    /// The weight of a node.
     #[inline(always)]
     fn weight_of(&self, at: usize) -> f64 {
         match &self.weights {
@@ -147,7 +149,7 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
         }
     }
 
-    /// The core points of a leaf.
+    /// A mask of the core points of a leaf.
     #[inline(always)]
     fn count<I: Isa>(&self, isa: I, leaf: usize, all: u32) -> u32 {
         with_predicate!(I, self.predicates, self.tree.node(leaf), |ball| self.count_by(isa, ball, leaf, all))
@@ -159,7 +161,7 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
         let bounds = &self.tree.node(leaf).bounds;
         let mut tally = Tally { weights: [0.0; LEAF], undecided: all };
         let adds_up = self.adds_up();
-        // The own leaf first: in dense places it is enough.
+        // The leaf itself comes first: in dense regions it holds enough neighbours.
         for (is_first, nodes) in [(true, leaf..leaf + 1), (false, 0..self.tree.end())] {
             if tally.undecided == 0 {
                 break;
@@ -175,7 +177,7 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
                         let near = ball.candidates(isa, &node.bounds, &here);
                         self.see(isa, ball, here.first, near & tally.undecided, at, &mut tally);
                     } else if ball.covers(bounds, &node.bounds) {
-                        // All of them, without a look.
+                        // All primitives of the node are neighbours; no distances are needed.
                         let bulk = self.weight_of(at);
                         if adds_up {
                             let seen = if at < leaf && leaf < node.rope as usize { self.weight_of(leaf) } else { 0.0 };
@@ -195,7 +197,7 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
         all & !tally.undecided
     }
 
-    /// Adds what another leaf holds within reach of some primitives.
+    /// Adds the weights in leaf `other` within the radius of some primitives.
     #[inline(always)]
     fn see<I: Isa, const P: bool>(
         &self,
@@ -218,7 +220,7 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
 mod tests {
     use super::*;
 
-    /// Running sums lost the small weights behind a large one, by as much as the large one is rounded.
+    /// Running sums lost the small weights after a large one, by as much as the large one is rounded.
     #[test]
     fn one_large_weight_does_not_blur_the_others() {
         let n = 40_000;
@@ -234,7 +236,7 @@ mod tests {
         }
         let core = |min_pts, dense| find(&tree, 100.0, min_pts, Some(&weights), dense);
         for dense in [false, true] {
-            // 201 points are 102.51; those within 100 of the first have the large one.
+            // 201 points weigh 102.51. Points within 100 of the first also count its large weight.
             let masks = core(103, dense);
             let leaves = (0..tree.end()).filter(|&at| tree.is_leaf(at));
             let count: u32 = leaves.map(|leaf| masks[leaf].count_ones()).sum();

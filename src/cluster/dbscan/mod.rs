@@ -1,9 +1,9 @@
 //! DBSCAN: clusters of dense points, and noise.
 //!
-//! In: points, a radius `eps` and a least weight `min_pts`. Out: [`Labels`], equal to scikit-learn's.
-//! Three steps: which points are core (`core`), which core points are united (`connect`), and which cluster each border
-//! point joins (`border`). No neighbour is ever stored.
-//! Cost: as documented at [`DbscanAlgorithm`]; memory O(n), beside the tree about 20 bytes a point.
+//! In: points, a radius `eps` and a minimum weight `min_pts`. Out: [`Labels`], equal to those of scikit-learn.
+//! Three steps: core points (`core`), unions of core points (`connect`), border points (`border`). Neighbours are
+//! never stored.
+//! Cost: see [`DbscanAlgorithm`]. Memory: O(n), about 20 bytes per point beside the tree.
 //! Source: Ester et al. 1996 (the definition); Prokopenko et al. 2023 (FDBSCAN and DenseBox on a BVH).
 
 mod border;
@@ -25,40 +25,47 @@ use crate::phases::mark;
 use crate::precompiled::precompiled;
 use crate::search::ball_predicate::BallPredicate;
 
-/// How to find the clusters. All give the same labels.
+/// The algorithm that finds the clusters. All algorithms give the same labels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum DbscanAlgorithm {
-    /// The faster one: [`DbscanAlgorithm::DenseBox`], measured at 0.98 to 10 times the speed of the other (benches/README.md).
+    /// The faster algorithm, [`DbscanAlgorithm::DenseBox`]: 0.98 to 10 times as fast as [`DbscanAlgorithm::Fdbscan`]
+    /// when measured (benches/README.md).
     #[default]
     Auto,
     /// Counts the neighbours of each point until there are enough, then unites every pair of core points within `eps`.
     /// Cost: about one distance for each pair within `eps`.
     Fdbscan,
-    /// Unites dense regions without their distances: a node of the tree whose diagonal is at most `eps` is a clique, all of
-    /// its points are core if it holds `min_pts`, and what is known to be in one cluster is not compared again.
+    /// Unites dense regions without computing distances. A node of the tree whose diagonal is at most `eps` is a
+    /// clique; if it holds `min_pts` points, all of them are core. Points that are known to share a cluster are not
+    /// compared again.
     /// Cost: grows with the surface of dense regions, hardly with their density.
     DenseBox,
 }
 
-/// The clusters of `points`: what `sklearn.cluster.DBSCAN(eps, min_samples=min_pts)` finds, label for label.
+/// Finds the clusters of `points`, with the labels of `sklearn.cluster.DBSCAN(eps, min_samples=min_pts)`.
 ///
-/// A point is *core* if at least `min_pts` points, itself included, are at most `eps` away. Core points within `eps` of each
-/// other share a cluster; a *border* point, not core but within `eps` of a core point, joins the lowest-numbered cluster
-/// among those; the rest is noise. Clusters are numbered by their smallest core point.
+/// A point is *core* if at least `min_pts` points, itself included, are at most `eps` away. Core points within `eps`
+/// of each other share a cluster. A *border* point is not core but within `eps` of a core point; it joins the
+/// lowest-numbered cluster among those of its core neighbours. All other points are noise. Clusters are numbered by
+/// their smallest core point.
 ///
-/// # Choosing
+/// # Choosing the parameters
 ///
-/// `min_pts` says how many points make a place dense: twice the dimension is usual (Sander et al. 1998), more for noisy or
-/// large data, 2 for friends-of-friends. For `eps`, sort the distances of all points to their `min_pts - 1`-th neighbour:
-/// where that curve bends, clusters turn into noise (`ropewalk kdist` draws it; [`Bvh::nearest_neighbors`] gives the numbers).
-/// [`Bvh::count_neighbors`] with `eps` gives the counts that `min_pts` is compared with.
+/// `min_pts` is the number of points that make a region dense. Usual values are twice the dimension (Sander et al.
+/// 1998), more for noisy or large data, and 2 for friends-of-friends. To choose `eps`, sort the distances of all
+/// points to their `min_pts - 1`-th neighbour. The curve bends where clusters turn into noise (`ropewalk kdist` draws
+/// it; [`Bvh::nearest_neighbors`] gives the numbers). [`Bvh::count_neighbors`] with `eps` gives the counts that are
+/// compared with `min_pts`.
 ///
-/// Not for clusters of very different density, which no one `eps` fits; nor where dimensions have different units: scale
-/// them first.
+/// DBSCAN is unsuitable for clusters of very different densities, because no single `eps` fits them. If dimensions
+/// have different units, scale them first. For further options see [`Dbscan`].
 ///
-/// Errors: `eps` NaN, negative or infinite; `min_pts` 0; points that [`Bvh::build`] refuses. For options see [`Dbscan`].
+/// # Errors
+/// An `eps` that is NaN, negative or infinite, a `min_pts` of 0, or points that [`Bvh::build`] rejects.
+///
+/// # Example
 ///
 /// ```
 /// let points = [[0.0f32, 0.0], [0.1, 0.0], [0.0, 0.1], [5.0, 5.0]];
@@ -74,7 +81,7 @@ pub fn dbscan<T: Bounded<S, D>, S: Scalar, const D: usize>(
     Dbscan::new(eps, min_pts).run(points)
 }
 
-/// DBSCAN with options, then [`Dbscan::run`].
+/// A DBSCAN finder: set the options, then call [`Dbscan::run`].
 ///
 /// ```
 /// use ropewalk::{DbscanAlgorithm, Dbscan};
@@ -97,7 +104,8 @@ pub struct Dbscan {
 }
 
 impl Dbscan {
-    /// Neighbours are at most `eps` apart; a core point has at least `min_pts` of them, itself included.
+    /// A finder with the given parameters. Neighbours are at most `eps` apart; a core point has at least `min_pts`
+    /// neighbours, itself included.
     pub fn new(eps: impl Into<f64>, min_pts: usize) -> Self {
         Self {
             eps: eps.into(),
@@ -109,43 +117,46 @@ impl Dbscan {
         }
     }
 
-    /// How to find the clusters.
+    /// The algorithm that finds the clusters. Default: [`DbscanAlgorithm::Auto`].
     #[must_use]
     pub fn algorithm(mut self, algorithm: DbscanAlgorithm) -> Self {
         self.algorithm = algorithm;
         self
     }
 
-    /// DBSCAN* (Campello et al. 2013): border points are noise.
+    /// If `true`, runs DBSCAN* (Campello et al. 2013): border points are noise.
     #[must_use]
     pub fn star(mut self, star: bool) -> Self {
         self.star = star;
         self
     }
 
-    /// A periodic box: one side, or one per axis; `None` for open space.
+    /// The side of a periodic box, or one side per axis; `None` for open space.
     #[must_use]
     pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
         self.size = size.into();
         self
     }
 
-    /// A weight per point, finite and not negative: a point is core if the weights within `eps`, its own included, reach
-    /// `min_pts` (scikit-learn's `sample_weight`). Sums are `f64`: exact for whole numbers and halves, else the last bit may
-    /// decide a tie.
+    /// A weight per point, finite and not negative (scikit-learn's `sample_weight`). A point is core if the weights
+    /// within `eps`, its own included, add up to at least `min_pts`. Sums are `f64`: exact for whole numbers and
+    /// halves. For other weights, rounding of the last bit may decide a tie.
     #[must_use]
     pub fn weights(mut self, weights: impl Into<Vec<f64>>) -> Self {
         self.weights = Some(weights.into());
         self
     }
 
-    /// Finds the clusters of `points`; see [`dbscan`] for what they are.
+    /// Finds the clusters of `points`, which are defined at [`dbscan`].
     ///
-    /// Exact, and the same for any algorithm and number of threads.
+    /// The result is exact, and the same for any algorithm and number of threads.
     ///
-    /// Errors: `eps` NaN, negative or infinite; `min_pts` 0; a periodic box that is not positive or smaller than 2 `eps`;
-    /// weights that are not one per point, finite and not negative; points that [`Bvh::build`] refuses; more than 2^31 - 1
-    /// clusters, for labels are 32-bit numbers.
+    /// # Errors
+    /// - `eps` that is NaN, negative or infinite; `min_pts` 0.
+    /// - A periodic box that is not positive or smaller than 2 `eps`.
+    /// - Weights that are not one per point, finite and not negative.
+    /// - Points that [`Bvh::build`] rejects.
+    /// - More than 2^31 - 1 clusters, because labels are 32-bit numbers.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<Labels> {
         guarded(|| {
             let space = Space::<D>::periodic(self.size.clone())?;
@@ -154,9 +165,10 @@ impl Dbscan {
         })
     }
 
-    /// Finds the clusters in a tree that is already built, open or periodic as the tree is.
+    /// Finds the clusters of the points in an existing tree. The space is that of the tree, open or periodic.
     ///
-    /// Errors: as [`Dbscan::run`], for the options.
+    /// # Errors
+    /// As for [`Dbscan::run`], for the options.
     pub fn run_on<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Labels> {
         guarded(|| {
             self.check(tree.space(), tree.len())?;
@@ -187,7 +199,7 @@ impl Dbscan {
     }
 }
 
-/// Weights are one per point, finite and not negative.
+/// Checks that weights are one per point, finite and not negative.
 pub(crate) fn check_weights(weights: &[f64], n: usize) -> Result<()> {
     if weights.len() != n {
         return Err(errors::weight_count(weights.len(), n));
@@ -202,14 +214,14 @@ precompiled! { fn clusters = find_clusters(tree: same_ref &Bvh<S, D>, options: k
 
 fn find_clusters<S: Scalar, const D: usize>(tree: &Bvh<S, D>, options: &Dbscan) -> Result<Labels> {
     let Dbscan { eps, min_pts, star, .. } = *options;
-    // Where all points are neighbours of all, there is nothing to walk.
+    // If all points are neighbours of each other, no walk is needed.
     let is_clique = || BallPredicate::new(tree, eps).is_clique(tree, 0);
     let dense = options.algorithm != DbscanAlgorithm::Fdbscan || is_clique();
     let connect = |participants| {
         if dense { connect(tree, eps, participants) } else { connect_pairs(tree, eps, participants) }
     };
     let order = tree.order();
-    // A point and a friend are two: nothing to count.
+    // A point and one neighbour are two points, so nothing has to be counted.
     if min_pts <= 2 && options.weights.is_none() {
         let is_core = if min_pts == 1 { IsCore::Each } else { IsCore::InPairs };
         let labels = connect(Participants::All).relabel(order, is_core)?.into_labels(order);

@@ -1,4 +1,4 @@
-//! Which cluster a new point falls into.
+//! The clusters of new points.
 
 use crate::bvh::{Bvh, check};
 use crate::cluster::dbscan::Dbscan;
@@ -10,16 +10,20 @@ use crate::parallel::list_tasks;
 use crate::search::{Nearest, Neighbor};
 
 impl Dbscan {
-    /// The cluster of the nearest core point within `eps` of each new point (ties: the one with the lowest index), or -1.
+    /// The cluster of the nearest core point within `eps` of each new point, or -1. Ties go to the lowest index.
     ///
-    /// `points` and their `labels` are those of an earlier [`Dbscan::run`] with the same `eps` and box; `min_pts` and weights
-    /// are not asked again. DBSCAN itself knows no new points: clustering all of them together could make some of these core
-    /// and join clusters, and a border point of `points` may be nearest to a core point of another cluster than its own.
-    /// scikit-learn has no such method.
+    /// `points` and `labels` are those of an earlier [`Dbscan::run`] with the same `eps` and box; `min_pts` and
+    /// weights are ignored. DBSCAN itself does not define clusters of new points. Clustering old and new points
+    /// together could make some new points core and merge clusters. A border point of `points` may be nearest to a
+    /// core point of a cluster other than its own. scikit-learn has no such method.
     ///
-    /// Cost: a tree over the core points, and one nearest-neighbour query for each new point, in parallel.
+    /// # Cost
+    /// A tree over the core points, and one nearest-neighbour query for each new point, in parallel.
     ///
-    /// Errors: as [`Dbscan::run`], for the options and for both sets of points; labels that are not one per point.
+    /// # Errors
+    /// As for [`Dbscan::run`], for the options and for both sets of points; labels that are not one per point.
+    ///
+    /// # Example
     ///
     /// ```
     /// use ropewalk::Dbscan;

@@ -1,7 +1,7 @@
-//! The steps of DBSCAN one by one, for points of which some live on other ranks.
+//! The steps of DBSCAN as separate functions, for points that are distributed over ranks.
 //!
-//! In: a tree of a rank's points. Out: which points are core; their clusters; the border points' clusters, once these have
-//! numbers. Cost: as that of DBSCAN.
+//! In: a tree of a rank's points. Out: the core points, their clusters, and the clusters of border points, once
+//! clusters are numbered across ranks. Cost: that of DBSCAN.
 
 use crate::bvh::Bvh;
 use crate::cluster::connect::{Participants, connect};
@@ -26,7 +26,7 @@ impl Dbscan {
         Ok(())
     }
 
-    /// What all ranks give alike.
+    /// The options that must be equal on all ranks, with their names.
     pub(crate) fn options(&self) -> [(&'static str, f64); 3] {
         [("eps", self.eps), ("min_pts", self.min_pts as f64), ("star", self.star.into())]
     }
@@ -49,7 +49,7 @@ impl Dbscan {
 }
 
 precompiled! {
-    /// Whether each primitive is core, by its index: 1, or 0.
+    /// A flag per primitive, by its index: 1 for core points, 0 for others.
     pub(crate) fn core_of = find_core(tree: same_ref &Bvh<S, D>, options: keep &Dbscan) -> Vec<u8>
 }
 
@@ -65,7 +65,7 @@ fn find_core<S: Scalar, const D: usize>(tree: &Bvh<S, D>, options: &Dbscan) -> V
     core
 }
 
-/// Core points, united.
+/// The core points of a rank and their clusters.
 pub(crate) struct CoreClusters {
     masks: Vec<u32>,
     flags: Flags,
@@ -73,7 +73,7 @@ pub(crate) struct CoreClusters {
 }
 
 precompiled! {
-    /// Unites core points, which `core` has a 1 for, by their index.
+    /// Unites the core points, for which `core` is 1, by their index.
     pub(crate) fn core_clusters = unite_core(
         tree: same_ref &Bvh<S, D>, options: keep &Dbscan, core: keep &[u8]
     ) -> Result<CoreClusters>
@@ -94,7 +94,7 @@ fn unite_core<S: Scalar, const D: usize>(tree: &Bvh<S, D>, options: &Dbscan, cor
 }
 
 impl CoreClusters {
-    /// The cluster of each core point by its index, -1 for others, and how many there are.
+    /// The cluster of each core point by its index, -1 for other points, and the number of clusters.
     pub fn labels(&self, order: &[u32]) -> (Vec<i32>, usize) {
         let mut labels = filled(order.len(), -1);
         for (at, &index) in (0..).zip(order) {
@@ -105,19 +105,19 @@ impl CoreClusters {
         (labels, self.clusters.n_clusters() as usize)
     }
 
-    /// The root of a core point's tree, by its position.
+    /// The root of the tree of position `at` if this is a core point.
     pub fn root(&self, at: u32) -> Option<u32> {
         self.flags.at(at).then(|| self.clusters.root(at))
     }
 
-    /// The same clusters with other numbers; two may get one.
+    /// Replaces the number of each cluster; two clusters may get the same number.
     pub fn renumber(self, number: &(dyn Fn(u32) -> u32 + Sync)) -> Self {
         Self { clusters: self.clusters.renumber(number), ..self }
     }
 }
 
 precompiled! {
-    /// Labels of core points and of border points.
+    /// Labels core points and border points.
     pub(crate) fn join_borders = label_borders(
         tree: same_ref &Bvh<S, D>, options: keep &Dbscan, clusters: keep CoreClusters
     ) -> Labels

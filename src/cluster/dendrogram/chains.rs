@@ -1,11 +1,15 @@
-//! Chains: what the dendrogram is made of.
+//! Chains: the sequences of edges that make up the dendrogram.
 //!
-//! In: a [`Contraction`]. Out: [`Chains`], where the edges of one chain are in consecutive places, in ascending order. An edge e that is
-//! contracted into a vertex V goes up with it until e is lighter than the lightest edge of V: V is its chain. Within a chain the parent of
-//! an edge in the dendrogram is the next one, that of the last edge is the lightest edge of the chain's vertex, and chains are numbered as
-//! their vertices are, level by level: so a place is always before that of its parent. The first edge of a chain is the one within its
-//! vertex that is the lightest of both its ends; only the others, a third of all, are sorted. Cost: O(log n) steps an edge at worst; 34
-//! bytes a point. Source: PANDORA, as for the contraction.
+//! In: a [`Contraction`]. Out: [`Chains`], which store the edges of each chain at consecutive places, in ascending
+//! order. An edge e that is contracted into a vertex V moves up from V to the first vertex whose lightest edge is
+//! heavier than e. This vertex is the chain of e.
+//!
+//! Within a chain the parent of an edge in the dendrogram is the next edge. The parent of the last edge is the
+//! lightest edge of the chain's vertex. Chains are numbered like their vertices, level by level, so a place always
+//! precedes the place of its parent. The first edge of a chain is the edge within its vertex that is the lightest of
+//! both its ends. Only the other edges, a third of all, are sorted.
+//!
+//! Cost: at worst O(log n) steps per edge; 34 bytes per point. Source: PANDORA, as for the contraction.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -18,27 +22,29 @@ use crate::memory::zeroed;
 use crate::parallel::{atomics, fill, for_tasks, list_tasks, map_tasks, plain};
 use crate::simd::prefetch;
 
-/// Edges, and chains, per parallel task.
+/// Edges or chains per parallel task.
 const TASK: usize = 1 << 12;
-/// Edges that go up together, so that the memory brings what they need at once.
+/// The number of edges that move up together, so that their memory accesses overlap.
 const BATCH: usize = 64;
-/// How far ahead of its use a vertex is asked for.
+/// The prefetch distance, in vertices.
 const AHEAD: usize = 16;
 
-/// The edges of a spanning tree in chains. Edges are told by their rank, the place in ascending order of weight.
+/// The edges of a spanning tree in chains. The rank of an edge is its index in ascending order of weight.
 pub(crate) struct Chains {
     n_points: usize,
-    /// The first chain of each level, and the number of all.
+    /// The first chain of each level, then the number of chains.
     levels: Vec<usize>,
-    /// For each point, then for each chain, the lightest edge of its vertex; [`NONE`] for the last.
+    /// The lightest edge of each point, then of each chain's vertex; [`NONE`] for the last vertex.
     pub lightest: Vec<u32>,
-    /// For each edge, two by two, the vertices whose lightest it is, or [`NONE`].
+    /// Two entries per edge: the vertices whose lightest edge it is, each or [`NONE`].
     below: Vec<u32>,
-    /// The edges, chain after chain; the place of each edge; and for each place that of its parent in the dendrogram, [`NONE`] for the root.
+    /// The edges, chain by chain.
     pub order: Vec<u32>,
+    /// The place of each edge.
     pub place: Vec<u32>,
+    /// For each place, the place of its parent in the dendrogram; [`NONE`] for the root.
     pub parent: Vec<u32>,
-    /// For each chain its last edge.
+    /// The last edge of each chain.
     last: Vec<u32>,
 }
 
@@ -57,7 +63,7 @@ impl Chains {
             for chain in range {
                 let mut rank = inner[chain];
                 loop {
-                    // A chain may have nearly all edges.
+                    // One chain may hold nearly all edges.
                     check_at(next);
                     let at = chain + next;
                     order[at].store(rank, Relaxed);
@@ -82,11 +88,12 @@ impl Chains {
         Self { n_points: n, levels, lightest, below, order: plain(order), place, parent: plain(parent), last }
     }
 
-    /// For each place how many points are below its edge.
+    /// The number of points below the edge at each place.
     pub fn sizes(&self) -> Vec<u32> {
         let n = self.n_points as u32;
         let (sizes, totals) = (atomics(self.order.len(), 0), atomics(self.last.len(), 0));
-        // What is below an edge on the side of a vertex: of a lower level, whose chains have their sizes.
+        // The number of points below an edge on the side of `vertex`, 0 for `NONE`. The vertex is of a lower level,
+        // whose sizes are known.
         let size = |vertex: u32| {
             let total = totals.get(vertex.wrapping_sub(n) as usize).map_or(0, |total| total.load(Relaxed));
             if vertex < n { 1 } else { total }
@@ -103,7 +110,7 @@ impl Chains {
         };
         for level in self.levels.windows(2) {
             let places = self.begin(level[0])..self.begin(level[1]);
-            // Of each task the sum after the last beginning of a chain, and whether it has one.
+            // For each task: the sum since the last start of a chain, and whether a chain starts in the task.
             let sums = map_tasks(places.len(), TASK, &|range| {
                 let range = places.start + range.start..places.start + range.end;
                 let mut chain = self.chain_at(range.start, level[0]..level[1]);
@@ -125,7 +132,7 @@ impl Chains {
         plain(sizes)
     }
 
-    /// Adds to the sums of chains that go on from one task to the next what they had before.
+    /// Adds the sums of earlier tasks to chains that continue in later tasks.
     fn carry(
         &self,
         places: Range<usize>,
@@ -151,13 +158,14 @@ impl Chains {
                 sizes[at].store(most, Relaxed);
             }
             if most > 0 {
-                // Of several tasks the last has the largest.
+                // If a chain spans several tasks, the last task has its largest sum.
                 totals[self.chain_at(range.start, level.clone())].fetch_max(most, Relaxed);
             }
         });
     }
 
-    /// The clusters that an edge joins: that of its low end, and that of its high end. Points are clusters `0..n`, edge e makes n + e.
+    /// The clusters that an edge merges: that of its low end, then that of its high end. Points are clusters `0..n`;
+    /// edge e makes cluster n + e.
     #[inline]
     pub fn children(&self, rank: u32) -> [u32; 2] {
         let n = self.n_points as u32;
@@ -172,7 +180,7 @@ impl Chains {
         })
     }
 
-    /// For each edge its chain.
+    /// The chain of each edge.
     pub fn of_edges(&self) -> Vec<u32> {
         let chain = atomics(self.order.len(), 0);
         for_tasks(self.last.len(), TASK, &|range| {
@@ -184,31 +192,31 @@ impl Chains {
         plain(chain)
     }
 
-    /// The vertices whose lightest edge this is.
+    /// The vertices whose lightest edge is that of rank `rank`.
     #[inline(always)]
     fn below(&self, rank: u32) -> [u32; 2] {
         [self.below[2 * rank as usize], self.below[2 * rank as usize + 1]]
     }
 
-    /// The place of a chain's first edge; of the number of all, the number of places.
+    /// The place of a chain's first edge; for the number of chains, the number of places.
     fn begin(&self, chain: usize) -> usize {
         if chain == 0 { 0 } else { self.place[self.last[chain - 1] as usize] as usize + 1 }
     }
 
-    /// The chain of a place, one of these.
+    /// The chain of a place, searched in `among`.
     fn chain_at(&self, at: usize, among: Range<usize>) -> usize {
         let is_before = |&last: &u32| (self.place[last as usize] as usize) < at;
         among.start + self.last[among].partition_point(is_before)
     }
 }
 
-/// Whether an edge with these vertices below it is the first of its chain.
+/// Returns `true` if an edge with the vertices `below` is the first of its chain.
 #[inline(always)]
 fn is_first(below: [u32; 2]) -> bool {
     (below[0] != NONE) & (below[1] != NONE)
 }
 
-/// The edges that are not the first of their chains, in the order of these, those of one chain in ascending order; and the chain of each.
+/// The edges that are not the first of their chains, by chain and then in ascending order, and the chain of each.
 fn sort_others(n: usize, up: &[u32], lightest: &[u32], below: &[u32], chains: usize) -> (Vec<u32>, Vec<u32>) {
     let both = |rank: usize| [below[2 * rank], below[2 * rank + 1]];
     let others = list_tasks(below.len() / 2, TASK, &|range| {
@@ -218,7 +226,7 @@ fn sort_others(n: usize, up: &[u32], lightest: &[u32], below: &[u32], chains: us
     fill(&mut chain, TASK, &|range, own| {
         for (vertices, ranks) in own.chunks_mut(BATCH).zip(others[range].chunks(BATCH)) {
             for (vertex, &rank) in vertices.iter_mut().zip(ranks) {
-                // One is none, the largest number.
+                // If one is `NONE`, it is the larger number.
                 let [low, high] = both(rank as usize);
                 *vertex = low.min(high);
             }
@@ -245,7 +253,7 @@ fn sort_others(n: usize, up: &[u32], lightest: &[u32], below: &[u32], chains: us
     (order, chain_of)
 }
 
-/// What is sorted.
+/// Edges as a radix-sort source, keyed by chain.
 struct ByChain<'a> {
     chain: &'a [u32],
     bits: u32,

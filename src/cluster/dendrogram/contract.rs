@@ -1,10 +1,13 @@
 //! Contraction of a spanning tree, level by level.
 //!
-//! In: the edges of a tree; their rank is their place in ascending order. Out: [`Contraction`]. The vertices of level 0 are the points.
-//! At each level all edges are contracted that are the lightest of a vertex there; what they join are the vertices of the next level, at
-//! most half as many; the other edges go on. So there are at most log2(n) levels, however skewed the dendrogram is. Each vertex points along
-//! its lightest edge; of those that come together exactly two point to each other, and one of these is the root. Cost: O(n log n) at
-//! worst, in parallel; up to 40 bytes a point. Source: Sao, Prokopenko and Lebrun-Grandié 2024 (PANDORA).
+//! In: the edges of a tree, ranked in ascending order. Out: [`Contraction`]. The vertices of level 0 are the points.
+//! Each level contracts all edges that are the lightest of a vertex of that level. The groups of vertices that these
+//! edges join are the vertices of the next level, at most half as many. The other edges remain for the next level. So
+//! there are at most log2(n) levels, however skewed the dendrogram is.
+//! Each vertex points along its lightest edge. In each group exactly two vertices point to each other, and one of
+//! these is the root.
+//! Cost: O(n log n) at worst, in parallel; up to 40 bytes per point. Source: Sao, Prokopenko and Lebrun-Grandié 2024
+//! (PANDORA).
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -14,40 +17,41 @@ use crate::memory::{append, with_capacity, zeroed};
 use crate::parallel::{fill, for_each, for_tasks, map_tasks, plain};
 use crate::simd::prefetch;
 
-/// Edges, and vertices, per parallel task.
+/// Edges or vertices per parallel task.
 const TASK: usize = 1 << 12;
-/// How far ahead of its use an end is asked for.
+/// The prefetch distance, in edges or vertices.
 const AHEAD: usize = 16;
-/// No vertex, and no edge.
+/// Marks a missing vertex or edge.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// An edge that is not contracted yet.
+/// An edge that is not yet contracted.
 #[derive(Clone, Copy, Default)]
 struct Link {
     rank: u32,
-    /// The vertices that it joins at this level: that of its low end, that of its high end.
+    /// The vertices that it joins at this level: that of its low end, then that of its high end.
     ends: [u32; 2],
 }
 
-/// What is left of the levels. Vertices of all levels are numbered in one row: points `0..n`, then those of level 1, and so on. Those of one
-/// level are in the order of the edges within them that are the lightest of both ends.
+/// The contracted levels. Vertices are numbered across levels: points `0..n`, then those of level 1, and so on. The
+/// vertices of one level are in the order of their inner edges.
 pub(super) struct Contraction {
-    /// Where each level begins.
+    /// The first vertex of each level.
     pub levels: Vec<usize>,
-    /// For each vertex that of the next level which it is part of; none for the last.
+    /// The vertex of the next level that contains each vertex; `NONE` for the last vertex.
     pub up: Vec<u32>,
-    /// For each vertex the rank of its lightest edge; none for the last.
+    /// The rank of the lightest edge of each vertex; `NONE` for the last vertex.
     pub lightest: Vec<u32>,
-    /// For each edge, two by two, the vertices whose lightest it is: that of its low end, that of its high end, each or none.
+    /// Two entries per edge: the vertices whose lightest edge it is, that of its low end, then that of its high end,
+    /// each or `NONE`.
     pub below: Vec<u32>,
-    /// For each vertex above the points the edge within it that is the lightest of both ends.
+    /// For each vertex above the points, its inner edge: the edge within it that is the lightest of both its ends.
     pub inner: Vec<u32>,
 }
 
 impl Contraction {
     pub fn new(tree: &SpanningTree) -> Self {
         let (n, edges) = (tree.n_points(), tree.edges());
-        // Of fresh zeros those that are never written take no memory.
+        // Pages of fresh zeros that are never written take no memory.
         let mut under_way =
             UnderWay { up: zeroed(2 * n), lightest: zeroed(2 * n), below: zeroed(2 * edges.len()), inner: vec![] };
         let (mut levels, mut links) = (vec![0], vec![]);
@@ -68,7 +72,7 @@ impl Contraction {
     }
 }
 
-/// [`Contraction`], written by many threads.
+/// A [`Contraction`] under construction, written by many threads.
 struct UnderWay {
     up: Vec<AtomicU32>,
     lightest: Vec<AtomicU32>,
@@ -76,7 +80,7 @@ struct UnderWay {
     inner: Vec<u32>,
 }
 
-/// What a task finds: edges that are the lightest of both ends, one end of each, and the edges that are not contracted.
+/// The result of a task: inner edges, one end of each, and the edges that are not contracted.
 #[derive(Default)]
 struct Part {
     inner: Vec<u32>,
@@ -85,11 +89,13 @@ struct Part {
 }
 
 impl UnderWay {
-    /// Contracts a level of `count` vertices, the first of which is `first`, and one edge less. Returns those that go on.
+    /// Contracts a level of `count` vertices from vertex `first` on, with `count - 1` edges. Returns the remaining
+    /// edges.
     fn contract(&mut self, first: usize, count: usize, link: impl Fn(usize) -> Link + Sync) -> Vec<Link> {
         self.find_lightest(first, count, &link);
         let parts = map_tasks(count - 1, TASK, &|range| self.follow(range, &link));
-        // A vertex is part of what the root of its tree becomes; roots are numbered after this level, so that a number tells them.
+        // A vertex is contained in the new vertex of its tree's root. New vertices are numbered after this level, so
+        // their numbers identify them.
         let next = first + count;
         let mut others = with_capacity(parts.iter().map(|part| part.others.len()).sum());
         let mut number = next;
@@ -120,7 +126,7 @@ impl UnderWay {
         others
     }
 
-    /// The lightest edge of each vertex of a level.
+    /// Finds the lightest edge of each vertex of a level.
     fn find_lightest(&self, first: usize, count: usize, link: &(impl Fn(usize) -> Link + Sync)) {
         let lightest = &self.lightest[first..first + count];
         for_tasks(count, TASK, &|range| lightest[range].iter().for_each(|lightest| lightest.store(NONE, Relaxed)));
@@ -131,7 +137,7 @@ impl UnderWay {
                 let Link { rank, ends } = link(at);
                 for end in ends {
                     let lightest = &self.lightest[end as usize];
-                    // The first edge that comes to a vertex mostly is the lightest: look before writing.
+                    // The first edge that reaches a vertex usually is the lightest, so a load avoids most writes.
                     if rank < lightest.load(Relaxed) {
                         lightest.fetch_min(rank, Relaxed);
                     }
@@ -140,7 +146,7 @@ impl UnderWay {
         });
     }
 
-    /// Lets vertices point along their lightest edges, if these are among some edges.
+    /// Makes vertices point along their lightest edges, for lightest edges in `range`.
     fn follow(&self, range: Range<usize>, link: &impl Fn(usize) -> Link) -> Part {
         let mut part = Part::default();
         let last = range.end - 1;
@@ -168,14 +174,15 @@ impl UnderWay {
         part
     }
 
-    /// Asks for what an edge needs soon.
+    /// Prefetches the data of an edge that is needed soon.
     #[inline(always)]
     fn ask(&self, link: Link) {
         link.ends.into_iter().for_each(|end| prefetch(&self.lightest[end as usize]));
     }
 
-    /// What the root above a vertex becomes; numbers from `next` on are of the next level. Each second vertex on the way is made to point to its
-    /// grandparent, as in the union-find, unless another thread has written what it becomes.
+    /// The new vertex of the root above a vertex; numbers from `next` on are of the next level. Makes each second
+    /// vertex on the path point to its grandparent, as in the union-find, unless another thread has already written
+    /// its new vertex.
     #[inline(always)]
     fn climb(&self, mut at: usize, next: usize) -> u32 {
         loop {

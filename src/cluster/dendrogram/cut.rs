@@ -1,7 +1,7 @@
 //! Cuts of a spanning tree into clusters.
 //!
-//! In: the edges of a tree in ascending order, and up to which they join. Out: [`Labels`]. Cost: a union for each of these edges, in
-//! parallel; 8 bytes a point while it runs, and 4 for the labels.
+//! In: the edges of a tree in ascending order, and the maximum weight of edges that join points. Out: [`Labels`].
+//! Cost: a union for each of these edges, in parallel; 8 bytes per point of temporary memory, and 4 for the labels.
 
 use crate::cancel::guarded;
 use crate::cluster::labels::Labels;
@@ -17,14 +17,20 @@ use crate::parallel::for_tasks;
 const TASK: usize = 1 << 12;
 
 impl SpanningTree {
-    /// The clusters that edges of at most `length` join, numbered by their smallest member; points alone have none. Of the tree of
-    /// lengths they are the halos of [`Fof`](crate::Fof) with this linking length; of mutual reachability, but for points that are
-    /// alone, DBSCAN* with this eps.
+    /// The clusters joined by edges of at most `length`, numbered by their smallest member. Single points have no
+    /// cluster.
     ///
-    /// An edge joins its ends if its weight is at most `length`, by [`Edge::weight`](crate::Edge::weight) or rounded to the nearest number
-    /// as scipy's `fcluster` has it. The two, and so `Fof`, may differ for edges whose length is that of `length` but for rounding.
+    /// For a tree of distances, the clusters are the halos of [`Fof`](crate::Fof) with this linking length. For a tree
+    /// of mutual reachability, they are the clusters of DBSCAN* with this eps, except that single points have none.
     ///
-    /// Errors: a length that is NaN or negative.
+    /// An edge joins its ends if its [`Edge::weight`](crate::Edge::weight) or its weight rounded to nearest, as in
+    /// scipy's `fcluster`, is at most `length`. The two weights differ only by rounding; an edge whose weight is that
+    /// close to `length` may be joined here but not by `Fof`.
+    ///
+    /// # Errors
+    /// A length that is NaN or negative.
+    ///
+    /// # Example
     ///
     /// ```
     /// let tree = ropewalk::minimum_spanning_tree(&[[0.0f32], [1.0], [9.0], [3.0]])?;
@@ -43,10 +49,13 @@ impl SpanningTree {
         })
     }
 
-    /// Exactly this many clusters, numbered by their smallest member: those that are left without the heaviest edges. Each point has
-    /// a cluster.
+    /// Exactly `clusters` clusters, numbered by their smallest member: the components without the heaviest edges. Each
+    /// point has a cluster.
     ///
-    /// Errors: no clusters, or more than there are points.
+    /// # Errors
+    /// `clusters` that is 0, or more than the number of points.
+    ///
+    /// # Example
     ///
     /// ```
     /// let tree = ropewalk::minimum_spanning_tree(&[[0.0f32], [1.0], [9.0], [3.0]])?;
@@ -66,7 +75,7 @@ impl SpanningTree {
         })
     }
 
-    /// The components of the first edges.
+    /// The components of the first `edges` edges.
     fn labels(&self, edges: usize, is_core: IsCore<'_>) -> Result<Labels> {
         let forest = UnionFind::new(self.n_points());
         for_tasks(edges, TASK, &|range| {

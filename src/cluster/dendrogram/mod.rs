@@ -1,11 +1,15 @@
-//! Single linkage: which clusters merge at which height, from a spanning tree.
+//! Single linkage: the merges of clusters and their heights, from a spanning tree.
 //!
-//! In: the edges of a tree in ascending order. Out: a merge for each edge, cuts into clusters, and the height at which two points
-//! come together. Three steps, each on all threads: the tree is contracted along its lightest edges, level by level ([`contract`]); these
-//! levels tell the chains that the dendrogram is made of ([`chains`]), whatever its shape; sizes are sums along the chains. Cost:
-//! O(n log n) at worst; 34 bytes a point, and 30 while it runs.
-//! Source: Gower and Ross 1969 (single linkage from the minimum spanning tree); Sao, Prokopenko and Lebrun-Grandié 2024 (contraction and
-//! chains).
+//! In: the edges of a tree in ascending order. Out: a merge for each edge, cuts into clusters, and cophenetic
+//! distances.
+//! Three steps, each on all threads:
+//! - [`contract`] contracts the tree along its lightest edges, level by level.
+//! - [`chains`] finds the chains of the dendrogram from these levels, whatever its shape.
+//! - Sizes are sums along the chains.
+//!
+//! Cost: O(n log n) at worst; 34 bytes per point, and 30 of temporary memory.
+//! Source: Gower and Ross 1969 (single linkage from the minimum spanning tree); Sao, Prokopenko and Lebrun-Grandié
+//! 2024 (contraction and chains).
 
 mod chains;
 mod contract;
@@ -21,19 +25,19 @@ use crate::parallel::map;
 /// Merges per parallel task.
 const TASK: usize = 1 << 12;
 
-/// Two clusters that become one.
+/// A merge of two clusters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Merge {
-    /// The clusters, the lower number first. Points are clusters `0..n`; merge number i makes the cluster `n + i`.
+    /// The two clusters, the lower number first. Points are clusters `0..n`; merge number i makes the cluster `n + i`.
     pub clusters: [u32; 2],
     /// The weight of the edge between them, in the units of the points.
     pub height: f64,
-    /// How many points they have together.
+    /// The number of points in both clusters together.
     pub size: u32,
 }
 
-/// The merges of single linkage, the lowest first.
+/// The merges of single linkage, in ascending order of height.
 ///
 /// ```
 /// use ropewalk::{Dendrogram, minimum_spanning_tree};
@@ -49,7 +53,7 @@ pub struct Merge {
 #[derive(Clone, Default, PartialEq)]
 pub struct Dendrogram {
     merges: Vec<Merge>,
-    /// For each point, then for each chain, the edge that comes next on the way up; and the chain of each edge.
+    /// For each point, then for each chain, the next edge on the way up; and the chain of each edge.
     lightest: Vec<u32>,
     chain: Vec<u32>,
 }
@@ -57,13 +61,13 @@ pub struct Dendrogram {
 crate::brief::brief_debug!(Dendrogram, lists: [merges], others: []);
 
 impl Dendrogram {
-    /// Clusters are numbered below 2^32, points among them.
+    /// The maximum number of points: clusters, including the points, are numbered below 2^32.
     pub(crate) const MOST_POINTS: usize = 1 << 31;
 
-    /// The merges along the edges of a spanning tree, in its order.
+    /// Computes the merges along the edges of a spanning tree, in the order of the edges.
     ///
     /// # Panics
-    /// If there are more than 2^31 points: there are no numbers for their clusters.
+    /// If there are more than 2^31 points, because their clusters cannot be numbered.
     pub fn new(tree: &SpanningTree) -> Self {
         assert!(tree.n_points() <= Self::MOST_POINTS, "the clusters of {} points have no numbers", tree.n_points());
         let chains = Chains::new(tree);
@@ -77,15 +81,15 @@ impl Dendrogram {
         Self { merges, lightest: chains.lightest, chain }
     }
 
-    /// The merges, lowest first: one less than there are points.
+    /// The merges in ascending order of height: one less than the number of points.
     pub fn merges(&self) -> &[Merge] {
         &self.merges
     }
 
-    /// The height at which two points come into one cluster; 0 for a point and itself. Cost: O(log n).
+    /// The height at which points `i` and `j` merge into one cluster; 0 if `i == j`. Cost: O(log n).
     ///
     /// # Panics
-    /// If there is no such point.
+    /// If `i` or `j` is not less than the number of points.
     pub fn cophenetic_distance(&self, i: usize, j: usize) -> f64 {
         let of_points = &self.lightest[..self.merges.len() + 1];
         let (mut a, mut b) = (of_points[i], of_points[j]);
@@ -94,7 +98,7 @@ impl Dendrogram {
         }
         loop {
             let (chain_of_a, chain_of_b) = (self.chain[a as usize], self.chain[b as usize]);
-            // What is of the lower level goes up first.
+            // The edge of the lower chain moves up first.
             match chain_of_a.cmp(&chain_of_b) {
                 Ordering::Equal => return self.merges[a.max(b) as usize].height,
                 Ordering::Less => a = self.above(chain_of_a),

@@ -1,4 +1,4 @@
-//! The result: labels, probabilities, persistence, and the clusters of DBSCAN* at any distance.
+//! The result of HDBSCAN*: labels, probabilities, persistence, and the clusters of DBSCAN* at any distance.
 
 use crate::cancel::guarded;
 use std::ops::Range;
@@ -14,10 +14,10 @@ use crate::phases::mark;
 
 /// Points per parallel task.
 const TASK: usize = 1 << 12;
-/// No cluster.
+/// Marks a missing cluster.
 const NONE: u32 = u32::MAX;
 
-/// The clusters that [`Hdbscan::run`] finds.
+/// The clusters found by [`Hdbscan::run`].
 #[derive(Clone, Default, PartialEq)]
 pub struct HdbscanClusters {
     labels: Labels,
@@ -29,12 +29,12 @@ pub struct HdbscanClusters {
 
 crate::brief::brief_debug!(HdbscanClusters, lists: [probabilities, persistence], others: [labels, tree]);
 
-/// Which chosen cluster each cluster of the tree belongs to.
+/// The chosen cluster of each cluster of the tree.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Members {
-    /// For each cluster the chosen one that it is, or is below; or [`NONE`].
+    /// For each cluster of the tree, the chosen cluster that it is or lies in; or [`NONE`].
     pub chosen: Vec<u32>,
-    /// The least lambda of a member, for the root as the one cluster; else 0.
+    /// The minimum lambda of a member if the root is the only cluster, else 0.
     pub least_lambda: f64,
 }
 
@@ -54,7 +54,7 @@ impl Members {
                 0.0 => tree.clusters[0].death,
                 epsilon => 1.0 / epsilon,
             };
-            // Beside others the root has no members of its own.
+            // If other clusters are chosen as well, the root has no members of its own.
             if selected[1..].contains(&true) {
                 chosen.iter_mut().filter(|chosen| **chosen == 0).for_each(|chosen| *chosen = NONE);
             }
@@ -62,7 +62,7 @@ impl Members {
         Self { chosen, least_lambda }
     }
 
-    /// How many members each chosen cluster has, of which `chosen` holds one a point.
+    /// The number of members of each chosen cluster; `chosen` holds the chosen cluster of each point.
     fn sizes(&self, tree: &CondensedTree, chosen: &[i32]) -> Vec<u32> {
         let mut sizes = zeroed(self.chosen.len());
         for (cluster, &chosen) in tree.clusters.iter().zip(&self.chosen) {
@@ -72,7 +72,7 @@ impl Members {
                 *size += cluster.size - below;
             }
         }
-        // Not all points of the root stay long enough.
+        // Members of the root are only the points that stay long enough.
         if self.chosen.first() == Some(&0) {
             let count = |range: Range<usize>| chosen[range].iter().filter(|&&chosen| chosen == 0).count() as u32;
             sizes[0] = map_tasks(chosen.len(), TASK, &count).into_iter().sum();
@@ -80,26 +80,26 @@ impl Members {
         sizes
     }
 
-    /// The chosen cluster of what leaves a cluster of the tree at `lambda`.
+    /// The chosen cluster of a point that leaves cluster `cluster` of the tree at `lambda`.
     pub fn of(&self, cluster: u32, lambda: f64) -> Option<usize> {
         let chosen = self.chosen[cluster as usize];
         (chosen != NONE && (chosen > 0 || lambda >= self.least_lambda)).then_some(chosen as usize)
     }
 }
 
-/// How strongly what leaves at `lambda` belongs to a cluster that ends at `death`.
+/// The membership probability of a point that leaves at `lambda`, in a cluster that ends at `death`.
 pub(super) fn probability(lambda: f64, death: f64) -> f64 {
     if lambda.is_infinite() { 1.0 } else { lambda.min(death) / death }
 }
 
-/// Labels the chosen clusters, which are told in order, with so many members each. Returns the persistence of each.
+/// Labels the `chosen` clusters in the given order and returns their persistence. `sizes` are the numbers of members.
 pub(crate) fn name(tree: &mut CondensedTree, chosen: &[usize], sizes: &[u32]) -> Vec<f64> {
     let most = tree.clusters.iter().map(|cluster| cluster.death).fold(0.0, f64::max);
     let mut persistence = Vec::with_capacity(chosen.len());
     for (label, &chosen) in chosen.iter().enumerate() {
         let cluster = &mut tree.clusters[chosen];
         cluster.label = Some(label as u32);
-        // As the package has it where copies of a point make lambda infinite.
+        // If copies of a point make lambda infinite, persistence is 1, as in the package `hdbscan`.
         let share = cluster.stability / (f64::from(sizes[chosen]) * most);
         persistence.push(if most.is_infinite() { 1.0 } else { share });
     }
@@ -107,7 +107,6 @@ pub(crate) fn name(tree: &mut CondensedTree, chosen: &[usize], sizes: &[u32]) ->
 }
 
 impl HdbscanClusters {
-    /// From the fields.
     #[cfg(feature = "gpu")]
     pub(crate) fn from_parts(
         labels: Labels,
@@ -119,7 +118,6 @@ impl HdbscanClusters {
         Self { labels, probabilities, persistence, tree, members }
     }
 
-    /// The fields.
     #[cfg(feature = "gpu")]
     pub(crate) fn into_parts(self) -> (Labels, Vec<f64>, Vec<f64>, CondensedTree, Members) {
         (self.labels, self.probabilities, self.persistence, self.tree, self.members)
@@ -135,7 +133,7 @@ impl HdbscanClusters {
         let smallest = atomics(selected.len(), NONE);
         let mut labels = map(n, TASK, &|point| {
             let Some((chosen, _)) = of(point) else { return -1 };
-            // Most members are not the smallest: look before writing.
+            // Most members are not the smallest, so a load avoids most writes.
             if (point as u32) < smallest[chosen].load(Relaxed) {
                 smallest[chosen].fetch_min(point as u32, Relaxed);
             }
@@ -161,34 +159,40 @@ impl HdbscanClusters {
         Self { labels, probabilities, persistence, tree, members }
     }
 
-    /// A cluster for each point, -1 for noise, numbered by their smallest member, or for [`Ties::Sequential`] as in scikit-learn.
+    /// The cluster of each point, -1 for noise. Clusters are numbered by their smallest member, for
+    /// [`Ties::Sequential`] as in scikit-learn.
     pub fn labels(&self) -> &Labels {
         &self.labels
     }
 
-    /// How strongly each point belongs to its cluster: its lambda over the largest of the cluster, from 0 to 1; 0 for noise, 1 where
-    /// both are infinite.
+    /// The membership probability of each point, from 0 to 1: its lambda over the maximum lambda of its cluster. 0 for
+    /// noise; 1 if both are infinite.
     pub fn probabilities(&self) -> &[f64] {
         &self.probabilities
     }
 
-    /// For each cluster its stability over its number of members times the largest lambda of all: 0 for one that is hardly there, at
-    /// most 1 but for the root, which not all of its points are members of. All are 1 if that lambda is infinite. Source: the Python
-    /// package `hdbscan`.
+    /// The persistence of each cluster: its stability over the product of its number of members and the maximum lambda
+    /// of all clusters.
+    ///
+    /// 0 means that a cluster hardly exists. Values are at most 1, except for the root, because not all of its points
+    /// are members. If the maximum lambda is infinite, all values are 1. Source: the Python package `hdbscan`.
     pub fn persistence(&self) -> &[f64] {
         &self.persistence
     }
 
-    /// The clusters that these are chosen from.
+    /// The condensed tree from which the clusters are chosen.
     pub fn condensed_tree(&self) -> &CondensedTree {
         &self.tree
     }
 
-    /// The clusters of DBSCAN* with this eps, inclusive, and the same `min_samples`: core points that are linked by steps of at most eps.
-    /// Clusters of fewer than `min_cluster_size` points are noise, as is what is not core. Numbered by their smallest member. Cost: one
-    /// pass over the points.
+    /// The clusters of DBSCAN* with this inclusive `eps` and the same `min_samples`: core points linked by steps of at
+    /// most `eps`. Clusters are numbered by their smallest member. Points that are not core and clusters of fewer than
+    /// `min_cluster_size` points are noise. Cost: one pass over the points.
     ///
-    /// Errors: an eps that is NaN or negative.
+    /// # Errors
+    /// An `eps` that is NaN or negative.
+    ///
+    /// # Example
     ///
     /// ```
     /// use ropewalk::Hdbscan;
@@ -205,7 +209,7 @@ impl HdbscanClusters {
                 return Err(Error::parameter_must("eps", eps, "a number, not negative"));
             }
             let (clusters, eps2) = (&self.tree.clusters, eps * eps);
-            // The cluster that each is part of when pieces within eps have come together.
+            // For each cluster, the cluster that contains it once pieces within eps are merged.
             let mut whole: Vec<usize> = collected(0..clusters.len());
             for (at, cluster) in clusters.iter().enumerate() {
                 if let Some(parent) = cluster.parent.filter(|_| cluster.birth2 <= eps2) {
@@ -214,7 +218,7 @@ impl HdbscanClusters {
             }
             let (mut numbers, mut next) = (filled(clusters.len(), -1), 0);
             let label = |(&cluster, &weight2): (&u32, &f64)| {
-                // It joins others of a cluster at this weight, not before.
+                // A point joins other points of its cluster at this weight, not at smaller distances.
                 if weight2 > eps2 || self.tree.is_too_small() {
                     return -1;
                 }

@@ -1,8 +1,9 @@
-//! From a spanning tree to the condensed tree.
+//! Converts a spanning tree to the condensed tree.
 //!
-//! In: edges in ascending order. Out: [`CondensedTree`]. Clusters are paths of [`Nodes`], and each point leaves its last one at the first
-//! node above it that has at least the least size. Cost: that of the [`Chains`](crate::cluster::dendrogram::Chains) and a few passes over
-//! edges and points, on all threads; a few over the clusters, on one. Up to 60 bytes a point beside the result's 12.
+//! In: edges in ascending order. Out: [`CondensedTree`]. Clusters are paths of [`Nodes`]. Each point leaves its last
+//! cluster at the first node above it with at least `min_cluster_size` points.
+//! Cost: that of the [`Chains`](crate::cluster::dendrogram::Chains), a few passes over edges and points on all
+//! threads, and a few passes over the clusters on one thread. Up to 60 bytes per point beside the result's 12.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -17,11 +18,12 @@ use crate::memory::{filled, with_capacity, zeroed};
 use crate::parallel::{atomics, fill, join, map};
 use crate::phases::mark;
 
-/// Points, and clusters, per parallel task.
+/// Points per parallel task.
 const TASK: usize = 1 << 12;
+/// Clusters per parallel task.
 const CLUSTERS: usize = 1 << 4;
 
-/// The condensed tree of clusters of at least so many points.
+/// The condensed tree of the clusters with at least `min_cluster_size` points.
 pub(super) fn condense(tree: &SpanningTree, min_cluster_size: usize, ties: Ties) -> CondensedTree {
     let n = tree.n_points();
     if n == 0 {
@@ -55,7 +57,7 @@ pub(super) fn condense(tree: &SpanningTree, min_cluster_size: usize, ties: Ties)
         for (cluster, point) in left.iter_mut().zip(points.start as u32..) {
             *cluster = nodes.cluster[*cluster as usize];
             let smallest = &smallest[*cluster as usize];
-            // Most members are not the smallest: look before writing.
+            // Most members are not the smallest, so a load avoids most writes.
             if point < smallest.load(Relaxed) {
                 smallest.fetch_min(point, Relaxed);
             }
@@ -71,7 +73,8 @@ pub(super) fn condense(tree: &SpanningTree, min_cluster_size: usize, ties: Ties)
     tree
 }
 
-/// Fewer points than a cluster must have are the root nevertheless; a point alone is left at an infinite distance.
+/// The tree of the root alone, for fewer than `min_cluster_size` points. A single point leaves at an infinite
+/// distance.
 fn one_cluster(tree: &SpanningTree, min_cluster_size: usize, ties: Ties) -> CondensedTree {
     let n = tree.n_points();
     let death2 = tree.edges().last().map_or(f64::INFINITY, |edge| edge.weight2);
@@ -84,7 +87,8 @@ fn one_cluster(tree: &SpanningTree, min_cluster_size: usize, ties: Ties) -> Cond
     number(&[root], zeroed(n), filled(n, death2), min_cluster_size)
 }
 
-/// The cluster whose first node from above this is; `tell` gives its stability and its rank from the path of its nodes and its birth.
+/// The cluster whose top node is `head`. `tell` computes its stability and rank from the path of its nodes and its
+/// birth.
 fn grow(nodes: &Nodes, head: u32, tell: impl Fn(&[u32], f64) -> (f64, u32)) -> Growing {
     let parent = nodes.above(head);
     let birth2 = parent.map_or(f64::INFINITY, |parent| nodes.weight2[parent as usize]);
@@ -101,16 +105,17 @@ fn grow(nodes: &Nodes, head: u32, tell: impl Fn(&[u32], f64) -> (f64, u32)) -> G
     }
 }
 
-/// Which of two clusters is the first for [`Ties::Sequential`]: that with the end of the edge between them that is nearer to point 0.
+/// The order of two sibling clusters for [`Ties::Sequential`]. The first is the one with that end of the edge between
+/// them that is nearer to point 0.
 struct Siblings<'a> {
     nodes: &'a Nodes,
     edges: &'a [Edge],
-    /// For each point the next on its way to point 0.
+    /// For each point, the next point on the path to point 0.
     above: &'a [u32],
 }
 
 impl Siblings<'_> {
-    /// The places of the edges below one, the first first. None of them is a point.
+    /// The places of the two edges below the edge of a node, the first sibling first. Neither child may be a point.
     fn of(&self, node: u32) -> [usize; 2] {
         let chains = &self.nodes.chains;
         let rank = chains.order[node as usize];
@@ -120,7 +125,7 @@ impl Siblings<'_> {
         if self.above[high as usize] == low { [a, b] } else { [b, a] }
     }
 
-    /// The sizes of the clusters below a node; 0 if there are none.
+    /// The sizes of the clusters into which a node splits; 0 if it does not split.
     fn sizes(&self, node: u32) -> [u32; 2] {
         if self.nodes.is_split(node) { self.of(node).map(|child| self.nodes.sizes[child]) } else { [0; 2] }
     }
@@ -130,14 +135,15 @@ impl Siblings<'_> {
     }
 }
 
-/// Numbers clusters; `cluster` and `weight2` say for each point the last that it is in, and where it leaves it.
+/// Numbers the clusters. `cluster` holds the last cluster of each point, `weight2` the squared weight at which the
+/// point leaves it.
 fn number(clusters: &[Growing], mut cluster: Vec<u32>, weight2: Vec<f64>, min_cluster_size: usize) -> CondensedTree {
     let (clusters, number) = numbered(clusters);
     fill(&mut cluster, TASK, &|_, own| own.iter_mut().for_each(|cluster| *cluster = number[*cluster as usize]));
     CondensedTree { clusters, cluster, weight2, min_cluster_size }
 }
 
-/// Clusters in breadth-first order, and the place of each there.
+/// The clusters in breadth-first order, and the new number of each.
 pub(crate) fn numbered(clusters: &[Growing]) -> (Vec<CondensedCluster>, Vec<u32>) {
     let order = breadth_first(clusters);
     let mut number = zeroed(order.len());

@@ -1,11 +1,13 @@
-//! HDBSCAN*: clusters of varying density, chosen from all those that DBSCAN* finds.
+//! HDBSCAN*: clusters of varying density, chosen from the hierarchy of all DBSCAN* clusters.
 //!
-//! In: points and a least cluster size. Out: [`HdbscanClusters`]: labels, probabilities, and the tree they are chosen from.
-//! Three steps: the spanning tree by mutual reachability (`mst`), the condensed tree (`condense`), and the choice (`select`).
-//! Cost: that of the spanning tree; the rest is that of the dendrogram and some passes over edges and points, on all threads, and takes up to
-//! 56 bytes a point beside the result's 24, and up to 40 a cluster.
-//! Source: Campello, Moulavi and Sander 2013 (the hierarchy and the choice by stability); Campello, Moulavi, Zimek and Sander 2015
-//! (outliers); Malzer and Baum 2020 (the choice with a least distance).
+//! In: points and a minimum cluster size. Out: [`HdbscanClusters`]: labels, probabilities, and the tree from which the
+//! clusters are chosen.
+//! Three steps: the spanning tree by mutual reachability (`mst`), the condensed tree (`condense`), the choice of
+//! clusters (`select`).
+//! Cost: that of the spanning tree, that of the dendrogram, and some passes over edges and points, on all threads.
+//! Memory beside the spanning tree: up to 56 bytes per point beside the result's 24, and up to 40 per cluster.
+//! Source: Campello, Moulavi and Sander 2013 (the hierarchy and the choice by stability); Campello, Moulavi, Zimek and
+//! Sander 2015 (outliers); Malzer and Baum 2020 (the choice with a minimum distance).
 
 pub(crate) mod clusters;
 pub(crate) mod condense;
@@ -33,11 +35,13 @@ use crate::geometry::{Bounded, Scalar, Space};
 impl Hdbscan {
     /// Finds the clusters of `points`.
     ///
-    /// Exact, and the same for any number of threads.
+    /// The result is exact, and the same for any number of threads.
     ///
-    /// Errors: `min_cluster_size` below 2; `min_samples` of 0 or of more than there are points; an epsilon that is NaN or negative; a
-    /// `max_cluster_size` of 0; an alpha that is not positive and finite; a box or points that [`Bvh::build`] refuses, among them any with
-    /// a coordinate that is NaN or infinite.
+    /// # Errors
+    /// - `min_cluster_size` below 2; `min_samples` of 0 or of more than the number of points.
+    /// - An epsilon that is NaN or negative; a `max_cluster_size` of 0.
+    /// - An alpha that is not positive and finite.
+    /// - A box or points that [`Bvh::build`] rejects, for example points with a coordinate that is NaN or infinite.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<HdbscanClusters> {
         guarded(|| {
             self.check()?;
@@ -45,9 +49,10 @@ impl Hdbscan {
         })
     }
 
-    /// Finds the clusters in a tree that is already built, open or periodic as the tree is.
+    /// Finds the clusters of the points in an existing tree. The space is that of the tree, open or periodic.
     ///
-    /// Errors: as [`Hdbscan::run`], for the options.
+    /// # Errors
+    /// As for [`Hdbscan::run`], for the options.
     pub fn run_on<S: Scalar, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<HdbscanClusters> {
         guarded(|| {
             self.check()?;
@@ -56,10 +61,13 @@ impl Hdbscan {
         })
     }
 
-    /// Finds the clusters of a spanning tree, whatever its edges weigh; `min_samples`, alpha and the box are not asked again. So trials
-    /// of the other options cost a fraction of the first.
+    /// Finds the clusters from a spanning tree with any edge weights. `min_samples`, alpha and the box are ignored.
+    /// Further runs with other options on the same tree cost a fraction of the first.
     ///
-    /// Errors: as [`Hdbscan::run`], for the options; a tree of more than 2^31 points.
+    /// # Errors
+    /// As for [`Hdbscan::run`], for the options; a tree of more than 2^31 points.
+    ///
+    /// # Example
     ///
     /// ```
     /// use ropewalk::{Hdbscan, MinimumSpanningTree};

@@ -1,11 +1,17 @@
-//! The nodes of the hierarchy that have at least the least size.
+//! Dendrogram nodes with at least `min_cluster_size` points, and their grouping into clusters.
 //!
-//! In: a spanning tree. Out: [`Nodes`]: for each place of the [`Chains`] the node that its edge is in, and how nodes go on. Edges of equal
-//! weight that are next to each other in the dendrogram are one node, which its top edge stands for; or for [`Ties::Sequential`] each edge is
-//! one. A node is large if it has at least the least size. Where k large nodes come together in another: for k = 0 a cluster begins there
-//! (seen from above: it ends), for k = 1 it goes on, for k >= 2 those of below are the children of a new one. So a cluster is a path of
-//! nodes. Each place has at most one link up and each node at most one down; the ends of these are found as roots of a union-find.
-//! Cost: O(n log n) at worst, in parallel; 24 bytes a point beside the chains, and 4 while it runs.
+//! In: a spanning tree. Out: [`Nodes`]: the node of each place of the [`Chains`], and the links between nodes.
+//!
+//! Edges of equal weight that are adjacent in the dendrogram form one node, represented by its top edge. For
+//! [`Ties::Sequential`] each edge is a node. A node is large if it has at least `min_cluster_size` points. The number
+//! k of large nodes that merge in a large node decides on its cluster:
+//! - k = 0: a cluster begins at the node; seen from above, it ends there.
+//! - k = 1: the cluster of the child continues.
+//! - k >= 2: the clusters of the children are the children of a new cluster.
+//!
+//! So a cluster is a path of nodes. Each place has at most one link up, and each node at most one link down. A
+//! union-find finds the ends of these links as roots.
+//! Cost: O(n log n) at worst, in parallel; 24 bytes per point beside the chains, and 4 of temporary memory.
 
 use std::iter::successors;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -21,31 +27,31 @@ use crate::simd::prefetch;
 
 /// Places per parallel task.
 const TASK: usize = 1 << 12;
-/// How far ahead of its use a place is asked for.
+/// The prefetch distance, in places.
 const AHEAD: usize = 16;
-/// No place.
+/// Marks a missing place.
 pub(super) const NONE: u32 = u32::MAX;
-/// More than one.
+/// Marks several places.
 const SEVERAL: u32 = NONE - 1;
 
-/// Nodes are told by the places of their top edges.
+/// Large nodes, identified by the places of their top edges.
 pub(super) struct Nodes {
     pub chains: Chains,
-    /// For each place how many points are below its edge, and the squared weight of that.
+    /// For each place, the number of points below its edge, and the squared weight of the edge.
     pub sizes: Vec<u32>,
     pub weight2: Vec<f64>,
-    /// For each place its node, or if it is in no large one, the first above that is.
+    /// The node of each place. If a place is in no large node, the first large node above it.
     top: Vec<u32>,
-    /// The large node below each: [`NONE`], one, or [`SEVERAL`].
+    /// The large node below each node: [`NONE`], one, or [`SEVERAL`].
     below: Vec<u32>,
-    /// The cluster of each node; children have lower numbers than their parent.
+    /// The cluster of each node. Children have lower numbers than their parent.
     pub cluster: Vec<u32>,
-    /// The first node of each cluster, seen from above.
+    /// The top node of each cluster.
     pub heads: Vec<u32>,
 }
 
 impl Nodes {
-    /// The large nodes of a tree of at least so many points.
+    /// The large nodes of a tree: those of at least `min_cluster_size` points.
     pub fn new(tree: &SpanningTree, min_cluster_size: usize, ties: Ties) -> Self {
         let chains = Chains::new(tree);
         mark("chains");
@@ -77,7 +83,7 @@ impl Nodes {
         let is_one = |at: usize| below[at] < SEVERAL;
         let begins = RankBitmap::new(n, |at| !is_one(at) && top[at] as usize == at);
         let bottoms = UnionFind::of(map(n, TASK, &|at| AtomicU32::new(if is_one(at) { below[at] } else { at as u32 })));
-        // From the leaves up, what is below is found at once.
+        // Places are processed from the leaves up, so the nodes below are resolved already and paths are short.
         let cluster = map(n, TASK, &|at| begins.rank(bottoms.find(at as u32)));
         let heads = atomics(begins.count() as usize, NONE);
         for_tasks(n, TASK, &|range| {
@@ -90,27 +96,27 @@ impl Nodes {
         Self { chains, sizes, weight2, top, below, cluster, heads: plain(heads) }
     }
 
-    /// The node above one.
+    /// The node above `node`.
     pub fn above(&self, node: u32) -> Option<u32> {
         above(&self.chains, &self.top, node as usize)
     }
 
-    /// The nodes of a cluster, from its first down to where it begins.
+    /// The nodes of a cluster, from its top node down.
     pub fn path(&self, head: u32) -> Vec<u32> {
         successors(Some(head), |&node| self.only_child(node)).collect()
     }
 
-    /// How many points leave the cluster of a node there, alone or in others.
+    /// The number of points that leave the node's cluster at the node, as single points or in child clusters.
     pub fn leaving(&self, node: u32) -> u32 {
         self.sizes[node as usize] - self.only_child(node).map_or(0, |child| self.sizes[child as usize])
     }
 
-    /// Whether a cluster falls into others here.
+    /// Returns `true` if a cluster splits into others at the node.
     pub fn is_split(&self, node: u32) -> bool {
         self.below[node as usize] == SEVERAL
     }
 
-    /// The node that a point leaves its last cluster at.
+    /// The node at which a point leaves its last cluster.
     #[inline]
     pub fn of_point(&self, point: usize) -> u32 {
         if let Some(&ahead) = self.chains.lightest.get(point + AHEAD) {
@@ -125,13 +131,14 @@ impl Nodes {
     }
 }
 
-/// The node above that of a place.
+/// The node above the node of a place.
 #[inline]
 fn above(chains: &Chains, top: &[u32], at: usize) -> Option<u32> {
     top.get(chains.parent[at] as usize).copied()
 }
 
-/// The root of each, of a forest where parents come after their children: from the last on, what is above is found at once.
+/// The roots of a forest in which parents come after their children. Elements are processed from the last on, so paths
+/// are short.
 fn roots_from_last(forest: UnionFind) -> Vec<u32> {
     let roots = atomics(forest.len(), 0);
     for_tasks_reversed(roots.len(), TASK, &|range| {

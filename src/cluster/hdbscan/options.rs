@@ -1,52 +1,59 @@
-//! The options of HDBSCAN*: how clusters are chosen, and how edges of equal weight are removed.
+//! Options of HDBSCAN*: the choice of clusters, and the treatment of edges of equal weight.
 
 use crate::error::{Error, Result};
 use crate::geometry::BoxSize;
 
-/// Which clusters of the [`CondensedTree`](crate::CondensedTree) are chosen. No chosen cluster lies in another.
+/// The criterion by which clusters of the [`CondensedTree`](crate::CondensedTree) are chosen. No chosen cluster lies
+/// in another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ClusterSelection {
-    /// Those of the largest sum of stabilities; a cluster as stable as those below it together is preferred to them.
+    /// The clusters with the largest sum of stabilities. A cluster that is as stable as the clusters below it together
+    /// is preferred to them.
     #[default]
     ExcessOfMass,
-    /// Those that do not fall apart into others: more clusters, smaller, and more alike in size.
+    /// The clusters that do not split: more clusters, smaller, and more similar in size.
     Leaf,
 }
 
-/// What becomes of edges of equal weight. By mutual reachability there are many in any data, since one core distance is the weight
-/// of several edges.
+/// The treatment of edges of equal weight. Mutual reachability gives equal weights in any data, because one core
+/// distance is the weight of several edges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Ties {
-    /// They are removed at once, as Campello et al. 2013 define it: the clusters do not depend on the order of the points. Clusters are
-    /// numbered by their smallest member.
+    /// Edges of equal weight are removed at once, as defined by Campello et al. 2013. The clusters do not depend on
+    /// the order of the points. They are numbered by their smallest member.
     #[default]
     Together,
-    /// They are removed one after the other, the last first in the order of [`SpanningTree::edges`](crate::SpanningTree::edges), as scikit-learn removes them from a
-    /// tree of its own: its clusters and numbers if it is given this tree, and of any tree that has no equal weights.
+    /// Edges of equal weight are removed one by one, the last first in the order of
+    /// [`SpanningTree::edges`](crate::SpanningTree::edges). scikit-learn removes them in this way from its own tree.
+    /// So clusters and numbers equal those of scikit-learn for the same tree, and for any tree without equal weights.
     Sequential,
 }
 
-/// HDBSCAN* with options, then [`Hdbscan::run`].
+/// An HDBSCAN* finder: set the options, then call [`Hdbscan::run`].
 ///
-/// At a distance d the points with `min_samples` points, themselves included, within d form the clusters of DBSCAN*: those of a
-/// chain of steps of at most d. As d shrinks, clusters lose points, fall apart into several of at least `min_cluster_size` points, or
-/// end. With lambda = 1/d, the stability of a cluster that is born at lambda_birth is
+/// A point is core at a distance d if at least `min_samples` points, itself included, are within d. Core points that
+/// are linked by steps of at most d form the clusters of DBSCAN*. As d shrinks, clusters lose points, split into
+/// several clusters of at least `min_cluster_size` points, or end. With lambda = 1/d, the stability of a cluster that
+/// is born at lambda_birth is
 ///
 /// ```text
 /// S = sum over its points p of (lambda_p - lambda_birth),
 /// ```
 ///
-/// where p leaves at lambda_p: alone, or into a cluster below. The clusters of the largest sum of S are chosen. A point's probability
-/// is lambda_p over the largest lambda of its cluster, which is at most 1.
+/// where p leaves at lambda_p, alone or with a child cluster. The clusters with the largest sum of S are chosen. The
+/// probability of a point is lambda_p over the maximum lambda of its cluster, at most 1.
 ///
-/// # Choosing
+/// # Choosing the parameters
 ///
-/// `min_cluster_size` says what a cluster is at least. `min_samples` smooths: more of them, more noise and fewer clusters. No distance is
-/// asked; where one is known below which nothing is worth telling apart, [`Hdbscan::cluster_selection_epsilon`] takes it.
+/// `min_cluster_size` is the size of the smallest clusters of interest. A larger `min_samples` smooths the density:
+/// more noise and fewer clusters. No distance is needed. If structure below a known distance is irrelevant, set
+/// [`Hdbscan::cluster_selection_epsilon`].
 ///
-/// Not for clusters of one known density, which [`Dbscan`](crate::Dbscan) finds faster.
+/// For clusters of one known density, [`Dbscan`](crate::Dbscan) is faster.
+///
+/// # Example
 ///
 /// ```
 /// use ropewalk::Hdbscan;
@@ -74,7 +81,7 @@ pub struct Hdbscan {
 }
 
 impl Hdbscan {
-    /// Clusters have at least this many points; at least 2.
+    /// A finder of clusters with at least `min_cluster_size` points, which must be at least 2.
     pub fn new(min_cluster_size: usize) -> Self {
         Self {
             min_cluster_size,
@@ -89,61 +96,67 @@ impl Hdbscan {
         }
     }
 
-    /// The core distance of a point is that to its nearest of this number, the point itself counted, as in scikit-learn; the Python package
-    /// `hdbscan` counts one less. By default `min_cluster_size`, or the number of points if they are fewer.
+    /// The number of nearest points, the point itself included, whose maximum distance is the core distance. This is
+    /// as in scikit-learn; the Python package `hdbscan` does not count the point itself. Default: `min_cluster_size`,
+    /// or the number of points if that is smaller.
     #[must_use]
     pub fn min_samples(mut self, min_samples: usize) -> Self {
         self.min_samples = Some(min_samples);
         self
     }
 
-    /// Which clusters are chosen.
+    /// The criterion by which clusters are chosen. Default: [`ClusterSelection::ExcessOfMass`].
     #[must_use]
     pub fn cluster_selection(mut self, selection: ClusterSelection) -> Self {
         self.selection = selection;
         self
     }
 
-    /// A chosen cluster that splits off at a distance of less than this is replaced by the first cluster above it that splits off at more
-    /// than this, or by the last below the root. 0, the default, replaces none. It precedes [`Hdbscan::max_cluster_size`].
+    /// The minimum distance at which chosen clusters split off. Default: 0, no minimum.
+    ///
+    /// A chosen cluster that splits off at less is replaced by the first cluster above it that splits off at more than
+    /// this distance. If there is no such cluster, it is replaced by the last one below the root, or by the root if
+    /// [`Hdbscan::allow_single_cluster`] is set. Takes precedence over [`Hdbscan::max_cluster_size`].
     #[must_use]
     pub fn cluster_selection_epsilon(mut self, epsilon: f64) -> Self {
         self.epsilon = epsilon;
         self
     }
 
-    /// By excess of mass no larger cluster is chosen; so a larger one that does not fall apart is noise. The size of the root is here that
-    /// of the clusters it falls into, as in scikit-learn.
+    /// The maximum size of clusters chosen by excess of mass; a larger cluster that does not split is noise. The size
+    /// of the root is the sum of the sizes of its children, as in scikit-learn. Default: no maximum.
     #[must_use]
     pub fn max_cluster_size(mut self, size: usize) -> Self {
         self.max_cluster_size = Some(size);
         self
     }
 
-    /// Whether the root, all points, may be the one cluster. Its members are then those points that stay up to its largest lambda, or
-    /// with an epsilon up to lambda = 1/epsilon. Never of fewer points than `min_cluster_size`, which scikit-learn allows.
+    /// Allows the root, which holds all points, to be chosen as the only cluster. Default: `false`.
+    ///
+    /// The members of the root are the points that stay up to its maximum lambda, or with an epsilon, up to lambda =
+    /// 1/epsilon. Unlike in scikit-learn, the root is never chosen for fewer points than `min_cluster_size`.
     #[must_use]
     pub fn allow_single_cluster(mut self, allow: bool) -> Self {
         self.allow_single_cluster = allow;
         self
     }
 
-    /// Distances of pairs are divided by this, core distances are not: w(i, j) = max(core(i), core(j), d(i, j) / alpha). 1 by
-    /// default.
+    /// The divisor of pair distances, but not of core distances: w(i, j) = max(core(i), core(j), d(i, j) / alpha).
+    /// Default: 1.
     #[must_use]
     pub fn alpha(mut self, alpha: f64) -> Self {
         self.alpha = alpha;
         self
     }
 
-    /// What becomes of edges of equal weight.
+    /// The treatment of edges of equal weight. Default: [`Ties::Together`].
     #[must_use]
     pub fn ties(mut self, ties: Ties) -> Self {
         self.ties = ties;
         self
     }
 
-    /// A periodic box: one side, or one per axis; `None` for open space.
+    /// The side of a periodic box, or one side per axis; `None` for open space.
     #[must_use]
     pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
         self.size = size.into();
@@ -155,7 +168,7 @@ impl Hdbscan {
         &self.size
     }
 
-    /// The `min_samples` for this number of points: what [`Hdbscan::min_samples`] set, else the default.
+    /// The `min_samples` for this number of points: the value of [`Hdbscan::min_samples`], or the default.
     ///
     /// ```
     /// let hdbscan = ropewalk::Hdbscan::new(5);

@@ -1,28 +1,29 @@
 //! The order of clusters.
 //!
-//! In: clusters with their parents. Out: which of siblings comes first, and the order of a breadth-first walk through the dendrogram, which the
-//! numbers follow. Cost: a few passes over the clusters; for [`Ties::Sequential`](super::Ties) one over the points, on one thread.
+//! In: clusters with their parents. Out: the order of siblings, and the breadth-first order of the dendrogram, in
+//! which clusters are numbered. Cost: a few passes over the clusters; for [`Ties::Sequential`](super::Ties) one over
+//! the points, on one thread.
 
 use crate::cluster::mst::Edge;
 use crate::memory::{filled, zeroed};
 
-/// A cluster before it is numbered; children come before their parent.
+/// A cluster before clusters are numbered. Children come before their parent.
 pub(crate) struct Growing {
-    /// None is no number of a cluster.
+    /// The parent; for the root a number that no cluster has.
     pub parent: u32,
     pub birth2: f64,
     pub death2: f64,
     pub size: u32,
-    /// The number of merges that it goes on through.
+    /// The number of merges through which the cluster continues.
     pub merges: u32,
-    /// Siblings are ordered by this.
+    /// The order among siblings.
     pub rank: u32,
     pub stability: f64,
 }
 
-/// For each point the next on its way along the tree to point 0.
+/// For each point, the next point on the path along the tree to point 0.
 pub(super) fn above(n: usize, edges: &[Edge]) -> Vec<u32> {
-    // How many neighbours a point has left, and their exclusive or: of one that is itself.
+    // The number of remaining neighbours of each point and their XOR: with one left, that neighbour.
     let mut left = filled(n, (0u32, 0));
     for &Edge { low, high, .. } in edges {
         for (end, other) in [(low, high), (high, low)] {
@@ -46,7 +47,8 @@ pub(super) fn above(n: usize, edges: &[Edge]) -> Vec<u32> {
     left.into_iter().map(|(_, up)| up).collect()
 }
 
-/// Ranks clusters by the lowest of their points, from the lowest of those whose last cluster each is.
+/// Ranks clusters by their smallest member. `rank` must hold the smallest of the points whose last cluster is this
+/// one.
 pub(crate) fn rank_by_smallest_member(clusters: &mut [Growing]) {
     for at in 0..clusters.len() {
         let Growing { parent, rank, .. } = clusters[at];
@@ -56,9 +58,10 @@ pub(crate) fn rank_by_smallest_member(clusters: &mut [Growing]) {
     }
 }
 
-/// The clusters in the order in which a breadth-first walk through the dendrogram comes to where they split off, siblings by rank.
+/// The clusters in the order in which a breadth-first walk through the dendrogram reaches their splits, siblings by
+/// rank.
 pub(super) fn breadth_first(clusters: &[Growing]) -> Vec<u32> {
-    // The children of each, one list after the other: where they begin, and the lists.
+    // The children of each cluster as lists: their offsets and their values.
     let root = clusters.len() - 1;
     let mut begin = zeroed(clusters.len() + 1);
     clusters[..root].iter().for_each(|child| begin[child.parent as usize + 1] += 1);
@@ -73,7 +76,7 @@ pub(super) fn breadth_first(clusters: &[Growing]) -> Vec<u32> {
         children[own[0]..own[1]].sort_unstable_by_key(|&child| clusters[child as usize].rank);
     }
     let of = |parent: u32| &children[begin[parent as usize]..begin[parent as usize + 1]];
-    // Depth first, with the depth of each split: splits at one depth are met from the first to the last.
+    // A depth-first walk records the depth of each split and meets the splits of one depth from first to last.
     let (mut open, mut splits) = (vec![(root as u32, 0)], vec![]);
     while let Some((cluster, depth)) = open.pop() {
         let depth = depth + clusters[cluster as usize].merges;

@@ -1,13 +1,15 @@
-//! How far each point is from belonging.
+//! Outlier scores of points.
 
 use super::HdbscanClusters;
 use crate::memory::collected;
 
 impl HdbscanClusters {
-    /// The outlier score GLOSH of each point: 1 - lambda_p / lambda_max, with the largest lambda of the last cluster that the point is in
-    /// and of all clusters below that. 0 for the densest points, towards 1 for outliers. Whether a cluster is chosen does not matter.
+    /// The GLOSH outlier score of each point: 1 - lambda_p / lambda_max. lambda_max is the maximum lambda of the
+    /// point's last cluster and of all clusters below it. Scores range from 0 for the densest points towards 1 for
+    /// outliers, whether or not the cluster is chosen.
     ///
-    /// Copies of a point, whose lambda is infinite, have 0; others beside them in their cluster or above it have 1.
+    /// Copies of a point have infinite lambda and score 0; other points of their cluster and of the clusters above it
+    /// score 1.
     /// Source: Campello, Moulavi, Zimek and Sander 2015, section 5.
     ///
     /// ```
@@ -22,7 +24,7 @@ impl HdbscanClusters {
         let deepest = tree.deepest();
         let score = |point: usize| {
             let (own, most) = (tree.lambda(point), deepest[tree.cluster(point) as usize]);
-            // A point alone has no lambda at all.
+            // A single point has lambda 0, and so has its cluster.
             if own == most { 0.0 } else { 1.0 - own / most }
         };
         collected((0..tree.n_points()).map(score))

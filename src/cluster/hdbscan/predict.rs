@@ -1,4 +1,4 @@
-//! Which cluster a new point falls into.
+//! The clusters of new points.
 
 use super::clusters::probability;
 use super::tree::lambda;
@@ -9,27 +9,34 @@ use crate::geometry::{Bounded, Scalar, Space};
 use crate::memory::{collected, with_capacity, zeroed};
 use crate::search::Neighbor;
 
-/// Where new points fall, one entry each.
+/// The clusters of new points, one entry per point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HdbscanPrediction {
-    /// The cluster, -1 for noise.
+    /// The cluster of each point, -1 for noise.
     pub labels: Vec<i32>,
-    /// How strongly each belongs to it, from 0 to 1.
+    /// The membership probability of each point, from 0 to 1.
     pub probabilities: Vec<f64>,
 }
 
 impl Hdbscan {
-    /// The cluster that each new point would fall into if it were alone with the old points, and these kept theirs.
+    /// The cluster that each new point would join if it were added alone, and the old points kept their clusters.
     ///
-    /// `points` and their `clusters` are those of an earlier [`Hdbscan::run`] with the same options. A new point p joins
-    /// the tree at the neighbour x of the least w(p, x) = max(core(p), core(x), d(p, x) / alpha) among its 2 `min_samples` nearest (ties: the
-    /// nearest, then the one with the lowest index), p itself counted in core(p); it leaves the tree at lambda = 1/w, or with x if x leaves
-    /// before. Clustering all of them together could give other clusters. Source: the Python package `hdbscan`, `approximate_predict`,
-    /// which counts `min_samples` otherwise.
+    /// `points` and `clusters` are those of an earlier [`Hdbscan::run`] with the same options. A new point p joins the
+    /// tree at the neighbour x with the minimum w(p, x) = max(core(p), core(x), d(p, x) / alpha). Candidates are the 2
+    /// `min_samples` nearest points. Ties go to the nearest point, then to the lowest index; core(p) counts p itself.
+    /// p leaves the tree at lambda = 1/w, or with x if x leaves earlier. Clustering all points together could give
+    /// other clusters.
     ///
-    /// Cost: a tree over the points, and two nearest-neighbour queries for each new point, in parallel.
+    /// # Cost
+    /// A tree over the points, and two nearest-neighbour queries for each new point, in parallel.
     ///
-    /// Errors: as [`Hdbscan::run`], for the options and for both sets of points; clusters of another number of points.
+    /// # Source
+    /// The Python package `hdbscan`, `approximate_predict`, which counts `min_samples` differently.
+    ///
+    /// # Errors
+    /// As for [`Hdbscan::run`], for the options and for both sets of points; `clusters` of another number of points.
+    ///
+    /// # Example
     ///
     /// ```
     /// use ropewalk::Hdbscan;
@@ -62,7 +69,7 @@ impl Hdbscan {
         }
         let bvh = Bvh::build_in(points, space)?;
         let near = bvh.nearest_all(new, 2 * samples);
-        // Core distances are asked of those that are near.
+        // Core distances are needed only for the candidates.
         let mut asked: Vec<u32> = collected(near.values().iter().map(|near| near.index));
         asked.sort_unstable();
         asked.dedup();
@@ -80,7 +87,7 @@ impl Hdbscan {
         Ok(HdbscanPrediction { labels, probabilities })
     }
 
-    /// The label and the probability of a point with these neighbours.
+    /// The label and the probability of a point with the neighbours `near`.
     fn place(&self, clusters: &HdbscanClusters, near: &[Neighbor], samples: usize, core2: &[f64]) -> (i32, f64) {
         let tree = clusters.condensed_tree();
         let own2 = if samples > 1 { near.get(samples - 2).map_or(0.0, |last| last.distance2) } else { 0.0 };

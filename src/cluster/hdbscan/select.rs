@@ -1,22 +1,23 @@
-//! Which clusters of the condensed tree are chosen.
+//! The choice of clusters from the condensed tree.
 //!
-//! In: the condensed tree and the options. Out: a flag per cluster. Cost: a few passes over the clusters; parents have lower numbers than
-//! their children, so a pass from either end meets them in order. Source: Campello, Moulavi and Sander 2013, algorithm 3 (excess of
-//! mass); Malzer and Baum 2020 (a least distance); ties and limits as in scikit-learn 1.9.
+//! In: the condensed tree and the options. Out: a flag per cluster. Cost: a few passes over the clusters. Parents have
+//! lower numbers than their children, so a pass from either end meets them in order.
+//! Source: Campello, Moulavi and Sander 2013, algorithm 3 (excess of mass); Malzer and Baum 2020 (a minimum distance);
+//! ties and limits as in scikit-learn 1.9.
 
 use super::tree::{CondensedCluster, CondensedTree};
 use super::{ClusterSelection, Hdbscan};
 use crate::geometry::distance_from_square;
 use crate::memory::{collected, zeroed};
 
-/// Whether each cluster is chosen.
+/// A flag per cluster, `true` if the cluster is chosen.
 pub(crate) fn select(tree: &CondensedTree, options: &Hdbscan) -> Vec<bool> {
     let clusters = &tree.clusters;
     let mut chosen = match options.selection {
         ClusterSelection::ExcessOfMass => {
             excess_of_mass(clusters, options, options.allow_single_cluster && !tree.is_too_small())
         }
-        // A root that never falls apart is no leaf.
+        // A root that never splits is not a leaf.
         ClusterSelection::Leaf => clusters.iter().map(|own| own.parent.is_some() && own.children.is_empty()).collect(),
     };
     if options.epsilon > 0.0 {
@@ -25,7 +26,8 @@ pub(crate) fn select(tree: &CondensedTree, options: &Hdbscan) -> Vec<bool> {
     chosen
 }
 
-/// Chooses a cluster unless those below it are more stable together, or it is too large, or one above it is chosen.
+/// Chooses a cluster unless the clusters below it are more stable together, it is too large, or a cluster above it is
+/// chosen.
 fn excess_of_mass(clusters: &[CondensedCluster], options: &Hdbscan, may_be_root: bool) -> Vec<bool> {
     let most = options.max_cluster_size.unwrap_or(usize::MAX);
     let mut best: Vec<f64> = collected(clusters.iter().map(|cluster| cluster.stability));
@@ -33,7 +35,7 @@ fn excess_of_mass(clusters: &[CondensedCluster], options: &Hdbscan, may_be_root:
     let mut terms = vec![];
     for (at, cluster) in clusters.iter().enumerate().rev() {
         let children = cluster.children.start as usize..cluster.children.end as usize;
-        // By size, so that the last bit of the sum does not depend on how the children are numbered.
+        // The terms are sorted, so that the rounding of the sum does not depend on how the children are numbered.
         terms.clear();
         terms.extend_from_slice(&best[children.clone()]);
         terms.sort_unstable_by(f64::total_cmp);
@@ -51,7 +53,7 @@ fn excess_of_mass(clusters: &[CondensedCluster], options: &Hdbscan, may_be_root:
     uncovered(clusters, &chosen)
 }
 
-/// Leaves out what lies in a chosen cluster.
+/// Removes the clusters that lie in a chosen cluster.
 fn uncovered(clusters: &[CondensedCluster], chosen: &[bool]) -> Vec<bool> {
     let mut covered = zeroed(clusters.len());
     for (at, cluster) in clusters.iter().enumerate() {
@@ -60,10 +62,10 @@ fn uncovered(clusters: &[CondensedCluster], chosen: &[bool]) -> Vec<bool> {
     collected(chosen.iter().zip(covered).map(|(&chosen, covered)| chosen && !covered))
 }
 
-/// Replaces chosen clusters that split off at less than epsilon by the first above that splits off at more.
+/// Replaces chosen clusters that split off at less than epsilon by the first cluster above that splits off at more.
 fn climb(clusters: &[CondensedCluster], chosen: &[bool], options: &Hdbscan) -> Vec<bool> {
     let epsilon = options.epsilon;
-    // Where the way up from each cluster ends.
+    // The cluster that replaces each cluster if it is chosen.
     let mut end: Vec<usize> = collected(0..clusters.len());
     let mut replaced = zeroed(clusters.len());
     for (at, cluster) in clusters.iter().enumerate() {

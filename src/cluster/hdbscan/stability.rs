@@ -1,22 +1,23 @@
-//! Stabilities: how long clusters persist.
+//! Stabilities of clusters.
 //!
-//! In: the nodes of a cluster and its birth. Out: S = sum over its points p of (lambda_p - lambda_birth), by ascending lambda. Points of one
-//! lambda are one term, so that no order of points tells in the last bit; or for [`Ties::Sequential`](super::Ties) a term a row, as in
-//! scikit-learn.
+//! In: the nodes of a cluster and its birth. Out: S = sum over its points p of (lambda_p - lambda_birth), in ascending
+//! order of lambda. Points of equal lambda form one term, so that the rounding does not depend on the order of points.
+//! For [`Ties::Sequential`](super::Ties) there is one term per row, as in scikit-learn.
 
 use super::nodes::Nodes;
 use super::tree::lambda;
 use crate::parallel::map;
 
-/// Terms that are added one after the other.
+/// The number of terms that are added sequentially.
 const BLOCK: usize = 256;
 
-/// How much larger lambda is than at a cluster's birth. Equal ones differ by 0, infinite ones as well.
+/// The increase of lambda since a cluster's birth. 0 if the two lambdas are equal, even if they are infinite.
 pub(super) fn gain(weight2: f64, birth2: f64) -> f64 {
     if weight2 < birth2 { lambda(weight2) - lambda(birth2) } else { 0.0 }
 }
 
-/// A term a node: `gain` times the number of points that leave there, alone or in clusters below.
+/// The stability with one term per node: `gain` times the number of points that leave there, alone or in child
+/// clusters.
 pub(super) fn by_node(nodes: &Nodes, path: &[u32], birth2: f64) -> f64 {
     sum_blockwise(path.len(), &|at| {
         let node = path[at];
@@ -24,7 +25,8 @@ pub(super) fn by_node(nodes: &Nodes, path: &[u32], birth2: f64) -> f64 {
     })
 }
 
-/// A term a row: each point that leaves alone, and where the cluster falls apart its children of these sizes, in order.
+/// The stability with one term per row: each point that leaves alone, and the children, of these sizes in order, where
+/// the cluster splits.
 pub(super) fn by_row(nodes: &Nodes, path: &[u32], birth2: f64, children: [u32; 2]) -> f64 {
     path.iter().fold(0.0, |sum, &node| {
         let gain = gain(nodes.weight2[node as usize], birth2);
@@ -36,13 +38,14 @@ pub(super) fn by_row(nodes: &Nodes, path: &[u32], birth2: f64, children: [u32; 2
     })
 }
 
-/// A sum, and so many points that leave alone.
+/// Adds one term `gain` for each of `points` points to `sum`.
 pub(super) fn of_points(sum: f64, gain: f64, points: u32) -> f64 {
     (0..points).fold(sum, |sum, _| sum + gain)
 }
 
-/// The sum of terms `0..n`: consecutive blocks of 256 terms are added from left to right, each from 0, the last block may be shorter; then the
-/// sums of the blocks in the same way, until one is left. So the bits do not depend on how many threads there are, or on the device.
+/// The sum of terms `0..n`, in blocks of 256. Each block is added from left to right, starting at 0; the last may be
+/// shorter. The sums of the blocks are added in the same way until one is left. So the bits do not depend on the
+/// number of threads or on the device.
 pub(super) fn sum_blockwise(n: usize, term: &(dyn Fn(usize) -> f64 + Sync)) -> f64 {
     let block = |at: usize| (at * BLOCK..n.min((at + 1) * BLOCK)).fold(0.0, |sum, at| sum + term(at));
     let mut sums = map(n.div_ceil(BLOCK), 16, &block);
@@ -56,7 +59,7 @@ pub(super) fn sum_blockwise(n: usize, term: &(dyn Fn(usize) -> f64 + Sync)) -> f
 mod tests {
     use super::*;
 
-    /// One large term and many that are lost beside it, but not in a sum of their own.
+    /// One large term and many small ones, which are lost when added to it but not in a sum of their own.
     #[test]
     fn sums_of_blocks() {
         let tiny = f64::EPSILON / 2.0;

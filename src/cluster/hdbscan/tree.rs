@@ -1,4 +1,5 @@
-//! The condensed tree: which clusters of at least a size there are at each distance, and where each point leaves them.
+//! The condensed tree: the clusters of at least `min_cluster_size` points at each distance, and where points leave
+//! them.
 
 use std::ops::Range;
 
@@ -7,39 +8,40 @@ pub(crate) fn lambda(weight2: f64) -> f64 {
     1.0 / weight2.sqrt()
 }
 
-/// A cluster of a [`CondensedTree`]: what an icicle plot draws is a bar from `birth` to `death`.
+/// A cluster of a [`CondensedTree`]: in an icicle plot, a bar from `birth` to `death`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CondensedCluster {
-    /// The cluster that it falls out of; none for the root.
+    /// The cluster from which this one splits off; `None` for the root.
     pub parent: Option<u32>,
-    /// The clusters that it falls into: none, or at least two.
+    /// The clusters into which it splits: none, or at least two.
     pub children: Range<u32>,
-    /// The lambda at which it comes to be; 0 for the root.
+    /// The lambda at which the cluster begins; 0 for the root.
     pub birth: f64,
-    /// The lambda at which it falls apart or ends, the largest of its rows; infinite where copies of a point hold it together.
+    /// The lambda at which the cluster splits or ends, the maximum of its rows. Infinite if copies of a point hold it
+    /// together.
     pub death: f64,
-    /// How many points it has at its birth.
+    /// The number of points at its birth.
     pub size: u32,
-    /// The sum over its points of the lambda at which each leaves, less `birth`.
+    /// The sum over its points of the lambda at which each leaves, minus `birth`.
     pub stability: f64,
-    /// Its label, if it is chosen and has members.
+    /// The label of the cluster, if it is chosen and has members.
     pub label: Option<u32>,
-    /// The squared weights of birth and death.
+    /// The squared weights at birth and death.
     pub(crate) birth2: f64,
     pub(crate) death2: f64,
 }
 
-/// A row of a [`CondensedTree`], as the papers and Python packages have them.
+/// A row of a [`CondensedTree`], in the form of the papers and Python packages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CondensedRow {
-    /// The cluster that is left: n for the root, n + c for cluster c.
+    /// The cluster that the child leaves: n for the root, n + c for cluster c.
     pub parent: u64,
-    /// What leaves: a point `0..n`, or cluster c as n + c.
+    /// The point or cluster that leaves: `0..n` for a point, n + c for cluster c.
     pub child: u64,
-    /// One over the distance at which it leaves.
+    /// The lambda at which the child leaves: the inverse of the distance.
     pub lambda: f64,
-    /// How many points it has.
+    /// The number of points of the child.
     pub size: u32,
 }
 
@@ -62,7 +64,7 @@ pub struct CondensedRow {
 pub struct CondensedTree {
     /// Parents come before their children.
     pub(crate) clusters: Vec<CondensedCluster>,
-    /// For each point the last cluster that it is in, and the squared weight at which it leaves it.
+    /// For each point, its last cluster, and the squared weight at which it leaves this cluster.
     pub(crate) cluster: Vec<u32>,
     pub(crate) weight2: Vec<f64>,
     pub(crate) min_cluster_size: usize,
@@ -71,22 +73,24 @@ pub struct CondensedTree {
 crate::brief::brief_debug!(CondensedTree, lists: [clusters, cluster, weight2], others: [min_cluster_size]);
 
 impl CondensedTree {
-    /// How many points there are.
+    /// The number of points.
     pub fn n_points(&self) -> usize {
         self.cluster.len()
     }
 
-    /// The clusters, in the order of a breadth-first walk through the dendrogram: the root, all points, is the first, also if it has
-    /// fewer points than a cluster must have. Children of one parent are ordered by their smallest member, or for
-    /// [`Ties::Sequential`](crate::Ties::Sequential) as in scikit-learn, whose numbers these then are, less n.
+    /// The clusters, in breadth-first order of the dendrogram.
+    ///
+    /// The first is the root, which holds all points, even if these are fewer than `min_cluster_size`. Children of one
+    /// parent are ordered by their smallest member. For [`Ties::Sequential`](crate::Ties::Sequential) they are ordered
+    /// as in scikit-learn; its numbers are then these plus n.
     pub fn clusters(&self) -> &[CondensedCluster] {
         &self.clusters
     }
 
-    /// The last cluster that point `i` is in.
+    /// The last cluster of point `i`.
     ///
     /// # Panics
-    /// If there is no such point.
+    /// If `i` is not less than the number of points.
     pub fn cluster(&self, i: usize) -> u32 {
         self.cluster[i]
     }
@@ -94,12 +98,12 @@ impl CondensedTree {
     /// The lambda at which point `i` leaves its last cluster.
     ///
     /// # Panics
-    /// If there is no such point.
+    /// If `i` is not less than the number of points.
     pub fn lambda(&self, i: usize) -> f64 {
         lambda(self.weight2[i])
     }
 
-    /// A row for each point, in order, then one for each cluster but the root.
+    /// The rows of the tree: one for each point, in order, then one for each cluster except the root.
     pub fn rows(&self) -> impl Iterator<Item = CondensedRow> {
         let number = |cluster: usize| (self.n_points() + cluster) as u64;
         let points = (0..self.n_points()).map(move |i| CondensedRow {
@@ -115,12 +119,12 @@ impl CondensedTree {
         points.chain(self.clusters.iter().enumerate().filter_map(row))
     }
 
-    /// Whether all points are fewer than a cluster must have.
+    /// Returns `true` if there are fewer points than `min_cluster_size`.
     pub(super) fn is_too_small(&self) -> bool {
         self.clusters.first().is_some_and(|root| (root.size as usize) < self.min_cluster_size)
     }
 
-    /// The largest lambda of each cluster and all those below it.
+    /// The maximum lambda of each cluster and of all clusters below it.
     pub(super) fn deepest(&self) -> Vec<f64> {
         let mut deepest: Vec<f64> = self.clusters.iter().map(|cluster| cluster.death).collect();
         for (at, cluster) in self.clusters.iter().enumerate().rev() {

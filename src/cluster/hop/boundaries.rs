@@ -1,7 +1,7 @@
-//! Boundaries between chains: where particles of one are next to those of another.
+//! Boundaries between chains: pairs of neighbouring particles in different chains.
 //!
-//! In: the chain and the density of each particle. Out: for each two chains that touch the largest mean density of two neighbours.
-//! Source: Eisenstein and Hut 1998, section 2.2.
+//! In: the chain and the density of each particle. Out: for each pair of touching chains, the maximum mean density of
+//! two neighbours.
 
 use crate::bvh::Bvh;
 use crate::geometry::Scalar;
@@ -10,35 +10,35 @@ use crate::precompiled::precompiled;
 use crate::search::Nearest;
 use crate::search::nearest::fold_stored;
 
-/// The boundary between two chains that touch.
+/// The boundary between two touching chains.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ChainBoundary {
-    /// The chain with the denser peak; it has the lower number.
+    /// The chain with the denser peak, which has the lower number.
     pub denser: u32,
-    /// The other.
+    /// The other chain.
     pub other: u32,
-    /// The density of the boundary: the largest mean of two particles, one of either chain, of which one is among the `n_merge` nearest
-    /// others of the other one.
+    /// The density of the boundary: the maximum mean density of two particles, one of each chain, where one is among
+    /// the `n_merge` nearest neighbours of the other.
     pub density: f64,
 }
 
-/// A pair of chains, and the order of a density that comes before smaller ones.
+/// A pair of chains, and a key by which larger densities come first.
 pub(crate) type Touch = (u64, u64);
 
-/// Numbers that are ordered against the order of densities, which are not NaN.
+/// A key that sorts densities in descending order. Densities are not NaN.
 pub(crate) fn falling(density: f64) -> u64 {
     let bits = density.to_bits();
     if density.is_sign_negative() { bits } else { !(bits | 1 << 63) }
 }
 
-/// The density of such a number.
+/// The density of a key from [`falling`].
 pub(crate) fn density_of(falling: u64) -> f64 {
     f64::from_bits(if falling >> 63 == 1 { falling } else { !falling & !(1 << 63) })
 }
 
-/// The boundaries in falling order of their densities, ties by the chains. `chain` and `density` are in the caller's order, as is `ghosts`:
-/// which points have no say of their own; empty if all have.
+/// The boundaries in descending order of density; ties are ordered by the chains. `chain`, `density` and `ghosts` are
+/// in the caller's order. `ghosts` marks points whose own neighbours are not searched; it is empty if there are none.
 pub(crate) fn boundaries<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     n_merge: usize,
@@ -57,9 +57,9 @@ pub(crate) fn boundaries<S: Scalar, const D: usize>(
     all.into_iter().map(boundary).collect()
 }
 
-/// The densest touch of each pair, in the order of the pairs.
+/// The densest touch of each pair, in ascending order of the pairs.
 pub(crate) fn densest(lists: &[Vec<Touch>]) -> Vec<Touch> {
-    // Shorter lists first, for most are of few pairs.
+    // Lists are shortened before they are merged, because most hold few different pairs.
     let mut all = list_tasks(lists.len(), 1, &|range| {
         let mut list: Vec<Touch> = lists[range].concat();
         list.sort_unstable();

@@ -1,8 +1,8 @@
-//! Chains: from each particle to the densest near it, and on to a peak.
+//! Chains: follows each particle to its densest neighbour, and on to a peak.
 //!
-//! In: densities in tree order, and how far the `n_hop` nearest are. Out: the peak that each particle comes to.
-//! One walk from a leaf upwards serves its points. It leaves out what is less dense than what all of them have found, so little of a ball
-//! is looked at. Source: Eisenstein and Hut 1998, section 2.2.
+//! In: densities in tree order, and the radius of the `n_hop` nearest neighbours. Out: the peak of each particle.
+//! One walk upwards from a leaf serves all of its points. It skips nodes that are less dense than what each of these
+//! points has found, so it visits few of the neighbours. Source: Eisenstein and Hut 1998, section 2.2.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -17,26 +17,28 @@ use crate::search::Nearest;
 use crate::search::ball_predicate::BallPredicate;
 use crate::simd::{Isa, dispatch};
 
-/// Nodes, and points, per parallel task.
+/// Nodes per parallel task.
 const TASK: usize = 1 << 8;
+/// Points per parallel task.
 const POINTS: usize = 1 << 14;
 
-/// What chains are made of, in tree order.
+/// The densities and radii that define the chains, in tree order.
 #[derive(Clone, Copy)]
 pub(crate) struct Landscape<'a> {
     pub density: &'a [f64],
-    /// The squared distance to the nearest one behind the `n_hop` nearest, itself counted; negative if one of these is as far.
+    /// The squared distance to the neighbour after the `n_hop` nearest, which include the particle. Negative if one of
+    /// the `n_hop` is equally far.
     pub radius2: &'a [f64],
     pub n_hop: usize,
 }
 
-/// The position of the peak of each position.
+/// The position of the peak of each position's chain.
 pub(super) fn peaks<S: Scalar, const D: usize>(tree: &Bvh<S, D>, landscape: &Landscape<'_>) -> Vec<u32> {
     follow(hops(tree, landscape))
 }
 
 precompiled! {
-    /// The position that each position hops to.
+    /// The position to which each position hops.
     pub(crate) fn hops = find(tree: same_ref &Bvh<S, D>, landscape: keep &Landscape<'_>) -> Vec<u32>
 }
 
@@ -56,12 +58,12 @@ fn find<S: Scalar, const D: usize>(tree: &Bvh<S, D>, landscape: &Landscape<'_>) 
     })
 }
 
-/// Where each position comes to that goes on and on.
+/// For each position, the position at which following `next` ends.
 pub(crate) fn follow(next: Vec<u32>) -> Vec<u32> {
     let next: Vec<AtomicU32> = next.into_iter().map(AtomicU32::new).collect();
     for_tasks(next.len(), POINTS, &|range| {
         for start in range {
-            // What others write meanwhile is farther along the same way.
+            // Values that other threads write in the meantime are farther along the same path.
             let mut at = start as u32;
             loop {
                 let then = next[at as usize].load(Relaxed);
@@ -81,18 +83,18 @@ struct Hops<'a, S, const D: usize> {
     landscape: &'a Landscape<'a>,
     /// The largest density below each node.
     highest: Vec<f64>,
-    /// The position of each index, once it is asked for.
+    /// The position of each index, computed at first use.
     position: OnceLock<Vec<u32>>,
 }
 
-/// The densest near each point of a leaf so far, as positions.
+/// The densest neighbours found so far for the points of a leaf, as positions.
 struct Best {
     density: [f64; LEAF],
     position: [u32; LEAF],
 }
 
 impl<S: Scalar, const D: usize> Hops<'_, S, D> {
-    /// Appends where a leaf's points hop.
+    /// Appends the positions to which a leaf's points hop.
     #[inline(always)]
     fn leaf<I: Isa>(&self, isa: I, leaf: usize, found: &mut Vec<u32>) {
         let (tree, Landscape { density, radius2, .. }) = (self.tree, *self.landscape);
@@ -155,7 +157,8 @@ impl<S: Scalar, const D: usize> Hops<'_, S, D> {
         found.extend(&best.position[..own.len()]);
     }
 
-    /// Looks through a leaf for what is denser than the best of the `i`-th point and nearer than the square root of `radius2`.
+    /// Tests the points of a leaf. Updates the best of the `i`-th point if one is denser and nearer than the square
+    /// root of `radius2`.
     #[inline(always)]
     fn scan<I: Isa, const P: bool>(
         &self,
@@ -177,14 +180,15 @@ impl<S: Scalar, const D: usize> Hops<'_, S, D> {
         }
     }
 
-    /// Whether one position is denser than another: of equal ones, that of the lower index.
+    /// Returns `true` if one position is denser than another; if densities are equal, the lower index counts as
+    /// denser.
     #[inline(always)]
     fn is_denser(&self, at: usize, than: usize) -> bool {
         let [own, other] = [at, than].map(|at| self.landscape.density[at]);
         own > other || (own == other && self.tree.order()[at] < self.tree.order()[than])
     }
 
-    /// The densest of the nearest where ties decide which these are.
+    /// The densest of the listed nearest neighbours, for a point where ties decide which points these are.
     #[cold]
     fn densest_of_listed(&self, at: usize) -> u32 {
         let tree = self.tree;

@@ -1,8 +1,9 @@
-//! Densities of particles: a kernel as wide as its nearest neighbours are far.
+//! Densities of particles, from kernels whose widths are set by the distances of nearest neighbours.
 //!
-//! In: points, and masses if they differ. Out: a density each. The widths come first, from the distance of each point's last neighbour
-//! (`search::nearest`); then each point gathers from all that its kernel reaches and all whose kernel reaches it (`smoothing`), so no
-//! lists are kept. Source: Eisenstein and Hut 1998, section 2.1; Hernquist and Katz 1989 for the symmetric kernel; Monaghan and
+//! In: points, and masses if they differ. Out: a density for each point. First the widths are computed, from the
+//! distance of each point's last neighbour (`search::nearest`). Then each point gathers terms from all points within
+//! its kernel and from all points whose kernels reach it (`smoothing`), so no lists are stored.
+//! Source: Eisenstein and Hut 1998, section 2.1; Hernquist and Katz 1989 for the symmetric kernel; Monaghan and
 //! Lattanzio 1985 for the spline.
 
 use crate::cancel::guarded;
@@ -24,9 +25,12 @@ use crate::search::nearest::kth_distances2;
 /// Points per parallel task.
 const TASK: usize = 1 << 14;
 
-/// How a density is made of neighbours. h(i) is half the distance from particle i to the nearest one behind its `n_density` nearest, itself
-/// counted; W(r, h) is the cubic spline (M4), which ends at r = 2h: in three dimensions 1/(pi h^3) (1 - 3/2 q^2 + 3/4 q^3) for
-/// q = r/h < 1, 1/(4 pi h^3) (2 - q)^3 for q < 2; in the plane with 10/(7 pi h^2) for 1/(pi h^3).
+/// The kernel that estimates the density of a particle from its neighbours.
+///
+/// h(i) is half the distance from particle i to the neighbour after its `n_density` nearest, which include i itself.
+/// W(r, h) is the cubic spline (M4), which ends at r = 2h. In three dimensions W is
+/// `1/(pi h^3) (1 - 3/2 q^2 + 3/4 q^3)` for `q = r/h < 1`, and `1/(4 pi h^3) (2 - q)^3` for `1 <= q < 2`. In two
+/// dimensions `10/(7 pi h^2)` replaces `1/(pi h^3)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -34,14 +38,14 @@ pub enum DensityKernel {
     /// The sum over all particles j of m(j) (W(r, h(i)) + W(r, h(j))) / 2.
     #[default]
     Symmetric,
-    /// The sum of m(j) W(r, h(i)).
+    /// The sum over all particles j of m(j) W(r, h(i)).
     Gather,
-    /// The masses of the `n_density` nearest, itself counted and the last at full weight, over the volume of the ball up to the last;
-    /// ties by index.
+    /// The total mass of the `n_density` nearest particles over the volume of the ball up to the last of them. The
+    /// particle itself is included, the last has full weight, and ties are broken by index.
     TopHat,
 }
 
-/// What densities are measured in.
+/// The unit of densities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -53,12 +57,12 @@ pub enum DensityUnit {
     Absolute,
 }
 
-/// Densities of particles from their nearest neighbours, in two or three dimensions: the densities of [`Hop`](crate::Hop).
+/// Densities of particles from their nearest neighbours, in two or three dimensions, as in [`Hop`](crate::Hop).
 ///
 /// ```
 /// use ropewalk::KernelDensity;
 ///
-/// // A lattice: each density is the same, and about the mean.
+/// // On a lattice all densities are equal and close to the mean.
 /// let points: Vec<[f64; 3]> = (0..512).map(|i| [i / 64, i / 8 % 8, i % 8].map(f64::from)).collect();
 /// let densities = KernelDensity::new().periodic(8.0).run(&points)?;
 /// assert!(densities.iter().all(|&density| (density - 1.0).abs() < 0.02));
@@ -88,10 +92,11 @@ impl Default for KernelDensity {
     }
 }
 
-/// Defines setters for options with a field `density: KernelDensity`: of the field, and of its masses, volume and box.
+/// Defines setters for a type with a field `density: KernelDensity`: for the field itself and its masses, volume and
+/// box.
 macro_rules! density_options {
     () => {
-        /// Sets how densities are found, and in what space; thresholds have their unit.
+        /// Sets the density estimator, including its space. Thresholds are in its unit.
         #[must_use]
         pub fn density(mut self, density: KernelDensity) -> Self {
             self.density = density;
@@ -123,48 +128,49 @@ macro_rules! density_options {
 pub(crate) use density_options;
 
 impl KernelDensity {
-    /// 64 neighbours, the symmetric kernel, equal masses of 1, in units of the mean density, in open space.
+    /// Default options: 64 neighbours, the symmetric kernel, masses of 1, units of the mean density, open space.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// So many neighbours make a density, the particle itself counted.
+    /// The number of neighbours that determine a density, the particle itself included. Default: 64.
     #[must_use]
     pub fn n_density(mut self, n_density: usize) -> Self {
         self.n_density = n_density;
         self
     }
 
-    /// How neighbours make a density.
+    /// The kernel. Default: [`DensityKernel::Symmetric`].
     #[must_use]
     pub fn kernel(mut self, kernel: DensityKernel) -> Self {
         self.kernel = kernel;
         self
     }
 
-    /// What densities are measured in.
+    /// The unit of densities. Default: [`DensityUnit::Mean`].
     #[must_use]
     pub fn unit(mut self, unit: DensityUnit) -> Self {
         self.unit = unit;
         self
     }
 
-    /// The volume (in the plane the area) whose mean density is the unit. By default that of the periodic box, or in open space that of the
-    /// smallest box around the points.
+    /// The volume (in two dimensions the area) over which the mean density is taken. Default: that of the periodic
+    /// box, or in open space that of the bounding box of the points.
     #[must_use]
     pub fn volume(mut self, volume: impl Into<f64>) -> Self {
         self.volume = Some(volume.into());
         self
     }
 
-    /// A mass each, finite and not negative; 1 for all by default.
+    /// The mass of each point, finite and not negative. Default: 1.
     #[must_use]
     pub fn masses(mut self, masses: impl Into<Vec<f64>>) -> Self {
         self.masses = Some(masses.into());
         self
     }
 
-    /// A periodic box: one side, or one per axis; `None` for open space. Distances are those to the nearest image.
+    /// The side of a periodic box, or one side per axis; `None` for open space. Distances are those to the nearest
+    /// image.
     #[must_use]
     pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
         self.size = size.into();
@@ -173,21 +179,29 @@ impl KernelDensity {
 
     /// The density of each point.
     ///
-    /// Sums are exact to 70 bits of what the largest mass everywhere would give, and then rounded: so densities depend neither on the
-    /// order of the points nor on the number of threads. Where more than `n_density` points are at one place (`n_density`, for the top
-    /// hat) their density is infinite, as it is where it would be beyond `f64` with the largest of the masses, or with 1. Without
-    /// points there are no densities. Beside the tree it takes some 50 bytes a point at its peak, the result included.
+    /// Sums are exact to 70 bits of the sum that the largest mass at every point would give, and then rounded. So
+    /// densities depend neither on the order of the points nor on the number of threads. Without points the result is
+    /// empty.
     ///
-    /// Errors: an `n_density` of 0, or not less than the number of points (more, for the top hat); masses that are not one per point,
-    /// finite and not negative; in units of the mean a volume that is not positive and finite, or masses of 0 in all; points that
-    /// [`Bvh::build`] refuses, that have an extent, or other than 2 or 3 dimensions.
+    /// A density is infinite if more than `n_density` points coincide (for the top hat: `n_density`). It is also
+    /// infinite if it would exceed `f64` with all masses equal to the largest mass, or to 1.
+    ///
+    /// # Cost
+    /// Peak memory beside the tree: about 50 bytes per point, the result included.
+    ///
+    /// # Errors
+    /// - An `n_density` of 0, or not less than the number of points (for the top hat: more than that).
+    /// - Masses that are not one per point, finite and not negative.
+    /// - In units of the mean density: a volume that is not positive and finite, or a total mass of 0.
+    /// - Points that [`Bvh::build`] rejects, primitives with an extent, or other than 2 or 3 dimensions.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<Vec<f64>> {
         guarded(|| self.run_on(&Bvh::build_in(points, Space::periodic(self.size.clone())?)?))
     }
 
-    /// The density of each point of a tree that is already built, open or periodic as the tree is.
+    /// The density of each point of an existing tree. The space is that of the tree, open or periodic.
     ///
-    /// Errors: as [`KernelDensity::run`].
+    /// # Errors
+    /// As for [`KernelDensity::run`].
     pub fn run_on<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Vec<f64>> {
         guarded(|| Ok(by_index(tree.order(), &self.found_in(tree)?.density)))
     }
@@ -207,12 +221,13 @@ impl KernelDensity {
         Ok(Densities { density, radius2, k })
     }
 
-    /// The neighbours whose distance is asked for, where there are `n` points.
+    /// Checks the options for `n` points. Returns the number of nearest neighbours, itself included, whose distance is
+    /// needed.
     pub(crate) fn check(&self, n: usize) -> Result<usize> {
         self.check_share(n, n)
     }
 
-    /// The same where masses are those of only so many of the `n` points.
+    /// Like [`KernelDensity::check`], if masses are given for `own` of the `n` points.
     pub(crate) fn check_share(&self, own: usize, n: usize) -> Result<usize> {
         let k = if self.kernel == DensityKernel::TopHat { self.n_density } else { self.n_density.saturating_add(1) };
         if self.n_density == 0 {
@@ -239,12 +254,12 @@ impl KernelDensity {
         self.masses.as_ref().map_or(1.0, |masses| masses[index])
     }
 
-    /// The volume whose mean density is the unit.
+    /// The volume over which the mean density is taken.
     pub(crate) fn volume_of<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> f64 {
         self.volume_in(&tree.bounds(), tree.space())
     }
 
-    /// The same for points within `bounds`.
+    /// The same volume, for points within `bounds`.
     pub(crate) fn volume_in<S: Scalar, const D: usize>(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> f64 {
         let side = |k: usize| match space.period() {
             Some(period) => period[k],
@@ -253,7 +268,7 @@ impl KernelDensity {
         self.volume.unwrap_or_else(|| (0..D).map(side).product())
     }
 
-    /// What sums are multiplied by.
+    /// The factor that converts kernel sums to densities.
     pub(crate) fn factor<const D: usize>(&self, in_unit: f64) -> f64 {
         let ball = if D == 2 { PI } else { 4.0 / 3.0 * PI };
         let spline = if D == 2 { 10.0 / (7.0 * PI) } else { 1.0 / PI };
@@ -264,13 +279,13 @@ impl KernelDensity {
         }
     }
 
-    /// The density that is the unit, of `n` points in a volume.
+    /// The density of the unit, for `n` points in a volume.
     pub(crate) fn unit_density(&self, n: usize, volume: f64) -> Result<f64> {
         let mass = || self.masses.as_ref().map_or(n as f64, |masses| MassSum::of(masses).value());
         self.unit_of(&mass, volume)
     }
 
-    /// The same where it is known how much they weigh.
+    /// The density of the unit, for points with a known total mass.
     pub(crate) fn unit_of(&self, mass: &dyn Fn() -> f64, volume: f64) -> Result<f64> {
         if self.unit == DensityUnit::Absolute {
             return Ok(1.0);
@@ -289,7 +304,7 @@ impl KernelDensity {
     }
 }
 
-/// Refuses what has no kernel.
+/// Returns an error if there is no kernel for the primitives of a tree.
 pub(super) fn check_points<S: Scalar, const D: usize>(tree: &Bvh<S, D>) -> Result<()> {
     if !tree.holds_points() {
         return Err(has_extent("densities and HOP are"));
@@ -297,12 +312,12 @@ pub(super) fn check_points<S: Scalar, const D: usize>(tree: &Bvh<S, D>) -> Resul
     check_dimension::<D>()
 }
 
-/// The same for what is known to be points.
+/// Returns an error if there is no kernel in `D` dimensions.
 pub(crate) fn check_dimension<const D: usize>() -> Result<()> {
     if (2..=3).contains(&D) { Ok(()) } else { Err(errors::hop_dimension(D)) }
 }
 
-/// Values in tree order, in the caller's order.
+/// Reorders values from tree order to the caller's order.
 pub(crate) fn by_index<T: Copy + Default>(order: &[u32], values: &[T]) -> Vec<T> {
     let mut all = filled(values.len(), T::default());
     for (&index, &value) in order.iter().zip(values) {
@@ -311,16 +326,16 @@ pub(crate) fn by_index<T: Copy + Default>(order: &[u32], values: &[T]) -> Vec<T>
     all
 }
 
-/// What was found, in tree order.
+/// Densities and radii, in tree order.
 pub(super) struct Densities {
     pub density: Vec<f64>,
-    /// The squared distance of the `k`-th nearest, itself counted; negative where another of the k is as far.
+    /// The squared distance of the `k`-th nearest, itself counted; negative if another of the k is equally far.
     pub radius2: Vec<f64>,
     pub k: usize,
 }
 
 impl Masses {
-    /// Those of points in this order; 1 each if there are none.
+    /// The masses of points in tree order; 1 for each point if `masses` is `None`.
     pub(crate) fn of(order: &[u32], masses: Option<&[f64]>) -> Self {
         let Some(masses) = masses else { return Self::Ones };
         let mut own = zeroed(order.len());
@@ -332,7 +347,7 @@ impl Masses {
 }
 
 precompiled! {
-    /// The density of each position, but for `ghosts`, from the distances that [`kth_distances2`] finds.
+    /// The density of each position except `ghosts`, from the distances of [`kth_distances2`].
     pub(crate) fn densities = find(
         tree: same_ref &Bvh<S, D>, options: keep &KernelDensity, masses: keep &Masses, radius2: keep &[f64],
         in_unit: keep f64, ghosts: keep &[bool]

@@ -1,4 +1,4 @@
-//! The graph of chains: what HOP finds before any threshold.
+//! The graph of chains: the result of HOP before thresholds are applied.
 
 use super::boundaries::{ChainBoundary, boundaries, falling};
 use super::chains::{Landscape, peaks};
@@ -9,12 +9,12 @@ use crate::memory::{collected, zeroed};
 use crate::parallel::sort;
 use crate::phases::mark;
 
-/// How many neighbours of a particle chains are made with.
+/// The numbers of neighbours that define the chains and their boundaries.
 #[derive(Clone, Copy)]
 pub(super) struct NeighborCounts {
-    /// A particle hops to the densest of this many nearest ones, itself counted.
+    /// A particle hops to the densest of this many nearest particles, itself included.
     pub n_hop: usize,
-    /// A particle makes a boundary with each of this many nearest others that is of another chain.
+    /// A particle forms a boundary with each of this many nearest neighbours that is in another chain.
     pub n_merge: usize,
 }
 
@@ -22,14 +22,14 @@ pub(super) struct NeighborCounts {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Peak {
-    /// The index of the particle.
+    /// The index of the peak's particle.
     pub index: u32,
-    /// Its density.
+    /// The density of that particle.
     pub density: f64,
 }
 
-/// Chains of particles that climb to one peak each, and the boundaries between them. Chains are numbered by the density of their peaks, the
-/// densest first, ties by index. Found by [`Hop::chains`](crate::Hop::chains).
+/// Chains of particles, each of which leads to one peak, and the boundaries between chains. Chains are numbered by the
+/// density of their peaks, densest first; ties are ordered by index. Computed by [`Hop::chains`](crate::Hop::chains).
 ///
 /// ```
 /// use ropewalk::Hop;
@@ -52,7 +52,7 @@ pub struct HopChains {
 }
 
 impl HopChains {
-    /// From densities in tree order.
+    /// Finds chains and boundaries from densities in tree order.
     pub(super) fn new<S: Scalar, const D: usize>(
         tree: &Bvh<S, D>,
         density: Vec<f64>,
@@ -83,7 +83,7 @@ impl HopChains {
         Self { density, chain, peaks, boundaries, space: Boundary::of(tree.space()) }
     }
 
-    /// What a device has found.
+    /// Chains from their parts, for results of a device.
     #[cfg(feature = "gpu")]
     pub(crate) fn from_parts(
         density: Vec<f64>,
@@ -95,12 +95,12 @@ impl HopChains {
         Self { density, chain, peaks, boundaries, space }
     }
 
-    /// The density of each particle, or the value of the caller's field.
+    /// The density of each particle, or the value of the field given by the caller.
     pub fn density(&self) -> &[f64] {
         &self.density
     }
 
-    /// The densities alone.
+    /// Returns the densities of [`HopChains::density`] without copying them.
     pub fn into_density(self) -> Vec<f64> {
         self.density
     }
@@ -115,7 +115,7 @@ impl HopChains {
         &self.peaks
     }
 
-    /// The boundaries between chains that touch, in falling order of their densities, ties by the chains.
+    /// The boundaries between touching chains, in descending order of density; ties are ordered by the chains.
     pub fn boundaries(&self) -> &[ChainBoundary] {
         &self.boundaries
     }

@@ -1,9 +1,9 @@
-//! HOP: groups of particles about peaks of their density.
+//! HOP: groups of particles around density peaks.
 //!
-//! In: points. Out: chains, each of the particles that climb to one peak, with the boundaries between them; from these the groups of any
-//! thresholds. Source: Eisenstein and Hut 1998.
+//! In: points. Out: chains of particles that lead to one peak each, with the boundaries between chains. From these,
+//! the groups for any thresholds. Source: Eisenstein and Hut 1998.
 //!
-//! Flow: `density` (with `smoothing`), `chains`, `boundaries`, `regroup`.
+//! Steps: `density` (with `smoothing`), `chains`, `boundaries`, `regroup`.
 
 pub(crate) mod density;
 pub(crate) mod smoothing;
@@ -32,21 +32,27 @@ use density::{check_points, density_options};
 use graph::NeighborCounts;
 use regroup::{Thresholds, regroup};
 
-/// A halo finder by density: options, then [`Hop::run`].
+/// A halo finder based on density: set the options, then call [`Hop::run`].
 ///
-/// 1. Each particle has a density ([`KernelDensity`]).
-/// 2. It hops to the densest of its `n_hop` nearest, itself counted; of equal densities that of the lowest index is the densest. So all
-///    particles of a *chain* come to its peak.
-/// 3. Where a particle is one of the `n_merge` nearest others of one of another chain, the mean of their densities is a boundary of the
-///    two; the largest counts.
-/// 4. Chains with a peak of at least `delta_peak` are the halos; two of them with a boundary of at least `delta_saddle` are one. Any
-///    other chain belongs to the halo that it reaches over the densest of boundaries, if these are at least `delta_outer`.
-/// 5. Particles of less than `delta_outer` have no halo.
+/// 1. Each particle gets a density ([`KernelDensity`]).
+/// 2. Each particle hops to the densest of its `n_hop` nearest particles, itself included. Among equal densities the
+///    lowest index counts as the densest. All particles of a *chain* lead to its peak.
+/// 3. If a particle is among the `n_merge` nearest neighbours of a particle of another chain, the two chains have a
+///    boundary. Its density is the maximum of the mean densities of such pairs.
+/// 4. Chains with a peak of at least `delta_peak` are halos; two of these are one halo if their boundary is at least
+///    `delta_saddle`. Any other chain belongs to the halo that it reaches over the densest boundaries, if these are at
+///    least `delta_outer`.
+/// 5. Particles of less than `delta_outer` belong to no halo.
 ///
-/// Halos depend neither on the order of the points nor on the number of threads, but for ties: of particles by their densities, and of
-/// boundaries by the densest of their peaks. Source: Eisenstein and Hut 1998. Differences to their program as yt ships it: of equal
-/// densities it hops to the nearest, its positions have 32 bits, and its lists of equal distance are in no stated order; and where a
-/// chain reaches two halos over one boundary, the order in which it looks at boundaries decides.
+/// Halos do not depend on the number of threads. They depend on the order of the points only if densities are tied.
+/// Boundaries of equal density are ordered by the densities of their peaks.
+///
+/// Source: Eisenstein and Hut 1998. Their program, as shipped with yt, differs in these points:
+/// - Among equal densities it hops to the nearest particle.
+/// - Its positions have 32 bits, and its lists of equal distances are in no defined order.
+/// - If a chain reaches two halos over one boundary, the order in which the program visits boundaries decides.
+///
+/// # Example
 ///
 /// ```
 /// use ropewalk::Hop;
@@ -73,8 +79,8 @@ pub struct Hop {
 }
 
 impl Hop {
-    /// Halos reach out to this density; saddles have 2.5 times as much, peaks 3 times, as the authors advise. In units of the mean
-    /// density, 80 and 160 are usual.
+    /// A finder of halos that extend to the density `delta_outer`. By default the density of saddles is 2.5 times as
+    /// large, that of peaks 3 times, as the authors advise. In units of the mean density, 80 and 160 are usual.
     pub fn new(delta_outer: impl Into<f64>) -> Self {
         Self {
             density: KernelDensity::new(),
@@ -89,42 +95,43 @@ impl Hop {
 
     density_options!();
 
-    /// As [`KernelDensity::n_density`]; 64 by default.
+    /// The number of neighbours that determine a density, as in [`KernelDensity::n_density`]. Default: 64.
     #[must_use]
     pub fn n_density(mut self, n_density: usize) -> Self {
         self.density = self.density.n_density(n_density);
         self
     }
 
-    /// A particle hops to the densest of so many nearest, itself counted; 64 by default. The authors' advice is 16.
+    /// The number of nearest particles, itself included, to the densest of which a particle hops. Default: 64. The
+    /// authors advise 16.
     #[must_use]
     pub fn n_hop(mut self, n_hop: usize) -> Self {
         self.n_hop = n_hop;
         self
     }
 
-    /// Boundaries are looked for among so many nearest others; 4 by default.
+    /// The number of nearest neighbours among which boundaries are searched. Default: 4.
     #[must_use]
     pub fn n_merge(mut self, n_merge: usize) -> Self {
         self.n_merge = n_merge;
         self
     }
 
-    /// The least density of a boundary over which two halos are one; 2.5 times `delta_outer` by default.
+    /// The minimum density of a boundary over which two halos are merged. Default: 2.5 times `delta_outer`.
     #[must_use]
     pub fn delta_saddle(mut self, delta_saddle: impl Into<f64>) -> Self {
         self.delta_saddle = Some(delta_saddle.into());
         self
     }
 
-    /// The least density of a halo's peak; 3 times `delta_outer` by default.
+    /// The minimum density of a halo's peak. Default: 3 times `delta_outer`.
     #[must_use]
     pub fn delta_peak(mut self, delta_peak: impl Into<f64>) -> Self {
         self.delta_peak = Some(delta_peak.into());
         self
     }
 
-    /// Halos have at least this many members; 10 by default. Labels do not depend on it.
+    /// The minimum number of members of a halo. Default: 10. Labels do not depend on it.
     #[must_use]
     pub fn min_members(mut self, members: usize) -> Self {
         self.min_members = members;
@@ -133,19 +140,24 @@ impl Hop {
 
     /// Finds the halos of `points`.
     ///
-    /// Cost: some 60 times that of the tree. At its peak it takes some 70 bytes a point, tree and result included, for
-    /// three-dimensional `f32`.
+    /// # Cost
+    /// About 60 times the time of building the tree. Peak memory: about 70 bytes per point for three-dimensional
+    /// `f32`, tree and result included.
     ///
-    /// Errors: what [`KernelDensity::run`] refuses; an `n_hop` of 0 or of more than there are points; an `n_merge` of as many as there are
-    /// points; thresholds that are NaN or negative, or do not ascend from `delta_outer` over `delta_saddle` to `delta_peak`; more than
-    /// 2^31 - 1 groups, for labels are 32-bit numbers.
+    /// # Errors
+    /// - All errors of [`KernelDensity::run`].
+    /// - An `n_hop` of 0 or of more than the number of points; an `n_merge` that is not less than the number of
+    ///   points.
+    /// - Thresholds that are NaN or negative, or do not ascend from `delta_outer` over `delta_saddle` to `delta_peak`.
+    /// - More than 2^31 - 1 groups, because labels are 32-bit numbers.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<Halos> {
         guarded(|| self.run_on(&Bvh::build_in(points, Space::periodic(self.density.size.clone())?)?))
     }
 
-    /// Finds the halos in a tree that is already built, open or periodic as the tree is.
+    /// Finds the halos of the points in an existing tree. The space is that of the tree, open or periodic.
     ///
-    /// Errors: as [`Hop::run`].
+    /// # Errors
+    /// As for [`Hop::run`].
     pub fn run_on<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Halos> {
         guarded(|| {
             self.thresholds()?;
@@ -153,16 +165,20 @@ impl Hop {
         })
     }
 
-    /// The chains of `points` and their boundaries, from which [`Hop::run_on_chains`] finds the halos of any thresholds.
+    /// The chains of `points` and their boundaries, from which [`Hop::run_on_chains`] finds the halos for any
+    /// thresholds.
     ///
-    /// Errors: as [`Hop::run`], but for the thresholds.
+    /// # Errors
+    /// As for [`Hop::run`], except those of the thresholds.
     pub fn chains<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<HopChains> {
         guarded(|| self.chains_on(&Bvh::build_in(points, Space::periodic(self.density.size.clone())?)?))
     }
 
-    /// The same in a tree that is already built, open or periodic as the tree is.
+    /// The chains of the points in an existing tree and their boundaries. The space is that of the tree, open or
+    /// periodic.
     ///
-    /// Errors: as [`Hop::chains`].
+    /// # Errors
+    /// As for [`Hop::chains`].
     pub fn chains_on<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<HopChains> {
         guarded(|| {
             self.check_counts(tree.len())?;
@@ -172,9 +188,13 @@ impl Hop {
         })
     }
 
-    /// The chains of a field of the caller's, a value for each point of a tree, in place of the density. Thresholds are then in its unit.
+    /// The chains of a given field, which replaces the density: one value for each point of a tree. Thresholds are
+    /// then in the unit of the field.
     ///
-    /// Errors: as [`Hop::chains`]; values that are NaN or not one per point.
+    /// # Errors
+    /// As for [`Hop::chains`]; values that are NaN or not one per point.
+    ///
+    /// # Example
     ///
     /// ```
     /// use ropewalk::{Bvh, Hop};
@@ -191,15 +211,18 @@ impl Hop {
             check_points(tree)?;
             self.check_counts(tree.len())?;
             check_field(field, tree.len())?;
-            // Of two zeros none is larger.
+            // Adding 0.0 turns -0.0 into 0.0, so that the two are equal.
             let density = collected(tree.order().iter().map(|&index| field[index as usize] + 0.0));
             Ok(HopChains::new(tree, density, &self.reach2(tree), self.neighbor_counts()))
         })
     }
 
-    /// The halos of these thresholds among chains that are already found; counts of neighbours are not asked again.
+    /// The halos of existing chains for the thresholds of these options. The numbers of neighbours are ignored.
     ///
-    /// Errors: as [`Hop::run`], for the thresholds.
+    /// # Errors
+    /// As for [`Hop::run`], for the thresholds.
+    ///
+    /// # Example
     ///
     /// ```
     /// use ropewalk::Hop;
@@ -216,7 +239,7 @@ impl Hop {
             let thresholds = self.thresholds()?;
             let peaks: Vec<f64> = collected(chains.peaks().iter().map(|peak| peak.density));
             let groups = regroup(&peaks, chains.boundaries(), thresholds);
-            // Numbered by the smallest member, which comes first.
+            // Groups are numbered by their smallest member, which comes first.
             let mut numbers = filled(peaks.len(), -1);
             let mut count = 0;
             let number = |(&chain, &density): (&u32, &f64)| match groups[chain as usize] {
@@ -246,7 +269,7 @@ impl Hop {
         NeighborCounts { n_hop: self.n_hop, n_merge: self.n_merge }
     }
 
-    /// The squared distance to the nearest behind the `n_hop` nearest: infinite where there is none.
+    /// The squared distance to the neighbour after the `n_hop` nearest; infinite if there are only `n_hop` points.
     fn reach2<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Vec<f64> {
         match self.n_hop < tree.len() {
             true => kth_distances2(tree, self.n_hop + 1),
@@ -254,7 +277,7 @@ impl Hop {
         }
     }
 
-    /// Refuses counts of neighbours that `n` points do not have.
+    /// Returns an error if there are too few points for the numbers of neighbours.
     pub(crate) fn check_counts(&self, n: usize) -> Result<()> {
         let refuse = |name, value: usize, must| Err(Error::parameter_must(name, value as f64, must));
         if self.n_hop == 0 {
@@ -272,7 +295,7 @@ impl Hop {
         Ok(())
     }
 
-    /// Names and values for the header of a catalogue.
+    /// The names and values of the parameters, for the header of a catalogue.
     #[doc(hidden)]
     pub fn parameters(&self) -> [(&'static str, f64); 6] {
         let (saddle, peak) = self.saddle_and_peak();
@@ -291,7 +314,7 @@ impl Hop {
         (self.delta_saddle.unwrap_or(2.5 * outer), self.delta_peak.unwrap_or(3.0 * outer))
     }
 
-    /// Refuses thresholds that are not in order.
+    /// Returns an error if the thresholds are not in order.
     #[doc(hidden)]
     pub fn check(&self) -> Result<()> {
         self.thresholds().map(drop)
@@ -312,7 +335,7 @@ impl Hop {
     }
 }
 
-/// Refuses a field that has not a value for each of `n` points.
+/// Returns an error if the field is NaN at a point or has not one value for each of `n` points.
 pub(crate) fn check_field(field: &[f64], n: usize) -> Result<()> {
     if field.len() != n {
         return Err(Error::length("values of the field", field.len(), n));

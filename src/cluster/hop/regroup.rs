@@ -1,15 +1,16 @@
-//! From chains to groups: a watershed with markers over the graph of chains.
+//! Groups of chains: a watershed with markers over the graph of chains.
 //!
-//! In: peaks and boundaries, both in falling order of their densities. Out: a group for each chain, or none.
-//! Chains whose peak is dense enough are markers; those that touch densely enough are one. Then boundaries join what they separate, the
-//! densest first, but never two that hold markers: so each chain comes to the markers that it reaches over the densest of passes. It is
-//! a maximum spanning forest (Kruskal 1956), and gives the groups of the original program (`regroup.c`), whose steps depend on their
-//! order. Source: Eisenstein and Hut 1998, section 2.3; Meyer and Beucher 1990 for the watershed.
+//! In: peaks and boundaries, both in descending order of density. Out: a group for each chain, or none.
+//! Chains with a dense enough peak are markers; markers with a dense enough boundary are joined. Then boundaries join
+//! chains, densest first, unless both sides hold markers. So each chain joins the markers that it reaches over the
+//! densest passes. The result is a maximum spanning forest (Kruskal 1956). It gives the groups of the original program
+//! (`regroup.c`), whose steps depend on their order.
+//! Source: Eisenstein and Hut 1998, section 2.3; Meyer and Beucher 1990 for the watershed.
 
 use super::boundaries::ChainBoundary;
 use crate::cluster::union_find::UnionFind;
 
-/// The densities that decide.
+/// The density thresholds of HOP.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Thresholds {
@@ -18,13 +19,14 @@ pub(crate) struct Thresholds {
     pub peak: f64,
 }
 
-/// The group of each chain: its densest chain.
+/// The group of each chain, as the number of its densest chain.
 pub(crate) fn regroup(peaks: &[f64], boundaries: &[ChainBoundary], thresholds: Thresholds) -> Vec<Option<u32>> {
     let (forest, markers) = join(peaks, boundaries, thresholds, &mut |_| ());
     (0..peaks.len() as u32).map(|chain| Some(forest.find(chain)).filter(|&root| root < markers)).collect()
 }
 
-/// The boundaries that alone decide which groups these give, whatever others there are: at most one for each chain.
+/// The boundaries that suffice to find the groups: at most one per chain. Even together with boundaries from
+/// elsewhere, the others never join chains.
 #[cfg(feature = "distributed")]
 pub(crate) fn decisive(peaks: &[f64], boundaries: &[ChainBoundary], thresholds: Thresholds) -> Vec<ChainBoundary> {
     let mut kept = vec![];
@@ -32,7 +34,8 @@ pub(crate) fn decisive(peaks: &[f64], boundaries: &[ChainBoundary], thresholds: 
     kept
 }
 
-/// Joins chains, and calls `joined` with each boundary over which it does; returns the forest and how many chains are markers.
+/// Joins chains, and calls `joined` with each boundary over which two trees are joined. Returns the forest and the
+/// number of markers.
 fn join(
     peaks: &[f64],
     boundaries: &[ChainBoundary],
@@ -40,7 +43,8 @@ fn join(
     joined: &mut dyn FnMut(&ChainBoundary),
 ) -> (UnionFind, u32) {
     let Thresholds { outer, saddle, peak } = thresholds;
-    // The first chains are the densest. A tree of the forest has its first chain for root, which is a marker if any is.
+    // Chains are in descending order of density. The root of a tree is its first chain, which is a marker if the tree
+    // holds any.
     let markers = peaks.partition_point(|&density| density >= peak) as u32;
     let forest = UnionFind::new(peaks.len());
     let above = |least: f64| boundaries.iter().take_while(move |boundary| boundary.density >= least);
@@ -73,7 +77,7 @@ mod tests {
             |outer, saddle, peak| regroup(&[9.0, 8.0, 6.0, 5.5, 1.0], &boundaries, Thresholds { outer, saddle, peak });
         assert_eq!(groups(2.5, 7.0, 7.0), [Some(0), Some(1), Some(1), Some(1), None]);
         assert_eq!(groups(4.5, 7.0, 7.0), [Some(0), Some(1), Some(1), None, None]);
-        // The markers touch densely enough themselves.
+        // The markers themselves have a dense enough boundary.
         assert_eq!(groups(1.5, 2.0, 7.0), [Some(0), Some(0), Some(0), Some(0), None]);
         assert_eq!(groups(1.5, 7.0, 9.5), [None; 5]);
     }

@@ -1,13 +1,16 @@
-//! The sums of kernels that are densities.
+//! Kernel sums for densities.
 //!
-//! In: the distance up to which each point's kernel reaches. Out: a sum for each point, in tree order. A walk finds the points within the
-//! kernels of a few points of a leaf and copies them into one block. Each of the few gathers its terms from the block, eight at a time,
-//! and gives a term to every point that its kernel reaches and whose own kernel does not reach back. So each pair is found from the
-//! end whose kernel reaches the other, and no walk goes beyond the neighbours of a point: n log n, where rounding does not hide which are
-//! near: as in a periodic box among points nearer to each other than 1e-15 of its side (1e-6 in `f32`).
+//! In: the radius of each point's kernel. Out: a sum for each point, in tree order.
+//! A walk finds the points within the kernels of a small group of points of a leaf, and copies them into one block.
+//! Each point of the group gathers its terms from the block, eight at a time. It also gives a term to every point
+//! within its kernel whose own kernel does not reach back. So each pair is found from the end whose kernel reaches the
+//! other, and no walk goes beyond the neighbours of a point.
+//! Cost: O(n log n), unless rounding hides which points are near. In a periodic box this happens for points nearer to
+//! each other than 1e-15 of its side (1e-6 in `f32`).
 //!
-//! Terms are rounded to multiples of two powers of two chosen for the point that gets them. Such sums are exact in any order, so
-//! threads may add to them at once. Source of these sums: Demmel and Nguyen 2013 (pre-rounding).
+//! Terms are rounded to multiples of two powers of two, which are chosen for the point that gets them. Such sums are
+//! exact in any order, so threads may add to them concurrently. Source of these sums: Demmel and Nguyen 2013
+//! (pre-rounding).
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -23,27 +26,31 @@ use crate::search::nearby::{Nearby, groups};
 use crate::search::nearest::for_each_stored;
 use crate::simd::{Isa, LANES, Lanes, advance, dispatch, numbers};
 
-/// Nodes, and points, per parallel task.
+/// Nodes per parallel task.
 const TASK: usize = 1 << 8;
+/// Points per parallel task.
 const POINTS: usize = 1 << 12;
 
-/// The q = r/h up to which a kernel reaches, a little below 2: terms beyond are less than 2^-88 of the largest one, and [`Sum`] rounds to
-/// 0 what is less than 2^-87 of it. A far point, whose distances to a cluster are equal but for rounding, so reaches few of its points.
+/// The q = r/h up to which a kernel reaches, slightly below 2. Terms beyond it are less than 2^-88 of the largest
+/// term, and [`Sum`] rounds terms below 2^-87 of it to 0. So a distant point, whose distances to the points of a
+/// cluster differ only by rounding, reaches few of them.
 const REACH: f64 = 2.0 - 1.0 / (1 << 29) as f64;
 
-/// A part of the squared distance `radius2` = 4 h^2 that holds all points up to [`REACH`], whatever the rounding of q.
+/// The fraction of the squared distance `radius2` = 4 h^2 that includes all points up to [`REACH`], whatever the
+/// rounding of q.
 const INSIDE: f64 = 1.0 - 1.0 / (1 << 30) as f64;
 
-/// Points near a group, in parts of the neighbours of a point, up to which they are looked at together.
+/// The maximum number of points near a group for which it is processed as a whole, as a multiple of a point's
+/// neighbours.
 const MOST_NEARBY: usize = 64;
 
-/// What the points weigh, in tree order.
+/// The masses of the points, in tree order.
 pub(crate) enum Masses {
     Ones,
     Each { masses: Vec<f64>, largest: f64 },
 }
 
-/// The masses of the nearest `n` over the volume of a ball, times `per`.
+/// The top-hat kernel: the masses of the nearest `n` over the volume of a ball, times `per`.
 pub(super) struct TopHat {
     pub n: usize,
     pub per: f64,
@@ -71,8 +78,9 @@ pub(super) fn top_hat<S: Scalar, const D: usize>(
     map(tree.len(), POINTS, &|at| density(at, f64::from_bits(sums[at].load(Relaxed))))
 }
 
-/// The sum over all j of m(j) (w(r, h(i)) + w(r, h(j))) times `per`, or without the second term; `w` is the spline over h^D, not normed.
-/// It is 0 for `ghosts`, of which only what others get of them is asked; empty if there are none.
+/// The sum over all j of m(j) (w(r, h(i)) + w(r, h(j))) times `per`; without the second term unless `is_symmetric`.
+/// `w` is the spline over h^D, not normalized. The sum is 0 for `ghosts`, which only contribute to other points; the
+/// list is empty if there are none.
 pub(super) fn gather<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     radius2: &[f64],
@@ -83,13 +91,13 @@ pub(super) fn gather<S: Scalar, const D: usize>(
     ghosts: &[bool],
 ) -> Vec<f64> {
     let largest = if let Masses::Each { largest, .. } = masses { *largest } else { 1.0 };
-    // The terms that a point gets are fewer than 33 (n + 1): those of its own kernel, and those of kernels that reach it. 32 cones of
-    // 60 degrees hold all directions, and within a cone only n points have it among their nearest. h(j) is at least h(i)/2 where it
-    // reaches i.
+    // A point gets fewer than 33 (n + 1) terms: those of its own kernel, and those of kernels that reach it. 32 cones
+    // of 60 degrees cover all directions, and within a cone only n points have the point among their nearest. If the
+    // kernel of j reaches i, h(j) is at least h(i)/2.
     let most = largest * 512.0 * (n_density as f64 + 1.0);
     let inverse_h = map(tree.len(), POINTS, &|at| {
         let inverse = 2.0 / radius2[at].abs().sqrt();
-        // Where densities are infinite, kernels reach nothing else. Kernels without their masses must be finite, too.
+        // A kernel of infinite density reaches no other point. Kernels must be finite before masses are applied, too.
         if (per_volume::<D>(inverse) * most.max(1.0) * 8.0).is_finite() { inverse } else { 0.0 }
     });
     let totals = zeroed(tree.len());
@@ -106,7 +114,7 @@ pub(super) fn gather<S: Scalar, const D: usize>(
                                 at = end;
                                 end = if most == usize::MAX { at + 1 } else { own.end };
                             } else {
-                                // Their box is near to more points than each of them is.
+                                // The box of the group is near to more points than each point of the group is.
                                 (end, most) = (at + 1, usize::MAX);
                             }
                         }
@@ -125,23 +133,23 @@ pub(super) fn gather<S: Scalar, const D: usize>(
 struct Sums<'a, S, const D: usize> {
     tree: &'a Bvh<S, D>,
     radius2: &'a [f64],
-    /// 1/h, or 0 where the density is infinite.
+    /// 1/h, or 0 if the density is infinite.
     inverse_h: Vec<f64>,
     masses: &'a Masses,
     is_symmetric: bool,
-    /// The largest sum is less than this times 1/h^D.
+    /// `most` times 1/h^D is an upper bound on all sums.
     most: f64,
     terms: usize,
     ghosts: &'a [bool],
     totals: Vec<Total>,
 }
 
-/// What some points get terms from.
+/// The points near a group, from which it gets terms.
 struct Block<S, const D: usize> {
     nearby: Nearby<S, D>,
     inverse_h: Vec<f64>,
     mass: Vec<f64>,
-    /// Which of them one point gets terms from.
+    /// The indices in the block of the points that contribute to one point.
     terms: Vec<u32>,
 }
 
@@ -152,14 +160,16 @@ impl<S: Scalar, const D: usize> Block<S, D> {
 }
 
 impl<S: Scalar, const D: usize> Sums<'_, S, D> {
-    /// Adds the terms that kernels of some points of a leaf make; false if more than `most` points are near them.
+    /// Adds the terms of the kernels of a group of points of a leaf. Returns `false` if more than `most` points are
+    /// near the group.
     #[inline(always)]
     fn group<I: Isa>(&self, isa: I, leaf: usize, own: Range<usize>, most: usize, block: &mut Block<S, D>) -> bool {
         let tree = self.tree;
         let (scale, _) = tree.units(leaf, self.terms + 1);
         let open = BallPredicate::<S, D, false>::new(tree, 0.0);
         let general = BallPredicate::<S, D, true>::scaled(tree, 0.0, scale);
-        // Where densities are infinite, as among many copies of one point, no terms are needed. Kernels of ghosts count for others.
+        // Points of infinite density, as among many copies of one point, need no terms. Kernels of ghost points
+        // contribute to other points.
         let reaching = own.filter(|&at| self.inverse_h[at] != 0.0 && (self.is_symmetric || self.is_asked(at)));
         let Some(bounds) = reaching.clone().map(|at| tree.item(at)).reduce(|a, b| a.union(&b)) else {
             return true;
@@ -179,7 +189,7 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
         true
     }
 
-    /// Copies the points that are at most `limit` from the box; false if they are more than `most`.
+    /// Copies the points that are at most `limit` from the box. Returns `false` if there are more than `most`.
     #[inline(always)]
     fn collect<I: Isa>(
         &self,
@@ -232,8 +242,8 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
         true
     }
 
-    /// Adds what a point gets from the points of a block that its kernel reaches, and what those get from it whose kernels do not reach
-    /// back.
+    /// Adds the terms that a point gets from the points of a block within its kernel. Gives terms to those of them
+    /// whose kernels do not reach back.
     #[inline(always)]
     fn add_terms<I: Isa, const P: bool>(
         &self,
@@ -278,7 +288,7 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
         }
     }
 
-    /// Adds what the kernel of `from` gives a point whose own kernel does not reach back.
+    /// Adds the term that a point gets from the kernel of `from`, which its own kernel does not reach.
     #[inline(always)]
     fn give(&self, from: usize, to: usize, distance2: f64) {
         if self.is_asked(to) {
@@ -293,10 +303,10 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
     }
 }
 
-/// The sum of the terms of a point's own kernel, in two parts.
+/// The sum of the terms of a point's own kernel, in a high and a low part.
 struct Sum<const D: usize> {
     inverse_h: f64,
-    /// Numbers to which others are added and subtracted again to round them.
+    /// Constants that are added to a term and subtracted again to round it.
     round: [f64; 2],
     sums: [Lanes<f64>; 2],
 }
@@ -304,14 +314,14 @@ struct Sum<const D: usize> {
 impl<const D: usize> Sum<D> {
     #[inline(always)]
     fn new(inverse_h: f64, most: f64, terms: usize) -> Self {
-        // The power of two above the largest sum: terms are rounded to its 2^-51th, so that sums of these are exact; what is left of each
-        // is at most half of that, and is rounded likewise.
+        // The power of two above the largest sum. High parts are rounded to multiples of its 2^-51th, so that their
+        // sums are exact. The remainders are at most half of that, and are rounded in the same way.
         let power = above(per_volume::<D>(inverse_h) * most);
         let rest = power * (0.5f64.powi(52) * above(33.0 * (terms as f64 + 1.0)));
         Self { inverse_h, round: [3.0 * power, 3.0 * rest], sums: [[0.0; LANES]; 2] }
     }
 
-    /// A term, from what 1/h of the other is, and the mass of the other: its two parts.
+    /// The two parts of a term, for another point with 1/h of `other` and the given mass.
     #[inline(always)]
     fn rounded(&self, distance2: f64, other: f64, mass: f64) -> [f64; 2] {
         let [high, low] = self.round;
@@ -323,8 +333,8 @@ impl<const D: usize> Sum<D> {
         [rounded, (term - rounded + low) - low]
     }
 
-    /// Adds those of eight terms that the point's own kernel reaches; those without mass are 0. Returns a bit for each of them whose kernel
-    /// does not reach back.
+    /// Adds the terms of those of eight points that the point's own kernel reaches; lanes without a point have mass 0.
+    /// Returns a bit for each reached point whose kernel does not reach back.
     #[inline(always)]
     fn add(&mut self, distance2: &Lanes<f64>, other: &Lanes<f64>, mass: &Lanes<f64>) -> u32 {
         let mut one_sided = 0;
@@ -345,7 +355,8 @@ impl<const D: usize> Sum<D> {
     }
 }
 
-/// The two parts of a sum to which threads add at once, as bits of `f64`. Additions are exact, so their order does not show.
+/// The two parts of a sum to which threads add concurrently, as bits of `f64`. Additions are exact, so their order
+/// does not matter.
 type Total = [AtomicU64; 2];
 
 fn add_to(total: &Total, parts: [f64; 2]) {
@@ -368,14 +379,14 @@ fn per_volume<const D: usize>(inverse_h: f64) -> f64 {
     if D == 2 { inverse_h * inverse_h } else { inverse_h * inverse_h * inverse_h }
 }
 
-/// The spline M4 for q = r/h: 1 - 3/2 q^2 + 3/4 q^3 up to 1, (2 - q)^3 / 4 up to 2. Without a branch.
+/// The spline M4 for q = r/h: 1 - 3/2 q^2 + 3/4 q^3 up to 1, (2 - q)^3 / 4 up to 2. Branchless.
 #[inline(always)]
 pub(crate) fn spline(q: f64) -> f64 {
     let (outer, inner) = (Scalar::max(2.0 - q, 0.0), Scalar::max(1.0 - q, 0.0));
     0.25 * (outer * outer * outer) - inner * inner * inner
 }
 
-/// The power of two above a number that is not negative.
+/// The power of two above a non-negative number.
 #[inline(always)]
 pub(crate) fn above(number: f64) -> f64 {
     let exponent = (number.to_bits() >> 52) + 1;

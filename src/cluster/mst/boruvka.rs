@@ -1,12 +1,18 @@
-//! Boruvka's rounds: each component finds its least edge to another, and all of these join.
+//! Boruvka's rounds: each component finds its lightest edge to another component, and these edges join components.
 //!
-//! In: a tree. Out: the edges. A point keeps the least edge to another component that it found, which stays its least while the other
-//! end is in another component; or a bound below which it has none. So most points search once or twice in all rounds: first in the
-//! list of their nearest, then bottom-up with the others of their leaf, past subtrees of their own component, within the least edge
-//! that their component has found so far. Cost: some 90 bytes a point, up to 50 more by mutual reachability. Source: Prokopenko,
-//! Sao and Lebrun-Grandié 2022 (single-tree Boruvka).
+//! In: a tree. Out: the edges. Each point stores the lightest edge to another component that it has found. The edge
+//! remains its lightest while the other end is in another component. Otherwise its weight is a lower bound for the
+//! point's further edges.
 //!
-//! With alpha, max(core, d / alpha) = max(alpha core, d) / alpha: core distances are multiplied by it, and in the end weights divided.
+//! So most points search only once or twice in all rounds. A search first uses the list of nearest neighbours, then
+//! goes bottom-up together with the other points of the leaf. It skips subtrees of the own component, and stops at the
+//! lightest edge that the component has found so far.
+//!
+//! Cost: about 90 bytes per point, up to 50 more for mutual reachability. Source: Prokopenko, Sao and Lebrun-Grandié
+//! 2022 (single-tree Boruvka).
+//!
+//! With alpha, max(core, d / alpha) = max(alpha core, d) / alpha: core distances are multiplied by alpha, and final
+//! weights divided by it.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -22,16 +28,17 @@ use crate::phases::mark;
 use crate::search::ball_predicate::BallPredicates;
 use crate::simd::LANES;
 
-/// Positions, and nodes, per parallel task.
+/// Positions per parallel task.
 const TASK: usize = 1 << 12;
+/// Nodes per parallel task.
 pub(super) const NODES: usize = 1 << 8;
 
-/// No position, and no component.
+/// Marks a missing position or component.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// The edges of the minimum spanning tree, in order.
+/// The edges of the minimum spanning tree, in ascending order.
 ///
-/// Errors: a component without an edge to another, which no input has.
+/// Errors: a component without an edge to another component, which is a bug.
 pub(super) fn edges<S: Scalar, const D: usize>(tree: &Bvh<S, D>, min_samples: usize, alpha: f64) -> Result<Vec<Edge>> {
     if tree.len() < 2 {
         return Ok(vec![]);
@@ -63,7 +70,7 @@ pub(super) fn edges<S: Scalar, const D: usize>(tree: &Bvh<S, D>, min_samples: us
     Ok(map(found.len(), TASK, &edge))
 }
 
-/// An edge as one number, ordered as edges are.
+/// Packs an edge into one number; numbers are ordered like edges.
 fn pack(weight2: f64, low: u32, high: u32) -> u128 {
     u128::from(weight2.to_bits()) << 64 | u128::from(low) << 32 | u128::from(high)
 }
@@ -72,10 +79,10 @@ fn unpack(edge: u128) -> (f64, u32, u32) {
     (f64::from_bits((edge >> 64) as u64), (edge >> 32) as u32, edge as u32)
 }
 
-/// What a point knows of its least edge to another component.
+/// The lightest known edge of a point to another component.
 #[derive(Clone, Copy)]
 pub(super) struct Least {
-    /// Its squared weight; or, without an end, what it is not less than.
+    /// The squared weight; without an end, a lower bound on it.
     pub weight2: f64,
     /// The position of the other end, or [`NONE`].
     pub end: u32,
@@ -87,31 +94,34 @@ pub(super) struct Rounds<'a, S: Scalar, const D: usize> {
     pub(super) forest: UnionFind,
     /// The position of each index.
     pub(super) position: Vec<u32>,
-    /// The nearest of each position, as positions, so many each; and the squared distance of the last.
+    /// The nearest neighbours of each position, as positions, `listed_each` per position. `last2` bounds the squared
+    /// distances of all other points from below.
     pub(super) listed: Vec<AtomicU32>,
     pub(super) listed_each: usize,
     pub(super) last2: Vec<AtomicU64>,
-    /// The squared core distance of each position, padded by [`LANES`], unless they are all 0.
+    /// The squared core distance of each position, padded by [`LANES`]; empty if all are 0.
     pub(super) core2: Vec<f64>,
-    /// The same in the unit of the cloud, and the least below each node.
+    /// The same squared core distances in the unit of the point set, and their minimum below each node.
     pub(super) core2_in_unit: Vec<S>,
     pub(super) least_core2: Vec<S>,
-    /// What each position knows.
+    /// The [`Least`] of each position.
     pub(super) weight2: Vec<AtomicU64>,
     pub(super) end: Vec<AtomicU32>,
-    /// The component of each position, by its smallest position; and of each node, or [`NONE`] if it holds several.
+    /// The component of each position, as its smallest position. The component of each node, or [`NONE`] if it holds
+    /// several.
     pub(super) component: Vec<u32>,
     pub(super) uniform: Vec<u32>,
-    /// For each component the least squared weight that is known, and the ends of the least edge.
+    /// For each component, the smallest known squared weight, and the ends of the lightest edge.
     pub(super) bound2: Vec<AtomicU64>,
     pub(super) ends: Vec<AtomicU64>,
-    /// What the weights are in the end divided by.
+    /// The square of alpha, by which squared weights are divided at the end.
     pub(super) alpha2: f64,
-    /// Whether components have more than one point.
+    /// True if components have more than one point.
     pub(super) shares: bool,
-    /// Whether leaves search as wholes: for points, where differences do not overflow.
+    /// True if the points of a leaf search together: for stored points, if differences of coordinates do not overflow.
     pub(super) in_leaves: bool,
-    /// True if a search may use another unit than the cloud's: for a narrow type, where differences do not overflow.
+    /// True if a search may use a unit other than that of the point set: for a narrow type, if differences do not
+    /// overflow.
     pub(super) has_units: bool,
 }
 
@@ -150,7 +160,7 @@ impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
         rounds
     }
 
-    /// Begins a round.
+    /// Starts a round: stores the component of each position and node, and resets the bounds.
     fn number_components(&mut self) {
         let forest = &self.forest;
         fill(&mut self.component[..self.tree.len()], TASK, &|range, own| {
@@ -199,7 +209,7 @@ impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
         self.end[at].store(least.end, Relaxed);
     }
 
-    /// Lowers what a component's least edge weighs at most.
+    /// Lowers the upper bound on the weight of a component's lightest edge.
     pub(super) fn lower(&self, component: u32, weight2: f64) {
         self.bound2[component as usize].fetch_min(weight2.to_bits(), Relaxed);
     }
@@ -208,7 +218,8 @@ impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
         f64::from_bits(self.bound2[component as usize].load(Relaxed))
     }
 
-    /// Takes what points know from the rounds before, and what their lists say. Neighbours in tree order bound what is left to find.
+    /// Reuses edges of earlier rounds and the lists. Neighbours in tree order give upper bounds for the remaining
+    /// searches.
     fn recall(&self) {
         let n = self.tree.len();
         for_tasks(n, TASK, &|range| {
@@ -241,7 +252,7 @@ impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
         }
     }
 
-    /// Joins each component with another by its least edge, and appends the edges.
+    /// Joins each component with another along its lightest edge, and appends these edges.
     fn join(&self, found: &mut Vec<u128>) {
         let index = |at: usize| self.tree.order()[at];
         for_tasks(self.tree.len(), TASK, &|range| {
@@ -268,7 +279,7 @@ impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
                 let (low, high) = ((ends >> 32) as u32, ends as u32);
                 let [a, b] = [low, high].map(|index| self.component[self.position[index as usize] as usize]);
                 let other = if a as usize == own { b } else { a };
-                // An edge that is the least of both is told by the first.
+                // If an edge is the lightest of both components, the first of them adds it.
                 if self.ends[other as usize].load(Relaxed) != ends || own < other as usize {
                     self.forest.union(a, b);
                     new.push(pack(self.bound2(own as u32) / self.alpha2, low, high));

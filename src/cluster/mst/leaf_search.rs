@@ -1,9 +1,11 @@
-//! The least edges of a leaf's points to other components, by one walk for all of them.
+//! Finds the lightest edges of a leaf's points to other components, in one walk for all points.
 //!
-//! In: the points of a leaf that search, and how far. Out: for each the least edge, as `S` computes it, if it is surely the least.
-//! One walk from the leaf upwards tests a node against the whole leaf first, a leaf that it meets against each point that searches, and
-//! the points of that leaf eight at a time. A point keeps the least weights and the next one: where the next one is surely larger than
-//! the least, the least is found; ties are left to the exact search.
+//! In: the searching points of a leaf, and their limits. Out: the lightest edge of each, as computed in `S`, if it is
+//! certainly the lightest.
+//! The walk goes upwards from the leaf. It tests a node against the whole leaf first, then a met leaf against each
+//! searching point, and the points of that leaf eight at a time. Each point keeps its smallest weights and the next
+//! one. If the next one is certainly larger than the smallest, the lightest edge is found; ties are left to the exact
+//! search.
 
 use crate::bvh::traverse::{DeferredSiblings, Step, bits, low_bits};
 use crate::bvh::{Bvh, LEAF};
@@ -11,24 +13,24 @@ use crate::geometry::{Aabb, Blocks, Scalar, scale};
 use crate::search::ball_predicate::BallPredicate;
 use crate::simd::{Isa, LANES, Lanes};
 
-/// Which component each position and node is of; arrays by position are padded by [`LANES`].
+/// The component of each position and node. Arrays by position are padded by [`LANES`].
 pub(super) struct Components<'a, S> {
     pub component: &'a [u32],
-    /// The component of each node, or one that no position has if it holds several.
+    /// The component of each node; for a node with several components, a number that no position has.
     pub uniform: &'a [u32],
     pub cores: Cores<'a, S>,
-    /// Whether components have more than one point.
+    /// True if components have more than one point.
     pub shares: bool,
 }
 
 /// Squared core distances by position.
 #[derive(Clone, Copy)]
 pub(super) enum Cores<'a, S> {
-    /// All are 0.
+    /// All core distances are 0.
     Zero,
-    /// In the predicate's unit, with the least below each node.
+    /// In the predicate's unit, with the minimum below each node.
     InUnit { core2: &'a [S], least: &'a [S] },
-    /// In the unit of the coordinates; times `by` they are in the predicate's unit.
+    /// In the unit of the coordinates; the factor `by` converts them to the predicate's unit.
     Exact { core2: &'a [f64], by: f64 },
 }
 
@@ -42,13 +44,14 @@ impl<S: Scalar> Cores<'_, S> {
         }
     }
 
-    /// True only if all squared core distances below a node are larger than `limit`. In another unit than the cloud's it is never true.
+    /// True only if all squared core distances below a node are larger than `limit`. Always false if the unit is not
+    /// that of the point set.
     #[inline(always)]
     fn are_beyond(&self, node: usize, limit: S) -> bool {
         matches!(*self, Self::InUnit { least, .. } if least[node] > limit)
     }
 
-    /// Raises the squared distances to eight positions from `start` on to their core distances and to `own`.
+    /// Raises the squared distances to eight positions, starting at `start`, to their core distances and to `own`.
     #[inline(always)]
     fn raise(&self, start: usize, own: S, weight2: &mut Lanes<S>) {
         match *self {
@@ -68,31 +71,31 @@ impl<S: Scalar> Cores<'_, S> {
     }
 }
 
-/// How many edges a search keeps at most: as many nearest are listed before the first round.
+/// The maximum number of edges kept by a search. This many nearest neighbours are listed before the first round.
 pub(super) const KEPT: usize = 6;
 
-/// What the walk of a leaf has found for each of its points.
+/// The results of a leaf's walk for each of its points.
 pub(super) struct LeafSearch<S> {
-    /// The points that search.
+    /// A mask of the searching points.
     pub active: u32,
-    /// How far; what is not active searches nowhere.
+    /// The search limit of each point. Points that are not active have a limit that nothing reaches.
     pub limits: [S; LEAF],
     pub found: [Found<S>; LEAF],
-    /// The points that met copies of one point, which the walk does not look through.
+    /// A mask of the points that met a node of identical points, which the walk does not enter.
     pub met_copies: u32,
 }
 
-/// The least that a point found, in ascending order: weights of infinity if there is no more.
+/// The lightest edges found for one point, in ascending order, padded with infinite weights.
 #[derive(Clone, Copy)]
 pub(super) struct Found<S> {
     pub weight2: [S; KEPT],
     pub position: [u32; KEPT],
-    /// What all others weigh at least.
+    /// The minimum weight of all other edges found.
     pub next: S,
 }
 
 impl<S: Scalar> Found<S> {
-    /// Takes in a position, if it is one of the `K` least. Without a branch, which would be guessed wrong as often as not.
+    /// Inserts a position if it is one of the `K` lightest. Branchless, because a branch would often be mispredicted.
     #[inline(always)]
     fn push<const K: usize>(&mut self, position: usize, weight2: S) {
         let (mut position, mut weight2) = (position as u32, weight2);
@@ -114,7 +117,7 @@ impl<S: Scalar> LeafSearch<S> {
         Self { active: 0, limits: [S::NEG_INFINITY; LEAF], found: [found; LEAF], met_copies: 0 }
     }
 
-    /// Begins anew.
+    /// Resets the search for the next leaf.
     pub fn reset(&mut self) {
         *self = Self::new();
     }
@@ -126,7 +129,7 @@ impl<S: Scalar> LeafSearch<S> {
 }
 
 impl<S: Scalar> Components<'_, S> {
-    /// Walks from a leaf upwards, for the `K` least of each point.
+    /// Walks upwards from a leaf and finds the `K` lightest edges of each active point.
     #[inline(always)]
     pub fn search<I: Isa, const D: usize, const P: bool, const K: usize>(
         &self,
@@ -176,7 +179,7 @@ impl<S: Scalar> Components<'_, S> {
         }
     }
 
-    /// Looks through a leaf for the `i`-th point, and lowers the limits of all points of its component.
+    /// Tests the points of a leaf for the `i`-th point, and lowers the limits of all points of its component.
     #[inline(always)]
     fn scan<I: Isa, const D: usize, const P: bool, const K: usize>(
         &self,
@@ -200,7 +203,7 @@ impl<S: Scalar> Components<'_, S> {
             for l in 0..LANES {
                 weight2[l] = if component[l] == own { S::INFINITY } else { weight2[l] };
             }
-            // What follows the leaf was tested along with it.
+            // Lanes behind the end of the leaf are masked out.
             let here = low_bits((there.len - at * LANES).min(LANES));
             for l in bits(S::at_most(isa, &weight2, limit) & here) {
                 found.push::<K>(start + l, weight2[l]);

@@ -1,7 +1,8 @@
-//! The nearest of each point, which tell most of the edges of the first rounds.
+//! Lists of nearest neighbours, which give most edges of the first rounds.
 //!
-//! In: a tree, before the first round. Out: for each position a few positions, the nearest first, and how far all others are at least;
-//! core distances on the way. A list tells a point's least edge as long as one of it is in another component.
+//! In: a tree, before the first round. Out: for each position a few neighbours, nearest first, and a lower bound on
+//! the distance of all others. For mutual reachability, also the core distances. A list gives a point's lightest edge
+//! as long as one listed neighbour is in another component.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -16,12 +17,12 @@ use crate::search::ball_predicate::BallPredicate;
 use crate::search::nearest::{Nearest, for_each_stored};
 use crate::simd::{Isa, LANES, dispatch};
 
-/// Nearest neighbours that are listed for each point, at most, by mutual reachability: where they are known, and nearly all that
-/// the first rounds need.
+/// The maximum number of listed neighbours per point for mutual reachability. There they are known anyway, and this
+/// many suffice for nearly all searches of the first rounds.
 const MOST_LISTED: usize = 16;
 
 impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
-    /// A few of the nearest of each point.
+    /// Lists a few nearest neighbours of each point.
     pub(super) fn list_nearest(&mut self) {
         let n = self.tree.len();
         self.listed_each = KEPT;
@@ -56,14 +57,14 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
             for i in bits(of.active & !of.met_copies) {
                 let (at, found) = (span.start + i, &of.found[i]);
                 self.list(at, &found.position);
-                // What was too far to be looked at is no nearer than the limit.
+                // Points that were too far to be tested are not nearer than the limit.
                 let next = found.next.min(of.limits[i]);
                 self.last2[at].store(ball.at_least(next).to_bits(), Relaxed);
             }
         });
     }
 
-    /// The largest distance to as many others beside a position as are listed: its list goes no farther.
+    /// The maximum squared distance to [`KEPT`] neighbours in tree order: an upper bound for the distances in the list.
     #[inline(always)]
     fn farthest_beside<I: Isa, const P: bool>(&self, ball: &BallPredicate<'_, S, D, P>, at: usize) -> S {
         let n = self.tree.len();
@@ -76,14 +77,14 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
         lanes[..KEPT + 1].iter().fold(S::ZERO, |farthest, &distance2| farthest.max(distance2))
     }
 
-    /// Lists positions, the nearest first.
+    /// Stores a list of positions, sorted by distance, then by index.
     fn list(&self, at: usize, positions: &[u32; KEPT]) {
         let item = self.tree.item(at);
         let mut nearest = [(f64::INFINITY, NONE, NONE); KEPT];
         for (slot, &other) in nearest.iter_mut().zip(positions).filter(|&(_, &other)| other != NONE) {
             *slot = (self.distance2(&item, other as usize), self.tree.order()[other as usize], other);
         }
-        // Nearly in order already.
+        // Insertion sort: the positions are nearly sorted.
         for last in 1..KEPT {
             for at in (1..=last).rev() {
                 let [before, own] = [nearest[at - 1], nearest[at]];
@@ -98,7 +99,7 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
         }
     }
 
-    /// Core distances, and the nearest of each point on the way: those that count, and one more, to tell ties.
+    /// Computes core distances and lists nearest neighbours on the way: those that count, and one more to detect ties.
     pub(super) fn list_samples(&mut self, min_samples: usize) {
         let n = self.tree.len();
         let wanted = min_samples.min(n - 1);
@@ -108,7 +109,7 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
         let core2: Vec<AtomicU64> = zeroed(n);
         for_each_stored(self.tree, &Nearest::new(wanted).excluding_self(), &|at, best| {
             for (rank, neighbor) in best.neighbors().enumerate() {
-                // The point itself is the first of the samples.
+                // The point itself is the first sample.
                 if rank + 2 == min_samples {
                     core2[at].store(neighbor.distance2.to_bits(), Relaxed);
                 }
@@ -128,7 +129,7 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
         self.least_core2 = self.tree.reduce(least, |_, [left, right]| left.min(*right));
     }
 
-    /// The least edge by the list of the nearest, or a bound if it does not tell.
+    /// The lightest edge according to the list; a lower bound if the list is not sufficient.
     pub(super) fn look_up(&self, at: usize, own: u32, known: Least) -> Least {
         let last2 = f64::from_bits(self.last2[at].load(Relaxed));
         if known.weight2 > last2 {
@@ -143,7 +144,7 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
             }
             let distance2 = self.distance2(&item, other as usize);
             if self.core2.is_empty() {
-                // The nearest come first.
+                // Nearest neighbours come first.
                 least = (distance2, 0, other);
                 break;
             }
@@ -157,7 +158,7 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
             }
         }
         let (weight2, _, end) = least;
-        // What is not listed is no nearer than the last; where all are listed there is nothing else.
+        // Unlisted points are not nearer than the last listed one. If all points are listed, there are no others.
         let others2 = last2.max(self.core2(at));
         if end != NONE {
             self.lower(own, weight2);

@@ -1,7 +1,8 @@
 //! Minimum spanning trees: Euclidean, or by mutual reachability.
 //!
-//! In: points. Out: n - 1 edges of least weight in all, in ascending order. Edges are ordered by (squared weight, lower index, higher
-//! index), the weight as `f64` arithmetic on the coordinates gives it, which makes the tree unique.
+//! In: points. Out: the n - 1 edges with the minimum total weight, in ascending order. Edges are ordered by (squared
+//! weight, lower index, higher index), with weights from `f64` arithmetic on the coordinates. This order makes the
+//! tree unique.
 
 mod boruvka;
 mod edge;
@@ -18,11 +19,11 @@ use crate::error::{Error, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar, Space};
 use crate::precompiled::precompiled;
 
-/// How to span points: [`minimum_spanning_tree`] with what it leaves out.
+/// A builder of minimum spanning trees: set the options, then call [`MinimumSpanningTree::run`].
 ///
-/// With `min_samples` of more than 1 edges weigh by *mutual reachability*: w(i, j) = max(core(i), core(j), d(i, j)), where core(i) is
-/// the distance from point i to the `min_samples`-th nearest, itself counted. Source: Campello, Moulavi and Sander 2013, definition 4;
-/// the count is scikit-learn's.
+/// If `min_samples` is more than 1, edges are weighted by *mutual reachability*: w(i, j) = max(core(i), core(j), d(i,
+/// j)). The core distance core(i) is the distance from point i to its `min_samples`-th nearest point, itself counted,
+/// as in scikit-learn. Source: Campello, Moulavi and Sander 2013, definition 4.
 ///
 /// ```
 /// use ropewalk::MinimumSpanningTree;
@@ -32,7 +33,7 @@ use crate::precompiled::precompiled;
 /// let edges: Vec<_> = tree.edges().iter().map(|edge| (edge.low, edge.high, edge.weight())).collect();
 /// assert_eq!(edges, [(0, 3, 0.5), (0, 1, 1.0), (1, 2, 2.0)]);
 ///
-/// // The third nearest of point 0, itself counted, is 3 away, that of point 1 is 2 away.
+/// // The third nearest point of point 0, itself counted, is at distance 3, that of point 1 at distance 2.
 /// let tree = MinimumSpanningTree::new().min_samples(3).run(&points)?;
 /// assert_eq!(tree.edges()[0].weight(), 3.0);
 /// # Ok::<(), ropewalk::Error>(())
@@ -52,27 +53,28 @@ impl Default for MinimumSpanningTree {
 }
 
 impl MinimumSpanningTree {
-    /// Edges weigh their length, in open space.
+    /// Default options: edges weighted by their length, in open space.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Edges weigh by mutual reachability with this many samples, the point itself counted; 1 is the length.
+    /// The number of samples for mutual reachability, the point itself included. Default: 1, which weights edges by
+    /// their length.
     #[must_use]
     pub fn min_samples(mut self, min_samples: usize) -> Self {
         self.min_samples = min_samples;
         self
     }
 
-    /// Distances of pairs are divided by this, but core distances are not: w(i, j) = max(core(i), core(j), d(i, j) / alpha). Source:
-    /// Chaudhuri and Dasgupta 2010, robust single linkage.
+    /// The divisor of pair distances, but not of core distances: w(i, j) = max(core(i), core(j), d(i, j) / alpha).
+    /// Default: 1. Source: Chaudhuri and Dasgupta 2010, robust single linkage.
     #[must_use]
     pub fn alpha(mut self, alpha: impl Into<f64>) -> Self {
         self.alpha = alpha.into();
         self
     }
 
-    /// A periodic box: one side, or one per axis; `None` for open space.
+    /// The side of a periodic box, or one side per axis; `None` for open space.
     #[must_use]
     pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
         self.size = size.into();
@@ -84,19 +86,24 @@ impl MinimumSpanningTree {
         &self.size
     }
 
-    /// Spans the points.
+    /// Computes the minimum spanning tree of `points`.
     ///
-    /// Exact, and the same for any number of threads. Beside the tree and the result it takes some 90 bytes a point, up to 50 more by
-    /// mutual reachability.
+    /// The result is exact, and the same for any number of threads. Memory beside the tree and the result: about 90
+    /// bytes per point, up to 50 more for mutual reachability.
     ///
-    /// Errors: `min_samples` of 0 or of more than there are points; an `alpha` that is not a positive number; a box or points that [`Bvh::build`] refuses.
+    /// # Errors
+    /// - `min_samples` of 0 or of more than the number of points.
+    /// - An `alpha` that is not positive or whose square is not a normal number.
+    /// - A box or points that [`Bvh::build`] rejects.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<SpanningTree> {
         guarded(|| self.run_on(&Bvh::build_in(points, Space::periodic(self.size.clone())?)?))
     }
 
-    /// Spans the points of a tree that is already built, open or periodic as the tree is.
+    /// Computes the minimum spanning tree of the points in an existing tree. The space is that of the tree, open or
+    /// periodic.
     ///
-    /// Errors: as [`MinimumSpanningTree::run`].
+    /// # Errors
+    /// As for [`MinimumSpanningTree::run`], for the options.
     pub fn run_on<S: Scalar, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<SpanningTree> {
         guarded(|| {
             let (name, n) = ("min_samples", self.min_samples);
@@ -123,7 +130,8 @@ impl MinimumSpanningTree {
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 ///
-/// Errors: as [`MinimumSpanningTree::run`].
+/// # Errors
+/// As for [`MinimumSpanningTree::run`].
 pub fn minimum_spanning_tree<T: Bounded<S, D>, S: Scalar, const D: usize>(points: &[T]) -> Result<SpanningTree> {
     MinimumSpanningTree::new().run(points)
 }
@@ -138,16 +146,20 @@ pub struct SpanningTree {
 crate::brief::brief_debug!(SpanningTree, lists: [edges], others: [n_points]);
 
 impl SpanningTree {
-    /// From the fields.
     #[cfg(feature = "gpu")]
     pub(crate) fn from_parts(n_points: usize, edges: Vec<Edge>) -> Self {
         Self { n_points, edges }
     }
 
-    /// A tree that comes from elsewhere, or from an earlier run: its edges in order.
+    /// A spanning tree from its edges in order, for example of another program or an earlier run.
     ///
-    /// Errors: other than one edge less than there are points; an end that is no point, or that is not below the other; a squared weight that is
-    /// NaN or negative; edges that are not in order, or that close a ring.
+    /// # Errors
+    /// - A number of edges that is not one less than the number of points.
+    /// - An end that is not a point; a `low` that is not less than `high`.
+    /// - A squared weight that is NaN or negative.
+    /// - Edges that are not in order or that form a cycle.
+    ///
+    /// # Example
     ///
     /// ```
     /// use ropewalk::{Edge, SpanningTree, minimum_spanning_tree};
@@ -181,12 +193,12 @@ impl SpanningTree {
         })
     }
 
-    /// How many points it spans.
+    /// The number of points that the tree spans.
     pub fn n_points(&self) -> usize {
         self.n_points
     }
 
-    /// The edges, in order; none for fewer than two points.
+    /// The edges in ascending order; empty for fewer than two points.
     pub fn edges(&self) -> &[Edge] {
         &self.edges
     }

@@ -1,8 +1,9 @@
-//! The search for the least edges that no list tells.
+//! The search for lightest edges that the lists do not give.
 //!
-//! In: components, and what their least edges weigh at most. Out: each point that may have its component's least edge knows it. A
-//! leaf's points search at once ([`Components`]); those that are left with ties search alone, in `f64`. What searches much less far than
-//! the cloud is large, or than the others of its leaf, has a unit of its own (`geometry::scale`).
+//! In: components, and upper bounds on the weights of their lightest edges. Out: the lightest edge of each point that
+//! may have its component's lightest edge. The points of a leaf search together ([`Components`]); those with ties then
+//! search alone, in `f64`. If the radius of a search is much smaller than the point set, or than
+//! the radii of other points of its leaf, the search has its own unit (`geometry::scale`).
 
 use super::boruvka::{Least, NODES, NONE, Rounds};
 use super::leaf_search::{Components, Cores, LeafSearch};
@@ -14,8 +15,9 @@ use crate::search::ball_predicate::BallPredicate;
 use crate::search::nearest::NearestVisitor;
 use crate::simd::{Isa, dispatch};
 
-/// `with_either!(I, balls, unit, |ball| body)`: the body for the open predicate, or for the general one where any point or the unit
-/// needs it, and always for an instruction set that is outlined, where size counts more than speed.
+/// `with_either!(I, balls, unit, |ball| body)`: runs the body with the open predicate, or with the general one if any
+/// point or the unit needs it. For an outlined instruction set, where code size matters more than speed, always uses
+/// the general one.
 macro_rules! with_either {
     ($isa:ident, $balls:expr, $unit:expr, |$ball:ident| $body:expr) => {{
         if const { $isa::OUTLINED } || $unit != 1.0 || $balls.has_general() {
@@ -36,7 +38,7 @@ macro_rules! with_either {
 pub(super) use with_either;
 
 impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
-    /// Components, with core distances in a unit.
+    /// The components, with core distances in the given unit.
     pub(super) fn components(&self, unit: f64) -> Components<'_, S> {
         let cores = if self.core2.is_empty() {
             Cores::Zero
@@ -48,19 +50,20 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
         Components { component: &self.component, uniform: &self.uniform, cores, shares: self.shares }
     }
 
-    /// The unit of a search within a squared distance: that of the cloud, unless its squares would blur there.
+    /// The unit of a search within a squared distance: that of the point set, unless squares would lose precision in
+    /// it.
     #[inline(always)]
     fn unit_within(&self, limit2: f64) -> f64 {
         let unit = self.balls.general.unit();
         if !self.has_units || limit2 * unit * unit >= scale::LEAST_SQUARE {
             return unit;
         }
-        // Where copies are looked for, what is near is to be told from them.
+        // If copies are searched for, points near them must remain distinguishable.
         let length = limit2.sqrt().max(f64::MIN_POSITIVE);
         FilteredRadius::<S, D>::unit(length, self.tree.space(), scale::LEAST)
     }
 
-    /// Searches for the least edges of the points that may have their component's least.
+    /// Searches for the lightest edges of the points that may have their component's lightest edge.
     pub(super) fn search(&self) {
         let scratch = Scratch::new(LeafSearch::new);
         for_tasks(self.tree.end(), NODES, &|nodes| {
@@ -77,7 +80,7 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
     #[inline(always)]
     fn search_leaf<I: Isa>(&self, isa: I, leaf: usize, of: &mut LeafSearch<S>) {
         let span = self.tree.span(leaf);
-        // Others may lower the bounds meanwhile.
+        // Bounds are read once, because other threads may lower them in the meantime.
         let (mut searching, mut bounds2) = (0, [0.0; LEAF]);
         for (i, at) in span.clone().enumerate() {
             let (known, bound2) = (self.least(at), self.bound2_at(at));
@@ -109,7 +112,7 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
                 with_either!(I, self.balls, unit, |ball| self.search_alone(isa, ball, leaf, &siblings, at, weight2));
             }
         }
-        // What is beyond a limit is beyond what the component has, now that all have told.
+        // These points have no edge within their limit, and bounds never rise: the current bound is a lower bound.
         for at in bits(nothing).map(|i| span.start + i) {
             self.set(at, Least { weight2: self.bound2_at(at), end: NONE });
         }
@@ -119,8 +122,8 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
         self.bound2(self.component[at])
     }
 
-    /// Searches for the active points of a leaf at once. Those that are left with ties are no longer active then; those that have
-    /// nothing within their limit are returned.
+    /// Searches for all active points of a leaf together. Deactivates points with ties, and returns a mask of points
+    /// without an edge within their limit.
     #[inline(always)]
     fn search_together<I: Isa, const P: bool>(
         &self,
@@ -160,7 +163,7 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
         nothing
     }
 
-    /// Searches for a point, in `f64`, for an edge of a squared weight of at most `weight2`.
+    /// Searches in `f64` for the lightest edge of one point with a squared weight of at most `weight2`.
     #[inline(always)]
     fn search_alone<I: Isa, const P: bool>(
         &self,
@@ -177,7 +180,7 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
         self.keep(at, Least { weight2: visitor.weight2, end: visitor.end });
     }
 
-    /// Remembers what a point found.
+    /// Stores the lightest edge found for a point.
     fn keep(&self, at: usize, least: Least) {
         if least.end != NONE {
             self.lower(self.component[at], least.weight2);
@@ -186,12 +189,12 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
     }
 }
 
-/// Looks for the least edge of a point to another component.
+/// A visitor that finds the lightest edge from a point to another component.
 struct LeastEdge<'r, 'a, S: Scalar, const D: usize> {
     rounds: &'r Rounds<'a, S, D>,
     own: u32,
     core2: f64,
-    /// The least squared weight so far, and the index and position of its end.
+    /// The smallest squared weight so far, and the index and position of the edge's other end.
     weight2: f64,
     index: u32,
     end: u32,
@@ -215,7 +218,7 @@ impl<S: Scalar, const D: usize> NearestVisitor for LeastEdge<'_, '_, S, D> {
         }
         let weight2 = distance2.max(self.core2).max(self.rounds.core2(position));
         let index = self.rounds.tree.order()[position];
-        // Of edges from one point with one weight, that to the lowest index comes first.
+        // If edges of one point have equal weights, the one to the lowest index comes first.
         if (weight2, index) >= (self.weight2, self.index) {
             return false;
         }

@@ -1,4 +1,4 @@
-//! What the centre of a halo is.
+//! Definitions of the centre of a halo.
 
 use super::mean;
 use crate::error::{Error, Result};
@@ -11,11 +11,13 @@ use crate::error::{Error, Result};
 /// phi_i = - sum over j != i of m_j / sqrt(|r_i - r_j|² + softening²)
 /// ```
 ///
-/// as sums in `f64` have it; among equal potentials the member with the smallest index. It marks the bottom of the potential well,
-/// whatever is attached to the halo, and spherical overdensity masses are measured about it. Without softening the terms of
-/// coincident pairs are infinite: they are omitted, and the pairs are counted. Positions are taken relative to the first member, in
-/// `f64`: this rounds a coordinate by at most 2^-53 of its difference from the first one's, and not at all where coordinates are
-/// `f32` and none is 2^29 times as large as another. There are two ways to find it, and two of earlier papers in the module `reference`:
+/// as computed by sums in `f64`; among equal potentials, the member with the smallest index. It marks the bottom of
+/// the potential well, whatever is attached to the halo, and spherical overdensity masses are measured around it.
+/// Without softening the terms of coincident pairs are infinite: they are omitted, and the pairs are counted.
+///
+/// Positions are taken relative to the first member, in `f64`. This rounds a coordinate by at most 2^-53 of its
+/// difference from the first one's. It rounds nothing if coordinates are `f32` and none is 2^29 times as large as
+/// another. There are two algorithms for the MBP here, and two of earlier papers in the module `reference`:
 ///
 /// | | answer | cost |
 /// |---|---|---|
@@ -24,50 +26,52 @@ use crate::error::{Error, Result};
 /// | `reference::most_bound_a_star` | exact | between these |
 /// | `reference::most_bound_poisson` | often the same | a grid's Fourier transform |
 ///
-/// The *most connected particle* (MCP) is the member with most friends, where the halo is densest on the scale of the linking
-/// length. In relaxed halos it is near the MBP; where a bridge joins two clumps it may be in the other one.
+/// The *most connected particle* (MCP) is the member with most friends, where the halo is densest on the scale of the
+/// linking length. In relaxed halos it is near the MBP. If a bridge joins two clumps, the two particles may be in
+/// different clumps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Center {
-    /// The most bound particle, by branch and bound on a tree with multipoles: the same member as by brute force. The one to
-    /// use.
+    /// The most bound particle, by branch and bound on a tree with multipoles. Finds the same member as brute force.
+    /// The recommended definition.
     MostBound {
-        /// The Plummer softening length, not negative; 0 for Newton's potential.
+        /// The Plummer softening length, not negative; 0 for the Newtonian potential.
         softening: f64,
     },
-    /// The most bound particle, by sums over all pairs in `f64`: the definition.
+    /// The most bound particle, by sums over all pairs in `f64`, which follow the definition directly.
     MostBoundBrute {
-        /// As for [`Center::MostBound`].
+        /// The Plummer softening length, not negative; 0 for the Newtonian potential.
         softening: f64,
     },
-    /// The most connected particle: the member with most others within the linking length (inclusive, itself not counted). Among
-    /// equal counts the smallest index wins; [`HaloCenter::ties`](crate::halo::HaloCenter::ties) counts the equals. Source: Sewell et al.
-    /// 2015.
+    /// The most connected particle: the member with most other members within the linking length (inclusive). Among
+    /// equal counts the smallest index wins; [`HaloCenter::ties`](crate::halo::HaloCenter::ties) is the number of
+    /// members with that count. Source: Sewell et al. 2015.
     ///
-    /// Cost: that of counting all pairs of friends, which grows with the density of the halo; in a dense clump it is many times the
-    /// cost of finding the halo.
+    /// Cost: that of counting all pairs of friends, which grows with the density of the halo. In a dense clump it is
+    /// many times the cost of finding the halo.
     MostConnected {
         /// The linking length, as for [`Fof`](crate::Fof).
         linking_length: f64,
     },
-    /// The mean position, weighted by mass. Cheap and smooth, but off the density peak of an asymmetric halo: its distance from
-    /// another centre measures how relaxed the halo is.
+    /// The mean position, weighted by mass. Cheap and smooth, but off the density peak of an asymmetric halo. Its
+    /// distance from another centre measures how relaxed the halo is.
     CenterOfMass,
-    /// The centre of mass within a sphere that shrinks about it, from all members on, step by step, until few are left. Robust
-    /// against attached clumps; in general no particle's position. Source: Power et al. 2003, section 2.5; see
+    /// The centre of mass within a sphere that shrinks around it step by step, from all members to a few. Robust
+    /// against attached clumps; in general not the position of a particle. Source: Power et al. 2003, section 2.5; see
     /// [`Center::shrinking_sphere`].
     ShrinkingSphere {
-        /// The factor of the radius in each step, above 0 and at most 0.9999: each step goes over all members.
+        /// The factor of the radius in each step, above 0 and at most 0.9999. Each step visits all members.
         shrink: f64,
-        /// The least number of members inside, at least 1; a hundredth of the halo's members is always enough.
+        /// The minimum number of members inside, at least 1. A sphere with a hundredth of the halo's members is always
+        /// large enough.
         least: usize,
     },
 }
 
 impl Center {
-    /// [`Center::ShrinkingSphere`] as in the paper: by 2.5 per cent in each step, down to 1000 members or one in a hundred,
-    /// whichever is less.
+    /// [`Center::ShrinkingSphere`] with the values of the paper: shrinks by 2.5 per cent in each step, down to 1000
+    /// members or one in a hundred, whichever is less.
     pub fn shrinking_sphere() -> Self {
         Self::ShrinkingSphere { shrink: 0.975, least: 1000 }
     }

@@ -1,32 +1,33 @@
-//! Potentials by direct sums: the oracle, and the last word between the candidates of every other way.
+//! Potentials by direct sums: the definition, which decides between the candidates of every other algorithm.
 //!
-//! In: members. Out: for some or all of them the sum over the other members
+//! In: members. Out: for some or all members the sum over the other members
 //!
 //! ```text
 //! -phi_i = sum over j != i of m_j / sqrt(|r_i - r_j|² + softening²)                                            (1)
 //! ```
 //!
-//! and the member with the largest one. These sums are potentials with the sign changed: positive, and largest for the most
-//! bound particle. Every `potential` of the code below has this sign; [`Members::potential`] changes it.
-//! There is one order of summation, the same at every level of instructions: blocks of [`BLOCK`] members, in each eight
-//! interleaved sums which are folded as a tree; blocks one after the other. So sums that are equal by symmetry of their terms,
-//! as those of coincident members, are equal bit by bit. [`rounding`] bounds the relative error.
-//! Cost: n distances a sum, with a square root and a division each; O(n²) for all.
+//! and the member with the largest sum. These sums are potentials with the sign changed: positive, and largest for the
+//! most bound particle. Every `potential` in the code below has this sign; [`Members::potential`] changes it.
+//!
+//! All instruction sets use one order of summation: blocks of [`BLOCK`] members, one after the other. A block has
+//! eight interleaved sums, which are folded as a tree. So sums with equal terms by symmetry, such as those of
+//! coincident members, are bitwise equal. [`rounding`] bounds the relative error.
+//! Cost: n distances per sum, each with a square root and a division; O(n²) for all members.
 
 use crate::halo::centers::members::Members;
 use crate::memory::filled;
 use crate::parallel::fill;
 use crate::simd::{LANES, dispatch};
 
-/// Sources that are summed before the next: they stay in the first cache while all targets of a task pass by.
+/// Sources per block. They stay in the first-level cache while all targets of a task are processed.
 const BLOCK: usize = 512;
 /// The terms of one block of sources.
 pub(crate) type Terms = [f64; BLOCK];
 pub(crate) const NO_TERMS: Terms = [0.0; BLOCK];
-/// Targets per parallel task, at most.
+/// The maximum number of targets per parallel task.
 const TASK: usize = 32;
 
-/// The sum (1) at a target, split by whether a source has a distance from it.
+/// The sum (1) at a target, split into sources with and without a distance from it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sum {
     /// The sum of m / sqrt(d² + softening²) over sources with d > 0.
@@ -38,8 +39,8 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    /// -phi of a target that is one of the sources and has this mass. Coincident sources add their mass over the softening;
-    /// without softening they add nothing.
+    /// -phi of a target of the given mass that is one of the sources. Coincident sources add their mass over the
+    /// softening; without softening they add nothing.
     #[inline(always)]
     pub fn potential(&self, mass: f64, softening: f64) -> f64 {
         if self.n_coincident > 1 && softening > 0.0 {
@@ -49,7 +50,7 @@ impl Sum {
         }
     }
 
-    /// -phi of a target that is none of the sources.
+    /// -phi of a target that is not one of the sources.
     #[inline(always)]
     pub fn potential_of_others(&self, softening: f64) -> f64 {
         if self.n_coincident > 0 && softening > 0.0 {
@@ -84,7 +85,7 @@ pub(crate) fn add(sum: &mut Sum, [x, y, z, m]: [&[f64]; 4], target: [f64; 3], so
             *lane += term;
         }
         sum.separate_sum += fold(lanes);
-        // The term of padding is 0, too, but padding has no mass.
+        // The terms of padding are 0, too, but padding has no mass.
         let mut coincident = 0;
         for (&term, &m) in terms.iter().zip(m) {
             coincident += u32::from((term == 0.0) & (m > 0.0));
@@ -103,7 +104,7 @@ fn fold(s: [f64; LANES]) -> f64 {
     ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
 }
 
-/// Bounds the relative error of a sum over `n` members, and of what is compared with it.
+/// A bound on the relative error of a sum over `n` members, and of values compared with it.
 pub(crate) fn rounding(n: usize) -> f64 {
     1e-12 + n as f64 / (BLOCK as f64) * f64::EPSILON
 }
@@ -111,7 +112,7 @@ pub(crate) fn rounding(n: usize) -> f64 {
 /// The sums at some members, in parallel.
 pub(crate) fn sums(members: &Members, targets: &[u32]) -> Vec<Sum> {
     let mut sums = filled(targets.len(), Sum::default());
-    // A small number of targets is spread over all threads.
+    // A small number of targets is distributed over all threads.
     let task = targets.len().div_ceil(4 * rayon::current_num_threads()).clamp(1, TASK);
     let [x, y, z] = &members.axes;
     fill(&mut sums, task, &|own, sums| {
@@ -128,17 +129,17 @@ pub(crate) fn sums(members: &Members, targets: &[u32]) -> Vec<Sum> {
     sums
 }
 
-/// The most bound particle, and the work that finding it took.
+/// The most bound particle, and the work of finding it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MostBound {
     pub best: Best,
-    /// Ordered pairs of members that were evaluated; a node or a cell counts as a member.
+    /// The number of evaluated ordered pairs of members; a node or a cell counts as a member.
     pub pairs: u64,
-    /// Unordered pairs without a distance among these.
+    /// The number of unordered pairs without a distance among these.
     pub coincident: u64,
 }
 
-/// By all sums; none if there are no members.
+/// Finds the most bound particle by all direct sums; `None` if there are no members.
 pub(crate) fn most_bound(members: &Members) -> Option<MostBound> {
     let targets: Vec<u32> = (0..members.len() as u32).collect();
     let sums = sums(members, &targets);
@@ -147,7 +148,7 @@ pub(crate) fn most_bound(members: &Members) -> Option<MostBound> {
     Best::of(members, &targets, &sums).map(|best| MostBound { best, pairs: n * n.saturating_sub(1), coincident })
 }
 
-/// The same for members that all coincide: one sum is that of all.
+/// Like [`most_bound`], for members that all coincide: one sum serves all of them.
 pub(crate) fn most_bound_in_one_place(members: &Members) -> Option<MostBound> {
     let n = members.len() as u64;
     let targets: Vec<u32> = (0..members.len() as u32).collect();
@@ -156,16 +157,16 @@ pub(crate) fn most_bound_in_one_place(members: &Members) -> Option<MostBound> {
     Best::of(members, &targets, &sums).map(|best| MostBound { best, pairs: n - 1, coincident })
 }
 
-/// The member with the largest sum (1), ties by index.
+/// The member with the largest sum (1); ties go to the smallest index.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Best {
     pub member: u32,
-    /// Its sum: -phi.
+    /// The sum of the member: -phi.
     pub potential: f64,
 }
 
 impl Best {
-    /// Among these members.
+    /// The best of `targets`.
     pub fn of(members: &Members, targets: &[u32], sums: &[Sum]) -> Option<Self> {
         let candidates = targets.iter().zip(sums).map(|(&member, sum)| {
             let potential = sum.potential(members.masses[member as usize], members.softening);

@@ -1,25 +1,27 @@
-//! The potential about each leaf: a local expansion of far nodes, and the list of near leaves.
+//! The potential around each leaf: a local expansion of far nodes, and the list of near leaves.
 //!
 //! In: multipoles and a tolerance. Out: [`LeafInteractions`] for each leaf that holds targets.
-//! Two trees are walked against each other. A source node that is far from a target node is expanded once for all targets below
-//! (multipole to local, M2L), and expansions are translated to the children (local to local, L2L). Of two nodes that are near to
-//! each other the larger is opened. With R from the expansion centre of the targets to the centre of mass of the sources, x the
-//! offset of a target, |x| <= a, y that of a source, |y| <= b, and rho² = R² + softening², the sum over sources is a series in
-//! y - x:
+//! A dual tree walk compares source nodes with target nodes. A source node that is far from a target node is expanded
+//! once for all targets below (multipole to local, M2L). Expansions are translated to the children (local to local,
+//! L2L). If two nodes are near to each other, the larger one is opened.
+//!
+//! Let R be the vector from the expansion centre of the targets to the centre of mass of the sources, and rho² = R² +
+//! softening². Let x be the offset of a target, |x| <= a, and y that of a source, |y| <= b. The sum over sources is a
+//! series in y - x:
 //!
 //! ```text
 //! sum m / sqrt(|R + y - x|² + softening²) = sum m sum over l of |y - x|^l / rho^(l + 1) P_l                    (1)
 //! ```
 //!
-//! Terms with l <= 2 are kept. The dipole of the sources vanishes, so the cross term of sum m |y - x|² = B + M |x|² vanishes, too,
-//! and with B = sum m |y|² the rest is at most
+//! Terms with l <= 2 are kept. The dipole of the sources vanishes, so the cross term of sum m |y - x|² = B + M |x|²
+//! vanishes, too. With B = sum m |y|² the remaining terms are at most
 //!
 //! ```text
 //! (a + b) (B + M a²) / (rho³ (rho - a - b))                                                                    (2)
 //! ```
 //!
-//! Cost: O(n log n) at most; 100 bytes a leaf and 4 for each near one. Source: Dehnen 2002, section 2 (both sides expanded);
-//! the bound as in Salmon and Warren 1994.
+//! Cost: at most O(n log n); 100 bytes per leaf and 4 per near leaf. Source: Dehnen 2002, section 2 (expansion on both
+//! sides); the bound as in Salmon and Warren 1994.
 
 use std::ops::Range;
 
@@ -27,7 +29,7 @@ use crate::geometry::length2;
 use crate::halo::centers::multipole::{Moments, Multipoles, ROUNDING};
 use crate::parallel::join;
 
-/// Groups of fewer targets are walked by one thread.
+/// Groups of fewer targets are processed by one thread.
 const SEQUENTIAL: usize = 1024;
 
 /// A sum over far members as a quadratic function of the offset from a node's expansion centre.
@@ -37,9 +39,9 @@ struct LocalExpansion {
     gradient: [f64; 3],
     /// Half the second derivatives: xx, yy, zz, xy, xz, yz.
     hessian: [f64; 6],
-    /// Bounds the error for every member of the node: the sum of (2).
+    /// A bound on the error for every member of the node: the sum of the bounds (2).
     error: f64,
-    /// The number of nodes that were expanded.
+    /// The number of expanded nodes.
     nodes: u64,
 }
 
@@ -51,7 +53,7 @@ impl LocalExpansion {
         self.value + (self.gradient[0] * x + self.gradient[1] * y + self.gradient[2] * z + quadratic)
     }
 
-    /// The same function about another centre (L2L); exact but for rounding.
+    /// The same function around another centre (L2L); exact except for rounding.
     fn translated(&self, by: [f64; 3]) -> Self {
         let ([x, y, z], [xx, yy, zz, xy, xz, yz]) = (by, self.hessian);
         let product = [xx * x + xy * y + xz * z, xy * x + yy * y + yz * z, xz * x + yz * y + zz * z];
@@ -60,39 +62,39 @@ impl LocalExpansion {
     }
 }
 
-/// What acts on the members of a leaf.
+/// The interactions of a leaf's members with all other members.
 #[derive(Clone, Debug)]
 pub(super) struct LeafInteractions {
     pub leaf: u32,
-    /// The targets in the leaf, as a range of the targets asked for.
+    /// The targets in the leaf, as a range of the list of targets.
     pub targets: Range<usize>,
     far: LocalExpansion,
     center: [f64; 3],
-    /// The leaves that the expansion leaves out, this one included.
+    /// The leaves that are not in the expansion, including this one.
     pub near: Vec<u32>,
 }
 
 impl LeafInteractions {
-    /// The sum over far members at a member of the leaf.
+    /// The sum over far members at the position `at` in the leaf.
     #[inline(always)]
     pub fn far(&self, at: [f64; 3]) -> f64 {
         self.far.evaluate([at[0] - self.center[0], at[1] - self.center[1], at[2] - self.center[2]])
     }
 
-    /// Bounds the error of [`LeafInteractions::far`].
+    /// A bound on the error of [`LeafInteractions::far`].
     #[inline(always)]
     pub fn error(&self) -> f64 {
         self.far.error
     }
 
-    /// The number of nodes that were expanded for the leaf and for the groups above it.
+    /// The number of nodes that were expanded for the leaf and for its ancestors.
     pub fn nodes(&self) -> u64 {
         self.far.nodes
     }
 }
 
-/// The interactions of the leaves that hold targets, which are ascending positions in tree order. The error of each node that is
-/// expanded is at most `tolerance`.
+/// The interactions of the leaves that hold targets. `targets` are ascending positions in tree order. The error of
+/// each expanded node is at most `tolerance`.
 pub(super) fn leaf_interactions(multipoles: &Multipoles, targets: &[u32], tolerance: f64) -> Vec<LeafInteractions> {
     let mut leaves = vec![];
     if !targets.is_empty() {
@@ -109,7 +111,7 @@ struct DualWalk<'a> {
 }
 
 impl DualWalk<'_> {
-    /// Goes down from a node that holds some of the targets, with the source nodes that are not yet expanded for it.
+    /// Descends from a node that holds some of the targets, with the source nodes that are not yet expanded for it.
     fn descend(
         &self,
         at: usize,
@@ -166,7 +168,8 @@ impl DualWalk<'_> {
         }
     }
 
-    /// Adds a source node to the expansion (M2L), if the bound (2) is within the tolerance.
+    /// Adds a source node to the expansion (M2L) if the bound (2) is within the tolerance. Returns `true` if it was
+    /// added.
     #[inline(always)]
     fn expand(&self, targets: &Moments, source: &Moments, far: &mut LocalExpansion) -> bool {
         let way: [f64; 3] = std::array::from_fn(|k| source.center[k] - targets.target_center[k]);
@@ -176,7 +179,7 @@ impl DualWalk<'_> {
         let gap = rho - radii;
         let spread = radii * (source.trace + source.mass * targets.target_radius * targets.target_radius);
         let rho3 = rho2 * rho;
-        // A smaller gap would be all rounding.
+        // A smaller gap would be dominated by rounding.
         if gap < 1e-3 * rho || spread > self.tolerance * rho3 * gap {
             return false;
         }

@@ -1,40 +1,41 @@
-//! One halo's members, scaled for the sums over pairs.
+//! The members of one halo, scaled for sums over pairs.
 //!
-//! In: the positions of the members, unwrapped. Out: coordinates about the first member and masses, one array each, scaled by
-//! powers of two so that lengths and masses are at most 1 and no square leaves the range of `f64`; that rounds nothing.
-//! Cost: O(members); 32 bytes a member.
+//! In: the unwrapped positions of the members. Out: coordinates relative to the first member, and masses, one array
+//! each. They are scaled by powers of two, so that lengths and masses are at most 1 and no square leaves the range of
+//! `f64`. The scaling rounds nothing.
+//! Cost: O(members); 32 bytes per member.
 
 use crate::geometry::Space;
 use crate::halo::centers::result::NoCenter;
 use crate::simd::LANES;
 
-/// The coordinate of padding: beyond all members, whose coordinates are less than 1.
+/// The coordinate of padding, outside of all members, whose coordinates are less than 1.
 pub(crate) const PADDING: f64 = 4.0;
-/// Smaller coordinates, in units of the halo's extent or of the softening, are flushed to zero, so that the square of a nonzero
-/// difference does not underflow.
+/// The minimum magnitude of coordinates, in units of the halo's extent or of the softening. Smaller ones are flushed
+/// to zero, so that the square of a nonzero difference does not underflow.
 const MIN_COORDINATE: f64 = f64::from_bits((1023 - 480) << 52);
 
-/// Coordinates and masses of one halo in ascending order of the members.
+/// The coordinates and masses of one halo, in ascending order of the members.
 pub(crate) struct Members {
     /// One array per axis, padded to whole lanes.
     pub axes: [Vec<f64>; 3],
-    /// Padded by zeros.
+    /// One mass per member, padded with zeros.
     pub masses: Vec<f64>,
-    /// The softening length; never 0 unless it is 0.
+    /// The softening length. Scaling never rounds a positive length to 0.
     pub softening: f64,
-    /// Its square, which may be 0 where the length is not.
+    /// The square of the softening length, which may be 0 for a positive length.
     pub softening2: f64,
-    /// The largest coordinate.
+    /// The largest absolute coordinate.
     pub extent: f64,
     len: usize,
-    /// Binary logarithms of the units of length and mass.
+    /// The binary logarithms of the units of length and mass.
     units: (i32, i32),
 }
 
-/// Replaces positions by their offsets from the first member, each at its nearest image.
+/// Replaces positions with their offsets from the first member, each at its nearest image.
 ///
-/// An error if the halo is half as wide as the box or wider: some pairs are nearer around the boundary then, and the offsets from
-/// another member would tell another shape.
+/// Returns an error if the halo is at least half as wide as the box. Then some pairs are nearer across the boundary,
+/// and offsets from another member would give another shape.
 pub(crate) fn unwrap(positions: &mut [[f64; 3]], space: &Space<3>) -> Result<(), NoCenter> {
     let Some(&first) = positions.first() else { return Err(NoCenter::NoMembers) };
     let (mut lo, mut hi) = ([0.0f64; 3], [0.0f64; 3]);
@@ -54,7 +55,8 @@ pub(crate) fn unwrap(positions: &mut [[f64; 3]], space: &Space<3>) -> Result<(),
 }
 
 impl Members {
-    /// `offsets` are finite, `mass` gives each member's and is positive, `softening` is not negative.
+    /// Scales the members. `offsets` are finite, `mass` gives the positive mass of each member, `softening` is not
+    /// negative.
     pub fn new(offsets: &[[f64; 3]], mass: impl Fn(usize) -> f64, softening: f64) -> Self {
         let len = offsets.len();
         let extent = offsets.iter().flatten().map(|x| x.abs()).fold(0.0, f64::max);
@@ -72,10 +74,10 @@ impl Members {
             axis
         });
         let mut masses = Vec::with_capacity(padded);
-        // The terms of a lighter one would underflow.
+        // The terms of a smaller mass would underflow.
         masses.extend((0..len).map(|i| (mass(i) * power(-weight)).max(power(-500))));
         masses.resize(padded, 0.0);
-        // A softening that scaling rounds to 0 would be no softening. What is divided by this one stays finite.
+        // Scaling must not round a positive softening to 0. With this minimum, quotients by the softening stay finite.
         let softening = if softening > 0.0 { (softening * scale).max(power(-970)) } else { 0.0 };
         let extent = axes.iter().flat_map(|axis: &Vec<f64>| &axis[..len]).fold(0.0, |max, x| x.abs().max(max));
         Self { axes, masses, softening, softening2: softening * softening, extent, len, units: (length, weight) }
@@ -90,7 +92,7 @@ impl Members {
         std::array::from_fn(|k| self.axes[k][member])
     }
 
-    /// The potential phi in the caller's units, from the sum -phi over scaled members.
+    /// The potential phi in the caller's units, from a sum -phi over scaled members.
     pub fn potential(&self, sum: f64) -> f64 {
         -(sum * power(self.units.1)) * power(-self.units.0)
     }
@@ -101,7 +103,7 @@ impl Members {
     }
 }
 
-/// The exponent of the least power of two above `x`, from -1000 to 1000.
+/// The exponent of the smallest power of two above `x`, clamped to -1000 to 1000.
 pub(crate) fn exponent(x: f64) -> i32 {
     let biased = (x.to_bits() >> 52) as i32;
     (biased - 1022).clamp(-1000, 1000)

@@ -1,8 +1,10 @@
 //! Halo centres.
 //!
-//! In: points and their grouping into halos. Out: [`Centers`], one for each halo, by one of the definitions of [`Center`].
-//! Cost: see each definition. Parallel over halos, and within large ones.
-//! Source: Sewell et al. 2015 for most bound and most connected particles; others with their definition.
+//! In: points and their grouping into halos. Out: [`Centers`], one for each halo, by one of the definitions of
+//! [`Center`].
+//! Cost: see each definition. Parallel over halos, and within large halos.
+//! Source: Sewell et al. 2015 for most bound and most connected particles; other sources are given with their
+//! definition.
 
 mod definition;
 pub(crate) mod direct;
@@ -34,10 +36,10 @@ use crate::geometry::{Boundary, Bounded, BoxSize, Scalar, Space};
 use crate::halo::errors;
 use crate::parallel::map;
 
-/// Finds the member with the lowest potential.
+/// A function that finds the member with the lowest potential.
 pub(crate) type FindMostBound<'a> = &'a (dyn Fn(&Members) -> Result<Option<MostBound>> + Sync);
 
-/// How to find centres: options, then [`CenterFinder::run`].
+/// A builder of halo centres: set the options, then call [`CenterFinder::run`].
 ///
 /// ```
 /// use ropewalk::{Center, CenterFinder, Fof};
@@ -61,24 +63,26 @@ pub struct CenterFinder<'a> {
 }
 
 impl<'a> CenterFinder<'a> {
-    /// Equal masses of 1, in the space that the halos were found in; in open space if they do not know it.
+    /// A finder for points of mass 1 in the space of the halos; if that is unknown, in open space.
     pub fn new(center: Center) -> Self {
         Self { center, size: BoxSize::default(), masses: None }
     }
 
-    /// A periodic box: one side, or one per axis; none leaves it to the halos. Halos that a finder has made know theirs, and another one
-    /// is an error; those from [`Halos::new`] and [`Halos::from_lists`] do not.
+    /// The side of a periodic box, or one side per axis; `None` for the space of the halos.
     ///
-    /// Each member counts at its image nearest to the first. A halo half as wide as the box, or wider, has no such shape: it has
-    /// no centre, and its row says why (except by [`Center::MostConnected`], which needs distances up to the linking length
-    /// alone).
+    /// Halos of a finder store their space, and a different box is an error. Halos from [`Halos::new`] and
+    /// [`Halos::from_lists`] store none.
+    ///
+    /// Each member is taken at its image nearest to the first member. A halo that is at least half as wide as the box
+    /// has no defined shape. It has no centre, and its row holds the reason. [`Center::MostConnected`] is an
+    /// exception, because it needs only distances up to the linking length.
     #[must_use]
     pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
         self.size = size.into();
         self
     }
 
-    /// A mass for each point, positive and finite.
+    /// The mass of each point, positive and finite.
     #[must_use]
     pub fn masses(mut self, masses: &'a [f64]) -> Self {
         self.masses = Some(masses);
@@ -87,19 +91,21 @@ impl<'a> CenterFinder<'a> {
 
     /// Finds the centre of each halo of `points`, in the order of the halos.
     ///
-    /// Points may be anything with a bounding box in three dimensions; boxes count at their middle. The result does not depend on
-    /// the number of threads.
+    /// Points may be any primitives with a bounding box in three dimensions; boxes are represented by their middle.
+    /// The result does not depend on the number of threads. The row of a halo without a centre holds the reason
+    /// ([`HaloCenter::missing`]); other halos are not affected.
     ///
-    /// A halo without a centre has a row that says why ([`HaloCenter::missing`]) and leaves the others alone.
-    ///
-    /// Errors: halos found among another number of points, or in another space; coordinates that are not finite; masses that are
-    /// not one for each point, or not positive and finite; a parameter out of its range; a periodic box that is not positive, or
-    /// that is smaller than twice the linking length.
+    /// # Errors
+    /// - Halos of another number of points, or of another space.
+    /// - Coordinates that are not finite.
+    /// - Masses that are not one per point, or not positive and finite.
+    /// - A parameter that is out of range.
+    /// - A periodic box that is not positive, or smaller than twice the linking length.
     pub fn run<T: Bounded<S, 3>, S: Scalar>(&self, points: &[T], halos: &Halos) -> Result<Centers> {
         self.run_by(points, halos, self.find_most_bound())
     }
 
-    /// The same, where another search finds the most bound particles.
+    /// Like [`CenterFinder::run`], with another search for most bound particles.
     pub(crate) fn run_by<T: Bounded<S, 3>, S: Scalar>(
         &self,
         points: &[T],
@@ -124,7 +130,7 @@ impl<'a> CenterFinder<'a> {
         Ok(Centers::new(rows.into_iter().map(|(_, center)| center).collect(), halos, boundary))
     }
 
-    /// The search for most bound particles that the definition names.
+    /// The search for most bound particles of this definition.
     pub(crate) fn find_most_bound(&self) -> FindMostBound<'static> {
         match self.center {
             Center::MostBoundBrute { .. } => &|members| Ok(direct::most_bound(members)),
@@ -141,7 +147,7 @@ impl<'a> CenterFinder<'a> {
         self.center
     }
 
-    /// The centre of one halo. Points and options are checked before; this checks only what the members tell.
+    /// The centre of one halo. Points and options have been checked; only errors of the members are detected here.
     pub(crate) fn run_on<T: Bounded<S, 3>, S: Scalar>(
         &self,
         points: &[T],
@@ -157,7 +163,7 @@ impl<'a> CenterFinder<'a> {
         self.find(indices, &position, &mass, space, find)
     }
 
-    /// The centre of a halo whose positions and masses are functions of a member's number.
+    /// The centre of a halo with positions and masses as functions of a member's number.
     pub(crate) fn find(
         &self,
         indices: &[u32],
@@ -184,7 +190,7 @@ impl<'a> CenterFinder<'a> {
             Center::MostConnected { .. } => return Ok(HaloCenter::at(first)),
         };
         let members = Members::new(&offsets, mass, softening);
-        // Every way finds a member where there is one; direct sums do by definition.
+        // Every search finds a member if there is one; direct sums do so by definition.
         let Some(MostBound { best, pairs, coincident }) = find(&members)?.or_else(|| direct::most_bound(&members))
         else {
             return Ok(HaloCenter::none(NoCenter::NoMembers));
@@ -204,7 +210,7 @@ impl<'a> CenterFinder<'a> {
         self.check_lengths(points.len(), halos.labels().as_slice().len())
     }
 
-    /// The checks that do not need the points themselves.
+    /// Checks all requirements that do not need the points themselves.
     pub(crate) fn check_lengths(&self, points: usize, labels: usize) -> Result<()> {
         for (what, len) in [("labels", Some(labels)), ("masses", self.masses.map(<[f64]>::len))] {
             if let Some(len) = len.filter(|&len| len != points) {
@@ -219,7 +225,8 @@ impl<'a> CenterFinder<'a> {
     }
 }
 
-/// The halos from large to small, dealt to as many stretches as there are threads: no thread meets a large halo at the end.
+/// The halos from large to small, dealt in turn to one block per thread, so that no thread meets a large halo at the
+/// end.
 fn balanced_order(halos: &Halos) -> Vec<usize> {
     let mut order: Vec<usize> = (0..halos.len()).collect();
     order.sort_unstable_by_key(|&halo| (Reverse(halos.members(halo).len()), halo));
@@ -228,10 +235,13 @@ fn balanced_order(halos: &Halos) -> Vec<usize> {
 }
 
 impl Halos {
-    /// The centre of each halo, all points having the same mass of 1, in the space that the halos were found in (open space if
-    /// they do not know it); for masses, and boxes that they do not know, see [`CenterFinder`].
+    /// The centre of each halo, for points of mass 1. The space is that of the halos, or open if that is unknown. For
+    /// masses and other boxes see [`CenterFinder`].
     ///
-    /// Errors as [`CenterFinder::run`].
+    /// # Errors
+    /// As for [`CenterFinder::run`].
+    ///
+    /// # Example
     ///
     /// ```
     /// use ropewalk::{Center, Fof};
@@ -243,7 +253,7 @@ impl Halos {
     /// let mean = halos.centers(&points, Center::CenterOfMass)?;
     /// assert_eq!(mean.as_slice()[0].position, [2.5 / 3.0, 0.0, 0.0]);
     ///
-    /// // Across the boundary of a box, which the halos know.
+    /// // Across the boundary of a box that the halos store.
     /// let points = [[9.75f64, 5.0, 5.0], [0.75, 5.0, 5.0]];
     /// let halos = Fof::new(1.0).periodic(10.0).run(&points)?;
     /// assert_eq!(halos.centers(&points, Center::CenterOfMass)?.as_slice()[0].position, [0.25, 5.0, 5.0]);

@@ -1,24 +1,27 @@
 //! The most bound particle by branch and bound.
 //!
-//! In: the members of a halo. Out: the member that [`sums`] over all pairs would find, and the number of pairs evaluated.
-//! Each round bounds the sum s_i = -phi_i of every remaining member by a far-field expansion and a list of near leaves:
+//! In: the members of a halo. Out: the member that [`sums`] over all pairs would find, and the number of evaluated
+//! pairs.
+//! Each round bounds the sum s_i = -phi_i of every remaining member with a far-field expansion and a list of near
+//! leaves:
 //!
 //! ```text
 //! lower_i = (far_i + near_i - error) / margin <= s_i <= (far_i + near_i + error) margin = upper_i              (1)
 //! ```
 //!
-//! and prunes members with `upper_i < max over j of lower_j`, the lower bound of the answer. The next round has a smaller tolerance
-//! and so a smaller error. The first lower bound comes from the leaf that looks deepest. Near leaves are summed in single
-//! precision, the largest contributions first, and only as far as it takes to prune a member; the contribution of the others is
-//! bounded by
+//! and prunes members with `upper_i < max over j of lower_j`, the lower bound of the answer. The next round has a
+//! smaller tolerance and thus a smaller error. The first lower bound comes from the leaf with the deepest estimated
+//! potential. Near leaves are summed in single precision, largest contributions first, and only until a member is
+//! pruned. The contribution of the other near leaves is bounded by
 //!
 //! ```text
 //! mass of the leaf / sqrt(min_distance2 of the boxes + softening²)                                             (2)
 //! ```
 //!
 //! Direct sums decide when few members remain, or when another round would cost as much.
-//! The bounds hold for the exact sums, and the margin exceeds all rounding, so the member that direct sums choose is never pruned.
-//! The work does not depend on threads. Cost: O(n log n) where potentials differ, O(n²) where all are equal.
+//! The bounds hold for the exact sums, and the margin exceeds all rounding, so the member chosen by direct sums is
+//! never pruned. The work does not depend on the number of threads. Cost: O(n log n) if potentials differ, O(n²) if
+//! all are equal.
 
 use crate::error::Result;
 use crate::geometry::{Aabb, Space, length2};
@@ -31,25 +34,25 @@ use crate::halo::centers::small_halo;
 use crate::parallel::{self, list_tasks, map};
 use crate::simd::{LANES, dispatch};
 
-/// In halos of at most this many members all pairs are evaluated.
+/// The maximum number of members for which all pairs are evaluated.
 pub(super) const SMALL: usize = 1500;
-/// Up to this number, remaining members are summed directly.
+/// The maximum number of remaining members that are summed directly without another round.
 const DIRECT: usize = 8;
 /// The tolerance for a node in the first round, in units of the potential at the halo's root mean square radius.
 const FIRST_TOLERANCE: f64 = 1e-3;
-/// The factor of the tolerance from round to round.
+/// The factor of the tolerance between rounds.
 pub(super) const TOLERANCE_FACTOR: f64 = 0.1;
-/// The factor of the first tolerance for the members of the deepest leaf.
+/// The factor of the first tolerance for members of the leaf with the deepest estimated potential.
 const DEEPEST_FACTOR: f64 = 0.01;
-/// The first pass over near leaves takes those whose bound (2) exceeds this multiple of the mean contribution that a target needs to
-/// reach the lower bound.
+/// The threshold of the first pass over near leaves, as a multiple of the mean contribution that a target needs to
+/// reach the lower bound. The pass sums leaves with a larger bound (2).
 const FIRST_PASS: f64 = 3.0;
 /// The number of near leaves in each later pass.
 const PASS: usize = 8;
-/// Leaves per parallel task, at least.
+/// The minimum number of leaves per parallel task.
 const TASK: usize = 8;
 
-/// A member that is not pruned: its position in tree order, and the bounds (1) of its sum.
+/// A remaining member: its position in tree order, and the bounds (1) of its sum.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     pub at: u32,
@@ -57,7 +60,7 @@ pub(super) struct Candidate {
     pub upper: f64,
 }
 
-/// The member with the largest sum; none if there are no members.
+/// The member with the largest sum; `None` if there are no members.
 pub(super) fn most_bound(members: &Members) -> Result<Option<MostBound>> {
     if members.extent == 0.0 {
         return Ok(direct::most_bound_in_one_place(members));
@@ -71,12 +74,13 @@ pub(super) fn most_bound(members: &Members) -> Result<Option<MostBound>> {
     Ok(Search::new(members, &Multipoles::new(members)?).run())
 }
 
-/// Whether bounds gain nothing: few members, or a softening so far beyond the extent that sums differ by less than bounds can tell.
+/// Returns `true` if bounds are useless: for few members, or if the softening exceeds the extent so far that sums
+/// differ by less than the error of bounds.
 pub(super) fn takes_direct_sums(members: &Members) -> bool {
     members.len() <= LANES || members.softening2 > 1e10 * members.extent * members.extent
 }
 
-/// The factor between a sum and its bounds that covers single precision and rounding.
+/// The factor between a sum and its bounds, which covers single precision and rounding.
 pub(super) fn margin(members: &Members) -> f64 {
     1.0 + 4.0 * RELATIVE_ERROR + 4.0 * rounding(members.len())
 }
@@ -88,7 +92,7 @@ pub(super) struct Search<'a> {
     margin: f64,
 }
 
-/// The candidates that a round leaves, and its work.
+/// The remaining candidates of a round, and its work.
 #[derive(Default)]
 pub(super) struct Round {
     pub candidates: Vec<Candidate>,
@@ -107,7 +111,7 @@ impl Round {
         all
     }
 
-    /// Adds a member, unless its upper bound is below the lower bound.
+    /// Adds a member unless its upper bound is below the lower bound.
     #[inline(always)]
     fn push(&mut self, at: u32, sum: f64, error: f64, margin: f64, lower_bound: f64) {
         let upper = (sum + error) * margin;
@@ -116,7 +120,7 @@ impl Round {
         }
     }
 
-    /// Raises the lower bound to that of the best candidate, and prunes. Returns the new lower bound.
+    /// Raises the lower bound to that of the best candidate, and prunes the candidates. Returns the new lower bound.
     fn prune(&mut self, lower_bound: f64) -> f64 {
         let lower_bound = self.candidates.iter().map(|candidate| candidate.lower).fold(lower_bound, f64::max);
         self.candidates.retain(|candidate| candidate.upper >= lower_bound);
@@ -160,7 +164,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Bounds for the members of the leaf with the largest sum at its centre of mass, as its interactions estimate it.
+    /// Bounds for the members of the leaf with the largest estimated sum at its centre of mass.
     fn deepest_leaf(&self, leaves: &[LeafInteractions], tolerance: f64) -> Round {
         let multipoles = self.multipoles;
         let estimate = |interactions: &LeafInteractions| {
@@ -169,7 +173,8 @@ impl<'a> Search<'a> {
             for &leaf in &interactions.near {
                 let other = &multipoles.nodes[leaf as usize];
                 let d2 = length2(std::array::from_fn(|k| own.center[k] - other.center[k]));
-                // A near leaf's mass counts as spread over its radius; the only member of a leaf does not act on itself.
+                // The mass of a near leaf is treated as spread over its radius. The only member of a leaf does not act
+                // on itself.
                 if leaf != interactions.leaf || multipoles.tree.span(leaf as usize).len() > 1 {
                     sum += other.mass / (d2 + multipoles.softening2 + other.radius * other.radius).sqrt();
                 }
@@ -184,7 +189,7 @@ impl<'a> Search<'a> {
         self.round(&leaf_interactions(multipoles, &targets, tolerance), &targets, 0.0)
     }
 
-    /// The targets whose upper bound is not below the lower bound, in the order given.
+    /// The targets whose upper bound is not below the lower bound, in the given order.
     pub fn round(&self, leaves: &[LeafInteractions], targets: &[u32], lower_bound: f64) -> Round {
         let scratches = parallel::Scratch::new(Scratch::default);
         Round::join(list_tasks(leaves.len(), TASK, &|range| {
@@ -195,7 +200,7 @@ impl<'a> Search<'a> {
         }))
     }
 
-    /// The same for the targets of one leaf.
+    /// Like [`Search::round`], for the targets of one leaf.
     fn leaf(&self, interactions: &LeafInteractions, targets: &[u32], lower_bound: f64, scratch: &mut Scratch) -> Round {
         let (multipoles, leaf) = (self.multipoles, interactions.leaf as usize);
         let pairs = interactions.nodes() + interactions.near.len() as u64;
@@ -207,7 +212,8 @@ impl<'a> Search<'a> {
         }));
         let far = scratch.targets.iter().map(|target| target.far).fold(0.0, f64::max);
         let missing = (lower_bound / self.margin - (far + interactions.error())).max(0.0);
-        // The largest bounds (2) go first; that of a leaf whose box touches may be infinite.
+        // Leaves with the largest bounds (2) are summed first. The bound of a leaf whose box touches this one may be
+        // infinite.
         let own = &multipoles.tree.node(leaf).bounds;
         let bound = |&other: &u32| (self.upper_bound(own, other), other);
         let mut near: Vec<(f64, u32)> = interactions.near.iter().map(bound).collect();
@@ -236,13 +242,13 @@ impl<'a> Search<'a> {
         round
     }
 
-    /// The bound (2) of a leaf's contribution to any place of a box.
+    /// The bound (2) of a leaf's contribution at any point of a box.
     fn upper_bound(&self, bounds: &Aabb<f64, 3>, leaf: u32) -> f64 {
         let min_distance2 = Space::OPEN.min_distance2(bounds, &self.multipoles.tree.node(leaf as usize).bounds);
         self.multipoles.nodes[leaf as usize].mass / (min_distance2 + self.multipoles.softening2).sqrt()
     }
 
-    /// Adds the contribution of some near leaves to each target.
+    /// Adds the contributions of some near leaves to each target.
     fn add_near(&self, leaf: usize, leaves: &[(f64, u32)], scratch: &mut Scratch, round: &mut Round) {
         let (multipoles, softening2) = (self.multipoles, self.multipoles.softening2);
         let Scratch { targets, lanes, terms } = scratch;
@@ -256,7 +262,7 @@ impl<'a> Search<'a> {
         });
         let sources: usize = leaves.iter().map(|&(_, other)| multipoles.tree.span(other as usize).len()).sum();
         round.pairs += (sources * targets.len()) as u64;
-        // The leaf itself is among the near leaves of one pass, in which each target is a close source of itself.
+        // One pass includes the leaf itself; there each target is a close source of itself.
         let with_own = leaves.iter().any(|&(_, other)| other as usize == leaf);
         let only_itself = if with_own { 1.0 } else { 0.0 };
         for (i, target) in targets.iter_mut().enumerate() {
@@ -276,13 +282,14 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Direct sums of the candidates with the largest upper bounds, then of the others that these do not exclude.
+    /// Computes direct sums of the candidates with the largest upper bounds, then of the others that these do not
+    /// exclude.
     fn decide(&self, mut candidates: Vec<Candidate>, lower_bound: f64) -> Option<(Best, u64)> {
         candidates.sort_unstable_by(|a, b| b.upper.total_cmp(&a.upper).then(a.at.cmp(&b.at)));
         let first = candidates.len().min(DIRECT);
         let (mut best, mut pairs): (Option<Best>, u64) = (None, 0);
         for part in [&candidates[..first], &candidates[first..]] {
-            // The margin is in the upper bounds.
+            // The upper bounds already include the margin.
             let lower_bound = best.map_or(lower_bound, |best| best.potential);
             let wanted = part.iter().filter(|candidate| candidate.upper >= lower_bound);
             let order = self.multipoles.tree.order();
@@ -295,7 +302,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// A member whose sum is wanted.
+/// A member whose sum is computed.
 struct Target {
     at: u32,
     place: [f64; 3],

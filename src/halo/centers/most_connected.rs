@@ -1,16 +1,16 @@
 //! The most connected particle.
 //!
-//! In: points, the members of a halo, a linking length. Out: the member with most others within that length, and the number of
-//! members with equal counts.
-//! Cost: a tree over the members, and a count of neighbours for each. Distances are those of [`Space::distance2`], so friends
-//! are exactly those of a friends-of-friends finder. Source: Sewell et al. 2015.
+//! In: points, the members of a halo, a linking length. Out: the member with most other members within that length,
+//! and the number of members with the same count.
+//! Cost: a tree over the members, and a count of neighbours for each. Distances are those of [`Space::distance2`], so
+//! friends are exactly those of a friends-of-friends finder. Source: Sewell et al. 2015.
 
 use crate::bvh::Bvh;
 use crate::error::Result;
 use crate::geometry::{Aabb, Bounded, Scalar, Space};
 use crate::halo::centers::result::{HaloCenter, NoCenter};
 
-/// Up to this number, members are compared pair by pair.
+/// The maximum number of members for which all pairs are compared.
 const ALL_PAIRS: usize = 48;
 
 pub(super) fn most_connected<T: Bounded<S, 3>, S: Scalar>(
@@ -38,7 +38,7 @@ pub(super) fn most_connected<T: Bounded<S, 3>, S: Scalar>(
     })
 }
 
-/// The number of points within `radius` of each, by the definition.
+/// The number of points within `radius` of each point, by comparing all pairs.
 fn count_all<S: Scalar>(points: &[[S; 3]], radius: f64, space: &Space<3>) -> Vec<u32> {
     let is_near = |a, b| space.distance2(a, b) <= radius * radius;
     points.iter().map(|a| points.iter().filter(|b| is_near(a, b)).count() as u32).collect()

@@ -1,22 +1,23 @@
 //! Multipoles of a halo's members on a tree, with error bounds.
 //!
-//! In: members. Out: a tree over them; for each node its mass, centre of mass, second moments and extent; coordinates and masses in
-//! tree order, in double and in single precision.
-//! With R from the centre of mass to a target and rho² = R² + softening², a member of mass m at y adds
+//! In: members. Out: a tree over them, with the mass, centre of mass, second moments and extent of each node. Also the
+//! coordinates and masses in tree order, in double and in single precision.
+//! With R from the centre of mass to a target and rho² = R² + softening², a member of mass m at y contributes
 //!
 //! ```text
 //! m sum over l of |y|^l / rho^(l + 1) P_l,  |P_l| <= 1                                                         (1)
 //! ```
 //!
-//! (the generating function of Legendre polynomials, for vectors of four dimensions the last of which is the softening). About the
-//! centre of mass the dipole, l = 1, vanishes. With B = sum m |y|² and b the radius of the node, the terms that follow are at most
+//! (the generating function of Legendre polynomials, for four-dimensional vectors whose last component is the
+//! softening). Around the centre of mass the dipole, l = 1, vanishes. With B = sum m |y|² and the radius b of the
+//! node, the remaining terms are at most
 //!
 //! ```text
 //! after l = 1:  B / (rho² (rho - b))                                                                           (2)
 //! after l = 2:  b B / (rho³ (rho - b))                                                                         (3)
 //! ```
 //!
-//! Cost: the build of the tree; 150 bytes a node. Source: Salmon and Warren 1994, section 3.
+//! Cost: a build of the tree; 150 bytes per node. Source: Salmon and Warren 1994, section 3.
 
 use crate::bvh::Bvh;
 use crate::error::Result;
@@ -25,22 +26,22 @@ use crate::halo::centers::members::Members;
 use crate::halo::centers::pairwise_f32::Source;
 use crate::parallel::map;
 
-/// Bounds the rounding of coordinates, which are less than 1, and of centres of mass.
+/// A bound on the rounding of coordinates, which are less than 1, and of centres of mass.
 pub(super) const ROUNDING: f64 = 1e-13;
 
-/// A node seen from far away.
+/// The multipole moments of a node.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Moments {
     /// The centre of mass.
     pub center: [f64; 3],
     pub mass: f64,
-    /// b: no member is farther from the centre of mass.
+    /// b, an upper bound on the distance of members from the centre of mass.
     pub radius: f64,
     /// B, the trace of the matrix of second moments.
     pub trace: f64,
-    /// The sums of m y y: xx, yy, zz, xy, xz, yz.
+    /// The second moments, sums of m y y: xx, yy, zz, xy, xz, yz.
     pub second: [f64; 6],
-    /// Where the node's local expansion is centred, and a bound of the distance of its members from there.
+    /// The centre of the node's local expansion, and an upper bound on the distance of members from it.
     pub target_center: [f64; 3],
     pub target_radius: f64,
     /// The node's rope.
@@ -97,7 +98,8 @@ impl Moments {
         moments
     }
 
-    /// Centres the local expansion in the middle of the box or in the centre of mass, whichever has the smaller radius.
+    /// Centres the local expansion at the middle of the box or at the centre of mass, whichever has the smaller
+    /// radius.
     fn choose_center(&mut self, middle: [f64; 3], radius: f64) {
         (self.target_center, self.target_radius) =
             if radius < self.radius { (middle, radius) } else { (self.center, self.radius) };
@@ -111,19 +113,19 @@ impl Moments {
     }
 }
 
-/// A radius with room for its own rounding.
+/// Rounds a radius up by a bound on its rounding error.
 fn rounded_up(radius: f64) -> f64 {
     radius * (1.0 + 1e-12) + ROUNDING
 }
 
-/// Members in tree order with the moments of all nodes.
+/// The members in tree order, with the moments of all nodes.
 pub(super) struct Multipoles {
     pub tree: Bvh<f64, 3>,
     pub nodes: Vec<Moments>,
     pub softening2: f64,
-    /// In tree order.
+    /// The masses in tree order.
     masses: Vec<f64>,
-    /// Coordinates and masses in single precision.
+    /// The coordinates and masses in tree order, in single precision.
     sources: Vec<Source>,
 }
 
@@ -147,7 +149,7 @@ impl Multipoles {
         Ok(multipoles)
     }
 
-    /// A leaf's coordinates and masses.
+    /// The coordinates and masses of a leaf.
     #[inline(always)]
     pub fn columns(&self, leaf: usize) -> [&[f64]; 4] {
         let span = self.tree.span(leaf);
@@ -155,13 +157,13 @@ impl Multipoles {
         [&x[span.clone()], &y[span.clone()], &z[span.clone()], &self.masses[span]]
     }
 
-    /// The same in single precision.
+    /// The coordinates and masses of a leaf, in single precision.
     #[inline(always)]
     pub fn sources(&self, leaf: usize) -> &[Source] {
         &self.sources[self.tree.span(leaf)]
     }
 
-    /// The place and mass of a member by its position in tree order.
+    /// The position and the mass of the member at position `at` in tree order.
     #[inline(always)]
     pub fn member(&self, at: usize) -> ([f64; 3], f64) {
         let ([x, y, z], _) = self.tree.corners();

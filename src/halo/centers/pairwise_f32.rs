@@ -1,22 +1,22 @@
-//! Sums over pairs in single precision, three times as fast: for bounds.
+//! Sums over pairs in single precision, for bounds. They are three times as fast as sums in double precision.
 //!
-//! In: coordinates and masses of at most about 1. Out: for each target the sum of m / sqrt(d² + softening²) over sources, with a
-//! relative error of at most [`RELATIVE_ERROR`], and the number of sources that are too close for that, the target itself
-//! included.
-//! A coordinate is held as the sum of two `f32`, which gives differences the relative precision of `f32`.
-//! Cost: 28 bytes a member.
+//! In: coordinates and masses of at most about 1. Out: for each target, the sum of m / sqrt(d² + softening²) over
+//! sources with a relative error of at most [`RELATIVE_ERROR`]. Sources that are too close for that error, including
+//! the target itself, are counted instead.
+//! A coordinate is stored as the sum of two `f32`, which gives differences the relative precision of `f32`.
+//! Cost: 28 bytes per member.
 
 use crate::halo::centers::members::PADDING;
 use crate::simd::LANES;
 
-/// Bounds the relative error of a sum.
+/// A bound on the relative error of a sum.
 pub(super) const RELATIVE_ERROR: f64 = 5e-6;
-/// The largest number of sources of one call of [`add`]: rounding of longer sums exceeds the bound.
+/// The maximum number of sources in one call of [`add`]; the rounding error of longer sums exceeds the bound.
 pub(super) const MAX_SOURCES: usize = 32;
-/// Sources at a smaller squared distance are close: the difference of coordinates is not precise enough.
+/// The squared distance below which sources are close: differences of coordinates are not precise enough.
 const MIN_DISTANCE2: f32 = 1e-12;
 
-/// A source: the parts of its coordinates, and its mass.
+/// A source: the two parts of each coordinate, and the mass.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source {
     at: [[f32; 2]; 3],
@@ -38,18 +38,18 @@ fn split(x: f64) -> [f32; 2] {
 /// Eight targets and their sums.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Targets {
-    /// For each axis the parts of the coordinates.
+    /// The two parts of the coordinates, for each axis.
     at: [[[f32; LANES]; 2]; 3],
     /// The sums over sources that are not close.
     pub sums: [f64; LANES],
-    /// The part of them that the current call of [`add`] has summed.
+    /// The sums of the current call of [`add`].
     separate_sum: [f32; LANES],
     /// The number of close sources.
     pub n_close: [f32; LANES],
 }
 
 impl Targets {
-    /// Takes at most eight places; the lanes that are left lie at [`PADDING`].
+    /// Stores at most eight positions; unused lanes are at [`PADDING`].
     #[inline(always)]
     pub fn new(places: impl Iterator<Item = [f64; 3]>) -> Self {
         let mut targets = Self {
@@ -72,7 +72,7 @@ impl Targets {
 pub(super) fn add(targets: &mut [Targets], sources: &[Source], softening2: f32) {
     for Targets { at: [[x, x1], [y, y1], [z, z1]], separate_sum, n_close, .. } in &mut *targets {
         for Source { at, mass } in sources {
-            // Step by step, and with `f64` left for later: otherwise the compiler does not use whole vectors.
+            // Separate loops without `f64`, because otherwise the compiler does not use whole vectors.
             let (mut d2, mut term) = ([0.0; LANES], [0.0; LANES]);
             for l in 0..LANES {
                 let dx = (x[l] - at[0][0]) + (x1[l] - at[0][1]);

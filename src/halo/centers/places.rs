@@ -1,4 +1,4 @@
-//! Places to measure about: centres that were found here, or coordinates of one's own.
+//! Positions around which halos are measured: centres of halos, or coordinates given by the caller.
 
 use std::borrow::Cow;
 
@@ -6,15 +6,17 @@ use crate::error::{Error, Result};
 use crate::geometry::{Boundary, Lane};
 use crate::halo::centers::result::Centers;
 
-/// Places to measure about, for [`overdensities`](crate::halo::overdensities), [`profiles`](crate::halo::profiles) and
-/// [`measure_structure`](crate::halo::measure_structure): `&Centers`, which know their space and which halos have no centre; or a slice, an
-/// array or a `Vec` of coordinates, which fit any space and must all be finite.
+/// Positions around which [`overdensities`](crate::halo::overdensities), [`profiles`](crate::halo::profiles) and
+/// [`measure_structure`](crate::halo::measure_structure) measure.
+///
+/// They are created from `&Centers`, which store their space and which halos have no centre. They can also be created
+/// from a slice, an array or a `Vec` of coordinates, which fit any space and must all be finite.
 ///
 /// ```
 /// use ropewalk::halo::overdensities;
 /// use ropewalk::{Center, Fof, Particles};
 ///
-/// // A halo across a face of the box, which is told once.
+/// // A halo across a face of the box, which is specified once.
 /// let points = [[9.5f64, 5.0, 5.0], [0.25, 5.0, 5.0], [0.5, 5.0, 5.0]];
 /// let halos = Fof::new(1.0).periodic(10.0).run(&points)?;
 /// let centers = halos.centers(&points, Center::MostBound { softening: 0.0 })?;
@@ -27,7 +29,7 @@ use crate::halo::centers::result::Centers;
 #[derive(Clone, Debug)]
 pub struct Places<'a> {
     positions: Cow<'a, [[f64; 3]]>,
-    /// Set for the centres of halos, some of which may have none.
+    /// The centres of halos, some of which may be missing; `None` for coordinates.
     centers: Option<&'a Centers>,
 }
 
@@ -62,25 +64,25 @@ impl Places<'_> {
         self.positions.len()
     }
 
-    /// Whether there are no places.
+    /// Returns `true` if there are no positions.
     #[doc(hidden)]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Each place; none where a halo has no centre.
+    /// The position of an index; `None` if the halo has no centre.
     #[doc(hidden)]
     pub fn at(&self, index: usize) -> Option<[f64; 3]> {
         let is_missing = self.centers.is_some_and(|centers| centers.as_slice()[index].missing.is_some());
         (!is_missing).then(|| self.positions[index])
     }
 
-    /// The space the places were found in, if it is known.
+    /// The space in which the centres were found; unknown for coordinates.
     pub(crate) fn boundary(&self) -> &Boundary {
         self.centers.map_or(&Boundary::Unknown, Centers::boundary)
     }
 
-    /// Errors if a place is not finite, or so far away that squares of distances overflow.
+    /// Returns an error if a position is not finite, or so far away that squared distances overflow.
     #[doc(hidden)]
     pub fn check(&self) -> Result<()> {
         for (index, place) in (0..self.len()).filter_map(|index| Some((index, self.at(index)?))) {

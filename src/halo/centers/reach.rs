@@ -1,9 +1,11 @@
-//! Which members a potential holds: those whose sum reaches a value of their own.
+//! Tests which members have a potential beyond a threshold of their own, as bound particles have.
 //!
-//! In: members, and for some of them the least sum -phi that will do. Out: whether the sum of each, as [`sums`] has it, is at least that.
-//! Bounds decide for nearly all members; direct sums decide for the others. Bounds become tighter until the direct sums that are left
-//! cost no more than the bounds did. Where a few members leave, their terms are subtracted from the bounds, which then serve once more.
-//! Cost: O(n log n) where few sums are near their least values, O(n²) where all are equal to them; O(n) for each member that leaves.
+//! In: members, and for some of them (the targets) the minimum required sum -phi. Out: for each target, whether its
+//! sum, as computed by [`sums`], is at least that. Bounds decide for nearly all targets, direct sums for the others.
+//! Bounds are tightened until the remaining direct sums cost no more than the bounds did. If a few members are
+//! removed, their terms are subtracted from the bounds, which can then be used again.
+//! Cost: O(n log n) if few sums are near their thresholds, O(n²) if all are equal to them; O(n) for each removed
+//! member.
 
 use crate::error::Result;
 use crate::halo::centers::direct::{NO_TERMS, Sum, add, rounding, sums};
@@ -16,14 +18,14 @@ use crate::memory::{filled, zeroed};
 use crate::parallel::map;
 use crate::simd::dispatch;
 
-/// A target that is not one.
+/// Marks members that are not targets.
 const NONE: u32 = u32::MAX;
-/// The cost of a term of a direct sum, in pairs of bounds.
+/// The cost of one term of a direct sum, in pairs of the bounds.
 const DIRECT_COST: u64 = 3;
 /// Targets per parallel task.
 const TASK: usize = 64;
 
-/// Bounds of the sums at targets, in the caller's units, and the number of pairs that it took to find them.
+/// Bounds of the sums at targets, in the caller's units, and the number of pairs that were evaluated for them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
     bounds: Vec<[f64; 2]>,
@@ -31,12 +33,13 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Whether terms of direct sums cost less than to find bounds again.
+    /// Returns `true` if `terms` terms of direct sums cost less than new bounds.
     fn outweighs(&self, terms: usize) -> bool {
         terms as u64 * DIRECT_COST <= self.pairs
     }
 
-    /// Subtracts the terms of the targets that leave, an ascending list of numbers of targets; nothing is known if that costs too much.
+    /// Subtracts the terms of removed targets. `leaving` is an ascending list of indices into `targets`. If this costs
+    /// too much, returns no bounds.
     pub fn without(mut self, members: &Members, targets: &[u32], leaving: &[u32]) -> Self {
         if !self.outweighs(leaving.len() * targets.len()) {
             return Self::default();
@@ -64,8 +67,9 @@ impl Known {
     }
 }
 
-/// Whether the sum at each target, an ascending list of members, is at least its value of `least`, in the unit of the scaled members.
-/// `known` has bounds for all targets, or none; it gets others.
+/// Tests for each target if its sum is at least its value in `least`. `targets` are members in ascending order,
+/// `least` is in the unit of the scaled members. `known` holds bounds for all targets or for none; they are replaced
+/// with new bounds.
 pub(crate) fn reach(members: &Members, targets: &[u32], least: &[f64], known: &mut Known) -> Result<Vec<bool>> {
     let n = targets.len();
     let mut decided = Decided { members, targets, least, reach: zeroed(n), bounds: filled(n, [0.0; 2]), open: vec![] };
@@ -79,7 +83,7 @@ pub(crate) fn reach(members: &Members, targets: &[u32], least: &[f64], known: &m
         decided.open.clear();
         known.pairs = (n * members.len()) as u64;
         if members.extent == 0.0 {
-            // One sum is that of all.
+            // One sum serves all members.
             if let [sum] = sums(members, &[0])[..] {
                 all.for_each(|target| decided.by_sum(target, &sum));
             }
@@ -102,14 +106,14 @@ pub(crate) fn reach(members: &Members, targets: &[u32], least: &[f64], known: &m
     Ok(decided.reach)
 }
 
-/// What is known of the targets.
+/// The results and bounds of the targets so far.
 struct Decided<'a> {
     members: &'a Members,
     targets: &'a [u32],
     least: &'a [f64],
     reach: Vec<bool>,
     bounds: Vec<[f64; 2]>,
-    /// Those that bounds do not decide for.
+    /// The targets that bounds do not decide.
     open: Vec<u32>,
 }
 
@@ -127,14 +131,14 @@ impl Decided<'_> {
         self.bounds[target as usize] = bounds;
         let (is_above, is_below) = (bounds[0] >= least, bounds[1] < least);
         self.reach[target as usize] = is_above;
-        // Bounds that have overflowed are neither.
+        // Bounds that have overflowed decide nothing.
         if !is_above && !is_below {
             self.open.push(target);
         }
     }
 }
 
-/// By bounds that become tighter; returns the number of pairs.
+/// Decides targets by bounds that are tightened round by round. Returns the number of pairs.
 fn by_tree(decided: &mut Decided<'_>) -> Result<u64> {
     let (members, n) = (decided.members, decided.members.len());
     let multipoles = Multipoles::new(members)?;
@@ -149,7 +153,7 @@ fn by_tree(decided: &mut Decided<'_>) -> Result<u64> {
     let mut places: Vec<u32> = (0..n as u32).filter(|&at| target_at(at) != NONE).collect();
     let mut pairs = 0;
     loop {
-        // No sum is below the bound of 0: each has its bounds.
+        // With a lower bound of 0 no target is pruned, so each gets its bounds.
         let round = search.round(&leaf_interactions(&multipoles, &places, tolerance), &places, 0.0);
         pairs += round.pairs;
         let asked = places.len();
@@ -173,7 +177,7 @@ fn by_tree(decided: &mut Decided<'_>) -> Result<u64> {
 mod tests {
     use super::*;
 
-    /// A clump of `n` places, the innermost ones close to each other, with masses and copies.
+    /// A clump of `n` members and copies of two, the innermost ones close to each other, with different masses.
     fn clump(n: u32, softening: f64) -> Members {
         let place = |i: u32| {
             let (r, turn) = (f64::from(i).powf(1.3), 2.4 * f64::from(i));
@@ -184,7 +188,7 @@ mod tests {
         Members::new(&places, |i| 1.0 + (i % 5) as f64, softening)
     }
 
-    /// Values at, just below and just above the sums, and far from them.
+    /// Thresholds at, just below and just above the sums, and far from them.
     #[test]
     fn as_direct_sums_decide() {
         for (n, softening) in [(3, 0.0), (40, 0.0), (400, 5.0), (4000, 0.0), (4000, 50.0), (2000, 1e14)] {
@@ -205,7 +209,7 @@ mod tests {
         }
     }
 
-    /// Some leave, whose terms are subtracted; then so many that bounds are found again.
+    /// First few members are removed, whose terms are subtracted; then so many that new bounds are computed.
     #[test]
     fn as_direct_sums_decide_without_some() {
         for (n, softening) in [(400, 5.0), (4000, 0.0), (4000, 50.0)] {

@@ -1,27 +1,27 @@
-//! Centres as a table: a row for each halo.
+//! The centres of halos, one row per halo.
 //!
-//! In: the rows. Out: [`Centers`], with the space they were found in and the fraction of pairs that was evaluated.
+//! In: the rows. Out: [`Centers`], with their space and the fraction of evaluated pairs.
 
 use std::fmt;
 
 use crate::cluster::Halos;
 use crate::geometry::Boundary;
 
-/// Why a halo has no centre. As text it is a part of a sentence: "the halo is 6 wide along axis 0, ..".
+/// The reason why a halo has no centre. Formatted as a clause of a sentence: "the halo is 6 wide along axis 0, ..".
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum NoCenter {
-    /// It is half as wide as the periodic box or wider. Members are nearest to each other around the boundary then, which leaves
-    /// the halo without a shape.
+    /// The halo is at least half as wide as the periodic box. Its members are then nearest to each other across the
+    /// boundary, so it has no defined shape.
     TooWide {
-        /// The first axis along which it is.
+        /// The first axis along which the halo is too wide.
         axis: usize,
-        /// The width, with each member at its image nearest to the first member.
+        /// The width of the halo, with each member at its image nearest to the first member.
         width: f64,
         /// The side of the box.
         size: f64,
     },
-    /// It has no members.
+    /// The halo has no members.
     NoMembers,
 }
 
@@ -38,35 +38,35 @@ impl fmt::Display for NoCenter {
     }
 }
 
-/// The centre of a halo. What a definition does not have is `None`, or 0.
+/// The centre of a halo. Values that a definition does not provide are `None` or 0.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct HaloCenter {
-    /// Where it is, in the units of the points; within the box if that is periodic. The position of [`HaloCenter::member`], if a
-    /// particle is the centre. NaN if the halo has no centre: see [`HaloCenter::missing`].
+    /// The position of the centre, in the units of the points; within the box if that is periodic. If a particle is
+    /// the centre, the position of [`HaloCenter::member`]. NaN if the halo has no centre: see [`HaloCenter::missing`].
     pub position: [f64; 3],
-    /// Why there is no centre; `None` if there is one.
+    /// The reason why there is no centre; `None` if there is one.
     pub missing: Option<NoCenter>,
-    /// The index of the point that is the centre: for most bound and most connected particles.
+    /// The index of the point that is the centre. Only for most bound and most connected particles.
     pub member: Option<u32>,
-    /// Its potential, in units of mass by length (G is 1): for most bound particles.
+    /// The potential of the member, in units of mass over length with G = 1. Only for most bound particles.
     pub potential: Option<f64>,
-    /// How many members are within the linking length, itself not counted: for most connected particles.
+    /// The number of other members within the linking length. Only for most connected particles.
     pub friends: Option<u32>,
-    /// How many members have as many friends, this one included.
+    /// The number of members with the same number of friends, this one included. Only for most connected particles.
     pub ties: Option<u32>,
-    /// The number of coincident pairs that were evaluated; their terms 1 / r are omitted when the softening is 0. Complete by
-    /// [`MostBoundBrute`](crate::Center::MostBoundBrute), and by [`MostBound`](crate::Center::MostBound) with zero softening; otherwise
-    /// a lower bound.
+    /// The number of evaluated coincident pairs; their terms 1 / r are omitted if the softening is 0. The count is
+    /// complete for [`MostBoundBrute`](crate::Center::MostBoundBrute), and for [`MostBound`](crate::Center::MostBound)
+    /// without softening. Otherwise it is a lower bound.
     pub coincident: u64,
-    /// The number of ordered pairs of members that were evaluated to find the most bound particle; a node of a tree or a cell of a
-    /// grid counts as a member. Brute force takes n (n - 1).
+    /// The number of ordered pairs of members that were evaluated to find the most bound particle. A node of a tree or
+    /// a cell of a grid counts as a member. Brute force evaluates n (n - 1) pairs.
     pub pairs: u64,
 }
 
 impl HaloCenter {
-    /// A place; the caller sets the rest.
+    /// A centre at a position; the caller sets the other fields.
     pub(crate) fn at(position: [f64; 3]) -> Self {
         Self {
             position,
@@ -80,14 +80,14 @@ impl HaloCenter {
         }
     }
 
-    /// No centre, for a reason.
+    /// A missing centre, with the reason.
     pub(crate) fn none(reason: NoCenter) -> Self {
         Self { missing: Some(reason), ..Self::at([f64::NAN; 3]) }
     }
 }
 
 impl PartialEq for HaloCenter {
-    /// Centres that are missing for the same reason are equal, though NaN is not.
+    /// Centres that are missing for the same reason are equal, although NaN is not equal to itself.
     fn eq(&self, other: &Self) -> bool {
         let rest =
             |row: &Self| (row.missing, row.member, row.potential, row.friends, row.ties, row.coincident, row.pairs);
@@ -97,13 +97,13 @@ impl PartialEq for HaloCenter {
 
 /// A centre for each halo, in the order of [`Halos`].
 ///
-/// It knows the space of the halos, or the one that [`CenterFinder`](crate::CenterFinder) was told. Two are equal if their rows are,
-/// whatever is known of the space.
+/// Stores the space of the halos, or the space given to [`CenterFinder`](crate::CenterFinder). Two values are equal if
+/// their rows are, whatever their spaces.
 #[derive(Clone)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Centers {
     rows: Vec<HaloCenter>,
-    /// Ordered pairs of members of the same halo.
+    /// The number of ordered pairs of members in the same halo.
     all_pairs: u64,
     boundary: Boundary,
 }
@@ -130,38 +130,39 @@ impl Centers {
         Self::of(rows, halos.iter().map(<[u32]>::len), boundary)
     }
 
-    /// Of halos of these sizes.
+    /// Centres of halos with the given sizes.
     pub(crate) fn of(rows: Vec<HaloCenter>, sizes: impl Iterator<Item = usize>, boundary: Boundary) -> Self {
         let all_pairs = sizes.map(|size| size as u64 * (size as u64).saturating_sub(1)).sum();
         Self { rows, all_pairs, boundary }
     }
 
-    /// The space the centres were found in, if it is known.
+    /// The space in which the centres were found; may be unknown.
     pub fn boundary(&self) -> &Boundary {
         &self.boundary
     }
 
-    /// The centres.
+    /// The centres as a slice, in the order of the halos.
     pub fn as_slice(&self) -> &[HaloCenter] {
         &self.rows
     }
 
-    /// Each centre in turn.
+    /// Iterates over the centres.
     pub fn iter(&self) -> std::slice::Iter<'_, HaloCenter> {
         self.rows.iter()
     }
 
-    /// How many there are: as many as halos.
+    /// The number of centres, which is the number of halos.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no centres.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The fraction of ordered pairs that were evaluated, out of those that brute force evaluates; 0 where no pairs are.
+    /// The fraction of ordered pairs that were evaluated, of those that brute force evaluates. 0 if no pairs were
+    /// evaluated.
     pub fn evaluated_fraction(&self) -> f64 {
         let pairs: u64 = self.rows.iter().map(|row| row.pairs).sum();
         if self.all_pairs > 0 { pairs as f64 / self.all_pairs as f64 } else { 0.0 }

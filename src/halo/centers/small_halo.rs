@@ -1,7 +1,7 @@
 //! The most bound particle of a small halo.
 //!
-//! In: members. Out: the member that [`sums`] over all pairs would find. Sums over all pairs in single precision leave the
-//! candidates; direct sums decide between these.
+//! In: members. Out: the member that [`sums`] over all pairs would find. Sums over all pairs in single precision
+//! select candidates; direct sums decide between them.
 //! Cost: O(n²), a third of that of direct sums.
 
 use crate::halo::centers::direct::{self, Best, MostBound, NO_TERMS, Sum, rounding, sums};
@@ -19,8 +19,8 @@ pub(super) fn most_bound(members: &Members) -> Option<MostBound> {
     Some(MostBound { best, pairs: (n * (n - 1)) as u64, coincident: coincident / 2 })
 }
 
-/// The sums at all members with a relative error of at most [`RELATIVE_ERROR`] and rounding, and the number of ordered pairs without a
-/// distance.
+/// The sums at all members, with a relative error of at most [`RELATIVE_ERROR`] plus rounding, and the number of
+/// ordered pairs without a distance.
 pub(super) fn approximate_sums(members: &Members) -> (Vec<f64>, u64) {
     let n = members.len();
     let softening2 = members.softening2;

@@ -1,10 +1,12 @@
 //! The bound particles of one structure.
 //!
-//! In: particles of its own, and the bound ones of the structures in it. Out: which of its own stay. Each round takes the mean velocity
-//! of those that are left, finds the unbound among them (`centers::reach` compares potentials with kinetic energies), and removes some.
-//! Sums are in the order of positions, then velocities, then masses, so not even their rounding depends on the order of the particles.
-//! Cost: O(n log n) a round; of rounds that follow one with few to remove, O(n) for each of these. Source: Springel et al. 2001
-//! (SUBFIND), whose program limits what one round removes, too.
+//! In: the structure's own particles, and the bound particles of nested structures. Out: its bound particles. Each
+//! round computes the mean velocity of the remaining particles and finds the unbound ones (`centers::reach` compares
+//! potentials with kinetic energies). It removes all or some of them.
+//! Sums are in the order of positions, then velocities, then masses, so not even their rounding depends on the order
+//! of the particles.
+//! Cost: O(n log n) per round. If the preceding round removed few particles, O(n) for each of these. Source: Springel
+//! et al. 2001 (SUBFIND), whose program also limits the number of particles that one round removes.
 
 use std::cmp::Ordering;
 
@@ -16,33 +18,33 @@ use crate::halo::centers::members::{Members, unwrap};
 use crate::halo::centers::reach::{Known, reach};
 use crate::halo::particles::Particles;
 
-/// What becomes of a structure.
+/// The result of unbinding one structure.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Settled {
-    /// Particles of its own that stay; none if it is dissolved.
+    /// The structure's own bound particles; empty if the structure is dissolved.
     pub bound: Vec<u32>,
-    /// Particles that leave it.
+    /// The particles removed from the structure.
     pub left: Vec<u32>,
-    /// Of the bound particles and those of the structures in it.
+    /// The mass of the bound particles, including those of nested structures.
     pub mass: f64,
-    /// The mean velocity of the bound particles.
+    /// The mean velocity of the structure's own bound particles.
     pub velocity: [f64; 3],
     pub rounds: u32,
-    /// Why no particle has been looked at.
+    /// The reason why no energies were computed.
     pub missing: Option<NoCenter>,
 }
 
-/// A particle that is left.
+/// A remaining particle.
 #[derive(Clone, Copy)]
 struct Body {
     index: u32,
-    /// Whether it can leave: those of the structures within cannot.
+    /// True if the particle can be removed; particles of nested structures cannot.
     is_own: bool,
-    /// From the first in order.
+    /// The offset from the first particle in order.
     offset: [f64; 3],
 }
 
-/// Removes particles until none of those that are left is unbound.
+/// Removes particles until no remaining particle is unbound.
 pub(super) fn settle<S: Scalar>(
     own: &[u32],
     within: &[u32],
@@ -89,7 +91,8 @@ pub(super) fn settle<S: Scalar>(
     Ok(settled)
 }
 
-/// By position, velocity and mass; what is equal in all is the same to every sum.
+/// Compares particles by position, velocity and mass. Particles that are equal in all three contribute equally to
+/// every sum.
 fn order<S: Scalar>(a: usize, b: usize, particles: &Particles<S>) -> Ordering {
     let key = |i: usize| {
         let ([x, y, z], [u, v, w]) = (particles.position(i), particles.velocity(i));
@@ -99,7 +102,7 @@ fn order<S: Scalar>(a: usize, b: usize, particles: &Particles<S>) -> Ordering {
     pairs.fold(Ordering::Equal, |order, (a, b)| order.then(a.total_cmp(&b)))
 }
 
-/// The mean of a vector over the structure's own particles, weighted by their masses.
+/// The mass-weighted mean of a vector over the structure's own particles.
 fn mean<S: Scalar>(bodies: &[Body], particles: &Particles<S>, of: impl Fn(&Body) -> [f64; 3]) -> [f64; 3] {
     let own = || bodies.iter().filter(|body| body.is_own);
     let mass_of = |body: &Body| particles.mass_of(body.index as usize);
@@ -111,8 +114,8 @@ fn mean<S: Scalar>(bodies: &[Body], particles: &Particles<S>, of: impl Fn(&Body)
     })
 }
 
-/// The unbound particles of one round, ascending: all of them, or the fastest if they are too many. `known` has bounds of the potentials
-/// of all that can leave, and then of those that are left.
+/// The particles to remove in one round, in ascending order: all unbound ones, or the fastest if there are too many.
+/// `known` holds bounds of the potentials of all own particles, and afterwards of the remaining ones.
 fn leaving<S: Scalar>(
     bodies: &[Body],
     velocity: [f64; 3],
@@ -138,7 +141,7 @@ fn leaving<S: Scalar>(
     let most = ((options.max_removed * own.len() as f64) as usize).max(1);
     if unbound.len() > most {
         unbound.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-        // Equally fast ones leave together. If that is too many, they wait for those that are faster.
+        // Equally fast particles are removed together. If there are too many of them, only faster ones are removed.
         let (fastest, slowest, next) = (unbound[0].0, unbound[most - 1].0, unbound[most].0);
         let least = if next == slowest && slowest < fastest { slowest.next_up() } else { slowest };
         unbound.retain(|&(kinetic, _)| kinetic >= least);

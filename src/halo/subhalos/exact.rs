@@ -1,9 +1,11 @@
-//! The join tree: components grow as the density falls, and meet at saddles.
+//! The join tree: components grow as the density falls, and merge at saddles.
 //!
-//! In: particles and saddles in falling order of their densities. Out: nodes. A sweep adds particles to the sums of their component until
-//! it comes to a saddle; where components meet of which several count, each of these is a node. So there are no steps of the threshold.
-//! Cost: O(particles + saddles), on one thread, and chains once more where a component's own sums do not decide. Source: Kruskal 1956 and
-//! Carr, Snoeyink and Axen 2003 for join trees; the tests are those of Aubert, Pichon and Colombi 2004.
+//! In: particles and saddles in descending order of density. Out: nodes. A sweep adds particles to the sums of their
+//! components until it reaches a saddle. If several of the components that merge there count, each of them becomes a
+//! node. The threshold thus needs no steps.
+//! Cost: O(particles + saddles), on one thread, plus a pass over the chains of a component if its own sums do not
+//! decide. Source: Kruskal 1956 and Carr, Snoeyink and Axen 2003 for join trees; the tests are those of Aubert, Pichon
+//! and Colombi 2004.
 
 use super::saddles::Saddle;
 use super::significance::{Kept, Sums, Tests};
@@ -12,15 +14,15 @@ use crate::cancel::check_at;
 use crate::cluster::union_find::UnionFind;
 use crate::memory::filled;
 
-/// What the tree is made of.
+/// The input of the tree: particles, saddles and peaks above the threshold.
 pub(super) struct Field<'a> {
-    /// In falling order of their densities.
+    /// The particles, in descending order of density.
     pub particles: &'a [Kept],
-    /// In falling order of their densities; more than the threshold.
+    /// The saddles, in descending order of density, all above the threshold.
     pub saddles: &'a [Saddle],
-    /// The densities of the peaks, falling, all above the threshold.
+    /// The densities of the peaks, in descending order, all above the threshold.
     pub peaks: &'a [f64],
-    /// The way from one chain's peak to another's.
+    /// The vector from one chain's peak to another's.
     pub offset: &'a dyn Fn(u32, u32) -> [f64; 3],
     pub threshold: f64,
     pub tests: Tests,
@@ -29,16 +31,16 @@ pub(super) struct Field<'a> {
 struct Sweep<'a> {
     field: &'a Field<'a>,
     forest: UnionFind,
-    /// Of each chain.
+    /// The sums of each chain.
     own: Vec<Sums>,
-    /// Of each component, at its densest chain, which offsets are from.
+    /// The sums of each component, stored at its densest chain, from whose peak offsets are measured.
     total: Vec<Sums>,
-    /// The node of each component in which others have met.
+    /// The node of each component in which others have merged.
     node: Vec<u32>,
-    /// The chains of a component that are in no node, as a list: its last, and the one before each.
+    /// The chains of a component that are in no node, as a linked list: its last chain, and the chain before each.
     last: Vec<u32>,
     before: Vec<u32>,
-    /// The first of each list, whose `before` is to be set when lists are joined.
+    /// The first chain of each list, whose `before` is set when lists are joined.
     first: Vec<u32>,
     tree: Tree,
 }
@@ -57,7 +59,7 @@ pub(super) fn join_tree(field: &Field<'_>) -> Tree {
         tree: Tree { nodes: vec![], of_chain: filled(n, NONE) },
     };
     let mut left = field.particles;
-    // A particle is often the saddle of several pairs: these meet at once.
+    // A particle is often the saddle of several pairs, which are then merged together.
     for saddles in field.saddles.chunk_by(|a, b| a.density == b.density) {
         left = sweep.add_above(left, saddles[0].density);
         sweep.meet(saddles);
@@ -72,7 +74,7 @@ pub(super) fn join_tree(field: &Field<'_>) -> Tree {
 }
 
 impl Sweep<'_> {
-    /// Adds the particles denser than `density`, and returns the others.
+    /// Adds the particles denser than `density`, and returns the remaining ones.
     fn add_above<'p>(&mut self, particles: &'p [Kept], density: f64) -> &'p [Kept] {
         let end = particles.iter().position(|particle| particle.density <= density).unwrap_or(particles.len());
         for (at, particle) in particles[..end].iter().enumerate() {
@@ -91,7 +93,7 @@ impl Sweep<'_> {
         &particles[end..]
     }
 
-    /// Whether a component counts: others have met in it, or it stands out above `density`.
+    /// Returns `true` if a component counts: others have merged in it, or it passes the tests above `density`.
     fn counts(&self, root: u32, density: f64) -> bool {
         let at = root as usize;
         let list = std::iter::successors(Some(self.last[at]), |&chain| self.before.get(chain as usize).copied());
@@ -100,7 +102,7 @@ impl Sweep<'_> {
         self.node[at] != NONE || field.tests.hold(&self.total[at], chains, field.peaks[at], density)
     }
 
-    /// Makes a component a node that is denser than `saddle`.
+    /// Makes a component a node of particles denser than `saddle`.
     fn close(&mut self, root: u32, saddle: f64) -> u32 {
         let at = root as usize;
         if self.node[at] == NONE {
@@ -112,13 +114,13 @@ impl Sweep<'_> {
         node
     }
 
-    /// A new node. What it is comes later.
+    /// Adds a node, whose fields are set later.
     fn add_node(&mut self) -> u32 {
         self.tree.nodes.push(Node { parent: NONE, saddle: 0.0, mass: 0.0, peak: NONE });
         self.tree.nodes.len() as u32 - 1
     }
 
-    /// Moves the chains of a component that are in no node to one.
+    /// Assigns the chains of a component that are in no node to `node`.
     fn take_chains(&mut self, root: u32, node: u32) {
         let mut chain = std::mem::replace(&mut self.last[root as usize], NONE);
         while chain != NONE {
@@ -127,7 +129,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Joins components over saddles of one density.
+    /// Merges components over saddles of one density.
     fn meet(&mut self, saddles: &[Saddle]) {
         let density = saddles[0].density;
         let ends = saddles.iter().flat_map(|saddle| [saddle.denser, saddle.other]);
@@ -145,7 +147,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Joins components, of which the first has the densest peak.
+    /// Merges components, the first of which has the densest peak.
     fn join(&mut self, roots: &[u32], saddle: f64) {
         let first = roots[0] as usize;
         let counting: Vec<u32> = roots.iter().copied().filter(|&root| self.counts(root, saddle)).collect();

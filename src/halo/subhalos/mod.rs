@@ -1,9 +1,11 @@
-//! Halos and the subhalos in them, by the tree of peaks and saddles of the density: AdaptaHOP.
+//! Halos and nested subhalos from the tree of density peaks and saddles: AdaptaHOP.
 //!
-//! In: points. Out: structures with what each is in. Source: Aubert, Pichon and Colombi 2004, appendix B; Tweed et al. 2009.
+//! In: points. Out: structures and their parents. Source: Aubert, Pichon and Colombi 2004, appendix B; Tweed et al.
+//! 2009.
 //!
-//! Flow: densities and chains of [`Hop`], `saddles`, then `exact` or `stepped` (with `significance`) for the tree of nodes, `tree` for
-//! the structures, `result`. Then `unbind` (options: `unbinding`), with `binding` for each.
+//! Steps: densities and chains ([`Hop`]), saddles (`saddles`), the tree of nodes (`exact` or `stepped`, with
+//! `significance`), structures (`tree`), the result (`result`). Unbinding is separate (`unbind`, with its options in
+//! `unbinding`), and uses `binding` for each structure.
 
 mod binding;
 mod exact;
@@ -40,51 +42,55 @@ use stepped::stepped_tree;
 /// Points per parallel task.
 const TASK: usize = 1 << 14;
 
-/// How the tree of nodes is found.
+/// The algorithm that finds the tree of nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum AdaptaHopAlgorithm {
-    /// At each density of saddles, the largest first: where components meet of which several count above it, these are the children of a
-    /// node. A component with children counts from then on. Each component that counts above the threshold is a halo.
+    /// Visits the densities of saddles in descending order. If several components that count merge at a saddle, they
+    /// become the children of a node. A component with children counts from then on. Each component that counts above
+    /// the threshold is a halo.
     #[default]
     Exact,
-    /// As published: a threshold rises from `density_threshold` by a factor of `1 + fudge / sqrt(N)` a step, N the particles of the
-    /// largest chain. Where more than one of a node's components count above it, they are its children, and their saddle is the
-    /// threshold. So saddles are approximate, and a halo alone in its box falls apart into its subhalos, for a first node is made of at
-    /// least two.
+    /// The published algorithm: a threshold rises in steps from `density_threshold`. Each step is a factor of
+    /// `1 + fudge / sqrt(N)` with N the number of particles of the largest chain. If more than one component of a node
+    /// counts above the threshold, these are its children, with the threshold as their saddle. So saddles are
+    /// approximate. The first nodes are at least two, so a halo that is alone in its box is split into its subhalos.
     Stepped,
 }
 
-/// A finder of halos and subhalos by density: options, then [`AdaptaHop::run`].
+/// A finder of halos and subhalos based on density: set the options, then call [`AdaptaHop::run`].
 ///
-/// 1. Each particle has a density ([`KernelDensity`], the kernel [`DensityKernel::Gather`]). It is that of the published program,
-///    whose neighbours exclude the particle itself: h is half the distance to the `n_density`-th of the others, and the particle adds its
-///    own mass times W(0, h).
-/// 2. Particles denser than `density_threshold` hop to the densest of themselves and their `n_hop` nearest others; of equal densities
-///    that of the lowest index is the densest. Those that come to one peak are a chain.
-/// 3. The pass from one chain to another is the largest `min(density(p), density(q))` of a `p` in the one and a `q` in the other that
-///    is among the `n_hop` nearest others of `p`. Where there are passes in both directions, the smaller density is the saddle of the
-///    two.
-/// 4. Chains joined by saddles of more than a density are a component above it; its particles are those that are denser. It *counts*
-///    if it has N >= `min_members` particles; their mean density, or for one of its chains that of the N particles of this chain, is more
-///    than `1 + fudge / sqrt(N)` times the density; its largest density is at least `alpha` times its mean; and the root mean square
-///    distance from its centre of mass is at least `fudge_epsilon` mean separations.
-/// 5. Components that count make a tree ([`AdaptaHopAlgorithm`]). A node's main child ([`SubhaloSelection`]) is the node itself, seen
-///    at a higher density; its other children are subhalos in it.
-/// 6. A particle belongs to the smallest of the structures of its chain that reaches down to its density.
+/// 1. Each particle gets a density ([`KernelDensity`], with the kernel [`DensityKernel::Gather`]). It equals that of
+///    the published program, whose neighbours exclude the particle itself. The width h is half the distance to the
+///    `n_density`-th other particle, and the particle adds its own mass times W(0, h).
+/// 2. Particles denser than `density_threshold` hop to the densest of themselves and their `n_hop` nearest neighbours.
+///    Among equal densities the lowest index counts as the densest. Particles that reach the same peak form a chain.
+/// 3. A pair of a particle `p` in one chain and `q` in another connects them if `q` is among the `n_hop` nearest
+///    neighbours of `p`. The pass from the first chain to the second is the maximum of `min(density(p), density(q))`
+///    over these pairs. If there are passes in both directions, the smaller density is the saddle of the two chains.
+/// 4. Chains joined by saddles above a density form a component above it, with the particles that are denser. A
+///    component *counts* if all of these hold:
+///    - It has N >= `min_members` particles.
+///    - Its mean density is more than `1 + fudge / sqrt(N)` times the density. It suffices if this holds for one of
+///      its chains, with the mean and the number of that chain's particles.
+///    - Its maximum density is at least `alpha` times its mean density.
+///    - The root mean square distance from its centre of mass is at least `fudge_epsilon` mean separations.
+/// 5. Components that count form a tree ([`AdaptaHopAlgorithm`]). A node's main child ([`SubhaloSelection`]) is the
+///    same structure as the node, seen at a higher density; its other children are subhalos.
+/// 6. A particle belongs to the smallest structure of its chain that extends down to its density.
 ///
-/// Results depend neither on the order of the points nor on the number of threads, but for ties: of particles by their densities, of
-/// saddles by the densest of their peaks. Of a subhalo's particles those belong to it that are denser than its saddle, bound or not:
-/// `Subhalos::unbind` removes the others.
+/// Results do not depend on the number of threads. They depend on the order of the points only if densities are tied.
+/// Saddles of equal density are ordered by the densities of their peaks. A subhalo includes all particles that are
+/// denser than its saddle, bound or not; `Subhalos::unbind` removes the unbound ones.
 ///
-/// Words of others, which ours stand for:
+/// The corresponding terms of other programs:
 ///
-/// | here | column of a catalogue | Rockstar | AHF | AdaptaHOP |
+/// | here | catalogue column | Rockstar | AHF | AdaptaHOP |
 /// |---|---|---|---|---|
 /// | halo, `level` 1 | `halo_parent = -1` | `pid = -1` | `hostHalo = 0` | `level = 1` |
 /// | subhalo, `level` > 1 | `halo_parent >= 0` | `pid >= 0` | `hostHalo > 0` | `level > 1` |
-/// | [`Subhalo::parent`] | `halo_parent`, a label | `pid` is the least halo of larger mass around it, `upid` the largest | `hostHalo` | `hosthalo` of the next level up |
+/// | [`Subhalo::parent`] | `halo_parent`, a label | `pid` is the smallest halo of larger mass around it, `upid` the largest | `hostHalo` | `hosthalo` of the next level up |
 /// | [`Subhalo::host`] | `halo_host`, a label | `upid` | the last `hostHalo` on the way up | `hosthalo` |
 /// | [`Subhalo::n_children`] | `halo_n_children` | | `numSubStruct` counts all levels | children by `nextsub` |
 /// | [`Subhalo::peak_density`] | `halo_peak_density` | | | `rho_max` |
@@ -96,7 +102,7 @@ pub enum AdaptaHopAlgorithm {
 /// ```
 /// use ropewalk::AdaptaHop;
 ///
-/// // A wide clump with a narrow one in it: rings with more and more distance.
+/// // A wide clump with a narrow one in it: rings with increasing separation.
 /// let ring = |i: u32, width: f64, x: f64| {
 ///     let (r, turn) = (width * f64::from(i).powf(0.8), 2.4 * f64::from(i));
 ///     [x + r * turn.cos(), r * turn.sin()]
@@ -139,75 +145,80 @@ impl Default for AdaptaHop {
 }
 
 impl AdaptaHop {
-    /// 20 neighbours for densities and hops, halos out to 80 times the mean density, a fudge of 4, a fudge epsilon of 0.05, an alpha of
-    /// 1, structures of at least 20 particles; without steps, selected by mass, in open space.
+    /// Default options: 20 neighbours for densities and hops, and a density threshold of 80 times the mean density.
+    /// `fudge` is 4, `fudge_epsilon` 0.05, `alpha` 1, and `min_members` 20. The algorithm is exact, the selection by
+    /// mass, the space open.
     pub fn new() -> Self {
         Self::default()
     }
 
     density_options!();
 
-    /// So many nearest others make a density (`nvoisins`).
+    /// The number of nearest neighbours that determine a density, the particle itself not included (`nvoisins`).
+    /// Default: 20.
     #[must_use]
     pub fn n_density(mut self, n_density: usize) -> Self {
         self.density = self.density.n_density(n_density);
         self
     }
 
-    /// Hops and saddles are among so many nearest others (`nhop`). [`Hop::n_hop`] counts the particle itself, this does not.
+    /// The number of nearest neighbours for hops and saddles, the particle itself not included (`nhop`).
+    /// [`Hop::n_hop`] includes the particle. Default: 20.
     #[must_use]
     pub fn n_hop(mut self, n_hop: usize) -> Self {
         self.n_hop = n_hop;
         self
     }
 
-    /// Particles that are not denser have no halo (`rho_t`).
+    /// The density threshold: particles that are not denser belong to no halo (`rho_t`). Default: 80.
     #[must_use]
     pub fn density_threshold(mut self, density: impl Into<f64>) -> Self {
         self.density_threshold = density.into();
         self
     }
 
-    /// How many standard deviations of a count of particles a component stands out (`fudge`).
+    /// The significance of a component, in standard deviations of its number of particles (`fudge`). Default: 4.
     #[must_use]
     pub fn fudge(mut self, fudge: impl Into<f64>) -> Self {
         self.fudge = fudge.into();
         self
     }
 
-    /// The least root mean square radius of a component, in mean separations `(volume / particles)^(1/3)`, in the plane the square root
-    /// (`fudgepsilon`).
+    /// The minimum root mean square radius of a component (`fudgepsilon`), in mean separations
+    /// `(volume / particles)^(1/3)`; in two dimensions, the square root.
     ///
-    /// A component that is narrower above its saddle is no subhalo, however much it stands out; a density of r^-2 out to R has a radius
-    /// of R / sqrt(3). The default of 0.05 is about the softening of a simulation; where grids are refined, 0.001 and less is usual.
+    /// A component with a smaller radius above its saddle is not a subhalo, however significant it is. A density
+    /// profile of r^-2 out to R has a radius of R / sqrt(3). The default of 0.05 is about the softening of a
+    /// simulation. With refined grids, 0.001 and less is usual.
     #[must_use]
     pub fn fudge_epsilon(mut self, fudge_epsilon: impl Into<f64>) -> Self {
         self.fudge_epsilon = fudge_epsilon.into();
         self
     }
 
-    /// The least ratio of a component's largest density to its mean (`alphap`); up to 1 it is no condition.
+    /// The minimum ratio of a component's maximum density to its mean density (`alphap`). Default: 1; values up to 1
+    /// have no effect.
     #[must_use]
     pub fn alpha(mut self, alpha: impl Into<f64>) -> Self {
         self.alpha = alpha.into();
         self
     }
 
-    /// The least number of particles of a component (`nmembthresh`).
+    /// The minimum number of particles of a component (`nmembthresh`). Default: 20.
     #[must_use]
     pub fn min_members(mut self, members: usize) -> Self {
         self.min_members = members;
         self
     }
 
-    /// With steps of the threshold, or without.
+    /// The algorithm that finds the tree of nodes. Default: [`AdaptaHopAlgorithm::Exact`].
     #[must_use]
     pub fn algorithm(mut self, algorithm: AdaptaHopAlgorithm) -> Self {
         self.algorithm = algorithm;
         self
     }
 
-    /// Which child has the identity of its parent.
+    /// The criterion for the main child of a node. Default: [`SubhaloSelection::Mass`].
     #[must_use]
     pub fn selection(mut self, selection: SubhaloSelection) -> Self {
         self.selection = selection;
@@ -216,19 +227,27 @@ impl AdaptaHop {
 
     /// Finds the halos and subhalos of `points`.
     ///
-    /// By the sizes of its arrays, beside tree, densities and result it takes 48 bytes a particle above the threshold, with steps 64
-    /// more, and 16 for each chain that each particle sees.
+    /// # Cost
+    /// Memory beside tree, densities and result, by the sizes of the arrays: 48 bytes per particle above the threshold
+    /// (112 with the stepped algorithm). Each other chain among the neighbours of a particle takes 16 more.
     ///
-    /// Errors: what [`KernelDensity::run`] refuses; an `n_hop` of 0 or not less than the number of points; a threshold that is NaN or
-    /// negative; a fudge, fudge epsilon or alpha that is negative or not finite; with steps a threshold of 0 or a fudge of less than
-    /// 0.001, which would not end; more than 2^31 - 1 structures.
+    /// # Errors
+    /// - All errors of [`KernelDensity::run`].
+    /// - An `n_hop` of 0, or not less than the number of points.
+    /// - A threshold that is NaN or negative.
+    /// - A fudge, fudge epsilon or alpha that is negative or not finite.
+    /// - With the stepped algorithm, a threshold of 0 or a fudge of less than 0.001, for which the steps would not
+    ///   end.
+    /// - More than 2^31 - 1 structures.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<Subhalos> {
         self.run_on(&Bvh::build_in(points, Space::periodic(self.density.size.clone())?)?)
     }
 
-    /// Finds them in a tree that is already built, open or periodic as the tree is.
+    /// Finds the halos and subhalos of the points in an existing tree. The space is that of the tree, open or
+    /// periodic.
     ///
-    /// Errors: as [`AdaptaHop::run`].
+    /// # Errors
+    /// As for [`AdaptaHop::run`].
     pub fn run_on<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Subhalos> {
         self.check()?;
         if self.n_hop == 0 {
@@ -238,14 +257,14 @@ impl AdaptaHop {
             let must = "less than the number of points";
             return Err(Error::parameter_must("n_hop", self.n_hop as f64, must));
         }
-        // Chains alone: their boundaries are another definition's.
+        // Only chains are used from HOP, because its boundaries are defined differently.
         let hop = Hop::new(0.0).density(self.density.clone()).n_hop(self.n_hop.saturating_add(1)).n_merge(0);
         let chains = hop.chains_on(tree)?;
         let threshold = self.density_threshold;
         let (chain, density) = (chains.chain(), chains.density());
         let saddles = saddles(tree, &Chained { chain, density, threshold, n_hop: self.n_hop });
         mark("saddles");
-        // The densest peaks are first.
+        // Peaks are in descending order of density.
         let kept = chains.peaks().partition_point(|peak| peak.density > threshold);
         let places = self.places(tree, &chains, kept);
         let particles = self.particles(tree, &chains, &places);
@@ -271,7 +290,7 @@ impl AdaptaHop {
         found
     }
 
-    /// Where the first `kept` peaks are.
+    /// The positions of the first `kept` peaks.
     fn places<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>, chains: &HopChains, kept: usize) -> Vec<[f64; D]> {
         let mut places = filled(kept, [0.0; D]);
         let peaks = chains.peaks();
@@ -285,7 +304,7 @@ impl AdaptaHop {
         places
     }
 
-    /// The particles above the threshold in falling order of their densities, ties by index.
+    /// The particles above the threshold in descending order of density, ties by index.
     fn particles<S: Scalar, const D: usize>(
         &self,
         tree: &Bvh<S, D>,
@@ -315,7 +334,7 @@ impl AdaptaHop {
         map(ranks.len(), TASK, &particle)
     }
 
-    /// Refuses options that are out of range by themselves.
+    /// Returns an error if an option is out of range.
     #[doc(hidden)]
     pub fn check(&self) -> Result<()> {
         let threshold = self.density_threshold;
@@ -336,7 +355,7 @@ impl AdaptaHop {
     }
 }
 
-/// A vector with zeros for the axes that it has not.
+/// A vector with zeros for missing dimensions.
 fn padded<const D: usize>(offset: [f64; D]) -> [f64; 3] {
     std::array::from_fn(|k| offset.get(k).copied().unwrap_or(0.0))
 }

@@ -1,4 +1,4 @@
-//! Structures with all that is in them, for measurements that take halos.
+//! Structures with all nested structures included, as halos for measurements.
 
 use super::Subhalos;
 use crate::cluster::Halos;
@@ -6,16 +6,19 @@ use crate::cluster::Labels;
 use crate::memory::{filled, zeroed};
 
 impl Subhalos {
-    /// Each structure with all that is in it, in the order of [`Subhalos::rows`]: a particle of a subhalo is a member of each structure that
-    /// the subhalo is in, too. So lists of members overlap, and centres, catalogues and structure measured on them count substructure in.
+    /// Each structure with all nested structures included, in the order of [`Subhalos::rows`].
     ///
-    /// Labels are those of the structures' own particles, numbered by the smallest of these as [`Fof`](crate::Fof) numbers its groups;
-    /// [`Halos::clusters`] has the label of each structure. Takes 4 bytes for each particle and structure that it is in.
+    /// A particle of a subhalo is also a member of every structure that contains the subhalo. So member lists overlap,
+    /// and centres, catalogues and structure measured on them include substructure.
+    ///
+    /// Labels are those of the structures' own particles, numbered by the smallest own particle as for
+    /// [`Fof`](crate::Fof). [`Halos::clusters`] has the label of each structure. Memory: 4 bytes for each pair of a
+    /// particle and a structure that contains it.
     ///
     /// ```
     /// use ropewalk::AdaptaHop;
     ///
-    /// // A wide clump of points in the plane, and a narrow one in it.
+    /// // A wide clump of points in two dimensions, and a narrow one in it.
     /// let ring = |i: u32, width: f64, x: f64| {
     ///     let (r, turn) = (width * f64::from(i).powf(0.8), 2.4 * f64::from(i));
     ///     [x + r * turn.cos(), r * turn.sin()]
@@ -46,7 +49,7 @@ impl Subhalos {
             count += 1;
             count - 1
         };
-        // What has no particles of its own comes last.
+        // Structures without own particles come last.
         let clusters: Vec<u32> = clusters.into_iter().map(|label| label.unwrap_or_else(&mut number) as u32).collect();
         (0..n).for_each(|at| offsets[at + 1] += offsets[at]);
         let mut next = offsets.clone();
@@ -62,7 +65,7 @@ impl Subhalos {
         Halos::from_parts(labels, clusters, offsets, members, self.structures().boundary().clone())
     }
 
-    /// A structure, what it is in, and so on up to its halo.
+    /// Iterates over a structure, its parent, and so on up to its halo.
     fn upwards(&self, structure: usize) -> impl Iterator<Item = usize> {
         let rows = self.rows();
         std::iter::successors(Some(structure), |&at| rows[at].parent.map(|parent| parent as usize))

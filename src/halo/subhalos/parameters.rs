@@ -1,9 +1,9 @@
-//! The options of AdaptaHOP by name, as the header of a catalogue has them.
+//! The options of AdaptaHOP by name, for the header of a catalogue.
 
 use super::{AdaptaHop, AdaptaHopAlgorithm, SubhaloSelection};
 
 impl AdaptaHop {
-    /// The options that are numbers.
+    /// The numerical options.
     #[doc(hidden)]
     pub fn numbers(&self) -> [(&'static str, f64); 6] {
         [
@@ -16,7 +16,7 @@ impl AdaptaHop {
         ]
     }
 
-    /// The options that are choices.
+    /// The options that select an algorithm or a criterion.
     #[doc(hidden)]
     pub fn choices(&self) -> [(&'static str, &'static str); 2] {
         let algorithm = match self.algorithm {

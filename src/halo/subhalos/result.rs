@@ -1,6 +1,6 @@
-//! The result: halos, and the subhalos in them.
+//! The result of AdaptaHOP: halos and nested subhalos.
 //!
-//! In: structures and the particles above the threshold. Out: [`Subhalos`], with what each structure is in.
+//! In: structures and the particles above the threshold. Out: [`Subhalos`], with the parent of each structure.
 
 use super::significance::Kept;
 use super::tree::{NONE, Structure, Structures};
@@ -17,26 +17,27 @@ use crate::memory::{filled, zeroed};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Subhalo {
-    /// The structure that it is directly in; `None` for a halo.
+    /// The structure that directly contains this one; `None` for a halo.
     pub parent: Option<u32>,
-    /// The halo that it is in; its own number for a halo.
+    /// The halo that contains this structure; the structure's own number if it is a halo.
     pub host: u32,
-    /// 1 for a halo, 2 for what is directly in one, and so on.
+    /// The nesting level: 1 for a halo, 2 for a subhalo directly in a halo, and so on.
     pub level: u32,
-    /// How many are directly in it.
+    /// The number of structures directly in this one.
     pub n_children: u32,
-    /// The index of its densest particle.
+    /// The index of the densest particle.
     pub peak: u32,
-    /// The density there.
+    /// The density of the densest particle.
     pub peak_density: f64,
-    /// All its particles are denser than this: the density of the saddle to what it is in, or for a halo the threshold.
+    /// The lower bound of the densities of its particles, exclusive: the saddle to its parent, or the threshold for a
+    /// halo.
     pub saddle: f64,
-    /// The mass of its particles with those of all subhalos in it.
+    /// The mass of its particles, including those of all nested subhalos.
     pub mass: f64,
 }
 
-/// Halos and the subhalos in them, found by [`AdaptaHop`](super::AdaptaHop). A *structure* is either; structures are numbered by how many
-/// particles of their own they have, the largest first, ties by the smallest member.
+/// Halos and nested subhalos, found by [`AdaptaHop`](super::AdaptaHop). A *structure* is a halo or a subhalo.
+/// Structures are numbered by the number of their own particles, largest first, ties by the smallest member.
 #[derive(Clone, PartialEq)]
 pub struct Subhalos {
     structures: Halos,
@@ -46,7 +47,7 @@ pub struct Subhalos {
 
 crate::brief::brief_debug!(Subhalos, lists: [rows, density], others: [structures]);
 
-/// Numbers for `n` groups of `labels`: the largest first, ties by the smallest member.
+/// Numbers for `n` groups of `labels`: largest first, ties by the smallest member.
 pub(super) fn numbers(labels: &[i32], n: usize) -> Vec<u32> {
     let (mut sizes, mut smallest) = (zeroed::<usize>(n), filled(n, NONE));
     for (&label, index) in labels.iter().zip(0..) {
@@ -62,7 +63,7 @@ pub(super) fn numbers(labels: &[i32], n: usize) -> Vec<u32> {
     numbers
 }
 
-/// The same groups by their numbers.
+/// The groups of `labels`, with other numbers.
 pub(super) fn renumbered(labels: Vec<i32>, numbers: &[u32], boundary: Boundary) -> Halos {
     let number = |label: i32| usize::try_from(label).map_or(-1, |label| numbers[label] as i32);
     let labels = Labels::from_parts(labels.into_iter().map(number).collect(), numbers.len() as u32, None);
@@ -70,7 +71,7 @@ pub(super) fn renumbered(labels: Vec<i32>, numbers: &[u32], boundary: Boundary) 
 }
 
 impl Subhalos {
-    /// `peaks` has the index and the density of each chain's peak.
+    /// Builds the result from structures. `peaks` holds the index and the density of each chain's peak.
     pub(super) fn new(
         found: &Structures,
         particles: &[Kept],
@@ -96,8 +97,8 @@ impl Subhalos {
         Ok(Self::numbered(labels, found.all.iter().map(row).collect(), &numbers, density, boundary))
     }
 
-    /// Structures by their numbers. `labels` and the parents of `found`, which come first, have others; hosts, levels and children are
-    /// found here.
+    /// Builds the result from structures with new numbers. `labels` and the parents in `found` have the old numbers;
+    /// in `found` parents come before children. Hosts, levels and numbers of children are computed here.
     pub(super) fn numbered(
         labels: Vec<i32>,
         found: Vec<Subhalo>,
@@ -118,34 +119,34 @@ impl Subhalos {
         Self { structures: renumbered(labels, numbers, boundary), rows, density }
     }
 
-    /// How many structures there are, halos and subhalos.
+    /// The number of structures, halos and subhalos together.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no structures.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Each structure's place in the tree.
+    /// The properties of each structure, with its position in the tree.
     pub fn rows(&self) -> &[Subhalo] {
         &self.rows
     }
 
-    /// The structures, each with the particles of its own: those that are in it, and in no structure within it. A particle's label is the
+    /// The structures with only their own particles: those that are in no nested structure. A particle's label is the
     /// number of its structure.
     pub fn structures(&self) -> &Halos {
         &self.structures
     }
 
-    /// The halos with all that is in them: those of level 1.
+    /// The halos (level 1) with all nested particles.
     pub fn halos(&self) -> Halos {
         self.at_level(1)
     }
 
-    /// The structures of one level with all that is in them, the largest first. [`Halos::clusters`] has their numbers. Particles that are
-    /// in no structure of this level have none.
+    /// The structures of one level with all nested particles, largest first. [`Halos::clusters`] has their numbers.
+    /// Particles without a structure at this level have no label.
     pub fn at_level(&self, level: u32) -> Halos {
         let ancestor = |mut at: usize| {
             while self.rows[at].level > level {
@@ -160,7 +161,8 @@ impl Subhalos {
         Halos::found_in(self.structures.boundary().clone(), labels, 1)
     }
 
-    /// All members of a structure, with those of the structures in it, ascending; none if there is no such structure.
+    /// All members of a structure, including those of nested structures, in ascending order; empty if there is no such
+    /// structure.
     pub fn members(&self, structure: usize) -> Vec<u32> {
         let is_in = |mut at: usize| {
             while at != structure {
@@ -182,7 +184,7 @@ impl Subhalos {
         &self.density
     }
 
-    /// The structures and the densities alone.
+    /// Returns the structures, their rows and the densities without copying them.
     pub fn into_parts(self) -> (Halos, Vec<Subhalo>, Vec<f64>) {
         (self.structures, self.rows, self.density)
     }

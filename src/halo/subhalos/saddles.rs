@@ -1,6 +1,7 @@
-//! Saddles between chains: where the two are seen from each other, the largest of the smaller densities.
+//! Saddles between chains: for two chains with passes in both directions, the density of the lower pass.
 //!
-//! In: the chain and the density of each particle. Out: a density for each two chains that touch from both sides.
+//! In: the chain and the density of each particle. Out: a saddle density for each pair of chains that touch from both
+//! sides.
 //! Source: Aubert, Pichon and Colombi 2004, appendix B.
 
 use crate::bvh::Bvh;
@@ -11,32 +12,32 @@ use crate::precompiled::precompiled;
 use crate::search::Nearest;
 use crate::search::nearest::fold_stored;
 
-/// A pass from one chain to another.
+/// The saddle between two chains.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Saddle {
     pub density: f64,
-    /// The chain with the denser peak; it has the lower number.
+    /// The chain with the denser peak, which has the lower number.
     pub denser: u32,
     pub other: u32,
 }
 
-/// What saddles are made of, in the caller's order.
+/// Chains and densities, in the caller's order.
 #[derive(Clone, Copy)]
 pub(super) struct Chained<'a> {
     pub chain: &'a [u32],
-    /// Not negative.
+    /// The density of each particle, not negative.
     pub density: &'a [f64],
-    /// Particles of at most this density are no part of a chain.
+    /// Particles of at most this density belong to no chain.
     pub threshold: f64,
-    /// Neighbours of each particle, itself not counted.
+    /// The number of neighbours of each particle, itself not counted.
     pub n_hop: usize,
 }
 
-/// The saddles in falling order of their densities, ties by the chains.
+/// The saddles in descending order of density, ties by the chains.
 pub(super) fn saddles<S: Scalar, const D: usize>(tree: &Bvh<S, D>, chained: &Chained<'_>) -> Vec<Saddle> {
-    // A pair is a chain and another that one of its particles sees.
+    // A pair is a chain and another chain that one of its particles has as a neighbour.
     let all = densest(&sights(tree, chained));
-    // Both have seen the other, and the smaller density counts.
+    // Each chain has the other as a neighbour; the smaller density is the saddle.
     let back = |(pair, order): &Touch| {
         let (own, other) = (pair >> 32, pair & u64::from(u32::MAX));
         let found = all.binary_search_by_key(&(other << 32 | own), |&(pair, _)| pair);

@@ -1,6 +1,6 @@
-//! Whether a component of the field of densities stands out of the noise of its particles.
+//! Significance of components of the density field relative to the noise of their particles.
 //!
-//! In: sums over the particles above a density. Out: yes or no.
+//! In: sums over the particles above a density. Out: whether the component counts.
 //! Source: Aubert, Pichon and Colombi 2004, appendix B; Tweed et al. 2009, section 2.1, for the tests of shape.
 
 /// A particle above the threshold.
@@ -8,22 +8,22 @@
 pub(super) struct Kept {
     pub density: f64,
     pub mass: f64,
-    /// From the peak of its chain; zero along axes that there are not.
+    /// The offset from the peak of its chain; zero in missing dimensions.
     pub offset: [f64; 3],
     pub chain: u32,
     pub index: u32,
 }
 
-/// Sums over particles. Offsets are from a reference that the user of the sums knows.
+/// Sums over particles. The caller defines the reference point of offsets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums {
-    /// How many there are.
+    /// The number of particles.
     pub n: f64,
     pub density: f64,
     pub mass: f64,
-    /// Of mass times offset.
+    /// The sum of mass times offset.
     first: [f64; 3],
-    /// Of mass times squared offset.
+    /// The sum of mass times squared offset.
     second: f64,
 }
 
@@ -39,7 +39,7 @@ impl Sums {
         self.second += particle.mass * dot(offset, offset);
     }
 
-    /// Adds other sums, whose reference is at `shift` from that of these.
+    /// Adds other sums, whose reference point is at `shift` from that of these sums.
     pub fn merge(&mut self, other: &Self, shift: [f64; 3]) {
         self.n += other.n;
         self.density += other.density;
@@ -55,7 +55,7 @@ impl Sums {
         self.density / self.n
     }
 
-    /// The root of the mean squared distance from the centre of mass; 0 without mass.
+    /// The root mean square distance from the centre of mass; 0 without mass.
     fn radius(&self) -> f64 {
         if self.mass == 0.0 {
             return 0.0;
@@ -69,23 +69,24 @@ fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// What a component must be to count.
+/// The conditions under which a component counts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tests {
     pub fudge: f64,
     pub alpha: f64,
     pub min_members: f64,
-    /// The least root mean square radius.
+    /// The minimum root mean square radius.
     pub min_radius: f64,
 }
 
 impl Tests {
-    /// Whether `n` particles of this mean density stand out above a density.
+    /// Returns `true` if the mean density of the particles in `sums` is significantly above the density `above`.
     fn stand_out(&self, sums: &Sums, above: f64) -> bool {
         sums.n > 0.0 && sums.mean() > above * (1.0 + self.fudge / sums.n.sqrt())
     }
 
-    /// Whether the particles of a component above a density count. `chains` has the sums of its chains, `highest` is its largest density.
+    /// Returns `true` if a component above the density `above` counts. `chains` holds the sums of its chains,
+    /// `highest` is its maximum density.
     pub fn hold<'a>(&self, total: &Sums, mut chains: impl Iterator<Item = &'a Sums>, highest: f64, above: f64) -> bool {
         total.n >= self.min_members.max(1.0)
             && (self.alpha == 0.0 || highest >= self.alpha * total.mean())
@@ -102,7 +103,7 @@ mod tests {
         Kept { density: 3.0, mass, offset: [x, 0.0, 0.0], chain: 0, index: 0 }
     }
 
-    /// Merged sums are those over all particles, whatever they are seen from.
+    /// Merged sums equal the sums over all particles, whatever the reference points.
     #[test]
     fn references_do_not_matter() {
         let (mut all, mut left, mut right) = (Sums::default(), Sums::default(), Sums::default());

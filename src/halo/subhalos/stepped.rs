@@ -1,8 +1,9 @@
-//! The tree of nodes as it is published: a threshold rises in steps, and what falls apart makes children.
+//! The tree of nodes by the published algorithm: a threshold rises in steps, and nodes that split get children.
 //!
-//! In: particles and saddles in falling order of their densities. Out: nodes. At each step the chains of a node fall into components that
-//! are joined by saddles above the threshold. If several count they are its children; if one does, the node goes on with all of them.
-//! Cost: O(chains and their saddles) a step. Source: Aubert, Pichon and Colombi 2004, appendix B.
+//! In: particles and saddles in descending order of density. Out: nodes. At each step the chains of a node form
+//! components, joined by saddles above the threshold. If several components count, they are the children of the node.
+//! If one counts, the node continues with the chains of all components.
+//! Cost: O(chains and their saddles) per step. Source: Aubert, Pichon and Colombi 2004, appendix B.
 
 use super::exact::Field;
 use super::significance::Sums;
@@ -10,24 +11,24 @@ use super::tree::{NONE, Node, Tree};
 use crate::cancel::{check, check_at};
 use crate::memory::{filled, zeroed};
 
-/// A chain, and the density of the saddle to it.
+/// The density of a saddle, and the chain on its other side.
 type Pass = (f64, u32);
 
 struct Steps<'a> {
     field: &'a Field<'a>,
-    /// Where the particles of each chain begin.
+    /// The first particle of each chain.
     starts: Vec<usize>,
-    /// The densities of each chain's particles, falling, and the sums up to and with each.
+    /// The densities of each chain's particles, in descending order, and the sums up to and including each particle.
     density: Vec<f64>,
     sums: Vec<Sums>,
-    /// The passes from each chain, the densest first.
+    /// The saddles of each chain, densest first.
     passes: Vec<Vec<Pass>>,
-    /// The last search that has found each chain.
+    /// The last search that reached each chain.
     found: Vec<u32>,
     searches: u32,
 }
 
-/// Chains joined above a threshold.
+/// Chains joined by saddles above a threshold.
 struct Component {
     chains: Vec<u32>,
     mass: f64,
@@ -43,7 +44,7 @@ struct Task {
     threshold: f64,
 }
 
-/// The threshold is normal and positive, and the fudge large enough for it to rise.
+/// Computes the tree. The threshold must be normal and positive, and the fudge large enough that the threshold rises.
 pub(super) fn stepped_tree(field: &Field<'_>) -> Tree {
     let n = field.peaks.len();
     let mut tree = Tree { nodes: vec![], of_chain: filled(n, NONE) };
@@ -107,14 +108,14 @@ impl<'a> Steps<'a> {
         Self { field, starts, density, sums, passes, found: zeroed(n), searches: 0 }
     }
 
-    /// The sums of a chain's particles above a threshold, which its peak is.
+    /// The sums of a chain's particles above a threshold. The peak of the chain is above it.
     fn above(&self, chain: u32, threshold: f64) -> &Sums {
         let (start, end) = (self.starts[chain as usize], self.starts[chain as usize + 1]);
         let count = self.density[start..end].partition_point(|&density| density > threshold);
         &self.sums[start + count.max(1) - 1]
     }
 
-    /// The components of chains above a threshold.
+    /// The components of `chains` above a threshold.
     fn components(&mut self, chains: &[u32], threshold: f64) -> Vec<Component> {
         self.searches += 1;
         let mut components = vec![];

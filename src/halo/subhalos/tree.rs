@@ -1,58 +1,59 @@
-//! The tree of nodes that is found in the field of densities, and the structures that are made of it.
+//! The tree of nodes in the density field, and the structures formed from it.
 //!
-//! In: nodes, each the particles of a component above a density. Out: structures, each a node with one child of each on the way down.
+//! In: nodes, each with the particles of a component above a density. Out: structures. Each consists of a node, its
+//! main child, the main child of that, and so on.
 //! Source: Tweed et al. 2009, sections 2.1 and 2.2.
 
 use crate::cancel::check_at;
 use crate::memory::filled;
 
-/// No node, no chain, no structure.
+/// Marks a missing node, chain or structure.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// A component above a density.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Node {
-    /// The node of a lower density that it is a part of; [`NONE`] for a host.
+    /// The node of lower density that contains this one; [`NONE`] for a host.
     pub parent: u32,
-    /// Its particles are denser than this.
+    /// The density above which all its particles are.
     pub saddle: f64,
-    /// Their mass.
+    /// The mass of its particles.
     pub mass: f64,
-    /// The chain with its densest peak.
+    /// The chain with the densest peak of the node.
     pub peak: u32,
 }
 
-/// Nodes, and the deepest node of each chain.
+/// The nodes, and the deepest node of each chain.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     pub nodes: Vec<Node>,
     pub of_chain: Vec<u32>,
 }
 
-/// Which child has the identity of its parent.
+/// The criterion for the main child, which continues the structure of its parent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum SubhaloSelection {
-    /// The child with the densest peak: the *density profile method*, DPM, of Tweed et al. 2009.
+    /// The child with the densest peak: the *density profile method* (DPM) of Tweed et al. 2009.
     Density,
-    /// The child of most mass above its saddle, without what is a subhalo in it; ties by the densest peak. Children are chosen from the
-    /// inside out. So a subhalo is never heavier than what it is in, both without their subhalos: the *most massive substructure method*,
-    /// MSM.
+    /// The child with the largest mass above its saddle, not counting its subhalos; ties by the densest peak. Main
+    /// children are chosen from the deepest nodes upwards. So a subhalo is never heavier than its parent, both without
+    /// their subhalos: the *most massive substructure method* (MSM).
     #[default]
     Mass,
 }
 
-/// A halo or subhalo: a node that is no other's main child, with the main children below it.
+/// A halo or subhalo: a node that is not a main child, and the main children below it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Structure {
-    /// The structure that it is in; [`NONE`] for a host.
+    /// The structure that contains this one; [`NONE`] for a host.
     pub parent: u32,
-    /// The highest of its nodes: particles of lower density belong to the parent.
+    /// The saddle of the structure's uppermost node; particles of lower density belong to the parent.
     pub saddle: f64,
-    /// The mass above the saddle.
+    /// The mass above the saddle, including nested structures.
     pub mass: f64,
-    /// The chain of its own peak.
+    /// The chain of the structure's own peak.
     pub peak: u32,
 }
 
@@ -71,7 +72,7 @@ impl Tree {
             let start = children.partition_point(|&(of, _)| of < parent);
             children[start..].iter().take_while(move |&&(of, _)| of == parent).map(|&(_, at)| at)
         };
-        // From the hosts down.
+        // Nodes in breadth-first order, hosts first.
         let mut order: Vec<u32> = of_parent(NONE).collect();
         let mut at = 0;
         while let Some(&node) = order.get(at) {
@@ -79,7 +80,7 @@ impl Tree {
             order.extend(of_parent(node));
             at += 1;
         }
-        // The mass of a node with its main child, and without the others.
+        // The mass of a node and its main children, without other children.
         let mut own: Vec<f64> = nodes.iter().map(|node| node.mass).collect();
         let mut main = filled(nodes.len(), NONE);
         for (turn, &at) in order.iter().rev().enumerate() {
@@ -105,7 +106,7 @@ impl Tree {
             if main.get(parent as usize) == Some(&at) {
                 let structure = of_node[parent as usize];
                 of_node[at as usize] = structure;
-                // In the end that of the last on the way down.
+                // The peak is finally that of the deepest main child.
                 all[structure as usize] = Structure { peak, ..all[structure as usize] };
             } else {
                 of_node[at as usize] = all.len() as u32;
@@ -119,7 +120,7 @@ impl Tree {
 }
 
 impl Structures {
-    /// The structure of a particle, if it has one.
+    /// The structure of a particle of the given chain and density, if it has one.
     pub fn of(&self, chain: u32, density: f64) -> Option<u32> {
         let mut at = *self.of_chain.get(chain as usize)?;
         while let Some(structure) = self.all.get(at as usize) {
@@ -136,7 +137,7 @@ impl Structures {
 mod tests {
     use super::*;
 
-    /// A host of two, of which the lighter is denser and has two itself.
+    /// A host with two children; the lighter one is denser and has two children itself.
     #[test]
     fn a_main_child_has_the_identity_of_its_parent() {
         let node = |parent, saddle, mass, peak| Node { parent, saddle, mass, peak };
@@ -163,7 +164,8 @@ mod tests {
         assert_eq!(by_density.of_chain[0], 0);
     }
 
-    /// Of two, the heavier falls apart into three: without two of these it is the lighter, and a subhalo.
+    /// The heavier of two children splits into three nodes. Without two of these it is the lighter child, and becomes
+    /// a subhalo.
     #[test]
     fn subhalos_do_not_count_for_what_they_are_in() {
         let node = |parent, saddle, mass, peak| Node { parent, saddle, mass, peak };

@@ -1,8 +1,9 @@
-//! Unbinding: structures without the particles that only pass through.
+//! Unbinding: removes the unbound particles of structures.
 //!
-//! In: [`Subhalos`] or [`Halos`], and [`Particles`] with velocities. Out: the same with bound particles alone, and what is known of each.
-//! Flow: the deepest structures come first, those of one level at once; `binding` finds what stays in each, and what leaves goes to its
-//! parent.
+//! In: [`Subhalos`] or [`Halos`], and [`Particles`] with velocities. Out: structures of bound particles, and the
+//! properties of each.
+//! Steps: the structures of one level are processed in parallel, deepest level first. `binding` finds the bound
+//! particles of each; removed particles join its parent.
 
 use super::binding::{Settled, settle};
 use super::result::{Subhalo, Subhalos, numbers, renumbered};
@@ -21,51 +22,60 @@ use crate::parallel::map;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Bound<T> {
-    /// [`Subhalos`] or [`Halos`], numbered anew: the largest first.
+    /// [`Subhalos`] or [`Halos`] with new numbers, largest first.
     pub structures: T,
-    /// What is known of each.
+    /// The properties of each structure.
     pub rows: Vec<BoundStructure>,
 }
 
-/// What unbinding finds of a structure.
+/// The properties of a structure after unbinding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct BoundStructure {
-    /// Its number before.
+    /// The number of the structure before unbinding.
     pub from: u32,
-    /// The mass of its bound particles with those of all structures in it.
+    /// The mass of the bound particles, including those of nested structures.
     pub mass: f64,
-    /// The mean velocity of its own bound particles, weighted by mass.
+    /// The mass-weighted mean velocity of the structure's own bound particles.
     pub velocity: [f64; 3],
-    /// The particle of its own with the lowest potential of these, as [`Center::MostBound`] has it.
+    /// The own particle with the lowest potential of the own particles, as found by [`Center::MostBound`].
     pub most_bound: Option<u32>,
-    /// The largest circular velocity of its bound particles, with those of the structures in it, about this particle; as
-    /// [`Structure::v_max`](crate::halo::Structure::v_max).
+    /// The maximum circular velocity of the bound particles, including those of nested structures, around the most
+    /// bound particle. Defined as [`Structure::v_max`](crate::halo::Structure::v_max).
     pub v_max: f64,
-    /// The distance where it is.
+    /// The distance of the maximum circular velocity.
     pub v_max_radius: f64,
-    /// How often energies were found.
+    /// The number of rounds in which energies were computed.
     pub rounds: u32,
-    /// Why not: it is as wide as half of the periodic box. Then all its particles stay, no particle is the most bound one, and `v_max`
-    /// and its radius are NaN.
+    /// The reason why no energies were computed: the structure is at least half as wide as the periodic box. Then all
+    /// particles stay, `most_bound` is `None`, and `v_max` and its radius are NaN.
     pub missing: Option<NoCenter>,
 }
 
 impl Subhalos {
-    /// Removes the particles that are not bound to the structure that they are in: see [`Unbinding`].
+    /// Removes the particles that are not bound to their structure: see [`Unbinding`].
     ///
-    /// The result is a tree as before. Masses are those of the bound particles; a structure's peak is the densest particle of its own,
-    /// ties by index; saddles stay as they are, and a subhalo's particles that were unbound are denser than those of its parent otherwise
-    /// are.
+    /// The result is again a tree. Masses are those of the bound particles. A structure's peak is its densest own
+    /// particle, ties by index. Saddles are unchanged, so particles removed from a subhalo are denser than the other
+    /// particles of its parent.
     ///
-    /// It takes some 150 bytes for each particle of the structures that are looked at at once, and the memory of [`Center::MostBound`].
-    /// Cost: for each structure O(n log n) for its particles with all that is in it in each of the first rounds, if few energies are
-    /// almost 0, and O(n²) otherwise; O(n) for each particle that leaves it in the last rounds.
+    /// # Cost
+    /// Memory: about 150 bytes per particle of the structures that are processed concurrently, and that of
+    /// [`Center::MostBound`].
     ///
-    /// Errors: particles without velocities, or with one that is not finite; what [`CenterFinder::run`] refuses of positions and masses;
-    /// a gravity that is not positive and finite; a softening or Hubble flow that is negative or not finite; a `max_removed` that is not
-    /// more than 0 or is more than 1; particles of another number or space than the structures.
+    /// Time for each structure of n particles, including nested ones:
+    /// - Each of the first rounds: O(n log n) if few energies are almost 0, otherwise O(n²).
+    /// - The last rounds: O(n) for each removed particle.
+    ///
+    /// # Errors
+    /// - Particles without velocities, or with a velocity that is not finite.
+    /// - Positions and masses that [`CenterFinder::run`] rejects.
+    /// - A gravity that is not positive and finite; a softening or Hubble flow that is negative or not finite.
+    /// - A `max_removed` that is not more than 0 and at most 1.
+    /// - A number or a space of particles that differs from that of the structures.
+    ///
+    /// # Example
     ///
     /// ```
     /// use ropewalk::halo::Unbinding;
@@ -107,9 +117,8 @@ impl Subhalos {
 }
 
 impl Halos {
-    /// Removes the particles that are not bound to their halo: see [`Unbinding`]. There is an example.
-    ///
-    /// Cost and errors: as [`Subhalos::unbind`].
+    /// Removes the particles that are not bound to their halo: see [`Unbinding`], which has an example. Cost and
+    /// errors are those of [`Subhalos::unbind`].
     pub fn unbind<S: Scalar>(&self, particles: &Particles<S>, options: &Unbinding) -> Result<Bound<Self>> {
         let mut found = Outcome::of(self, &filled(self.len(), None), &filled(self.len(), 1), particles, options)?;
         let structures = renumbered(std::mem::take(&mut found.labels), &found.numbers, found.boundary.clone());
@@ -118,16 +127,17 @@ impl Halos {
     }
 }
 
-/// What becomes of all structures.
+/// The results for all structures.
 struct Outcome {
     boundary: Boundary,
     space: Space<3>,
     settled: Vec<Settled>,
-    /// The structures that are not dissolved, parents first: the number of each before, and its parent among these.
+    /// The structures that are not dissolved, parents first: the old number of each, and the index of its parent in
+    /// this list.
     kept: Vec<(u32, Option<u32>)>,
-    /// Of the particles, by `kept`.
+    /// The label of each particle, as an index into `kept`.
     labels: Vec<i32>,
-    /// Of those of `kept`, largest first.
+    /// The new number of each structure in `kept`, largest first.
     numbers: Vec<u32>,
 }
 
@@ -179,9 +189,9 @@ impl Outcome {
         Ok(found)
     }
 
-    /// Keeps structures that are not dissolved, of all in the order of their levels.
+    /// Fills the list of structures that are not dissolved, given all structures in the order of their levels.
     fn keep(&mut self, order: &[u32], parents: &[Option<u32>]) {
-        // Of each, itself or the least around it that is kept.
+        // For each structure, itself or the innermost kept structure that contains it.
         let mut place = filled(order.len(), None);
         for &at in order {
             let parent = parents[at as usize].and_then(|parent| place[parent as usize]);
@@ -198,7 +208,7 @@ impl Outcome {
         self.numbers = numbers(&self.labels, self.kept.len());
     }
 
-    /// A row for each of `halos`; `members` lists those of one with all in it.
+    /// A row for each of `halos`. `members` lists the particles of a structure, including nested ones.
     fn rows<S: Scalar>(
         &self,
         halos: &Halos,

@@ -1,42 +1,49 @@
-//! The options of unbinding: which particles count as bound, and how many a round removes.
+//! Options of unbinding: the definition of bound particles, and the maximum number of particles removed per round.
 
 use crate::error::{Error, Result};
 
-/// The rules by which unbound particles are removed: options for [`Subhalos::unbind`](crate::Subhalos::unbind) and
+/// The rules for removing unbound particles: options for [`Subhalos::unbind`](crate::Subhalos::unbind) and
 /// [`Halos::unbind`](crate::Halos::unbind).
 ///
-/// 1. Structures are looked at from the inside out: when one's turn comes, those in it are done.
-/// 2. The energy of a particle i of the structure's own, for its mass, is that of the potential of all j that are bound so far, its
-///    own particles as well as those of structures in it:
+/// 1. Structures are processed from the inside out: nested structures before the structures that contain them.
+/// 2. The specific energy of a particle i of the structure's own particles is computed in the potential of all
+///    remaining particles j. These are the own particles that are not removed so far, and the bound particles of
+///    nested structures:
 ///
 ///    ```text
 ///    E(i) = |v(i) - V + hubble_flow (x(i) - X)|² / 2 - gravity * sum over j != i of m(j) / sqrt(|x(i) - x(j)|² + softening²)
 ///    ```
 ///
-///    V and X are the mean velocity and place, weighted by mass, of its own particles alone: what moves in it does not move it.
-/// 3. Particles of E > 0 are unbound, and each round removes them; those of E = 0 stay. If they are more than `max_removed` of its own
-///    particles, the round removes only so many with the largest speed in E, for V is not to be trusted yet: at least one; those that are
-///    equally fast together, which if that is too many wait for faster ones. The last round removes none.
-/// 4. What leaves a structure goes to the one that it is in, and counts there as one of its own; what leaves a halo is in none.
-/// 5. A structure with fewer than `min_members` particles of its own is dissolved. All of them leave it, and the structures in it are
-///    those of its parent; without a parent they are halos.
+///    V and X are the mass-weighted mean velocity and position of the own particles only, so nested structures do not
+///    affect them.
+/// 3. Each round removes the unbound particles, those with E > 0; particles with E = 0 stay. If these are more than
+///    `max_removed` of the own particles, the round removes only that many, those with the largest speed in E, because
+///    V is not yet reliable. At least one particle is removed. Equally fast particles are removed together; if these
+///    are too many, only faster ones are removed. The last round removes no particles.
+/// 4. Particles removed from a structure join its parent as own particles; those removed from a halo belong to no
+///    structure.
+/// 5. A structure with fewer than `min_members` own particles is dissolved. Its own particles are removed from it. Its
+///    nested structures become those of its parent, or halos if it has no parent.
 ///
-/// Every comparison is as sums over all pairs in `f64` have it (without softening the terms of coincident pairs are left out), though few
-/// sums are made. The result depends neither on the number of threads nor on the order of the particles.
+/// All comparisons agree with sums over all pairs in `f64`, though few of these sums are computed. Without softening
+/// the terms of coincident pairs are omitted. The result depends neither on the number of threads nor on the order of
+/// the particles.
 ///
-/// Others differ. SUBFIND takes the potential of a structure's own particles alone, and of the unbound ones those of the largest
-/// energies. AHF takes the potential of spherical shells, and particles faster than 1.5 times the escape velocity leave. Rockstar takes
-/// the potential of all particles, bound or not, once. All of them add the Hubble flow; here there is none unless it is told.
+/// Other programs differ. SUBFIND uses the potential of a structure's own particles only, and removes those unbound
+/// particles with the largest energies. AHF uses the potential of spherical shells, and removes particles faster than
+/// 1.5 times the escape velocity. Rockstar computes the potential once, of all particles, bound or not. All of them
+/// add the Hubble flow; here it is 0 unless specified.
 ///
-/// Positions, masses and velocities have the units that `gravity` has, as for [`measure_structure`](crate::halo::measure_structure). Comoving
-/// positions and peculiar velocities take Newton's constant over the scale factor, which is what
-/// [`Conversion::gravity`](crate::units::Conversion::gravity) returns; the softening is then comoving, too.
+/// Positions, masses and velocities must be in the units of `gravity`, as for
+/// [`measure_structure`](crate::halo::measure_structure). For comoving positions and peculiar velocities, `gravity` is
+/// Newton's constant over the scale factor, as returned by [`Conversion::gravity`](crate::units::Conversion::gravity).
+/// The softening is then comoving, too.
 ///
 /// ```
 /// use ropewalk::halo::Unbinding;
 /// use ropewalk::{Fof, Particles};
 ///
-/// // A square, and a particle that passes by at the speed of 5.
+/// // A square, and a particle that passes by at a speed of 5.
 /// let points = [[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.5, 0.5, 0.5]];
 /// let velocities = [[0.0f32; 3], [0.0; 3], [0.0; 3], [0.0; 3], [5.0, 0.0, 0.0]];
 /// let particles = Particles::new(&points).velocities(&velocities);
@@ -56,35 +63,37 @@ pub struct Unbinding {
 }
 
 impl Unbinding {
-    /// With this constant of gravity, without softening or Hubble flow; a round removes a quarter of the particles at most, and 20 make a
-    /// structure.
+    /// The rules for a constant of gravity. By default, there is no softening or Hubble flow, a round removes at most
+    /// a quarter of the own particles, and a structure has at least 20.
     pub fn new(gravity: f64) -> Self {
         Self { gravity, softening: 0.0, hubble_flow: 0.0, max_removed: 0.25, min_members: 20 }
     }
 
-    /// The Plummer softening length, as for [`Center::MostBound`](crate::Center::MostBound).
+    /// The Plummer softening length, as for [`Center::MostBound`](crate::Center::MostBound). Default: 0.
     #[must_use]
     pub fn softening(mut self, softening: f64) -> Self {
         self.softening = softening;
         self
     }
 
-    /// The velocity by which space expands per length: the Hubble rate for physical positions, and times the scale factor for comoving
-    /// ones (100 km/s for each Mpc/h today). For peculiar velocities; it counts little but in the outskirts.
+    /// The expansion velocity of space per length. For physical positions it is the Hubble rate, for comoving
+    /// positions the rate times the scale factor (100 km/s per Mpc/h today). It applies to peculiar velocities, and
+    /// matters little except in the outskirts. Default: 0.
     #[must_use]
     pub fn hubble_flow(mut self, rate: f64) -> Self {
         self.hubble_flow = rate;
         self
     }
 
-    /// The largest part of a structure's own particles that one round removes; 1 for all that are unbound.
+    /// The maximum fraction of a structure's own particles that one round removes; 1 for all unbound particles.
+    /// Default: 0.25.
     #[must_use]
     pub fn max_removed(mut self, part: f64) -> Self {
         self.max_removed = part;
         self
     }
 
-    /// The least number of particles of a structure's own.
+    /// The minimum number of own particles of a structure. Default: 20.
     #[must_use]
     pub fn min_members(mut self, members: usize) -> Self {
         self.min_members = members;
