@@ -1,9 +1,10 @@
-//! Friends-of-friends groups across ranks that have a device each: the twin of `distributed::fof`.
+//! Friends-of-friends groups across ranks that have a device each: the GPU counterpart of `distributed::fof`.
 //!
-//! In: a domain, and on each rank a device with the points of its region. Out: labels on the devices, or halos on the hosts.
-//! The devices build trees, find groups, and look for the groups that ghosts meet; what ranks tell each other (boxes, ghosts, groups that
-//! meet) goes by way of the hosts.
-//! Cost: that of the groups of each rank's points; the hosts number all groups, some 30 bytes each.
+//! In: a domain and, on each rank, a device with the points of its region. Out: labels on the devices, or halos on
+//! the hosts.
+//! The devices build trees, find groups, and find the groups that ghost points join. Ranks exchange boxes, ghost
+//! points and edges between groups through host memory.
+//! Cost: that of the groups of each rank's points; the hosts number all groups, at some 30 bytes each.
 
 use crate::cluster::labels::check_clusters;
 use crate::distributed::boundary::{Numbered, number, number_roots};
@@ -27,11 +28,11 @@ use crate::phases::mark;
 const TASK: usize = 1 << 16;
 
 impl Fof {
-    /// The halos of the points of all ranks, of which `points` are this rank's, which has a device: those of
-    /// [`crate::Fof::run_across`]. Points are moved between the hosts first. Collective.
+    /// Finds the halos of the points of all ranks on GPUs, as [`crate::Fof::run_across`] does on the CPU. `points`
+    /// are this rank's points and `device` is its device. Ranks first exchange points between the hosts. Collective.
     ///
     /// # Errors
-    /// As there; if a device fails.
+    /// As [`crate::Fof::run_across`]; if a device fails.
     pub fn run_across<S: Coordinate, const D: usize>(
         &self,
         ranks: &dyn Communicator,
@@ -42,7 +43,7 @@ impl Fof {
         self.halos_on_domain(&Domain::new(ranks, points, periodic)?, device)
     }
 
-    /// The same in a domain. Collective.
+    /// Finds the halos of the points of a domain, as [`Fof::run_across`] does. Collective.
     #[doc(hidden)]
     pub fn halos_on_domain<S: Coordinate, const D: usize>(
         &self,
@@ -60,8 +61,9 @@ impl Fof {
         Halos::gather(domain, labels, &own, &numbered, self.min_members)
     }
 
-    /// The group of each of a domain's points, in the order of [`Domain::points`], of which `tree` is made: numbers of all ranks, which stay on
-    /// the devices. Where points are left in place, they are in the caller's order. Collective.
+    /// Returns the group of each point of a domain, in the order of [`Domain::points`], from which `tree` was built.
+    /// Group numbers are global to all ranks; the labels stay on the devices. If the domain keeps points in place,
+    /// this is the caller's order. Collective.
     ///
     /// ```no_run
     /// use ropewalk::distributed::{Communicator, Domain, on_threads};
@@ -78,7 +80,9 @@ impl Fof {
     /// ```
     ///
     /// # Errors
-    /// As [`Fof::run_across`]; a tree of other points, or in another space; more than 2^31 - 1 groups of all ranks.
+    /// - The errors of [`Fof::run_across`].
+    /// - `tree` holds other points than the domain, or is in another space.
+    /// - All ranks together have more than 2^31 - 1 groups.
     pub fn run_on_domain<S: Coordinate, const D: usize>(
         &self,
         domain: &Domain<'_, S, D>,
@@ -86,11 +90,11 @@ impl Fof {
     ) -> Result<gpu::Labels> {
         let ranks = domain.ranks;
         let (groups, edges) = self.meet(domain, tree)?;
-        // Not the domain, which is not for several threads.
+        // Borrows these fields because `Domain` itself is not `Sync`.
         let (ids, rows) = (&domain.ids, &groups.smallest);
         let smallest = map(rows.len(), TASK, &|at| ids[rows[at] as usize]);
         let moved = connect(ranks, edges)?;
-        // Nothing here depends on sizes; zeros are not written.
+        // `number_roots` is called for numbers only, not for sizes; `zeroed` leaves the pages untouched.
         let sizes = zeroed(smallest.len());
         let Numbered { numbers, count, .. } = number_roots(domain, smallest, sizes, moved)?;
         let labels = check_clusters(count as usize)
@@ -100,7 +104,7 @@ impl Fof {
         Ok(labels)
     }
 
-    /// The groups of this rank's points, and those of other ranks that they meet. Collective.
+    /// Returns the groups of this rank's points, and their edges to the groups of other ranks. Collective.
     fn meet<S: Coordinate, const D: usize>(
         &self,
         domain: &Domain<'_, S, D>,
@@ -122,7 +126,7 @@ impl Fof {
 
         let mut groups = agree(ranks, Groups::find(tree, &ghosts.points, length))?;
         let met = agree(ranks, groups.of_others())?;
-        // Points that are alone here, but not among all ranks.
+        // Points without a group on this rank that join a group of another rank.
         let is_met = ghosts.route.answer(ranks, &met.iter().map(|&label| u8::from(label >= 0)).collect::<Vec<_>>())?;
         let rows = ghosts.route.rows();
         let alone = agree(ranks, groups.of_rows(rows))?;
@@ -140,7 +144,7 @@ impl Fof {
     }
 }
 
-/// A tree that does not hold the points of the domain.
+/// The error for a tree that does not hold the points of the domain.
 fn other_tree(points: usize, domain: usize) -> Error {
     let sentence = format!(
         "the tree of {points} points is not of the {domain} points of the domain, or not in its space; build it of these"
@@ -148,8 +152,10 @@ fn other_tree(points: usize, domain: usize) -> Error {
     Error::new(ErrorKind::Parameter, sentence)
 }
 
-/// The points of a tree that may be within a radius of a box of each other rank, ascending; of two ranks one is asked.
-/// Cost: for each rank that is near, all leaves are compared with its boxes, and all points are flagged.
+/// Returns, for each rank, the points of the tree that may be within `radius` of one of its boxes, in ascending
+/// order. Of each two ranks only one sends ([`Sends::One`]).
+/// Cost: for each nearby rank, all leaves are compared with its boxes, and the flags of all points are cleared and
+/// counted.
 fn near<S: Coordinate, const D: usize>(
     rank: usize,
     tree: &Bvh<S, D>,
@@ -157,7 +163,7 @@ fn near<S: Coordinate, const D: usize>(
     radius: f64,
 ) -> Result<Vec<Vec<u32>>> {
     let (own, space) = (tree.bounds(), tree.space());
-    // More than what is lost where corners and images are rounded.
+    // Exceeds the rounding errors of box corners and periodic images.
     let largest = |bounds: &Aabb<S, D>| {
         bounds.lo.iter().chain(&bounds.hi).map(|&x| Into::<f64>::into(x).abs()).fold(0.0, f64::max)
     };

@@ -1,6 +1,6 @@
-//! Memory on a device, and how kernels are started.
+//! Buffers in device memory, and grid sizes for kernel launches.
 
-#![allow(unsafe_code)] // A kernel's argument is a handle and a length, which no compiler can compare; here they stay together.
+#![allow(unsafe_code)] // A kernel takes a handle and its length separately; `Buffer` keeps the two together.
 
 use std::marker::PhantomData;
 
@@ -12,10 +12,10 @@ use crate::error::Result;
 use crate::gpu::errors;
 use crate::phases;
 
-/// Units of a block in kernels that work element by element. cubecl calls a block a cube.
+/// Threads per block in kernels that work element by element. cubecl calls a thread a unit and a block a cube.
 pub(in crate::gpu) const UNITS: u32 = 256;
 
-/// Elements on a device. A clone shares them.
+/// An array in device memory. A clone shares the memory.
 #[derive(Clone, Debug)]
 pub(in crate::gpu) struct Buffer<T> {
     handle: Handle,
@@ -24,9 +24,9 @@ pub(in crate::gpu) struct Buffer<T> {
 }
 
 impl<T: CubeElement> Buffer<T> {
-    /// Holds garbage until it is written.
+    /// Allocates a buffer with uninitialized elements.
     pub fn new<R: Runtime>(client: &ComputeClient<R>, len: usize) -> Self {
-        // Devices refuse buffers of 0 bytes; and kernels may read two elements at once.
+        // Devices reject buffers of 0 bytes, and `pairs` promises one vector of two elements.
         Self { handle: client.empty(len.max(2) * size_of::<T>()), len, element: PhantomData }
     }
 
@@ -39,7 +39,7 @@ impl<T: CubeElement> Buffer<T> {
         Self { handle, len: values.len(), element: PhantomData }
     }
 
-    /// The same value throughout.
+    /// Allocates a buffer with all elements equal to `value`.
     pub fn filled<R: Runtime>(client: &ComputeClient<R>, len: usize, value: T) -> Self
     where
         T: Numeric,
@@ -60,26 +60,28 @@ impl<T: CubeElement> Buffer<T> {
         self.len
     }
 
-    /// What a kernel takes for it.
+    /// The buffer as a kernel argument.
     pub fn arg<R: Runtime>(&self) -> ArrayArg<R> {
-        // SAFETY: `new` and `from_slice`, which alone make buffers, allocate `len` elements and never fewer than two.
+        // SAFETY: the handle has at least `self.len.max(1)` elements: `new` and `from_slice`, the only constructors,
+        // allocate `len.max(2)`.
         unsafe { ArrayArg::from_raw_parts(self.handle.clone(), self.len.max(1)) }
     }
 
-    /// The same for a kernel that reads two elements at once.
+    /// The buffer as a kernel argument of vectors of two elements. An odd last element is left out.
     pub fn pairs<R: Runtime>(&self) -> ArrayArg<R> {
-        // SAFETY: as of `arg`: of `len / 2` vectors of two elements all are there, and also the one that is claimed for fewer than two
-        // elements. Allocations are aligned for vectors of all types.
+        // SAFETY: the handle has at least `2 * (self.len / 2).max(1)` elements, because `new` and `from_slice`
+        // allocate `len.max(2)`. cubecl aligns allocations for vectors of every type.
         unsafe { ArrayArg::from_raw_parts(self.handle.clone(), (self.len / 2).max(1)) }
     }
 
-    /// The same for a kernel that reads four elements at once; their number is a multiple of four.
+    /// The buffer as a kernel argument of vectors of four elements. `len` is a multiple of four.
     pub fn quads<R: Runtime>(&self) -> ArrayArg<R> {
-        // SAFETY: as of `pairs`: all vectors of four elements that are claimed are there, but for the one that is claimed of none.
+        // SAFETY: the handle has at least `4 * (self.len / 4)` elements, aligned as in `pairs`. An empty buffer
+        // claims one vector, of which only half is allocated; kernels do not access it.
         unsafe { ArrayArg::from_raw_parts(self.handle.clone(), (self.len / 4).max(1)) }
     }
 
-    /// Waits for all kernels that were launched, and copies the elements.
+    /// Waits for all launched kernels and copies the elements to the host.
     pub fn read<R: Runtime>(&self, client: &ComputeClient<R>) -> Result<Vec<T>> {
         check();
         let bytes = client.read_one(self.handle.clone()).map_err(errors::failed)?;
@@ -89,9 +91,9 @@ impl<T: CubeElement> Buffer<T> {
 
 #[cfg(feature = "cuda")]
 impl<T> Buffer<T> {
-    /// Waits for the stream that the buffer is of, and gives the address of its first element, which stays the same.
+    /// Waits for the buffer's stream and returns the address of the first element. The address never changes.
     pub fn address(&self, client: &ComputeClient<cubecl::cuda::CudaRuntime>) -> Result<u64> {
-        // A thread has a stream of its own, and would not wait for this one.
+        // Each thread has its own stream; a wait on the thread's stream would not wait for the buffer's.
         self.handle.stream.executes(|| {
             let found = client.get_resource(self.handle.clone()).map_err(errors::failed)?;
             wait(client)?;
@@ -99,14 +101,14 @@ impl<T> Buffer<T> {
         })
     }
 
-    /// What keeps the memory from being used for other buffers.
+    /// A handle that keeps the memory from being reused for other buffers.
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }
 }
 
 impl Buffer<u32> {
-    /// 0, 1, 2, and so on.
+    /// Allocates a buffer with the values 0, 1, 2, and so on.
     pub fn iota<R: Runtime>(client: &ComputeClient<R>, len: usize) -> Self {
         let buffer = Self::new(client, len);
         count_up::launch::<R>(client, cubes(len), CubeDim::new_1d(UNITS), buffer.arg(), len as u32);
@@ -114,9 +116,10 @@ impl Buffer<u32> {
     }
 }
 
-/// Checks that the device has buffers of `bytes` bytes, before one is allocated whose size the caller decides.
+/// Checks that the device allows buffers of `bytes` bytes. Called before allocations whose size depends on the
+/// caller.
 ///
-/// Errors: what was asked for, and the most there is.
+/// Errors: the required size and the device's maximum.
 pub(in crate::gpu) fn check_allocation<R: Runtime>(client: &ComputeClient<R>, bytes: u128) -> Result<()> {
     let most = client.properties().memory.max_page_size;
     if bytes > u128::from(most) {
@@ -125,14 +128,14 @@ pub(in crate::gpu) fn check_allocation<R: Runtime>(client: &ComputeClient<R>, by
     Ok(())
 }
 
-/// Waits for all kernels that were launched.
+/// Waits for all launched kernels.
 pub(in crate::gpu) fn wait<R: Runtime>(client: &ComputeClient<R>) -> Result<()> {
     check();
     cubecl::future::block_on(client.sync()).map_err(errors::failed)
 }
 
-/// Ends a step, for whoever wants to know how long it takes: only then it is waited for. A call that is cancelled ends here; what was
-/// launched runs on.
+/// Marks the end of a phase of the computation. Waits for its kernels only if phases are being timed. A cancelled
+/// call stops here; kernels already launched run on.
 pub(in crate::gpu) fn mark<R: Runtime>(client: &ComputeClient<R>, step: &'static str) -> Result<()> {
     check();
     if phases::is_heard() {
@@ -142,12 +145,13 @@ pub(in crate::gpu) fn mark<R: Runtime>(client: &ComputeClient<R>, step: &'static
     Ok(())
 }
 
-/// Enough blocks of [`UNITS`] for `n` elements.
+/// The number of blocks of [`UNITS`] threads for `n` elements.
 pub(in crate::gpu) fn cubes(n: usize) -> CubeCount {
     count(n.div_ceil(UNITS as usize))
 }
 
-/// So many blocks, or some more; kernels compare their position with the number they are given.
+/// A grid of at least `cubes` blocks, possibly a few more; kernels compare their position with the number of elements
+/// they are given.
 pub(in crate::gpu) fn count(cubes: usize) -> CubeCount {
     const MOST: usize = 65_535;
     let cubes = cubes.max(1);

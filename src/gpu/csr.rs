@@ -1,4 +1,4 @@
-//! Many lists on a device: the twin of `csr`.
+//! Lists of lists on a device: the GPU counterpart of `csr`.
 
 use cubecl::prelude::*;
 
@@ -10,51 +10,53 @@ use crate::gpu::errors;
 use crate::gpu::primitives::reduce::sum;
 use crate::gpu::primitives::scan::exclusive;
 
-/// One list of indices per query, stored one after the other (CSR), on a device. They may still be computed.
+/// One list of indices per query, concatenated (CSR), on a device. Kernels may still be computing them.
 #[derive(Clone, Debug)]
 pub struct Csr {
     pub(in crate::gpu) device: Device,
-    /// List `i` begins at `offsets[i]`; the last offset is the number of all values.
+    /// List `i` begins at `offsets[i]`; the last offset is the number of values.
     pub(in crate::gpu) offsets: Buffer<u32>,
     pub(in crate::gpu) values: Buffer<u32>,
 }
 
 impl Csr {
-    /// How many lists there are.
+    /// The number of lists.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// Whether there is no list at all.
+    /// Returns `true` if there are no lists.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Where each list begins among the values; the last offset is the number of all.
+    /// The offset of each list in the values, followed by the number of values.
     pub fn offsets(&self) -> DeviceVec<u32> {
         DeviceVec { device: self.device, values: self.offsets.clone() }
     }
 
-    /// The indices of all lists, one list after the other.
+    /// The indices of all lists, concatenated.
     pub fn values(&self) -> DeviceVec<u32> {
         DeviceVec { device: self.device, values: self.values.clone() }
     }
 
-    /// How many indices the lists have together.
+    /// The number of indices in all lists.
     pub fn n_values(&self) -> usize {
         self.values.len()
     }
 
-    /// Waits until the lists are there.
+    /// Waits until the lists are computed.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// If the device fails.
     pub fn wait(&self) -> Result<()> {
         on!(self.device, client => wait(client))
     }
 
-    /// Copies the lists from the device.
+    /// Copies the lists to the host.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// If the device fails.
     pub fn read(&self) -> Result<crate::Csr<u32>> {
         on!(self.device, client => {
             let offsets = self.offsets.read(client)?.into_iter().map(|offset| offset as usize).collect();
@@ -62,7 +64,7 @@ impl Csr {
         })
     }
 
-    /// Turns lengths, behind which stands a 0, into offsets, and allocates the values.
+    /// Replaces `lengths`, whose last element is an extra 0, by offsets, and allocates the values.
     pub(in crate::gpu) fn allocate_values<R: Runtime>(
         client: &ComputeClient<R>,
         lengths: &Buffer<u32>,

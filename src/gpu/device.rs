@@ -1,4 +1,4 @@
-//! Which devices there are, and their memory.
+//! Devices: their enumeration and their memory.
 
 use cubecl::prelude::*;
 
@@ -7,7 +7,8 @@ use crate::gpu::buffer::wait;
 use crate::gpu::errors;
 use crate::gpu::warp_choice::WarpChoice;
 
-/// `on!(device, client => body)`: evaluates `body`, a result, with the device's client. Whatever it calls is generic over the runtime.
+/// `on!(device, client => body)` evaluates `body`, a `Result`, with the device's client. Functions called in `body`
+/// are generic over the runtime.
 macro_rules! on {
     ($device:expr, $client:ident => $body:expr) => {
         match $device.checked() {
@@ -30,7 +31,7 @@ macro_rules! on {
 }
 pub(in crate::gpu) use on;
 
-/// A GPU, or what passes for one: Vulkan has drivers that run on the processor.
+/// A GPU, or a software driver: some Vulkan drivers run on the CPU.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, devices};
@@ -50,7 +51,7 @@ pub(in crate::gpu) enum Backend {
     Vulkan(usize),
 }
 
-/// All devices that the features of this build can find, those of CUDA first; none without a driver.
+/// Lists all devices that the enabled features can find, CUDA devices first. Without a driver the list is empty.
 pub fn devices() -> Vec<Device> {
     let mut found = vec![];
     #[cfg(feature = "cuda")]
@@ -61,19 +62,28 @@ pub fn devices() -> Vec<Device> {
 }
 
 impl Device {
-    /// The first of [`devices`]. Errors if there is none.
+    /// The first of [`devices`].
+    ///
+    /// # Errors
+    /// If there is no device.
     pub fn first() -> Result<Self> {
         devices().first().copied().ok_or_else(|| errors::no_device("GPU", 0, 0))
     }
 
-    /// An NVIDIA GPU by its number. Errors if there is none of that number, or no driver.
+    /// The NVIDIA GPU with number `index`.
+    ///
+    /// # Errors
+    /// If there is no GPU with this number, or no driver.
     #[cfg(feature = "cuda")]
     pub fn cuda(index: usize) -> Result<Self> {
         let found = cuda::count();
         if index < found { Ok(Self(Backend::Cuda(index))) } else { Err(errors::no_device("CUDA", index, found)) }
     }
 
-    /// A Vulkan device by its number. Errors if there is none of that number, or no driver.
+    /// The Vulkan device with number `index`.
+    ///
+    /// # Errors
+    /// If there is no device with this number, or no driver.
     #[cfg(feature = "vulkan")]
     pub fn vulkan(index: usize) -> Result<Self> {
         let found = vulkan::all().len();
@@ -82,13 +92,15 @@ impl Device {
 }
 
 impl Device {
-    /// The backend. Errors: a value of `ROPEWALK_WARP` that there is not.
+    /// The backend.
+    ///
+    /// Errors: an unknown value of `ROPEWALK_WARP`.
     pub(in crate::gpu) fn checked(self) -> Result<Backend> {
         WarpChoice::forced().and(Ok(self.0))
     }
 }
 
-/// Refuses what is on two devices.
+/// Returns an error if two inputs, named by `what`, are on different devices.
 pub(in crate::gpu) fn check_same(what: [&'static str; 2], [one, other]: [Device; 2]) -> Result<()> {
     if one == other {
         return Ok(());
@@ -96,10 +108,11 @@ pub(in crate::gpu) fn check_same(what: [&'static str; 2], [one, other]: [Device;
     Err(errors::two_devices(what, [one, other].map(|device| format!("{device:?}"))))
 }
 
-/// Does `work` on one stream, which it shares with all other work that is done so, whatever the threads.
+/// Runs `work` on one stream that all calls of this function share, from whichever thread they come.
 ///
-/// Each thread has a stream otherwise, and on each the allocator holds memory of its own: a program whose calls come from many threads, as
-/// those of a pool do, holds less with one. What is returned may be used by any thread.
+/// By default each thread has its own stream, and the allocator keeps memory for each stream. A program that calls
+/// this library from many threads, such as those of a pool, therefore holds less memory with a single stream. Any
+/// thread may use the result.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, Fof, Points, on_one_stream};
@@ -110,24 +123,22 @@ pub(in crate::gpu) fn check_same(what: [&'static str; 2], [one, other]: [Device;
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub fn on_one_stream<T>(work: impl FnOnce() -> T) -> T {
-    // Threads count from 0.
+    // Stream ids of threads count from 0, so this one is free.
     cubecl::stream_id::StreamId { value: u64::MAX }.executes(work)
 }
 
-/// Memory on a device, in bytes.
+/// Memory in use on a device, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// Bytes of buffers that are alive: results, and what kernels that still run work with.
+    /// Bytes of live buffers: results, and data of kernels that are still running.
     pub used: u64,
-    /// Bytes reserved by the allocator, in large pages: `used`, and free pages for what comes next. It grows to the peak of `used`, and
-    /// stays there until [`Device::release`].
+    /// Bytes reserved by the allocator, in large pages: `used`, and free pages for later allocations. It grows to the
+    /// peak of `used` and stays there until [`Device::release`].
     pub held: u64,
 }
 
 impl Device {
-    /// The memory that this thread's work takes, and that of other threads that share its stream. Waits for all kernels.
-    ///
-    /// Errors: if the device fails.
+    /// Returns the memory used by this thread, and by other threads that share its stream. Waits for all kernels.
     ///
     /// ```no_run
     /// use ropewalk::gpu::{Device, Points};
@@ -137,6 +148,9 @@ impl Device {
     /// assert!(device.memory()?.used >= 16);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// If the device fails.
     pub fn memory(&self) -> Result<Memory> {
         on!(*self, client => {
             wait(client)?;
@@ -145,9 +159,11 @@ impl Device {
         })
     }
 
-    /// Returns the memory that is held and not used to the device, for other programs. What comes next asks for it again.
+    /// Frees the memory that the allocator holds but does not use, so that other programs can use it. Later calls
+    /// allocate memory again.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// If the device fails.
     pub fn release(&self) -> Result<()> {
         on!(*self, client => {
             wait(client)?;
@@ -157,17 +173,18 @@ impl Device {
     }
 }
 
-/// Turns of the loops of a unit, all together, that devices without CUDA are trusted with: Mesa's driver on the processor ends them after 65,535.
+/// The largest total number of loop iterations of a thread on devices without CUDA. Mesa's CPU driver ends loops
+/// after 65,535 iterations.
 pub(in crate::gpu) const MOST_TURNS: usize = 60_000;
 
-/// Whether a client's device is one of CUDA's.
+/// Returns `true` if the client is for a CUDA device.
 pub(in crate::gpu) fn is_cuda<R: Runtime>(client: &ComputeClient<R>) -> bool {
     R::name(client) == "cuda"
 }
 
 #[cfg(feature = "cuda")]
 pub(super) mod cuda {
-    #![allow(unsafe_code)] // Looking for a library runs what is in it.
+    #![allow(unsafe_code)] // Loading the driver library runs its initialization code.
 
     use cubecl::cuda::{CudaDevice, CudaRuntime};
     use cudarc::driver::result::device::{get, get_attribute};
@@ -176,7 +193,7 @@ pub(super) mod cuda {
     use super::{ComputeClient, Runtime};
 
     pub fn count() -> usize {
-        // SAFETY: the library is NVIDIA's driver; it is only looked for.
+        // SAFETY: the function only looks for NVIDIA's driver library; loading that library is sound.
         if !unsafe { cudarc::driver::sys::is_culib_present() } {
             return 0;
         }
@@ -189,16 +206,17 @@ pub(super) mod cuda {
         CudaRuntime::client(&CudaDevice::new(index))
     }
 
-    /// What compiled kernels depend on, the driver and the kind of devices; none if these are of several kinds.
+    /// A description of the driver and the devices, on which compiled kernels depend; `None` if the devices differ in
+    /// compute capability.
     #[cfg(target_os = "linux")]
     fn kernels_are_for() -> Result<Option<String>, cudarc::driver::DriverError> {
         let mut driver = 0;
-        // SAFETY: the driver writes its version there.
+        // SAFETY: `driver` is a valid `i32` for the driver to write its version to.
         unsafe { cuDriverGetVersion(&mut driver) }.result()?;
         let mut kinds = vec![];
         for index in 0..count() {
             let device = get(index as i32)?;
-            // SAFETY: the driver has named the device.
+            // SAFETY: `device` is a handle that the driver returned from `get`.
             let of = |attribute| unsafe { get_attribute(device, attribute) };
             let major = of(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
             let minor = of(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
@@ -218,7 +236,8 @@ pub(super) mod vulkan {
 
     use super::{ComputeClient, Runtime};
 
-    /// The adapters in the order of their first enumeration, which is done once: it asks the drivers, and takes milliseconds.
+    /// The adapters in the order of their first enumeration. They are enumerated once, because the query to the
+    /// drivers takes milliseconds.
     pub fn all() -> &'static [WgpuDevice] {
         static ALL: OnceLock<Vec<WgpuDevice>> = OnceLock::new();
         ALL.get_or_init(enumerate)
@@ -226,7 +245,7 @@ pub(super) mod vulkan {
 
     fn enumerate() -> Vec<WgpuDevice> {
         let found = WgpuRuntime::enumerate_all_devices(&Vulkan::backend());
-        // Numbers are by type.
+        // cubecl numbers devices separately for each type.
         let own = |i: usize| found[..i].iter().filter(|other| other.type_id == found[i].type_id).count();
         found
             .iter()
@@ -235,7 +254,7 @@ pub(super) mod vulkan {
             .collect()
     }
 
-    /// None if there is no device of that number.
+    /// The client of adapter `index`, or `None` if there is no such adapter.
     pub fn client(index: usize) -> Option<ComputeClient<WgpuRuntime>> {
         all().get(index).map(WgpuRuntime::client)
     }

@@ -1,4 +1,4 @@
-//! Numbers on a device: results, left there until they are asked for, and coordinates.
+//! An array of numbers on a device: results, which stay there until they are read, or coordinates.
 
 use cubecl::prelude::CubeElement;
 
@@ -6,7 +6,8 @@ use crate::error::Result;
 use crate::gpu::buffer::{Buffer, check_allocation, wait};
 use crate::gpu::device::{Device, on};
 
-/// Numbers on a device: of results one for each point or query, in the caller's order, which may still be computed.
+/// An array of numbers on a device. A result has one number for each point or query, in the caller's order, which
+/// kernels may still be computing.
 #[derive(Clone, Debug)]
 pub struct DeviceVec<T> {
     pub(in crate::gpu) device: Device,
@@ -16,14 +17,15 @@ pub struct DeviceVec<T> {
 impl<T: CubeElement> DeviceVec<T> {
     /// Copies numbers to a device.
     ///
-    /// Errors: if the device has no buffers as large as they are.
-    ///
     /// ```no_run
     /// use ropewalk::gpu::{Device, DeviceVec};
     ///
     /// assert_eq!(DeviceVec::new(&[3u32, 1, 2], Device::first()?)?.read()?, [3, 1, 2]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// If the device does not allow a buffer of this size.
     pub fn new(values: &[T], device: Device) -> Result<Self> {
         on!(device, client => {
             check_allocation(client, size_of_val(values) as u128)?;
@@ -31,31 +33,33 @@ impl<T: CubeElement> DeviceVec<T> {
         })
     }
 
-    /// Where the numbers are.
+    /// The device that holds the numbers.
     pub fn device(&self) -> Device {
         self.device
     }
 
-    /// How many numbers there are.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Waits until the numbers are there.
+    /// Waits until the numbers are computed.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// If the device fails.
     pub fn wait(&self) -> Result<()> {
         on!(self.device, client => wait(client))
     }
 
-    /// Copies the numbers from the device.
+    /// Copies the numbers to the host.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// If the device fails.
     pub fn read(&self) -> Result<Vec<T>> {
         on!(self.device, client => self.values.read(client))
     }

@@ -1,10 +1,13 @@
-//! Compiled kernels are kept between processes.
+//! The cache of compiled kernels, which keeps them for later processes.
 //!
-//! In: the file that this code was loaded from, the devices of CUDA. Out: a directory that cubecl keeps compiled kernels in.
-//! cubecl names a kernel by its type and its constants, not by its code, so a directory is of one file by its bytes: what is compiled
-//! anew has kernels of its own. It is also of one machine, for only there is what several processes append put one after the other.
-//! Cost: reading that file once a process. A directory that was not used for 30 days goes when another one is made.
-//! Whatever fails here, kernels are compiled as without it.
+//! In: the file from which this code was loaded, and the CUDA devices. Out: a directory in which cubecl keeps
+//! compiled kernels.
+//! cubecl identifies a kernel by its type and constants, not by its code. Each directory therefore belongs to one
+//! program file, identified by its bytes: a recompiled program compiles its kernels again. Each directory also
+//! belongs to one machine, because concurrent appends to a file are atomic only within one machine.
+//! Cost: the program file is read once per process. A directory that was not used for 30 days is removed when another
+//! one is created.
+//! If anything fails here, kernels are compiled as without the cache.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{Result, Write};
@@ -16,24 +19,27 @@ use std::time::Duration;
 use cubecl::config::{CubeClRuntimeConfig, RuntimeConfig, cache::CacheConfig};
 use cubecl::hash::StableHasher;
 
-/// Where the directories are, if not in the user's; empty for no cache.
+/// The environment variable for the parent of the directories; the default is in the user's cache. If it is empty,
+/// there is no cache.
 const VARIABLE: &str = "ROPEWALK_KERNEL_CACHE";
-/// A directory that was not used for so long goes.
+/// The age after which an unused directory is removed.
 const EXPIRES: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// cubecl holds its lock for less than that, unless the process is no more.
+/// The age after which a lock is stale. cubecl holds a lock for less than this, unless its process died.
 const LOCKED: Duration = Duration::from_secs(10);
-/// Some kernels are so large: where there is no room for them, cubecl's attempt to store one would end its thread.
+/// The free disk space that is required. Some kernels are this large, and without space for one, cubecl's attempt to
+/// store it would end its thread.
 const ROOM: usize = 1 << 20;
-/// The file whose time is that of the last use.
+/// The file whose modification time is the time of the last use.
 const USED: &str = "used";
 
-/// Tells cubecl where to keep kernels, unless it has been told before, by the program or by a file of its own. `devices` says what they
-/// are compiled for, if that is one.
+/// Sets cubecl's cache directory, unless the program or cubecl's configuration file has set one. `devices` describes
+/// the devices that kernels are compiled for, or is `None` if they differ.
 pub(super) fn start(devices: impl FnOnce() -> Option<String>) {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
         let Some(directory) = root().and_then(|root| directory(&root, &devices()?).ok()) else { return };
-        // cubecl looks for its file in the current directory, and ends the thread if there is none.
+        // cubecl looks for its configuration file in the current directory, and panics if there is no current
+        // directory.
         if std::env::current_dir().is_err() {
             return;
         }
@@ -43,7 +49,7 @@ pub(super) fn start(devices: impl FnOnce() -> Option<String>) {
     });
 }
 
-/// Where the directories are.
+/// The parent of the directories.
 fn root() -> Option<PathBuf> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     match std::env::var_os(VARIABLE) {
@@ -56,7 +62,7 @@ fn root() -> Option<PathBuf> {
     }
 }
 
-/// The directory of this code and these devices, ready to be used.
+/// The directory for this program file and these devices, created if necessary and ready for use.
 fn directory(root: &Path, devices: &str) -> Result<PathBuf> {
     let code = StableHasher::hash_one(&fs::read(own_file()?)?);
     let machine = fs::read_to_string("/proc/sys/kernel/hostname")?;
@@ -69,11 +75,11 @@ fn directory(root: &Path, devices: &str) -> Result<PathBuf> {
     Ok(directory)
 }
 
-/// The file that this code was loaded from: the program, or a library that it has loaded.
+/// The file from which this code was loaded: the program, or a shared library that it loaded.
 fn own_file() -> Result<PathBuf> {
     let own = own_file as fn() -> Result<PathBuf> as usize;
     let maps = fs::read_to_string("/proc/self/maps")?;
-    // `start-end permissions offset device inode path`, the addresses in hexadecimal digits.
+    // `start-end permissions offset device inode path`, with hexadecimal addresses.
     let found = maps.lines().find_map(|line| {
         let mut words = line.split_ascii_whitespace();
         let (first, behind) = words.next()?.split_once('-')?;
@@ -83,14 +89,14 @@ fn own_file() -> Result<PathBuf> {
         (address(first)?..address(behind)?).contains(&own).then(|| (inode, PathBuf::from(path)))
     });
     let (inode, path) = found.ok_or(std::io::ErrorKind::NotFound)?;
-    // What was replaced since is other code.
+    // A file replaced since then holds other code.
     if fs::metadata(&path)?.ino() == inode { Ok(path) } else { Err(std::io::ErrorKind::NotFound.into()) }
 }
 
-/// Sees to it that a directory is the user's alone, that there is room in it, and that no process that is no more has locked it.
+/// Checks that nobody but the user can write to the directory and that it has free space, and removes stale locks.
 fn prepare(directory: &Path) -> Result<()> {
     let found = fs::metadata(directory)?;
-    // Kernels that are found are run.
+    // Kernels from the cache are executed, so nobody else may write them.
     if found.uid() != fs::metadata("/proc/self")?.uid() || found.mode() & 0o022 != 0 {
         return Err(std::io::ErrorKind::PermissionDenied.into());
     }
@@ -100,7 +106,7 @@ fn prepare(directory: &Path) -> Result<()> {
     unlock(directory)
 }
 
-/// Removes old locks, some levels down.
+/// Removes stale locks from the directory and its subdirectories.
 fn unlock(directory: &Path) -> Result<()> {
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
@@ -113,7 +119,7 @@ fn unlock(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes directories that were not used for long. What cannot be removed stays.
+/// Removes directories that were not used for [`EXPIRES`]. Errors are ignored.
 fn expire(root: &Path) {
     let entries = fs::read_dir(root).into_iter().flatten().flatten();
     for directory in entries.map(|entry| entry.path()) {
@@ -123,7 +129,7 @@ fn expire(root: &Path) {
     }
 }
 
-/// How long ago a file was written.
+/// The time since a file was written.
 fn age(path: &Path) -> Option<Duration> {
     fs::metadata(path).ok()?.modified().ok()?.elapsed().ok()
 }
@@ -136,7 +142,7 @@ mod tests {
 
     use super::*;
 
-    /// A directory of its own for a test, which goes with it.
+    /// A test directory, removed on drop.
     struct Scratch(PathBuf);
 
     impl Scratch {

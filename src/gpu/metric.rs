@@ -1,14 +1,14 @@
 //! Distances in kernels.
 //!
-//! In: coordinates. Out: squared distances, in the points' own precision, which decide nearly all pairs; and in `f64`, as on the CPU, for
-//! pairs within the error bound of the first.
+//! In: coordinates. Out: squared distances in the points' own precision, which suffice for nearly all pairs, and in
+//! `f64`, as on the CPU. Pairs within the error bound of the first are tested with the second.
 
 use cubecl::prelude::*;
 
-/// Numbers two by two, which devices load at once.
+/// An array of pairs of numbers, each pair loaded at once.
 pub(in crate::gpu) type Vec2<T> = Array<Vector<T, Const<2>>>;
 
-/// The lower corner of a node's box, then the upper one.
+/// Returns the lower corner of a node's box, followed by the upper one.
 #[cube]
 pub(in crate::gpu) fn corners<F: Float>(bounds: &Vec2<F>, node: u32, #[comptime] d: usize) -> Array<F> {
     let mut corners = Array::<F>::new(comptime!(2 * d));
@@ -21,7 +21,7 @@ pub(in crate::gpu) fn corners<F: Float>(bounds: &Vec2<F>, node: u32, #[comptime]
     corners
 }
 
-/// The squared distance of a point from the nearest point of a box: Σ max(lo - x, x - hi, 0)².
+/// Returns the squared distance from a point to the nearest point of a box: Σ max(lo - x, x - hi, 0)².
 #[cube]
 pub(in crate::gpu) fn min_distance2<F: Float>(
     corners: &Array<F>,
@@ -44,7 +44,7 @@ pub(in crate::gpu) fn min_distance2<F: Float>(
     sum
 }
 
-/// The squared distance of the nearest points of two boxes.
+/// Returns the squared distance between the nearest points of two boxes.
 #[cube]
 pub(in crate::gpu) fn boxes_distance2<F: Float>(
     a: &Array<F>,
@@ -66,7 +66,8 @@ pub(in crate::gpu) fn boxes_distance2<F: Float>(
     sum
 }
 
-/// The squared distance of a point from the farthest corner of a box, not through the faces of a periodic box, which is no less.
+/// Returns the squared distance from a point to the farthest corner of a box. Ignores periodic images, through which
+/// the distance is at most this.
 #[cube]
 pub(in crate::gpu) fn max_distance2<F: Float>(corners: &Array<F>, point: &Array<F>, #[comptime] d: usize) -> F {
     let mut sum = F::new(0.0);
@@ -79,7 +80,7 @@ pub(in crate::gpu) fn max_distance2<F: Float>(corners: &Array<F>, point: &Array<
     sum
 }
 
-/// The distance of two coordinates: |a - b|, or the rest of the side if that is less.
+/// Returns the distance between two coordinates: |a - b|, or `side` minus that if it is less and the box is periodic.
 #[cube]
 pub(in crate::gpu) fn gap<F: Float>(a: F, b: F, side: F, #[comptime] periodic: bool) -> F {
     let mut gap = (a - b).abs();
@@ -89,7 +90,8 @@ pub(in crate::gpu) fn gap<F: Float>(a: F, b: F, side: F, #[comptime] periodic: b
     gap
 }
 
-/// From a coordinate to the nearest image of another, as [`Space::offset`](crate::Space::offset) has it for points in the box.
+/// Returns the offset from a coordinate to the nearest image of another one, as
+/// [`Space::offset`](crate::Space::offset) does for points in the box.
 #[cube]
 pub(in crate::gpu) fn offset(from: f64, to: f64, side: f64, #[comptime] periodic: bool) -> f64 {
     let direct = to - from;
@@ -98,7 +100,7 @@ pub(in crate::gpu) fn offset(from: f64, to: f64, side: f64, #[comptime] periodic
     select(length < direct.abs(), back, direct)
 }
 
-/// The squared distance of a point from the one at a position.
+/// Returns the squared distance from `point` to the point at position `at`.
 #[cube]
 pub(in crate::gpu) fn distance2<F: Float>(
     axes: &Array<F>,
@@ -118,7 +120,8 @@ pub(in crate::gpu) fn distance2<F: Float>(
     sum
 }
 
-/// The same in `f64`, rounded as [`Space::distance2`](crate::Space::distance2) rounds.
+/// Returns the squared distance from `point` to the point at position `at` in `f64`, rounded as
+/// [`Space::distance2`](crate::Space::distance2) rounds it.
 #[cube]
 pub(in crate::gpu) fn exact_distance2<F: Float>(
     axes: &Array<F>,
@@ -137,7 +140,8 @@ pub(in crate::gpu) fn exact_distance2<F: Float>(
         if comptime!(periodic) {
             gap = gap.min((sides[k] - gap).max(zero));
         }
-        // A product of its own: compilers may fuse one with a sum, but nothing with what is fused already.
+        // The `fma` with 0 computes the product alone: compilers may fuse a product with a sum, but cannot fuse an
+        // explicit `fma`.
         sum += fma(gap, gap, zero);
     }
     sum

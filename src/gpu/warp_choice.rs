@@ -1,4 +1,4 @@
-//! The environment variable `ROPEWALK_WARP`, which forces how warps work.
+//! The environment variable `ROPEWALK_WARP`, which forces a mode of exchange between the threads of a warp.
 
 use std::sync::OnceLock;
 
@@ -7,7 +7,7 @@ use crate::gpu::errors;
 
 const VARIABLE: &str = "ROPEWALK_WARP";
 
-/// A way in which warps can be forced to work.
+/// A mode of exchange within warps that `ROPEWALK_WARP` can force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::gpu) enum WarpChoice {
     Native,
@@ -18,7 +18,7 @@ pub(in crate::gpu) enum WarpChoice {
 impl WarpChoice {
     const ALL: [Self; 3] = [Self::Native, Self::Emulated, Self::None];
 
-    /// The value of the variable.
+    /// The value of the variable that selects this choice.
     pub fn name(self) -> &'static str {
         match self {
             Self::Native => "native",
@@ -27,7 +27,9 @@ impl WarpChoice {
         }
     }
 
-    /// The choice of the environment. Errors: a value that is no name of a choice.
+    /// The choice in the environment, if any.
+    ///
+    /// Errors: an unknown value of the variable.
     pub fn forced() -> Result<Option<Self>> {
         static FORCED: OnceLock<std::result::Result<Option<WarpChoice>, String>> = OnceLock::new();
         let forced =
@@ -35,7 +37,7 @@ impl WarpChoice {
         forced.as_ref().copied().map_err(|value| errors::variable(VARIABLE, value, &Self::ALL.map(Self::name)))
     }
 
-    /// Nothing for an empty value; the value itself for an unknown one.
+    /// Returns `None` for an empty value, and the value itself as the error if it is unknown.
     fn parse(value: &str) -> std::result::Result<Option<Self>, String> {
         let known = Self::ALL.into_iter().find(|choice| choice.name() == value);
         if known.is_none() && !value.is_empty() { Err(value.into()) } else { Ok(known) }

@@ -6,7 +6,7 @@ use cubecl::prelude::*;
 
 use crate::geometry::Scalar;
 
-/// A coordinate that devices can store: `f32` or `f64`, and no other type.
+/// A coordinate type that devices can store: `f32` or `f64`.
 pub trait Coordinate: Scalar + Float + CubeElement + sealed::Sealed {}
 impl Coordinate for f32 {}
 impl Coordinate for f64 {}

@@ -1,12 +1,15 @@
-//! The leaves and the hierarchy above them: the twin of `bvh::hierarchy`.
+//! The leaves and the hierarchy above them: the GPU counterpart of `bvh::hierarchy`.
 //!
-//! In: sorted codes. Out: the leaves; for each split between two leaves the range of leaves below its node, and the split of its parent.
-//! Split `i` stands before leaf `i`, and its delta is the number of the highest bit in which the codes beside it differ (Apetrei's δ).
-//! The deltas and the starts of leaves come from the codes beside each split; the range of a node, from a search in the codes to both
-//! sides; its parent, from the deltas at its ends. So no unit waits for another.
-//! Cost: 32 bytes a leaf, 8 a point. Source: Karras 2012, section 4, for the search; Apetrei 2014, section 3, for the parents.
+//! In: sorted codes. Out: the leaves and, for each split between two leaves, the range of leaves below its node and
+//! the split of its parent.
+//! Split `i` is before leaf `i`. Its delta is the number of the highest bit in which the codes on both sides differ
+//! (Apetrei's δ). The deltas and the starts of leaves follow from the codes on both sides of each split. The range of
+//! a node is found by a search in the codes to both sides, and its parent from the deltas at its ends. So no thread
+//! waits for another.
+//! Cost: 32 bytes per leaf, 8 per point.
+//! Sources: Karras 2012, section 4, for the search. Apetrei 2014, section 3, for the parents.
 
-#![allow(unsafe_code)] // Kernels that test their bounds themselves: see `bvh`.
+#![allow(unsafe_code)] // Unchecked kernels: see the launch contract of `bvh`.
 
 use cubecl::prelude::*;
 
@@ -16,29 +19,29 @@ use crate::gpu::bvh::morton::Flag;
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::scan::exclusive;
 
-/// Positions of a unit and of a block, and words with a bit for each of these.
+/// Positions per thread and per block, and words with a bit for each position of a block.
 const ITEMS: u32 = 4;
 const TILE: u32 = ITEMS * UNITS;
 const WORDS: u32 = TILE / 32;
 const LEAF: u32 = crate::bvh::LEAF as u32;
-/// The delta of the splits at the ends, and of windows that are not there. Other deltas begin at 32.
+/// The delta of the splits at both ends, and of windows that do not exist. Other deltas are at least 32.
 const OUTSIDE: u32 = 255;
-/// The parent of the root.
+/// The parent of the root, which does not exist.
 pub(in crate::gpu) const NO_SPLIT: u32 = u32::MAX;
 
 pub(in crate::gpu) struct Hierarchy {
-    /// The first point of each leaf, and the number of points.
+    /// The first point of each leaf, followed by the number of points.
     pub starts: Buffer<u32>,
     pub leaves: usize,
-    /// First and last leaf of the node of each split.
+    /// The first and last leaf of each split's node.
     pub first: Buffer<u32>,
     pub last: Buffer<u32>,
-    /// The split of the parent of each split's node, and of each leaf; [`NO_SPLIT`] of the root.
+    /// The split of the parent of each split's node, and of each leaf; [`NO_SPLIT`] for the root.
     pub parent: Buffer<u32>,
     pub parent_of_leaf: Buffer<u32>,
 }
 
-/// [`Hierarchy`] in kernels.
+/// The kernel argument for a [`Hierarchy`].
 #[derive(CubeType, CubeLaunch)]
 pub(in crate::gpu) struct HierarchyArg {
     pub starts: Array<u32>,
@@ -49,27 +52,28 @@ pub(in crate::gpu) struct HierarchyArg {
 }
 
 impl Hierarchy {
-    /// What a kernel takes for it.
+    /// The hierarchy as a kernel argument.
     pub fn arg<R: Runtime>(&self) -> HierarchyArgLaunch<R> {
         let Self { starts, first, last, parent, parent_of_leaf, .. } = self;
         HierarchyArgLaunch::new(starts.arg(), first.arg(), last.arg(), parent.arg(), parent_of_leaf.arg())
     }
 }
 
-/// The leaves, and what the host must know of them before it allocates more.
+/// The leaves, and the numbers that the host needs before it allocates further buffers.
 pub(in crate::gpu) struct Leaves {
-    /// A bit for each position: whether a leaf starts there.
+    /// A bit for each position, set if a leaf starts there.
     bits: Buffer<u32>,
-    /// For each tile the leaves that start before it, and the sum of all.
+    /// For each tile, the number of leaves that start before it, followed by the number of leaves.
     before: Buffer<u32>,
     len: usize,
-    /// Whether more points than a leaf holds have one code.
+    /// `true` if more points than fit in a leaf have the same code.
     pub has_duplicate_codes: bool,
-    /// Whether more points tie in their leading bits than are put in order by counting. Then the order is wrong, and so are the leaves.
+    /// `true` if more points tie in their leading bits than counting can sort. Then the order is wrong, and so are
+    /// the leaves.
     pub has_prefix_ties: bool,
 }
 
-/// Finds the leaves, and copies their number and the `flags` to the host.
+/// Finds the leaves, and copies their number and `flags` to the host.
 pub(in crate::gpu) fn find_leaves<R: Runtime>(
     client: &ComputeClient<R>,
     codes: &Buffer<u64>,
@@ -79,7 +83,8 @@ pub(in crate::gpu) fn find_leaves<R: Runtime>(
     let tiles = n.div_ceil(TILE as usize);
     let (bits, before) = (Buffer::new(client, tiles * WORDS as usize), Buffer::new(client, tiles + 1));
     let found = Buffer::<u32>::new(client, 1 + Flag::ALL);
-    // SAFETY: the launch contract of `bvh`, with the number of codes, which are padded to whole tiles in `bits` and `before`.
+    // SAFETY: the launch contract of `bvh`, with the number of codes. `bits` and `before` are padded to whole tiles:
+    // `tiles * WORDS` and `tiles + 1` elements.
     unsafe {
         find_starts::launch_unchecked::<R>(
             client,
@@ -117,7 +122,8 @@ pub(in crate::gpu) fn hierarchy<R: Runtime>(
     let new = || Buffer::<u32>::new(client, leaves);
     let (first, last, parent, parent_of_leaf) = (new(), new(), new(), new());
     let hierarchy = Hierarchy { starts, leaves, first, last, parent, parent_of_leaf };
-    // SAFETY: the launch contract of `bvh`, with the number of words or of leaves, of which there are as many as bits set.
+    // SAFETY: the launch contract of `bvh`, with the numbers of words and of leaves. `found.len` is the number of
+    // bits set in `found.bits`, counted by `find_starts`.
     unsafe {
         take_starts::launch_unchecked::<R>(
             client,
@@ -145,7 +151,7 @@ pub(in crate::gpu) fn hierarchy<R: Runtime>(
     hierarchy
 }
 
-/// The number of the highest bit of a number that is not zero.
+/// Returns the number of the highest set bit of `x`, which is not zero.
 #[cube]
 fn highest(x: u64) -> u32 {
     let high = u32::cast_from(x >> 32u64);
@@ -157,23 +163,25 @@ fn highest(x: u64) -> u32 {
     bit
 }
 
-/// Finds the positions where a leaf starts: where the subtree of the split before has more points than a leaf holds.
+/// Finds the positions where a leaf starts: those whose preceding split has a subtree of more points than a leaf
+/// holds.
 ///
-/// A subtree has more than `LEAF` points if and only if some window of `LEAF + 1` consecutive codes across the split lies in it. The ends
-/// of any window across the split differ at least in the split's own delta. So with `d(i, j)` the delta of codes `i` and `j`, a leaf starts
-/// at `i` if `d(i - 1, i) = min d(j - LEAF, j)` over the windows `i <= j < i + LEAF`.
+/// A subtree has more than `LEAF` points if and only if it contains some window of `LEAF + 1` consecutive codes
+/// across the split. The ends of each window across the split differ at least in the bit of the split's own delta. So
+/// with `d(i, j)` the delta of codes `i` and `j`, a leaf starts at `i` if `d(i - 1, i) = min d(j - LEAF, j)` over the
+/// windows `i <= j < i + LEAF`.
 #[cube(launch_unchecked)]
 fn find_starts(codes: &Array<u64>, bits: &mut Array<u32>, before: &mut Array<u32>, flags: &mut Array<u32>, n: u32) {
     let tile = CUBE_POS as u32;
     if tile <= (n - 1) / TILE {
-        // The delta of each window, by its last point; then the least of the windows across each split.
+        // The delta of each window, indexed by its last point; then the minimum over the windows across each split.
         let mut windows = SharedMemory::<u32>::new(comptime!((TILE + LEAF) as usize));
         let mut least = SharedMemory::<u32>::new(comptime!((TILE + LEAF) as usize));
         let words = SharedMemory::<Atomic<u32>>::new(comptime!(WORDS as usize + 1));
         let first = tile * TILE;
         let len = n - first;
-        // Each code, the one before, and the one a leaf's length before; any others where these are not there. All loads are issued
-        // before one is used.
+        // The code of each position, the one before, and the one `LEAF` positions before; any other code if there is
+        // no such position. All loads are issued before one is used.
         let mut own = Array::<u64>::new(comptime!(ITEMS as usize));
         let mut other = Array::<u64>::new(comptime!(ITEMS as usize));
         let mut behind = Array::<u64>::new(comptime!(ITEMS as usize));
@@ -190,7 +198,7 @@ fn find_starts(codes: &Array<u64>, bits: &mut Array<u32>, before: &mut Array<u32
             let at = k * UNITS + UNIT_POS;
             let differing = own[k as usize] ^ other[k as usize];
             let across = own[k as usize] ^ behind[k as usize];
-            // The subtree of a split between equal codes has no others, and so is no larger than a leaf.
+            // A split between equal codes has a subtree of equal codes only, which is no larger than a leaf.
             own_deltas[k as usize] = 0u32.runtime();
             if differing != 0 {
                 own_deltas[k as usize] = 32 + highest(differing);
@@ -216,12 +224,12 @@ fn find_starts(codes: &Array<u64>, bits: &mut Array<u32>, before: &mut Array<u32
             }
             windows[at as usize] = window;
         }
-        // The last word counts leaves.
+        // The last word is the count of leaves.
         if UNIT_POS <= WORDS {
             words[UNIT_POS as usize].store(0);
         }
         sync_cube();
-        // The least of one window, of two, four, and so on.
+        // The minimum of one window, of two, four, and so on.
         least_of_two(&windows, &mut least, 1u32);
         least_of_two(&least, &mut windows, 2u32);
         least_of_two(&windows, &mut least, 4u32);
@@ -248,7 +256,7 @@ fn find_starts(codes: &Array<u64>, bits: &mut Array<u32>, before: &mut Array<u32
     }
 }
 
-/// The lesser of each number and the one `step` places behind.
+/// Writes the minimum of each number and the one `step` places after it.
 #[cube]
 fn least_of_two(from: &SharedMemory<u32>, to: &mut SharedMemory<u32>, #[comptime] step: u32) {
     #[unroll]
@@ -263,7 +271,7 @@ fn least_of_two(from: &SharedMemory<u32>, to: &mut SharedMemory<u32>, #[comptime
     sync_cube();
 }
 
-/// Writes what the host must know.
+/// Copies the numbers that the host needs into one buffer.
 #[cube(launch_unchecked)]
 fn report(before: &Array<u32>, flags: &Array<u32>, found: &mut Array<u32>, tiles: u32) {
     if ABSOLUTE_POS == 0 {
@@ -275,7 +283,7 @@ fn report(before: &Array<u32>, flags: &Array<u32>, found: &mut Array<u32>, tiles
     }
 }
 
-/// Writes the leaves that start in the positions of a word.
+/// Writes the leaves that start at the positions of a word.
 #[cube(launch_unchecked)]
 fn take_starts(
     codes: &Array<u64>,
@@ -320,7 +328,7 @@ fn take_starts(
     }
 }
 
-/// The split of the parent of a range of leaves: of the two at its ends the one with the lower delta.
+/// Returns the split of the parent of a range of leaves: the one of the two splits at its ends with the lower delta.
 #[cube]
 fn parent(deltas: &Array<u32>, first: u32, last: u32, leaves: u32) -> u32 {
     let mut parent = last + 1;
@@ -333,14 +341,15 @@ fn parent(deltas: &Array<u32>, first: u32, last: u32, leaves: u32) -> u32 {
     parent
 }
 
-/// Finds the leaves below each split by the codes of their first points: by steps of twice the length, and then of half.
+/// Finds the range of leaves below each split by their first codes, with steps that double while they succeed and
+/// halve when they fail.
 #[cube(launch_unchecked)]
 fn find_nodes(codes: &Array<u64>, deltas: &Array<u32>, hierarchy: &mut HierarchyArg, leaves: u32) {
     let split = ABSOLUTE_POS as u32;
     if split < leaves {
         hierarchy.parent_of_leaf[split as usize] = parent(deltas, split, split, leaves);
         if split > 0 {
-            // All codes of the node agree with those beside the split from this bit on.
+            // All codes on one side of the split within the node are equal from this bit on.
             let bit = u64::cast_from(deltas[split as usize] - 32);
             let left = codes[(split - 1) as usize] >> bit;
             let right = codes[split as usize] >> bit;

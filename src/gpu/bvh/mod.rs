@@ -1,11 +1,14 @@
-//! The tree on a device.
+//! The bounding volume hierarchy on a device.
 //!
-//! In: points. Out: a tree whose nodes are those of the CPU's, bit by bit: codes and order (`morton`, `radix_sort`), leaves and hierarchy
-//! (`hierarchy`), boxes and ropes (`ropes`). It is walked by `traverse`.
+//! In: points. Out: a tree whose nodes are bit-identical to the CPU's. Its steps are codes and order (`morton`,
+//! `radix_sort`), leaves and hierarchy (`hierarchy`), and boxes and ropes (`ropes`). `traverse` walks it.
 //!
-//! **Launch contract.** The kernels of `morton`, `hierarchy` and `ropes` have no bounds checks. They rely on this: each unit or block
-//! compares its position with the number that the kernel takes, of points, words, leaves or nodes, and every buffer it indexes by that
-//! has as many elements; indices that are read from a buffer were written by an earlier kernel of the same build, below that number.
+//! **Launch contract.** The kernels of `morton`, `hierarchy` and `ropes` have no bounds checks. They rely on the
+//! following:
+//! - Each thread or block compares its position with the number of points, words, leaves or nodes that the kernel
+//!   takes.
+//! - Every buffer indexed by this position has at least that number of elements.
+//! - Indices read from a buffer were written by an earlier kernel of the same build, and are below that number.
 
 mod check_elements;
 mod coordinate;
@@ -42,21 +45,21 @@ use crate::gpu::primitives::radix_sort::{leading_bits, order, sort};
 use crate::gpu::primitives::rounding::check_distances;
 use crate::parallel::{map, map_tasks};
 
-/// Points of a parallel task.
+/// Points per parallel task.
 const TASK: usize = 1 << 14;
 
-/// Refuses dimensions that there are not, and more points than a tree or a device holds.
+/// Returns an error for unsupported dimensions, and for more points than a tree or a device can hold.
 fn check_size<const D: usize>(n: usize) -> Result<()> {
     check_count::<D>(n)?;
     check_elements(n, D)
 }
 
-/// A bounding volume hierarchy over points of 1 to 10 dimensions, on a device: the twin of [`crate::Bvh`], whose nodes it has.
+/// A bounding volume hierarchy over points of 1 to 10 dimensions, on a device: the GPU counterpart of [`crate::Bvh`],
+/// with identical nodes.
 ///
-/// In more than three dimensions there are few cells of the Morton grid along each axis (64 of ten dimensions), so dense points often share
-/// one, and the CPU builds the tree (see [`Bvh::of`]). Kernels are compiled for each dimension.
-///
-/// Memory, by the sizes of its buffers: some 45 bytes a point of three `f32` while it is built, the points among them; 20 afterwards.
+/// In more than three dimensions the Morton grid has few cells along each axis (64 in ten dimensions), so dense
+/// points often share a cell. Then the CPU builds the tree (see [`Bvh::of`]). Kernels are compiled for each
+/// dimension.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Bvh, Device};
@@ -66,11 +69,15 @@ fn check_size<const D: usize>(n: usize) -> Result<()> {
 /// assert_eq!(bvh.read()?.nodes(), ropewalk::Bvh::build(&points)?.nodes());
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Cost
+/// Memory, by the sizes of its buffers: for points of three `f32`, some 45 bytes per point during construction,
+/// including the points, and 20 afterwards.
 #[derive(Clone, Debug)]
 pub struct Bvh<S, const D: usize> {
     pub(in crate::gpu) device: Device,
     pub(in crate::gpu) space: Space<D>,
-    /// None without points.
+    /// `None` if there are no points.
     pub(in crate::gpu) nodes: Option<Nodes<S>>,
     /// The points in tree order, axis by axis.
     pub(in crate::gpu) axes: Buffer<S>,
@@ -79,32 +86,33 @@ pub struct Bvh<S, const D: usize> {
     origin: Origin,
 }
 
-/// Where a tree comes from, for tests.
+/// The origin of a tree, for tests.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Built on the device from the leading bits of codes.
+    /// Built on the device from the leading bits of the codes.
     LeadingBits,
-    /// Built on the device from all bits of codes, because leading bits tie.
+    /// Built on the device from all bits of the codes, because leading bits tie.
     AllBits,
-    /// Built on the CPU, because more points than a leaf holds have one code.
+    /// Built on the CPU, because more points than fit in a leaf have the same code.
     Host,
-    /// Uploaded.
+    /// Uploaded from the host.
     Upload,
-    /// Without points.
+    /// A tree without points.
     Empty,
 }
 
-/// Points on a device, fit to be built a tree of.
+/// Points on a device, checked and ready for building a tree.
 ///
-/// Memory: their coordinates.
+/// # Cost
+/// Memory: that of the coordinates.
 #[derive(Clone, Debug)]
 pub struct Points<S, const D: usize> {
     pub(in crate::gpu) device: Device,
     pub(in crate::gpu) space: Space<D>,
     pub(in crate::gpu) bounds: Aabb<S, D>,
     pub(in crate::gpu) len: usize,
-    /// The smallest coordinate but 0.
+    /// The smallest nonzero absolute coordinate.
     pub(in crate::gpu) finest: f64,
     pub(in crate::gpu) values: Buffer<S>,
 }
@@ -112,22 +120,24 @@ pub struct Points<S, const D: usize> {
 impl<S: Coordinate, const D: usize> Points<S, D> {
     /// Copies points to the device.
     ///
-    /// Errors as [`crate::Bvh::build`]; more than 2^32 - 1 coordinates in all; if the device has no buffers as large as the points are.
+    /// # Errors
+    /// - The errors of [`crate::Bvh::build`].
+    /// - More than 2^32 - 1 coordinates in total.
+    /// - The device does not allow a buffer that holds the points.
     pub fn new(points: &[[S; D]], device: Device) -> Result<Self> {
         Self::new_in(points, Space::OPEN, device)
     }
 
-    /// The same in a periodic box, as [`crate::Bvh::build_periodic`].
+    /// Copies points in a periodic box to the device, as for [`crate::Bvh::build_periodic`]. Errors as
+    /// [`Points::new`].
     pub fn new_periodic(points: &[[S; D]], size: impl Into<BoxSize>, device: Device) -> Result<Self> {
         Self::new_in(points, Space::periodic(size)?, device)
     }
 
-    /// Points whose coordinates are on a device, point after point; in a periodic box unless `size` is `None`. Equal to [`Points::new`] of
-    /// the same coordinates, which stay on the device: 20 kB at most come to the host.
+    /// Makes points of coordinates on a device, which are stored point by point.
     ///
-    /// Memory: in a periodic box a copy of the coordinates, brought into it; else they are shared.
-    ///
-    /// Errors as [`Points::new`]; a number of coordinates that is no multiple of the dimension; if the device fails.
+    /// They are in a periodic box unless `size` is `None`. The result equals that of [`Points::new`] with the same
+    /// coordinates. The coordinates stay on the device; less than 100 kB are copied to the host.
     ///
     /// ```no_run
     /// use ropewalk::gpu::{Device, DeviceVec, Points};
@@ -137,6 +147,15 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
     /// assert_eq!(points.len(), 2);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// - The errors of [`Points::new`].
+    /// - The number of coordinates is not a multiple of the dimension.
+    /// - The device fails.
+    ///
+    /// # Cost
+    /// Memory: in a periodic box, a copy of the coordinates, wrapped into the box. In open space, the coordinates are
+    /// shared.
     pub fn of(coordinates: &DeviceVec<S>, size: impl Into<BoxSize>) -> Result<Self> {
         let (device, len, space) = (coordinates.device, coordinates.len(), Space::periodic(size)?);
         check_size::<D>(len.checked_div(D).unwrap_or(0))?;
@@ -144,24 +163,24 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
             return Err(errors::no_rows(len, D));
         }
         on!(device, client => {
-            // As in `new_in`.
+            // The same limit as in `new_in`.
             check_allocation(client, (len / D) as u128 * (D * size_of::<S>()).max(8) as u128)?;
             let Survey { bounds, finest, placed } = survey(client, &coordinates.values, &space)?;
             Ok(Self { device, space, bounds, len: len / D, finest, values: placed })
         })
     }
 
-    /// The box around all points, which in a periodic box are brought into it; [`Aabb::EMPTY`] without points.
+    /// The box around all points, which are wrapped into a periodic box; [`Aabb::EMPTY`] if there are no points.
     pub fn bounds(&self) -> Aabb<S, D> {
         self.bounds
     }
 
-    /// How many points there are.
+    /// The number of points.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no points.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -179,7 +198,8 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
         let finest = map_tasks(points.len(), TASK, &|range| smallest(placed[range].as_flattened()));
         let finest = finest.into_iter().fold(f64::INFINITY, f64::min);
         on!(device, client => {
-            // The largest buffers of a build are the points and, two of them, words for the sort.
+            // The largest buffers of a build are the points, and the words for the sort, of which there are two
+            // buffers.
             check_allocation(client, points.len() as u128 * (D * size_of::<S>()).max(8) as u128)?;
             let values = Buffer::from_slice(client, placed.as_flattened());
             Ok(Self { device, space, bounds, len: points.len(), finest, values })
@@ -187,7 +207,7 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
     }
 }
 
-/// The smallest size but 0.
+/// Returns the smallest nonzero absolute value, or infinity.
 fn smallest<'a, S: Coordinate>(coordinates: impl IntoIterator<Item = &'a S>) -> f64 {
     let sizes = coordinates.into_iter().map(|&x| Into::<f64>::into(x).abs());
     sizes.filter(|&x| x > 0.0).fold(f64::INFINITY, f64::min)
@@ -196,23 +216,26 @@ fn smallest<'a, S: Coordinate>(coordinates: impl IntoIterator<Item = &'a S>) -> 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// Copies the points to the device and builds the tree there.
     ///
-    /// Errors as [`Points::new`] and [`Bvh::of`].
+    /// # Errors
+    /// As [`Points::new`] and [`Bvh::of`].
     pub fn build(points: &[[S; D]], device: Device) -> Result<Self> {
         Self::of(&Points::new(points, device)?)
     }
 
-    /// The same in a periodic box, as [`crate::Bvh::build_periodic`].
+    /// Builds a tree of points in a periodic box, as [`crate::Bvh::build_periodic`]. Errors as [`Bvh::build`].
     pub fn build_periodic(points: &[[S; D]], size: impl Into<BoxSize>, device: Device) -> Result<Self> {
         Self::of(&Points::new_periodic(points, size, device)?)
     }
 
-    /// The tree of points that are on a device. It keeps a copy.
+    /// Builds a tree of points that are on a device. The tree keeps a copy of them.
     ///
-    /// More points in one cell of the Morton grid than a leaf holds (33 copies of a point, say) are left to the CPU: the points are copied
-    /// there, and the tree back.
+    /// If one cell of the Morton grid holds more points than a leaf (for example 33 copies of a point), the CPU
+    /// builds the tree. The points are then copied to the host, and the tree is copied back.
     ///
-    /// Errors: if the device fails; if the driver of a Vulkan device rounds distances otherwise than the CPU, or takes coordinates as small as
-    /// these for 0: NVIDIA's does both, where CUDA does neither.
+    /// # Errors
+    /// - The device fails.
+    /// - The driver of a Vulkan device rounds distances differently from the CPU, or flushes coordinates as small as
+    ///   these to 0. NVIDIA's Vulkan driver does both; CUDA does neither.
     pub fn of(points: &Points<S, D>) -> Result<Self> {
         let &Points { device, space, bounds, len, finest, .. } = points;
         on!(device, client => {
@@ -241,7 +264,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 (sorted, leaves) = layout(&sort(client, morton.pairs())?.values, CODE)?;
             }
             if leaves.has_duplicate_codes {
-                // Points with equal codes are sorted again by finer grids, which is rare and left to the CPU.
+                // Points with equal codes are sorted again by finer grids. This is rare and done on the CPU.
                 let points = points.values.read(client)?;
                 let bvh = crate::Bvh::build_in(points.as_chunks::<D>().0, space)?;
                 return Ok(Self::upload_to(client, &bvh, device, Origin::Host));
@@ -254,16 +277,19 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         })
     }
 
-    /// Waits until the tree is there.
+    /// Waits until the tree is built.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// If the device fails.
     pub fn wait(&self) -> Result<()> {
         on!(self.device, client => wait(client))
     }
 
-    /// Copies a tree to a device.
+    /// Copies a tree from the host to a device.
     ///
-    /// Errors: a tree over anything but points, or of more than a device can hold, as [`Points::new`]; those of [`Bvh::of`].
+    /// # Errors
+    /// - The tree is over primitives other than points, or over more than a device can hold, as for [`Points::new`].
+    /// - The errors of [`Bvh::of`].
     pub fn upload(bvh: &crate::Bvh<S, D>, device: Device) -> Result<Self> {
         check_size::<D>(bvh.len())?;
         if !bvh.holds_points() {
@@ -303,35 +329,36 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         Self { device, space: *bvh.space(), nodes, axes, order, bounds: bvh.bounds(), origin }
     }
 
-    /// How many points are stored.
+    /// The number of stored points.
     pub fn len(&self) -> usize {
         self.order.len()
     }
 
-    /// Whether nothing is stored.
+    /// Returns `true` if there are no points.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The space that the points are in: open, or a periodic box.
+    /// The space of the points: open, or a periodic box.
     pub fn space(&self) -> &Space<D> {
         &self.space
     }
 
-    /// The box around all points; [`Aabb::EMPTY`] without points.
+    /// The box around all points; [`Aabb::EMPTY`] if there are no points.
     pub fn bounds(&self) -> Aabb<S, D> {
         self.bounds
     }
 
-    /// Where the tree was built.
+    /// The place where the tree was built.
     #[doc(hidden)]
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// Copies the tree from the device, and checks it: [`crate::Bvh::validate`].
+    /// Copies the tree to the host and checks it with [`crate::Bvh::validate`].
     ///
-    /// Errors: if the device fails, or has made what is no tree.
+    /// # Errors
+    /// If the device fails, or the copied tree is invalid.
     pub fn read(&self) -> Result<crate::Bvh<S, D>> {
         let Some(nodes) = &self.nodes else { return crate::Bvh::build_in(&[] as &[[S; D]], self.space) };
         let n = self.len();
@@ -347,7 +374,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 axis
             });
             let tree = crate::Bvh::from_parts(nodes.collect(), lo, self.order.read(client)?, self.space);
-            // Code on the host writes one row a point without a check, so each point must be there once.
+            // Code on the host writes one row per point without bounds checks, so `order` must be a permutation.
             tree.validate().map_err(errors::failed)?;
             Ok(tree)
         })

@@ -1,11 +1,12 @@
-//! Morton codes of points, and the points in their order: the twin of `bvh::morton`.
+//! Morton codes of points, and the points in their order: the GPU counterpart of `bvh::morton`.
 //!
-//! In: points, and the grid over them. Out: codes; later indices, codes and coordinates in tree order, one array per axis.
-//! The sort looks at the leading bits of codes only. Points whose leading bits tie are few and next to each other, so each finds its
-//! place among them by counting.
-//! Cost: one pass each.
+//! In: points, and the grid over them. Out: codes; then indices, codes and coordinates in tree order, one array per
+//! axis.
+//! The sort uses only the leading bits of the codes. Points whose leading bits tie are few and adjacent, so each
+//! point finds its rank among them by counting.
+//! Cost: one pass for codes, one for the arrays in tree order.
 
-#![allow(unsafe_code)] // Kernels that test their bounds themselves: see `bvh`.
+#![allow(unsafe_code)] // Unchecked kernels: see the launch contract of `bvh`.
 
 use cubecl::prelude::*;
 
@@ -15,39 +16,40 @@ use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
 use crate::gpu::primitives::radix_sort::Pairs;
 use crate::gpu::primitives::radix_sort::pass::CODE;
 
-/// Points of a unit, and of a block.
+/// Points per thread and per block.
 const ITEMS: u32 = 4;
 const TILE: u32 = ITEMS * UNITS;
-/// Points whose leading bits tie are at most this many positions apart.
+/// The maximum distance in positions between points whose leading bits tie.
 const REACH: u32 = 32;
 
-/// Points, and the grid over them.
+/// The computation of Morton codes for points on a grid.
 pub(in crate::gpu) struct MortonKernel<'a, R: Runtime, S> {
     client: &'a ComputeClient<R>,
     points: &'a Buffer<S>,
-    /// Origin, scale and shrink factor of the grid, as [`Grid::numbers`] has them.
+    /// Origin, scale and shrink factor of the grid, as [`Grid::numbers`] returns them.
     grid_params: Buffer<S>,
-    /// See [`Flag`]. [`MortonKernel::codes`] clears them.
+    /// See [`Flag`]. [`MortonKernel::codes`] clears the flags.
     pub flags: Buffer<u32>,
     n: usize,
     spec: GridSpec,
 }
 
-/// What kernels are compiled for.
+/// The parameters for which kernels are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct GridSpec {
     d: usize,
-    /// The last cell of an axis, which the CPU gives to what is beyond it, too. That of a single axis has more bits and is 2^63 - 1.
+    /// The last cell of an axis, to which larger coordinates are clamped, as on the CPU. With one axis the last cell
+    /// is 2^63 - 1, which kernels have as a literal.
     last: u32,
 }
 
-/// What kernels find of points that must be built otherwise.
+/// Flags that kernels set for points that need another method.
 pub(in crate::gpu) struct Flag;
 
 impl Flag {
-    /// More points tie in their leading bits than are put in order by counting.
+    /// More points tie in their leading bits than counting can sort.
     pub const PREFIX_TIES: usize = 0;
-    /// More points than a leaf holds have one code.
+    /// More points than fit in a leaf have the same code.
     pub const DUPLICATE_CODES: usize = 1;
     pub const ALL: usize = 2;
 }
@@ -56,7 +58,7 @@ impl Flag {
 pub(in crate::gpu) struct SortedPoints<S> {
     pub codes: Buffer<u64>,
     pub order: Buffer<u32>,
-    /// Axis by axis.
+    /// The coordinates, axis by axis.
     pub axes: Buffer<S>,
 }
 
@@ -74,7 +76,7 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
         Self { client, points, grid_params: Buffer::from_slice(client, &grid_params), flags, n, spec }
     }
 
-    /// The code of each point.
+    /// Computes the code of each point.
     pub fn codes(&self) -> Buffer<u64> {
         let codes = Buffer::new(self.client, self.n);
         // SAFETY: the launch contract of `bvh`, with the number of points.
@@ -94,12 +96,12 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
         codes
     }
 
-    /// The code of each point, and its index.
+    /// Computes the code of each point, paired with its index.
     pub fn pairs(&self) -> Pairs {
         Pairs { keys: self.codes(), values: Buffer::iota(self.client, self.n) }
     }
 
-    /// The points in tree order, from an order by so many leading bits of the codes.
+    /// Arranges the points in tree order, given their order by the `leading` highest bits of the codes.
     pub fn layout(&self, order: &Buffer<u32>, leading: u32) -> SortedPoints<S> {
         let (client, n, is_sorted) = (self.client, self.n, leading == CODE);
         let sorted = SortedPoints {
@@ -107,8 +109,8 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
             order: if is_sorted { order.clone() } else { Buffer::new(client, n) },
             axes: Buffer::new(client, n * self.spec.d),
         };
-        // SAFETY: the launch contract of `bvh`, with the number of points. `order` is a permutation, and a point moves by fewer
-        // positions than there are points on that side.
+        // SAFETY: the launch contract of `bvh`, with the number of points. `order` is a permutation, and a tie moves
+        // a point by at most the number of points on that side.
         unsafe {
             arrange_points::launch_unchecked::<S, R>(
                 client,
@@ -130,7 +132,7 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
     }
 }
 
-/// Moves bit `i` to bit `i * d`, for a cell of `63 / d` bits.
+/// Moves bit `i` to bit `i * d`, for a cell number of `63 / d` bits.
 #[cube]
 pub(in crate::gpu) fn spread(cell: u64, #[comptime] d: usize) -> u64 {
     let mut x = cell;
@@ -147,7 +149,7 @@ pub(in crate::gpu) fn spread(cell: u64, #[comptime] d: usize) -> u64 {
         x = (x | (x << 4u64)) & 0x10c3_0c30_c30c_30c3u64;
         x = (x | (x << 2u64)) & 0x1249_2492_4924_9249u64;
     } else if comptime!(d > 3) {
-        // Groups of 8 bits or fewer, for there are no more than 15; then of 4, of 2, and single ones.
+        // Groups of up to 8 bits, since a cell number has at most 15; then groups of 4, of 2, and single bits.
         x = (x | (x << comptime!(group_shift(8, d)))) & comptime!(group_mask(8, d));
         x = (x | (x << comptime!(group_shift(4, d)))) & comptime!(group_mask(4, d));
         x = (x | (x << comptime!(group_shift(2, d)))) & comptime!(group_mask(2, d));
@@ -156,13 +158,13 @@ pub(in crate::gpu) fn spread(cell: u64, #[comptime] d: usize) -> u64 {
     x
 }
 
-/// How far the upper half of `2 * bits` bits moves, to begin `bits * d` above the lower one. No cell of more than seven dimensions has
-/// eight bits or more, and none moves.
+/// The shift of the upper half of `2 * bits` bits, after which it begins `bits * d` above the lower half. In more
+/// than seven dimensions cell numbers have fewer than eight bits, and the shift by groups of 8 is 0.
 const fn group_shift(bits: u64, d: usize) -> u64 {
     if bits < 63 / d as u64 { bits * (d as u64 - 1) } else { 0 }
 }
 
-/// The places of the bits of a cell in groups of `bits`, each of which begins `bits * d` above the one before.
+/// The positions of a cell's bits in groups of `bits`, each of which begins `bits * d` above the previous one.
 const fn group_mask(bits: u64, d: usize) -> u64 {
     let (mut mask, mut bit) = (0, 0);
     while bit < 63 / d as u64 {
@@ -172,8 +174,8 @@ const fn group_mask(bits: u64, d: usize) -> u64 {
     mask
 }
 
-/// The code of a point: the CPU's. In more than three dimensions, where it has fewer bits than [`CODE`], as many zeros are below: then its
-/// leading bits are where the sort looks for them.
+/// Returns the code of a point, equal to the CPU's. In more than three dimensions the CPU's code has fewer bits than
+/// [`CODE`]. It is then shifted up, with zeros below, so that its leading bits are where the sort expects them.
 #[cube]
 fn code<F: Float>(point: &Array<F>, grid_params: &Array<F>, #[comptime] spec: GridSpec) -> u64 {
     let d = comptime!(spec.d);
@@ -182,7 +184,7 @@ fn code<F: Float>(point: &Array<F>, grid_params: &Array<F>, #[comptime] spec: Gr
     let mut code = 0u64.runtime();
     #[unroll]
     for k in 0..d {
-        // Multiplying by one or a half rounds nothing, so a fused multiplication gives the same.
+        // Multiplication by 1 or 0.5 is exact, so a fused multiplication gives the same result.
         let cell = (point[k] * shrink - grid_params[k]) * scale;
         if comptime!(d == 1) {
             // 2^63.
@@ -242,7 +244,7 @@ fn arrange_points<F: Float>(
     let d = comptime!(spec.d);
     let tile = CUBE_POS as u32;
     if tile <= (n - 1) / TILE {
-        // The codes of the tile, with some before and some behind.
+        // The codes of the tile, and `REACH` codes on each side.
         let mut tile_codes = SharedMemory::<u64>::new(comptime!((TILE + 2 * REACH) as usize));
         let first = tile * TILE;
         let len = n - first;
@@ -282,7 +284,7 @@ fn arrange_points<F: Float>(
                 tile_codes[(REACH + k * UNITS + UNIT_POS) as usize] = own_codes[k as usize];
             }
             if UNIT_POS < 2 * REACH {
-                // The place in shared memory, and whether there is such a position.
+                // The index in shared memory, and whether there is such a position.
                 let mut at = UNIT_POS + TILE;
                 let mut is_there = UNIT_POS + TILE < len + REACH;
                 if UNIT_POS < REACH {
@@ -369,7 +371,7 @@ mod tests {
         };
         let mut points: Vec<[S; D]> =
             (0..200).map(|_| std::array::from_fn(|_| S::from_f64(random() as f64 * 0.01 - 3e4))).collect();
-        // Nearly the last cell, which may not be taken for it.
+        // Points just before the last cell, which must not be assigned to it.
         let bounds = points.iter().fold(Aabb::EMPTY, |bounds, &point| bounds.union(&Aabb::point(point)));
         let before: f64 = bounds.hi[0].into();
         points.extend([1e-9, 1e-7, 1e-5].map(|step| [S::from_f64(before - (step * before).abs()); D]));
@@ -403,7 +405,7 @@ mod tests {
         compare::<f64, 10>()
     }
 
-    /// The last cells of 31 bits are one to `f32`, also here.
+    /// Near the last cell, several 31-bit cell numbers are equal in `f32`; the device clamps as the CPU does.
     #[test]
     fn the_last_cell() -> Result<()> {
         let points = [[1.0f32, 0.0], [1.0 - f32::EPSILON / 2.0, 0.0], [0.0, 0.0]];
@@ -412,7 +414,8 @@ mod tests {
         Ok(())
     }
 
-    /// Points of which some tie in the leading bits, as more than 2^28 do.
+    /// Some of these points tie in their leading bits, for the numbers of bits used with up to 2^28 points and with
+    /// more.
     #[test]
     fn ties_are_put_right() -> Result<()> {
         let mix = |i: u32| f64::from(i.wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24);

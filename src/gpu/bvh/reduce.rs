@@ -1,26 +1,26 @@
-//! The largest value below each node, or the sum: the twin of `bvh::reduce`.
+//! The maximum or the sum of the values below each node: the GPU counterpart of `bvh::reduce`.
 //!
-//! In: a value for each position. Out: for each node the largest of its positions' values, or their sum.
-//! Those of sixteen positions, of sixteen of these, and so on, are found first; each node puts its own together from at most thirty of
-//! a size, so no node waits for its children.
-//! Cost: two passes over the values, and a value for each sixteen.
+//! In: a value for each position. Out: for each node the maximum or the sum of the values at its positions.
+//! Groups of sixteen values are combined first, then groups of sixteen of these, and so on. Each node combines at
+//! most thirty groups of each size, so no node waits for its children.
+//! Cost: two passes over the values, and one value per sixteen.
 
 use cubecl::prelude::*;
 
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::ropes::Nodes;
 
-/// Values that are put into one of the next size.
+/// The number of values that are combined into one of the next size.
 const GROUP: u32 = 16;
 
-/// What is made of two values.
+/// The combination of two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Fold {
     Largest,
     Sum,
 }
 
-/// The largest value below each node; the sentinel has some value.
+/// Returns the maximum value below each node. The value of the sentinel is unspecified.
 pub(in crate::gpu) fn largest_below<R: Runtime, S, T: CubeElement + Numeric>(
     client: &ComputeClient<R>,
     nodes: &Nodes<S>,
@@ -29,7 +29,8 @@ pub(in crate::gpu) fn largest_below<R: Runtime, S, T: CubeElement + Numeric>(
     fold_below(client, nodes, values, Fold::Largest)
 }
 
-/// The sum of the values below each node, in some order of additions; the sentinel has some value.
+/// Returns the sum of the values below each node, in an unspecified order of additions. The value of the sentinel is
+/// unspecified.
 pub(in crate::gpu) fn sum_below<R: Runtime, S, T: CubeElement + Numeric>(
     client: &ComputeClient<R>,
     nodes: &Nodes<S>,
@@ -74,7 +75,7 @@ fn fold_below<R: Runtime, S, T: CubeElement + Numeric>(
     folded
 }
 
-/// The values of one size, and where those of the next go.
+/// The range of values of one size, and the offset of the next size.
 #[derive(CubeType, CubeLaunch)]
 struct Groups {
     from: u32,
@@ -84,7 +85,7 @@ struct Groups {
     of_values: bool,
 }
 
-/// Folds a value into the one at hand.
+/// Combines a value with the one in `best`.
 #[cube]
 fn fold<T: Numeric>(best: &mut Array<T>, value: T, #[comptime] rule: Fold) {
     if comptime!(rule == Fold::Sum) {
@@ -94,7 +95,7 @@ fn fold<T: Numeric>(best: &mut Array<T>, value: T, #[comptime] rule: Fold) {
     }
 }
 
-/// Folds each sixteen of `len` values from `from` on: of `values`, or of `groups`.
+/// Combines each sixteen of the range's values: those of `values` for the first size, of `groups` for others.
 #[cube(launch)]
 fn fold_groups<T: Numeric>(values: &Array<T>, groups: &mut Array<T>, range: &Groups, #[comptime] rule: Fold) {
     let own = ABSOLUTE_POS as u32;
@@ -133,7 +134,7 @@ fn fold_nodes<T: Numeric>(
         let behind = links[2 * links[2 * node] as usize + 1];
         let mut best = Array::<T>::new(1usize);
         best[0] = values[first as usize];
-        // From where to where, and the size of the groups.
+        // The start, the end and the size of the remaining groups.
         let mut range = Array::<u32>::new(3usize);
         range[0] = first + 1;
         range[1] = behind;

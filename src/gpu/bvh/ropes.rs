@@ -1,11 +1,11 @@
 //! The nodes in depth-first order, with boxes and ropes.
 //!
-//! In: a hierarchy and the points in tree order. Out: nodes as the tree of the CPU has them, bit by bit.
-//! A node's box is that of the leaves below, which are a range: boxes of sixteen leaves, of sixteen of those, and so on, are made
-//! first, and each node puts its own together from at most thirty of a size. So no node waits for its children.
-//! Cost: 2 D + 2 numbers a node and one for 32 points, and again a box for each leaf.
+//! In: a hierarchy, and the points in tree order. Out: nodes that are bit-identical to the CPU's.
+//! A node's box is that of a range of leaves. The boxes of sixteen leaves, of sixteen of those, and so on, are
+//! computed first. Each node combines at most thirty boxes of each size, so no node waits for its children.
+//! Cost: 2 D + 2 numbers per node and one per 32 points, and another box per leaf.
 
-#![allow(unsafe_code)] // Kernels that test their bounds themselves: see `bvh`.
+#![allow(unsafe_code)] // Unchecked kernels: see the launch contract of `bvh`.
 
 use cubecl::prelude::*;
 
@@ -13,30 +13,32 @@ use crate::geometry::Scalar;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::hierarchy::{Hierarchy, HierarchyArg, NO_SPLIT};
 
-/// A walk from a point to those behind it begins at the leaf of its warp's first point, which is stored: one for as many points as a warp
-/// has units. A leaf has no more points than that, so at most one of these.
+/// The distance between points whose leaf is stored: the number of threads of a warp. A walk over pairs begins at the
+/// leaf of the first point of its warp. A leaf holds at most this many points, so it is stored at most once.
 pub(in crate::gpu) const LEAF_INDEX_STRIDE: u32 = 32;
 
-/// Boxes that are put into one of the next size.
+/// The number of boxes that are combined into one of the next size.
 const GROUP: u32 = 16;
-/// Up to so many dimensions the numbers of a block's boxes fit into its shared memory, and a box of sixteen has as few numbers as units.
+/// The largest dimension in which the boxes of a block fit in its shared memory. There is then a thread for each
+/// coordinate of its combined boxes.
 const WITHIN_BLOCKS: usize = 4;
-/// A node has fewer ancestors than codes have bits and leaves' indices; the bound ends the loop whatever the input.
+/// The maximum number of ancestors of a node, which has fewer than a code and a leaf index have bits together. It
+/// ends the loop even for invalid input.
 const MOST_STEPS: u32 = 96;
 
-/// Nodes on a device; the last is a sentinel.
+/// The nodes of a tree on a device, followed by a sentinel.
 #[derive(Clone, Debug)]
 pub(in crate::gpu) struct Nodes<S> {
-    /// The lower corner, then the upper one, of each.
+    /// The lower corner of each node, followed by the upper one.
     pub bounds: Buffer<S>,
-    /// The rope, and the first point below, of each.
+    /// The rope of each node, and the first point below it.
     pub links: Buffer<u32>,
     /// The leaf of every [`LEAF_INDEX_STRIDE`]th point.
     pub leaf_of_point: Buffer<u32>,
 }
 
 impl<S> Nodes<S> {
-    /// How many there are but the sentinel.
+    /// The number of nodes without the sentinel.
     pub fn end(&self) -> usize {
         self.links.len() / 2 - 1
     }
@@ -49,7 +51,7 @@ pub(in crate::gpu) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D
     n: usize,
 ) -> Nodes<S> {
     let (leaves, dim) = (hierarchy.leaves, CubeDim::new_1d(UNITS));
-    // The first box of each size.
+    // The index of the first box of each size is the sum of the smaller sizes' numbers of boxes.
     let mut sizes = vec![leaves];
     while let Some(&most) = sizes.last().filter(|&&most| most >= GROUP as usize) {
         sizes.push(most.div_ceil(GROUP as usize));
@@ -63,7 +65,8 @@ pub(in crate::gpu) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D
         })
         .collect();
     let boxes = Buffer::<S>::new(client, sizes.iter().sum::<usize>() * 2 * D);
-    // SAFETY: the launch contract of `bvh`, with the number of leaves; `starts` has the end of the last.
+    // SAFETY: the launch contract of `bvh`, with the number of leaves. `starts` has `leaves + 1` elements, the last
+    // of which is `n`.
     unsafe {
         box_leaves::launch_unchecked::<S, R>(
             client,
@@ -79,7 +82,8 @@ pub(in crate::gpu) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D
     }
     for size in 1..sizes.len() {
         let (arg, from, below, to) = (boxes.arg(), offsets[size - 1], sizes[size - 1], offsets[size]);
-        // SAFETY: the launch contract of `bvh`, with the number of boxes of that size.
+        // SAFETY: the launch contract of `bvh`, with the number of boxes of that size; `boxes` has room for all
+        // sizes.
         unsafe {
             if D <= WITHIN_BLOCKS {
                 let count = cubes(below);
@@ -97,9 +101,9 @@ pub(in crate::gpu) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D
         leaf_of_point: Buffer::new(client, n.div_ceil(LEAF_INDEX_STRIDE as usize)),
     };
     let offsets = Buffer::from_slice(client, &offsets);
-    // No literals: CUDA's compiler knows no word for infinity.
+    // Not literals, because CUDA's compiler has none for infinity.
     let empty = Buffer::from_slice(client, &[<S as Scalar>::INFINITY, <S as Scalar>::NEG_INFINITY]);
-    // SAFETY: the launch contract of `bvh`, with the number of nodes.
+    // SAFETY: the launch contract of `bvh`, with the number of nodes, `2 * leaves - 1`, and the sentinel.
     unsafe {
         write_nodes::launch_unchecked::<S, R>(
             client,
@@ -142,18 +146,19 @@ fn box_leaves<F: Float>(
     }
 }
 
-/// Boxes around sixteen boxes of the next smaller size each, of which there are `size` from `from` on.
+/// Combines each sixteen boxes of the next smaller size, of which there are `size` from index `from` on.
 #[cube(launch_unchecked)]
 fn box_sixteen<F: Float>(boxes: &mut Array<F>, from: u32, size: u32, to: u32, #[comptime] d: usize) {
     let group = comptime!(GROUP as usize);
     let first = CUBE_POS as u32 * UNITS;
     if first < size {
-        // Through shared memory, so that neighbouring units read neighbouring numbers.
+        // Reads through shared memory, so that neighbouring threads read adjacent numbers.
         let mut below = SharedMemory::<F>::new(comptime!(UNITS as usize * 2 * d));
         let last = (size - first) as usize * 2 * d - 1;
         #[unroll]
         for k in 0..2 * d {
-            // What is not there is the last there is, and an upper corner among upper ones.
+            // Reads past the end are moved back by whole boxes into the last box, so that lower corners stay lower
+            // and upper ones upper.
             let at = k * UNITS as usize + UNIT_POS as usize;
             let back = (at.max(last) - last).div_ceil(2 * d) * 2 * d;
             below[at] = boxes[(from + first) as usize * 2 * d + at - back];
@@ -177,7 +182,8 @@ fn box_sixteen<F: Float>(boxes: &mut Array<F>, from: u32, size: u32, to: u32, #[
     }
 }
 
-/// The same for boxes of many numbers, a unit for each: neighbouring units read neighbouring numbers as it is.
+/// Does the same as `box_sixteen` in high dimensions, with a thread per coordinate. Neighbouring threads read
+/// adjacent numbers anyway.
 #[cube(launch_unchecked)]
 fn box_sixteen_by_corner<F: Float>(boxes: &mut Array<F>, from: u32, size: u32, to: u32, #[comptime] d: usize) {
     let own = (ABSOLUTE_POS / (2 * d)) as u32;
@@ -197,7 +203,7 @@ fn box_sixteen_by_corner<F: Float>(boxes: &mut Array<F>, from: u32, size: u32, t
     }
 }
 
-/// Widens a box by another.
+/// Extends a box to contain another one.
 #[cube]
 fn take_in<F: Float>(boxes: &Array<F>, at: u32, lo: &mut Array<F>, hi: &mut Array<F>, #[comptime] d: usize) {
     #[unroll]
@@ -209,7 +215,8 @@ fn take_in<F: Float>(boxes: &Array<F>, at: u32, lo: &mut Array<F>, hi: &mut Arra
     }
 }
 
-/// Boxes of leaves, of sixteen of them, and so on, with the first of each size; and the corners of a box around nothing.
+/// Boxes of leaves, of sixteen leaves, and so on, with the index of the first box of each size. Also the corners of an
+/// empty box.
 #[derive(CubeType, CubeLaunch)]
 struct Boxes<F: Float> {
     corners: Array<F>,
@@ -217,7 +224,7 @@ struct Boxes<F: Float> {
     empty: Array<F>,
 }
 
-/// The nodes to write: see [`Nodes`].
+/// The nodes to be written: see [`Nodes`].
 #[derive(CubeType, CubeLaunch)]
 struct NodesArg<F: Float> {
     bounds: Array<F>,
@@ -225,7 +232,7 @@ struct NodesArg<F: Float> {
     leaf_of_point: Array<u32>,
 }
 
-/// Writes the nodes of the leaves, then those of the splits between them.
+/// Writes the nodes of the leaves, then the nodes of the splits between them.
 #[cube(launch_unchecked)]
 fn write_nodes<F: Float>(
     boxes: &Boxes<F>,
@@ -236,7 +243,7 @@ fn write_nodes<F: Float>(
 ) {
     let i = ABSOLUTE_POS as u32;
     if i == leaves {
-        // No node belongs to the split before all leaves, so this unit writes the sentinel.
+        // The split before all leaves has no node, so this thread writes the sentinel.
         let end = (2 * leaves - 1) as usize;
         nodes.links[2 * end] = 2 * leaves - 1;
         nodes.links[2 * end + 1] = hierarchy.starts[leaves as usize];

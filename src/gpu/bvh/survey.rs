@@ -1,9 +1,10 @@
-//! What a tree must know of points that are on the device already.
+//! Checks and bounds of points that are already on the device.
 //!
-//! In: coordinates. Out: whether all can be stored, the box around the points, the smallest coordinate but 0; in a periodic box also the
-//! points brought into it. All equal to what the CPU finds.
-//! Each unit looks at every 131,072nd point; the host puts together what the blocks find.
-//! Cost: the points are read once, and in a periodic box written once.
+//! In: coordinates. Out: the first coordinate that cannot be stored, if any, the box around the points, and the
+//! smallest nonzero absolute coordinate. In a periodic box, also the points wrapped into it. All results equal the
+//! CPU's.
+//! Each thread reads every 131,072nd point; the host combines the results of the blocks.
+//! Cost: one read of the points, and in a periodic box one write.
 
 use cubecl::prelude::*;
 
@@ -14,20 +15,20 @@ use crate::gpu::bvh::Coordinate;
 
 /// Enough blocks to keep a device busy.
 const BLOCKS: u32 = 512;
-/// The place of a coordinate that cannot be stored, if there is none.
+/// The index of a faulty coordinate if there are no faults.
 const NONE: u64 = u64::MAX;
 
-/// What is found.
+/// The results of a survey.
 pub(super) struct Survey<S, const D: usize> {
     pub bounds: Aabb<S, D>,
     pub finest: f64,
-    /// The points, in the box if it is periodic.
+    /// The points, wrapped into the box if it is periodic.
     pub placed: Buffer<S>,
 }
 
-/// Looks at `n` points.
+/// Checks and bounds the points.
 ///
-/// Errors: a coordinate that is not finite or too large, the first of them; if the device fails.
+/// Errors: the first coordinate that is not finite or is too large; the device fails.
 pub(super) fn survey<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     points: &Buffer<S>,
@@ -35,9 +36,9 @@ pub(super) fn survey<R: Runtime, S: Coordinate, const D: usize>(
 ) -> Result<Survey<S, D>> {
     let n = points.len() / D;
     let periodic = space.period().is_some();
-    // Open space leaves the points alone.
+    // In open space the points are unchanged.
     let placed = Buffer::<S>::new(client, if periodic { points.len() } else { 0 });
-    // Passed in and not written in the kernel: CUDA's compiler has no literal for infinity.
+    // Arguments rather than literals in the kernel: CUDA's compiler has no literal for infinity.
     let limits =
         Buffer::from_slice(client, &[S::from_f64(S::LIMIT), <S as Scalar>::INFINITY, <S as Scalar>::NEG_INFINITY]);
     let sides = Buffer::from_slice(client, &space.period().copied().unwrap_or([0.0; D]));
@@ -54,7 +55,8 @@ pub(super) fn survey<R: Runtime, S: Coordinate, const D: usize>(
         faults.arg(),
     );
     let found = found.read(client)?;
-    // A block that found a fault says so by a size that no coordinate has: one transfer tells all where there is none.
+    // A block with a fault reports a negative minimum absolute coordinate. Without faults, a single transfer
+    // therefore suffices.
     if found.chunks_exact(row).any(|found| found[2 * D] < S::from_f64(0.0)) {
         let fault = faults.read(client)?.into_iter().min().unwrap_or(NONE);
         let value = value_at(client, points, fault as usize)?.into();
@@ -70,7 +72,7 @@ pub(super) fn survey<R: Runtime, S: Coordinate, const D: usize>(
     Ok(Survey { bounds, finest, placed: if periodic { placed } else { points.clone() } })
 }
 
-/// One value of many. Waits for it.
+/// Reads one element. Waits for it.
 fn value_at<R: Runtime, S: Coordinate>(client: &ComputeClient<R>, values: &Buffer<S>, at: usize) -> Result<S> {
     let found = Buffer::<S>::new(client, 1);
     let at = Buffer::from_slice(client, &[at as u64]);
@@ -85,10 +87,10 @@ fn take<F: Float>(values: &Array<F>, at: &Array<u64>, found: &mut Array<F>) {
     }
 }
 
-/// What the points are compared with.
+/// The limits and the space with which points are compared.
 #[derive(CubeType, CubeLaunch)]
 struct SurveyArg<F: Float> {
-    /// The largest size of a coordinate, infinity and minus infinity.
+    /// The largest absolute value of a coordinate, infinity and minus infinity.
     limits: Array<F>,
     sides: Array<f64>,
     n: u32,
@@ -115,14 +117,14 @@ fn survey_points<F: Float>(
     }
     own[2 * d] = space.limits[1];
     let fault = RuntimeCell::<u64>::new(NONE.runtime());
-    // Positions as u64, which do not wrap around.
+    // Positions in `u64`, which does not overflow.
     let mut at = u64::cast_from(ABSOLUTE_POS);
     while at < u64::cast_from(space.n) {
         #[unroll]
         for k in 0..d {
             let place = at as usize * d + k;
             let x = points[place];
-            // NaN is not at most the limit, either.
+            // A NaN fails this comparison, too.
             if x.abs() <= space.limits[0] {
                 let inside = RuntimeCell::<F>::new(x);
                 if comptime!(space.periodic) {
@@ -186,7 +188,7 @@ fn survey_points<F: Float>(
     }
 }
 
-/// A coordinate in the periodic box, rounded as [`Space::wrap`] rounds.
+/// Wraps a coordinate into the periodic box, rounded as [`Space::wrap`] rounds it.
 #[cube]
 pub(super) fn wrap<F: Float>(x: F, side: f64) -> F {
     let at = f64::cast_from(x);
@@ -198,8 +200,8 @@ pub(super) fn wrap<F: Float>(x: F, side: f64) -> F {
     inside.read()
 }
 
-/// The remainder that is not negative, as `f64::rem_euclid` rounds it. Doubles, halves, and differences of numbers within a factor of two
-/// are exact (Sterbenz 1974), so only the last difference rounds.
+/// Returns the nonnegative remainder, rounded as by `f64::rem_euclid`. Doubling, halving, and differences of numbers
+/// within a factor of two are exact (Sterbenz 1974), so only the last difference rounds.
 #[cube]
 fn remainder(at: f64, side: f64) -> f64 {
     let rest = RuntimeCell::<f64>::new(at.abs());
@@ -240,7 +242,7 @@ mod tests {
         assert_eq!(read(&ours), read(&theirs));
     }
 
-    /// Coordinates of many sizes, within the box and beyond it on both sides.
+    /// Returns coordinates of many magnitudes, within the box and beyond both ends.
     fn coordinate(i: usize) -> f64 {
         let word = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let size = [1e-9, 0.5, 0.999, 1.0, 3.7, 40.0, 2e5, 1e13][(word >> 61) as usize];
@@ -262,7 +264,7 @@ mod tests {
         }
     }
 
-    /// Faces, and what rounds to them.
+    /// Coordinates on faces of the box, and coordinates that round to them.
     #[test]
     fn edges_of_the_box() {
         let edges = [0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 5.0, -1e-300, -1e-17, 1.0 + 1e-15, 1.0 - 1e-16, 1e150, -1e150];

@@ -1,7 +1,7 @@
-//! The top of a tree, as boxes that hold all points: the twin of the tops in `distributed::regions`.
+//! The top of a tree, as boxes that contain all points: the GPU counterpart of `tops` in `distributed::regions`.
 //!
-//! In: a tree. Out: the boxes of the uppermost nodes that have at most so many points each.
-//! Cost: a pass over the nodes, or a few; 4 bytes a node.
+//! In: a tree. Out: the boxes of the uppermost nodes with at most a given number of points.
+//! Cost: one or a few passes over the nodes; 4 bytes per node.
 
 use cubecl::prelude::*;
 
@@ -14,7 +14,7 @@ use crate::gpu::primitives::compact::Compact;
 use crate::gpu::primitives::gather::{Layout, gather};
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
-    /// At most `most` boxes, or one, that hold all points.
+    /// Returns at most `most` boxes, or one if `most` is 0, that contain all points.
     pub(crate) fn tops(&self, most: usize) -> Result<Vec<Aabb<S, D>>> {
         let Some(nodes) = &self.nodes else { return Ok(vec![]) };
         on!(self.device, client => {
@@ -25,7 +25,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 let limit = fill.min(self.len()) as u32;
                 flag_tops::launch::<_>(client, cubes(end), dim, nodes.links.arg(), flags.arg(), end as u32, limit);
                 let found = Compact::new(client, flags)?;
-                // A node as full as all is the root.
+                // With a limit equal to the number of points, the root is flagged.
                 if found.len > most && fill < self.len() {
                     fill *= 2;
                     continue;
@@ -38,7 +38,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     }
 }
 
-/// Flags the nodes of at most `limit` points below those of more, and leaves of any number. Each node flags its children.
+/// Flags the nodes with at most `limit` points below nodes with more, and leaves whatever their size. Each node flags
+/// its children.
 #[cube(launch)]
 fn flag_tops(links: &Array<u32>, flags: &mut Array<u32>, end: u32, limit: u32) {
     let at = ABSOLUTE_POS as u32;
@@ -60,7 +61,7 @@ fn flag_tops(links: &Array<u32>, flags: &mut Array<u32>, end: u32, limit: u32) {
     }
 }
 
-/// Whether a node has children, and more than `limit` points.
+/// Returns `true` if a node has children and more than `limit` points.
 #[cube]
 fn has_more(links: &Array<u32>, at: u32, limit: u32) -> bool {
     let rope = links[2 * at as usize];

@@ -1,7 +1,9 @@
-//! Points whose dimension is known at run time, for programs that are compiled for few kinds of points: the twin of the crate `ropewalk-table`.
+//! Points whose dimension is known only at run time, for programs compiled for few dimensions: the GPU counterpart of
+//! the crate `ropewalk-table`.
 //!
-//! In: coordinates. Out: the same as `f64`, with zeros behind each point up to the next dimension that such a program has.
-//! The axes that are added are 0 everywhere and leave distances alone. Cost: 8 bytes a coordinate.
+//! In: coordinates. Out: the coordinates as `f64`, with each point padded with zeros to the next dimension that such
+//! a program supports. The added axes are 0 everywhere and do not change distances.
+//! Cost: 8 bytes per coordinate.
 
 use cubecl::prelude::*;
 
@@ -15,25 +17,21 @@ use crate::gpu::device::on;
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::errors;
 
-/// What [`DeviceVec::widened`] makes.
+/// The result of [`DeviceVec::widened`].
 #[derive(Clone, Debug)]
 pub struct Widened {
-    /// The coordinates, point after point.
+    /// The coordinates, point by point.
     pub coordinates: DeviceVec<f64>,
-    /// How many each point has: 2, 3, 6 or 10.
+    /// The number of coordinates per point: 2, 3, 6 or 10.
     pub dim: usize,
-    /// The periodic box, with a side for each.
+    /// The periodic box with a side per axis, or open space.
     pub size: BoxSize,
 }
 
 impl<S: Coordinate> DeviceVec<S> {
-    /// Coordinates of points of `dim` dimensions as those of the next of 2, 3, 6 and 10 dimensions, in a periodic box unless `size` is
-    /// `None`: what is found among them is the same. For programs that learn the dimension when they run; see the crate `ropewalk-table`.
-    ///
-    /// Memory: 8 bytes for each coordinate that is made.
-    ///
-    /// Errors: a `dim` that is not 1 to 10, or does not divide their number; a box that has not a positive side for each of `dim` axes; more
-    /// than 2^32 - 1 coordinates; if the device has no such buffer.
+    /// Pads points of `dim` dimensions to the next of 2, 3, 6 and 10 dimensions, in a periodic box unless `size` is
+    /// `None`. Searches among the padded points have the same results. For programs that learn the dimension at run
+    /// time; see the crate `ropewalk-table`.
     ///
     /// ```no_run
     /// use ropewalk::gpu::{Device, DeviceVec, Dbscan, Points};
@@ -45,6 +43,15 @@ impl<S: Coordinate> DeviceVec<S> {
     /// assert_eq!(Dbscan::new(0.5, 2).run(&points)?.read()?.as_slice(), [0, 0, 0, -1]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// - `dim` is not in 1 to 10, or does not divide the number of coordinates.
+    /// - The box does not have a positive side for each of `dim` axes.
+    /// - There are more than 2^32 - 1 coordinates.
+    /// - The device does not allow a buffer of this size.
+    ///
+    /// # Cost
+    /// Memory: 8 bytes per coordinate of the result.
     pub fn widened(&self, dim: usize, size: impl Into<BoxSize>) -> Result<Widened> {
         let (device, len) = (self.device, self.len());
         if !(1..=10).contains(&dim) {
@@ -77,7 +84,7 @@ impl<S: Coordinate> DeviceVec<S> {
     }
 }
 
-/// What the kernel is compiled for.
+/// The parameters for which the kernel is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct WidenSpec {
     dim: usize,
@@ -85,7 +92,8 @@ struct WidenSpec {
     periodic: bool,
 }
 
-/// Writes each coordinate, within the box: there it is rounded as its own type rounds. What is not finite stays so.
+/// Writes each coordinate, wrapped into a periodic box and rounded to its own type. Coordinates that are not finite
+/// are unchanged.
 #[cube(launch)]
 fn widen<F: Float>(
     from: &Array<F>,

@@ -1,14 +1,17 @@
-//! Unites all pairs within a radius: the twin of `cluster::connect`.
+//! Union of all pairs within a radius: the GPU version of `cluster::connect`.
 //!
-//! In: a tree, a radius, and which points take part. Out: a union-find forest over tree order.
-//! Each unit takes a point and walks to those behind it, so each pair is met once. A node is *uniform* if its diagonal is at most the
-//! radius and all of its points take part: they are united before the walk, so that one hit among them is as good as all, and a point
-//! that is already united with them skips the node.
-//! Roots are hooked by an atomic minimum; not so on Vulkan, because one of its drivers (Mesa 22.3, on the processor) runs a loop with
-//! atomics in it exactly twice. There roots are hooked by plain stores. Of two stores at once one may get lost, so the walk is repeated
-//! until nothing changes; each time there are fewer roots.
-//! Cost: 4 bytes a point and 4 a node. Source: Prokopenko et al. 2023 (FDBSCAN: tree and union-find); Dijkstra 1976 (Rem's
-//! algorithm); Jaiganesh and Burtscher 2018 (halving the way).
+//! In: a tree, a radius, and the participating points. Out: a union-find forest over tree order.
+//!
+//! Each thread takes a point and traverses the points behind it, so each pair is visited once. A node is *uniform* if
+//! its diagonal is at most the radius and all of its points participate. These points are united before the traversal.
+//! One hit among them is then as good as all, and a point that is already united with them skips the node.
+//!
+//! Roots are hooked by an atomic minimum, except on Vulkan: one of its drivers (Mesa 22.3 on the CPU) runs a loop that
+//! contains atomics exactly twice. There, plain stores hook the roots. One of two simultaneous stores may be lost, so
+//! the traversal is repeated until nothing changes; each repetition leaves fewer roots.
+//!
+//! Cost: 4 bytes per point and 4 per node. Source: Prokopenko et al. 2023 (FDBSCAN: tree and union-find); Dijkstra
+//! 1976 (Rem's algorithm); Jaiganesh and Burtscher 2018 (path halving).
 
 use cubecl::prelude::*;
 
@@ -21,28 +24,30 @@ use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::device::is_cuda;
 
-/// Whether two points are in one tree: not known yet, no, yes.
+/// The result of a search for a common tree of two points: not known yet, different trees, same tree.
 const OPEN: u32 = 0;
 const APART: u32 = 1;
 const TOGETHER: u32 = 2;
 
-/// The points that take part.
+/// The points that participate.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::gpu) enum Participants<'a> {
     All,
-    /// 1 for each that does, in tree order; and how many participants come before each, with the number of all behind.
+    /// A 1 for each participant in tree order; and the number of participants before each position, followed by their
+    /// total.
     Marked(&'a Buffer<u32>, &'a Buffer<u32>),
 }
 
 /// A forest over tree order.
 pub(in crate::gpu) struct Forest {
-    /// Roots are the smallest position of their tree.
+    /// The root of a tree is its smallest position.
     pub parents: Buffer<u32>,
-    /// The state of each node: [`EMPTY`] without participants, [`UNIFORM`] if its points are united, else [`MIXED`].
+    /// The state of each node: [`EMPTY`] without participants, [`UNIFORM`] if its points are united, otherwise
+    /// [`MIXED`].
     pub node_states: Buffer<u32>,
 }
 
-/// Unites all pairs of participants within `radius`; only if `dense` looks for uniform nodes.
+/// Unites all pairs of participants within `radius`. Uniform nodes are used only if `dense`.
 pub(in crate::gpu) fn connect<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
@@ -54,7 +59,7 @@ pub(in crate::gpu) fn connect<R: Runtime, S: Coordinate, const D: usize>(
     let (n, end) = (bvh.len(), nodes.end());
     let filter = FilteredRadius::<S, D>::new(radius, &bvh.space);
     let (parents, node_states) = (Buffer::<u32>::new(client, n), Buffer::<u32>::new(client, end));
-    // Where all take part, the marks are not read.
+    // If all points participate, the marks are not read.
     let (marks, before, marked) = match participants {
         Participants::All => (&bvh.order, &bvh.order, false),
         Participants::Marked(marks, before) => (marks, before, true),
@@ -80,8 +85,9 @@ pub(in crate::gpu) fn connect<R: Runtime, S: Coordinate, const D: usize>(
     Ok(Forest { parents, node_states })
 }
 
-/// Unites other points with the stored ones that are within `radius`, where these all take part and are united already. `axes` has the
-/// coordinates of the others, axis by axis; in the forest they stand behind the stored points. Others are not united with each other.
+/// Unites additional points with the stored points within `radius`. All stored points must participate and be united
+/// already. `axes` holds the coordinates of the additional points, axis by axis; in the forest they follow the stored
+/// points. Pairs of additional points are not tested.
 #[cfg(feature = "distributed")]
 pub(in crate::gpu) fn connect_others<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
@@ -104,7 +110,7 @@ pub(in crate::gpu) fn connect_others<R: Runtime, S: Coordinate, const D: usize>(
     Ok(Forest { parents, node_states: node_states.clone() })
 }
 
-/// Walks once, where hooks are atomic; else until a walk hooks nothing.
+/// Traverses once if hooks are atomic, otherwise until a traversal hooks nothing.
 fn until_united<R: Runtime>(
     client: &ComputeClient<R>,
     parents: &Buffer<u32>,
@@ -120,7 +126,7 @@ fn until_united<R: Runtime>(
     }
 }
 
-/// Copies a forest and puts roots behind it.
+/// Copies a forest and appends roots.
 #[cfg(feature = "distributed")]
 #[cube(launch)]
 fn add_roots(from: &Array<u32>, to: &mut Array<u32>, n: u32, all: u32) {
@@ -134,7 +140,8 @@ fn add_roots(from: &Array<u32>, to: &mut Array<u32>, n: u32, all: u32) {
     }
 }
 
-/// Whether all points of a node are surely within the radius of each other; copies of one point always are.
+/// Returns `true` if all points of a node are certainly within the radius of each other, as copies of one point always
+/// are.
 #[cube]
 pub(in crate::gpu) fn is_clique<F: Float>(bounds: &Array<F>, node: u32, sure: F, #[comptime] d: usize) -> bool {
     let mut diagonal2 = F::new(0.0);
@@ -149,8 +156,8 @@ pub(in crate::gpu) fn is_clique<F: Float>(bounds: &Array<F>, node: u32, sure: F,
     is_point || diagonal2 <= sure
 }
 
-/// Writes the state of each node, and the parents that follow from it: each split between two points belongs to one inner node or lies
-/// in a leaf, so every point is written once.
+/// Writes the state of each node, and the parents that follow from it. Each split between two points belongs to one
+/// inner node or lies in a leaf, so every parent is written once.
 #[cube(launch)]
 fn unite_nodes<F: Float>(
     bounds: &Array<F>,
@@ -205,44 +212,47 @@ fn unite_nodes<F: Float>(
     }
 }
 
-/// Which points take part.
+/// The participating points.
 #[derive(CubeType, CubeLaunch)]
 pub(in crate::gpu) struct Input {
     marks: Array<u32>,
     node_states: Array<u32>,
-    /// The place of the first query in the forest.
+    /// The position of the first query in the forest.
     first: u32,
-    /// Whether `marks` are read.
+    /// `true` if `marks` are read.
     #[cube(comptime)]
     marked: bool,
 }
 
 /// A forest. The parents are bound twice, for plain accesses and for atomic hooks.
 ///
-/// Plain reads may be stale, also if a compiler takes the two bindings for different memory; they are harmless all the same. Each value
-/// that a parent ever had is smaller than its child, or the child itself while that is a root, and in its tree. So:
-/// - A path up ends in its tree, whichever of the values it reads. A point that was read as no root never becomes one again.
-/// - A plain store, of path halving, goes to a point that is no root. It stores a former ancestor, so the point stays in its tree.
-/// - A root is hooked by `fetch_min` alone, which returns what it replaced. If that is the root itself, the hook stands: a later plain
-///   store there has read it. If not, the point was no root any more; then its tree and the target are united in the next round,
-///   whatever becomes of this store.
-/// - Of the two points of a round the larger is replaced by a smaller one, so the loop ends.
+/// Plain reads may be stale, even if a compiler treats the two bindings as different memory. Stale reads are harmless,
+/// because every value that a parent ever had is in its tree. It is smaller than the child, or is the child itself
+/// while the child is a root. Therefore:
+/// - A path upwards ends in its tree, whichever of these values it reads. A point that was read as a non-root never
+///   becomes a root again.
+/// - A plain store, by path halving, goes to a point that is not a root. It stores a former ancestor, so the point
+///   stays in its tree.
+/// - Only `fetch_min` hooks a root, and it returns the value that it replaced. If that value is the root itself, the
+///   hook is valid: a later plain store there has read it. Otherwise the point was no longer a root, and the next
+///   round unites its tree and the target, regardless of this store.
+/// - In each round the larger of two points is replaced by a smaller one, so the loop ends.
 #[derive(CubeType, CubeLaunch)]
 pub(in crate::gpu) struct ForestArg {
     parents: Array<u32>,
     hooks: Array<Atomic<u32>>,
-    /// 1 if anything was hooked by a plain store.
+    /// 1 if a plain store has hooked a root.
     changed: Array<u32>,
     #[cube(comptime)]
     atomic: bool,
 }
 
-/// Rem's algorithm. Tells whether two points are in one tree, as 0 or 1; or unites them, and returns an ancestor of both. The point
-/// with the larger parent goes up one step at a time, so that a root is hooked below a smaller position of the other tree, be that its
-/// root or not.
+/// Rem's algorithm. If `unite`, unites two points and returns an ancestor of both; otherwise returns 1 if they are in
+/// one tree, else 0. The point with the larger parent moves up one step at a time. A root is therefore hooked below a
+/// smaller position of the other tree, which need not be that tree's root.
 #[cube]
 pub(in crate::gpu) fn rem_union(forest: &mut ForestArg, a: u32, b: u32, #[comptime] unite: bool) -> u32 {
-    // Where both are. In arrays, because an optimiser of cubecl's fails on such loops of variables.
+    // The current positions. They are in arrays because an optimiser of cubecl fails on such loops over variables.
     let mut way = Array::<u32>::new(2usize);
     way[0] = a;
     way[1] = b;
@@ -260,7 +270,7 @@ pub(in crate::gpu) fn rem_union(forest: &mut ForestArg, a: u32, b: u32, #[compti
         if parent == target {
             answer[0] = TOGETHER;
         } else if parent != low {
-            // Up, halving the path.
+            // Moves up, halving the path.
             let next = forest.parents[parent as usize];
             if next != parent {
                 forest.parents[low as usize] = next;
@@ -272,7 +282,7 @@ pub(in crate::gpu) fn rem_union(forest: &mut ForestArg, a: u32, b: u32, #[compti
                 if comptime!(forest.atomic) {
                     let found = forest.hooks[low as usize].fetch_min(target);
                     if found != low {
-                        // Another unit has hooked it before; the smaller parent stays, and both have to be united.
+                        // Another thread has hooked it first. The smaller parent stays, and both must be united.
                         answer[0] = OPEN;
                         way[0] = found;
                         way[1] = target;
@@ -291,10 +301,10 @@ pub(in crate::gpu) fn rem_union(forest: &mut ForestArg, a: u32, b: u32, #[compti
     result
 }
 
-/// Unites each participant with those within the radius.
+/// Unites each participant with the participants within the radius.
 struct Unite;
 
-/// A point, and an ancestor of it.
+/// An ancestor of a query point, and its participation.
 #[derive(CubeType)]
 struct Uniting {
     ancestor: RuntimeCell<u32>,

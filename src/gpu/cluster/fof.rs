@@ -1,8 +1,8 @@
-//! Friends-of-friends halos: the twin of `cluster::fof`.
+//! Friends-of-friends halos: the GPU version of `cluster::fof`.
 //!
-//! In: points and a linking length. Out: [`Halos`], largest first.
-//! Cost: about that of the tree; beside it 20 bytes a point, and while members are put in order what `halos` says.
-//! Source: Davis et al. 1985 (the definition); Prokopenko et al. 2023 (FDBSCAN: tree and union-find).
+//! In: points and a linking length. Out: [`Halos`], largest first. Cost: about that of the tree; besides the tree 20
+//! bytes per point, and the cost of `halos` to order the members. Source: Davis et al. 1985 (the definition);
+//! Prokopenko et al. 2023 (FDBSCAN: tree and union-find).
 
 use crate::error::Result;
 use crate::geometry::Boundary;
@@ -12,8 +12,8 @@ use crate::gpu::cluster::dbscan::Dbscan;
 use crate::gpu::cluster::halos::Halos;
 use crate::gpu::device::on;
 
-/// A friends-of-friends finder: options, then [`Fof::run`]. The twin of [`crate::Fof`]; points are in a periodic box if they were
-/// uploaded so.
+/// A friends-of-friends finder: options, then [`Fof::run`]. The GPU version of [`crate::Fof`]. Points are in a
+/// periodic box if they were uploaded with one.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, Fof, Points};
@@ -31,32 +31,32 @@ pub struct Fof {
 }
 
 impl Fof {
-    /// Friends are at most `linking_length` apart, in the units of the points.
+    /// A finder in which friends are at most `linking_length` apart, in the units of the points.
     pub fn new(linking_length: impl Into<f64>) -> Self {
         Self { linking_length: linking_length.into(), min_members: 2 }
     }
 
-    /// Halos have at least this many members; 2 unless said otherwise, which is also the least.
+    /// Sets the minimum number of members of a halo, at least 2. Default: 2.
     #[must_use]
     pub fn min_members(mut self, members: usize) -> Self {
         self.min_members = members.max(2);
         self
     }
 
-    /// Finds the halos of `points`.
+    /// Finds the halos of `points`. The result is exact, and the same in every run.
     ///
-    /// Exact, and the same in every run.
-    ///
-    /// Errors: a linking length that is NaN, negative or infinite, or more than half of a periodic box; if the device fails.
+    /// # Errors
+    /// A linking length that is NaN, negative, infinite or more than half of a periodic box; a failing device.
     pub fn run<S: Coordinate, const D: usize>(&self, points: &Points<S, D>) -> Result<Halos> {
         self.run_on(&Bvh::of(points)?)
     }
 
     /// Finds the halos in a tree that is already built.
     ///
-    /// Errors: as [`Fof::run`].
+    /// # Errors
+    /// Those of [`Fof::run`].
     pub fn run_on<S: Coordinate, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<Halos> {
-        // Friends of friends are clusters in which a point and a friend are enough.
+        // Friends-of-friends halos are DBSCAN clusters with `min_pts` 2: a point and one friend.
         bvh.space.check_length("linking_length", self.linking_length)?;
         let labels = Dbscan::new(self.linking_length, 2).run_on(bvh)?;
         on!(bvh.device, client => {

@@ -1,10 +1,9 @@
-//! Groups of points on a device: the twin of `cluster::halos`.
+//! Groups of points on a device: the GPU version of `cluster::halos`.
 //!
-//! In: a label for each point. Out: [`Halos`], the members of each group (CSR), largest first.
-//! Kernels count the sizes, sort the clusters by size, and sort the points by the rank of their cluster; both sorts are
-//! stable. Only a few totals come to the host.
-//! Cost: two passes over the labels, and the sorts: 8 bytes a point, 20 a member, and 32 a cluster, of which 4 a point,
-//! 4 a member and 8 a halo stay.
+//! In: a label for each point. Out: [`Halos`], the members of each group (CSR), largest first. Kernels count the
+//! sizes, sort the clusters by size, and sort the points by the rank of their cluster; both sorts are stable. Only a
+//! few totals are copied to the host. Cost: two passes over the labels, and the sorts. Memory: 8 bytes per point, 20
+//! per member, and 32 per cluster, of which 4 per point, 4 per member and 8 per halo remain.
 
 use std::sync::Arc;
 
@@ -22,13 +21,13 @@ use crate::gpu::primitives::scan::exclusive;
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::primitives::warp_atomics::{ReduceOp, block_aggregate};
 
-/// The rank of a cluster that is no halo.
+/// The rank of a cluster that is not a halo.
 const NONE: u32 = u32::MAX;
 
-/// Groups of points on a device: the twin of [`crate::Halos`].
+/// Groups of points on a device: the GPU version of [`crate::Halos`].
 ///
-/// [`Fof`](crate::gpu::Fof) sorts them largest first, ties by the smallest member; [`Halos::upload`] keeps the order of
-/// the host's.
+/// [`Fof`](crate::gpu::Fof) sorts them by descending size, ties by the smallest member. [`Halos::upload`] keeps the
+/// order of the halos on the host.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, Halos, Points};
@@ -46,19 +45,19 @@ pub struct Halos {
     /// The group of each point, in the caller's order.
     pub(in crate::gpu) labels: Buffer<i32>,
     n_clusters: u32,
-    /// Which points are core, unless all with a label are.
+    /// A bit for each point, set if it is core; `None` if all points with a label are core.
     core: Option<Arc<[u64]>>,
     /// Halo `h` has the members `offsets[h]..offsets[h + 1]`.
     pub(in crate::gpu) offsets: Buffer<u32>,
     pub(in crate::gpu) members: Buffer<u32>,
-    /// The cluster that each halo is.
+    /// The cluster of each halo.
     clusters: Buffer<u32>,
     pub(in crate::gpu) boundary: Boundary,
 }
 
 impl Halos {
-    /// The clusters of labels, which are in the caller's order, that have at least `min_members` members: as
-    /// [`crate::Halos::new`], but in a space that is known.
+    /// The clusters with at least `min_members` members, from labels in the caller's order, as [`crate::Halos::new`].
+    /// `boundary` is the space of the points.
     pub(in crate::gpu) fn of_labels<R: Runtime>(
         client: &ComputeClient<R>,
         device: Device,
@@ -101,14 +100,15 @@ impl Halos {
         chosen.emit::<R, ByHalo>(client, RanksArgLaunch::new(labels.arg(), ranks.arg()), words.arg());
         let members = sort_words(client, words, halos as u64);
 
-        // Halos are complete when they are returned, and errors of the device are returned here.
+        // Waits so that halos are complete on return, and errors of the device are returned here.
         wait(client)?;
         Ok(Self { device, labels: labels.clone(), n_clusters: all, core: None, offsets, members, clusters, boundary })
     }
 
     /// Copies halos to a device, in their order.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// A failing device.
     pub fn upload(halos: &crate::Halos, device: Device) -> Result<Self> {
         let offsets: Vec<u32> = halos.offsets().iter().map(|&offset| offset as u32).collect();
         let labels = halos.labels();
@@ -124,19 +124,20 @@ impl Halos {
         }))
     }
 
-    /// How many halos there are.
+    /// The number of halos.
     pub fn len(&self) -> usize {
         self.clusters.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no halos.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The halo of each point, -1 for none: as [`crate::Halos::halo_of_points`].
+    /// The halo of each point, or -1 for points in no halo, as [`crate::Halos::halo_of_points`].
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// A failing device.
     pub fn halo_of_points(&self) -> Result<DeviceVec<i32>> {
         on!(self.device, client => {
             let values = halo_of_points(client, &self.labels, &self.clusters, self.n_clusters);
@@ -144,7 +145,7 @@ impl Halos {
         })
     }
 
-    /// Where the members of each halo begin; the last offset is the number of all.
+    /// The position of the first member of each halo, followed by the number of all members.
     pub fn offsets(&self) -> DeviceVec<u32> {
         DeviceVec { device: self.device, values: self.offsets.clone() }
     }
@@ -154,14 +155,15 @@ impl Halos {
         DeviceVec { device: self.device, values: self.members.clone() }
     }
 
-    /// The space that the halos were found in: that of the points, or of the halos that were uploaded.
+    /// The space in which the halos were found: that of the points, or that of the uploaded halos.
     pub fn boundary(&self) -> &Boundary {
         &self.boundary
     }
 
     /// Copies the halos from the device.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// A failing device.
     pub fn read(&self) -> Result<crate::Halos> {
         let (labels, clusters, offsets, members) = on!(self.device, client => Ok::<_, crate::Error>((
             self.labels.read(client)?,
@@ -203,13 +205,14 @@ fn put_ranks(clusters: &Array<u32>, ranks: &mut Array<u32>, halos: u32) {
 fn look_up_halos(labels: &Array<i32>, ranks: &Array<u32>, found: &mut Array<i32>, n: u32, clusters: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
-        // A negative label is a large number, as is that of a border point; these are not among labels of groups.
+        // As `u32`, negative labels exceed all cluster numbers. Labels of groups have no border points, whose labels
+        // would be negative, too.
         let label = u32::cast_from(labels[i]);
         let mut halo = NONE.runtime();
         if label < clusters {
             halo = ranks[label as usize];
         }
-        // No halo is -1 as a number with a sign.
+        // `NONE` is -1 as `i32`.
         found[i] = i32::reinterpret(halo);
     }
 }
@@ -219,17 +222,17 @@ fn count_sizes(labels: &Array<i32>, sizes: &mut Array<Atomic<u32>>, n: u32, clus
     let i = ABSOLUTE_POS;
     let mut label = clusters + 0;
     if (i as u32) < n {
-        // A negative label is a large number.
+        // As `u32`, negative labels exceed all cluster numbers.
         label = u32::cast_from(labels[i]);
     }
-    // One cluster may have nearly all points.
+    // A single cluster may contain nearly all points.
     let members = block_aggregate(label, 1u32.runtime(), ReduceOp::Sum, warp);
     if label < clusters && members > 0 {
         sizes[label as usize].fetch_add(members);
     }
 }
 
-/// Flags the clusters that have at least `least` members; a 0 follows.
+/// Flags the clusters with at least `least` members, followed by a 0.
 #[cube(launch)]
 fn flag_clusters(sizes: &Array<u32>, flags: &mut Array<u32>, clusters: u32, least: u32) {
     let i = ABSOLUTE_POS;
@@ -244,7 +247,7 @@ fn flag_clusters(sizes: &Array<u32>, flags: &mut Array<u32>, clusters: u32, leas
     }
 }
 
-/// The size of each cluster, and how many points there are.
+/// The size of each cluster, and the number of points.
 #[derive(CubeType, CubeLaunch)]
 struct SizesArg {
     sizes: Array<u32>,
@@ -265,7 +268,7 @@ impl Emit for ByDescendingSize {
     }
 }
 
-/// Writes the size of each halo, and the rank of its cluster; a 0 follows the sizes.
+/// Writes the size of each halo, followed by a 0, and the rank of its cluster.
 #[cube(launch)]
 fn rank_clusters(
     counted: &Array<u32>,
@@ -284,7 +287,7 @@ fn rank_clusters(
     }
 }
 
-/// Flags the points whose cluster is a halo; a 0 follows.
+/// Flags the points whose cluster is a halo, followed by a 0.
 #[cube(launch)]
 fn flag_members(labels: &Array<i32>, ranks: &Array<u32>, flags: &mut Array<u32>, n: u32, clusters: u32) {
     let i = ABSOLUTE_POS;
@@ -339,7 +342,7 @@ mod tests {
     #[test]
     fn as_on_the_cpu() {
         for (n, clusters) in [(0, 0), (1, 1), (5, 3), (1000, 7), (3000, 1), (5000, 900), (5000, 4000)] {
-            // The square of a number is more often small than not; some labels do not occur.
+            // Squares make small labels more frequent than large ones; some labels do not occur.
             let label = |i: usize| {
                 let at = i.wrapping_mul(2_654_435_761) % 1000;
                 if at % 11 == 0 { -1 } else { (at * at * clusters / 1_000_000) as i32 }
@@ -363,7 +366,7 @@ mod tests {
         }
     }
 
-    /// Halos that are not in the order of their sizes keep their own.
+    /// Uploaded halos keep their order, even if it is not by size.
     #[test]
     fn there_and_back() {
         let halos = crate::Halos::from_lists(9, &[0, 2, 3, 7], &[4, 1, 0, 2, 3, 8, 7]).unwrap();

@@ -1,8 +1,8 @@
-//! Cluster numbers from a forest: the twin of `cluster::relabel` and `cluster::labels`.
+//! Cluster numbers from a forest: the GPU version of `cluster::relabel` and `cluster::labels`.
 //!
-//! In: a forest over tree order, and which points belong to clusters. Out: a number for each point; clusters are numbered by their
-//! smallest member, which is their representative.
-//! Cost: 16 bytes a point, in a few passes.
+//! In: a forest over tree order, and the membership of points in clusters. Out: a number for each point. Clusters are
+//! numbered in the order of their smallest members, which are their representatives. Cost: 16 bytes per point, in a
+//! few passes.
 
 use cubecl::prelude::*;
 
@@ -16,39 +16,40 @@ use crate::gpu::primitives::compact::Compact;
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::primitives::warp_atomics::{ReduceOp, block_aggregate};
 
-/// The number of points without a cluster: larger than all others.
+/// The number of points without a cluster, larger than all cluster numbers.
 pub(in crate::gpu) const NO_CLUSTER: u32 = u32::MAX;
 
-/// A cluster number for each point, or none: the twin of [`crate::Labels`], on a device.
+/// A cluster number for each point, or none, on a device: the GPU version of [`crate::Labels`].
 #[derive(Clone, Debug)]
 pub struct Labels {
     pub(in crate::gpu) device: Device,
-    /// The number, or -1 for none; of a border point -2 minus the number, if `tells_border`.
+    /// The cluster number, or -1 for none. If `tells_border`, the label of a border point is -2 minus the number.
     pub(in crate::gpu) labels: Buffer<i32>,
     pub(in crate::gpu) n_clusters: u32,
-    /// Whether border points are told apart; otherwise all points with a number are core.
+    /// `true` if labels distinguish border points; otherwise all points with a number are core.
     pub(in crate::gpu) tells_border: bool,
 }
 
 impl Labels {
-    /// How many points there are.
+    /// The number of points.
     pub fn len(&self) -> usize {
         self.labels.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no points.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many clusters there are; their numbers are `0..n_clusters()`.
+    /// The number of clusters; cluster numbers are `0..n_clusters()`.
     pub fn n_clusters(&self) -> usize {
         self.n_clusters as usize
     }
 
-    /// One label per point in the caller's order, -1 for none.
+    /// One label per point in the caller's order, -1 for points without a cluster.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// A failing device.
     pub fn column(&self) -> Result<DeviceVec<i32>> {
         if !self.tells_border {
             return Ok(DeviceVec { device: self.device, values: self.labels.clone() });
@@ -58,7 +59,8 @@ impl Labels {
 
     /// The indices of the core points, ascending.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// A failing device.
     pub fn core_indices(&self) -> Result<DeviceVec<u32>> {
         on!(self.device, client => {
             let values = Compact::new(client, core_flags(client, &self.labels))?.items(client);
@@ -66,16 +68,18 @@ impl Labels {
         })
     }
 
-    /// Waits until the labels are there.
+    /// Waits until the labels are computed.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// A failing device.
     pub fn wait(&self) -> Result<()> {
         on!(self.device, client => wait(client))
     }
 
     /// Copies the labels from the device.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// A failing device.
     pub fn read(&self) -> Result<crate::Labels> {
         on!(self.device, client => {
             let mut labels = self.labels.read(client)?;
@@ -90,17 +94,17 @@ impl Labels {
     }
 }
 
-/// Which points of a tree have its number. A tree with such points is a cluster.
+/// The points of a tree that get its number. A tree with such points is a cluster.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::gpu) enum Membership<'a> {
     All,
-    /// All points of trees of two and more.
+    /// All points of trees with two or more points.
     Together,
     /// The points that are marked, in tree order.
     Marked(&'a Buffer<u32>),
 }
 
-/// [`Membership`] as a kernel is compiled for.
+/// [`Membership`] without its data, as a compile-time parameter of kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Rule {
     All,
@@ -108,7 +112,8 @@ enum Rule {
     Marked,
 }
 
-/// The number of each point's cluster in tree order, or [`NO_CLUSTER`]; and the number of clusters. Forests are flattened.
+/// Returns the number of each point's cluster in tree order, or [`NO_CLUSTER`], and the number of clusters. Flattens
+/// the forest.
 pub(in crate::gpu) fn relabel<R: Runtime>(
     client: &ComputeClient<R>,
     forest: &Forest,
@@ -119,7 +124,7 @@ pub(in crate::gpu) fn relabel<R: Runtime>(
     Ok((numbers, representatives.len as u32))
 }
 
-/// The same, and the smallest member of each cluster.
+/// The same, with the smallest member of each cluster.
 pub(in crate::gpu) fn number<R: Runtime>(
     client: &ComputeClient<R>,
     forest: &Forest,
@@ -167,7 +172,8 @@ pub(in crate::gpu) fn number<R: Runtime>(
     Ok((numbers, representatives))
 }
 
-/// Numbers in tree order as labels in the caller's order; with `core`, labels of other points tell that these are border points.
+/// Converts numbers in tree order to labels in the caller's order. With `core`, labels of all other points mark these
+/// as border points.
 pub(in crate::gpu) fn label<R: Runtime>(
     client: &ComputeClient<R>,
     numbers: &Buffer<u32>,
@@ -190,8 +196,8 @@ pub(in crate::gpu) fn label<R: Runtime>(
     labels
 }
 
-/// Finds the smallest member of each tree, at its root. Parents become roots: each unit writes its own only, so none is overwritten by a
-/// former ancestor.
+/// Finds the smallest member of each tree, at its root, and replaces parents by roots. Each thread writes only its own
+/// parent, so no root is overwritten by a former ancestor.
 #[cube(launch)]
 fn find_smallest(
     parents: &mut Array<u32>,
@@ -206,7 +212,7 @@ fn find_smallest(
     let mut root = 0u32.runtime();
     let mut member = NO_CLUSTER.runtime();
     if i < n {
-        // In an array, because an optimiser of cubecl's fails on such loops of variables.
+        // In an array, because an optimiser of cubecl fails on such loops over variables.
         let mut way = Array::<u32>::new(2usize);
         way[0] = i;
         way[1] = parents[i as usize];
@@ -229,7 +235,7 @@ fn find_smallest(
             member = own;
         }
     }
-    // Neighbouring points often have one root.
+    // Neighbouring points often have the same root.
     let member = block_aggregate(root, member, ReduceOp::Min, warp);
     if member != NO_CLUSTER {
         smallest[root as usize].fetch_min(member);
@@ -272,7 +278,7 @@ fn number_points(
     }
 }
 
-/// Labels that do not tell border points apart.
+/// Labels that do not distinguish border points.
 fn without_border<R: Runtime>(client: &ComputeClient<R>, labels: &Buffer<i32>) -> Buffer<i32> {
     let n = labels.len();
     let clusters = Buffer::<i32>::new(client, n);
@@ -294,7 +300,7 @@ fn put_labels(
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
         let index = order[i] as usize;
-        // `NO_CLUSTER` is -1 as a label.
+        // `NO_CLUSTER` is -1 as `i32`.
         let mut label = i32::reinterpret(numbers[i]);
         if comptime!(tell_border) {
             if core[i] == 0 && label >= 0 {
@@ -305,7 +311,7 @@ fn put_labels(
     }
 }
 
-/// A flag for each core point, which are those with a label that is not negative; a 0 follows.
+/// A flag for each core point, followed by a 0. The labels of core points are not negative.
 fn core_flags<R: Runtime>(client: &ComputeClient<R>, labels: &Buffer<i32>) -> Buffer<u32> {
     let n = labels.len();
     let flags = Buffer::<u32>::new(client, n + 1);

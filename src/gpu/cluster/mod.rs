@@ -1,4 +1,4 @@
-//! Which points belong together.
+//! Clusters, groups and spanning trees of points on a device.
 
 pub(super) mod connect;
 pub(super) mod dbscan;

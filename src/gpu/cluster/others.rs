@@ -1,8 +1,8 @@
-//! Friends-of-friends groups of stored points, and the groups that other points meet.
+//! Friends-of-friends groups of stored points, and the groups that ghost points are linked to.
 //!
-//! In: a tree, a linking length, and points that are not stored. Out: a number for each stored point and for each of the others; two that
-//! are not stored have one number if they meet one group. Numbers are given by the smallest stored member.
-//! Cost: that of the groups of the stored points, and a walk for each of the others.
+//! In: a tree, a linking length, and points that are not stored (ghosts). Out: a number for each stored point and each
+//! ghost. Two ghosts have the same number if they are linked to one group. Groups are numbered by their smallest
+//! stored member. Cost: that of the groups of the stored points, and a traversal for each ghost.
 
 use cubecl::prelude::*;
 
@@ -19,7 +19,7 @@ use crate::gpu::search::query_points::QueryPoints;
 /// Groups on a device.
 pub(crate) struct Groups {
     device: Device,
-    /// Those of the stored points in the caller's order, then those of the others; -1 for none.
+    /// The groups of the stored points in the caller's order, then those of the ghosts; -1 for none.
     labels: Buffer<i32>,
     n: usize,
     /// The smallest stored member of each group, ascending.
@@ -27,7 +27,7 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// Finds the groups; `others` are finite.
+    /// Finds the groups. The ghosts are `others`, which must be finite.
     pub fn find<S: Coordinate, const D: usize>(bvh: &Bvh<S, D>, others: &[[S; D]], length: f64) -> Result<Self> {
         let (device, n) = (bvh.device, bvh.len());
         on!(device, client => {
@@ -53,13 +53,13 @@ impl Groups {
         })
     }
 
-    /// The group of each of the others.
+    /// The group of each ghost.
     pub fn of_others(&self) -> Result<Vec<i32>> {
         let rows: Vec<u32> = (self.n..self.labels.len()).map(|row| row as u32).collect();
         self.of_rows(&rows)
     }
 
-    /// The groups of some stored points.
+    /// The groups of the stored points in `rows`.
     pub fn of_rows(&self, rows: &[u32]) -> Result<Vec<i32>> {
         let labels = on!(self.device, client => {
             gather(client, &self.labels, &Buffer::from_slice(client, rows), 1, Layout::Rows).read(client)
@@ -67,7 +67,8 @@ impl Groups {
         self.checked(labels)
     }
 
-    /// Makes groups of one stored point each, of points that have no group; they are numbered after the others.
+    /// Adds a group for each of `rows`, which are stored points without a group. Its number follows those of the
+    /// existing groups.
     pub fn add(&mut self, rows: &[u32]) -> Result<()> {
         on!(self.device, client => {
             let (n, first) = (rows.len() as u32, self.smallest.len() as i32);
@@ -80,14 +81,15 @@ impl Groups {
         Ok(())
     }
 
-    /// Copies the groups of the stored points.
+    /// Copies the groups of the stored points from the device.
     pub fn read(&self) -> Result<Vec<i32>> {
         let mut labels = on!(self.device, client => self.labels.read(client))?;
         labels.truncate(self.n);
         self.checked(labels)
     }
 
-    /// Labels that are of groups: a device whose memory is full, as where several processes share it, may give others without an error.
+    /// Checks that labels are those of groups. A device whose memory is full, for example because several processes
+    /// share it, may return other values without an error.
     fn checked(&self, labels: Vec<i32>) -> Result<Vec<i32>> {
         let count = self.smallest.len();
         match labels.iter().all(|&label| label < count as i32) {
@@ -98,7 +100,7 @@ impl Groups {
         }
     }
 
-    /// The labels of the stored points, where each group has a number among `n_clusters`.
+    /// The labels of the stored points. `numbers` maps each group to a number below `n_clusters`.
     pub fn labels(self, numbers: &[i32], n_clusters: usize) -> Result<Labels> {
         on!(self.device, client => {
             let (n, dim) = (self.n, CubeDim::new_1d(UNITS));
@@ -109,7 +111,7 @@ impl Groups {
     }
 }
 
-/// An order with another one behind it, of what comes behind.
+/// Appends the order of the ghosts to the order of the stored points.
 fn behind<R: Runtime>(client: &ComputeClient<R>, order: &Buffer<u32>, others: &Buffer<u32>) -> Buffer<u32> {
     let (n, all) = (order.len(), order.len() + others.len());
     let both = Buffer::<u32>::new(client, all);

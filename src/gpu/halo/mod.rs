@@ -1,4 +1,4 @@
-//! Halos and their centres.
+//! Halo centres on a device.
 
 mod centers;
 

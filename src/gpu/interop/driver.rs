@@ -1,6 +1,7 @@
-//! What the driver is asked.
+//! Calls of the CUDA driver.
 //!
-//! A thread has one current context, which other libraries rely on; here it is changed for the length of a call, and put back.
+//! A thread has one current context, which other libraries rely on. Calls here change it temporarily and then restore
+//! it.
 
 #![allow(unsafe_code)] // Calls of the driver.
 
@@ -10,50 +11,51 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::gpu::device::Device;
 use crate::gpu::errors;
 
-/// The stream that waits for those of other libraries, and these for it, unless they are made not to.
+/// The legacy default stream. It synchronizes with the streams of other libraries, except those created as
+/// non-blocking.
 const LEGACY: sys::CUstream = std::ptr::without_provenance_mut(1);
 
 fn failed(error: DriverError) -> Error {
     errors::failed(error)
 }
 
-/// Bytes that are not memory of a device. `found` says what they are.
+/// The error for bytes that are not memory of the device. `found` says what they are.
 fn wrong_address(address: u64, bytes: u64, index: usize, found: &str) -> Error {
     let sentence = format!("{bytes} bytes at {address:#x} are to be memory of CUDA device {index}: {found}");
     Error::new(ErrorKind::Input, sentence)
 }
 
-/// The primary context of a device, current on this thread for as long as this lives.
+/// The primary context of a device, current on this thread for the lifetime of the value.
 pub(super) struct Current {
     index: usize,
     device: sys::CUdevice,
 }
 
 impl Current {
-    /// `index` is the number of a device that has been found.
+    /// Makes the context current. `index` is the index of an existing device.
     pub fn of(index: usize) -> Result<Self> {
         result::init().map_err(failed)?;
         let device = result::device::get(index as i32).map_err(failed)?;
-        // SAFETY: the driver has named the device.
+        // SAFETY: `device` was returned by `result::device::get` above.
         let context = unsafe { result::primary_ctx::retain(device) }.map_err(failed)?;
-        // SAFETY: the context lives until it is released.
+        // SAFETY: `context` was retained above and is released only in `drop`, or below if this call fails.
         let pushed = unsafe { sys::cuCtxPushCurrent_v2(context) }.result();
         if let Err(error) = pushed {
-            // SAFETY: it was retained above.
+            // SAFETY: the context was retained above, and nothing uses it afterwards.
             _ = unsafe { result::primary_ctx::release(device) };
             return Err(failed(error));
         }
         Ok(Self { index, device })
     }
 
-    /// Waits for everything on all streams of the context.
+    /// Waits for all work on all streams of the context.
     pub fn wait_for_all(&self) -> Result<()> {
         result::ctx::synchronize().map_err(failed)
     }
 
-    /// Checks that all `bytes` bytes at an address are memory of this device, by what the driver says of them.
+    /// Checks with the driver that all `bytes` bytes at an address are memory of this device.
     ///
-    /// One piece of memory may be followed by another: PyTorch's grows so.
+    /// The range may span several adjacent allocations, as PyTorch's expandable segments do.
     pub fn check(&self, address: u64, bytes: u64) -> Result<()> {
         let refuse = |found: &str| Err(wrong_address(address, bytes, self.index, found));
         let Some(end) = address.checked_add(bytes) else { return refuse("that is beyond all addresses") };
@@ -73,15 +75,15 @@ impl Current {
         Ok(())
     }
 
-    /// Copies bytes on the device behind what is on the legacy default stream, and waits for the copy.
+    /// Copies bytes within the device, after all work on the legacy default stream, and waits for the copy.
     ///
     /// # Safety
     ///
-    /// Both ranges are memory of this device, and nothing else uses the one that is written.
+    /// Both ranges must be memory of this device. Until this returns, nothing else may access the range at `to`.
     pub unsafe fn copy(&self, to: u64, from: u64, bytes: usize) -> Result<()> {
-        // SAFETY: the caller's, of the ranges; every context has the stream.
+        // SAFETY: the caller guarantees both ranges; `LEGACY` is valid in every context.
         let started = unsafe { result::memcpy_dtod_async(to, from, bytes, LEGACY) };
-        // SAFETY: every context has the stream.
+        // SAFETY: `LEGACY` is valid in every context.
         let ended = unsafe { result::stream::synchronize(LEGACY) };
         started.and(ended).map_err(failed)
     }
@@ -90,7 +92,7 @@ impl Current {
 impl Drop for Current {
     fn drop(&mut self) {
         let mut popped = std::ptr::null_mut();
-        // SAFETY: `of` has pushed and retained it.
+        // SAFETY: `of` pushed the context on this thread's stack and retained it once.
         unsafe {
             _ = sys::cuCtxPopCurrent_v2(&mut popped);
             _ = result::primary_ctx::release(self.device);
@@ -98,21 +100,22 @@ impl Drop for Current {
     }
 }
 
-/// A piece of a device's memory.
+/// An allocation of device memory.
 struct Memory {
     ordinal: i32,
-    /// The address behind it.
+    /// The end address, exclusive.
     end: u64,
 }
 
-/// The piece of memory that an address is in, or what the address is instead.
+/// The allocation that contains an address, or a description of what the address is instead.
 fn memory_of(address: u64) -> std::result::Result<Memory, String> {
     use sys::CUpointer_attribute::{CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_MEMORY_TYPE};
-    // Of an address that it does not know the driver says 0.
+    // For an unknown address the driver returns 0.
     let (mut kind, mut ordinal) = (0u32, -1i32);
     let mut asked = [CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL];
     let mut answers = [(&raw mut kind).cast(), (&raw mut ordinal).cast()];
-    // SAFETY: two attributes, and as many places, each of the size that the attribute has; the address is only looked up.
+    // SAFETY: `asked` and `answers` have two entries each. `kind` (u32) and `ordinal` (i32) have the types of the
+    // attributes. The driver does not access the memory at `address`.
     let told = unsafe { sys::cuPointerGetAttributes(2, asked.as_mut_ptr(), answers.as_mut_ptr(), address) }.result();
     told.map_err(|error| error.to_string())?;
     if kind == sys::CUmemorytype::CU_MEMORYTYPE_HOST as u32 {
@@ -122,18 +125,19 @@ fn memory_of(address: u64) -> std::result::Result<Memory, String> {
         return Err(format!("the driver knows of no memory at {address:#x}"));
     }
     let (mut start, mut size) = (0, 0);
-    // SAFETY: two places for two numbers; the address is only looked up.
+    // SAFETY: `start` and `size` are valid for writes. The driver does not access the memory at `address`.
     let told = unsafe { sys::cuMemGetAddressRange_v2(&mut start, &mut size, address) }.result();
     told.map_err(|error| error.to_string())?;
     Ok(Memory { ordinal, end: start.saturating_add(size as u64) })
 }
 
-/// The number of the device that has an address.
+/// The index of the device whose memory contains an address.
 pub(super) fn index_of(address: u64) -> Result<usize> {
-    // Without a driver there is no first device, either.
+    // Fails here if there is no driver.
     let first = Device::cuda(0)?;
     result::init().map_err(failed)?;
-    // Addresses mean the same in all contexts; a context that is current spares making one.
+    // Addresses are valid in all contexts, so any current context will do; a context is made current only if there is
+    // none.
     let _current = match result::ctx::get_current().map_err(failed)? {
         Some(_) => None,
         None => first.cuda_index().map(Current::of).transpose()?,
@@ -145,9 +149,10 @@ pub(super) fn index_of(address: u64) -> Result<usize> {
     }
 }
 
-/// Keeps a capture of CUDA graphs by another thread from being ended by what this thread asks for.
+/// Sets the capture mode of this thread to relaxed, so that its calls do not invalidate a CUDA graph that another
+/// thread captures.
 pub(super) fn allow_captures() {
     let mut mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
-    // SAFETY: the mode is exchanged with this thread's own.
+    // SAFETY: `mode` is valid for reads and writes; the driver swaps it with the mode of this thread.
     _ = unsafe { sys::cuThreadExchangeStreamCaptureMode(&mut mode) };
 }

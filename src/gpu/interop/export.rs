@@ -1,7 +1,8 @@
-//! Results for other libraries, by their address.
+//! Results for other libraries, as addresses.
 //!
-//! cubecl gives memory to other buffers once no handle to it is left. Another library's kernels may still read it then, on streams
-//! that are not known here. So the last owner hands the handle to a thread, which waits for all work of the device first.
+//! cubecl reuses memory once the last handle to it is dropped. At that time, another library's kernels may still read
+//! it on streams unknown to cubecl. The last owner therefore sends the handle to a thread, which waits for all work of
+//! the device before dropping it.
 
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -15,10 +16,11 @@ use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::errors;
 use crate::gpu::interop::driver::{Current, allow_captures};
 
-/// Memory of an NVIDIA GPU, by its address, for other libraries. It stays what it is until this is dropped, and then until all work of the
-/// device that was asked for before has ended; dropping does not wait.
+/// Memory of an NVIDIA GPU with an address, for use by other libraries. It stays allocated until this value is dropped
+/// and all work submitted to the device before the drop has ended. Dropping does not wait.
 ///
-/// The numbers are there: kernels on any stream may read them. They may also be written; other owners of the same numbers see that.
+/// The values are complete: kernels on any stream may read them. Kernels may also write them; other owners of the same
+/// values see the changes.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, DeviceVec};
@@ -33,31 +35,32 @@ pub struct CudaMemory {
     address: u64,
     bytes: usize,
     device: Device,
-    /// None once it is dropped.
+    /// `None` only during the drop.
     kept: Option<Kept>,
 }
 
 impl CudaMemory {
-    /// Where the memory begins: 256 bytes divide it.
+    /// The start address, a multiple of 256 bytes.
     pub fn address(&self) -> u64 {
         self.address
     }
 
-    /// How many bytes there are.
+    /// The size in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whose memory it is.
+    /// The device that owns the memory.
     pub fn device(&self) -> Device {
         self.device
     }
 }
 
 impl<T: CubeElement> DeviceVec<T> {
-    /// Waits until the numbers are there, and gives their address. They are not copied.
+    /// Waits until the values are computed, and returns their address. Nothing is copied.
     ///
-    /// Errors: a device that is none of CUDA's; if the device fails.
+    /// # Errors
+    /// A device other than CUDA's; a failing device.
     pub fn to_cuda(&self) -> Result<CudaMemory> {
         let Some(index) = self.device.cuda_index() else {
             return Err(errors::failed("it is none of CUDA's, and its memory has no address"));
@@ -79,27 +82,27 @@ impl Drop for CudaMemory {
         if let Some(kept) = self.kept.take()
             && let Err(unsent) = to_release.send(kept)
         {
-            // Without the thread nothing says when the memory may be used again.
+            // Without the thread, nothing reports when the memory may be reused, so it is leaked.
             std::mem::forget(unsent);
         }
     }
 }
 
-/// What keeps memory from being used again.
+/// A handle that keeps memory from being reused.
 #[derive(Debug)]
 struct Kept {
     index: usize,
     _handle: Handle,
 }
 
-/// Lets go of memory once the device has nothing left to do.
+/// Drops handles once the device has finished all its work.
 fn release(receiver: &Receiver<Kept>) {
     allow_captures();
     let mut all = vec![];
     while let Ok(kept) = receiver.recv() {
         all.push(kept);
         all.extend(receiver.try_iter());
-        // What a device that fails, or records a graph, does not let go of is asked again with the next.
+        // If a device fails or records a graph, its handles are kept and tried again when the next handle arrives.
         all.retain(|kept: &Kept| Current::of(kept.index).and_then(|current| current.wait_for_all()).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Numbers of other libraries, copied within the device.
+//! Values of other libraries, copied within the device.
 
 #![allow(unsafe_code)] // A copy between addresses.
 
@@ -12,15 +12,12 @@ use crate::gpu::errors;
 use crate::gpu::interop::driver::Current;
 
 impl<T: CubeElement> DeviceVec<T> {
-    /// Copies `len` numbers at an address of an NVIDIA GPU's memory, which another library has, within the device. They follow one on
-    /// another; the address need not be aligned.
+    /// Copies `len` contiguous values within an NVIDIA GPU, from the address of memory that another library owns. The
+    /// address need not be aligned.
     ///
-    /// What writes the numbers must be done, or be on the legacy default stream, before this is called; the memory must stay what it is
-    /// until this returns. The driver is asked whether the address is what it is said to be, so a wrong one is an error; one whose memory
-    /// is freed or written meanwhile gives garbage, or an error of the device.
-    ///
-    /// Errors: an address that is not memory of the device, or less than `len` numbers of it; a device that is none of CUDA's, or has no
-    /// buffers so large; if the device fails.
+    /// Before this call, the work that writes the values must have ended, or be on the legacy default stream. The
+    /// memory must not change until this returns. The driver checks the address, so a wrong one is an error. If the
+    /// memory is freed or written during the call, the result is garbage or an error of the device.
     ///
     /// ```no_run
     /// use ropewalk::gpu::{Device, DeviceVec};
@@ -31,6 +28,12 @@ impl<T: CubeElement> DeviceVec<T> {
     /// assert_eq!(copy.read()?, [1.0, 2.0]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// Returns an error if:
+    /// - fewer than `len` values at the address are memory of the device;
+    /// - the device is not a CUDA device, or does not support buffers of this size;
+    /// - the device fails.
     pub fn from_cuda(address: u64, len: usize, device: Device) -> Result<Self> {
         let Some(index) = device.cuda_index() else {
             return Err(errors::failed("it is none of CUDA's, and CUDA's addresses mean nothing to it"));
@@ -43,8 +46,9 @@ impl<T: CubeElement> DeviceVec<T> {
         let values = Buffer::<T>::new(client, len);
         if len > 0 {
             let to = values.address(client)?;
-            // SAFETY: the driver has said that all of the one range is memory of this device; the other is `len` elements of a buffer
-            // that is not known yet to anyone else, and kernels that its memory was for before have ended.
+            // SAFETY: `current.check` has verified that `bytes` bytes at `address` are memory of this device. The
+            // other range is the `len` elements of `values`, a new buffer that no other code knows; `values.address`
+            // has waited for earlier kernels that use its memory.
             unsafe { current.copy(to, address, bytes)? };
         }
         Ok(Self { device, values })

@@ -1,16 +1,20 @@
-//! Memory of NVIDIA GPUs that is shared with other libraries: CuPy, PyTorch, JAX.
+//! Memory of NVIDIA GPUs shared with other libraries: CuPy, PyTorch, JAX.
 //!
-//! In: an address that another library has (`import`), or results (`export`). Out: [`DeviceVec`](crate::gpu::DeviceVec), or an address with
-//! what keeps its memory. Nothing comes to the host.
-//! CUDA's runtime, these libraries and cubecl all use the device's primary context, so addresses and streams mean the same to each.
+//! In: an address owned by another library (`import`), or results (`export`). Out: a
+//! [`DeviceVec`](crate::gpu::DeviceVec), or an address with an owner that keeps its memory allocated. No data is
+//! copied to the host. CUDA's runtime, these libraries and cubecl all use the device's primary context, so addresses
+//! and streams have the same meaning for each.
 //!
-//! **Order.** cubecl's streams are its own and wait for no others. So the host waits, for microseconds, where work changes hands:
+//! **Order.** cubecl uses its own streams, which do not synchronize with others. The host therefore waits, for
+//! microseconds, where data changes hands:
 //!
-//! | where | what is waited for |
+//! | where | the host waits for |
 //! |---|---|
-//! | coordinates are copied in | cubecl's stream, whose earlier kernels may use the memory that the copy gets; then the copy, which runs on the legacy default stream behind what is there |
-//! | a result is handed out | the stream that it is computed on |
-//! | the last owner lets go of it | all work of the device, by a thread of its own; only then cubecl may use the memory again |
+//! | coordinates are copied in | the stream of cubecl that last used the destination memory, then the copy itself |
+//! | a result is exported | the stream that computes it |
+//! | the last owner frees a result | all work of the device, on a separate thread; then cubecl may reuse the memory |
+//!
+//! The copy runs on the legacy default stream, after the work already there.
 
 mod driver;
 mod export;
@@ -23,7 +27,7 @@ use crate::gpu::device::{Backend, Device};
 use crate::gpu::interop::driver::Current;
 
 impl Device {
-    /// The number that CUDA has for it; `None` if it is none of CUDA's.
+    /// The index of the device in CUDA, or `None` if it is not a CUDA device.
     pub fn cuda_index(&self) -> Option<usize> {
         match self.0 {
             Backend::Cuda(index) => Some(index),
@@ -32,16 +36,19 @@ impl Device {
         }
     }
 
-    /// The device whose memory an address is of, by what the driver says.
+    /// Returns the device whose memory contains an address, as reported by the driver.
     ///
-    /// Errors: an address that is of no device; if there is no driver.
+    /// # Errors
+    /// An address outside the memory of all devices; a missing driver.
     pub fn of_cuda_address(address: u64) -> Result<Self> {
         Self::cuda(driver::index_of(address)?)
     }
 
-    /// Waits for everything that any library has asked of the device, on all streams. Of a device that is none of CUDA's nothing is asked.
+    /// Waits for all work that any library has submitted to the device, on all streams. Returns at once for devices
+    /// other than CUDA's.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// A failing device.
     pub fn wait_for_all(&self) -> Result<()> {
         self.cuda_index().map_or(Ok(()), |index| Current::of(index)?.wait_for_all())
     }

@@ -1,10 +1,10 @@
-//! The constants of `f64` that the kernels of this folder read: an array, and the place of each in it.
+//! Constants of type `f64` for the kernels of this folder: an array, and the index of each constant in it.
 
 use crate::interpolate::mls::{DEPENDENT, DETERMINED, LARGEST, REPRODUCED, UNCERTAIN};
 use crate::interpolate::qr::CANCELLED;
 use crate::interpolate::stencil::BEYOND_FARTHEST;
 
-/// Numbers of `f64` that kernels are given: cubecl writes its own as `f32`. These are their places.
+/// Indices into the array of [`numbers`], which is passed to kernels because cubecl writes `f64` literals as `f32`.
 pub(super) const TINY: usize = 0;
 pub(super) const LN_2: usize = 1;
 pub(super) const DEPENDENT_PART: usize = 2;
@@ -16,7 +16,7 @@ pub(super) const ROUNDING: usize = 7;
 pub(super) const REPRODUCED_WITHIN: usize = 8;
 pub(super) const LARGEST_SIZE: usize = 9;
 
-/// The numbers; coordinates are rounded by `rounding` times themselves.
+/// The array of constants. `rounding` is the relative rounding error of coordinates.
 pub(super) fn numbers(rounding: f64) -> [f64; 10] {
     let mut all = [0.0; 10];
     for (at, value) in [

@@ -1,11 +1,14 @@
-//! The polynomial that is fitted at each target: the twin of `interpolate::mls`.
+//! The fit of a polynomial at each target: the GPU version of `interpolate::mls`.
 //!
-//! In: sources, targets and their nearest sources. Out: coefficients of these sources, slopes, and the degree that each target has.
-//! A unit takes a target. What it works in is its part of one buffer, the scratch, so few targets are taken at a time.
-//! Cost: that of the CPU's operations, by 2 k n^2 numbers of the scratch for k neighbours and n monomials.
+//! In: sources, targets and their nearest sources. Out: coefficients and slopes of these sources, and the degree at
+//! each target. A thread processes one target. Its working memory is a part of one buffer, the scratch, so the number
+//! of targets per launch is limited. Cost: the operations of the CPU version, which access about 2 k n^2 numbers of
+//! the scratch for k neighbours and n monomials.
 //!
-//! **Launch contract.** The kernel has no bounds checks. It relies on `k` neighbours for each target, which are stored; on a place for each
-//! source; on room for `k` coefficients and a degree for each target, and the slopes if there are any; and on [`scratch`] for each unit.
+//! **Launch contract.** The kernel has no bounds checks. It relies on:
+//! - `k` neighbours for each target, with indices below the number of sources, and a position for each source;
+//! - space for `k` coefficients and a degree for each target, and for the slopes if they are requested;
+//! - [`scratch`] numbers for each thread.
 
 use cubecl::prelude::*;
 
@@ -21,25 +24,25 @@ use crate::interpolate::basis::basis_size;
 use crate::interpolate::mls::ROUNDED;
 use crate::simd::LANES;
 
-/// Rows of a block.
+/// Rows per block.
 const BLOCK: u32 = LANES as u32;
 
-/// What is known when a kernel is compiled.
+/// Parameters known when the kernel is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct FitSpec {
     pub d: usize,
     pub periodic: bool,
 }
 
-/// Numbers of a unit's scratch: as [`Room`] has them.
+/// The size of a thread's scratch in numbers, with the layout of [`Room`].
 pub(super) fn scratch(dim: usize, degree: usize, k: usize) -> usize {
     let (rows, width) = (k.next_multiple_of(LANES), basis_size(dim, degree));
     let tall = width.next_multiple_of(LANES);
     rows * (2 + dim + width) + 2 * size_beside(width as u32) as usize + tall * (width + 1)
 }
 
-/// How often a unit goes through its innermost loops, about and at most: by neighbours where the matrix is filled and read, by blocks of rows where it
-/// is decomposed.
+/// An approximate upper bound on a thread's iterations of its innermost loops: loops over neighbours where the matrix
+/// is filled and read, over blocks of rows where it is decomposed.
 pub(super) fn turns(dim: usize, degree: usize, k: usize) -> usize {
     let (rows, width) = (k.next_multiple_of(LANES), basis_size(dim, degree));
     let blocks = (rows / LANES).saturating_add(width.div_ceil(LANES));
@@ -47,8 +50,8 @@ pub(super) fn turns(dim: usize, degree: usize, k: usize) -> usize {
     a_degree.saturating_mul(2 * (degree + 1))
 }
 
-/// Where the parts of a unit's scratch begin: first are the roots of weights. R and what is beside it follow the matrix, and so they do its
-/// transpose; the last is a column as high as that.
+/// The start of each part of a thread's scratch. The roots of the weights are at 0. R and its auxiliary data follow
+/// the matrix, and likewise the transpose. The last part is one column as high as the transpose.
 #[derive(CubeType)]
 struct Room {
     coefficients: u32,
@@ -76,10 +79,10 @@ impl Room {
 /// Sources, and targets with their neighbours.
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct Given<F: Float> {
-    /// Coordinates of sources in tree order, axis by axis, and the place of each source there.
+    /// Coordinates of the sources in tree order, axis by axis, and the position of each source in that order.
     axes: Array<F>,
     positions: Array<u32>,
-    /// Coordinates of targets, one target after the other.
+    /// Coordinates of the targets, target by target.
     targets: Array<F>,
     /// The neighbours of each target, nearest first.
     indices: Array<u32>,
@@ -88,19 +91,19 @@ pub(super) struct Given<F: Float> {
     numbers: Array<f64>,
     n_sources: u32,
     n_targets: u32,
-    /// The neighbours of a target.
+    /// The number of neighbours per target.
     k: u32,
     degree: u32,
-    /// A place in [`Weight::ALL`](crate::interpolate::Weight::ALL).
+    /// The index of the weight in [`Weight::ALL`](crate::interpolate::Weight::ALL).
     weight: u32,
-    /// 1 if slopes are wanted.
+    /// 1 if slopes are requested.
     has_slopes: u32,
-    /// The first target of this launch, and how many units it has.
+    /// The first target of this launch, and its number of threads.
     first: u32,
     units: u32,
 }
 
-/// Where results are written.
+/// The results.
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct Fitted {
     coefficients: Array<f64>,
@@ -108,17 +111,17 @@ pub(super) struct Fitted {
     degrees: Array<i32>,
 }
 
-/// What of a fit is the same for all degrees.
+/// The parts of a fit that are the same for all degrees.
 #[derive(CubeType)]
 struct Fit {
     places: Places,
     room: Room,
     k: u32,
     blocks: u32,
-    /// Whether any neighbour counts.
+    /// `true` if any neighbour has a positive weight.
     counts: bool,
     inverse: f64,
-    /// What coordinates are rounded by, over the radius.
+    /// The rounding error of coordinates over the radius.
     rounding: f64,
 }
 
@@ -134,7 +137,7 @@ pub(super) fn fit_all<F: Float>(
     if unit < given.units && target < given.n_targets {
         let fit = prepare::<F>(given, work, unit, target, spec);
         let mut degree = Array::<i32>::new(2usize);
-        // What is tried next, and what was found.
+        // The degree to try next, and the degree found.
         degree[0] = select(fit.counts, i32::cast_from(given.degree), -1i32);
         degree[1] = -1;
         while degree[0] >= 0 {
@@ -149,7 +152,7 @@ pub(super) fn fit_all<F: Float>(
     }
 }
 
-/// Roots of weights, and offsets in units of the radius.
+/// Computes the roots of the weights, and the offsets in units of the radius.
 #[cube]
 fn prepare<F: Float>(
     given: &Given<F>,
@@ -195,7 +198,8 @@ fn prepare<F: Float>(
     Fit { places, room, k, blocks, counts: most[0] > zero, inverse, rounding }
 }
 
-/// The coefficients and slopes of a degree; false if the neighbours do not determine the value at the target.
+/// Computes the coefficients and slopes for a degree. Returns `false` if the neighbours do not determine the value at
+/// the target.
 #[cube]
 fn fit_degree<F: Float>(
     fit: &Fit,
@@ -215,7 +219,7 @@ fn fit_degree<F: Float>(
         let width = width_of(degree, spec);
         let rounded = f64::new(comptime!(ROUNDED as f32)) * rounding;
         let is_rounded = rounded > numbers[DEPENDENT_PART];
-        // Without directions that are due to rounding, and with them if polynomials are not reproduced so.
+        // Tries without directions that are due to rounding, then with them if polynomials are not reproduced.
         let mut attempt = Array::<u32>::new(1usize);
         attempt[0] = 0;
         while attempt[0] < 2 {
@@ -240,7 +244,7 @@ fn fit_degree<F: Float>(
             let is_large = is_second && size[0] > numbers[LARGEST_SIZE];
             let mut is_exact = true.runtime();
             if is_off || is_uncertain || is_large {
-                // The next lower degree.
+                // Gives up this degree.
                 attempt[0] = 2;
             } else if !matrix.is_full() {
                 let error = reproduction_error(fit, work, degree, spec);
@@ -273,7 +277,7 @@ fn fit_degree<F: Float>(
     is_found[0] == 1
 }
 
-/// By how much the coefficients fail to reproduce the monomials of a degree.
+/// The error with which the coefficients reproduce the monomials of a degree.
 #[cube]
 fn reproduction_error(fit: &Fit, work: &Array<f64>, degree: u32, #[comptime] spec: FitSpec) -> f64 {
     let (places, room, rows) = (&fit.places, &fit.room, fit.blocks * BLOCK);
@@ -282,7 +286,7 @@ fn reproduction_error(fit: &Fit, work: &Array<f64>, degree: u32, #[comptime] spe
     for i in 0..fit.k {
         sums[0] += work[places.of(room.coefficients + i)];
     }
-    // The largest so far.
+    // The largest error so far.
     sums[1] = (sums[0] - f64::new(1.0)).abs();
     if degree >= 1 {
         for a in 0..comptime!(spec.d as u32) {
@@ -308,14 +312,15 @@ fn reproduction_error(fit: &Fit, work: &Array<f64>, degree: u32, #[comptime] spe
     sums[1]
 }
 
-/// How many monomials there are.
+/// The number of monomials.
 #[cube]
 fn width_of(degree: u32, #[comptime] spec: FitSpec) -> u32 {
     let linear = select(degree == 1, comptime!(basis_size(spec.d, 1) as u32), comptime!(basis_size(spec.d, 2) as u32));
     select(degree == 0, 1u32, linear)
 }
 
-/// Writes the columns: 1, each coordinate, each product of two, each row times its root.
+/// Writes the columns: 1, each coordinate, each product of two coordinates. Each row is multiplied by the root of its
+/// weight.
 #[cube]
 fn fill_columns(fit: &Fit, work: &mut Array<f64>, degree: u32, #[comptime] spec: FitSpec) {
     let (places, room, rows) = (&fit.places, &fit.room, fit.blocks * BLOCK);
@@ -342,7 +347,8 @@ fn fill_columns(fit: &Fit, work: &mut Array<f64>, degree: u32, #[comptime] spec:
     }
 }
 
-/// Puts the solution for a monomial in place of the coefficients, times the roots and a number. Returns how far it is from one.
+/// Replaces the coefficients by the solution for a monomial, times the roots of the weights and `times`. Returns its
+/// distance from an exact solution.
 #[cube]
 fn solve(fit: &Fit, matrix: &Qr, transpose: &Qr, work: &mut Array<f64>, column: u32, times: f64) -> f64 {
     let (places, room) = (&fit.places, &fit.room);

@@ -1,6 +1,6 @@
-//! Coefficients of sources for each target, on a device: the twin of `interpolate::interpolator`.
+//! Coefficients of the sources for each target, on a device: the GPU version of `interpolate::interpolator`.
 //!
-//! In: values at the sources. Out: values at the targets. Cost: as the CPU's; a unit takes a number of the result.
+//! In: values at the sources. Out: values at the targets. Cost: as on the CPU, with a thread per value of the result.
 
 use cubecl::prelude::*;
 
@@ -13,15 +13,15 @@ use crate::gpu::primitives::reduce::sum;
 use crate::gpu::primitives::rounding::product;
 use crate::interpolate::errors::{field_length, source_value};
 
-/// What makes values at targets of values at sources, on a device: the twin of [`crate::interpolate::Interpolator`].
-/// [`MovingLeastSquares`](crate::gpu::MovingLeastSquares) prepares it.
+/// The map from values at sources to values at targets, on a device: the GPU version of
+/// [`crate::interpolate::Interpolator`]. [`MovingLeastSquares`](crate::gpu::MovingLeastSquares) prepares it.
 #[derive(Clone, Debug)]
 pub struct Interpolator {
     pub(super) device: Device,
     pub(super) n_sources: usize,
     pub(super) dim: usize,
     pub(super) degree: i8,
-    /// Sources of each target.
+    /// The number of sources of each target.
     pub(super) k: usize,
     pub(super) indices: Buffer<u32>,
     pub(super) coefficients: Buffer<f64>,
@@ -30,32 +30,34 @@ pub struct Interpolator {
 }
 
 impl Interpolator {
-    /// How many targets there are.
+    /// The number of targets.
     pub fn len(&self) -> usize {
         self.degrees.len()
     }
 
-    /// Whether there are no targets.
+    /// Returns `true` if there are no targets.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many sources there are: each field has as many values.
+    /// The number of sources, which is the number of values of a field.
     pub fn n_sources(&self) -> usize {
         self.n_sources
     }
 
-    /// How many sources each target takes from: the neighbours asked for, or all if they are fewer.
+    /// The number of sources of each target: the requested number of neighbours, or the number of all sources if that
+    /// is smaller.
     pub fn k(&self) -> usize {
         self.k
     }
 
-    /// The indices of the sources that each target takes from, nearest first, [`Interpolator::k`] a target.
+    /// The indices of the sources of each target, nearest first, [`Interpolator::k`] per target.
     pub fn sources(&self) -> DeviceVec<u32> {
         DeviceVec { device: self.device, values: self.indices.clone() }
     }
 
-    /// The coefficients of these sources. Those of a target whose degree is -1 mean nothing.
+    /// The coefficients of the sources of each target, in the order of [`Interpolator::sources`]. They are meaningless
+    /// for targets whose degree is -1.
     pub fn coefficients(&self) -> DeviceVec<f64> {
         DeviceVec { device: self.device, values: self.coefficients.clone() }
     }
@@ -65,17 +67,24 @@ impl Interpolator {
         DeviceVec { device: self.device, values: self.degrees.clone() }
     }
 
-    /// The values at the targets of a field, whose values at the sources are given in their order: as
+    /// Computes the values at the targets of a field, given by its values at the sources in input order, as
     /// [`crate::interpolate::Interpolator::apply`].
     ///
-    /// Errors: other than one value for each source; a value that is not finite, for which it waits; values on another device; if the device fails.
+    /// # Errors
+    /// Returns an error if:
+    /// - the number of values is not that of the sources;
+    /// - a value is not finite, for which this waits for the device;
+    /// - the values are on another device;
+    /// - the device fails.
     pub fn apply(&self, values: &DeviceVec<f64>) -> Result<DeviceVec<f64>> {
         self.apply_rows(values, 1)
     }
 
-    /// The same for several fields: `columns` values for each source, row by row, and so for each target.
+    /// The same for several fields: `columns` values for each source, row by row, and likewise for each target.
     ///
-    /// Errors: as [`Interpolator::apply`]; no columns; more than 2^32 - 1 values in all, or more than a buffer of the device can hold.
+    /// # Errors
+    /// Returns an error as [`Interpolator::apply`], if `columns` is 0, or if there are more than 2^32 - 1 values in
+    /// all or more than a buffer of the device can hold.
     pub fn apply_rows(&self, values: &DeviceVec<f64>, columns: usize) -> Result<DeviceVec<f64>> {
         if columns == 0 {
             return Err(Error::parameter_must("columns", 0.0, "at least 1"));
@@ -84,10 +93,12 @@ impl Interpolator {
         self.sum(values, rows)
     }
 
-    /// The gradient at each target of a field, as many numbers a target as there are dimensions: as
-    /// [`crate::interpolate::Interpolator::gradient`], which says what is not determined where sources lie in a plane, or on a quadric.
+    /// Computes the gradient of a field at each target, with as many components as there are dimensions. The CPU
+    /// version, [`crate::interpolate::Interpolator::gradient`], explains which part is not determined if sources lie
+    /// in a plane or on a quadric.
     ///
-    /// Errors: as [`Interpolator::apply`]; gradients that were not prepared.
+    /// # Errors
+    /// Those of [`Interpolator::apply`]; gradients that were not prepared.
     pub fn gradient(&self, values: &DeviceVec<f64>) -> Result<DeviceVec<f64>> {
         let Some(slopes) = &self.slopes else {
             let message = "gradients were not prepared; ask for them by with_gradients";
@@ -96,16 +107,18 @@ impl Interpolator {
         self.sum(values, Rows { slopes: Some(slopes), columns: 1, out: self.dim })
     }
 
-    /// Waits until the coefficients are there.
+    /// Waits until the coefficients are computed.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// A failing device.
     pub fn wait(&self) -> Result<()> {
         on!(self.device, client => wait(client))
     }
 
     /// Copies the coefficients from the device.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// A failing device.
     pub fn read(&self) -> Result<crate::interpolate::Interpolator> {
         on!(self.device, client => {
             let slopes = self.slopes.as_ref().map(|slopes| slopes.read(client)).transpose()?;
@@ -116,7 +129,7 @@ impl Interpolator {
         })
     }
 
-    /// A sum for each target and number of its result.
+    /// Launches the sum for each value of the result, after checks.
     fn sum(&self, values: &DeviceVec<f64>, rows: Rows<'_>) -> Result<DeviceVec<f64>> {
         check_same(["the values", "the coefficients"], [values.device, self.device])?;
         if self.n_sources.checked_mul(rows.columns) != Some(values.len()) {
@@ -153,11 +166,11 @@ impl Interpolator {
     }
 }
 
-/// What to sum.
+/// The factors of the sums, and the shapes of rows.
 struct Rows<'a> {
-    /// Otherwise the coefficients.
+    /// `None`: the coefficients are the factors.
     slopes: Option<&'a Buffer<f64>>,
-    /// Values of each source, and of each target.
+    /// The number of values per source (`columns`) and per target (`out`).
     columns: usize,
     out: usize,
 }
@@ -184,22 +197,22 @@ fn flag_large(values: &Array<f64>, largest: &Array<f64>, flags: &mut Array<u32>,
     }
 }
 
-/// Coefficients or slopes, and values at sources.
+/// Coefficients or slopes, and values at the sources.
 #[derive(CubeType, CubeLaunch)]
 struct Terms {
     indices: Array<u32>,
     factors: Array<f64>,
     degrees: Array<i32>,
     values: Array<f64>,
-    /// NaN, the largest number and the least.
+    /// NaN, the largest and the lowest finite number.
     bounds: Array<f64>,
     k: u32,
-    /// Numbers of the result.
+    /// The number of values of the result.
     n: u32,
 }
 
-/// Number `at` of the result is one of `width` of a target. With slopes each source has one value and `width` factors, otherwise one factor and
-/// `width` values.
+/// Computes value `at` of the result, one of `width` values of a target. With slopes, each source has one value and
+/// `width` factors; otherwise one factor and `width` values.
 #[cube(launch)]
 fn add_terms(terms: &Terms, found: &mut Array<f64>, width: u32, #[comptime] has_slopes: bool) {
     let at = ABSOLUTE_POS as u32;
@@ -207,7 +220,7 @@ fn add_terms(terms: &Terms, found: &mut Array<f64>, width: u32, #[comptime] has_
         let (target, column) = (at / width, at % width);
         let zero = f64::new(0.0);
         let mut sum = zero;
-        // The least coefficient, and the least and the largest value of those that count.
+        // The lowest coefficient, and the minimum and maximum of the values with positive coefficients.
         let (mut lowest, mut least, mut most) = (zero, terms.bounds[1], terms.bounds[2]);
         for i in 0..terms.k {
             let place = target * terms.k + i;
@@ -227,7 +240,7 @@ fn add_terms(terms: &Terms, found: &mut Array<f64>, width: u32, #[comptime] has_
             }
         }
         if comptime!(!has_slopes) {
-            // Rounding may take a mean beyond the values.
+            // Rounding may take a mean beyond the minimum or maximum of the values.
             sum = select(lowest >= zero, min(max(sum, least), most), sum);
         }
         if terms.degrees[target as usize] < 0 {

@@ -1,4 +1,4 @@
-//! Moving least squares on a device: the twin of `interpolate`.
+//! Moving least squares on a device: the GPU version of `interpolate`.
 //!
 //! ```text
 //! targets -> search::nearest -> fit (weights, qr) -> Interpolator
@@ -29,11 +29,12 @@ use crate::interpolate::Weight;
 use crate::interpolate::reach::Reach;
 use crate::search::Nearest;
 
-/// What the scratch of a launch has at most, in bytes, if that does for one unit.
+/// The maximum size of a launch's scratch in bytes, unless one thread needs more.
 const SCRATCH: usize = 1 << 26;
 
-/// Moving least squares: options, then [`MovingLeastSquares::prepare`]. The twin of [`crate::MovingLeastSquares`], whose options mean the same.
-/// Points are in a periodic box if the sources were uploaded so.
+/// Moving least squares: options, then [`MovingLeastSquares::prepare`]. The GPU version of
+/// [`crate::MovingLeastSquares`], with the same meaning of options. Points are in a periodic box if the sources were
+/// uploaded with one.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, DeviceVec, MovingLeastSquares, Points};
@@ -52,45 +53,51 @@ pub struct MovingLeastSquares {
 }
 
 impl From<crate::MovingLeastSquares> for MovingLeastSquares {
-    /// The options of the CPU's; a radius is refused when it runs, and no fallback is needed. The box is that of the sources there.
+    /// Takes over the options of the CPU version. A radius is an error when `prepare` is called, and the fallback is
+    /// never needed. The periodic box of `options` is ignored: that of the sources on the device applies.
     fn from(options: crate::MovingLeastSquares) -> Self {
         Self { options }
     }
 }
 
 impl MovingLeastSquares {
-    /// As [`crate::MovingLeastSquares::new`].
+    /// Same as [`crate::MovingLeastSquares::new`].
     pub fn new(degree: usize) -> Self {
         Self { options: crate::MovingLeastSquares::new(degree) }
     }
 
-    /// As [`crate::MovingLeastSquares::weight`].
+    /// Same as [`crate::MovingLeastSquares::weight`].
     #[must_use]
     pub fn weight(self, weight: Weight) -> Self {
         Self { options: self.options.weight(weight) }
     }
 
-    /// As [`crate::MovingLeastSquares::neighbors`].
+    /// Same as [`crate::MovingLeastSquares::neighbors`].
     #[must_use]
     pub fn neighbors(self, k: usize) -> Self {
         Self { options: self.options.neighbors(k) }
     }
 
-    /// As [`crate::MovingLeastSquares::with_gradients`].
+    /// Same as [`crate::MovingLeastSquares::with_gradients`].
     #[must_use]
     pub fn with_gradients(self, has_gradients: bool) -> Self {
         Self { options: self.options.with_gradients(has_gradients) }
     }
 
-    /// The coefficients for each target: bit for bit those of the CPU, but for the weights Buhmann2 and Gaussian, whose functions devices
-    /// compute otherwise in the last places.
+    /// Computes the coefficients for each target. They equal those of the CPU bit for bit, except for the weights
+    /// Buhmann2 and Gaussian, whose functions differ in the last digits on devices.
     ///
-    /// Memory, for `k` neighbours: 12 `k` bytes a target, 8 `k` more for each axis of the gradients; 8 `k` more while it runs, and 64 MiB, or what one fit
-    /// needs if that is more.
+    /// # Cost
+    /// Memory for `k` neighbours, per target: 12 `k` bytes, and 8 `k` for each axis of the gradients. While it runs: 8
+    /// `k` bytes more per target, and 64 MiB in all or the scratch of one fit, whichever is larger.
     ///
-    /// Errors: as [`crate::MovingLeastSquares::prepare`]; more than 2^32 - 1 coefficients or slopes in all, or more than a buffer of the device can
-    /// hold; a device whose quotients are not those of the CPU; without CUDA, a fit of so many monomials to so many neighbours that its
-    /// loops are too long for drivers, as of degree 2 in ten dimensions; if the device fails.
+    /// # Errors
+    /// Returns an error as [`crate::MovingLeastSquares::prepare`], and if:
+    /// - there are more than 2^32 - 1 coefficients or slopes in all, or more than a buffer of the device can hold;
+    /// - the quotients of the device differ from those of the CPU;
+    /// - the device is not a CUDA device, and its driver ends loops too early for so many monomials and neighbours, as
+    ///   for degree 2 in ten dimensions;
+    /// - the device fails.
     pub fn prepare<S: Coordinate, const D: usize>(
         &self,
         sources: &Points<S, D>,
@@ -102,7 +109,8 @@ impl MovingLeastSquares {
 
     /// The same for sources in a tree that is already built.
     ///
-    /// Errors: as [`MovingLeastSquares::prepare`].
+    /// # Errors
+    /// Those of [`MovingLeastSquares::prepare`].
     pub fn prepare_on<S: Coordinate, const D: usize>(
         &self,
         sources: &Bvh<S, D>,
@@ -150,7 +158,7 @@ impl MovingLeastSquares {
         })
     }
 
-    /// How many neighbours count, in `dim` dimensions.
+    /// The number of neighbours to use in `dim` dimensions.
     fn check(&self, dim: usize) -> Result<usize> {
         match self.options.checked_reach(dim)? {
             Reach::Neighbors(k) => Ok(k),
@@ -162,7 +170,7 @@ impl MovingLeastSquares {
     }
 }
 
-/// Fits polynomials to neighbours that are found.
+/// Fits polynomials to the neighbours in `found`.
 fn fit<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     sources: &Bvh<S, D>,
@@ -202,7 +210,8 @@ fn fit<R: Runtime, S: Coordinate, const D: usize>(
         let slopes = found.slopes.as_ref().unwrap_or(&found.coefficients);
         let fitted = FittedLaunch::new(found.coefficients.arg(), slopes.arg(), found.degrees.arg());
         let dim = CubeDim::new_1d(UNITS);
-        // SAFETY: the launch contract of `fit`.
+        // SAFETY: the launch contract of `fit`. `found` and `distances2` have `k` entries per target, `positions` one
+        // per source, and `work` has `scratch` numbers for each of `units` threads.
         unsafe { fit_all::launch_unchecked::<S, _>(client, cubes(units), dim, given, fitted, work.arg(), spec) };
     }
 }

@@ -1,18 +1,19 @@
-//! A QR decomposition with column pivoting: the twin of `interpolate::qr`, bit for bit.
+//! A QR decomposition with column pivoting: the GPU version of `interpolate::qr`, with bitwise equal results.
 //!
-//! In: a matrix in the unit's scratch, column by column, rows padded with zeros to a multiple of eight. Out: as the CPU's. Sums are those of
-//! eight lanes there, too. Columns stay where they are; their order is a list.
-//! Cost and source: as the CPU's.
+//! In: a matrix in the thread's scratch, column by column, with rows padded with zeros to a multiple of eight. Out: as
+//! on the CPU. Sums are accumulated in eight partial sums, as there. Columns are not moved; a list holds their order.
+//! Cost and source: as on the CPU.
 
 use cubecl::prelude::*;
 
 use crate::gpu::primitives::rounding::product;
 use crate::simd::LANES;
 
-/// A block of rows.
+/// Rows per block.
 const BLOCK: u32 = LANES as u32;
 
-/// The places of a unit's numbers in a buffer for all units. Those of the units are side by side, so that a warp reads one line after the other.
+/// The mapping of a thread's numbers to a buffer shared by all threads. Number `i` of all threads is contiguous, so
+/// that the accesses of a warp are coalesced.
 #[derive(CubeType)]
 pub(super) struct Places {
     unit: u32,
@@ -25,32 +26,33 @@ impl Places {
         Places { unit, units }
     }
 
-    /// The place of the unit's number `i` in the buffer.
+    /// The place of the thread's number `i` in the buffer.
     pub fn of(&self, i: u32) -> usize {
         (i * self.units + self.unit) as usize
     }
 }
 
-/// A matrix, and where its parts begin in the scratch of a unit.
+/// A matrix: the start of its parts in the scratch of a thread.
 #[derive(CubeType)]
 pub(super) struct Qr {
-    /// The matrix; once it is decomposed the vectors of the reflections, zero above their own row.
+    /// The matrix. After the decomposition: the vectors of the reflections, zero above their own row.
     columns: u32,
-    /// R, column by column, of `width` rows each.
+    /// R, column by column, with `width` rows each.
     upper: u32,
     /// 2 over the squared length of each reflection's vector.
     factors: u32,
-    /// What is left of each column's squared norm, and behind all of these what it was when it was last computed.
+    /// The squared norm of the remaining part of each column, followed by the values when each was last computed in
+    /// full.
     norms: u32,
     rows: u32,
     width: u32,
-    /// Which column is the one at each place.
+    /// The matrix column at each place of the pivoted order.
     order: Array<u32>,
-    /// One number.
+    /// The rank, a single number.
     rank: Array<u32>,
 }
 
-/// Numbers that a matrix needs in the scratch beside its columns.
+/// The size of a matrix's auxiliary data in the scratch, in numbers.
 #[cube]
 pub(super) fn size_beside(width: u32) -> u32 {
     width * width + 3 * width
@@ -58,7 +60,7 @@ pub(super) fn size_beside(width: u32) -> u32 {
 
 #[cube]
 impl Qr {
-    /// A matrix whose columns begin at `columns`, and what it needs beside them at `beside`; of at most `most` columns.
+    /// A matrix of at most `most` columns, which start at `columns`; its auxiliary data starts at `beside`.
     pub fn new(columns: u32, beside: u32, rows: u32, width: u32, #[comptime] most: usize) -> Qr {
         let factors = beside + width * width;
         let mut order = Array::<u32>::new(most);
@@ -77,12 +79,12 @@ impl Qr {
         }
     }
 
-    /// The number of columns that are independent.
+    /// The number of independent columns.
     pub fn rank(&self) -> u32 {
         self.rank[0]
     }
 
-    /// Whether all columns are.
+    /// Returns `true` if all columns are independent.
     pub fn is_full(&self) -> bool {
         self.rank[0] == self.width
     }
@@ -91,17 +93,18 @@ impl Qr {
         self.rows.div_ceil(BLOCK)
     }
 
-    /// Where the column at a place begins.
+    /// The start of the column at a place of the pivoted order.
     fn column(&self, place: u32) -> u32 {
         self.columns + self.order[place as usize] * (self.blocks() * BLOCK)
     }
 
-    /// A number of R.
+    /// The place of an element of R.
     fn upper(&self, row: u32, column: u32) -> u32 {
         self.upper + column * self.width + row
     }
 
-    /// Decomposes the matrix. The column with most left comes next, if `is_pivoted`; what is at most `tolerance` times the first is nothing.
+    /// Decomposes the matrix. If `is_pivoted`, the column with the largest remaining norm comes next. The
+    /// decomposition stops at the first column whose remaining norm is at most `tolerance` times that of the first.
     pub fn decompose(
         &mut self,
         work: &mut Array<f64>,
@@ -131,7 +134,7 @@ impl Qr {
                 self.pivot(work, places, j);
             }
             let (own, start) = (self.column(j), j / BLOCK);
-            // Above its own row, a column is one of R.
+            // The part of a column above its own row belongs to R.
             for i in 0..j {
                 work[places.of(self.upper(i, j))] = work[places.of(own + i)];
                 work[places.of(own + i)] = f64::new(0.0);
@@ -142,7 +145,7 @@ impl Qr {
                 first[0] = norm;
             }
             if norm <= tolerance * first[0] {
-                // It is one of the columns that are left over, and keeps what is above.
+                // This column is dependent on those before it and keeps its part above the diagonal.
                 for i in 0..j {
                     work[places.of(own + i)] = work[places.of(self.upper(i, j))];
                 }
@@ -174,7 +177,7 @@ impl Qr {
         }
     }
 
-    /// Takes row `j` out of the norm of the column at place `k`, or computes it again where that would cancel.
+    /// Subtracts row `j` from the squared norm of the column at place `k`, or recomputes the norm after cancellation.
     fn shorten(&self, work: &mut Array<f64>, places: &Places, k: u32, j: u32, cancelled: f64) {
         let (column, own) = (self.column(k), self.norms + self.order[k as usize]);
         let gone = work[places.of(column + j)];
@@ -192,7 +195,7 @@ impl Qr {
         }
     }
 
-    /// Brings the column with most left to place `j`; the first of equals.
+    /// Swaps the column with the largest remaining norm to place `j`; the first of ties.
     fn pivot(&mut self, work: &Array<f64>, places: &Places, j: u32) {
         let mut best = Array::<u32>::new(1usize);
         let mut most = Array::<f64>::new(1usize);
@@ -210,7 +213,7 @@ impl Qr {
         self.order[best[0] as usize] = own;
     }
 
-    /// The place of a column of the matrix.
+    /// The place of a matrix column in the pivoted order.
     fn place(&self, column: u32) -> u32 {
         let mut place = Array::<u32>::new(1usize);
         place[0] = 0;
@@ -222,11 +225,12 @@ impl Qr {
         place[0]
     }
 
-    /// If all columns are independent: the shortest vector w with A^T w = e, where e is 1 for `column` and 0 otherwise, at `w`.
+    /// Computes at `w` the shortest vector w with A^T w = e, if all columns are independent. The vector e is 1 for
+    /// `column` and 0 otherwise.
     pub fn shortest(&self, work: &mut Array<f64>, places: &Places, column: u32, w: u32) {
         clear(work, places, w, self.blocks());
         let place = self.place(column);
-        // R^T z = P^T e, forwards.
+        // Solves R^T z = P^T e by forward substitution.
         for i in place..self.rank() {
             let mut sum = Array::<f64>::new(1usize);
             sum[0] = f64::new(0.0);
@@ -239,8 +243,9 @@ impl Qr {
         self.reflect(work, places, w);
     }
 
-    /// The same if some columns are dependent, by a decomposition of R^T in `tall`: the row of the pseudoinverse for `column`. Returns how
-    /// far A^T w is from e: 0 if `column` is determined. It works in a column of `tall`'s at `projected`.
+    /// The same for dependent columns, from a decomposition of R^T in `tall`: w is the row of the pseudoinverse for
+    /// `column`. Returns the distance of A^T w from e: 0 if `column` is determined. `projected` is the start of a
+    /// working column as high as those of `tall`.
     pub fn shortest_of_dependent(
         &self,
         work: &mut Array<f64>,
@@ -263,7 +268,7 @@ impl Qr {
             sum[0] += product(x, x);
         }
         let missing = sum[0].sqrt();
-        // T z = V^T P^T e, backwards.
+        // Solves T z = V^T P^T e by backward substitution.
         for turn in 0..tall.rank() {
             let i = tall.rank() - 1 - turn;
             sum[0] = f64::new(0.0);
@@ -276,7 +281,7 @@ impl Qr {
         missing
     }
 
-    /// Decomposes the transpose of R in `tall`, a matrix of `width` rows and a column for each of the rank.
+    /// Decomposes the transpose of R into `tall`, a matrix of `width` rows and `rank` columns.
     pub fn decompose_transpose(&self, work: &mut Array<f64>, places: &Places, tall: &mut Qr) {
         for row in 0..self.rank() {
             let column = tall.column(row);
@@ -303,7 +308,7 @@ impl Qr {
     }
 }
 
-/// The sum of products, in the order of eight sums side by side.
+/// The dot product, accumulated in eight partial sums.
 #[cube]
 fn dot(work: &Array<f64>, places: &Places, a: u32, b: u32, blocks: u32) -> f64 {
     let mut sums = Array::<f64>::new(LANES);
@@ -333,7 +338,7 @@ fn subtract(work: &mut Array<f64>, places: &Places, from: u32, vector: u32, time
     }
 }
 
-/// Puts zeros in a column.
+/// Fills a column with zeros.
 #[cube]
 pub(super) fn clear(work: &mut Array<f64>, places: &Places, column: u32, blocks: u32) {
     for i in 0..blocks * BLOCK {

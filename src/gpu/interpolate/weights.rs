@@ -1,7 +1,8 @@
-//! Weights of neighbours in kernels: the twin of `interpolate::kernels`.
+//! Weights of neighbours in kernels: the GPU version of `interpolate::kernels`.
 //!
-//! In: a distance over the radius. Out: its weight, bit for bit the CPU's, but for Buhmann2's and the Gaussian: logarithms and exponentials are
-//! series here, within some roundings of 1, for not all devices have them in `f64`.
+//! In: a distance over the radius. Out: its weight, bit for bit that of the CPU, except for Buhmann2 and the Gaussian.
+//! Their logarithms and exponentials are computed from series with errors of a few roundings of 1, because not all
+//! devices have these functions in `f64`.
 
 use cubecl::prelude::*;
 
@@ -9,11 +10,12 @@ use crate::gpu::interpolate::constants::{LN_2, TINY};
 use crate::gpu::primitives::rounding::product;
 use crate::interpolate::Weight;
 
-/// Terms of the series of the exponential of what is at most 9/16, and of the logarithm of what is between 1 and 2.
+/// The number of terms of the series for exp(x) with |x| up to 9/16, and for ln(x) with x between 1 and 2.
 const EXPONENTIAL_TERMS: u32 = 16;
 const LOGARITHM_TERMS: u32 = 17;
 
-/// The weight with a place among all, at a distance that is not negative; 0 from 1 on, and where rounding makes it negative.
+/// The weight with index `weight` in [`Weight::ALL`] at distance `x`, which must not be negative. The result is 0 for
+/// `x` from 1 on, and where rounding makes it negative.
 #[cube]
 pub(super) fn weigh(x: f64, numbers: &Array<f64>, weight: u32) -> f64 {
     let mut found = Array::<f64>::new(1usize);
@@ -52,7 +54,7 @@ fn value(x: f64, numbers: &Array<f64>, #[comptime] weight: Weight) -> f64 {
             (square * square * square) * last / f64::new(6.0)
         }
         Weight::Buhmann2 => {
-            // The product of 0 and its logarithm is 0.
+            // x ln x is 0 at x = 0.
             let first = product(f64::new(12.0), logarithm(max(x, numbers[TINY]), numbers)) - f64::new(21.0);
             horner(horner(horner(horner(first, x, 32.0), x, -12.0), x, 0.0), x, 1.0)
         }
@@ -74,7 +76,7 @@ fn value(x: f64, numbers: &Array<f64>, #[comptime] weight: Weight) -> f64 {
     }
 }
 
-/// A step of a polynomial's.
+/// One step of Horner's scheme.
 #[cube]
 fn horner(sum: f64, x: f64, #[comptime] coefficient: f32) -> f64 {
     product(sum, x) + f64::new(coefficient)
@@ -95,7 +97,7 @@ fn exponential(x: f64) -> f64 {
     eighth * eighth
 }
 
-/// ln(x) of a normal number: that of its power of two, and 2 artanh((m - 1)/(m + 1)) of the rest.
+/// ln(x) of a normal number: the part of its power of two, plus 2 artanh((m - 1)/(m + 1)) of its mantissa m.
 #[cube]
 fn logarithm(x: f64, numbers: &Array<f64>) -> f64 {
     let bits = u64::reinterpret(x);

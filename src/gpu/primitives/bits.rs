@@ -1,14 +1,14 @@
 //! A set of up to 32 numbers below 32, as the bits of a word.
 //!
-//! In: a word, as of a ballot or of what a leaf has near a query. Out: its bits one by one, lowest first.
-//! Cost: a register, and two instructions a bit.
+//! In: a word, such as a ballot or the hits of a leaf. Out: its bits one by one, lowest first.
+//! Cost: a register, and two instructions per bit.
 
 use cubecl::prelude::*;
 
-/// The bits of a word that are left to look at.
+/// The bits of a word that remain to be processed.
 #[derive(CubeType)]
 pub(in crate::gpu) struct Bits {
-    /// In an array, because an optimiser of cubecl's fails on loops of variables.
+    /// In an array, because one of cubecl's optimisers fails on loop variables.
     word: Array<u32>,
 }
 
@@ -20,24 +20,24 @@ impl Bits {
         Bits { word }
     }
 
-    /// Whether a bit is left.
+    /// Returns `true` if a bit remains.
     pub fn any(&self) -> bool {
         self.word[0] != 0
     }
 
-    /// Takes the lowest bit out, and returns its number. There must be one.
+    /// Removes the lowest bit and returns its number. There must be one.
     pub fn pop(&mut self) -> u32 {
         let bit = self.word[0].find_first_set() - 1;
         self.word[0] = self.word[0] & (self.word[0] - 1);
         bit
     }
 
-    /// The bits that are left.
+    /// The remaining bits.
     pub fn left(&self) -> u32 {
         self.word[0]
     }
 
-    /// Replaces the bits that are left.
+    /// Replaces the remaining bits.
     pub fn set(&mut self, bits: u32) {
         self.word[0] = bits;
     }

@@ -1,8 +1,8 @@
-//! Stream compaction: those items of many that are flagged, in their order.
+//! Stream compaction: keeps the flagged items, in their order.
 //!
-//! In: a flag for each item. Out: how many are flagged, and for each what an [`Emit`] makes of it at its rank.
-//! Cost: an exclusive sum over the flags, a wait for the count, and a pass over the ranks. Where the order does not matter, [`append`] does
-//! without sums and ranks.
+//! In: a flag for each item. Out: the number of flagged items and, for each, the output of an [`Emit`] at its rank.
+//! Cost: an exclusive sum over the flags, a wait for the count, and a pass over the ranks. If the order does not
+//! matter, [`append`] needs no sums and no ranks.
 
 use cubecl::prelude::*;
 
@@ -13,44 +13,45 @@ use crate::gpu::primitives::warp::{Warp, block_sums};
 
 /// The ranks of flagged items.
 pub(in crate::gpu) struct Compact {
-    /// For each item the number of flagged ones before it; behind them, that of all.
+    /// For each item the number of flagged items before it, followed by the number of all flagged items.
     pub ranks: Buffer<u32>,
-    /// How many items are flagged.
+    /// The number of flagged items.
     pub len: usize,
 }
 
-/// What to write for a flagged item.
+/// The output to write for a flagged item.
 #[cube]
 pub(in crate::gpu) trait Emit: Send + Sync + 'static {
     type Input: LaunchArg;
     type Output: LaunchArg;
 
-    /// Writes what is kept of `item` to the place `rank` of the output.
+    /// Writes the output for `item` at index `rank`.
     fn emit(input: &Self::Input, output: &mut Self::Output, item: u32, rank: u32);
 }
 
 impl Compact {
-    /// Ranks the items of which the flag is 1, not 0; `flags` has a 0 behind the last, and is used up. Waits for the count.
+    /// Ranks the items whose flag is 1 rather than 0. `flags` ends with an extra 0, and is overwritten. Waits for the
+    /// count.
     pub fn new<R: Runtime>(client: &ComputeClient<R>, flags: Buffer<u32>) -> Result<Self> {
         exclusive(client, &flags);
         let len = last(client, &flags)?;
         Ok(Self { ranks: flags, len })
     }
 
-    /// The same where it is known that `len` are flagged: does not wait.
+    /// Ranks the items if their number is known to be `len`. Does not wait.
     pub fn of_len<R: Runtime>(client: &ComputeClient<R>, flags: Buffer<u32>, len: usize) -> Self {
         exclusive(client, &flags);
         Self { ranks: flags, len }
     }
 
-    /// The flagged items, in their order.
+    /// Lists the flagged items, in their order.
     pub fn items<R: Runtime>(&self, client: &ComputeClient<R>) -> Buffer<u32> {
         let items = Buffer::new(client, self.len);
         self.emit::<R, Item>(client, self.ranks.arg(), items.arg());
         items
     }
 
-    /// Emits each flagged item; the output has room for [`Compact::len`].
+    /// Calls `E` for each flagged item. The output has room for [`Compact::len`] items.
     pub fn emit<R: Runtime, E: Emit>(
         &self,
         client: &ComputeClient<R>,
@@ -63,7 +64,7 @@ impl Compact {
     }
 }
 
-/// Lists the flagged items.
+/// Writes the number of each flagged item.
 struct Item;
 
 #[cube]
@@ -87,8 +88,9 @@ fn emit_flagged<E: Emit>(ranks: &Array<u32>, input: &E::Input, output: &mut E::O
     }
 }
 
-/// Appends `value` to a list of `count` numbers if it is flagged: in the order of units within a block, of blocks in no order. All units of
-/// a block of [`UNITS`] call it, once in a kernel.
+/// Appends `value` to a list of `count[0]` numbers if `flag` is set. Values of one block are in the order of its
+/// threads; blocks are in no particular order. All threads of a block of [`UNITS`] must call this function, once per
+/// kernel.
 #[cube]
 pub(in crate::gpu) fn append(
     flag: bool,

@@ -1,8 +1,8 @@
-//! Forests: each vertex points to another one, roots to themselves.
+//! Roots in a forest, in which each vertex points to its parent and roots point to themselves.
 //!
-//! In: where each vertex points to. Out: the root of each. Ways are cut short 64 steps at a time, by as many kernels as the longest
-//! possible one needs.
-//! Cost: 4 bytes a vertex; for the ways that short ones are, one pass over the vertices.
+//! In: the parent of each vertex. Out: the root of each vertex. Each kernel follows up to 64 parents per vertex;
+//! there are enough kernels for the longest possible path.
+//! Cost: 4 bytes per vertex; if paths are short, as usual, one pass over the vertices.
 
 use cubecl::prelude::*;
 
@@ -10,19 +10,20 @@ use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::primitives::compact::Compact;
 
-/// Steps along a way that a kernel takes.
+/// Parents that a kernel follows per vertex.
 const STEPS: u32 = 64;
 
-/// Vertices that are joined.
+/// Vertices joined into components.
 pub(in crate::gpu) struct Joined {
-    /// The rank of each root among the roots.
+    /// The roots, and the rank of each among the roots.
     pub roots: Compact,
     /// The root of each vertex.
     pub root: Buffer<u32>,
 }
 
-/// Joins each vertex with the one at the other end of its least edge; one without an edge points to itself. Edges are in a total order, so
-/// there is no cycle but that of two vertices with one edge, of which the lower becomes the root. Waits for the number of roots.
+/// Joins each vertex with `next`, the other end of its lightest edge. A vertex without an edge points to itself.
+/// Edges are totally ordered, so the only cycles are pairs of vertices that share an edge; the lower vertex becomes
+/// the root. Waits for the number of roots.
 pub(in crate::gpu) fn join_least<R: Runtime>(client: &ComputeClient<R>, next: &Buffer<u32>) -> Result<Joined> {
     let (n, dim) = (next.len(), CubeDim::new_1d(UNITS));
     let (flags, parent) = (Buffer::<u32>::new(client, n + 1), Buffer::<u32>::new(client, n));
@@ -31,7 +32,7 @@ pub(in crate::gpu) fn join_least<R: Runtime>(client: &ComputeClient<R>, next: &B
     Ok(Joined { roots, root: find_roots(client, parent, n) })
 }
 
-/// The root of each vertex, which is less than `longest` steps away.
+/// Returns the root of each vertex, which is less than `longest` steps away.
 pub(in crate::gpu) fn find_roots<R: Runtime>(
     client: &ComputeClient<R>,
     parent: Buffer<u32>,
@@ -48,7 +49,7 @@ pub(in crate::gpu) fn find_roots<R: Runtime>(
     root
 }
 
-/// Flags the roots, with a 0 behind; their parent is their own.
+/// Flags the roots, followed by an extra 0. The parent of a root is the root itself.
 #[cube(launch)]
 fn flag_roots(next: &Array<u32>, flags: &mut Array<u32>, parent: &mut Array<u32>, n: u32) {
     let own = ABSOLUTE_POS;
@@ -62,12 +63,12 @@ fn flag_roots(next: &Array<u32>, flags: &mut Array<u32>, parent: &mut Array<u32>
     }
 }
 
-/// Goes up from each vertex.
+/// Follows up to [`STEPS`] parents from each vertex.
 #[cube(launch)]
 fn climb(parent: &Array<u32>, ancestor: &mut Array<u32>, n: u32) {
     let own = ABSOLUTE_POS;
     if (own as u32) < n {
-        // In an array, because an optimiser of cubecl's fails on such loops of variables.
+        // In an array, because one of cubecl's optimisers fails on such loop variables.
         let mut way = Array::<u32>::new(3usize);
         way[0] = own as u32;
         way[1] = parent[own];
@@ -87,7 +88,7 @@ mod tests {
     use crate::gpu::Device;
     use crate::gpu::device::on;
 
-    /// Ways of one step, and as long as there are vertices, around the steps of a kernel.
+    /// Paths of one step, and paths through all vertices, with lengths around the steps of a kernel.
     #[test]
     fn ways_end_at_roots() -> Result<()> {
         on!(Device::first()?, client => {
@@ -103,7 +104,7 @@ mod tests {
         })
     }
 
-    /// A chain in which the last two share their least edge, and pairs.
+    /// A chain whose last two vertices share their lightest edge, and pairs of vertices.
     #[test]
     fn least_edges_join() -> Result<()> {
         on!(Device::first()?, client => {

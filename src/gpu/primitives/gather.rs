@@ -1,22 +1,22 @@
-//! Some of many rows, in an order; and the inverse of an order.
+//! Gathering of rows in a given order, and inversion of an order.
 //!
-//! In: rows of equal width, and which of them. Out: these, row by row or column by column.
+//! In: rows of equal width, and the indices of some of them. Out: these rows, stored by row or by column.
 //! Cost: one pass, with a random read for each row.
 
 use cubecl::prelude::*;
 
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 
-/// How gathered rows are stored.
+/// The storage order of gathered rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::gpu) enum Layout {
-    /// Row after row.
+    /// Row by row.
     Rows,
-    /// Column after column, as the tree stores points: axis by axis.
+    /// Column by column, as the tree stores points: axis by axis.
     Columns,
 }
 
-/// The rows of `width` values that `order` names.
+/// Gathers the rows of `width` values at the indices in `order`.
 pub(in crate::gpu) fn gather<R: Runtime, T: CubeElement + Numeric>(
     client: &ComputeClient<R>,
     rows: &Buffer<T>,
@@ -31,7 +31,7 @@ pub(in crate::gpu) fn gather<R: Runtime, T: CubeElement + Numeric>(
     gathered
 }
 
-/// The place of each index in an order of all of them.
+/// Returns the position of each index in `order`, a permutation.
 pub(in crate::gpu) fn invert<R: Runtime>(client: &ComputeClient<R>, order: &Buffer<u32>) -> Buffer<u32> {
     let n = order.len();
     let places = Buffer::new(client, n);

@@ -1,4 +1,4 @@
-//! What the stages are made of: scans, sums, compaction, gathering, forests, sorting, rounding, and what a warp does together.
+//! Parallel primitives: scans, sums, compaction, gathering, forests, sorting, rounding checks and warp operations.
 
 pub(super) mod bits;
 pub(super) mod compact;

@@ -1,7 +1,7 @@
-//! The sum of many numbers.
+//! The sum of an array.
 //!
-//! In: counts. Out: their sum. Each unit sums up every 262,144th count; the 1024 sums of blocks are added by the host.
-//! Cost: the counts are read once.
+//! In: counts. Out: their sum. Each thread sums every 262,144th count; the host adds the sums of 1024 blocks.
+//! Cost: one read of the counts.
 
 use cubecl::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::gpu::buffer::{Buffer, UNITS};
 /// Enough blocks to keep a device busy.
 const BLOCKS: u32 = 1024;
 
-/// Waits for what was started.
+/// Sums `values`. Waits for all launched kernels.
 pub(in crate::gpu) fn sum<R: Runtime>(client: &ComputeClient<R>, values: &Buffer<u32>) -> Result<u64> {
     let sums = Buffer::<u64>::new(client, BLOCKS as usize);
     let (count, dim) = (CubeCount::Static(BLOCKS, 1, 1), CubeDim::new_1d(UNITS));
@@ -23,7 +23,7 @@ pub(in crate::gpu) fn sum<R: Runtime>(client: &ComputeClient<R>, values: &Buffer
 fn sum_strides(values: &Array<u32>, sums: &mut Array<u64>, n: u32) {
     let mut shared = SharedMemory::<u64>::new(comptime!(UNITS as usize));
     let mut sum = 0u64.runtime();
-    // Positions as u64, which do not wrap around.
+    // Positions in `u64`, which does not overflow.
     let mut at = u64::cast_from(ABSOLUTE_POS);
     while at < u64::cast_from(n) {
         sum += u64::cast_from(values[at as usize]);

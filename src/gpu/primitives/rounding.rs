@@ -1,9 +1,11 @@
-//! Whether a device rounds as IEEE 754 says.
+//! Checks that a device rounds as IEEE 754 specifies.
 //!
-//! In: a device. Out: whether quotients, roots and reciprocals of roots of a set of numbers, hard ones among them, are those of the CPU.
-//! And the roots of many numbers; where a device rounds otherwise, the CPU takes them. And whether exact distances are those of the CPU:
-//! CUDA's are, but drivers of Vulkan may fuse products with sums, or take small numbers for 0.
-//! Cost: a kernel or two and a wait, once a device.
+//! In: a device. Out: `true` if quotients, roots and inverse roots of a set of numbers, including hard cases, equal
+//! those of the CPU.
+//! Also computes the roots of an array; if the device rounds differently, the CPU computes them.
+//! Also checks that exact distances equal those of the CPU. CUDA's do, but Vulkan drivers may fuse products with
+//! sums, or flush small numbers to 0.
+//! Cost: one or two kernels and a wait, once per device.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -16,26 +18,26 @@ use crate::gpu::device::{Device, is_cuda};
 use crate::gpu::errors;
 use crate::gpu::metric::exact_distance2;
 
-/// The part of a number that, added to it, gives the next one.
+/// The relative step that, added to a number, rounds to the next number.
 const NEXT: f32 = 0.75 * f64::EPSILON as f32;
 
-/// A product of its own: compilers may fuse one with a sum, but nothing with what is fused already.
+/// Returns the rounded product `a * b`. Compilers may fuse a product with a sum, but cannot fuse an explicit `fma`.
 #[cube]
 pub(in crate::gpu) fn product(a: f64, b: f64) -> f64 {
     fma(a, b, f64::new(0.0))
 }
 
-/// Whether a device rounds quotients and roots in `f64` to the nearest number, and 1 over a root in two steps, as it is written. CUDA promises
-/// that, Vulkan does not.
+/// Returns `true` if the device rounds quotients and roots in `f64` to nearest, and computes inverse roots in two
+/// rounded steps, as written. CUDA guarantees this, Vulkan does not.
 pub(in crate::gpu) fn rounds_well<R: Runtime>(client: &ComputeClient<R>, device: Device) -> Result<bool> {
     static KNOWN: Known<bool> = Known::new(vec![]);
     once(&KNOWN, device, || rounds_quotients_and_roots(client))
 }
 
-/// What is known of devices.
+/// Cached properties of devices.
 type Known<T> = Mutex<Vec<(Device, T)>>;
 
-/// What `find` tells of a device, which is asked once.
+/// Returns the cached property of a device, computed by `find` at the first call.
 fn once<T: Copy>(known: &Known<T>, device: Device, find: impl FnOnce() -> Result<T>) -> Result<T> {
     let all = || known.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(&(_, found)) = all().iter().find(|(other, _)| *other == device) {
@@ -47,7 +49,7 @@ fn once<T: Copy>(known: &Known<T>, device: Device, find: impl FnOnce() -> Result
 }
 
 fn rounds_quotients_and_roots<R: Runtime>(client: &ComputeClient<R>) -> Result<bool> {
-    // Numbers of any magnitude that sums have; and the neighbours of squares, whose roots are nearest to the middle
+    // Numbers of all magnitudes that sums have, and the neighbours of squares, whose roots are closest to the middle
     // between two numbers.
     let mut bits = 1u64;
     let numbers: Vec<f64> = (0..1 << 14)
@@ -71,7 +73,7 @@ fn rounds_quotients_and_roots<R: Runtime>(client: &ComputeClient<R>) -> Result<b
     }))
 }
 
-/// 1 over the root.
+/// Returns the inverse of the square root.
 #[cube]
 pub(in crate::gpu) fn inverse_root(number: f64) -> f64 {
     f64::new(1.0) / number.sqrt()
@@ -93,7 +95,7 @@ fn divide_and_root(
     }
 }
 
-/// The distance of each squared distance, as `distance_from_square` rounds it.
+/// Returns the square root of each squared distance, rounded as by `distance_from_square`.
 pub(in crate::gpu) fn roots<R: Runtime>(
     client: &ComputeClient<R>,
     device: Device,
@@ -119,29 +121,30 @@ fn take_roots(squares: &Array<f64>, roots: &mut Array<f64>, n: u32) {
     }
 }
 
-/// Replaces each root whose square is too small by the next number. This is a kernel of its own: drivers of Vulkan that see a root squared
-/// take the number under the root for it.
+/// Replaces each root whose square is too small by the next number. This is a separate kernel, because Vulkan drivers
+/// simplify a squared root to the number under the root.
 #[cube(launch)]
 fn round_up(squares: &Array<f64>, roots: &mut Array<f64>, n: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
         let root = roots[i];
-        // Three quarters to one and a half of the step to the next number.
+        // Between 0.75 and 1.5 times the distance to the next number.
         let step = product(root, f64::new(comptime!(NEXT)));
         roots[i] = select(product(root, root) < squares[i], root + step, root);
     }
 }
 
-/// How a device computes exact distances.
+/// Properties of a device's exact distances.
 #[derive(Clone, Copy)]
 struct Distances {
-    /// Whether sums of products are rounded as on the CPU.
+    /// `true` if sums of products are rounded as on the CPU.
     are_exact: bool,
-    /// Whether the smallest numbers of `f32` are kept.
+    /// `true` if subnormal numbers of `f32` are kept.
     keep_small: bool,
 }
 
-/// Refuses a device whose distances are not those of the CPU, and coordinates that it takes for 0; `finest` is the smallest one but 0.
+/// Returns an error if the device's distances differ from the CPU's, or if it flushes one of the coordinates to 0.
+/// `finest` returns the smallest nonzero absolute coordinate.
 pub(in crate::gpu) fn check_distances<R: Runtime, S: Scalar>(
     client: &ComputeClient<R>,
     device: Device,
@@ -173,7 +176,7 @@ fn distances<R: Runtime>(client: &ComputeClient<R>) -> Result<Distances> {
     Ok(Distances { are_exact: are_as_on_the_cpu(client, &points)?, keep_small: are_as_on_the_cpu(client, &small)? })
 }
 
-/// Whether the distance of each point from the next is that of the CPU.
+/// Returns `true` if the distance from each point to the next equals that of the CPU.
 fn are_as_on_the_cpu<R: Runtime, S: Scalar + Float + CubeElement>(
     client: &ComputeClient<R>,
     points: &[[S; 3]],
@@ -206,7 +209,8 @@ mod tests {
     use super::*;
     use crate::gpu::device::on;
 
-    /// What devices are refused by is told apart on the CPU: fused sums differ for some of these points.
+    /// Checks the points on the CPU, too: for some of them fused sums differ, so that the test would detect such a
+    /// device.
     #[test]
     fn distances_of_a_device_that_is_not_refused() {
         let device = Device::first().unwrap();

@@ -1,19 +1,20 @@
-//! Exclusive sums.
+//! Exclusive prefix sums.
 //!
-//! In: counts. Out: for each the sum of those before it, and the sum of all. Three kernels: sums of tiles, their sums in the same
-//! way, and the tiles again. No block waits for another, which not every device promises to run.
-//! Cost: the counts are read twice and written once.
+//! In: counts. Out: for each count the sum of those before it, and the sum of all. Three kernels: sums of tiles,
+//! prefix sums of these by recursion, and prefix sums within tiles. No block waits for another one, because not
+//! every device guarantees forward progress.
+//! Cost: two reads and one write of the counts.
 
 use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
 
-/// Elements of a unit, and of a block.
+/// Elements per thread.
 const ITEMS: u32 = 4;
 const TILE: u32 = ITEMS * UNITS;
 
-/// Replaces `values` by the sums before each; the sum of all is the last of the `n + 1`, where `n` are counts.
+/// Replaces each element by the sum of those before it. If the last element is an extra 0, it becomes the sum of all.
 pub(in crate::gpu) fn exclusive<R: Runtime>(client: &ComputeClient<R>, values: &Buffer<u32>) {
     let n = values.len();
     let tiles = n.div_ceil(TILE as usize);
@@ -26,7 +27,7 @@ pub(in crate::gpu) fn exclusive<R: Runtime>(client: &ComputeClient<R>, values: &
     scan_tiles::launch::<R>(client, tile_count, dim, values.arg(), sums.arg(), n as u32);
 }
 
-/// The last number of a buffer: of such sums, that of all. Waits for it.
+/// Returns the last number of a buffer; after [`exclusive`] this is the sum of all. Waits for it.
 pub(in crate::gpu) fn last<R: Runtime>(client: &ComputeClient<R>, values: &Buffer<u32>) -> Result<usize> {
     let found = Buffer::<u32>::new(client, 1);
     take_last::launch::<R>(client, cubes(1), CubeDim::new_1d(UNITS), values.arg(), found.arg(), values.len() as u32);
@@ -72,7 +73,7 @@ fn scan_tiles(values: &mut Array<u32>, sums: &Array<u32>, n: u32) {
             }
         }
         let mut before = scan_units(&mut shared, sum);
-        // The sums are not made for a single tile, and the first tile needs none.
+        // Sums are not computed for a single tile, and the first tile needs none.
         if tile > 0 {
             before += sums[tile as usize];
         }
@@ -86,7 +87,7 @@ fn scan_tiles(values: &mut Array<u32>, sums: &Array<u32>, n: u32) {
     }
 }
 
-/// The sum of `value` over the units of the block before this one. All [`UNITS`] call it.
+/// Returns the sum of `value` over the threads before this one in the block. All [`UNITS`] threads must call it.
 #[cube]
 pub(in crate::gpu) fn scan_units(shared: &mut SharedMemory<u32>, value: u32) -> u32 {
     let unit = UNIT_POS;

@@ -1,12 +1,14 @@
-//! Warps: 32 neighbouring units of a block that run in step. cubecl calls a warp a plane, and a block a cube.
+//! Warps: 32 consecutive threads of a block that run in lockstep. cubecl calls a thread a unit, a warp a plane, and a
+//! block a cube.
 //!
-//! In: a value of each unit. Out: what the 32 values of the warp make together.
-//! CUDA has instructions for these. Elsewhere a kernel has an arm without warps ([`Warp::None`]); or warps are emulated
-//! ([`Warp::Emulated`]): each unit writes its value to shared memory, waits for the block, and reads those of its warp. That is slow,
-//! but it runs the code of the warps on devices whose own are narrower, software Vulkan among them, where tests need no GPU.
-//! The environment variable `ROPEWALK_WARP` forces a choice: `native`, where there are such instructions, `emulated` or `none`. With any other
-//! value all work on devices is refused.
-//! Cost: one instruction, five for [`warp_or`]; emulated, two barriers and up to 32 reads.
+//! In: a value of each thread. Out: a combination of the warp's 32 values.
+//! CUDA has instructions for warp operations ([`Warp::Native`]). On other devices kernels take a branch without warps
+//! ([`Warp::None`]), or warps are emulated ([`Warp::Emulated`]). An emulated warp exchanges values through shared
+//! memory: each thread writes its value, waits for the block, and reads the values of its warp. Emulation is slow, but
+//! runs the warp code on devices with narrower warps, including software Vulkan, so tests need no GPU.
+//! The environment variable `ROPEWALK_WARP` forces a mode: `native` (if the device has these instructions),
+//! `emulated` or `none`. Any other value makes all calls on devices fail.
+//! Cost: one instruction, or five for [`warp_or`]; emulated, two barriers and up to 32 reads.
 
 use cubecl::ir::features::Plane;
 use cubecl::prelude::*;
@@ -17,25 +19,26 @@ use crate::gpu::device::{Device, is_cuda, on};
 use crate::gpu::primitives::scan::scan_units;
 use crate::gpu::warp_choice::WarpChoice;
 
-/// Units of a warp.
+/// Threads per warp.
 pub(in crate::gpu) const WIDTH: u32 = 32;
-/// Warps of a block.
+/// Warps per block.
 pub(in crate::gpu) const WARPS: u32 = UNITS / WIDTH;
 
-/// How the units of a warp exchange values. A kernel takes it at compile time.
+/// The mode of exchange between the threads of a warp. A kernel takes it at compile time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::gpu) enum Warp {
-    /// By the device's instructions.
+    /// Native warp instructions.
     Native,
-    /// Through shared memory, in blocks of this many units. Barriers hold up the whole block, so all of its units must come to each
-    /// operation: where warps of a block go different ways, a block is one warp ([`Warp::apart`]).
+    /// Exchange through shared memory, in blocks of this many threads. Barriers hold up the whole block, so all its
+    /// threads must reach each operation. For kernels whose warps diverge, a block is therefore one warp
+    /// ([`Warp::apart`]).
     Emulated { units: u32 },
-    /// Not at all: each unit works alone.
+    /// No exchange: each thread works alone.
     None,
 }
 
 impl Warp {
-    /// How warps work on a device. That the units of a plane are 32 neighbours is certain for CUDA only.
+    /// The mode for a device. Only CUDA guarantees that the threads of a plane are 32 consecutive ones.
     pub fn of<R: Runtime>(client: &ComputeClient<R>) -> Self {
         let properties = client.properties();
         let (features, hardware) = (&properties.features.plane, &properties.hardware);
@@ -43,7 +46,7 @@ impl Warp {
             && features.contains(Plane::Ops)
             && features.contains(Plane::Sync)
             && (hardware.plane_size_min, hardware.plane_size_max) == (WIDTH, WIDTH);
-        // `on!` has refused an unknown choice.
+        // `on!` has rejected unknown values.
         match WarpChoice::forced().unwrap_or_default() {
             Some(WarpChoice::Emulated) => Self::Emulated { units: UNITS },
             Some(WarpChoice::None) => Self::None,
@@ -52,7 +55,7 @@ impl Warp {
         }
     }
 
-    /// The same for a kernel whose warps go different ways.
+    /// The mode for a kernel whose warps diverge.
     pub fn apart(self) -> Self {
         match self {
             Self::Emulated { .. } => Self::Emulated { units: WIDTH },
@@ -60,7 +63,7 @@ impl Warp {
         }
     }
 
-    /// The name that `ROPEWALK_WARP` has for it.
+    /// The value of `ROPEWALK_WARP` that selects this mode.
     pub fn name(self) -> &'static str {
         match self {
             Self::Native => WarpChoice::Native.name(),
@@ -69,22 +72,22 @@ impl Warp {
         }
     }
 
-    /// Whether units work together.
+    /// Returns `true` if threads work together.
     pub fn is_some(self) -> bool {
         self != Self::None
     }
 
-    /// Units that share one item of work: those of a warp, or one.
+    /// The number of threads that share one item of work: a warp, or one thread.
     pub fn lanes(self) -> u32 {
         if self.is_some() { WIDTH } else { 1 }
     }
 
-    /// Units of a block, if it has `native` where warps are not emulated.
+    /// The number of threads per block, which is `native` unless warps are emulated.
     pub fn units(self, native: u32) -> u32 {
         if let Self::Emulated { units } = self { units } else { native }
     }
 
-    /// Blocks of [`Warp::units`] for `n` units, and their shape.
+    /// The number of blocks for `n` threads, and their shape, with [`Warp::units`] threads per block.
     pub fn blocks(self, n: usize, native: u32) -> (CubeCount, CubeDim) {
         let units = self.units(native);
         (count(n.div_ceil(units as usize)), CubeDim::new_1d(units))
@@ -92,14 +95,15 @@ impl Warp {
 }
 
 impl Device {
-    /// The way in which the kernels of this process exchange values within a warp on the device, for tests: `native`, `emulated` or `none`.
+    /// The mode of exchange in warps that this process uses on the device, for tests: `native`, `emulated` or `none`.
     #[doc(hidden)]
     pub fn warp(&self) -> Result<&'static str> {
         on!(*self, client => Ok(Warp::of(client).name()))
     }
 }
 
-/// Shows a value to the other units of the block. Its memory must not be written again before the next barrier.
+/// Shares a value with the other threads of the block. The returned memory must not be written again before the next
+/// barrier.
 #[cube]
 fn show<T: CubePrimitive>(value: T, #[comptime] warp: Warp) -> SharedMemory<T> {
     let mut shown = SharedMemory::<T>::new(comptime!(warp.units(UNITS) as usize));
@@ -108,13 +112,13 @@ fn show<T: CubePrimitive>(value: T, #[comptime] warp: Warp) -> SharedMemory<T> {
     shown
 }
 
-/// The place of the warp's first unit in its block.
+/// Returns the index in the block of the warp's first thread.
 #[cube]
 fn first_unit() -> u32 {
     UNIT_POS / WIDTH * WIDTH
 }
 
-/// A bit for each unit of the warp: whether it votes for.
+/// Returns a bit for each thread of the warp, set if its `vote` is true.
 #[cube]
 pub(in crate::gpu) fn warp_ballot(vote: bool, #[comptime] warp: Warp) -> u32 {
     if comptime!(warp == Warp::Native) {
@@ -125,7 +129,7 @@ pub(in crate::gpu) fn warp_ballot(vote: bool, #[comptime] warp: Warp) -> u32 {
     }
 }
 
-/// [`warp_ballot`] through `shown`, which has room for the block.
+/// Implements [`warp_ballot`] through `shown`, which has an element for each thread of the block.
 #[cube]
 fn ballot_through(vote: bool, shown: &mut SharedMemory<u32>) -> u32 {
     shown[UNIT_POS as usize] = u32::cast_from(vote);
@@ -138,13 +142,13 @@ fn ballot_through(vote: bool, shown: &mut SharedMemory<u32>) -> u32 {
     votes
 }
 
-/// Whether any unit of the warp votes for.
+/// Returns `true` if `vote` is true in any thread of the warp.
 #[cube]
 pub(in crate::gpu) fn warp_any(vote: bool, #[comptime] warp: Warp) -> bool {
     if comptime!(warp == Warp::Native) { plane_any(vote) } else { warp_ballot(vote, warp) != 0 }
 }
 
-/// The value of one unit of the warp.
+/// Returns the value of thread `lane` of the warp.
 #[cube]
 pub(in crate::gpu) fn warp_shuffle<T: CubePrimitive>(value: T, lane: u32, #[comptime] warp: Warp) -> T {
     if comptime!(warp == Warp::Native) {
@@ -157,7 +161,7 @@ pub(in crate::gpu) fn warp_shuffle<T: CubePrimitive>(value: T, lane: u32, #[comp
     }
 }
 
-/// The value of the unit `steps` before; the first ones get their own.
+/// Returns the value of the thread `steps` places before. The first `steps` threads get their own value.
 #[cube]
 pub(in crate::gpu) fn warp_shuffle_up<T: CubePrimitive>(value: T, steps: u32, #[comptime] warp: Warp) -> T {
     if comptime!(warp == Warp::Native) {
@@ -168,7 +172,7 @@ pub(in crate::gpu) fn warp_shuffle_up<T: CubePrimitive>(value: T, steps: u32, #[
     }
 }
 
-/// The value of the unit `steps` behind; the last ones get their own.
+/// Returns the value of the thread `steps` places after. The last `steps` threads get their own value.
 #[cube]
 pub(in crate::gpu) fn warp_shuffle_down<T: CubePrimitive>(value: T, steps: u32, #[comptime] warp: Warp) -> T {
     if comptime!(warp == Warp::Native) {
@@ -179,7 +183,7 @@ pub(in crate::gpu) fn warp_shuffle_down<T: CubePrimitive>(value: T, steps: u32, 
     }
 }
 
-/// The least value of the warp.
+/// Returns the minimum of the warp's values.
 #[cube]
 pub(in crate::gpu) fn warp_min<N: Numeric>(value: N, #[comptime] warp: Warp) -> N {
     if comptime!(warp == Warp::Native) {
@@ -195,7 +199,7 @@ pub(in crate::gpu) fn warp_min<N: Numeric>(value: N, #[comptime] warp: Warp) -> 
     }
 }
 
-/// The largest value of the warp.
+/// Returns the maximum of the warp's values.
 #[cube]
 pub(in crate::gpu) fn warp_max<N: Numeric>(value: N, #[comptime] warp: Warp) -> N {
     if comptime!(warp == Warp::Native) {
@@ -211,7 +215,7 @@ pub(in crate::gpu) fn warp_max<N: Numeric>(value: N, #[comptime] warp: Warp) -> 
     }
 }
 
-/// The sum over the warp.
+/// Returns the sum of the warp's values.
 #[cube]
 pub(in crate::gpu) fn warp_sum<N: Numeric>(value: N, #[comptime] warp: Warp) -> N {
     if comptime!(warp == Warp::Native) {
@@ -227,7 +231,7 @@ pub(in crate::gpu) fn warp_sum<N: Numeric>(value: N, #[comptime] warp: Warp) -> 
     }
 }
 
-/// The sum over the units of the warp up to this one.
+/// Returns the sum over the threads of the warp up to and including this one.
 #[cube]
 fn warp_inclusive_sum(value: u32, #[comptime] warp: Warp) -> u32 {
     if comptime!(warp == Warp::Native) {
@@ -243,7 +247,7 @@ fn warp_inclusive_sum(value: u32, #[comptime] warp: Warp) -> u32 {
     }
 }
 
-/// The bits that any unit of the warp has.
+/// Returns the bitwise OR of the warp's values.
 #[cube]
 pub(in crate::gpu) fn warp_or(bits: u32, #[comptime] warp: Warp) -> u32 {
     if comptime!(warp == Warp::Native) {
@@ -264,7 +268,7 @@ pub(in crate::gpu) fn warp_or(bits: u32, #[comptime] warp: Warp) -> u32 {
     }
 }
 
-/// Orders the accesses of the warp to shared memory; those of the block where there are no native warps.
+/// Orders the warp's accesses to shared memory. Without native warps, it is a barrier of the block.
 #[cube]
 pub(in crate::gpu) fn sync_warp(#[comptime] warp: Warp) {
     if comptime!(warp == Warp::Native) {
@@ -274,14 +278,16 @@ pub(in crate::gpu) fn sync_warp(#[comptime] warp: Warp) {
     }
 }
 
-/// A bit for each unit of the warp with the same low bits of a number as this one; and for each with the highest bit.
+/// Two masks of threads of the warp: those whose number has the same bits below the highest one as this thread's, and
+/// those whose number has the highest bit set.
 #[derive(CubeType)]
 pub(in crate::gpu) struct Peers {
     pub same: u32,
     pub high: u32,
 }
 
-/// The peers of a number of `bits` bits. `shared` has a number for each unit of the block, which all call it.
+/// Finds the peers of a number of `bits` bits. `shared` has an element for each thread of the block. All threads of
+/// the block must call it.
 #[cube]
 pub(in crate::gpu) fn match_any(
     number: u32,
@@ -316,21 +322,22 @@ pub(in crate::gpu) fn match_any(
     }
 }
 
-/// [`warp_ballot`] with memory that is there already.
+/// Implements [`warp_ballot`] with existing shared memory.
 #[cube]
 fn ballot_in(vote: bool, shared: &mut SharedMemory<u32>, #[comptime] warp: Warp) -> u32 {
     if comptime!(warp == Warp::Native) { plane_ballot(vote)[0] } else { ballot_through(vote, shared) }
 }
 
-/// Sums over the units of a block.
+/// Sums over the threads of a block.
 #[derive(CubeType)]
 pub(in crate::gpu) struct Sums {
-    /// Of the units before this one.
+    /// The sum over the threads before this one.
     pub before: u32,
     pub all: u32,
 }
 
-/// Sums of `value`. `shared` has a number for each of the [`UNITS`] of the block, which all call it.
+/// Sums `value` over the block. `shared` has an element for each of the block's [`UNITS`] threads, which must all
+/// call it.
 #[cube]
 pub(in crate::gpu) fn block_sums(value: u32, shared: &mut SharedMemory<u32>, #[comptime] warp: Warp) -> Sums {
     if comptime!(warp.is_some()) {

@@ -1,8 +1,8 @@
-//! Contributions of a warp or a block to one address, combined before they are added atomically.
+//! Contributions of a warp or a block to one address, combined before an atomic operation.
 //!
-//! In: an address and a value of each unit. Out: what the unit must still add, or nothing.
-//! Units that add to the same address wait for each other, so that one atomic operation for all of them is faster.
-//! Cost: the reductions of [`warp`](super::warp); two numbers of shared memory for each warp.
+//! In: an address and a value of each thread. Out: the value that the thread must still apply atomically, if any.
+//! Atomic operations on the same address are serialized, so one operation for many threads is faster.
+//! Cost: the reductions of [`warp`](super::warp), and two numbers in shared memory per warp.
 
 use cubecl::prelude::*;
 
@@ -18,7 +18,7 @@ pub(in crate::gpu) enum ReduceOp {
 }
 
 impl ReduceOp {
-    /// The value that changes nothing.
+    /// The neutral element of the operation.
     pub(in crate::gpu) fn identity(self) -> u32 {
         match self {
             Self::Min => u32::MAX,
@@ -49,8 +49,9 @@ fn warp_reduce(value: u32, #[comptime] op: ReduceOp, #[comptime] warp: Warp) -> 
     }
 }
 
-/// Combines, per warp and per block, the contributions that go to the same address as the first unit's. Returns what this unit must
-/// still add atomically; the identity if nothing. All units of a block of [`UNITS`](crate::gpu::buffer::UNITS) call it.
+/// Combines the contributions to the same address as the first thread's, per warp and then per block. Returns the
+/// value that this thread must still apply atomically, or the identity. All threads of a block of
+/// [`UNITS`](crate::gpu::buffer::UNITS) must call it.
 #[cube]
 pub(in crate::gpu) fn block_aggregate(at: u32, value: u32, #[comptime] op: ReduceOp, #[comptime] warp: Warp) -> u32 {
     let mut own = value + 0;
@@ -79,8 +80,9 @@ pub(in crate::gpu) fn block_aggregate(at: u32, value: u32, #[comptime] op: Reduc
     own
 }
 
-/// Raises the number at `at` to `bits`, unless these are 0. The first unit of a warp does it for all with the same address, which
-/// would wait for each other. All units of the block call it.
+/// Raises the number at index `at` to `bits`, unless `bits` is 0. The first thread of a warp combines the values of
+/// all threads with the same address as its own, whose atomic operations would be serialized. All threads of the
+/// block must call it.
 #[cube]
 pub(in crate::gpu) fn warp_atomic_max(numbers: &mut Array<Atomic<u32>>, at: u32, bits: u32, #[comptime] warp: Warp) {
     let mut own = bits + 0;
@@ -97,7 +99,7 @@ pub(in crate::gpu) fn warp_atomic_max(numbers: &mut Array<Atomic<u32>>, at: u32,
             numbers[at as usize].fetch_max(own);
         }
     } else if own != 0 {
-        // Most are satisfied by a look.
+        // Most values need only this load.
         if numbers[at as usize].load() < own {
             numbers[at as usize].fetch_max(own);
         }

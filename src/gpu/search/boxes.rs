@@ -1,15 +1,18 @@
-//! The stored points in boxes that are not stored.
+//! Queries for the stored points in boxes.
 //!
 //! In: boxes. Out: counts, or lists in the order of the tree.
-//! Along each axis the host turns a box into the intervals whose points it holds: one in open space, the three images that may meet a
-//! periodic box, rounded inwards to the points' type. So the device compares numbers and rounds nothing, and finds what the CPU finds.
-//! A unit walks for a box, rope by rope; a node that lies in the box is taken as a whole.
+//! The host converts each box into intervals along each axis: one in open space, or three for the images that may
+//! meet a periodic box. Ends are rounded inwards to the points' type. So the device only compares numbers without
+//! rounding, and finds exactly the CPU's results. A thread walks for a box, rope by rope; a node inside the box is
+//! taken as a whole.
 //! Cost: O(depth + hits / leaf size) for a compact box.
 //!
-//! **Launch contract.** The kernel has no bounds checks. It relies on that of `bvh::traverse` for the tree; on intervals along each axis
-//! and an index below the number of rows for each box; and for lists on offsets that are sums of the counts of the same boxes.
+//! **Launch contract.** The kernel has no bounds checks. It relies on the following:
+//! - The tree satisfies the launch contract of `bvh::traverse`.
+//! - Each box has intervals along each axis, and an index below the number of rows.
+//! - For lists, offsets are sums of the counts of the same boxes.
 
-#![allow(unsafe_code)] // A kernel without bounds checks.
+#![allow(unsafe_code)] // An unchecked kernel: see the launch contract.
 
 use cubecl::prelude::*;
 
@@ -26,30 +29,30 @@ use crate::gpu::search::neighbors::{Rows, RowsLaunch};
 use crate::gpu::search::query_points::{QueryPoints, place};
 use crate::parallel::map;
 
-/// Boxes of a parallel task.
+/// Boxes per parallel task.
 const TASK: usize = 1 << 14;
 
-/// Boxes on a device, along the curve.
+/// Boxes on a device, sorted along the Morton curve.
 pub(in crate::gpu) struct Boxes<S> {
-    /// The index of each in the caller's slice.
+    /// The index of each box in the caller's slice.
     order: Buffer<u32>,
-    /// The ends of the intervals of each, box by box, axis by axis.
+    /// The ends of each box's intervals, box by box and axis by axis.
     ends: Buffer<S>,
     images: usize,
 }
 
-/// What is known when the kernel is compiled.
+/// The compile-time options of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct BoxSpec {
     pub d: usize,
-    /// Intervals along an axis.
+    /// The number of intervals along an axis.
     pub images: usize,
-    /// Whether points are listed, and not only counted.
+    /// `true` if points are listed, not only counted.
     pub lists: bool,
 }
 
 impl<S: Coordinate> Boxes<S> {
-    /// There is one at least.
+    /// Copies at least one box to the device.
     pub fn new<R: Runtime, const D: usize>(
         client: &ComputeClient<R>,
         space: &Space<D>,
@@ -57,7 +60,7 @@ impl<S: Coordinate> Boxes<S> {
     ) -> Result<Self> {
         let n = boxes.len();
         let (ends, images) = ends_of(space, boxes);
-        // Where a box is in the order matters only to the speed.
+        // The order of the boxes affects only speed.
         let (middles, bounds) = place(n, space, &|at| Aabb::center(&boxes[at]));
         let bounds = if bounds == Aabb::EMPTY { Aabb::point([S::ZERO; D]) } else { bounds };
         let middles = map(n, TASK, &|at| middles[at].unwrap_or(bounds.lo));
@@ -67,7 +70,7 @@ impl<S: Coordinate> Boxes<S> {
         Ok(Self { order, ends, images })
     }
 
-    /// Writes how many points each holds.
+    /// Writes the number of points in each box.
     pub fn count<R: Runtime, const D: usize>(
         &self,
         client: &ComputeClient<R>,
@@ -75,11 +78,11 @@ impl<S: Coordinate> Boxes<S> {
         nodes: &Nodes<S>,
         counts: &Buffer<u32>,
     ) {
-        // Nothing is read at offsets.
+        // Kernels that count do not read offsets; `order` is a placeholder.
         self.walk(client, bvh, nodes, &self.order, counts, false);
     }
 
-    /// Writes the points that each holds to the places from its offset on.
+    /// Writes the points in each box, from its offset on.
     pub fn list<R: Runtime, const D: usize>(
         &self,
         client: &ComputeClient<R>,
@@ -104,7 +107,8 @@ impl<S: Coordinate> Boxes<S> {
         let (tree, end) = (bvh.tree(client, nodes), nodes.end() as u32);
         let rows = RowsLaunch::new(bvh.order.arg(), self.order.arg(), offsets.arg());
         let spec = BoxSpec { d: D, images: self.images, lists };
-        // SAFETY: the launch contract of this module.
+        // SAFETY: the launch contract of this module. `order` and `ends` have an entry for each of the `n` boxes, and
+        // `found` has room for the counts or lists.
         unsafe {
             walk_boxes::launch_unchecked::<S, R>(
                 client,
@@ -122,7 +126,8 @@ impl<S: Coordinate> Boxes<S> {
     }
 }
 
-/// The ends of the intervals whose points boxes hold, box by box, axis by axis, and how many intervals there are along each axis.
+/// Returns the ends of the intervals of boxes, box by box and axis by axis, and the number of intervals along each
+/// axis.
 pub(super) fn ends_of<S: Scalar, const D: usize>(space: &Space<D>, boxes: &[Aabb<S, D>]) -> (Vec<S>, usize) {
     let images = if space.period().is_some() { 3 } else { 1 };
     let ends = map(boxes.len(), TASK, &|at| intervals(space, &boxes[at]));
@@ -130,7 +135,7 @@ pub(super) fn ends_of<S: Scalar, const D: usize>(space: &Space<D>, boxes: &[Aabb
     (ends.collect(), images)
 }
 
-/// The intervals whose points a box holds along each axis: in a periodic box of three images, else each the same.
+/// Returns the intervals of a box along each axis: three images in a periodic box, otherwise three equal intervals.
 fn intervals<S: Scalar, const D: usize>(space: &Space<D>, of: &Aabb<S, D>) -> [[[S; 2]; 3]; D] {
     std::array::from_fn(|k| {
         let own = [of.lo[k], of.hi[k]];
@@ -138,16 +143,16 @@ fn intervals<S: Scalar, const D: usize>(space: &Space<D>, of: &Aabb<S, D>) -> [[
         match space.period() {
             None if is_box => [own; 3],
             Some(period) if is_box => space.images_along(k, period[k], own).map(inwards),
-            // Also if an end is NaN.
+            // Also reached if an end is NaN.
             _ => [[S::INFINITY, S::NEG_INFINITY]; 3],
         }
     })
 }
 
-/// The numbers of a type in an interval, from the first to the last.
+/// Returns the first and last number of type `S` in an interval.
 fn inwards<S: Scalar>([from, to]: [f64; 2]) -> [S; 2] {
     let (mut lo, mut hi) = (S::from_f64(from), S::from_f64(to));
-    // Numbers of the other type are what they were.
+    // Conversion to `f64` and back is exact for `f64`, so only `f32` needs these corrections.
     let [below, above]: [f64; 2] = [lo.into(), hi.into()];
     if below < from {
         lo = S::from_f64((below as f32).next_up().into());
@@ -155,11 +160,11 @@ fn inwards<S: Scalar>([from, to]: [f64; 2]) -> [S; 2] {
     if above > to {
         hi = S::from_f64((above as f32).next_down().into());
     }
-    // Without a number between them, NaN among the ends.
+    // False if the interval contains no number of type `S`, or an end is NaN.
     if lo <= hi { [lo, hi] } else { [S::INFINITY, S::NEG_INFINITY] }
 }
 
-/// Counts the points in each of `n` boxes, or lists them. `end` is the number of nodes.
+/// Counts or lists the points in each of `n` boxes. `end` is the number of nodes.
 #[cube(launch_unchecked)]
 fn walk_boxes<F: Float>(
     tree: &Tree<F>,
@@ -180,7 +185,7 @@ fn walk_boxes<F: Float>(
             own[at] = ends[query * width + at];
         }
         let row = rows.queries[query] as usize;
-        // How many points there are so far, or where the next one goes.
+        // The number of points so far, or the index for the next one.
         let mut place = Array::<u32>::new(1usize);
         place[0] = 0;
         if comptime!(spec.lists) {
@@ -228,7 +233,7 @@ fn walk_boxes<F: Float>(
     }
 }
 
-/// Whether along each axis an interval meets the box between corners, or holds it as a whole.
+/// Returns `true` if, along each axis, some interval meets the box between `corners` or, with `whole`, contains it.
 #[cube]
 pub(super) fn takes<F: Float>(
     ends: &Array<F>,
@@ -237,7 +242,7 @@ pub(super) fn takes<F: Float>(
     #[comptime] spec: BoxSpec,
 ) -> bool {
     let (d, images) = comptime!((spec.d, spec.images));
-    // The corners that must not be below the interval, and those that must not be above it.
+    // The corners compared with the lower and with the upper ends of intervals.
     let (low, high) = comptime!(if whole { (0, spec.d) } else { (spec.d, 0) });
     let mut all = true.runtime();
     #[unroll]

@@ -1,9 +1,10 @@
-//! The stored points that are in any of a few boxes.
+//! Queries for the stored points that are in any of a few boxes.
 //!
 //! In: boxes. Out: the points, each once, in the order of the tree.
-//! A unit takes a leaf; where that meets one of the boxes, each of its points is compared with all. So a box that holds many points takes no
-//! longer than others, as it would if one unit walked for it.
-//! Cost: O(leaves · boxes), and a flag of each stored point is cleared and counted in each call; 4 bytes a point while it runs.
+//! Each thread reads a leaf. If it meets one of the boxes, each of its points is compared with all boxes. So a box
+//! with many points takes no longer than others, as it would if one thread walked for it.
+//! Cost: O(leaves · boxes). Each call clears and counts a flag per stored point, with 4 bytes per point while it
+//! runs.
 
 use cubecl::prelude::*;
 
@@ -19,7 +20,7 @@ use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::search::boxes::{BoxSpec, ends_of, takes};
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
-    /// The indices of the points that are in any of the boxes, or on their faces, each once.
+    /// Returns the indices of the points in any of the boxes or on their faces, each once.
     pub(crate) fn in_boxes(&self, boxes: &[Aabb<S, D>]) -> Result<Vec<u32>> {
         let Some(nodes) = self.nodes.as_ref().filter(|_| !boxes.is_empty()) else { return Ok(vec![]) };
         on!(self.device, client => {
@@ -69,12 +70,12 @@ fn flag_points<F: Float>(
     }
 }
 
-/// Whether any of `n` boxes meets that between corners.
+/// Returns `true` if any of `n` boxes meets the box between `corners`.
 #[cube]
 fn any_takes<F: Float>(all: &Array<F>, corners: &Array<F>, n: u32, #[comptime] spec: BoxSpec) -> bool {
     let width = comptime!(2 * spec.images * spec.d);
     let mut ends = Array::<F>::new(width);
-    // In an array, because an optimiser of cubecl's fails on loops of variables.
+    // In an array, because one of cubecl's optimisers fails on loop variables.
     let mut found = Array::<u32>::new(1usize);
     found[0] = 0;
     for of in 0..n {
@@ -110,7 +111,7 @@ mod tests {
             let bvh = Bvh::of(&Points::new_in(&points, space, device).unwrap()).unwrap();
             let mut found = bvh.in_boxes(&boxes).unwrap();
             found.sort_unstable();
-            // By brute force over the images.
+            // Brute force over the images.
             let shifts = if space.period().is_some() { vec![-100.0, 0.0, 100.0] } else { vec![0.0] };
             let is_in = |at: &u32| {
                 let [x, y] = points[*at as usize];

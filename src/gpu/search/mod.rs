@@ -1,4 +1,4 @@
-//! What is near.
+//! Searches on a device: neighbours, ranges, nearest points, meshes and rays.
 
 mod boxes;
 #[cfg(feature = "distributed")]

@@ -1,6 +1,6 @@
-//! Each stored point with its neighbours: the twin of `search::neighbors`.
+//! The neighbours of each stored point: the GPU counterpart of `search::neighbors`.
 //!
-//! In: a radius. Out: counts, lists, the number of pairs; in the caller's order.
+//! In: a radius. Out: counts, lists, or the number of pairs, in the caller's order.
 
 use cubecl::prelude::*;
 
@@ -16,10 +16,8 @@ use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::reduce::sum;
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
-    /// How many stored points are within `radius` of each, itself included, in the caller's order: as
+    /// Counts the stored points within `radius` of each stored point, itself included, in the caller's order, as
     /// [`crate::Bvh::count_neighbors`].
-    ///
-    /// Errors: if the device fails.
     ///
     /// ```no_run
     /// use ropewalk::gpu::{Bvh, Device};
@@ -28,6 +26,9 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// assert_eq!(bvh.count_neighbors(1.0)?.read()?, [2, 1, 2]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// If the device fails.
     pub fn count_neighbors(&self, radius: impl Into<f64>) -> Result<DeviceVec<u32>> {
         let Some(nodes) = &self.nodes else { return Ok(DeviceVec { device: self.device, values: self.order.clone() }) };
         on!(self.device, client => {
@@ -37,12 +38,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         })
     }
 
-    /// The stored points within `radius` of each, itself included, as lists in the caller's order: as
-    /// [`crate::Bvh::neighbors`]. They are counted first and then found again.
-    ///
-    /// Memory: 4 bytes a neighbour, and 4 a point.
-    ///
-    /// Errors: more than 2^32 - 1 neighbours in all, or more than a buffer of the device can hold; if the device fails.
+    /// Lists the stored points within `radius` of each stored point, itself included, in the caller's order, as
+    /// [`crate::Bvh::neighbors`]. Neighbours are counted by a first walk and listed by a second one.
     ///
     /// ```no_run
     /// use ropewalk::gpu::{Bvh, Device};
@@ -51,6 +48,13 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// assert_eq!(bvh.neighbors(1.0)?.read()?.of(1), [1]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// - There are more than 2^32 - 1 neighbours in total, or more than a buffer of the device can hold.
+    /// - The device fails.
+    ///
+    /// # Cost
+    /// Memory: 4 bytes per neighbour and 4 per point.
     pub fn neighbors(&self, radius: impl Into<f64>) -> Result<Csr> {
         let (n, radius) = (self.len(), radius.into());
         on!(self.device, client => {
@@ -66,9 +70,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         })
     }
 
-    /// The number of pairs within `radius`, each counted once: as [`crate::Bvh::count_pairs`].
-    ///
-    /// Errors: if the device fails.
+    /// Counts the pairs within `radius`, each once, as [`crate::Bvh::count_pairs`].
     ///
     /// ```no_run
     /// use ropewalk::gpu::{Bvh, Device};
@@ -77,6 +79,9 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// assert_eq!(bvh.count_pairs(1.0)?, 1);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// If the device fails.
     pub fn count_pairs(&self, radius: impl Into<f64>) -> Result<u64> {
         let Some(nodes) = &self.nodes else { return Ok(0) };
         on!(self.device, client => {
@@ -87,7 +92,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     }
 }
 
-/// Counts the points within the radius, for the query's index.
+/// Counts the points within the radius, and writes the count at the query's index.
 pub(in crate::gpu) struct Count;
 
 #[cube]
@@ -122,10 +127,10 @@ impl LeafVisitor for Count {
     }
 }
 
-/// Where a query's list goes.
+/// The destination of a query's list.
 #[derive(CubeType, CubeLaunch)]
 pub(in crate::gpu) struct Rows {
-    /// The indices of stored points, and of queries.
+    /// The indices of stored points in tree order, and the indices of queries.
     pub order: Array<u32>,
     pub queries: Array<u32>,
     pub offsets: Array<u32>,

@@ -1,7 +1,7 @@
-//! Points that are asked about and need not be stored, on a device.
+//! Query points on a device, which need not be stored points.
 //!
-//! In: points. Out: the same along the Morton curve, so that the queries of a warp are near each other.
-//! Cost: that of sorting them; by the sizes of buffers, some 60 bytes a point of three `f32` while it runs.
+//! In: points. Out: the points sorted along the Morton curve, so that the queries of a warp are close together.
+//! Cost: that of sorting; memory, by the sizes of buffers: some 60 bytes per point of three `f32` while it runs.
 
 use cubecl::prelude::*;
 
@@ -16,21 +16,21 @@ use crate::gpu::primitives::radix_sort::pass::CODE;
 use crate::gpu::primitives::radix_sort::sort;
 use crate::parallel::{list_tasks, map, map_tasks};
 
-/// Points of a parallel task.
+/// Points per parallel task.
 const TASK: usize = 1 << 14;
 
 /// Queries on a device.
 pub(in crate::gpu) struct QueryPoints<S> {
-    /// The index of each in the caller's order.
+    /// The index of each query in the caller's order.
     pub order: Buffer<u32>,
     /// Coordinates, axis by axis.
     pub axes: Buffer<S>,
-    /// Whether they are the stored points in tree order.
+    /// `true` if the queries are the stored points in tree order.
     pub are_stored: bool,
 }
 
 impl<S: Coordinate> QueryPoints<S> {
-    /// Points that are within `bounds`, point after point; there is one at least.
+    /// Sorts points, which are stored point by point and lie within `bounds`. There is at least one.
     pub fn new<R: Runtime, const D: usize>(
         client: &ComputeClient<R>,
         points: &Buffer<S>,
@@ -42,7 +42,7 @@ impl<S: Coordinate> QueryPoints<S> {
         Ok(Self { order, axes, are_stored: false })
     }
 
-    /// Those of `points` that are finite, brought into the space; none if no point is.
+    /// Sorts the finite ones of `points`, wrapped into the space; `None` if no point is finite.
     pub fn of_finite<R: Runtime, const D: usize>(
         client: &ComputeClient<R>,
         points: &[[S; D]],
@@ -64,7 +64,8 @@ impl<S: Coordinate> QueryPoints<S> {
     }
 }
 
-/// Each of `n` points in a space, unless it is not finite; and the box around them.
+/// Wraps each of `n` points into a space, with `None` for points that are not finite. Also returns the box around the
+/// points.
 pub(super) fn place<S: Coordinate, const D: usize>(
     n: usize,
     space: &Space<D>,

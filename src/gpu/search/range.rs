@@ -1,8 +1,9 @@
-//! Range queries on a device: the twin of `search::range`.
+//! Range queries on a device: the GPU counterpart of `search::range`.
 //!
-//! In: balls or boxes. Out: counts, or lists, in their order.
-//! They are sorted along the Morton curve first, so that the queries of a warp are near each other. Then the tree is walked for
-//! each: for balls by `bvh::traverse`, for boxes by `boxes`. Cost: that of sorting them, and of the walk.
+//! In: balls or boxes. Out: counts or lists, in the order of the queries.
+//! Queries are sorted along the Morton curve first, so that those of a warp are close together. Then each query walks
+//! the tree: balls by `bvh::traverse`, boxes by `boxes`.
+//! Cost: that of sorting the queries and of the walk.
 
 use cubecl::prelude::*;
 
@@ -22,12 +23,12 @@ use crate::gpu::search::neighbors::{Count, List, RowsLaunch};
 use crate::gpu::search::query_points::{QueryPoints, place};
 use crate::parallel::map;
 
-/// Points of a parallel task.
+/// Queries per parallel task.
 const TASK: usize = 1 << 14;
 
-/// Balls on a device, along the curve.
+/// Balls on a device, sorted along the Morton curve.
 pub(in crate::gpu) struct Balls<S> {
-    /// The index of each in the caller's slice.
+    /// The index of each ball in the caller's slice.
     pub order: Buffer<u32>,
     axes: Buffer<S>,
     filters: Buffer<S>,
@@ -41,7 +42,7 @@ impl<S: Coordinate> Balls<S> {
         spheres: &[Sphere<S, D>],
     ) -> Result<Self> {
         let (n, space) = (spheres.len(), &bvh.space);
-        // A ball whose centre is not finite finds nothing, wherever it is put.
+        // A ball whose centre is not finite gets a negative radius, so that its position does not matter.
         let (placed, bounds) = place(n, space, &|at| spheres[at].center);
         let centers = map(n, TASK, &|at| placed[at].unwrap_or(bounds.lo));
         let radii = map(n, TASK, &|at| {
@@ -58,21 +59,23 @@ impl<S: Coordinate> Balls<S> {
         Ok(Self { order, axes, filters, radius2 })
     }
 
-    /// What the walk takes for them.
+    /// The balls as queries of a walk.
     pub fn asked<R: Runtime>(&self) -> Asked<S, R> {
         let queries = QueriesLaunch::new(self.axes.arg(), self.filters.arg(), self.radius2.arg());
         Asked { queries, n: self.order.len(), own_radii: true }
     }
 }
 
-/// What many queries of a tree on a device ask about: [`Sphere`]s or [`Aabb`]s. Sealed: the twin of [`crate::Query`], which shapes of your
-/// own may implement.
+/// A shape for batched queries of a tree on a device: [`Sphere`] or [`Aabb`].
+///
+/// The GPU counterpart of [`crate::Query`]. This trait is sealed, whereas user-defined shapes may implement
+/// [`crate::Query`].
 pub trait Query<S: Coordinate, const D: usize>: sealed::Shape<S, D> {}
 
 impl<S: Coordinate, const D: usize> Query<S, D> for Sphere<S, D> {}
 impl<S: Coordinate, const D: usize> Query<S, D> for Aabb<S, D> {}
 
-/// Queries on a device, along the curve.
+/// Queries on a device, sorted along the Morton curve.
 pub(in crate::gpu) enum Shapes<S> {
     Balls(Balls<S>),
     Boxes(Boxes<S>),
@@ -87,7 +90,7 @@ mod sealed {
     use crate::gpu::search::range::Balls;
 
     pub trait Shape<S: Coordinate, const D: usize>: Sized {
-        /// Puts shapes on the device; there is one at least.
+        /// Copies shapes to the device and sorts them. There is at least one.
         #[allow(private_interfaces)]
         fn sorted<R: Runtime>(client: &ComputeClient<R>, bvh: &Bvh<S, D>, shapes: &[Self]) -> Result<Shapes<S>>;
     }
@@ -108,16 +111,13 @@ mod sealed {
 }
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
-    /// The stored points in each ball or box, as lists in their order: as [`crate::Bvh::query_all`], entry for entry, which is
-    /// the order of the tree. They are counted first and then found again.
+    /// Lists the stored points in each ball or box, in the order of the queries.
     ///
-    /// A ball whose radius is negative or NaN, or whose centre is not finite, finds nothing, nor does a box with a lower corner above its
-    /// upper one; in a periodic box centres and corners may be anywhere.
+    /// The lists equal those of [`crate::Bvh::query_all`], entry for entry, in the order of the tree. Points are
+    /// counted by a first walk and listed by a second one.
     ///
-    /// Memory: 4 bytes an entry and 4 a query; while it runs, by the sizes of buffers, some 60 more a ball of three `f32`, 70 a box, and
-    /// 120 a box of a periodic tree.
-    ///
-    /// Errors: more than 2^32 - 1 entries in all, or more than a buffer of the device can hold; if the device fails.
+    /// A ball with a negative or NaN radius, or with a centre that is not finite, has no hits. A box with a lower
+    /// corner above its upper one has no hits either. In a periodic box, centres and corners may be anywhere.
     ///
     /// ```no_run
     /// use ropewalk::gpu::{Bvh, Device};
@@ -131,6 +131,14 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// assert_eq!(lists.of(0).len(), 2); // corners and faces included
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// - There are more than 2^32 - 1 entries in total, or more than a buffer of the device can hold.
+    /// - The device fails.
+    ///
+    /// # Cost
+    /// Memory: 4 bytes per entry and 4 per query. While it runs, by the sizes of buffers, some 60 bytes more per ball
+    /// of three `f32`, 70 per box, and 120 per box of a periodic tree.
     pub fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Result<Csr> {
         on!(self.device, client => {
             let offsets = Buffer::<u32>::filled(client, queries.len() + 1, 0);
@@ -151,11 +159,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         })
     }
 
-    /// How many stored points are in each ball or box, in their order: as [`crate::Bvh::count_all`].
-    ///
-    /// Memory: 4 bytes a query; while it runs, as [`Bvh::query_all`].
-    ///
-    /// Errors: if the device fails.
+    /// Counts the stored points in each ball or box, in the order of the queries, as [`crate::Bvh::count_all`].
     ///
     /// ```no_run
     /// use ropewalk::Aabb;
@@ -166,6 +170,12 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// assert_eq!(counts.read()?, [2, 0]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// If the device fails.
+    ///
+    /// # Cost
+    /// Memory: 4 bytes per query; while it runs, as [`Bvh::query_all`].
     pub fn count_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Result<DeviceVec<u32>> {
         on!(self.device, client => {
             let counts = Buffer::<u32>::filled(client, queries.len(), 0);

@@ -1,6 +1,7 @@
-//! Callbacks on a device: code of the caller that runs inside the walk. The twin of `for_each_hit` and `for_each_pair`.
+//! Callbacks on a device: user code that runs inside the walk. The GPU counterpart of `for_each_hit` and
+//! `for_each_pair`.
 //!
-//! In: a [`Visitor`], and a number for each stored point. Out: a number for each query. Nothing else is stored.
+//! In: a [`Visitor`], and a value for each stored point. Out: a value for each query. Hits are not stored.
 
 use std::marker::PhantomData;
 
@@ -22,15 +23,20 @@ use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::search::range::Balls;
 
-/// What to do with the points that queries find: code of your own, compiled into the walk.
+/// A user-defined callback for the hits of queries, compiled into the walk.
 ///
-/// Each query starts with a state, visits its points one after the other, in the order of the tree, until there are no more or
-/// [`Visitor::visit`] returns false, and makes a number of the state. What changes in a state is kept in `RuntimeCell`s.
+/// Each query starts with a state and visits its points one by one, in the order of the tree. It ends when no points
+/// remain or [`Visitor::visit`] returns `false`, and converts the state to an output. Mutable parts of a state are
+/// kept in `RuntimeCell`s.
 ///
-/// The methods are written in cubecl's part of Rust: `#[cube]` on the implementation makes kernels of them. The crate `cubecl` has to
-/// be in scope by that name, in the version that this crate uses: `use ropewalk::gpu::cubecl;`.
-/// Worth knowing: `&&` and `||` evaluate both sides; a literal that is to change, or to be returned from a branch, is written
-/// `true.runtime()`; and a kernel that a device's compiler refuses fails when its results are read, or gives garbage.
+/// The methods are written in cubecl's subset of Rust: `#[cube]` on the implementation turns them into kernels. The
+/// crate `cubecl` must be in scope under that name, in the version that this crate uses:
+/// `use ropewalk::gpu::cubecl;`.
+///
+/// Pitfalls:
+/// - `&&` and `||` evaluate both operands.
+/// - A literal that is to be mutable, or to be returned from a branch, is written `true.runtime()`.
+/// - A kernel that the device's compiler rejects fails when its results are read, or gives garbage.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Bvh, Device, Visitor, cubecl};
@@ -66,33 +72,38 @@ use crate::gpu::search::range::Balls;
 #[cube]
 #[allow(missing_docs)] // The macro adds its expansions of the methods.
 pub trait Visitor: Send + Sync + 'static {
-    /// What each stored point has: a mass, a label.
+    /// The value of a stored point or a query, such as a mass or a label.
     type Value: CubeElement + Numeric;
-    /// What comes out for each query.
+    /// The result of a query.
     type Output: CubeElement + Numeric;
-    /// What a query keeps while it walks.
+    /// The state of a query during the walk.
     type State: CubeType;
 
-    /// Before the walk of a query: its index in the caller's slice, and its own value.
+    /// Starts a query, given its index in the caller's slice and its own value.
     fn start(query: u32, own: Self::Value) -> Self::State;
 
-    /// A point within the radius, the boundary included: its index in the caller's slice, its squared distance, computed in the
-    /// tree's type and so rounded (whether it is within was decided in `f64`), and its value. False ends the walk of this query,
-    /// and of no other.
+    /// Visits a point within the radius, boundary included. Returns `false` to end the walk of this query only.
+    ///
+    /// `index` is the point's index in the caller's slice and `value` its value. `distance2` is the squared distance,
+    /// rounded in the tree's type; whether the point is within the radius was decided in `f64`.
     fn visit<F: Float>(state: &Self::State, index: u32, distance2: F, value: Self::Value) -> bool;
 
-    /// After the walk.
+    /// Returns the output after the walk.
     fn finish(state: &Self::State) -> Self::Output;
 }
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
-    /// Visits the stored points within `radius` of each, itself included; `values` and what comes out are in the caller's order.
-    ///
-    /// Memory: an output for each point; while it runs, two values more.
-    ///
-    /// Errors: not as many values as points; if the device fails.
+    /// Visits the stored points within `radius` of each stored point, itself included. Values and outputs are in the
+    /// caller's order.
     ///
     /// See [`Visitor`] for an example.
+    ///
+    /// # Errors
+    /// - The number of values differs from the number of points.
+    /// - The device fails.
+    ///
+    /// # Cost
+    /// Memory: an output per point; while it runs, two more values per point.
     pub fn for_each_neighbor<V: Visitor>(
         &self,
         radius: impl Into<f64>,
@@ -101,8 +112,10 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         self.visit_stored::<V>(radius.into(), values, TraversalMode::Each)
     }
 
-    /// The same for each pair within `radius` once: the one of them that comes first in the order of the tree visits the other, so
-    /// what comes out means something in sum. A point is no pair with itself. Memory and errors as there.
+    /// Visits each pair of stored points within `radius` once.
+    ///
+    /// The point that comes first in the order of the tree visits the other one, so only sums over all outputs are
+    /// meaningful. A point does not pair with itself. Errors and memory are those of [`Bvh::for_each_neighbor`].
     ///
     /// ```no_run
     /// use ropewalk::gpu::{Bvh, Device, Visitor, cubecl};
@@ -168,21 +181,17 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         })
     }
 
-    /// Visits the stored points in each ball: as [`crate::Bvh::for_each_hit`]. There is an `own` value for each ball, and one of
-    /// `values` for each stored point; what comes out is in the order of the balls. Which balls find nothing is told by
-    /// [`Bvh::query_all`]; they make an output all the same.
+    /// Visits the stored points in each ball, as [`crate::Bvh::for_each_hit`].
     ///
-    /// Memory: an output for each ball; while it runs, by the sizes of buffers, two values for each point and ball, and some 60 bytes
-    /// a ball of three `f32`.
-    ///
-    /// Errors: not as many values as balls or points; if the device fails.
+    /// `own` has a value for each ball, and `values` has a value for each stored point. Outputs are in the order of
+    /// the balls. A ball without hits has an output, too; [`Bvh::count_all`] finds these balls.
     ///
     /// ```no_run
     /// use ropewalk::Sphere;
     /// use ropewalk::gpu::{Bvh, Device, Visitor, cubecl};
     /// use cubecl::prelude::*;
     ///
-    /// /// Whether a ball holds a value that is as large as its own.
+    /// /// 1 if a ball holds a value at least as large as its own, else 0.
     /// struct Reaches;
     ///
     /// #[derive(CubeType)]
@@ -218,6 +227,14 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// assert_eq!(bvh.for_each_hit::<Reaches>(&balls, &[2.0, 2.0], &[1.0, 1.5, 3.0])?.read()?, [1, 0]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// - The number of values differs from the number of balls or of points.
+    /// - The device fails.
+    ///
+    /// # Cost
+    /// Memory: an output per ball. While it runs, by the sizes of buffers, two values per point and per ball, and
+    /// some 60 bytes per ball of three `f32`.
     pub fn for_each_hit<V: Visitor>(
         &self,
         spheres: &[Sphere<S, D>],
@@ -229,7 +246,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         on!(self.device, client => {
             let outputs = Buffer::<V::Output>::new(client, spheres.len());
             if !spheres.is_empty() {
-                // A tree without nodes ends at once, and visitors finish.
+                // A walk without nodes ends at once, and the visitors finish.
                 let nodes = &self.nodes.clone().unwrap_or_else(|| Nodes {
                     bounds: Buffer::new(client, 0),
                     links: Buffer::from_slice(client, &[0, 0]),
@@ -251,21 +268,21 @@ fn one_each<T>(what: &'static str, n: usize, values: &[T]) -> Result<()> {
     if values.len() == n { Ok(()) } else { Err(errors::value_count(values.len(), n, what)) }
 }
 
-/// What a visitor is told about.
+/// The input of a visitor.
 #[derive(CubeType, CubeLaunch)]
 struct Found<T: Numeric> {
-    /// The indices of stored points, and of queries.
+    /// The indices of stored points in tree order, and the indices of queries.
     order: Array<u32>,
     queries: Array<u32>,
-    /// The values of stored points in tree order, and those of queries as they are walked.
+    /// The values of stored points in tree order, and the values of queries in the order of the walk.
     values: Array<T>,
     own: Array<T>,
 }
 
-/// Calls a visitor.
+/// Passes hits to a [`Visitor`].
 struct Calls<V>(PhantomData<V>);
 
-/// A visitor's state, and whether it wants more.
+/// A visitor's state, and whether the walk continues.
 #[derive(CubeType)]
 struct Calling<T: CubeType> {
     state: T,

@@ -1,8 +1,8 @@
-//! How a walk is launched.
+//! The launch of a walk.
 //!
-//! In: a [`Bvh`], queries, a visitor's buffers. Out: what the visitor writes into these.
+//! In: a [`Bvh`], queries, and a visitor's buffers. Out: the visitor's output in these buffers.
 
-#![allow(unsafe_code)] // A kernel without bounds checks; the launch contract is that of `traverse`.
+#![allow(unsafe_code)] // An unchecked kernel: see the launch contract of `traverse`.
 
 use std::any::TypeId;
 
@@ -21,9 +21,9 @@ use crate::gpu::primitives::warp::Warp;
 /// The queries of a walk.
 pub(in crate::gpu) struct Asked<S: Coordinate, R: Runtime> {
     pub queries: QueriesLaunch<S, R>,
-    /// How many there are.
+    /// The number of queries.
     pub n: usize,
-    /// Whether each has a radius of its own.
+    /// `true` if each query has its own radius.
     pub own_radii: bool,
 }
 
@@ -41,7 +41,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         )
     }
 
-    /// Walks the tree for each stored point, with one radius.
+    /// Walks the tree for each stored point, with the same radius.
     pub(in crate::gpu) fn walk<R: Runtime, V: LeafVisitor>(
         &self,
         client: &ComputeClient<R>,
@@ -55,7 +55,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         self.walk_queries::<R, V>(client, nodes, asked, mode, input, output);
     }
 
-    /// Queries about `n` points, which are stored axis by axis, with one radius.
+    /// Queries with the same radius around `n` points, which are stored axis by axis.
     pub(in crate::gpu) fn balls_about<R: Runtime>(
         &self,
         client: &ComputeClient<R>,
@@ -100,8 +100,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         };
         let (blocks, dim) = warp.blocks(n, block_units(UNITS, D));
         let (tree, queries, end) = (self.tree(client, nodes), queries, nodes.end() as u32);
-        // SAFETY: the launch contract of `traverse`: nodes are those of a tree, by this crate's build or checked on the CPU, and there
-        // is a query for each number below `n`.
+        // SAFETY: the launch contract of `traverse`. The nodes are valid: built by this crate, or uploaded from a
+        // tree of the CPU. `queries` has a query for each number below `n`.
         unsafe {
             walk::launch_unchecked::<S, V, R>(client, blocks, dim, tree, queries, input, output, n as u32, end, spec);
         }

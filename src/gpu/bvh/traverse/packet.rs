@@ -1,10 +1,11 @@
-//! What the units of a warp look at together.
+//! The queue of points that the threads of a warp compare with all their queries.
 //!
-//! Queries that are next to each other want much the same points. Each of the 32 units of a warp takes a point of a leaf, and the points
-//! that are near a box around the queries are queued in shared memory; whenever there are 32, each unit compares its own query with all
-//! of them. So a point that is far from all queries is tested once and not 32 times, and all units are busy.
-//! There are two boxes, because the curve that the queries follow leaps now and then.
-//! Source: Wald et al. 2001 (packets); Boulos, Wald and Shirley 2006 (their box as a first test).
+//! Adjacent queries need mostly the same points. Each of the 32 threads of a warp reads a point of a leaf. Points
+//! near a box around the queries are queued in shared memory. Whenever 32 points are queued, each thread compares its
+//! own query with all of them. So a point far from all queries is tested once instead of 32 times, and all threads
+//! are busy.
+//! There are two boxes, because the curve that orders the queries has occasional jumps.
+//! Source: Wald et al. 2001 (packets); Boulos, Wald and Shirley 2006 (the packet's box as a first test).
 
 use cubecl::prelude::*;
 
@@ -15,37 +16,39 @@ use crate::gpu::primitives::warp::{
     WIDTH, Warp, sync_warp, warp_ballot, warp_max, warp_min, warp_shuffle, warp_shuffle_up,
 };
 
-/// Slots of a warp: for the points that are compared next, and for those after them.
+/// Slots of a warp: for the 32 points to be compared next, and for those after them.
 const SLOTS: u32 = 2 * WIDTH;
 
 /// Coordinates of a slot that are loaded at once.
 const PART: usize = 4;
 
-/// Units of a block that queues points of `d` coordinates, if of few coordinates it has `native`: the more numbers a slot has, the fewer slots
-/// fit.
+/// Threads per block that queues points of `d` coordinates, where `native` is the number for few coordinates. The
+/// more coordinates a slot has, the fewer slots fit in shared memory.
 pub(in crate::gpu) fn block_units(native: u32, d: usize) -> u32 {
     if d <= PART { native } else { native / 4 }
 }
 
-/// The queries of a warp, and the points that are queued for them.
+/// The boxes around a warp's queries, and the points queued for them.
 #[derive(CubeType)]
 pub(in crate::gpu) struct Packet<F: Float> {
-    /// Corners of the boxes around the queries before the largest step between two, and around those behind it.
+    /// Corners of two boxes: around the queries before the largest step between consecutive queries, and around those
+    /// after it.
     lo: Array<F>,
     hi: Array<F>,
-    /// The slots of points, and their positions in the tree. Behind all slots come slots for the fifth to eighth coordinates, and so on.
+    /// The coordinates of the queued points, four per slot, and their positions in the tree. After all slots come
+    /// slots for the fifth to eighth coordinates, and so on.
     points: SharedMemory<Vector<F, Const<4>>>,
     positions: SharedMemory<u32>,
-    /// Points from the first of these positions up to the second are never queued.
+    /// Points from the first of these positions up to the second (exclusive) are never queued.
     left_out: Array<u32>,
-    /// How many points are queued, and the slot of the first.
+    /// The number of queued points, and the slot of the first.
     queue: Array<u32>,
-    /// Bitmasks over the 64 queued points, in two words each. `wanted`: by this query. `uniform_bits`: of a uniform leaf.
-    /// `leaf_start_bits`: the first of its leaf.
+    /// Bitmasks over the 64 slots of the queue, in two words each. `wanted`: points that this query wants.
+    /// `uniform_bits`: points of uniform leaves. `leaf_start_bits`: points that are the first of their leaf.
     wanted: Array<u32>,
     uniform_bits: Array<u32>,
     leaf_start_bits: Array<u32>,
-    /// How many slots the block has.
+    /// The number of slots of the block.
     #[cube(comptime)]
     slots: usize,
     #[cube(comptime)]
@@ -56,22 +59,22 @@ pub(in crate::gpu) struct Packet<F: Float> {
     pub warp: Warp,
 }
 
-/// Whether and how a query wants the points of a leaf.
+/// The request of a query for the points of a leaf.
 #[derive(CubeType)]
 pub(in crate::gpu) struct Want {
     pub any: bool,
-    /// Whether the leaf is uniform.
+    /// `true` if the leaf is uniform.
     pub is_uniform: bool,
-    /// The query's position. Half of all pairs are those with what is behind it.
+    /// The query's position. If `half` is set, the query wants only points behind it.
     pub own: u32,
     #[cube(comptime)]
     pub half: bool,
-    /// Whether leaves may be uniform.
+    /// `true` if leaves may be uniform.
     #[cube(comptime)]
     pub uniform: bool,
 }
 
-/// A packet of the warp's queries, without points, in a block of `units` units.
+/// Creates the packet of the warp's queries, with an empty queue, in a block of `units` threads.
 #[cube]
 pub(in crate::gpu) fn new_packet<F: Float>(
     point: &Array<F>,
@@ -96,18 +99,18 @@ pub(in crate::gpu) fn new_packet<F: Float>(
         periodic,
         warp,
     };
-    // The first of the part behind the largest step.
+    // The first query after the largest step.
     let unit = UNIT_POS % WIDTH;
     let mut step = F::new(0.0);
     #[unroll]
     for k in 0..d {
-        // The first unit has none before it, and gets its own.
+        // The first thread has no predecessor, and gets its own value.
         step = step.max((point[k] - warp_shuffle_up::<F>(point[k], 1, warp)).abs());
     }
     let cut = warp_ballot(step == warp_max::<F>(step, warp), warp).find_first_set() - 1;
     #[unroll]
     for k in 0..d {
-        // A query of the other part counts as the end of this one.
+        // In each box, queries of the other part are replaced by an end of this part.
         let (first, last) = (warp_shuffle::<F>(point[k], 0, warp), warp_shuffle::<F>(point[k], WIDTH - 1, warp));
         let one = select(unit < cut, point[k], first);
         let other = select(unit < cut, last, point[k]);
@@ -129,19 +132,19 @@ pub(in crate::gpu) fn new_packet<F: Float>(
 
 #[cube]
 impl<F: Float> Packet<F> {
-    /// Leaves out the points of `from..to` from now on.
+    /// Excludes the points `from..to` from now on.
     pub fn leave_out(&mut self, from: u32, to: u32) {
         self.left_out[0] = from;
         self.left_out[1] = to;
     }
 
-    /// How many points of `first..behind` are not left out.
+    /// The number of points in `first..behind` that are not excluded.
     pub fn count(&self, first: u32, behind: u32) -> u32 {
         let begin = max(first, self.left_out[0]);
         behind - first - (max(begin, min(behind, self.left_out[1])) - begin)
     }
 
-    /// The squared distance of a box from the nearer of the two around the queries.
+    /// The squared distance from a box to the nearer of the two boxes around the queries.
     pub fn min_distance2(&self, corners: &Array<F>, sides: &Array<F>) -> F {
         let d = comptime!(self.d);
         let mut nearer = F::new(0.0);
@@ -167,7 +170,7 @@ impl<F: Float> Packet<F> {
         nearer
     }
 
-    /// Queues those of the points `first..behind` of a leaf that are within `limit` of the boxes and not left out.
+    /// Queues the points `first..behind` of a leaf that are within `limit` of the boxes and not excluded.
     pub fn take(&mut self, tree: &Tree<F>, first: u32, behind: u32, limit: F, want: Want) {
         let unit = UNIT_POS % WIDTH;
         let other = min(first + unit, behind - 1);
@@ -194,14 +197,16 @@ impl<F: Float> Packet<F> {
             let all = !0u32 >> (WIDTH - count);
             let mut own = all + 0;
             if comptime!(want.half) {
-                // The points of the leaf up to the query's own; a shift by 32 is none.
+                // The points of the leaf up to the query's own. A shift by 32 would shift by 0, so there are two
+                // shifts.
                 let up_to = select(want.own < first, 0u32, !((!0u32 << min(want.own - first, 31u32)) << 1));
                 own = all & (all << (votes & up_to).count_ones());
-                // All of them would be a shift by 32.
+                // If all points are cut off, the shift would be by 32.
                 own = select(votes & !up_to == 0, 0u32, own);
             }
             own = select(want.any, own, 0u32);
-            // What does not fit the first word; a shift by 32 is none.
+            // Bits that do not fit in the first word go to the second. A shift by 32 would shift by 0, so there are
+            // two shifts.
             self.wanted[0] |= own << queued;
             self.wanted[1] |= (own >> 1) >> (31 - queued);
             if comptime!(want.uniform) {
@@ -214,7 +219,7 @@ impl<F: Float> Packet<F> {
         }
     }
 
-    /// Fills a slot with the point at a position, whose coordinates come first in `point`.
+    /// Fills a slot with the point at a position, whose coordinates are the first ones of `point`.
     fn put(&mut self, slot: usize, position: u32, point: &Array<F>) {
         let d = comptime!(self.d);
         #[unroll]
@@ -234,12 +239,12 @@ impl<F: Float> Packet<F> {
         UNIT_POS / WIDTH * SLOTS + (self.queue[1] + place) % SLOTS
     }
 
-    /// Whether there are enough points to compare.
+    /// Returns `true` if there are enough queued points for a comparison.
     pub fn is_full(&self) -> bool {
         self.queue[0] >= WIDTH
     }
 
-    /// Queues the `count` points from `first` on, at most 32, where none are queued.
+    /// Queues the `count` points from `first` on, at most 32. The queue must be empty.
     pub fn take_all(&mut self, tree: &Tree<F>, first: u32, count: u32) {
         let unit = UNIT_POS % WIDTH;
         let other = first + min(unit, count - 1);
@@ -253,7 +258,7 @@ impl<F: Float> Packet<F> {
         self.wanted[0] = !0u32 >> (WIDTH - count);
     }
 
-    /// Which of the first 32 points are within two limits of the query, and wanted.
+    /// Returns the bits of the first 32 points that are wanted and within `sure`, and within `maybe`, of the query.
     pub fn compare(&self, point: &Array<F>, sure: F, maybe: F, sides: &Array<F>) -> (u32, u32) {
         sync_warp(comptime!(self.warp));
         let mut sure_bits = 0u32.runtime();
@@ -268,7 +273,8 @@ impl<F: Float> Packet<F> {
         (sure_bits & self.wanted[0], maybe_bits & self.wanted[0])
     }
 
-    /// Which of the first 32 points are wanted, and within a limit of the query or a limit of their own.
+    /// Returns the bits of the first 32 points that are wanted, and within `limit` of the query or within a limit of
+    /// their own.
     pub fn compare_reaching(&self, point: &Array<F>, limit: F, own_limits: &Array<F>, sides: &Array<F>) -> u32 {
         sync_warp(comptime!(self.warp));
         let mut bits = 0u32.runtime();
@@ -276,7 +282,7 @@ impl<F: Float> Packet<F> {
         #[unroll]
         for i in 0..WIDTH {
             let d2 = self.distance2_at(begin + i as usize, point, sides);
-            // Slots behind the last point hold garbage.
+            // Slots after the last point hold garbage.
             let at = select(i < self.queue[0], self.positions[begin + i as usize], 0u32);
             bits |= select(d2 <= limit.max(own_limits[at as usize]), comptime!(1u32 << i), 0u32);
         }
@@ -288,7 +294,7 @@ impl<F: Float> Packet<F> {
         self.positions[self.slot(bit) as usize]
     }
 
-    /// The squared distance of one of the first 32 points.
+    /// The squared distance from the query to one of the first 32 points.
     pub fn distance2(&self, bit: u32, point: &Array<F>, sides: &Array<F>) -> F {
         self.distance2_at(self.slot(bit) as usize, point, sides)
     }
@@ -308,12 +314,12 @@ impl<F: Float> Packet<F> {
         sum
     }
 
-    /// Hits among the first 32 points.
+    /// The hits among the first 32 points.
     pub fn hits(&self, bits: u32) -> Hits {
         Hits::of_packet(bits, self.uniform_bits[0], self.leaf_start_bits[0], self.slot(0), self.positions)
     }
 
-    /// Drops the first 32 points, which are done with.
+    /// Removes the first 32 points, after they were compared.
     pub fn advance(&mut self) {
         sync_warp(comptime!(self.warp));
         self.queue[0] = max(self.queue[0], WIDTH) - WIDTH;

@@ -1,4 +1,4 @@
-//! What a walk is given, and how it goes.
+//! The arguments and the compile-time options of a walk.
 
 use std::any::TypeId;
 
@@ -10,7 +10,7 @@ use crate::gpu::primitives::warp::Warp;
 /// A tree's buffers.
 #[derive(CubeType, CubeLaunch)]
 pub(in crate::gpu) struct Tree<F: Float> {
-    /// The lower corner of each node, then the upper one.
+    /// The lower corner of each node, followed by the upper one.
     pub bounds: Vec2<F>,
     /// The rope of each node, and the first point below it.
     pub links: Vec2<u32>,
@@ -21,64 +21,65 @@ pub(in crate::gpu) struct Tree<F: Float> {
     /// The sides of the periodic box, in both precisions.
     pub sides: Array<F>,
     pub exact_sides: Array<f64>,
-    /// How many points there are.
+    /// The number of points.
     pub stored: u32,
 }
 
-/// Balls to look for points in.
+/// Spheres in which points are searched.
 #[derive(CubeType, CubeLaunch)]
 pub(in crate::gpu) struct Queries<F: Float> {
     /// Centres, axis by axis.
     pub axes: Array<F>,
-    /// Squared radii, once or for each query: points up to the first are surely within, points beyond the second surely not.
+    /// Squared radii, once or for each query: points up to the first are certainly within, and points beyond the
+    /// second are certainly not.
     pub filters: Array<F>,
-    /// The exact squared radius, which decides between.
+    /// The exact squared radius, which decides between the two.
     pub radius2: Array<f64>,
 }
 
-/// How to walk.
+/// The mode of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::gpu) enum TraversalMode {
-    /// To each point within the radius.
+    /// Visits each point within the radius.
     Each,
-    /// The same, but a node that is surely within the radius is taken as a whole.
+    /// Visits each point within the radius, but takes a node certainly within it as a whole.
     Whole,
-    /// The same from stored points, which meet those of their own warp first.
+    /// The mode [`TraversalMode::Whole`] for stored points, which visit the points of their own warp first.
     WholeWarpFirst,
-    /// As [`TraversalMode::Each`], from stored points, which meet those of their own warp first.
+    /// The mode [`TraversalMode::Each`] for stored points, which visit the points of their own warp first.
     EachWarpFirst,
-    /// From each stored point to those behind it in tree order.
+    /// Visits, from each stored point, the points behind it in tree order.
     Half,
-    /// As [`TraversalMode::Each`], among nodes that may be [`UNIFORM`].
+    /// The mode [`TraversalMode::Each`] among nodes that may be [`UNIFORM`].
     EachUniform,
-    /// As [`TraversalMode::Half`], among nodes that may be [`UNIFORM`].
+    /// The mode [`TraversalMode::Half`] among nodes that may be [`UNIFORM`].
     HalfUniform,
 }
 
-/// What is known when a kernel is compiled.
+/// The compile-time options of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::gpu) struct WalkSpec {
     pub d: usize,
     pub periodic: bool,
-    /// How the units of a warp walk together, if they do.
+    /// The way in which the threads of a warp walk together, if they do.
     pub warp: Warp,
-    /// Whether each query has a radius of its own.
+    /// `true` if each query has its own radius.
     pub own_radii: bool,
-    /// Whether a query is a stored point that meets only those behind it in tree order.
+    /// `true` if queries are stored points that visit only points behind them in tree order.
     pub half: bool,
-    /// Whether nodes that are surely within the radius are taken as a whole.
+    /// `true` if nodes certainly within the radius are taken as a whole.
     pub whole: bool,
-    /// Whether queries are stored points that meet those of their warp first.
+    /// `true` if queries are stored points that visit the points of their warp first.
     pub warp_first: bool,
-    /// Whether nodes may be [`UNIFORM`].
+    /// `true` if nodes may be [`UNIFORM`].
     pub uniform: bool,
-    /// The type of the visitor: kernels that are kept between processes are known by names of types, and two types may have one name.
+    /// The type of the visitor. Cached kernels are identified by type names, and two types may have the same name.
     pub visitor: TypeId,
 }
 
-/// State of a node: no points of it take part, and it is skipped.
+/// State of a node that is skipped, because none of its points take part.
 pub(in crate::gpu) const EMPTY: u32 = 0;
-/// State of a node: each of its points is tested.
+/// State of a node whose points are tested one by one.
 pub(in crate::gpu) const MIXED: u32 = 1;
-/// State of a node: its points have one answer, so one hit is as good as all, and a query may not want any.
+/// State of a node whose points all give the same answer, so that one hit is enough. A query may decline to enter it.
 pub(in crate::gpu) const UNIFORM: u32 = 2;

@@ -1,4 +1,4 @@
-//! What a walk does with what it finds: count, list, unite or label.
+//! Visitors, which decide what a walk does with its hits: count, list, unite or label them.
 
 use cubecl::prelude::*;
 
@@ -8,16 +8,16 @@ use crate::gpu::primitives::bits::Bits;
 
 type Expand<T> = <T as CubeType>::ExpandType;
 
-/// What a walk does with the points it finds. The methods share the state, so what changes in it is in cells.
+/// A visitor of the hits of a walk. The methods share the state, so mutable parts of it are cells.
 ///
-/// Implementations are written with `#[cube]`. The trait is not, for `#[cube]` gives traits no default methods: each `__expand_` method
-/// is what cubecl calls in place of the one of that name while it builds a kernel.
-#[allow(clippy::too_many_arguments)] // `on_hits`, and the scope in front of it.
+/// Implementations use `#[cube]`. The trait does not, because `#[cube]` does not support default methods of traits.
+/// While cubecl builds a kernel, it calls each `__expand_` method in place of the method of that name.
+#[allow(clippy::too_many_arguments)] // `on_hits` has several arguments, and its expansion another one for the scope.
 pub(in crate::gpu) trait LeafVisitor: Sized + Send + Sync + 'static {
-    /// What it reads, and what it writes.
+    /// The data that the visitor reads, and the data that it writes.
     type Input: LaunchArg;
     type Output: LaunchArg;
-    /// What it keeps for a query.
+    /// The state of a query.
     type State: CubeType;
 
     fn start(input: &Self::Input, output: &mut Self::Output, query: u32) -> Self::State;
@@ -28,8 +28,8 @@ pub(in crate::gpu) trait LeafVisitor: Sized + Send + Sync + 'static {
         query: NativeExpand<u32>,
     ) -> Expand<Self::State>;
 
-    /// Takes a point within the radius. Returns true if the other points of its leaf need not be taken where the leaf is
-    /// [`UNIFORM`](super::spec::UNIFORM).
+    /// Visits a point within the radius. Returns `true` if the other points of its leaf may be skipped, provided that
+    /// the leaf is [`UNIFORM`](super::spec::UNIFORM).
     fn on_hit(_state: &Self::State, _input: &Self::Input, _output: &mut Self::Output, _position: u32) -> bool {
         false
     }
@@ -43,8 +43,8 @@ pub(in crate::gpu) trait LeafVisitor: Sized + Send + Sync + 'static {
         false.into()
     }
 
-    /// Takes points within the radius, in the order of the tree: each by [`LeafVisitor::on_hit`], unless a visitor counts them or needs
-    /// their distances.
+    /// Visits points within the radius, in the order of the tree. The default calls [`LeafVisitor::on_hit`] for each;
+    /// visitors that count points or need distances override it.
     fn on_hits<F: Float>(
         state: &Self::State,
         input: &Self::Input,
@@ -69,7 +69,7 @@ pub(in crate::gpu) trait LeafVisitor: Sized + Send + Sync + 'static {
         take_each::expand::<Self>(scope, state, input, output, hits, spec.uniform);
     }
 
-    /// Whether the query wants more.
+    /// Returns `true` if the query wants more points.
     fn is_open(_state: &Self::State, _input: &Self::Input) -> bool {
         true
     }
@@ -77,8 +77,8 @@ pub(in crate::gpu) trait LeafVisitor: Sized + Send + Sync + 'static {
         true.into()
     }
 
-    /// The state of a node: [`EMPTY`](super::spec::EMPTY), [`MIXED`] or [`UNIFORM`](super::spec::UNIFORM); all nodes below a uniform
-    /// one are uniform.
+    /// The state of a node: [`EMPTY`](super::spec::EMPTY), [`MIXED`] or [`UNIFORM`](super::spec::UNIFORM). All nodes
+    /// below a uniform one are uniform.
     fn node_state(_input: &Self::Input, _node: u32) -> u32 {
         MIXED
     }
@@ -86,7 +86,8 @@ pub(in crate::gpu) trait LeafVisitor: Sized + Send + Sync + 'static {
         MIXED.into()
     }
 
-    /// Whether the query wants any point of a uniform node within its radius; `first` is the first of its points.
+    /// Returns `true` if the query wants any point of a uniform node within its radius. `first` is the first of the
+    /// node's points.
     fn should_enter(_state: &Self::State, _input: &Self::Input, _output: &mut Self::Output, _first: u32) -> bool {
         true
     }
@@ -100,7 +101,8 @@ pub(in crate::gpu) trait LeafVisitor: Sized + Send + Sync + 'static {
         true.into()
     }
 
-    /// Takes the points of a node that is within the radius as a whole: `points` of them, which are all unless the warp met some first.
+    /// Takes a node that is within the radius as a whole. `points` is the number of its points, without those that
+    /// the warp visited first.
     fn on_subtree(_state: &Self::State, _input: &Self::Input, _node: u32, _points: u32) {}
     fn __expand_on_subtree(
         _: &mut Scope,
@@ -123,7 +125,8 @@ pub(in crate::gpu) trait LeafVisitor: Sized + Send + Sync + 'static {
     }
 }
 
-/// Gives a visitor the hits one by one; `uniform`: whether nodes may be uniform, so that one hit may do for the rest of its leaf.
+/// Passes the hits to a visitor one by one. If `uniform` is set, nodes may be uniform, so that one hit may be enough
+/// for its leaf.
 #[cube]
 fn take_each<V: LeafVisitor>(
     state: &V::State,

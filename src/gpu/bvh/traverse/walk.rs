@@ -1,10 +1,10 @@
 //! The kernel of the walk.
 //!
-//! In: a tree, queries, and a visitor. Out: what the visitor writes.
-//! A leaf's points are compared in the points' own precision, all of them without a branch. A distance within its error bound of the
-//! radius is computed again in `f64`, as the CPU computes it.
+//! In: a tree, queries, and a visitor. Out: the visitor's output.
+//! All points of a leaf are compared in their own precision, without branches. If a distance is within its error
+//! bound of the radius, it is computed again in `f64`, as on the CPU.
 
-#![allow(unsafe_code)] // A kernel without bounds checks; the launch contract is that of `traverse`.
+#![allow(unsafe_code)] // An unchecked kernel: see the launch contract of `traverse`.
 
 use cubecl::prelude::*;
 
@@ -19,8 +19,8 @@ use crate::gpu::metric::{corners, distance2, exact_distance2, max_distance2, min
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::warp::{WIDTH, warp_any, warp_max};
 
-/// The squared radius of a query, as a filtered predicate: points up to `sure` are within, points beyond `maybe` are not, and
-/// `radius2` decides between.
+/// The squared radius of a query as a filtered predicate: points up to `sure` are within, points beyond `maybe` are
+/// not, and `radius2` decides between the two.
 #[derive(CubeType)]
 struct Radius<F: Float> {
     sure: F,
@@ -40,7 +40,7 @@ pub(in crate::gpu) fn walk<F: Float, V: LeafVisitor>(
     #[comptime] spec: WalkSpec,
 ) {
     let unit = ABSOLUTE_POS as u32;
-    // All units of a warp must come along to vote.
+    // All threads of a warp must take part in votes, so surplus threads repeat the last query.
     let query = min(unit, n - 1);
     let d = comptime!(spec.d);
     let mut own = 0usize.runtime();
@@ -112,7 +112,7 @@ fn alone<F: Float, V: LeafVisitor>(
             }
         }
         if near && node.is_leaf {
-            // All of the leaf without a branch, then what was found.
+            // Compares all points of the leaf without branches before visiting hits.
             let mut sure = 0u32.runtime();
             let mut maybe = 0u32.runtime();
             let mut bit = 1u32.runtime();
@@ -123,9 +123,9 @@ fn alone<F: Float, V: LeafVisitor>(
                 bit <<= 1;
             }
             if comptime!(spec.half) {
-                // Of pairs, a query meets what is behind it.
+                // In half mode, a query visits only points behind it.
                 if query >= first {
-                    // A shift by 32 is none, so it is done in two steps.
+                    // A shift by 32 would shift by 0, so there are two shifts.
                     let behind_query = (!0u32 << min(query - first, 31u32)) << 1;
                     sure &= behind_query;
                     maybe &= behind_query;
@@ -138,7 +138,7 @@ fn alone<F: Float, V: LeafVisitor>(
     }
 }
 
-/// Walks for the queries of a warp at once, window by window. All units of the warp take part.
+/// Walks for the queries of a warp at once, window by window. All threads of the warp must take part.
 #[cube]
 fn together<F: Float, V: LeafVisitor>(
     state: &V::State,
@@ -156,17 +156,17 @@ fn together<F: Float, V: LeafVisitor>(
     let periodic = comptime!(spec.periodic);
     let warp = comptime!(spec.warp);
     let mut packet = new_packet::<F>(point, d, periodic, comptime!(warp.units(block_units(UNITS, d))), warp);
-    // The largest radius of the warp.
+    // The largest squared radius of the warp.
     let mut widest = radius.maybe + F::new(0.0);
     if comptime!(spec.own_radii) {
         widest = warp_max::<F>(widest, warp);
     }
-    // A node that is within a radius has a diagonal of at most twice that.
+    // A node within a radius has a diagonal of at most twice the radius.
     let mut small = F::new(-1.0);
     if comptime!(spec.whole) {
         small = widest * F::new(4.0);
     }
-    // Nodes before this one are done with, for the query.
+    // The query has no interest in nodes before this one.
     let mut next = 0u32.runtime();
     if unit >= n {
         next = end;
@@ -202,7 +202,7 @@ fn together<F: Float, V: LeafVisitor>(
             windows.look(tree, &packet, at, widest, node_state);
         }
         let mut stops = Bits::new(windows.stops());
-        // Nodes before this one are done with for all queries.
+        // No query has an interest in nodes before this one.
         let mut past = 0u32.runtime();
         while stops.any() {
             let bit = stops.pop();
@@ -273,7 +273,7 @@ fn compare_packet<F: Float, V: LeafVisitor>(
     }
 }
 
-/// Decides in `f64` about the points that are in `maybe` and no hits yet, and gives the visitor all hits.
+/// Decides in `f64` about points in `maybe` that are not hits yet, and passes all hits to the visitor.
 #[cube]
 fn resolve_uncertain<F: Float, V: LeafVisitor>(
     state: &V::State,

@@ -1,7 +1,8 @@
-//! Nodes that the units of a warp test together: 32 in a row, in depth-first order.
+//! Windows of 32 nodes, consecutive in depth-first order, that the threads of a warp test together.
 //!
-//! Each unit tests one node against the boxes around the warp's queries. Nodes below one that is too far are left out, and the next
-//! window begins behind the last of those, so a window does for many steps of a walk. Leaves come in the order of the tree.
+//! Each thread tests one node against the boxes around the warp's queries. Nodes below one that is too far are
+//! excluded. The next window begins at the rope of the last such node, so a window replaces many steps of a walk.
+//! Leaves come in the order of the tree.
 
 use cubecl::prelude::*;
 
@@ -10,26 +11,27 @@ use crate::gpu::bvh::traverse::spec::{EMPTY, Tree, UNIFORM};
 use crate::gpu::metric::{corners, min_distance2};
 use crate::gpu::primitives::warp::{WIDTH, Warp, warp_any, warp_ballot, warp_or, warp_shuffle};
 
-/// Leaves that are accepted untested at first, and then the misses that are tolerated before each query is asked at each node.
+/// The number of leaves that are accepted without a test at first. Also the number of misses that are tolerated
+/// before each query is tested at each node.
 const PATIENCE: u32 = 64;
 
-/// A window, and how good it was to look through windows so far.
+/// A window, and how effective windows have been so far.
 #[derive(CubeType)]
 pub(in crate::gpu) struct Windows<F: Float> {
-    /// How many nodes there are.
+    /// The number of nodes.
     end: u32,
-    /// If `asking`, queries are asked at nodes that are uniform or have at most this diagonal, squared.
+    /// If `asking` is set, each query is tested at nodes that are uniform or whose squared diagonal is at most this.
     small: F,
     #[cube(comptime)]
     asking: bool,
     #[cube(comptime)]
     warp: Warp,
-    /// Bits of the leaves that the walk gets to, and of the nodes at which each query is asked.
+    /// Bits of the leaves that the walk enters, and of the nodes at which each query is tested.
     leaves: RuntimeCell<u32>,
     asks: RuntimeCell<u32>,
-    /// Where the next window begins.
+    /// The first node of the next window.
     next: RuntimeCell<u32>,
-    /// Leaves that were accepted, and those of them that were near the boxes but no query.
+    /// The number of accepted leaves, and of those among them that were near the boxes but near no query.
     taken: RuntimeCell<u32>,
     missed: RuntimeCell<u32>,
 }
@@ -56,7 +58,8 @@ pub(in crate::gpu) fn windows<F: Float>(
 
 #[cube]
 impl<F: Float> Windows<F> {
-    /// Tests the nodes from `base` on for those within `limit` of the packet's boxes; `node_state` is that of the unit's own node.
+    /// Tests 32 nodes from `base` on for a distance of at most `limit` from the packet's boxes. `node_state` is the
+    /// state of the thread's own node.
     pub fn look(&self, tree: &Tree<F>, packet: &Packet<F>, base: u32, limit: F, node_state: u32) {
         let warp = comptime!(self.warp);
         let unit = UNIT_POS % WIDTH;
@@ -80,12 +83,13 @@ impl<F: Float> Windows<F> {
             }
             self.asks.store(warp_ballot(node_state == UNIFORM || diagonal2 <= self.small, warp) & entered);
         }
-        // Of the nodes that are too far, the last has the rope that leads farthest.
+        // Among the nodes that are too far, the last one has the farthest rope.
         let last = warp_shuffle::<u32>(rope, 31 - min(far.leading_zeros(), 31u32), warp);
         self.next.store(max(base + WIDTH, select(far != 0, last, 0u32)));
     }
 
-    /// Tests one node by asking the queries, where these are so far from each other that boxes around them say little.
+    /// Tests one node with each query. Used if the queries are so far apart that the boxes around them are
+    /// ineffective.
     pub fn look_at(&self, tree: &Tree<F>, node: u32, near: bool, asks: bool) {
         let rope = tree.links[node as usize][0];
         let any = warp_any(near, comptime!(self.warp));
@@ -94,12 +98,12 @@ impl<F: Float> Windows<F> {
         self.next.store(select(any, node + 1, rope));
     }
 
-    /// Whether the boxes were near many leaves that no query was near.
+    /// Returns `true` if many leaves were near the boxes but near no query.
     pub fn are_bad(&self) -> bool {
         self.missed.read() > PATIENCE
     }
 
-    /// The nodes to stop at: leaves, and where queries are asked.
+    /// The nodes to stop at: leaves, and nodes at which each query is tested.
     pub fn stops(&self) -> u32 {
         self.leaves.read() | self.asks.read()
     }
@@ -120,7 +124,7 @@ impl<F: Float> Windows<F> {
         self.next.read()
     }
 
-    /// Whether to take a leaf for a query that `wants` it. It is tested only after many were accepted.
+    /// Returns `true` if a query that `wants` a leaf should take it. Leaves are tested only after many were accepted.
     pub fn takes(
         &self,
         tree: &Tree<F>,
@@ -144,10 +148,11 @@ impl<F: Float> Windows<F> {
     }
 }
 
-/// The bits of the nodes below one, whose rope leads so far from the first.
+/// Returns the bits of the nodes below the one at `bit`. `rope` is the distance from the window's first node to that
+/// node's rope.
 #[cube]
 pub(in crate::gpu) fn below(bit: u32, rope: u32) -> u32 {
-    // A shift by 32 is none.
+    // A shift by 32 would shift by 0.
     let behind = select(rope < WIDTH, !0u32 << (rope % WIDTH), 0u32);
     ((!0u32 << bit) << 1) & !behind
 }

@@ -1,8 +1,9 @@
-//! Which cluster each border point belongs to: the twin of `cluster::dbscan::border`.
+//! The clusters of border points: the GPU version of `cluster::dbscan::border`.
 //!
-//! In: core points and the number of each one's cluster. Out: for each other point the lowest number among its core neighbours.
-//! Where neighbours were listed while core points were found, the lists are looked through; else the tree is walked again.
-//! Cost: one pass over the lists, or a walk for each point that may be on a border, and 16 bytes for one of three `f32`.
+//! In: core points and the cluster number of each. Out: for each other point the lowest number among its core
+//! neighbours. If neighbours were listed while core points were found, the lists are searched; otherwise the tree is
+//! traversed again. Cost: one pass over the lists; or a traversal for each possible border point, and 16 bytes for
+//! each of them in three dimensions of `f32`.
 
 use std::marker::PhantomData;
 
@@ -61,15 +62,16 @@ fn look_through(near: &Array<u32>, core: &Array<u32>, numbers: &mut Array<u32>, 
     }
 }
 
-/// What [`label_border`] reads.
+/// The input of [`label_border`].
 pub(super) struct BorderInput<'a> {
-    /// A flag for each point that may be on a border, with a 0 behind.
+    /// A flag for each possible border point, followed by a 0.
     pub candidates: Buffer<u32>,
     pub core: &'a Buffer<u32>,
     pub node_states: &'a Buffer<u32>,
 }
 
-/// Gives each border point the lowest number among its core neighbours. The candidates are compacted first, so that warps are full.
+/// Gives each border point the lowest number among its core neighbours. The candidates are compacted first, so that
+/// warps are full.
 pub(super) fn label_border<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
@@ -101,14 +103,14 @@ struct Axes<F: Float> {
     d: usize,
 }
 
-/// The positions and coordinates of the points that may be on a border.
+/// The positions and coordinates of the possible border points.
 #[derive(CubeType, CubeLaunch)]
 struct Candidates<F: Float> {
     positions: Array<u32>,
     axes: Array<F>,
 }
 
-/// Keeps a point's position and its coordinates.
+/// Emits a point's position and its coordinates.
 struct EmitCandidate<F>(PhantomData<F>);
 
 #[cube]
@@ -125,10 +127,10 @@ impl<F: Float> Emit for EmitCandidate<F> {
     }
 }
 
-/// The core points, and the state of each node by them.
+/// The core points, and the corresponding state of each node.
 #[derive(CubeType, CubeLaunch)]
 struct Core {
-    /// The positions of the points that may be on a border, which are the queries.
+    /// The positions of the possible border points, which are the queries.
     candidates: Array<u32>,
     marks: Array<u32>,
     node_states: Array<u32>,

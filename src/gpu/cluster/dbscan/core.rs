@@ -1,9 +1,9 @@
-//! Which points are core.
+//! Detection of core points.
 //!
-//! In: a tree, `eps` and `min_pts`. Out: a mark for each point; and where `min_pts` is small the neighbours of points that are not core,
-//! which are fewer than that.
-//! Points of dense nodes are core without a search (`mark_dense`); the others are counted about until there are enough.
-//! Cost: 4 bytes a point, and 4 (`min_pts` - 1) for lists.
+//! In: a tree, `eps` and `min_pts`. Out: a mark for each point. If `min_pts` is small, also the neighbours of points
+//! that are not core, which are fewer than `min_pts`. Points of dense nodes are core without a search (`mark_dense`).
+//! For all others, neighbours are counted until there are enough. Cost: 4 bytes per point, and 4 (`min_pts` - 1) for
+//! lists.
 
 use cubecl::prelude::*;
 
@@ -18,28 +18,30 @@ use crate::gpu::cluster::connect::is_clique;
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::scan::exclusive;
 
-/// The mark of a point without neighbours; that of a core point is 1.
+/// The mark of a point without neighbours; the mark of a core point is 1.
 pub(super) const ALONE: u32 = 2;
-/// The largest `min_pts` for which neighbours are listed, and the most places that lists have in all: they take memory for all points.
+/// The largest `min_pts` for which neighbours are listed, and the maximum number of places in all lists together.
+/// Lists take memory for all points.
 const LISTED: u32 = 16;
 const PLACES: usize = 1 << 30;
 
 /// Core points in tree order.
 pub(super) struct CorePoints {
-    /// 1 if a point is core, [`ALONE`] without neighbours, else 0.
+    /// 1 if a point is core, [`ALONE`] if it has no neighbours, otherwise 0.
     pub marks: Buffer<u32>,
     /// The neighbours of points that are not core, if they are listed.
     pub near: Option<Lists>,
 }
 
-/// Short lists, a row of all points for each place; [`u32::MAX`] is behind the last position of a list.
+/// Short lists of neighbours, stored place by place with an entry for each point. [`u32::MAX`] follows the last
+/// position of a list.
 pub(super) struct Lists {
     pub positions: Buffer<u32>,
-    /// How many places a list has.
+    /// The number of places of a list.
     pub width: u32,
 }
 
-/// Finds the core points; `lists` says whether neighbours of others are wanted.
+/// Finds the core points. If `lists`, also lists the neighbours of the other points.
 pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
@@ -50,7 +52,7 @@ pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
     lists: bool,
 ) -> CorePoints {
     let (n, end) = (bvh.len(), nodes.end());
-    // One more than all points is never reached.
+    // A point never has `n + 1` neighbours.
     let enough = min_pts.min(n + 1) as u32;
     let filter = FilteredRadius::<S, D>::new(eps, &bvh.space);
     let marks = Buffer::<u32>::filled(client, n, 0);
@@ -71,7 +73,7 @@ pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
     let lists = lists && fits;
     let width = if lists { enough - 1 } else { 0 };
     let positions = Buffer::<u32>::new(client, n * width as usize);
-    // A node that is taken as a whole does not say which of its points are neighbours.
+    // The points of a node that is taken as a whole cannot be listed.
     let mode = if lists { TraversalMode::EachWarpFirst } else { TraversalMode::WholeWarpFirst };
     let least = LeastLaunch::new(enough, width, n as u32);
     let found = FoundLaunch::new(marks.arg(), positions.arg(), lists);
@@ -79,8 +81,8 @@ pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
     CorePoints { marks, near: lists.then_some(Lists { positions, width }) }
 }
 
-/// Counts the core points before each point, with the number of all behind; and flags each point that may be on a border. Of the marks
-/// those of core points are left.
+/// Returns the number of core points before each point, followed by their total, and a flag for each possible border
+/// point. Reduces the marks to those of core points.
 pub(super) fn split_core_marks<R: Runtime>(
     client: &ComputeClient<R>,
     core: &Buffer<u32>,
@@ -107,7 +109,8 @@ fn copy_marks(core: &mut Array<u32>, before: &mut Array<u32>, candidates: &mut A
     }
 }
 
-/// Marks the points of nodes that are cliques of enough points, once: where no child has enough.
+/// Marks the points of nodes that are cliques of enough points. To mark them once, only nodes without a child of
+/// enough points count.
 #[cube(launch)]
 fn mark_dense<F: Float>(
     bounds: &Array<F>,
@@ -141,16 +144,16 @@ fn mark_dense<F: Float>(
     }
 }
 
-/// How many neighbours make a core point.
+/// The parameters of the search.
 #[derive(CubeType, CubeLaunch)]
 struct Least {
     enough: u32,
-    /// How many places a list has, and how many points there are.
+    /// The number of places of a list, and the number of points.
     width: u32,
     n: u32,
 }
 
-/// What is found of each point.
+/// The results for each point.
 #[derive(CubeType, CubeLaunch)]
 struct Found {
     marks: Array<u32>,
@@ -159,7 +162,7 @@ struct Found {
     lists: bool,
 }
 
-/// How many neighbours a query has found.
+/// The number of neighbours that a query has found.
 #[derive(CubeType)]
 struct Counting {
     query: u32,
@@ -176,7 +179,7 @@ impl LeafVisitor for Enough {
     type State = Counting;
 
     fn start(least: &Self::Input, output: &mut Self::Output, query: u32) -> Self::State {
-        // Points that are marked have enough.
+        // Marked points have enough neighbours.
         let found = output.marks[query as usize] * least.enough;
         Counting { query, found: RuntimeCell::<u32>::new(found) }
     }
@@ -213,7 +216,7 @@ impl LeafVisitor for Enough {
 
     fn finish(state: &Self::State, least: &Self::Input, output: &mut Self::Output, query: u32) {
         let found = state.found.read();
-        // Where there are not enough, all have been counted.
+        // If there are not enough neighbours, all have been counted.
         output.marks[query as usize] = select(found >= least.enough, 1u32, select(found == 1, ALONE, 0u32));
         if comptime!(output.lists) {
             if found < least.width {

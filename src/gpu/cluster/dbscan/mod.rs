@@ -1,11 +1,15 @@
-//! DBSCAN: the twin of `cluster::dbscan`.
+//! DBSCAN: the GPU version of `cluster::dbscan`.
 //!
-//! In: points, a radius `eps` and a least number `min_pts`. Out: [`Labels`], equal to the CPU's and scikit-learn's.
-//! Three steps: find the core points, unite those within `eps` of each other (`connect`), and give each border point its cluster. Only
-//! where `min_pts` is 16 or less neighbours are kept for the last step, those of points that are not core.
-//! Cost: as [`DbscanAlgorithm`]'s; beside the tree 32 bytes a point, and 4 (`min_pts` - 1), or 16 for one of three `f32` that may be on a
-//! border.
-//! Source: Ester et al. 1996 (the definition); Prokopenko et al. 2023.
+//! In: points, a radius `eps` and a minimum number `min_pts`. Out: [`Labels`], equal to those of the CPU and of
+//! scikit-learn.
+//!
+//! Three steps: find the core points (`core`), unite those within `eps` of each other (`connect`), and assign border
+//! points to clusters (`border`). If `min_pts` is at most 16, the neighbours of points that are not core are stored
+//! for the last step.
+//!
+//! Cost: as for [`DbscanAlgorithm`]. Memory besides the tree: 32 bytes per point, and 4 (`min_pts` - 1) bytes per
+//! point, or 16 for each possible border point of three `f32`. Source: Ester et al. 1996 (the definition); Prokopenko
+//! et al. 2023.
 
 mod border;
 mod core;
@@ -23,9 +27,7 @@ use crate::gpu::cluster::dbscan::core::{CorePoints, find_core, split_core_marks}
 use crate::gpu::cluster::labels::{Labels, Membership, label, relabel};
 use crate::gpu::device::on;
 
-/// The clusters of points on a device: [`crate::cluster::dbscan()`], label for label.
-///
-/// Errors: `eps` NaN, negative or infinite, or more than half of a periodic box; `min_pts` 0; if the device fails.
+/// Finds the clusters of points on a device: [`crate::cluster::dbscan()`], with equal labels.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, Points, dbscan};
@@ -34,6 +36,10 @@ use crate::gpu::device::on;
 /// assert_eq!(dbscan(&points, 0.2, 3)?.read()?.as_slice(), [0, 0, 0, -1]);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Errors
+/// Returns an error if `eps` is NaN, negative, infinite or more than half of a periodic box, if `min_pts` is 0, or if
+/// the device fails.
 pub fn dbscan<S: Coordinate, const D: usize>(
     points: &Points<S, D>,
     eps: impl Into<f64>,
@@ -42,7 +48,8 @@ pub fn dbscan<S: Coordinate, const D: usize>(
     Dbscan::new(eps, min_pts).run(points)
 }
 
-/// DBSCAN with options, then [`Dbscan::run`]: the twin of [`crate::Dbscan`]. Points are in a periodic box if they were uploaded so.
+/// DBSCAN with options, then [`Dbscan::run`]: the GPU version of [`crate::Dbscan`]. Points are in a periodic box if
+/// they were uploaded with one.
 ///
 /// ```no_run
 /// use ropewalk::DbscanAlgorithm;
@@ -63,29 +70,30 @@ pub struct Dbscan {
 }
 
 impl Dbscan {
-    /// Neighbours are at most `eps` apart; a core point has at least `min_pts` of them, itself included.
+    /// Neighbours are at most `eps` apart. A core point has at least `min_pts` neighbours, including itself.
     pub fn new(eps: impl Into<f64>, min_pts: usize) -> Self {
         Self { eps: eps.into(), min_pts, algorithm: DbscanAlgorithm::Auto, star: false, weights: None }
     }
 
-    /// How to find the clusters. All give the same labels.
+    /// Sets the algorithm. All algorithms give the same labels.
     #[must_use]
     pub fn algorithm(mut self, algorithm: DbscanAlgorithm) -> Self {
         self.algorithm = algorithm;
         self
     }
 
-    /// DBSCAN* (Campello et al. 2013): border points are noise.
+    /// Selects DBSCAN* (Campello et al. 2013), in which border points are noise.
     #[must_use]
     pub fn star(mut self, star: bool) -> Self {
         self.star = star;
         self
     }
 
-    /// A weight per point in the caller's order, finite and not negative: a point is core if the weights within `eps`, its own included,
-    /// reach `min_pts`. The same points are core as on the CPU, by sums that are rounded as there: see [`crate::Dbscan::weights`].
+    /// Sets a weight for each point in the caller's order, finite and not negative. A point is core if the weights
+    /// within `eps`, including its own, add up to at least `min_pts`. The core points are those of the CPU, because
+    /// sums that are close to `min_pts` are rounded in the same way: see [`crate::Dbscan::weights`].
     ///
-    /// Memory: while it runs, 28 bytes a point and 8 a node.
+    /// Memory: 28 bytes per point and 8 per node while it runs.
     ///
     /// ```no_run
     /// use ropewalk::gpu::{Dbscan, Device, Points};
@@ -109,26 +117,29 @@ impl Dbscan {
         Ok(())
     }
 
-    /// Finds the clusters of `points`.
+    /// Finds the clusters of `points`. The result is exact, and the same in every run.
     ///
-    /// Exact, and the same in every run.
-    ///
-    /// Errors: `eps` NaN, negative or infinite, or more than half of a periodic box; `min_pts` 0; weights that are not one per point,
-    /// finite and not negative; if the device fails.
+    /// # Errors
+    /// Returns an error if:
+    /// - `eps` is NaN, negative, infinite or more than half of a periodic box;
+    /// - `min_pts` is 0;
+    /// - the number of weights is not that of the points, or a weight is negative or not finite;
+    /// - the device fails.
     pub fn run<S: Coordinate, const D: usize>(&self, points: &Points<S, D>) -> Result<Labels> {
         self.run_on(&Bvh::of(points)?)
     }
 
     /// Finds the clusters in a tree that is already built.
     ///
-    /// Errors: as [`Dbscan::run`].
+    /// # Errors
+    /// Those of [`Dbscan::run`].
     pub fn run_on<S: Coordinate, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<Labels> {
         self.check_options(&bvh.space)?;
         if let Some(weights) = &self.weights {
             check_weights(weights, bvh.len())?;
         }
         let dense = self.algorithm != DbscanAlgorithm::Fdbscan;
-        // With `min_pts` 2 a point with a neighbour is core: nothing to count.
+        // If `min_pts` is at most 2, every point with a neighbour is core, so nothing is counted.
         let tells_border = self.min_pts > 2 || self.weights.is_some();
         on!(bvh.device, client => {
             let Some(nodes) = &bvh.nodes else {

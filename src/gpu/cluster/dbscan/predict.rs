@@ -1,7 +1,7 @@
-//! Which cluster a new point falls into: the twin of `cluster::dbscan::predict`.
+//! The clusters of new points: the GPU version of `cluster::dbscan::predict`.
 //!
-//! In: points, their labels, and new points. Out: a label for each new point.
-//! Cost: a tree over the core points, and the nearest of each new point.
+//! In: points, their labels, and new points. Out: a label for each new point. Cost: a tree over the core points, and a
+//! nearest-neighbour search for each new point.
 
 use cubecl::prelude::*;
 
@@ -18,17 +18,14 @@ use crate::gpu::primitives::gather::{Layout, gather};
 use crate::search::nearest::Nearest;
 
 impl Dbscan {
-    /// The cluster of the nearest core point within `eps` of each new point (ties: the one with the lowest index), or -1: as
-    /// [`crate::Dbscan::predict`], which says what that means.
+    /// Returns the cluster of the nearest core point within `eps` of each new point, or -1. Ties go to the core point
+    /// with the lowest index. See [`crate::Dbscan::predict`] for the meaning.
     ///
-    /// `points` and their `labels` are those of an earlier [`Dbscan::run`] with the same `eps`; `min_pts` and weights are not asked again.
-    /// New points are in the order in which they were uploaded.
+    /// `points` and their `labels` are those of an earlier [`Dbscan::run`] with the same `eps`; `min_pts` and weights
+    /// are not used. The result is in the order in which the new points were uploaded.
     ///
-    /// Memory: 4 bytes a new point; while it runs, a copy of the core points and their tree, and by the sizes of buffers some 70 bytes a
-    /// new point of three `f32`.
-    ///
-    /// Errors: as [`Dbscan::run`], for the options; labels that are not one per point; points, labels and new points that are not on one
-    /// device; new points in another box than the points; if the device fails.
+    /// Memory: 4 bytes per new point. While it runs: a copy of the core points, their tree, and, by the sizes of
+    /// buffers, some 70 bytes per new point of three `f32`.
     ///
     /// ```no_run
     /// use ropewalk::gpu::{Dbscan, Device, Points};
@@ -41,6 +38,14 @@ impl Dbscan {
     /// assert_eq!(dbscan.predict(&points, &labels, &new)?.read()?, [0, -1, -1]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// Returns an error if:
+    /// - an option is invalid, as in [`Dbscan::run`];
+    /// - the number of labels is not that of the points;
+    /// - points, labels and new points are on different devices;
+    /// - the new points are in another box than the points;
+    /// - the device fails.
     pub fn predict<S: Coordinate, const D: usize>(
         &self,
         points: &Points<S, D>,
@@ -77,13 +82,13 @@ impl Dbscan {
     }
 }
 
-/// The label of the core point that is nearest; -1 without one.
+/// Takes the label of the nearest core point, or -1 without one.
 #[cube(launch)]
 fn take_labels(near: &Array<u32>, core: &Array<u32>, labels: &Array<i32>, found: &mut Array<i32>, n: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
         let nearest = near[i];
-        // No neighbour is -1 as a label.
+        // `u32::MAX`, for no neighbour, is -1 as `i32`.
         let mut label = i32::reinterpret(nearest);
         if nearest != u32::MAX {
             label = labels[core[nearest as usize] as usize];

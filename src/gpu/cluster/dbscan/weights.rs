@@ -1,14 +1,19 @@
-//! Which points are core by their neighbours' weights: the twin of what `cluster::dbscan::core` does with weights.
+//! Detection of core points by the weights of their neighbours: the GPU version of the weighted part of
+//! `cluster::dbscan::core`.
 //!
-//! In: a weight for each point. Out: marks as of `find_core`.
-//! The CPU defines the sum of a point's weights: `f64`, its own leaf's first, then leaf after leaf, each leaf's by themselves first; copies
-//! have that of the leaf before theirs. A walk sums in another order, with nodes within `eps` as a whole, until it is sure. Sums of m
-//! numbers in two orders differ by at most 2 (m - 1) roundings, a part of m 2^-52; a sum so near to `min_pts` is made again in the CPU's
-//! order. Whole numbers add up exactly, so that nothing is in doubt.
-//! Cost: a walk as for counts; 28 bytes a point, and 8 a node.
+//! In: a weight for each point. Out: marks as in `find_core`.
 //!
-//! **Launch contract.** The walk's is that of `bvh::traverse`. The other kernels compare their position with the number they are given, and
-//! index points by the links of a valid tree.
+//! The CPU defines the sum of weights at a point. Sums are in `f64`: first the point's own leaf, then leaf after leaf,
+//! each leaf summed separately before it is added. A leaf of copies of the point before it takes that point's sum.
+//!
+//! A traversal here sums in another order, with nodes within `eps` as a whole, until the result is certain. Sums of m
+//! numbers in two orders differ by at most 2 (m - 1) roundings, a relative difference of m 2^-52. A sum that is so
+//! close to `min_pts` is repeated in the CPU's order. Whole numbers are added exactly, so no sum is ambiguous.
+//!
+//! Cost: a traversal as for counts; 28 bytes per point, and 8 per node.
+//!
+//! **Launch contract.** The traversal has that of `bvh::traverse`. The other kernels compare their position with a
+//! given number, and index points by the links of a valid tree.
 
 use cubecl::prelude::*;
 
@@ -30,7 +35,7 @@ use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::primitives::scan::last;
 use crate::gpu::search::nearest::point_of;
 
-/// Of each point in tree order: 1 if it is core, [`ALONE`] without neighbours, else 0.
+/// The mark of each point in tree order: 1 if it is core, [`ALONE`] if it has no neighbours, otherwise 0.
 pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
@@ -43,7 +48,7 @@ pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
     let (n, end, dim) = (bvh.len(), nodes.end(), CubeDim::new_1d(UNITS));
     let total: f64 = weights.iter().sum();
     let is_rounded = total > 2f64.powi(52) || weights.iter().any(|weight| weight.fract() != 0.0);
-    // As on the CPU, and as much again for the order here.
+    // The slack of the CPU, and as much again for the order of additions here.
     let slack = if is_rounded { 2.0 * (n + LEAF + DEPTH) as f64 * f64::EPSILON } else { 0.0 };
     let enough = min_pts as f64;
     let limits = Buffer::from_slice(client, &[enough, enough * (1.0 + 2.0 * slack), enough * (1.0 - 2.0 * slack)]);
@@ -106,7 +111,9 @@ pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
     Ok(core)
 }
 
-/// The weights of points and of nodes, and how much is enough: in the CPU's order of additions, and surely, and surely not, in another.
+/// The weights of points and of nodes, and three limits. The first limit is the threshold in the CPU's order of
+/// additions. In another order, sums from the second limit on are certainly enough, and sums below the third are
+/// certainly not.
 #[derive(CubeType, CubeLaunch)]
 struct Weights {
     of_points: Array<f64>,
@@ -115,21 +122,21 @@ struct Weights {
     n: u32,
 }
 
-/// What was found; and the positions in doubt, counted by the number behind the last place.
+/// The marks; and the ambiguous positions, whose number is at index `n`.
 #[derive(CubeType, CubeLaunch)]
 struct Found {
     core: Array<u32>,
     doubted: Array<Atomic<u32>>,
 }
 
-/// What was seen near a point.
+/// The weight and the number of the points near a query.
 #[derive(CubeType)]
 struct Seen {
     weight: RuntimeCell<f64>,
     count: RuntimeCell<u32>,
 }
 
-/// Adds up the weights of neighbours until they are surely enough.
+/// Adds the weights of neighbours until they are certainly enough.
 struct Heavy;
 
 #[cube]
@@ -139,7 +146,7 @@ impl LeafVisitor for Heavy {
     type State = Seen;
 
     fn start(weights: &Self::Input, found: &mut Self::Output, query: u32) -> Self::State {
-        // Points that are marked have enough.
+        // Marked points have enough weight.
         let is_core = found.core[query as usize] == 1;
         let weight = select(is_core, weights.limits[1], f64::cast_from(0u32.runtime()));
         Seen { weight: RuntimeCell::<f64>::new(weight), count: RuntimeCell::<u32>::new(0) }
@@ -162,7 +169,7 @@ impl LeafVisitor for Heavy {
 
     fn finish(state: &Self::State, weights: &Self::Input, found: &mut Self::Output, query: u32) {
         let weight = state.weight.read();
-        // Where there is not enough, all have been counted.
+        // If the weight is not enough, all neighbours have been counted.
         let mut mark = select(state.count.read() == 1, ALONE, 0u32);
         if weight >= weights.limits[1] {
             mark = 1u32.runtime();
@@ -174,7 +181,8 @@ impl LeafVisitor for Heavy {
     }
 }
 
-/// Marks the points of nodes that are cliques of surely enough weight, once: where no child has enough.
+/// Marks the points of nodes that are cliques of certainly enough weight. To mark them once, only nodes without a
+/// child of enough weight count.
 #[cube(launch)]
 fn mark_dense<F: Float>(
     bounds: &Array<F>,
@@ -207,7 +215,8 @@ fn mark_dense<F: Float>(
     }
 }
 
-/// The positions in doubt, and how many; and of each position how many that decide for themselves are before it, and these.
+/// The ambiguous positions and their number; for each position the number of decisive positions before it, and the
+/// decisive positions.
 #[derive(CubeType, CubeLaunch)]
 struct Places {
     doubted: Array<u32>,
@@ -218,7 +227,8 @@ struct Places {
 
 #[cube]
 impl Places {
-    /// The position that decides for another: itself, or if its leaf holds copies of the point before the leaf, the last that does not.
+    /// The position whose sum decides for `at`: `at` itself, or if its leaf holds copies of the point before the leaf,
+    /// the last position outside such leaves.
     fn decisive(&self, at: u32) -> u32 {
         let rank = self.ranks[(at + 1) as usize];
         self.firsts[(rank - 1) as usize]
@@ -244,7 +254,7 @@ fn flag_first<F: Float>(
             let mut are_copies = first > 0;
             #[unroll]
             for k in 0..d {
-                // Corners are in one row, the lower before the upper.
+                // The corners of a node are contiguous, the lower one first.
                 let lo = bounds[at as usize * comptime!(2 * d) + k];
                 let hi = bounds[at as usize * comptime!(2 * d) + comptime!(d + k)];
                 are_copies = are_copies && lo == hi && axes[k * n as usize + before as usize] == lo;
@@ -256,7 +266,8 @@ fn flag_first<F: Float>(
     }
 }
 
-/// Sums the weights near each point in doubt in the CPU's order, and marks it if they are enough. Copies wait.
+/// Sums the weights near each ambiguous point in the CPU's order, and marks the point if they are enough. Copies are
+/// left to `mark_copies`.
 #[cube(launch)]
 fn sum_in_order<F: Float>(
     tree: &Tree<F>,
@@ -273,7 +284,7 @@ fn sum_in_order<F: Float>(
         let at = places.doubted[place as usize];
         if places.decisive(at) == at {
             let point = point_of::<F>(tree, at, d);
-            // The leaf of the point.
+            // Finds the leaf of the point.
             let mut way = Array::<u32>::new(1usize);
             way[0] = 0;
             while tree.links[way[0] as usize][0] != way[0] + 1 {
@@ -300,7 +311,7 @@ fn sum_in_order<F: Float>(
     }
 }
 
-/// The weights of a leaf's points within the radius, added in the order of the tree.
+/// The sum of the weights of a leaf's points within the radius, in tree order.
 #[cube]
 fn of_leaf<F: Float>(
     tree: &Tree<F>,
@@ -324,7 +335,7 @@ fn of_leaf<F: Float>(
     sum[0]
 }
 
-/// Marks copies in doubt as the point is that decides for them.
+/// Marks an ambiguous copy if the point that decides for it is core.
 #[cube(launch)]
 fn mark_copies(places: &Places, core: &mut Array<u32>) {
     let place = ABSOLUTE_POS as u32;

@@ -1,17 +1,18 @@
-//! The dendrogram as chains: paths that lead from a merge to its parent, one beside the other.
+//! The dendrogram as chains: paths from a merge to its parent, stored one after the other.
 //!
-//! In: a contracted tree. Out: the edges chain by chain, and how many points each merges.
-//! An edge e that is contracted on a level lies in its vertex V of the next level. Let V_k be the first vertex on the way up from V with
-//! e < lightest(V_k), or the last vertex: that is the chain of e. Then
+//! In: a contracted tree. Out: the edges chain by chain, and the number of points of each merge.
 //!
-//! - the edges of a chain in order are a path: the parent of each is the next one;
-//! - the parent of the last one is lightest(V_k), an edge of a chain of a higher level;
-//! - the two children of e are the edge before it in its chain, if there is one, and each end x with lightest(x) = e (`below`): a point, or the
-//!   last edge of the chain of x.
+//! An edge e that is contracted on a level lies in a vertex V of the next level. Let V_k be the first vertex on the
+//! path up from V with e < lightest(V_k), or the last vertex. V_k is the chain of e. Then:
 //!
-//! A stable sort of the edges by their chain makes them *places*, at which the lower merges come before the higher ones that they are part of.
-//! Cost: a sort, and a sum over each level; 28 bytes a point, and while it runs up to 24 more. Source: Sao, Prokopenko and
-//! Lebrun-Grandié 2024 (PANDORA).
+//! - The edges of a chain in order are a path: the parent of each edge is the next one.
+//! - The parent of the last edge is lightest(V_k), an edge of a chain of a higher level.
+//! - The children of e are the preceding edge of its chain, if there is one, and each end x with lightest(x) = e
+//!   (`below`). The end x is a point, or it represents the last edge of the chain of x.
+//!
+//! A stable sort of the edges by their chain gives their *places*, at which merges come before their parents. Cost: a
+//! sort, and a prefix sum over each level; 28 bytes per point, and up to 24 more while it runs. Source: Sao,
+//! Prokopenko and Lebrun-Grandié 2024 (PANDORA).
 
 use cubecl::prelude::*;
 
@@ -25,21 +26,21 @@ use crate::gpu::primitives::scan::exclusive;
 /// The merges of a tree of at least two points, by place.
 pub(in crate::gpu) struct Chains {
     pub n_points: usize,
-    /// No way up through the chains is longer.
+    /// The maximum length of a path up through the chains.
     pub levels: usize,
     /// The edge at each place, and the place of each edge.
     pub order: Buffer<u32>,
     pub place: Buffer<u32>,
-    /// The chain of each place, and the first place of each chain, with the number of edges behind.
+    /// The chain of each place; and the first place of each chain, followed by the number of edges.
     pub chain: Buffer<u32>,
     pub begin: Buffer<u32>,
-    /// How many points are together after the merge at each place.
+    /// The number of points of the cluster made by the merge at each place.
     pub size: Buffer<u32>,
-    /// The least edge of each vertex of the contraction: the points, and then a vertex for each chain.
+    /// The least edge of each vertex of the contraction: the points, followed by a vertex for each chain.
     pub lightest: Buffer<u32>,
 }
 
-/// [`Chains`] in kernels.
+/// The kernel argument for [`Chains`].
 #[derive(CubeType, CubeLaunch)]
 pub(in crate::gpu) struct ChainsArg {
     pub order: Array<u32>,
@@ -53,7 +54,7 @@ pub(in crate::gpu) struct ChainsArg {
 
 #[cube]
 impl ChainsArg {
-    /// The place of the merge that the one at a place is part of, or [`NONE`].
+    /// The place of the parent of the merge at a place, or [`NONE`].
     pub fn parent(&self, place: u32) -> u32 {
         let chain = self.chain[place as usize];
         let mut parent = place + 1;
@@ -69,9 +70,9 @@ impl ChainsArg {
 }
 
 impl Chains {
-    /// The chains of a tree of at least two points; and for each edge the vertices below, as [`Contraction`] has them.
+    /// The chains of a tree of at least two points, and for each edge the vertices below, as in [`Contraction`].
     ///
-    /// Errors: as [`Contraction::new`].
+    /// Errors: those of [`Contraction::new`].
     pub fn new<R: Runtime>(
         client: &ComputeClient<R>,
         n_points: usize,
@@ -100,7 +101,7 @@ impl Chains {
         ChainsArgLaunch::new(order.arg(), place.arg(), chain.arg(), begin.arg(), lightest.arg(), n, m)
     }
 
-    /// Finds the sizes of merges, level by level: the chains of a level are neighbours.
+    /// Finds the sizes of merges, level by level. The chains of a level are contiguous.
     fn sum_up<R: Runtime>(&self, client: &ComputeClient<R>, bases: &[usize], below: &Buffer<u32>) -> Result<()> {
         let dim = CubeDim::new_1d(UNITS);
         let first: Vec<u32> = bases[1..].iter().map(|vertex| (vertex - self.n_points) as u32).collect();
@@ -119,8 +120,8 @@ impl Chains {
         Ok(())
     }
 
-    /// The clusters that each edge merges, two an edge, the lower number first; and how many points these have together. Points are
-    /// clusters `0..n`, edge i makes the cluster n + i.
+    /// The clusters that each edge merges, two per edge, the lower number first; and the number of points of the new
+    /// cluster. Points are clusters `0..n`, edge i makes the cluster n + i.
     pub fn merges<R: Runtime>(&self, client: &ComputeClient<R>, below: &Buffer<u32>) -> (Buffer<u32>, Buffer<u32>) {
         let m = self.order.len();
         let (clusters, sizes) = (Buffer::<u32>::new(client, 2 * m), Buffer::<u32>::new(client, m));
@@ -130,7 +131,8 @@ impl Chains {
     }
 }
 
-/// Where each of some numbers begins in a list in which all of them are in order, with the length of the list behind.
+/// The start of each number's range in an ascending list that contains every number below `end`, followed by the
+/// length of the list.
 pub(in crate::gpu) fn begins<R: Runtime>(client: &ComputeClient<R>, numbers: &Buffer<u32>, end: usize) -> Buffer<u32> {
     let (n, begin) = (numbers.len(), Buffer::<u32>::new(client, end + 1));
     let dim = CubeDim::new_1d(UNITS);
@@ -155,7 +157,7 @@ fn find_begins(numbers: &Array<u32>, begin: &mut Array<u32>, n: u32, end: u32) {
     }
 }
 
-/// Finds the chain of each edge, also as a word with the edge below.
+/// Finds the chain of each edge, also as a word with the edge in its lower half.
 #[cube(launch)]
 fn find_chains(
     below: &Array<u32>,
@@ -168,9 +170,10 @@ fn find_chains(
 ) {
     let edge = ABSOLUTE_POS;
     if (edge as u32) < m {
-        // In an array, because an optimiser of cubecl's fails on such loops of variables. The last vertex has no edge, so it ends the way.
+        // The current vertex and its least edge. They are in an array because an optimiser of cubecl fails on such
+        // loops over variables. The last vertex has no edge, so the loop ends.
         let mut way = Array::<u32>::new(2usize);
-        // One of both is a vertex, and none is the larger.
+        // At least one of both is a vertex, and `NONE` is larger than any vertex.
         way[0] = up[min(below[2 * edge], below[2 * edge + 1]) as usize];
         way[1] = lightest[way[0] as usize];
         while way[1] < edge as u32 {
@@ -183,7 +186,7 @@ fn find_chains(
     }
 }
 
-/// How many points a vertex has.
+/// The number of points of a vertex.
 #[cube]
 fn vertex_size(chains: &ChainsArg, size: &Array<u32>, vertex: u32) -> u32 {
     let mut points = 1u32.runtime();
@@ -204,7 +207,7 @@ fn vertex_cluster(chains: &ChainsArg, vertex: u32) -> u32 {
     cluster
 }
 
-/// Finds how many points each of the `len` places of a level brings to its chain, with a 0 behind.
+/// Finds the number of points that each of the `len` places of a level adds to its chain, followed by a 0.
 #[cube(launch)]
 fn weigh(chains: &ChainsArg, below: &Array<u32>, size: &Array<u32>, weights: &mut Array<u32>, first: u32, len: u32) {
     let i = ABSOLUTE_POS;
@@ -224,7 +227,7 @@ fn weigh(chains: &ChainsArg, below: &Array<u32>, size: &Array<u32>, weights: &mu
     }
 }
 
-/// Sums up the weights of a level within each chain; `sums` are those before each place.
+/// Adds up the weights of a level within each chain. `sums` are the prefix sums before each place.
 #[cube(launch)]
 fn sum_chains(chains: &ChainsArg, sums: &Array<u32>, size: &mut Array<u32>, first: u32, len: u32) {
     let i = ABSOLUTE_POS;
@@ -235,7 +238,7 @@ fn sum_chains(chains: &ChainsArg, sums: &Array<u32>, size: &mut Array<u32>, firs
     }
 }
 
-/// Merges by edge.
+/// Merges in the order of edges.
 #[derive(CubeType, CubeLaunch)]
 struct MergesArg {
     clusters: Array<u32>,
@@ -248,7 +251,8 @@ fn write_merges(chains: &ChainsArg, below: &Array<u32>, size: &Array<u32>, merge
     if (place as u32) < chains.n_edges {
         let edge = chains.order[place] as usize;
         let (a, b) = (below[2 * edge], below[2 * edge + 1]);
-        // Of the first edge of a chain both are children, of the others one, beside the edge before.
+        // Both vertices below are children of the first edge of a chain. Other edges have one vertex below, and the
+        // preceding edge as the other child.
         let mut other = chains.n_points + 0;
         if place as u32 == chains.begin[chains.chain[place] as usize] {
             other = vertex_cluster(chains, max(a, b));

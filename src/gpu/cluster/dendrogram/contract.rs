@@ -1,11 +1,15 @@
-//! A spanning tree contracted along least edges, level by level, until one vertex is left.
+//! The contraction of a spanning tree along least edges, level by level, until one vertex is left.
 //!
-//! In: the ends of edges, which are named by their rank. Out: for each vertex its least edge and its vertex of the next level.
-//! Vertices of level 0 are the points. On each level a vertex joins the one across its least edge; what has come together is a vertex of the
-//! next level, at most half as many. Vertices have numbers of their own throughout: the points first, then those of level 1, and so on;
-//! fewer than 2 n.
-//! Cost: a pass over the edges and the vertices that are left for each level, and a wait for the number of the next vertices; 24 bytes a point,
-//! and while it runs up to 24 more. Source: Sao, Prokopenko and Lebrun-Grandié 2024 (PANDORA).
+//! In: the ends of edges, which are identified by their rank. Out: for each vertex its least edge and its vertex of
+//! the next level.
+//!
+//! The vertices of level 0 are the points. On each level a vertex joins the one across its least edge. The joined
+//! vertices become a vertex of the next level, which has at most half as many vertices. Vertices are numbered across
+//! all levels: first the points, then those of level 1, and so on; fewer than 2 n in all.
+//!
+//! Cost: for each level a pass over the remaining edges and vertices, and a wait for the number of the next vertices.
+//! Memory: 24 bytes per point, and up to 24 more while it runs. Source: Sao, Prokopenko and Lebrun-Grandié 2024
+//! (PANDORA).
 
 use cubecl::prelude::*;
 
@@ -19,20 +23,21 @@ use crate::gpu::primitives::lower::lower;
 pub(in crate::gpu) const NONE: u32 = u32::MAX;
 
 pub(super) struct Contraction {
-    /// The first vertex of each level, and behind the last level the number of all.
+    /// The first vertex of each level, followed by the number of all vertices.
     pub bases: Vec<usize>,
-    /// For each vertex that of the next level; garbage for the last.
+    /// The vertex of the next level for each vertex; undefined for the last one.
     pub up: Buffer<u32>,
-    /// The least edge of each vertex; none of the last.
+    /// The least edge of each vertex; [`NONE`] for the last vertex.
     pub lightest: Buffer<u32>,
-    /// For each edge, two by two, the vertices whose least edge it is, or [`NONE`]: one or two on one level.
+    /// For each edge, two entries: the vertices whose least edge it is, or [`NONE`]. There are one or two of them, on
+    /// one level.
     pub below: Buffer<u32>,
 }
 
 impl Contraction {
     /// Contracts a tree of at least two points.
     ///
-    /// Errors: 2^31 points or more; edges that are no tree; if the device fails.
+    /// Errors: 2^31 or more points; edges that are not a tree; a failing device.
     pub fn new<R: Runtime>(
         client: &ComputeClient<R>,
         n_points: usize,
@@ -58,9 +63,10 @@ impl Contraction {
         Ok(contraction)
     }
 
-    /// Contracts the last level along `edges`, and leaves those of the next. Returns the number of its vertices.
+    /// Contracts the last level along `edges`, and replaces these by the edges of the next level. Returns the number
+    /// of its vertices.
     fn contract<R: Runtime>(&mut self, client: &ComputeClient<R>, edges: &mut Buffer<u32>) -> Result<usize> {
-        // The vertices that are left, until one of both has this edge as its least.
+        // `ends` holds the current vertices of an edge until the edge is the least edge of at least one of them.
         let Self { bases, up, lightest, below: ends } = self;
         let (&[base, behind], m, dim) = (bases.last_chunk().unwrap_or(&[0, 0]), edges.len(), CubeDim::new_1d(UNITS));
         let count = behind - base;
@@ -72,7 +78,7 @@ impl Contraction {
         let ranks = roots.ranks.arg();
         lift::launch::<R>(client, cubes(count), dim, root.arg(), ranks, up.arg(), first, len, behind as u32);
         bases.push(behind + roots.len);
-        // Each vertex that is no root has brought an edge of its own.
+        // Each vertex that is not a root has used up an edge.
         let left = m.saturating_sub(count - roots.len);
         let flags = Buffer::<u32>::new(client, m + 1);
         flag_left::launch::<R>(
@@ -103,7 +109,7 @@ fn pair_ends(low: &Array<u32>, high: &Array<u32>, ends: &mut Array<u32>, m: u32)
     }
 }
 
-/// Lowers the least edge of both ends of each edge that is left.
+/// Lowers the least edge of both ends of each remaining edge.
 #[cube(launch)]
 fn find_lightest(edges: &Array<u32>, ends: &Array<u32>, lightest: &mut Array<Atomic<u32>>, m: u32) {
     let i = ABSOLUTE_POS;
@@ -114,7 +120,7 @@ fn find_lightest(edges: &Array<u32>, ends: &Array<u32>, lightest: &mut Array<Ato
     }
 }
 
-/// The vertex across the least edge of each of a level, both counted from its first.
+/// Finds the vertex across the least edge of each vertex of a level, both relative to the first vertex of the level.
 #[cube(launch)]
 fn follow(lightest: &Array<u32>, ends: &Array<u32>, next: &mut Array<u32>, first: u32, count: u32) {
     let own = ABSOLUTE_POS;
@@ -130,7 +136,7 @@ fn follow(lightest: &Array<u32>, ends: &Array<u32>, next: &mut Array<u32>, first
     }
 }
 
-/// The vertex of the next level of each, `behind` the last of this one.
+/// Finds the vertex of the next level for each vertex; `behind` is the first vertex of the next level.
 #[cube(launch)]
 fn lift(root: &Array<u32>, ranks: &Array<u32>, up: &mut Array<u32>, first: u32, count: u32, behind: u32) {
     let own = ABSOLUTE_POS;
@@ -139,7 +145,8 @@ fn lift(root: &Array<u32>, ranks: &Array<u32>, up: &mut Array<u32>, first: u32, 
     }
 }
 
-/// Flags the edges that are least for no end, with a 0 behind. Of the others those ends are left for which they are least.
+/// Flags the edges that are not the least edge of either end, followed by a 0. Of the other edges, the ends for which
+/// they are not least become [`NONE`].
 #[cube(launch)]
 fn flag_left(edges: &Array<u32>, ends: &mut Array<u32>, lightest: &Array<u32>, flags: &mut Array<u32>, m: u32) {
     let i = ABSOLUTE_POS;
@@ -160,14 +167,14 @@ fn flag_left(edges: &Array<u32>, ends: &mut Array<u32>, lightest: &Array<u32>, f
     }
 }
 
-/// Edges and vertices of a level.
+/// The edges and vertices of a level.
 #[derive(CubeType, CubeLaunch)]
 struct Left {
     edges: Array<u32>,
     up: Array<u32>,
 }
 
-/// The edges of the next level, and the ends of all.
+/// The edges of the next level, and the ends of all edges.
 #[derive(CubeType, CubeLaunch)]
 struct Next {
     edges: Array<u32>,

@@ -1,9 +1,9 @@
-//! Single linkage: the twin of `cluster::dendrogram`.
+//! Single linkage: the GPU version of `cluster::dendrogram`.
 //!
-//! In: the edges of a spanning tree in ascending order. Out: a merge for each edge. The tree is contracted (`contract`), and the merges are
-//! put in order along paths of the dendrogram (`chains`), so that no step waits for another one, however long a path is.
-//! Source: Gower and Ross 1969 (single linkage from the minimum spanning tree); Sao, Prokopenko and Lebrun-Grandié 2024 (PANDORA: in
-//! parallel).
+//! In: the edges of a spanning tree in ascending order. Out: a merge for each edge. The tree is contracted
+//! (`contract`), and the merges are ordered along paths of the dendrogram (`chains`). No step waits for another one,
+//! regardless of the length of a path. Source: Gower and Ross 1969 (single linkage from the minimum spanning tree);
+//! Sao, Prokopenko and Lebrun-Grandié 2024 (PANDORA: in parallel).
 
 pub(super) mod chains;
 pub(super) mod contract;
@@ -17,7 +17,7 @@ use crate::gpu::cluster::mst::SpanningTree;
 use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
 
-/// The merges of single linkage on a device, the lowest first: the twin of [`crate::Dendrogram`].
+/// The merges of single linkage on a device, in ascending order of height: the GPU version of [`crate::Dendrogram`].
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Dendrogram, Device, Points, minimum_spanning_tree};
@@ -38,11 +38,12 @@ pub struct Dendrogram {
 }
 
 impl Dendrogram {
-    /// The merges along the edges of a spanning tree, in its order.
+    /// Computes the merges along the edges of a spanning tree, in the order of its edges.
     ///
-    /// Beside the tree it takes 12 bytes a point, and some 50 while it runs.
+    /// Memory besides the tree: 12 bytes per point, and some 50 while it runs.
     ///
-    /// Errors: 2^31 points or more; if the device fails.
+    /// # Errors
+    /// 2^31 or more points; a failing device.
     pub fn new(tree: &SpanningTree) -> Result<Self> {
         let &SpanningTree { device, n_points, ref weight2, ref low, ref high } = tree;
         on!(device, client => {
@@ -56,13 +57,13 @@ impl Dendrogram {
         })
     }
 
-    /// How many points there are: one more than merges.
+    /// The number of points, which is the number of merges plus one.
     pub fn n_points(&self) -> usize {
         self.n_points
     }
 
-    /// The clusters that become one, two for each merge, the lower number first. Points are clusters `0..n`; merge number i makes the
-    /// cluster `n + i`.
+    /// The clusters that each merge joins, two per merge, the lower number first. Points are clusters `0..n`; merge
+    /// number i makes the cluster `n + i`.
     pub fn clusters(&self) -> DeviceVec<u32> {
         DeviceVec { device: self.device, values: self.clusters.clone() }
     }
@@ -72,21 +73,23 @@ impl Dendrogram {
         DeviceVec { device: self.device, values: self.weight2.clone() }
     }
 
-    /// How many points each merge puts together.
+    /// The number of points of the cluster that each merge makes.
     pub fn sizes(&self) -> DeviceVec<u32> {
         DeviceVec { device: self.device, values: self.sizes.clone() }
     }
 
-    /// Waits until the merges are there.
+    /// Waits until the merges are computed.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// A failing device.
     pub fn wait(&self) -> Result<()> {
         on!(self.device, client => wait(client))
     }
 
-    /// Copies the merges from the device: those of [`crate::Dendrogram::merges`].
+    /// Copies the merges from the device, as in [`crate::Dendrogram::merges`].
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// A failing device.
     pub fn read(&self) -> Result<Vec<Merge>> {
         on!(self.device, client => {
             let (clusters, sizes) = (self.clusters.read(client)?, self.sizes.read(client)?);

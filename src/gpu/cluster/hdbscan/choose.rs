@@ -1,7 +1,7 @@
-//! What the host does with the table of clusters.
+//! The processing of the cluster table on the host.
 //!
-//! In: the table, in the order of the device. Out: the tree of clusters in breadth-first order, and the chosen ones, by the functions
-//! of `cluster::hdbscan`. Cost: a few passes over the clusters.
+//! In: the table, in the order of the device. Out: the tree of clusters in breadth-first order, and the selected
+//! clusters, by the functions of `cluster::hdbscan`. Cost: a few passes over the clusters.
 
 use crate::cluster::hdbscan::clusters::Members;
 use crate::cluster::hdbscan::condense::numbered;
@@ -10,7 +10,7 @@ use crate::cluster::hdbscan::select::select;
 use crate::cluster::hdbscan::tree::CondensedTree;
 use crate::gpu::cluster::hdbscan::condense::Rows;
 
-/// The clusters in breadth-first order, and the place of each row there.
+/// The clusters in breadth-first order, and the place of each row in that order.
 pub(super) fn order(rows: &Rows, min_cluster_size: usize) -> (CondensedTree, Vec<u32>) {
     let row = |at: usize| Growing {
         parent: rows.parent[at],
@@ -27,7 +27,7 @@ pub(super) fn order(rows: &Rows, min_cluster_size: usize) -> (CondensedTree, Vec
     (CondensedTree { clusters, min_cluster_size, ..CondensedTree::default() }, number)
 }
 
-/// The chosen cluster that each is part of.
+/// The selected cluster that contains each cluster.
 pub(super) fn choose(tree: &CondensedTree, options: &crate::Hdbscan) -> Members {
     Members::new(tree, &select(tree, options), options)
 }

@@ -1,9 +1,11 @@
 //! The result: labels and probabilities on the device, the tree of clusters on the host.
 //!
-//! In: the table of clusters, and where points leave them. Out: [`HdbscanClusters`].
-//! The host orders the clusters, chooses among them, and sends back for each the chosen one that it is part of. Points look that up, and
-//! tell the lowest member and the number of members of each chosen cluster, by which the host labels these; then they look up labels.
-//! Cost: two passes over the points, and a wait between them; 24 bytes a point, all of them the result's.
+//! In: the table of clusters, and the departures of points. Out: [`HdbscanClusters`].
+//!
+//! The host orders the clusters, selects among them, and uploads for each cluster the selected one that contains it.
+//! Points look up their selected cluster, and contribute to its lowest member and its number of members. The host then
+//! numbers the selected clusters by their lowest members, and points look up their labels. Cost: two passes over the
+//! points, with a wait between them; 24 bytes per point, all of them for the result.
 
 use cubecl::prelude::*;
 
@@ -23,13 +25,13 @@ use crate::gpu::primitives::rounding::inverse_root;
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::primitives::warp_atomics::{ReduceOp, block_aggregate};
 
-/// The clusters that [`Hdbscan::run`](crate::gpu::Hdbscan::run) finds: the twin of [`crate::HdbscanClusters`].
+/// The clusters that [`Hdbscan::run`](crate::gpu::Hdbscan::run) finds: the GPU version of [`crate::HdbscanClusters`].
 #[derive(Clone, Debug)]
 pub struct HdbscanClusters {
     labels: Labels,
     probabilities: Buffer<f64>,
     persistence: Vec<f64>,
-    /// Without its points, which are these on the device.
+    /// The tree of clusters without its points, which are `cluster` and `weight2` on the device.
     tree: CondensedTree,
     cluster: Buffer<u32>,
     weight2: Buffer<f64>,
@@ -38,7 +40,7 @@ pub struct HdbscanClusters {
 }
 
 impl HdbscanClusters {
-    /// Chooses among the clusters, and labels the points.
+    /// Selects clusters, and labels the points.
     pub(super) fn new<R: Runtime>(
         client: &ComputeClient<R>,
         device: Device,
@@ -72,7 +74,7 @@ impl HdbscanClusters {
         Ok(Self { labels, probabilities, persistence, tree, cluster, weight2, members, on_host: false })
     }
 
-    /// What the CPU has found.
+    /// Uploads a result of the CPU.
     pub(super) fn upload<R: Runtime>(client: &ComputeClient<R>, device: Device, found: crate::HdbscanClusters) -> Self {
         let (labels, probabilities, persistence, mut tree, members) = found.into_parts();
         let cluster = Buffer::from_slice(client, &std::mem::take(&mut tree.cluster));
@@ -84,42 +86,46 @@ impl HdbscanClusters {
         Self { labels, probabilities, persistence, tree, cluster, weight2, members, on_host: true }
     }
 
-    /// A cluster for each point, -1 for noise, numbered by their smallest member.
+    /// A cluster for each point, -1 for noise. Clusters are numbered by their smallest member.
     pub fn labels(&self) -> &Labels {
         &self.labels
     }
 
-    /// As [`crate::HdbscanClusters::probabilities`].
+    /// Same as [`crate::HdbscanClusters::probabilities`].
     pub fn probabilities(&self) -> DeviceVec<f64> {
         DeviceVec { device: self.labels.device, values: self.probabilities.clone() }
     }
 
-    /// As [`crate::HdbscanClusters::persistence`].
+    /// Same as [`crate::HdbscanClusters::persistence`].
     pub fn persistence(&self) -> &[f64] {
         &self.persistence
     }
 
-    /// The clusters that these are chosen from, as [`crate::CondensedTree::clusters`](crate::cluster::CondensedTree::clusters) has them.
+    /// All clusters, selected or not, as in
+    /// [`crate::CondensedTree::clusters`](crate::cluster::CondensedTree::clusters).
     pub fn clusters(&self) -> &[CondensedCluster] {
         &self.tree.clusters
     }
 
-    /// Whether the host has found them, for tests: where points are fewer than a cluster must have, or a device rounds otherwise.
+    /// Returns `true` if the host found the clusters, for tests. It does if there are fewer points than
+    /// `min_cluster_size`, or if the device rounds differently.
     #[doc(hidden)]
     pub fn are_of_host(&self) -> bool {
         self.on_host
     }
 
-    /// Waits until labels and probabilities are there.
+    /// Waits until labels and probabilities are computed.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// A failing device.
     pub fn wait(&self) -> Result<()> {
         self.labels.wait()
     }
 
-    /// Copies the result from the device, with where points leave the tree.
+    /// Copies the result from the device, including the departures of points from the tree.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// A failing device.
     pub fn read(&self) -> Result<crate::HdbscanClusters> {
         let labels = self.labels.read()?;
         on!(self.labels.device, client => {
@@ -132,7 +138,7 @@ impl HdbscanClusters {
     }
 }
 
-/// Which chosen cluster each cluster is part of: [`Members`] in kernels.
+/// The selected cluster that contains each cluster: the kernel argument for [`Members`].
 #[derive(CubeType, CubeLaunch)]
 struct Membership {
     chosen: Array<u32>,
@@ -142,7 +148,7 @@ struct Membership {
 
 #[cube]
 impl Membership {
-    /// The chosen cluster of what leaves a cluster at `lambda`, or [`NONE`].
+    /// The selected cluster of a point that leaves `cluster` at `lambda`, or [`NONE`].
     fn of(&self, cluster: u32, lambda: f64) -> u32 {
         let chosen = self.chosen[cluster as usize];
         let is_outside = chosen == 0 && lambda < self.least_lambda[0];
@@ -150,14 +156,14 @@ impl Membership {
     }
 }
 
-/// The lowest member of each chosen cluster, and how many it has.
+/// The lowest member of each selected cluster, and its number of members.
 #[derive(CubeType, CubeLaunch)]
 struct MembersArg {
     first: Array<Atomic<u32>>,
     sizes: Array<Atomic<u32>>,
 }
 
-/// Gives the clusters of points their numbers, and counts the members of the chosen ones.
+/// Renumbers the clusters of points, and counts the members of the selected clusters.
 #[cube(launch)]
 fn count_members(
     membership: &Membership,
@@ -183,14 +189,14 @@ fn count_members(
     }
 }
 
-/// The label of each chosen cluster, and the lambda at which it ends.
+/// The label of each selected cluster, and the lambda at which it ends.
 #[derive(CubeType, CubeLaunch)]
 struct Names {
     label: Array<i32>,
     death: Array<f64>,
 }
 
-/// What points have.
+/// The labels and probabilities of points.
 #[derive(CubeType, CubeLaunch)]
 struct Named {
     labels: Array<i32>,
@@ -215,7 +221,7 @@ fn label_points(
         if chosen != NONE {
             label = names.label[chosen as usize];
             let death = names.death[chosen as usize];
-            // Lambda is infinite where the weight is 0.
+            // If the weight is 0, lambda is infinite.
             probability = f64::new(1.0);
             if own2 > f64::new(0.0) {
                 probability = lambda.min(death) / death;

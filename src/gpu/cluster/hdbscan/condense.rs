@@ -1,10 +1,12 @@
-//! The table of clusters: the twin of `cluster::hdbscan::condense`, but for its order.
+//! The table of clusters: the GPU version of `cluster::hdbscan::condense`, with rows in another order.
 //!
-//! In: large nodes and their clusters. Out: on the host a row for each cluster, children before their parents; on the device for each
-//! point the last cluster that it is in, and the squared weight at which it leaves it.
-//! A point leaves at the lowest merge above it that is large. In a chain the large merges are those behind the first large one, so each
-//! point climbs from chain to chain until there is one.
-//! Cost: a pass over the points and one over the runs; 12 bytes a point, 8 of them the result's.
+//! In: large nodes and their clusters. Out, on the host: a row for each cluster, children before their parents. Out,
+//! on the device: for each point the last cluster that contains it, and the squared weight at which the point leaves
+//! that cluster.
+//!
+//! A point leaves at the lowest large merge above it. In a chain all merges after the first large one are large, so
+//! each point climbs from chain to chain until it reaches a chain with a large merge. Cost: a pass over the points and
+//! one over the runs; 12 bytes per point, 8 of them for the result.
 
 use cubecl::prelude::*;
 
@@ -17,27 +19,27 @@ use crate::gpu::cluster::hdbscan::stability::stabilities;
 use crate::gpu::primitives::lower::lower_to;
 use crate::gpu::primitives::warp::Warp;
 
-/// Where the points leave the tree of clusters.
+/// The cluster that each point leaves last, and the squared weight at which it leaves.
 pub(super) struct Departures {
     pub cluster: Buffer<u32>,
     pub weight2: Buffer<f64>,
 }
 
-/// A row for each cluster, as columns.
+/// The table of clusters, as columns.
 pub(super) struct Rows {
-    /// [`NONE`] for the root.
+    /// The parent cluster; [`NONE`] for the root.
     pub parent: Vec<u32>,
     pub birth2: Vec<f64>,
     pub death2: Vec<f64>,
     pub size: Vec<u32>,
-    /// The lowest of the points that are in no cluster below.
+    /// The lowest of the points that are in no child cluster.
     pub smallest: Vec<u32>,
     pub stability: Vec<f64>,
-    /// How many nodes it goes on through.
+    /// The number of nodes of the cluster, without the one at which it ends.
     pub merges: Vec<u32>,
 }
 
-/// The clusters of at least so many points, of which there are enough.
+/// Builds the table of the clusters with at least `min_cluster_size` points. There must be at least that many points.
 pub(super) fn condense<R: Runtime>(
     client: &ComputeClient<R>,
     chains: &Chains,
@@ -79,7 +81,7 @@ pub(super) fn condense<R: Runtime>(
     Ok((rows, departures))
 }
 
-/// Where each point leaves, and the lowest point that leaves each cluster.
+/// Finds the departures of all points, and the lowest point that leaves each cluster.
 fn depart<R: Runtime>(client: &ComputeClient<R>, nodes: &Nodes) -> (Departures, Buffer<u32>) {
     let (chains, weight2, dim) = (nodes.chains, nodes.weight2, CubeDim::new_1d(UNITS));
     let (n, edges) = (chains.n_points, weight2.len());
@@ -103,7 +105,7 @@ fn depart<R: Runtime>(client: &ComputeClient<R>, nodes: &Nodes) -> (Departures, 
     (departures, smallest)
 }
 
-/// What is known of clusters from their first and their last node.
+/// The columns of the table that follow from the first and the last node of each cluster.
 #[derive(CubeType, CubeLaunch)]
 struct Table {
     parent: Array<u32>,
@@ -112,7 +114,7 @@ struct Table {
     death2: Array<f64>,
 }
 
-/// Describes the clusters that end, or fall out of another one, at each large node.
+/// Describes the clusters that end at each large node, or that split off from another one there.
 #[cube(launch)]
 fn describe(
     chains: &ChainsArg,
@@ -144,7 +146,7 @@ fn describe(
     }
 }
 
-/// Finds the first large merge of each chain that has one.
+/// Finds the first large merge of each chain, if there is one.
 #[cube(launch)]
 fn find_first_large(chains: &ChainsArg, nodes: &NodesArg, first: &mut Array<u32>) {
     let place = ABSOLUTE_POS as u32;
@@ -162,14 +164,14 @@ fn find_first_large(chains: &ChainsArg, nodes: &NodesArg, first: &mut Array<u32>
     }
 }
 
-/// [`Departures`] in kernels.
+/// The kernel argument for [`Departures`].
 #[derive(CubeType, CubeLaunch)]
 struct DeparturesArg {
     cluster: Array<u32>,
     weight2: Array<f64>,
 }
 
-/// Finds where each point leaves, and the lowest of each cluster.
+/// Finds the departure of each point, and the lowest point of each cluster.
 #[cube(launch)]
 fn leave(
     chains: &ChainsArg,
@@ -185,7 +187,8 @@ fn leave(
     let mut cluster = 0u32.runtime();
     let mut lowest = NONE.runtime();
     if point < chains.n_points {
-        // In an array, because an optimiser of cubecl's fails on such loops of variables. The last chain has large merges, so it ends the way.
+        // The current vertex, and the place found. They are in an array because an optimiser of cubecl fails on such
+        // loops over variables. The last chain has large merges, so the loop ends.
         let mut way = Array::<u32>::new(2usize);
         way[0] = point;
         way[1] = NONE;

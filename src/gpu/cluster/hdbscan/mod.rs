@@ -1,12 +1,19 @@
-//! HDBSCAN* on a device: the twin of `cluster::hdbscan`.
+//! HDBSCAN* on a device: the GPU version of `cluster::hdbscan`.
 //!
-//! In: points and a least cluster size. Out: labels and probabilities on the device, the tree of clusters on the host.
-//! The spanning tree (`mst`), its merges as chains (`dendrogram`), nodes of one weight and their clusters (`nodes`), the table of clusters
-//! (`condense`, `stability`). That table, at most 2 n / `min_cluster_size` rows, goes to the host, which orders clusters and chooses among
-//! them as it does its own; and back, to where points look up what became of theirs (`clusters`).
-//! Lambdas are rounded as on the CPU. A device that does not do so leaves all behind the spanning tree to the host, as do points that are
-//! fewer than a cluster must have.
-//! Source: as `cluster::hdbscan`; Sao, Prokopenko and Lebrun-Grandié 2024 (PANDORA: the dendrogram in parallel).
+//! In: points and a minimum cluster size. Out: labels and probabilities on the device, the tree of clusters on the
+//! host.
+//!
+//! The steps:
+//! - the spanning tree (`mst`), and its merges as chains (`dendrogram`);
+//! - merges of equal weight as nodes, and their clusters (`nodes`);
+//! - the table of clusters (`condense`, `stability`), which has at most 2 n / `min_cluster_size` rows and is copied to
+//!   the host;
+//! - the order and the selection of clusters, on the host with the functions of the CPU version (`choose`);
+//! - the labels of points, on the device (`clusters`).
+//!
+//! Lambdas are rounded as on the CPU. If a device rounds differently, or if there are fewer points than
+//! `min_cluster_size`, the host performs all steps after the spanning tree. Source: as `cluster::hdbscan`; Sao,
+//! Prokopenko and Lebrun-Grandié 2024 (PANDORA: the dendrogram in parallel).
 
 mod choose;
 mod clusters;
@@ -25,8 +32,9 @@ use crate::gpu::cluster::mst::{MinimumSpanningTree, SpanningTree};
 use crate::gpu::device::on;
 use crate::gpu::primitives::rounding::rounds_well;
 
-/// HDBSCAN* with options, then [`Hdbscan::run`]: the twin of [`crate::Hdbscan`], whose options mean the same. Points are in a periodic box
-/// if they were uploaded so. Edges of equal weight are removed together ([`Ties::Together`]), and alpha is 1.
+/// HDBSCAN* with options, then [`Hdbscan::run`]: the GPU version of [`crate::Hdbscan`], with the same meaning of
+/// options. Points are in a periodic box if they were uploaded with one. Edges of equal weight are removed together
+/// ([`Ties::Together`]), and alpha is 1.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, Hdbscan, Points};
@@ -42,55 +50,59 @@ pub struct Hdbscan {
 }
 
 impl From<crate::Hdbscan> for Hdbscan {
-    /// The options of the CPU's; what a device cannot do is refused when it runs. The box is that of the points there.
+    /// Takes over the options of the CPU version. Options that a device does not support are errors when it runs. The
+    /// periodic box is that of the points on the device.
     fn from(options: crate::Hdbscan) -> Self {
         Self { options }
     }
 }
 
 impl Hdbscan {
-    /// Clusters have at least this many points; at least 2.
+    /// Sets the minimum number of points of a cluster, at least 2.
     pub fn new(min_cluster_size: usize) -> Self {
         Self { options: crate::Hdbscan::new(min_cluster_size) }
     }
 
-    /// As [`crate::Hdbscan::min_samples`]; at most 65.
+    /// Same as [`crate::Hdbscan::min_samples`], at most 65.
     #[must_use]
     pub fn min_samples(self, min_samples: usize) -> Self {
         Self { options: self.options.min_samples(min_samples) }
     }
 
-    /// As [`crate::Hdbscan::cluster_selection`].
+    /// Same as [`crate::Hdbscan::cluster_selection`].
     #[must_use]
     pub fn cluster_selection(self, selection: ClusterSelection) -> Self {
         Self { options: self.options.cluster_selection(selection) }
     }
 
-    /// As [`crate::Hdbscan::cluster_selection_epsilon`].
+    /// Same as [`crate::Hdbscan::cluster_selection_epsilon`].
     #[must_use]
     pub fn cluster_selection_epsilon(self, epsilon: f64) -> Self {
         Self { options: self.options.cluster_selection_epsilon(epsilon) }
     }
 
-    /// As [`crate::Hdbscan::max_cluster_size`].
+    /// Same as [`crate::Hdbscan::max_cluster_size`].
     #[must_use]
     pub fn max_cluster_size(self, size: usize) -> Self {
         Self { options: self.options.max_cluster_size(size) }
     }
 
-    /// As [`crate::Hdbscan::allow_single_cluster`].
+    /// Same as [`crate::Hdbscan::allow_single_cluster`].
     #[must_use]
     pub fn allow_single_cluster(self, allow: bool) -> Self {
         Self { options: self.options.allow_single_cluster(allow) }
     }
 
-    /// Finds the clusters of `points`.
+    /// Finds the clusters of `points`. The result is exact, and the same in every run.
     ///
-    /// Exact, and the same in every run. Beside the spanning tree it takes 24 bytes a point for the result, and up to 90
-    /// while it runs.
+    /// Memory besides the spanning tree: 24 bytes per point for the result, and up to 90 while it runs.
     ///
-    /// Errors: as [`crate::Hdbscan::run`], for the options; [`Ties::Sequential`] and another alpha than 1, which a device does not have;
-    /// more than 65 samples; 2^31 points or more; if the device fails.
+    /// # Errors
+    /// Returns an error if:
+    /// - an option is invalid, as in [`crate::Hdbscan::run`];
+    /// - the options are [`Ties::Sequential`] or an alpha other than 1, which a device does not support;
+    /// - there are more than 65 samples, or 2^31 or more points;
+    /// - the device fails.
     pub fn run<S: Coordinate, const D: usize>(&self, points: &Points<S, D>) -> Result<HdbscanClusters> {
         self.check()?;
         self.run_on(&Bvh::of(points)?)
@@ -98,17 +110,19 @@ impl Hdbscan {
 
     /// Finds the clusters in a tree that is already built.
     ///
-    /// Errors: as [`Hdbscan::run`].
+    /// # Errors
+    /// Those of [`Hdbscan::run`].
     pub fn run_on<S: Coordinate, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<HdbscanClusters> {
         self.check()?;
         let tree = MinimumSpanningTree::new().min_samples(self.options.samples(bvh.len())).run_on(bvh)?;
         self.run_on_tree(&tree)
     }
 
-    /// Finds the clusters of a spanning tree, whatever its edges weigh; `min_samples` is not asked again. So trials of the other options
-    /// cost a fraction of the first.
+    /// Finds the clusters of a spanning tree, for any edge weights; `min_samples` is not used. Further runs with other
+    /// options therefore cost a fraction of the first run.
     ///
-    /// Errors: as [`Hdbscan::run`], for the options.
+    /// # Errors
+    /// Those of [`Hdbscan::run`] for the options.
     pub fn run_on_tree(&self, tree: &SpanningTree) -> Result<HdbscanClusters> {
         self.check()?;
         let &SpanningTree { device, n_points, ref weight2, ref low, ref high } = tree;

@@ -1,12 +1,18 @@
-//! Merges of equal weight as nodes, and which cluster each large node belongs to.
+//! Merges of equal weight as nodes, and the cluster of each large node.
 //!
-//! In: chains and weights. Out: nodes, and for each large one its cluster. Edges of one weight that are neighbours in a chain are a
-//! *run*; runs of one weight of which one is the parent of the other are a *node*, told by its highest run, its top. A node is large if
-//! it has at least as many points as a cluster must have. A large node without a large node below, or with two and more, is the bottom of
-//! a cluster; one above a single large node belongs to the cluster of that. So clusters are the ends of ways down. Most of a way is along
-//! a chain, where nodes are neighbours: only nodes that do not belong to the cluster of the run before, *stops*, are followed, and no way
-//! leads through more of these than there are levels. Clusters are numbered from below: children before their parents. Cost: three sums,
-//! and waits for the numbers of runs, stops and clusters; 28 bytes a point.
+//! In: chains and weights. Out: nodes, and for each large node its cluster.
+//!
+//! Consecutive edges of a chain with one weight are a *run*. Runs of one weight of which one is the parent of the
+//! other form a *node*, identified by its highest run, the *top*. A node is large if it has at least
+//! `min_cluster_size` points.
+//!
+//! A large node with no large node below, or with two or more, is the bottom of a cluster. A large node above a single
+//! large node belongs to the cluster of that node. The cluster of a node is therefore the end of a path downwards.
+//! Most of a path is along a chain, where nodes are neighbours. Only *stops* are followed: nodes that do not belong to
+//! the cluster of the preceding run. No path has more stops than there are levels. Clusters are numbered from below,
+//! children before their parents.
+//!
+//! Cost: three prefix sums, and waits for the numbers of runs, stops and clusters; 28 bytes per point.
 
 use cubecl::prelude::*;
 
@@ -23,21 +29,21 @@ pub(super) struct Nodes<'a> {
     /// The squared weights of edges.
     pub weight2: &'a Buffer<f64>,
     pub min_cluster_size: usize,
-    /// The run of each place; and the last place of each run.
+    /// The run of each place, and the last place of each run.
     run: Buffer<u32>,
     end: Buffer<u32>,
     /// The top of each run's node.
     top: Buffer<u32>,
-    /// For each top how many large nodes are below, and one of them.
+    /// The number of large nodes below each top, and one of them.
     children: Buffer<u32>,
     child: Buffer<u32>,
-    /// For each run how many stops are before it; and the cluster of each stop.
+    /// The number of stops before each run, and the cluster of each stop.
     stops: Buffer<u32>,
     cluster: Buffer<u32>,
     pub n_clusters: usize,
 }
 
-/// [`Nodes`] in kernels. Runs and places are numbers.
+/// The kernel argument for [`Nodes`]. Runs and places are numbers.
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct NodesArg {
     run: Array<u32>,
@@ -54,41 +60,41 @@ impl NodesArg {
         self.top[self.run[place as usize] as usize]
     }
 
-    /// The last place of a run, which for a top is that of all edges of the node.
+    /// The last place of a run; for a top this is the last place of the whole node.
     pub fn place(&self, run: u32) -> u32 {
         self.end[run as usize]
     }
 
-    /// How many points a node has.
+    /// The number of points of a node.
     pub fn size(&self, top: u32) -> u32 {
         self.sizes[self.end[top as usize] as usize]
     }
 
-    /// Whether the merge at a place has as many points as a cluster.
+    /// Returns `true` if the merge at a place has at least `min_cluster_size` points.
     pub fn is_enough(&self, place: u32) -> bool {
         self.sizes[place as usize] >= self.min_cluster_size
     }
 
-    /// Whether a run is the top of a large node.
+    /// Returns `true` if a run is the top of a large node.
     pub fn is_large(&self, run: u32) -> bool {
         self.top[run as usize] == run && self.is_enough(self.end[run as usize])
     }
 
-    /// Whether an edge is the last of the top of a large node.
+    /// Returns `true` if an edge is the last of the top of a large node.
     pub fn is_large_at(&self, place: u32) -> bool {
         let run = self.run[place as usize];
         self.end[run as usize] == place && self.is_large(run)
     }
 }
 
-/// What is below nodes.
+/// The large nodes below each node.
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct BelowArg {
     pub children: Array<u32>,
     pub child: Array<u32>,
 }
 
-/// Where large nodes belong to.
+/// The clusters of large nodes.
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct OwnersArg {
     stops: Array<u32>,
@@ -131,7 +137,7 @@ impl<'a> Nodes<'a> {
         Ok(nodes)
     }
 
-    /// Follows the stops.
+    /// Follows the stops to the bottoms of their clusters.
     fn find_clusters<R: Runtime>(&mut self, client: &ComputeClient<R>) -> Result<()> {
         let (n, dim) = (self.end.len(), CubeDim::new_1d(UNITS));
         let flags = Buffer::<u32>::new(client, n + 1);
@@ -149,14 +155,14 @@ impl<'a> Nodes<'a> {
         Ok(())
     }
 
-    /// How many runs there are.
+    /// The number of runs.
     pub fn n_runs(&self) -> usize {
         self.end.len()
     }
 
     pub fn arg<R: Runtime>(&self) -> NodesArgLaunch<R> {
         let Self { run, end, top, .. } = self;
-        // No cluster has more points than there are edges and one.
+        // A cluster cannot have more points than there are edges, plus one.
         let size = self.min_cluster_size.min(u32::MAX as usize) as u32;
         NodesArgLaunch::new(run.arg(), end.arg(), top.arg(), self.chains.size.arg(), size)
     }
@@ -170,7 +176,7 @@ impl<'a> Nodes<'a> {
     }
 }
 
-/// Flags the last places of runs, with a 0 behind.
+/// Flags the last places of runs, followed by a 0.
 #[cube(launch)]
 fn flag_ends(chains: &ChainsArg, weight2: &Array<f64>, flags: &mut Array<u32>) {
     let place = ABSOLUTE_POS as u32;
@@ -188,7 +194,7 @@ fn flag_ends(chains: &ChainsArg, weight2: &Array<f64>, flags: &mut Array<u32>) {
     }
 }
 
-/// The run above each that is of its node; its own for a top.
+/// Finds the next higher run of the same node for each run; a top gets itself.
 #[cube(launch)]
 fn link_tops(
     chains: &ChainsArg,
@@ -213,7 +219,7 @@ fn link_tops(
     }
 }
 
-/// Counts the large nodes below each node, and keeps one of them.
+/// Counts the large nodes below each node, and stores one of them.
 #[cube(launch)]
 fn count_children(
     chains: &ChainsArg,
@@ -235,7 +241,7 @@ fn count_children(
     }
 }
 
-/// Flags all runs but the large nodes that go on in the run before, with a 0 behind.
+/// Flags all runs except large nodes that belong to the cluster of the preceding run, followed by a 0.
 #[cube(launch)]
 fn flag_stops(nodes: &NodesArg, below: &BelowArg, flags: &mut Array<u32>, n: u32) {
     let own = ABSOLUTE_POS as u32;
@@ -252,8 +258,8 @@ fn flag_stops(nodes: &NodesArg, below: &BelowArg, flags: &mut Array<u32>, n: u32
     }
 }
 
-/// The stop that each goes on to, or its own; and flags those that are bottoms of clusters, with a 0 behind. `runs` are those of
-/// stops, `ranks` says how many stops are before each run.
+/// Finds the stop that follows each stop, or the stop itself, and flags those that are bottoms of clusters, followed
+/// by a 0. `runs` are the runs of the stops; `ranks` is the number of stops before each run.
 #[cube(launch)]
 fn link_stops(
     nodes: &NodesArg,

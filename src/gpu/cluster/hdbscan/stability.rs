@@ -4,9 +4,9 @@
 //! ```text
 //! (lambda - lambda_birth) * (points that leave at the node),
 //! ```
-//! in ascending order of lambda. So that no device sums in an order of its own, the sum is defined by blocks: each 256 terms that follow each
-//! other are summed from first to last, then these sums in the same way, until one is left.
-//! Cost: a sort of the large nodes, a wait for their number, and one for the sums; 32 bytes a large node.
+//! in ascending order of lambda. The sum is defined by blocks, so that the order of summation does not depend on the
+//! device: each 256 consecutive terms are summed from first to last, then these sums in the same way, until one is
+//! left. Cost: a sort of the large nodes, a wait for their number, and one for the sums; 32 bytes per large node.
 
 use cubecl::prelude::*;
 
@@ -19,10 +19,10 @@ use crate::gpu::primitives::radix_sort::sort_words;
 use crate::gpu::primitives::rounding::inverse_root;
 use crate::gpu::primitives::scan::exclusive;
 
-/// Terms that are summed one after the other.
+/// The number of terms per block, summed one after the other.
 const BLOCK: u32 = 256;
 
-/// The stability of each cluster, and how many nodes it goes on through.
+/// The stability of each cluster, and the number of its nodes without the one at which it ends.
 pub(super) fn stabilities<R: Runtime>(
     client: &ComputeClient<R>,
     nodes: &Nodes,
@@ -52,12 +52,12 @@ pub(super) fn stabilities<R: Runtime>(
     let begin = begins(client, &cluster, nodes.n_clusters);
     let sums = sum_blocks(client, terms, &begin);
     let begin = begin.read(client)?;
-    // The last node of a cluster ends it.
+    // The last node of a cluster is the one at which it ends.
     let merges = begin.windows(2).map(|ends| ends[1].saturating_sub(ends[0] + 1)).collect();
     Ok((sums.read(client)?, merges))
 }
 
-/// The sums of lists of terms, block by block. `begin` says where each list begins, and ends with the number of terms.
+/// The sums of lists of terms, block by block. `begin` holds the start of each list, followed by the number of terms.
 fn sum_blocks<R: Runtime>(client: &ComputeClient<R>, terms: Buffer<f64>, begin: &Buffer<u32>) -> Buffer<f64> {
     let (lists, dim) = (begin.len() - 1, CubeDim::new_1d(UNITS));
     let longest = terms.len();
@@ -66,7 +66,7 @@ fn sum_blocks<R: Runtime>(client: &ComputeClient<R>, terms: Buffer<f64>, begin: 
         let blocks = Buffer::<u32>::new(client, lists + 1);
         count_blocks::launch::<R>(client, cubes(lists + 1), dim, begin.arg(), blocks.arg(), lists as u32);
         exclusive(client, &blocks);
-        // At most: each list may have one block that is not full.
+        // An upper bound: each list has at most one partial block.
         let most = sums.len().min(sums.len() / BLOCK as usize + lists);
         let next = Buffer::<f64>::new(client, most);
         let (from, to) = ((sums.arg(), begin.arg()), (blocks.arg(), next.arg()));
@@ -79,7 +79,7 @@ fn sum_blocks<R: Runtime>(client: &ComputeClient<R>, terms: Buffer<f64>, begin: 
     }
 }
 
-/// Flags the last edges of large nodes, the heaviest first, with a 0 behind.
+/// Flags the last edges of large nodes, the heaviest first, followed by a 0.
 #[cube(launch)]
 fn flag_large(chains: &ChainsArg, nodes: &NodesArg, flags: &mut Array<u32>) {
     let i = ABSOLUTE_POS as u32;
@@ -91,7 +91,7 @@ fn flag_large(chains: &ChainsArg, nodes: &NodesArg, flags: &mut Array<u32>) {
     }
 }
 
-/// What tells the cluster of an edge.
+/// Data that identify the cluster of an edge.
 #[derive(CubeType, CubeLaunch)]
 struct Places {
     chains: ChainsArg,
@@ -99,7 +99,7 @@ struct Places {
     owners: OwnersArg,
 }
 
-/// Writes the cluster of a large node above its top.
+/// Emits the cluster of a large node in the upper half of a word, and its top in the lower half.
 struct ByCluster;
 
 #[cube]
@@ -149,7 +149,7 @@ fn write_terms(
         let own2 = weight2[chains.order[nodes.place(top) as usize] as usize];
         let birth2 = input.birth2[cluster as usize];
         let mut term = f64::new(0.0);
-        // Equal ones differ by 0, infinite ones as well.
+        // Equal lambdas differ by 0, also if they are infinite.
         if own2 < birth2 {
             term = (inverse_root(own2) - inverse_root(birth2)) * f64::cast_from(leaving);
         }
@@ -158,7 +158,7 @@ fn write_terms(
     }
 }
 
-/// How many blocks each list has, with a 0 behind.
+/// The number of blocks of each list, followed by a 0.
 #[cube(launch)]
 fn count_blocks(begin: &Array<u32>, blocks: &mut Array<u32>, lists: u32) {
     let list = ABSOLUTE_POS;
@@ -169,12 +169,13 @@ fn count_blocks(begin: &Array<u32>, blocks: &mut Array<u32>, lists: u32) {
     }
 }
 
-/// Adds up the terms of each block; `first` says which is the first block of each list, and how many there are.
+/// Adds up the terms of each block. `first` holds the first block of each list, followed by the number of blocks.
 #[cube(launch)]
 fn add_blocks(terms: &Array<f64>, begin: &Array<u32>, first: &Array<u32>, sums: &mut Array<f64>, lists: u32) {
     let block = ABSOLUTE_POS as u32;
     if block < first[lists as usize] {
-        // The list of the block is between these. In an array, because an optimiser of cubecl's fails on such loops of variables.
+        // The bounds of a binary search for the list of the block. They are in an array because an optimiser of cubecl
+        // fails on such loops over variables.
         let mut between = Array::<u32>::new(2usize);
         between[0] = 0;
         between[1] = lists;

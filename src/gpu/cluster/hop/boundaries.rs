@@ -1,9 +1,11 @@
-//! Boundaries between chains: the twin of `cluster::hop::boundaries`.
+//! Boundaries between chains: the GPU version of `cluster::hop::boundaries`.
 //!
-//! In: the chain and the density of each position. Out: for each two chains that touch the largest mean density of two neighbours.
-//! The touches of the nearest neighbours are counted and then listed; sorted by density, and then by the pair of chains, the first of each
-//! pair is its boundary. Boundaries are sorted by density at last.
-//! Cost: 12 bytes a point and neighbour, 40 a touch.
+//! In: the chain and the density of each position. Out: for each pair of touching chains the largest mean density of
+//! two neighbours.
+//!
+//! A contact is a pair of neighbours in different chains. Contacts are counted, then listed, and sorted by density and
+//! then by their pair of chains. The first contact of each pair is its boundary. Finally, boundaries are sorted by
+//! density. Cost: 12 bytes per point and neighbour, 40 per contact.
 
 use cubecl::prelude::*;
 
@@ -21,12 +23,12 @@ use crate::gpu::primitives::scan::{exclusive, last};
 use crate::gpu::search::nearest::RowOrder;
 use crate::search::nearest::Nearest;
 
-/// Boundaries in falling order of their densities, ties by the chains.
+/// Boundaries by descending density, ties by the chains.
 #[derive(Clone, Debug)]
 pub(super) struct Boundaries {
-    /// The chain with the denser peak above the other one.
+    /// The pair of chains: the chain with the denser peak in the upper half, the other one in the lower half.
     pub pairs: Buffer<u64>,
-    /// The order of densities, as `falling` has it.
+    /// The density as the key that `falling` computes.
     pub falling: Buffer<u64>,
 }
 
@@ -39,7 +41,7 @@ impl Boundaries {
         Ok(boundaries_of(&self.pairs.read(client)?, &self.falling.read(client)?))
     }
 
-    /// Those of at least a density, of which the order is `last`.
+    /// The boundaries of at least the density whose key is `last`.
     pub fn read_up_to<R: Runtime>(&self, client: &ComputeClient<R>, last: u64) -> Result<Vec<ChainBoundary>> {
         let (n, dim) = (self.falling.len(), CubeDim::new_1d(UNITS));
         if n == 0 {
@@ -55,7 +57,7 @@ impl Boundaries {
     }
 }
 
-/// Boundaries of pairs of chains.
+/// Unpacks boundaries.
 fn boundaries_of(pairs: &[u64], falling: &[u64]) -> Vec<ChainBoundary> {
     let boundary = |(&pair, &falling): (&u64, &u64)| ChainBoundary {
         denser: (pair >> 32) as u32,
@@ -65,7 +67,7 @@ fn boundaries_of(pairs: &[u64], falling: &[u64]) -> Vec<ChainBoundary> {
     pairs.iter().zip(falling).map(boundary).collect()
 }
 
-/// The boundaries of chains.
+/// Finds the boundaries of chains.
 pub(super) fn boundaries<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
@@ -78,7 +80,7 @@ pub(super) fn boundaries<R: Runtime, S: Coordinate, const D: usize>(
     }
     let (pairs, falling) = touches(client, bvh, n_merge, chains, density)?;
     let n = pairs.len();
-    // Ascending pairs, and of each the densest first.
+    // By ascending pair, and within a pair by descending density.
     let by_density = sort(client, Pairs { keys: falling, values: Buffer::iota(client, n) })?;
     let keys = gather(client, &pairs, &by_density.values, 1, Layout::Rows);
     drop(pairs);
@@ -93,7 +95,7 @@ pub(super) fn boundaries<R: Runtime, S: Coordinate, const D: usize>(
     Ok(Boundaries { pairs: gather(client, &pairs, &found.values, 1, Layout::Rows), falling: found.keys })
 }
 
-/// Pairs of chains that touch, and the orders of the densities there, in no order.
+/// The pairs of chains of all contacts, and the keys of the densities there, in no particular order.
 fn touches<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
@@ -124,7 +126,7 @@ fn touches<R: Runtime, S: Coordinate, const D: usize>(
     Ok((pairs, falling))
 }
 
-/// The nearest of each position, and what positions have.
+/// The nearest neighbours of each position, and the chains and densities.
 #[derive(CubeType, CubeLaunch)]
 struct Neighbors {
     rows: Array<u32>,
@@ -137,20 +139,20 @@ struct Neighbors {
 
 #[cube]
 impl Neighbors {
-    /// The position of a neighbour.
+    /// The position of the neighbour at a place of a row.
     fn of(&self, at: u32, place: u32) -> u32 {
         self.position[self.rows[at as usize * self.k as usize + place as usize] as usize]
     }
 }
 
-/// Pairs of chains, and the orders of densities.
+/// Pairs of chains, and the keys of densities.
 #[derive(CubeType, CubeLaunch)]
 struct Touches {
     pairs: Array<u64>,
     falling: Array<u64>,
 }
 
-/// How many neighbours of each position are of another chain, with a 0 behind.
+/// Counts the neighbours of each position in other chains, followed by a 0.
 #[cube(launch)]
 fn count_touches(neighbors: &Neighbors, counts: &mut Array<u32>) {
     let at = ABSOLUTE_POS as u32;
@@ -179,7 +181,7 @@ fn list_touches(neighbors: &Neighbors, offsets: &Array<u32>, touches: &mut Touch
             let other = neighbors.chain[near as usize];
             if other != own {
                 let half = f64::new(0.5);
-                // Halves are exact, so that it does not matter whether a product is fused with the sum.
+                // Halves are exact, so it does not matter whether a product is fused with the sum.
                 let mean = half * neighbors.density[at as usize] + half * neighbors.density[near as usize];
                 let pair = (u64::cast_from(min(own, other)) << 32u64) | u64::cast_from(max(own, other));
                 touches.pairs[to[0] as usize] = pair;
@@ -190,7 +192,7 @@ fn list_touches(neighbors: &Neighbors, offsets: &Array<u32>, touches: &mut Touch
     }
 }
 
-/// Flags the first touch of each pair, with a 0 behind.
+/// Flags the first contact of each pair, followed by a 0.
 #[cube(launch)]
 fn flag_firsts(pairs: &Array<u64>, flags: &mut Array<u32>, n: u32) {
     let i = ABSOLUTE_POS;
@@ -205,7 +207,7 @@ fn flag_firsts(pairs: &Array<u64>, flags: &mut Array<u32>, n: u32) {
     }
 }
 
-/// Touches by pairs, each with its number in the order of `falling`.
+/// Contacts in the order of pairs, each with its index in `falling`.
 #[derive(CubeType, CubeLaunch)]
 struct Sorted {
     pairs: Array<u64>,
@@ -213,7 +215,7 @@ struct Sorted {
     falling: Array<u64>,
 }
 
-/// Writes the first touch of a pair.
+/// Emits the first contact of a pair.
 struct First;
 
 #[cube]

@@ -1,8 +1,11 @@
-//! Chains: the twin of `cluster::hop::chains`.
+//! Chains: the GPU version of `cluster::hop::chains`.
 //!
-//! In: densities in tree order, and how far the `n_hop` nearest are. Out: the peak that each particle comes to; the chains, numbered.
-//! A walk visits what is nearer than the last of the nearest. Where ties decide which are the nearest (`radius2` is negative), those of the
-//! lowest indices are found as the k-th distance is: by counts of indices in 32 intervals, of which one holds the last.
+//! In: densities in tree order, and the distance of the `n_hop` nearest points. Out: the peak that each particle
+//! reaches, and the numbered chains.
+//!
+//! A traversal visits the points nearer than the last of the nearest. If ties decide which points are the nearest,
+//! `radius2` is negative, and the tied points of the lowest indices are needed. They are found as the k-th distance
+//! is: by counts of indices in 32 intervals, one of which contains the last index.
 
 #![allow(unsafe_code)] // A kernel without bounds checks; the launch contract is that of `hop`.
 
@@ -20,7 +23,7 @@ use crate::gpu::primitives::forest::find_roots;
 use crate::gpu::primitives::radix_sort::{Pairs, sort};
 use crate::gpu::search::nearest::{LISTED, Limits, LimitsLaunch, Tally, point_of, walk_exactly, widened};
 
-/// Intervals of indices.
+/// The number of intervals of indices.
 const PARTS: u32 = 32;
 
 /// The chain of each position, and the positions of the peaks in the order of the chains.
@@ -29,16 +32,17 @@ pub(super) struct Chains {
     pub peaks: Buffer<u32>,
 }
 
-/// What chains are made of, in tree order.
+/// The input of chains, in tree order.
 #[derive(Clone, Copy)]
 pub(super) struct Landscape<'a> {
     pub density: &'a Buffer<f64>,
-    /// The squared distance to the nearest one behind the `n_hop` nearest, itself counted; negative if one of these is as far.
+    /// The squared distance of the nearest point behind the `n_hop` nearest, which include the point itself; negative
+    /// if one of the nearest is equally far.
     pub radius2: &'a Buffer<f64>,
     pub n_hop: usize,
 }
 
-/// [`Landscape`] in kernels.
+/// The kernel argument for [`Landscape`].
 #[derive(CubeType, CubeLaunch)]
 struct LandscapeArg {
     density: Array<f64>,
@@ -49,7 +53,7 @@ struct LandscapeArg {
 
 #[cube]
 impl LandscapeArg {
-    /// Whether one position is denser than another: of equal ones, that of the lower index.
+    /// Returns `true` if position `at` is denser than position `than`; of ties, the lower index counts as denser.
     fn is_denser(&self, at: u32, than: u32) -> bool {
         let (own, other) = (self.density[at as usize], self.density[than as usize]);
         let mut is_denser = own > other;
@@ -59,13 +63,13 @@ impl LandscapeArg {
         is_denser
     }
 
-    /// Whether ties decide which are the nearest of a position.
+    /// Returns `true` if ties decide which points are the nearest of a position.
     fn is_tied(&self, at: u32) -> bool {
         (u64::reinterpret(self.radius2[at as usize]) >> 63u64) == 1u64
     }
 }
 
-/// The chains of the points.
+/// Finds the chains of the points.
 pub(super) fn chains<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
@@ -76,7 +80,7 @@ pub(super) fn chains<R: Runtime, S: Coordinate, const D: usize>(
     number(client, bvh, landscape.density, &find_roots(client, hops(client, bvh, nodes, landscape), n))
 }
 
-/// Where each position hops.
+/// The position that each position hops to.
 fn hops<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
@@ -120,7 +124,7 @@ fn hops<R: Runtime, S: Coordinate, const D: usize>(
     next
 }
 
-/// What is nearer than a squared distance, as queries have it.
+/// Writes the thresholds of queries for the points nearer than a squared distance.
 #[cube(launch)]
 fn filter<F: Float>(
     radius2: &Array<f64>,
@@ -138,7 +142,7 @@ fn filter<F: Float>(
             filters[2 * at] = F::new(-1.0);
             filters[2 * at + 1] = F::new(-1.0);
         } else {
-            // The number before it. It is not 0, for then there would be a tie.
+            // The preceding number. The distance is not 0, because then there would be a tie.
             let before = f64::reinterpret(bits - 1u64);
             within2[at] = before;
             filters[2 * at] = limits.sure::<F>(before, periodic);
@@ -147,21 +151,21 @@ fn filter<F: Float>(
     }
 }
 
-/// Where positions hop; and the positions with ties, counted by the first number.
+/// The position that each position hops to; and the positions with ties, preceded by their number.
 #[derive(CubeType, CubeLaunch)]
 struct Hops {
     next: Array<u32>,
     tied: Array<Atomic<u32>>,
 }
 
-/// The densest so far.
+/// The densest point so far.
 #[derive(CubeType)]
 struct Best {
     at: RuntimeCell<u32>,
     density: RuntimeCell<f64>,
 }
 
-/// Keeps the densest.
+/// Finds the densest of the nearest points.
 struct Climb;
 
 #[cube]
@@ -196,22 +200,23 @@ impl LeafVisitor for Climb {
     }
 }
 
-/// The search for the nearest of a position where there are ties.
+/// The search for the nearest points of a position with ties.
 #[derive(CubeType)]
 struct TiedSearch {
     own: u32,
     radius2: f64,
-    /// Indices of points that are as far: from the first to the last. An interval has two to the power of `shift`.
+    /// The range of indices to divide, inclusive, of points at the tied distance. An interval has two to the power of
+    /// `shift` indices.
     low: RuntimeCell<u32>,
     high: RuntimeCell<u32>,
     shift: RuntimeCell<u32>,
-    /// How many are nearer, or as far and of a lower index.
+    /// The number of points that are nearer, or at the tied distance with an index below `low`.
     before: RuntimeCell<u32>,
     counts: Slice<u32, ReadWrite>,
     densest: RuntimeCell<u32>,
 }
 
-/// Counts the indices of points that are as far, by intervals.
+/// Counts the indices of points at the tied distance, by intervals.
 struct CountByIndex;
 
 #[cube]
@@ -224,7 +229,7 @@ impl Tally for CountByIndex {
             let is_own = first <= state.own && state.own < first + count;
             state.before.store(state.before.read() + count - u32::cast_from(is_own));
         } else if distance2 == state.radius2 {
-            // Of copies the first have the lowest indices.
+            // Copies of a point are in ascending order of index.
             for at in first..first + min(count, landscape.n_hop + 1) {
                 let index = landscape.order[at as usize];
                 if at != state.own && index <= state.high.read() {
@@ -241,7 +246,7 @@ impl Tally for CountByIndex {
     }
 }
 
-/// Keeps the densest of those that are nearer, or as far and of an index that is low enough.
+/// Finds the densest of the points that are nearer, or at the tied distance with an index up to `high`.
 struct Densest;
 
 #[cube]
@@ -266,7 +271,7 @@ impl Tally for Densest {
     }
 }
 
-/// Finds where the positions with ties hop.
+/// Finds the position that each position with ties hops to.
 #[cube(launch)]
 fn climb_tied<F: Float>(
     tree: &Tree<F>,
@@ -279,7 +284,7 @@ fn climb_tied<F: Float>(
     #[comptime] periodic: bool,
 ) {
     let mut place = ABSOLUTE_POS as u32 + 0;
-    // Alone, a point has no others to look among.
+    // With `n_hop` of 1, a point has no others to choose from.
     while place < tied[0] && landscape.n_hop > 1 {
         let own = tied[(place + 1) as usize];
         let point = point_of::<F>(tree, own, d);
@@ -296,7 +301,8 @@ fn climb_tied<F: Float>(
             counts: counts.to_slice_mut(),
             densest: RuntimeCell::<u32>::new(own),
         };
-        // The interval of the last of the nearest, how many are before it, and whether to go on.
+        // The interval that contains the last of the nearest points, the number of points before it, and 1 if the loop
+        // goes on.
         let mut found = Array::<u32>::new(3usize);
         found[2] = 1;
         while found[2] == 1 {
@@ -311,7 +317,7 @@ fn climb_tied<F: Float>(
             walk_exactly::<F, CountByIndex>(&state, landscape, tree, &point, limit, end, d, periodic);
             found[0] = 0;
             found[1] = state.before.read();
-            // Itself is one of the nearest.
+            // The point itself is one of the nearest.
             while found[0] + 1 < PARTS && found[1] + counts[found[0] as usize] + 1 < landscape.n_hop {
                 found[1] = found[1] + counts[found[0] as usize];
                 found[0] = found[0] + 1;
@@ -328,7 +334,7 @@ fn climb_tied<F: Float>(
     }
 }
 
-/// Numbers that are ordered against the order of densities, as `cluster::hop::boundaries::falling`.
+/// A key whose order is the reverse of the order of densities, as `cluster::hop::boundaries::falling`.
 #[cube]
 pub(super) fn falling(density: f64) -> u64 {
     let bits = u64::reinterpret(density);
@@ -336,7 +342,7 @@ pub(super) fn falling(density: f64) -> u64 {
     select((bits & sign) != u64::cast_from(0u32.runtime()), bits, !(bits | sign))
 }
 
-/// Numbers chains by the density of their peaks, the densest first, ties by index.
+/// Numbers chains by descending density of their peaks, ties by index.
 fn number<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
@@ -360,7 +366,7 @@ fn number<R: Runtime, S: Coordinate, const D: usize>(
     Ok(Chains { chain, peaks })
 }
 
-/// Flags the peaks, with a 0 behind.
+/// Flags the peaks, followed by a 0.
 #[cube(launch)]
 fn flag_peaks(peak: &Array<u32>, flags: &mut Array<u32>, n: u32) {
     let at = ABSOLUTE_POS;

@@ -1,7 +1,8 @@
-//! Densities of particles: the twin of `cluster::hop::density`.
+//! Densities of particles: the GPU version of `cluster::hop::density`.
 //!
-//! In: points, and masses if they differ. Out: a density each. The widths of kernels come first (`search::nearest`), then their sums
-//! (`smoothing`), or the masses of the nearest over the volume of a ball.
+//! In: points, and masses if they differ. Out: a density for each point. The widths of kernels are computed first
+//! (`search::nearest`). Then follow the sums of kernels (`smoothing`), or for a top hat the masses of the nearest
+//! points over the volume of a ball.
 
 use cubecl::prelude::*;
 
@@ -19,8 +20,8 @@ use crate::gpu::primitives::rounding::rounds_well;
 use crate::gpu::search::nearest::{MOST, MOST_KTH, RowOrder, kth_distances2};
 use crate::search::nearest::Nearest;
 
-/// Densities of particles from their nearest neighbours: the twin of [`crate::KernelDensity`], whose options mean the same. Points are in a
-/// periodic box if they were uploaded so.
+/// Densities of particles from their nearest neighbours: the GPU version of [`crate::KernelDensity`], with the same
+/// meaning of options. Points are in a periodic box if they were uploaded with one.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, KernelDensity, Points};
@@ -37,58 +38,63 @@ pub struct KernelDensity {
 }
 
 impl From<crate::KernelDensity> for KernelDensity {
-    /// The options of the CPU's; what a device cannot do is refused when it runs. The box is that of the points there.
+    /// Takes over the options of the CPU version. Options that a device does not support are errors when it runs. The
+    /// periodic box is that of the points on the device.
     fn from(options: crate::KernelDensity) -> Self {
         Self { options }
     }
 }
 
 impl KernelDensity {
-    /// As [`crate::KernelDensity::new`].
+    /// Same as [`crate::KernelDensity::new`].
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// As [`crate::KernelDensity::n_density`]; at most 128, and for a top hat of masses 64.
+    /// Same as [`crate::KernelDensity::n_density`], at most 128, or 64 for a top hat with masses.
     #[must_use]
     pub fn n_density(self, n_density: usize) -> Self {
         Self { options: self.options.n_density(n_density) }
     }
 
-    /// As [`crate::KernelDensity::kernel`].
+    /// Same as [`crate::KernelDensity::kernel`].
     #[must_use]
     pub fn kernel(self, kernel: DensityKernel) -> Self {
         Self { options: self.options.kernel(kernel) }
     }
 
-    /// As [`crate::KernelDensity::unit`].
+    /// Same as [`crate::KernelDensity::unit`].
     #[must_use]
     pub fn unit(self, unit: DensityUnit) -> Self {
         Self { options: self.options.unit(unit) }
     }
 
-    /// As [`crate::KernelDensity::volume`].
+    /// Same as [`crate::KernelDensity::volume`].
     #[must_use]
     pub fn volume(self, volume: impl Into<f64>) -> Self {
         Self { options: self.options.volume(volume) }
     }
 
-    /// As [`crate::KernelDensity::masses`].
+    /// Same as [`crate::KernelDensity::masses`].
     #[must_use]
     pub fn masses(self, masses: impl Into<Vec<f64>>) -> Self {
         Self { options: self.options.masses(masses) }
     }
 
-    /// The density of each point, bit for bit that of the CPU. Beside the tree it takes some 90 bytes a point at its peak.
+    /// Computes the density of each point, bit for bit that of the CPU. Peak memory besides the tree: some 90 bytes
+    /// per point.
     ///
-    /// Errors: as [`crate::KernelDensity::run`]; more neighbours than a device looks for; if the device fails.
+    /// # Errors
+    /// Returns an error as [`crate::KernelDensity::run`], if there are more neighbours than a device supports, or if
+    /// the device fails.
     pub fn run<S: Coordinate, const D: usize>(&self, points: &Points<S, D>) -> Result<DeviceVec<f64>> {
         self.run_on(&Bvh::of(points)?)
     }
 
     /// The same in a tree that is already built.
     ///
-    /// Errors: as [`KernelDensity::run`].
+    /// # Errors
+    /// Those of [`KernelDensity::run`].
     pub fn run_on<S: Coordinate, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<DeviceVec<f64>> {
         check::<D>(&self.options, bvh.len())?;
         let device = bvh.device;
@@ -105,7 +111,7 @@ impl KernelDensity {
     }
 }
 
-/// Refuses what the CPU refuses, and what a device cannot do.
+/// Rejects options that the CPU rejects, or that a device does not support.
 pub(super) fn check<const D: usize>(options: &crate::KernelDensity, n: usize) -> Result<()> {
     check_dimension::<D>()?;
     options.check(n)?;
@@ -119,15 +125,15 @@ pub(super) fn check<const D: usize>(options: &crate::KernelDensity, n: usize) ->
     Ok(())
 }
 
-/// What was found, in tree order.
+/// The densities, in tree order.
 pub(super) struct Densities {
     pub density: Buffer<f64>,
-    /// The squared distance of the `k`-th nearest, as `kth_distances2` gives it.
+    /// The squared distance of the `k`-th nearest neighbour, as `kth_distances2` returns it.
     pub radius2: Buffer<f64>,
     pub k: usize,
 }
 
-/// Densities of points, for options that are checked.
+/// Computes the densities of points, for checked options.
 pub(super) fn found_in<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
@@ -173,7 +179,7 @@ pub(super) fn found_in<R: Runtime, S: Coordinate, const D: usize>(
     Ok(Densities { density, radius2, k })
 }
 
-/// The masses of each row of points, summed in its order.
+/// Sums the masses of each row of points, in the order of the row.
 #[cube(launch)]
 fn sum_rows(rows: &Array<u32>, masses: &Array<f64>, sums: &mut Array<f64>, n: u32, k: u32) {
     let row = ABSOLUTE_POS;
@@ -187,13 +193,14 @@ fn sum_rows(rows: &Array<u32>, masses: &Array<f64>, sums: &mut Array<f64>, n: u3
     }
 }
 
-/// Makes densities of sums.
+/// Divides sums by the volumes of balls.
 #[cube(launch)]
 fn divide_by_balls(radius2: &Array<f64>, numbers: &Array<f64>, sums: &mut Array<f64>, n: u32, #[comptime] d: usize) {
     let at = ABSOLUTE_POS;
     if (at as u32) < n {
         let radius = radius2[at].abs().sqrt();
-        // A factor of 1 that no compiler knows: those of Vulkan may make a number of the square of its root.
+        // A factor of 1 that is passed at run time, because Vulkan compilers may replace the square of a root by the
+        // number.
         let mut power = radius * (radius * numbers[2]);
         if comptime!(d == 3) {
             power *= radius;

@@ -1,4 +1,4 @@
-//! The graph of chains on a device: the twin of `cluster::hop::graph`.
+//! The graph of chains on a device: the GPU version of `cluster::hop::graph`.
 
 use cubecl::prelude::*;
 
@@ -12,8 +12,8 @@ use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::gather::{Layout, gather, invert};
 
-/// Chains of particles, and the boundaries between them, on a device: the twin of [`crate::HopChains`]. Found by
-/// [`Hop::chains`](crate::gpu::Hop::chains).
+/// Chains of particles, and the boundaries between them, on a device: the GPU version of [`crate::HopChains`].
+/// [`Hop::chains`](crate::gpu::Hop::chains) finds them.
 #[derive(Clone, Debug)]
 pub struct HopChains {
     pub(super) device: Device,
@@ -28,36 +28,38 @@ pub struct HopChains {
 }
 
 impl HopChains {
-    /// How many particles there are.
+    /// The number of particles.
     pub fn len(&self) -> usize {
         self.order.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no particles.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many chains there are.
+    /// The number of chains.
     pub fn n_chains(&self) -> usize {
         self.peaks.len()
     }
 
-    /// How many boundaries there are between chains.
+    /// The number of boundaries between chains.
     pub fn n_boundaries(&self) -> usize {
         self.boundaries.falling.len()
     }
 
     /// The density of each particle, or the value of the caller's field.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// A failing device.
     pub fn density(&self) -> Result<DeviceVec<f64>> {
         self.by_index(&self.density)
     }
 
     /// The chain of each particle.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// A failing device.
     pub fn chain(&self) -> Result<DeviceVec<u32>> {
         self.by_index(&self.chain)
     }
@@ -70,16 +72,18 @@ impl HopChains {
         })
     }
 
-    /// Waits until the chains are there.
+    /// Waits until the chains are computed.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// A failing device.
     pub fn wait(&self) -> Result<()> {
         on!(self.device, client => wait(client))
     }
 
     /// Copies chains and boundaries from the device.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// A failing device.
     pub fn read(&self) -> Result<crate::HopChains> {
         let (density, chain) = (self.density()?.read()?, self.chain()?.read()?);
         on!(self.device, client => {

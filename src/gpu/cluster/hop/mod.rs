@@ -1,12 +1,12 @@
-//! HOP on a device: the twin of `cluster::hop`.
+//! HOP on a device: the GPU version of `cluster::hop`.
 //!
-//! In: points. Out: chains and the boundaries between them on the device, from these the halos of any thresholds.
-//! Flow: `density` (with `smoothing`), `chains`, `boundaries`, `regroup`. Sums are exact and rounded as on the CPU, so all results are those
-//! of the CPU to the last bit. A device that does not round so leaves all to the host.
+//! In: points. Out: chains and the boundaries between them on the device; from these, the halos for any thresholds.
+//! Flow: `density` (with `smoothing`), `chains`, `boundaries`, `regroup`. Sums are exact and rounded as on the CPU, so
+//! all results equal those of the CPU bit by bit. If a device rounds differently, the host computes everything.
 //! Source: as `cluster::hop`.
 //!
-//! **Launch contract.** The kernels of `smoothing` and `chains` that have no bounds checks rely on that of `bvh::traverse`, and on a number
-//! for each position, and each node, the sentinel included.
+//! **Launch contract.** The kernels of `smoothing` and `chains` without bounds checks rely on the launch contract of
+//! `bvh::traverse`. They also need a number for each position and each node, including the sentinel.
 
 mod boundaries;
 mod chains;
@@ -36,13 +36,13 @@ use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::primitives::rounding::rounds_well;
 use crate::gpu::search::nearest::{MOST, MOST_KTH, kth_distances2};
 
-/// A halo finder by density: options, then [`Hop::run`]. The twin of [`crate::Hop`], whose options mean the same. Points are in a periodic
-/// box if they were uploaded so.
+/// A density-based halo finder: options, then [`Hop::run`]. The GPU version of [`crate::Hop`], with the same meaning
+/// of options. Points are in a periodic box if they were uploaded with one.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, Hop, Points};
 ///
-/// // Two clumps of twenty.
+/// // Two clumps of twenty points each.
 /// let points: Vec<[f32; 2]> = (0..40).map(|i| [i % 5, i / 5 % 4].map(|x| (x + i / 20 * 50) as f32)).collect();
 /// let halos = Hop::new(1.0).n_density(6).n_hop(6).run(&Points::new(&points, Device::first()?)?)?;
 /// assert_eq!(halos.len(), 2);
@@ -54,78 +54,82 @@ pub struct Hop {
 }
 
 impl From<crate::Hop> for Hop {
-    /// The options of the CPU's; what a device cannot do is refused when it runs. The box is that of the points there.
+    /// Takes over the options of the CPU version. Options that a device does not support are errors when it runs. The
+    /// periodic box is that of the points on the device.
     fn from(options: crate::Hop) -> Self {
         Self { options }
     }
 }
 
 impl Hop {
-    /// As [`crate::Hop::new`].
+    /// Same as [`crate::Hop::new`].
     pub fn new(delta_outer: impl Into<f64>) -> Self {
         Self { options: crate::Hop::new(delta_outer) }
     }
 
-    /// How densities are found.
+    /// Sets the options of the densities.
     #[must_use]
     pub fn density(self, density: crate::KernelDensity) -> Self {
         Self { options: self.options.density(density) }
     }
 
-    /// As [`crate::Hop::n_density`]; at most 128.
+    /// Same as [`crate::Hop::n_density`], at most 128.
     #[must_use]
     pub fn n_density(self, n_density: usize) -> Self {
         Self { options: self.options.n_density(n_density) }
     }
 
-    /// As [`crate::Hop::masses`].
+    /// Same as [`crate::Hop::masses`].
     #[must_use]
     pub fn masses(self, masses: impl Into<Vec<f64>>) -> Self {
         Self { options: self.options.masses(masses) }
     }
 
-    /// As [`crate::Hop::volume`].
+    /// Same as [`crate::Hop::volume`].
     #[must_use]
     pub fn volume(self, volume: impl Into<f64>) -> Self {
         Self { options: self.options.volume(volume) }
     }
 
-    /// As [`crate::Hop::n_hop`]; at most 128.
+    /// Same as [`crate::Hop::n_hop`], at most 128.
     #[must_use]
     pub fn n_hop(self, n_hop: usize) -> Self {
         Self { options: self.options.n_hop(n_hop) }
     }
 
-    /// As [`crate::Hop::n_merge`]; at most 64.
+    /// Same as [`crate::Hop::n_merge`], at most 64.
     #[must_use]
     pub fn n_merge(self, n_merge: usize) -> Self {
         Self { options: self.options.n_merge(n_merge) }
     }
 
-    /// As [`crate::Hop::delta_saddle`].
+    /// Same as [`crate::Hop::delta_saddle`].
     #[must_use]
     pub fn delta_saddle(self, delta_saddle: impl Into<f64>) -> Self {
         Self { options: self.options.delta_saddle(delta_saddle) }
     }
 
-    /// As [`crate::Hop::delta_peak`].
+    /// Same as [`crate::Hop::delta_peak`].
     #[must_use]
     pub fn delta_peak(self, delta_peak: impl Into<f64>) -> Self {
         Self { options: self.options.delta_peak(delta_peak) }
     }
 
-    /// As [`crate::Hop::min_members`].
+    /// Same as [`crate::Hop::min_members`].
     #[must_use]
     pub fn min_members(self, members: usize) -> Self {
         Self { options: self.options.min_members(members) }
     }
 
-    /// Finds the halos of `points`.
+    /// Finds the halos of `points`. The result is exact, and the same in every run.
     ///
-    /// Exact, and the same in every run. Beside the tree it takes some 100 bytes a point at its peak.
+    /// Peak memory besides the tree: some 100 bytes per point.
     ///
-    /// Errors: as [`crate::Hop::run`]; more neighbours than a device looks for; more than 2^32 - 1 neighbours in all for boundaries; if the
-    /// device fails.
+    /// # Errors
+    /// Returns an error as [`crate::Hop::run`], and if:
+    /// - an option exceeds the number of neighbours that a device supports;
+    /// - the boundaries have more than 2^32 - 1 neighbours in all;
+    /// - the device fails.
     pub fn run<S: Coordinate, const D: usize>(&self, points: &Points<S, D>) -> Result<Halos> {
         self.options.thresholds()?;
         self.run_on(&Bvh::of(points)?)
@@ -133,22 +137,26 @@ impl Hop {
 
     /// Finds the halos in a tree that is already built.
     ///
-    /// Errors: as [`Hop::run`].
+    /// # Errors
+    /// Those of [`Hop::run`].
     pub fn run_on<S: Coordinate, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<Halos> {
         self.options.thresholds()?;
         self.run_on_chains(&self.chains_on(bvh)?)
     }
 
-    /// The chains of `points` and their boundaries, from which [`Hop::run_on_chains`] finds the halos of any thresholds.
+    /// Finds the chains of `points` and their boundaries, from which [`Hop::run_on_chains`] finds the halos for any
+    /// thresholds.
     ///
-    /// Errors: as [`Hop::run`], but for the thresholds.
+    /// # Errors
+    /// Those of [`Hop::run`], except for thresholds.
     pub fn chains<S: Coordinate, const D: usize>(&self, points: &Points<S, D>) -> Result<HopChains> {
         self.chains_on(&Bvh::of(points)?)
     }
 
     /// The same in a tree that is already built.
     ///
-    /// Errors: as [`Hop::chains`].
+    /// # Errors
+    /// Those of [`Hop::chains`].
     pub fn chains_on<S: Coordinate, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<HopChains> {
         self.check_counts(bvh.len())?;
         check::<D>(&self.options.density, bvh.len())?;
@@ -165,16 +173,18 @@ impl Hop {
         })
     }
 
-    /// The chains of a field of the caller's, a value for each point of a tree, in place of the density. Thresholds are then in its unit.
+    /// Finds the chains of a given field, one value for each point of a tree, instead of the density. Thresholds are
+    /// then in units of the field.
     ///
-    /// Errors: as [`Hop::chains`]; values that are NaN or not one per point.
+    /// # Errors
+    /// Returns an error as [`Hop::chains`], if a value is NaN, or if the number of values is not that of the points.
     pub fn chains_of<S: Coordinate, const D: usize>(&self, bvh: &Bvh<S, D>, field: &[f64]) -> Result<HopChains> {
         check_dimension::<D>()?;
         self.check_counts(bvh.len())?;
         check_field(field, bvh.len())?;
         on!(bvh.device, client => {
             let Some(nodes) = &bvh.nodes else { return Ok(none(client, bvh)) };
-            // Of two zeros none is larger.
+            // Turns -0.0 into 0.0, as neither zero is larger.
             let field: Vec<f64> = field.iter().map(|value| value + 0.0).collect();
             let density = gather(client, &Buffer::from_slice(client, &field), &bvh.order, 1, Layout::Rows);
             let radius2 = self.reach2(client, bvh, nodes);
@@ -182,9 +192,10 @@ impl Hop {
         })
     }
 
-    /// The halos of these thresholds among chains that are already found; counts of neighbours are not asked again.
+    /// Finds the halos for these thresholds among existing chains. The numbers of neighbours are not used.
     ///
-    /// Errors: as [`Hop::run`], for the thresholds.
+    /// # Errors
+    /// Those of [`Hop::run`] for the thresholds.
     pub fn run_on_chains(&self, chains: &HopChains) -> Result<Halos> {
         let thresholds = self.options.thresholds()?;
         on!(chains.device, client => {
@@ -218,7 +229,7 @@ impl Hop {
         })
     }
 
-    /// The squared distance to the nearest behind the `n_hop` nearest: infinite where there is none.
+    /// The squared distance to the nearest point behind the `n_hop` nearest, or infinity if there is no such point.
     fn reach2<R: Runtime, S: Coordinate, const D: usize>(
         &self,
         client: &ComputeClient<R>,
@@ -244,7 +255,7 @@ impl Hop {
     }
 }
 
-/// The chains of no points.
+/// The chains of an empty set of points.
 fn none<R: Runtime, S: Coordinate, const D: usize>(client: &ComputeClient<R>, bvh: &Bvh<S, D>) -> HopChains {
     HopChains {
         device: bvh.device,

@@ -1,7 +1,8 @@
-//! Groups of chains: the twin of `cluster::hop::regroup`.
+//! Groups of chains: the GPU version of `cluster::hop::regroup`.
 //!
-//! In: chains and thresholds. Out: halos on the device. The host regroups chains, for they are few; the labels are made on the device.
-//! Cost: the boundaries of at least `delta_outer` and two numbers a chain are copied, and labels are found as those of other clusters are.
+//! In: chains and thresholds. Out: halos on the device. The host regroups the chains, as they are few; the labels are
+//! computed on the device. Cost: the boundaries of at least `delta_outer` and two numbers per chain are copied, and
+//! labels are computed as for other clusters.
 
 use cubecl::prelude::*;
 
@@ -15,7 +16,7 @@ use crate::gpu::cluster::hop::graph::HopChains;
 use crate::gpu::cluster::labels::{Membership, label, relabel};
 use crate::gpu::primitives::gather::{Layout, gather};
 
-/// The group of a chain that has none.
+/// The group of a chain without a group.
 const NONE: u32 = u32::MAX;
 
 pub(super) fn regroup<R: Runtime>(
@@ -40,7 +41,7 @@ pub(super) fn regroup<R: Runtime>(
     Halos::of_labels(client, chains.device, &labels, n_groups as usize, min_members, chains.space.clone())
 }
 
-/// What positions and chains have.
+/// The chains and densities of positions, and the peaks and groups of chains.
 #[derive(CubeType, CubeLaunch)]
 struct Grouped {
     chain: Array<u32>,
@@ -49,7 +50,8 @@ struct Grouped {
     groups: Array<u32>,
 }
 
-/// Makes the peak of its group the parent of each position, and marks members: those of at least the outer density.
+/// Makes the peak of its group the parent of each position, and marks members, whose density is at least the outer
+/// threshold.
 #[cube(launch)]
 fn join_groups(grouped: &Grouped, outer: &Array<f64>, parents: &mut Array<u32>, marks: &mut Array<u32>, n: u32) {
     let at = ABSOLUTE_POS;

@@ -1,8 +1,9 @@
-//! The sums of kernels that are densities: the twin of `cluster::hop::smoothing`.
+//! The kernel sums of densities: the GPU version of `cluster::hop::smoothing`.
 //!
-//! In: the distance up to which each point's kernel reaches. Out: a sum each, in tree order.
-//! The units of a warp walk together: a node is entered if a kernel of theirs reaches it, or one below it reaches them. Terms are rounded to
-//! multiples of two powers of two, as on the CPU, so that sums are exact, in any order. Source of these sums: Demmel and Nguyen 2013.
+//! In: the radius of each point's kernel. Out: a sum for each point, in tree order. The threads of a warp traverse
+//! together. They enter a node if the kernel of any of their points reaches it, or if a kernel of a point below it
+//! reaches any of their points. Terms are rounded to multiples of two powers of two, as on the CPU, so that sums are
+//! exact in any order. Source of these sums: Demmel and Nguyen 2013.
 
 #![allow(unsafe_code)] // A kernel without bounds checks; the launch contract is that of `hop`.
 
@@ -22,23 +23,23 @@ use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::warp::{WIDTH, Warp, warp_any, warp_max};
 use crate::gpu::search::nearest::{Limits, LimitsLaunch, point_of, widened};
 
-/// Units of a block.
+/// Threads per block.
 const SMALL: u32 = 128;
 
-/// What sums are made of.
+/// The input of the sums.
 pub(super) struct Smoothing<'a> {
-    /// The squared distance up to which each kernel reaches, as `kth_distances2` gives it.
+    /// The squared radius of each kernel, as `kth_distances2` returns it.
     pub radius2: &'a Buffer<f64>,
-    /// What the points weigh, in tree order, and the largest of it; without, all weigh 1.
+    /// The masses of the points in tree order, and the largest of them. Without masses, all are 1.
     pub masses: Option<&'a Buffer<f64>>,
     pub largest: f64,
     pub n_density: usize,
     pub is_symmetric: bool,
-    /// What sums are multiplied by.
+    /// The factor that multiplies sums.
     pub per: f64,
 }
 
-/// What kernels are compiled for.
+/// Compile-time parameters of the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct SumSpec {
     d: usize,
@@ -51,9 +52,10 @@ struct SumSpec {
 /// The kernels of the points, in tree order.
 #[derive(CubeType, CubeLaunch)]
 struct Kernels<F: Float> {
-    /// 1/h, or 0 where the density is infinite.
+    /// 1/h, or 0 if the density is infinite.
     inverse_h: Array<f64>,
-    /// What rounded squared distances are at most that a kernel reaches; negative where the density is infinite. Of points and of nodes.
+    /// The limits of rounded squared distances up to which kernels reach, for points and for nodes; negative if the
+    /// density is infinite.
     reach2: Array<F>,
     node_reach2: Array<F>,
     masses: Array<f64>,
@@ -68,12 +70,12 @@ struct Numbers {
 
 #[cube]
 impl Numbers {
-    /// The largest sum is less than this times 1/h^D.
+    /// All sums are less than this number times 1/h^D.
     fn most(&self) -> f64 {
         self.values[0]
     }
 
-    /// What the power of two of the rest is, of that of the sum.
+    /// The ratio of the smaller power of two to the larger one, for rounding.
     fn rest(&self) -> f64 {
         self.values[1]
     }
@@ -86,18 +88,19 @@ impl Numbers {
         self.values[3]
     }
 
-    /// 1, which no compiler knows.
+    /// 1, passed at run time so that the compiler cannot fold it.
     fn one(&self) -> f64 {
         self.values[4]
     }
 
-    /// A kernel is finite where 8 times this times 1/h^D is.
+    /// A kernel is finite if 8 times this number times 1/h^D is finite.
     fn most_or_one(&self) -> f64 {
         self.values[5]
     }
 }
 
-/// The sum over all j of m(j) (w(r, h(i)) + w(r, h(j))) times `per`, or without the second term; `w` is the spline over h^D, not normed.
+/// Computes the sum over all j of m(j) (w(r, h(i)) + w(r, h(j))) times `per`. If not `is_symmetric`, the second term
+/// is absent. `w` is the spline over h^D without its normalization.
 pub(super) fn smooth<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
@@ -106,7 +109,7 @@ pub(super) fn smooth<R: Runtime, S: Coordinate, const D: usize>(
 ) -> Buffer<f64> {
     let &Smoothing { radius2, masses, largest, n_density, is_symmetric, per } = smoothing;
     let (n, dim) = (bvh.len(), CubeDim::new_1d(UNITS));
-    // As on the CPU, where it is said why.
+    // The same limits as on the CPU, which explains them.
     let most = largest * 512.0 * (n_density as f64 + 1.0);
     let rest = 0.5f64.powi(52) * power_above(33.0 * (n_density as f64 + 1.0));
     let numbers = Buffer::from_slice(client, &[most, rest, per, f64::INFINITY, 1.0, most.max(1.0)]);
@@ -142,7 +145,8 @@ pub(super) fn smooth<R: Runtime, S: Coordinate, const D: usize>(
         masses: masses.is_some(),
     };
     let (blocks, dim) = warp.blocks(n, SMALL);
-    // SAFETY: the launch contract of `hop`: there is a kernel for each point, and a reach for each node.
+    // SAFETY: the launch contract of `hop`. `inverse_h`, `reach2` and `density` have an entry for each point, and
+    // `node_reach2`, which is read only if symmetric, has one for each node and the sentinel.
     unsafe {
         let (tree, end) = (bvh.tree(client, nodes), nodes.end() as u32);
         add_kernels::launch_unchecked::<S, R>(client, blocks, dim, tree, kernels, density.arg(), end, spec);
@@ -174,14 +178,14 @@ fn find_widths<F: Float>(
     if (at as u32) < n {
         let own2 = radius2[at].abs();
         let inverse = f64::new(2.0) / own2.sqrt();
-        // Where densities are infinite, kernels reach nothing else.
+        // If the density is infinite, the kernel reaches no other points.
         let is_finite = power(inverse, d) * numbers.most_or_one() * f64::new(8.0) < numbers.infinity();
         inverse_h[at] = select(is_finite, inverse, f64::new(0.0));
         reach2[at] = select(is_finite, widened::<F>(own2, limits), F::new(-1.0));
     }
 }
 
-/// The spline M4 for q = r/h. Products that a compiler could fuse with a sum are fused with 0.
+/// The spline M4 for q = r/h. Products that a compiler could fuse with a sum are computed as an `fma` with 0.
 #[cube]
 fn spline(q: f64) -> f64 {
     let zero = f64::new(0.0);
@@ -203,14 +207,14 @@ struct Sum<F: Float> {
     inverse_h: f64,
     /// 1/h^D.
     own: f64,
-    /// Numbers to which others are added to round them; and the same to be subtracted again: Vulkan's compilers may leave out what adds and
-    /// subtracts one number.
+    /// Numbers to which terms are added to round them, and copies of them to subtract again. Vulkan compilers may
+    /// remove the addition and subtraction of a single number.
     high: f64,
     low: f64,
     minus_high: f64,
     minus_low: f64,
     sums: Array<f64>,
-    /// What rounded squared distances are at most that the point's own kernel reaches.
+    /// The limit of rounded squared distances up to which the point's own kernel reaches.
     limit: F,
 }
 
@@ -230,7 +234,7 @@ impl<F: Float> Sum<F> {
         Sum::<F> { inverse_h, own, high, low, minus_high, minus_low, sums, limit }
     }
 
-    /// Adds what the point gets from another.
+    /// Adds the term of another point.
     fn add(&mut self, kernels: &Kernels<F>, tree: &Tree<F>, point: &Array<F>, other: u32, #[comptime] spec: SumSpec) {
         let (d, periodic) = comptime!((spec.d, spec.periodic));
         let zero = f64::new(0.0);
@@ -254,18 +258,18 @@ impl<F: Float> Sum<F> {
         select(self.inverse_h == f64::new(0.0), kernels.numbers.infinity(), sum) * kernels.numbers.per()
     }
 
-    /// What a rounded squared distance from another point is at most that matters.
+    /// The limit of rounded squared distances from another point up to which that point contributes.
     fn limit_to(&self, kernels: &Kernels<F>, other: u32, #[comptime] spec: SumSpec) -> F {
         larger_reach::<F>(self.limit, &kernels.reach2, other, spec)
     }
 
-    /// The same from the points below a node.
+    /// The same for the points below a node.
     fn limit_to_node(&self, kernels: &Kernels<F>, node: u32, #[comptime] spec: SumSpec) -> F {
         larger_reach::<F>(self.limit, &kernels.node_reach2, node, spec)
     }
 }
 
-/// A limit, or where kernels of others matter the larger one of theirs.
+/// The limit, or if the kernels of other points contribute, the larger of `limit` and `reach2[at]`.
 #[cube]
 fn larger_reach<F: Float>(limit: F, reach2: &Array<F>, at: u32, #[comptime] spec: SumSpec) -> F {
     let mut larger = limit + F::new(0.0);
@@ -286,7 +290,7 @@ fn add_kernels<F: Float>(
 ) {
     let n = tree.stored;
     let unit = ABSOLUTE_POS as u32;
-    // All units of a warp must come along to vote.
+    // All threads of a warp must take part in votes.
     let query = min(unit, n - 1);
     let point = point_of::<F>(tree, query, comptime!(spec.d));
     let mut sum = Sum::<F>::new(kernels, query, spec);
@@ -300,7 +304,7 @@ fn add_kernels<F: Float>(
     }
 }
 
-/// Walks for the points of a warp at once.
+/// Traverses for the points of a warp together.
 #[cube]
 fn together<F: Float>(
     sum: &mut Sum<F>,
@@ -315,7 +319,7 @@ fn together<F: Float>(
     let unit = UNIT_POS % WIDTH;
     let mut packet = new_packet::<F>(point, d, periodic, comptime!(warp.units(SMALL)), warp);
     let widest = warp_max::<F>(sum.limit, warp);
-    // A point whose density is infinite gets nothing.
+    // A point whose density is infinite needs no terms.
     let wants = sum.limit >= F::new(0.0);
     let mut at = 0u32.runtime();
     let windows = windows::<F>(end, F::new(-1.0), false, warp);
@@ -372,7 +376,7 @@ fn add_packet<F: Float>(
     }
 }
 
-/// Walks for one point.
+/// Traverses for one point.
 #[cube]
 fn alone<F: Float>(
     sum: &mut Sum<F>,

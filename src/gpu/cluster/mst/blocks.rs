@@ -1,10 +1,11 @@
-//! Blocks of points that are farther from other components than the bound of their own.
+//! Exclusion of blocks of points that are farther from other components than the bound of their own.
 //!
-//! In: what points know, and bounds. Out: more of what they know. In late rounds most points that may have the least edge of their
-//! component lie deep inside it. Points that follow each other in tree order are ruled out together, by a walk with their box: if no
-//! point of another component is within the bound of the box, none of them has an edge within it. No edge weighs less than its length, so
-//! this holds by mutual reachability, too.
-//! Cost: a box for each block, once; a walk a block and round, which ends at the first point within the bound.
+//! In: known edges, and bounds. Out: higher lower bounds. In late rounds, most points that may have the least edge of
+//! their component lie deep inside it. Consecutive points in tree order are excluded together, by a traversal with
+//! their box. If no point of another component is within the bound of the box, none of its points has an edge within
+//! the bound. An edge never weighs less than its length, so this is also valid for mutual reachability.
+//!
+//! Cost: a box for each block, once; per block and round, a traversal that ends at the first point within the bound.
 
 #![allow(unsafe_code)] // Kernels without bounds checks; the launch contract is that of `mst`.
 
@@ -20,22 +21,22 @@ use crate::gpu::cluster::mst::uniform::is_uniform;
 use crate::gpu::metric::{boxes_distance2, corners, min_distance2};
 use crate::gpu::search::nearest::{Limits, widened};
 
-/// Positions of a block.
+/// The number of positions per block.
 const BLOCK: u32 = 32;
 
-/// How many blocks so many positions are.
+/// The number of blocks of `n` positions.
 pub(super) fn blocks(n: usize) -> usize {
     n.div_ceil(BLOCK as usize)
 }
 
-/// The lower corner of each block's box, then the upper one.
+/// The lower corner of each block's box, followed by the upper one.
 pub(super) fn boxes<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
 ) -> Buffer<S> {
     let (n, dim) = (bvh.len(), CubeDim::new_1d(UNITS));
     let boxes = Buffer::<S>::new(client, blocks(n) * 2 * D);
-    // SAFETY: the launch contract of `mst`: there is a box for each block, and the kernel compares blocks with their number.
+    // SAFETY: `boxes` has `blocks(n)` boxes, `bvh.axes` has `n` points, and the kernel checks `first < n`.
     unsafe {
         box_blocks::launch_unchecked::<S, R>(client, cubes(blocks(n)), dim, bvh.axes.arg(), boxes.arg(), n as u32, D);
     }
@@ -63,17 +64,19 @@ fn box_blocks<F: Float>(axes: &Array<F>, boxes: &mut Array<F>, n: u32, #[comptim
     }
 }
 
-/// What tells which runs of positions are of one component.
+/// Data that identify runs of positions in one component.
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct UniformArg {
-    /// The component of each node, or [`NONE`], and how many nodes there are; changes of component before each position.
+    /// The component of each node, or [`NONE`].
     pub nodes: Array<u32>,
+    /// The number of changes of component before each position.
     pub changes: Array<u32>,
     pub limits: Limits,
+    /// The number of nodes.
     pub end: u32,
 }
 
-/// Raises what the weights of edges are not less than, for the points of blocks that have none within the bound of their component.
+/// Raises the lower bounds on edges for the points of blocks that have no edge within the bound of their component.
 #[cube(launch_unchecked)]
 pub(super) fn rule_out<F: Float>(
     tree: &Tree<F>,
@@ -122,7 +125,7 @@ pub(super) fn rule_out<F: Float>(
     }
 }
 
-/// Whether no point of another component is within a squared distance of a box.
+/// Returns `true` if no point of another component is within a squared distance of a box.
 #[cube]
 fn is_apart<F: Float>(
     tree: &Tree<F>,
@@ -135,7 +138,7 @@ fn is_apart<F: Float>(
 ) -> bool {
     let d = comptime!(spec.d);
     let periodic = comptime!(spec.periodic);
-    // In an array, because an optimiser of cubecl's fails on loops of variables.
+    // In an array, because an optimiser of cubecl fails on loops over variables.
     let mut is_apart = Array::<u32>::new(1usize);
     is_apart[0] = 1;
     let mut walk = RopeWalk::new(0u32.runtime(), uniform.end);

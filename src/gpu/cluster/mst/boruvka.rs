@@ -1,12 +1,20 @@
-//! Boruvka's rounds on a device: the twin of `cluster::mst::boruvka`.
+//! Boruvka's rounds on a device: the GPU version of `cluster::mst::boruvka`.
 //!
-//! In: a tree. Out: the edges, in order. A round numbers the components, takes what points know (`recall`), rules out blocks of points far
-//! inside their component (`blocks`), searches for the least edges of the points that may have their component's (`search`), and joins (`join`). The host reads three counts a round: of the points that
-//! search, of those that may have the least edge of their component, and of the components that are left.
-//! Large components leave the search to the others, where it matters: an edge that is the least of one of two components is one of the tree
-//! whether the other one knows it or not. Which components are left without an edge may differ from run to run, the tree may not.
-//! Cost: some 90 bytes a point, 12 more for each listed neighbour at first. Source: Prokopenko, Sao and Lebrun-Grandié 2022 (single-tree
-//! Boruvka).
+//! In: a tree. Out: the edges, in order. The steps of a round:
+//! - update what each point knows about its least edge (`recall`);
+//! - exclude blocks of points deep inside their component (`blocks`);
+//! - search for the least edges of the points that may have the least edge of their component (`search`);
+//! - merge components and number them again (`join`).
+//!
+//! The host reads three counts per round: the points that search, the points that may have the least edge of their
+//! component, and the remaining components.
+//!
+//! Large components do not search if others can find the edge between them. An edge that is the least edge of either
+//! of its components belongs to the tree. Which components find no edge in a round may differ between runs; the tree
+//! does not.
+//!
+//! Cost: some 90 bytes per point, and at first 12 more for each listed neighbour. Source: Prokopenko, Sao and
+//! Lebrun-Grandié 2022 (single-tree Boruvka).
 
 #![allow(unsafe_code)] // A kernel without bounds checks.
 
@@ -28,16 +36,19 @@ use crate::gpu::primitives::warp::Warp;
 use crate::gpu::search::nearest::{LimitsLaunch, RowOrder};
 use crate::search::nearest::Nearest;
 
-/// Nearest neighbours that are listed for each point: what the first rounds need. By mutual reachability more help, up to a number.
+/// The number of listed nearest neighbours of each point, as needed by the first rounds. For mutual reachability more
+/// are useful, up to a limit.
 const LISTED: usize = 4;
 const MOST_LISTED: usize = 16;
 
-/// Components of more than so many times the average number of points do not search in a round: others find them.
+/// In a round, components of more than this multiple of the average number of points do not search; other components
+/// find their edges.
 const LARGE: usize = 4;
 
-/// The edges of the minimum spanning tree, in order. `min_samples` is at most the number of points, and what `nearest_neighbors` finds.
+/// The edges of the minimum spanning tree, in order. `min_samples` must not exceed the number of points, or the limit
+/// of `nearest_neighbors`.
 ///
-/// Errors: a component without an edge to another, which no input has; if the device fails.
+/// Errors: a component without an edge to another, which is impossible for any input; a failing device.
 pub(super) fn edges<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
@@ -63,7 +74,7 @@ pub(super) fn edges<R: Runtime, S: Coordinate, const D: usize>(
     sort_edges(client, &found)
 }
 
-/// What stays from round to round; see `least`.
+/// The state that all rounds share; for its fields see `least`.
 struct Rounds<'a, R: Runtime, S: Coordinate, const D: usize> {
     client: &'a ComputeClient<R>,
     bvh: &'a Bvh<S, D>,
@@ -74,7 +85,7 @@ struct Rounds<'a, R: Runtime, S: Coordinate, const D: usize> {
     core2: Buffer<f64>,
     weight2: Buffer<f64>,
     end: Buffer<u32>,
-    /// The component of each position. They are numbered from 0 on.
+    /// The component of each position, numbered from 0 on.
     component: Buffer<u32>,
     /// The box of each block of positions.
     boxes: Buffer<S>,
@@ -86,7 +97,7 @@ impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
         let (n, dim) = (bvh.len(), CubeDim::new_1d(UNITS));
         let mutual = min_samples > 1;
         let samples = if mutual { min_samples - 1 } else { 0 };
-        // By mutual reachability two more than give the core distance, where there are as many.
+        // Mutual reachability uses two more neighbours than the core distance, if there are enough.
         let k = LISTED.max(min_samples + 1).min(MOST_LISTED).max(samples).min(n - 1);
         let listed = k.min(MOST_LISTED);
         let rounds = Self {
@@ -138,7 +149,7 @@ impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
         LeastLaunch::new(self.weight2.arg(), self.end.arg())
     }
 
-    /// Takes what points know from the rounds before, and what their lists say.
+    /// Updates the known edges from earlier rounds and from the lists of neighbours.
     fn recall(&self, best: &BestEdges) {
         recall::launch::<S, R>(
             self.client,
@@ -153,13 +164,14 @@ impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
         );
     }
 
-    /// Searches for the least edges of the points that may have their component's least; `components` are the sizes of these.
+    /// Searches for the least edges of the points that may have the least edge of their component; `components` holds
+    /// the component sizes.
     fn search(&self, best: &BestEdges, components: &Buffer<u32>) -> Result<()> {
         let (client, n, dim) = (self.client, self.bvh.len(), CubeDim::new_1d(UNITS));
         let limits = self.bvh.limits(client, f64::INFINITY);
         let tree = || self.bvh.tree(client, self.nodes);
         let uniform = uniform(client, self.nodes, &self.component);
-        // Some component has no more points than the average, so at least one searches.
+        // Some component is no larger than the average, so at least one searches.
         let most = (n / components.len()).saturating_mul(LARGE).min(u32::MAX as usize) as u32;
         let input = || ActiveInputLaunch::new(self.component.arg(), best.upper.arg(), components.arg(), most, n as u32);
         let runs = UniformArgLaunch::new(
@@ -168,7 +180,8 @@ impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
             LimitsLaunch::new(limits.arg()),
             self.nodes.end() as u32,
         );
-        // SAFETY: the launch contract of `mst`: there is a box for each block, and the kernel compares blocks with their number.
+        // SAFETY: the launch contract of `mst`. `boxes` has a box for each block, and the kernel checks that its block
+        // starts below `n`.
         unsafe {
             rule_out::launch_unchecked::<S, R>(
                 client,
@@ -199,8 +212,8 @@ impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
             LimitsLaunch::new(limits.arg()),
             self.nodes.end() as u32,
         );
-        // SAFETY: the launch contract of `mst`: positions are those of points, components and nodes are numbered from 0 on, and the
-        // kernel compares units with the number of positions.
+        // SAFETY: the launch contract of `mst`. `active` holds `count` positions of points, `uniform.nodes` has an
+        // entry for each node and the sentinel, and the kernel checks its index against `count`.
         unsafe {
             search::launch_unchecked::<S, R>(
                 client,

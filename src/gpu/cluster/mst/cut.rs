@@ -1,7 +1,8 @@
-//! The clusters that some of a tree's edges join: the twin of `cut` and `cut_into` of `cluster::dendrogram`.
+//! Clusters of points connected by a part of a tree's edges: the GPU version of `cut` and `cut_into` of
+//! `cluster::dendrogram`.
 //!
-//! In: edges in order. Out: labels. The edges are united all at once, as `connect` unites pairs.
-//! Cost: 24 bytes a point.
+//! In: edges in order. Out: labels. The edges are united in parallel, as `connect` unites pairs. Cost: 24 bytes per
+//! point.
 
 use cubecl::prelude::*;
 
@@ -14,9 +15,10 @@ use crate::gpu::cluster::mst::SpanningTree;
 use crate::gpu::device::{is_cuda, on};
 
 impl SpanningTree {
-    /// The clusters that edges of at most `length` join: [`crate::SpanningTree::cut`], label for label.
+    /// Returns the clusters connected by edges of at most `length`, with the labels of [`crate::SpanningTree::cut`].
     ///
-    /// Errors: a length that is NaN or negative; if the device fails.
+    /// # Errors
+    /// A length that is NaN or negative; a failing device.
     ///
     /// ```no_run
     /// use ropewalk::gpu::{Device, Points, minimum_spanning_tree};
@@ -33,9 +35,10 @@ impl SpanningTree {
         self.labels(self.low.len(), squared_limit(length), Membership::Together)
     }
 
-    /// Exactly this many clusters: [`crate::SpanningTree::cut_into`], label for label.
+    /// Returns exactly this many clusters, with the labels of [`crate::SpanningTree::cut_into`].
     ///
-    /// Errors: no clusters, or more than there are points; if the device fails.
+    /// # Errors
+    /// 0 clusters, or more than there are points; a failing device.
     ///
     /// ```no_run
     /// use ropewalk::gpu::{Device, Points, minimum_spanning_tree};
@@ -55,7 +58,7 @@ impl SpanningTree {
         self.labels(self.n_points - clusters, f64::INFINITY, Membership::All)
     }
 
-    /// The components of the first edges, but for those of more than a squared length.
+    /// The components that the first `edges` edges connect, without edges whose squared weight exceeds `limit2`.
     fn labels(&self, edges: usize, limit2: f64, membership: Membership<'_>) -> Result<Labels> {
         on!(self.device, client => {
             let forest = unite(client, self, edges, limit2)?;
@@ -71,7 +74,7 @@ impl SpanningTree {
     }
 }
 
-/// A forest over indices.
+/// Unites the first `edges` edges in a forest over indices.
 fn unite<R: Runtime>(client: &ComputeClient<R>, tree: &SpanningTree, edges: usize, limit2: f64) -> Result<Forest> {
     let forest = Forest { parents: Buffer::iota(client, tree.n_points), node_states: Buffer::new(client, 0) };
     let (limit, dim) = (Buffer::from_slice(client, &[limit2]), CubeDim::new_1d(UNITS));
@@ -79,7 +82,7 @@ fn unite<R: Runtime>(client: &ComputeClient<R>, tree: &SpanningTree, edges: usiz
     if edges == 0 {
         return Ok(forest);
     }
-    // As in `connect`: without atomics a union may get lost.
+    // As in `connect`, a union may be lost without atomics.
     loop {
         let changed = Buffer::<u32>::from_slice(client, &[0]);
         let forest = ForestArgLaunch::new(parents.arg(), parents.arg(), changed.arg(), atomic);
@@ -101,7 +104,7 @@ fn unite<R: Runtime>(client: &ComputeClient<R>, tree: &SpanningTree, edges: usiz
     Ok(forest)
 }
 
-/// Unites the ends of edges of at most a squared weight.
+/// Unites the ends of edges whose squared weight is at most `limit2`.
 #[cube(launch)]
 fn unite_edges(
     weight2: &Array<f64>,

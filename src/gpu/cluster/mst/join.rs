@@ -1,10 +1,11 @@
-//! Components join along their least edges.
+//! Merging of components along their least edges.
 //!
-//! In: what points know. Out: the least edge of each component, and new components.
-//! Each points to its neighbour across its edge, which makes a forest (`primitives::forest`).
-//! Cost: a pass over the points, three over those that may have the least edge of their component, and eight numbers a component. Source: Prokopenko, Sao and Lebrun-Grandié 2022.
+//! In: the least edges of points. Out: the least edge of each component, and new components. Each component points to
+//! its neighbour across its edge, which makes a forest (`primitives::forest`). Cost: a pass over the points, three
+//! passes over those that may have the least edge of their component, and eight numbers per component. Source:
+//! Prokopenko, Sao and Lebrun-Grandié 2022.
 
-#![allow(clippy::too_many_arguments)] // The scope in front of what a kernel takes.
+#![allow(clippy::too_many_arguments)] // The scope precedes the parameters of a kernel.
 
 use cubecl::prelude::*;
 
@@ -23,11 +24,11 @@ pub(super) struct BestEdges {
     lower: Buffer<u32>,
     low: Buffer<u32>,
     high: Buffer<u32>,
-    /// 1 for each that has not searched for it.
+    /// 1 for each component that has not searched for its edge.
     pub skipped: Buffer<u32>,
 }
 
-/// [`BestEdges`] in kernels.
+/// The kernel argument for [`BestEdges`].
 #[derive(CubeType, CubeLaunch)]
 struct BestEdgesArg {
     upper: Array<u32>,
@@ -36,21 +37,21 @@ struct BestEdgesArg {
     high: Array<u32>,
 }
 
-/// The parts of a least edge that are known.
+/// The known parts of a least edge.
 #[derive(CubeType, CubeLaunch)]
 struct KnownParts {
     lower: Array<u32>,
     low: Array<u32>,
 }
 
-/// The edges found so far, in no order.
+/// The edges found so far, in no particular order.
 pub(super) struct Edges {
     pub weight2: Buffer<f64>,
     pub low: Buffer<u32>,
     pub high: Buffer<u32>,
 }
 
-/// [`Edges`] in kernels.
+/// The kernel argument for [`Edges`].
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct EdgesArg {
     pub weight2: Array<f64>,
@@ -59,7 +60,7 @@ pub(super) struct EdgesArg {
 }
 
 impl Edges {
-    /// So many, not yet found.
+    /// Allocates `len` edges.
     pub fn new<R: Runtime>(client: &ComputeClient<R>, len: usize) -> Self {
         Self { weight2: Buffer::new(client, len), low: Buffer::new(client, len), high: Buffer::new(client, len) }
     }
@@ -69,7 +70,7 @@ impl Edges {
     }
 }
 
-/// What is lowered among the edges that are the least by what comes before it.
+/// The part of the least edge to minimize, among the edges that tie in all parts before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Part {
     Lower,
@@ -89,7 +90,7 @@ impl BestEdges {
         BestEdgesArgLaunch::new(self.upper.arg(), self.lower.arg(), self.low.arg(), self.high.arg())
     }
 
-    /// Finds the least edge of each component, of which `upper` is known.
+    /// Finds the least edge of each component, given `upper`.
     pub fn find<R: Runtime>(
         &self,
         client: &ComputeClient<R>,
@@ -104,7 +105,8 @@ impl BestEdges {
         list_candidates::launch::<R>(client, cubes(n), dim, known, least(), candidates.arg(), count.arg(), warp);
         let count = count.read(client)?[0];
         let Self { upper, lower, low, high, .. } = self;
-        // What is not read yet is bound as what is: nothing is bound as numbers and as atomics at once.
+        // Parts that are not read yet are bound to buffers that are read only, because no buffer may be bound both as
+        // numbers and as atomics.
         for (part, known, target) in
             [(Part::Lower, [upper, upper], lower), (Part::Low, [lower, upper], low), (Part::High, [lower, low], high)]
         {
@@ -127,7 +129,8 @@ impl BestEdges {
         Ok(())
     }
 
-    /// Joins components along their least edges, which are appended to those found so far. Takes and returns the sizes of components.
+    /// Merges components along their least edges, which are appended to `found`. Takes and returns the sizes of
+    /// components.
     pub fn join<R: Runtime>(
         &self,
         client: &ComputeClient<R>,
@@ -179,17 +182,17 @@ impl BestEdges {
     }
 }
 
-/// What tells which positions may have the least edge of their component.
+/// Data that identify positions that may have the least edge of their component.
 #[derive(CubeType, CubeLaunch)]
 struct Candidates {
     component: Array<u32>,
-    /// The upper bits of the least weight of each component; and whether it has not searched.
+    /// For each component the upper bits of its least weight, and 1 if it has not searched.
     upper: Array<u32>,
     skipped: Array<u32>,
     n: u32,
 }
 
-/// Lists these positions, by the upper bits of their weights.
+/// Lists the positions that may have the least edge of their component, by the upper bits of their weights.
 #[cube(launch)]
 fn list_candidates(
     known: &Candidates,
@@ -211,7 +214,8 @@ fn list_candidates(
     append(is_candidate, at as u32, candidates, count, warp);
 }
 
-/// Lowers a part of the least edge of each component, `target`, to those of the `n` candidates that have the parts before it.
+/// Lowers a part of the least edge of each component, `target`, to the minimum over those of the `n` candidates that
+/// have the known parts.
 #[cube(launch)]
 fn lower_part(
     candidates: &Array<u32>,
@@ -244,7 +248,7 @@ fn lower_part(
     lower_to(target, own, value, warp);
 }
 
-/// The component across the least edge of each; its own without one.
+/// Finds the component across the least edge of each component, or the component itself if it has no edge.
 #[cube(launch)]
 fn follow(best: &BestEdgesArg, position: &Array<u32>, component: &Array<u32>, next: &mut Array<u32>, components: u32) {
     let own = ABSOLUTE_POS;
@@ -259,7 +263,8 @@ fn follow(best: &BestEdgesArg, position: &Array<u32>, component: &Array<u32>, ne
     }
 }
 
-/// Appends the least edge of each component but the roots. That of a root is told by the other one that has it.
+/// Appends the least edge of each component that is not a root. The edge of a root is also that of another component,
+/// which appends it.
 #[cube(launch)]
 fn append_edges(best: &BestEdgesArg, ranks: &Array<u32>, edges: &mut EdgesArg, components: u32, first: u32) {
     let own = ABSOLUTE_POS;

@@ -1,8 +1,8 @@
-//! What is known of least edges: of points, and of components.
+//! Data on the least edges of points and of components.
 //!
-//! A weight is the square that `f64` arithmetic gives. Its bits, which ascend with it, are compared as two words, because not every
-//! device has atomics of 64 bits: first the upper ones, then the lower ones among those with the least upper ones, then the lower index,
-//! then the higher one.
+//! A weight is the square computed by `f64` arithmetic. Its bits ascend with it. They are compared as two words,
+//! because not all devices have 64-bit atomics. Edges are compared by the upper word, then the lower word, the lower
+//! index, and the higher index.
 
 use cubecl::prelude::*;
 
@@ -13,37 +13,37 @@ use crate::gpu::primitives::warp::Warp;
 /// No position, no component, no bound.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// What kernels are compiled for.
+/// Compile-time parameters of the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct MstSpec {
     pub d: usize,
     pub periodic: bool,
-    /// Whether edges weigh by mutual reachability.
+    /// `true` if edges are weighted by mutual reachability.
     pub mutual: bool,
-    /// Nearest neighbours that are listed for each point.
+    /// The number of nearest neighbours listed for each point.
     pub listed: usize,
-    /// Whether these are all other points.
+    /// `true` if the lists contain all other points.
     pub all_listed: bool,
     pub warp: Warp,
 }
 
-/// What is known of points before the rounds, in tree order.
+/// Data on points that the rounds do not change, in tree order.
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct Samples {
-    /// The index of each point, and the position of each index.
+    /// The index of each position, and the position of each index.
     pub order: Array<u32>,
     pub position: Array<u32>,
-    /// The positions of the nearest of each point, nearest first, and the squared distance of the last of them.
+    /// The positions of each point's nearest neighbours, nearest first, and the squared distance of the last of them.
     pub listed: Array<u32>,
     pub last2: Array<f64>,
-    /// Squared core distances, by mutual reachability.
+    /// Squared core distances, for mutual reachability.
     pub core2: Array<f64>,
 }
 
-/// What each position knows of its least edge to another component.
+/// The least edge found from each position to another component, or a lower bound on its weight.
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct Least {
-    /// Its squared weight; or, without an end, what it is not less than.
+    /// The squared weight of the edge or, without an end, a lower bound on it.
     pub weight2: Array<f64>,
     /// The position of the other end, or [`NONE`].
     pub end: Array<u32>,
@@ -55,19 +55,19 @@ pub(super) fn upper(weight2: f64) -> u32 {
     u32::cast_from(u64::reinterpret(weight2) >> 32u64)
 }
 
-/// The lower half.
+/// The lower half of the bits of a weight.
 #[cube]
 pub(super) fn lower(weight2: f64) -> u32 {
     u32::cast_from(u64::reinterpret(weight2) & 0xffff_ffffu64)
 }
 
-/// The weight of both halves.
+/// The weight with the given halves of its bits.
 #[cube]
 pub(super) fn weight2_of(upper: u32, lower: u32) -> f64 {
     f64::reinterpret((u64::cast_from(upper) << 32u64) | u64::cast_from(lower))
 }
 
-/// The squared weight of the edge between a position, whose point is given, and another.
+/// The squared weight of the edge between position `at`, whose point is given, and position `other`.
 #[cube]
 pub(super) fn weight2<F: Float>(
     tree: &Tree<F>,

@@ -1,11 +1,14 @@
-//! Minimum spanning trees: the twin of `cluster::mst`.
+//! Minimum spanning trees: the GPU version of `cluster::mst`.
 //!
-//! In: points. Out: n - 1 edges in ascending order of (squared weight, lower index, higher index), the weight as `f64` arithmetic on the
-//! coordinates gives it: the CPU's edges.
+//! In: points. Out: n - 1 edges in ascending order of (squared weight, lower index, higher index), equal to the edges
+//! of the CPU. Weights are those of `f64` arithmetic on the coordinates.
 //!
-//! **Launch contract.** The kernels of `search` and `blocks` have no bounds checks. They rely on that of `bvh::traverse`; on components that
-//! are numbered from 0 on, with a bound and a size for each; on a component for each position and each node, the sentinel included; on a
-//! box for each block of positions; and on a list of positions of points that is not empty.
+//! **Launch contract.** The kernels of `search` and `blocks` have no bounds checks. They rely on:
+//! - the launch contract of `bvh::traverse`;
+//! - components numbered from 0 on, with a bound and a size for each;
+//! - a component for each position and each node, including the sentinel;
+//! - a box for each block of positions;
+//! - a list of positions of points that is not empty.
 
 mod blocks;
 mod boruvka;
@@ -29,7 +32,8 @@ use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::rounding::roots;
 use crate::gpu::search::nearest::MOST;
 
-/// How to span points: the twin of [`crate::MinimumSpanningTree`]. Points are in a periodic box if they were uploaded so.
+/// The options of a minimum spanning tree: the GPU version of [`crate::MinimumSpanningTree`]. Points are in a periodic
+/// box if they were uploaded with one.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, MinimumSpanningTree, Points};
@@ -51,32 +55,37 @@ impl Default for MinimumSpanningTree {
 }
 
 impl MinimumSpanningTree {
-    /// Edges weigh their length.
+    /// A tree whose edge weights are lengths.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Edges weigh by mutual reachability with this many samples, the point itself counted; 1 is the length.
+    /// Uses mutual reachability as the edge weight, with this many samples including the point itself; 1 gives the
+    /// length.
     #[must_use]
     pub fn min_samples(mut self, min_samples: usize) -> Self {
         self.min_samples = min_samples;
         self
     }
 
-    /// Spans the points.
+    /// Computes the minimum spanning tree of the points. The result is exact, and the same in every run.
     ///
-    /// Exact, and the same in every run. Beside the tree and the result it takes some 110 bytes a point; by mutual reachability 8 more,
-    /// and while it begins 12 for each sample.
+    /// Memory besides the tree and the result: some 110 bytes per point. By mutual reachability 8 bytes more per
+    /// point, and 12 per point and sample at the start.
     ///
-    /// Errors: `min_samples` of 0, of more than there are points, or of more than 65; more than 2^32 - 1 neighbours that are listed in
-    /// all; if the device fails.
+    /// # Errors
+    /// Returns an error if:
+    /// - `min_samples` is 0, more than the number of points, or more than 65;
+    /// - the lists hold more than 2^32 - 1 neighbours in all;
+    /// - the device fails.
     pub fn run<S: Coordinate, const D: usize>(&self, points: &Points<S, D>) -> Result<SpanningTree> {
         self.run_on(&Bvh::of(points)?)
     }
 
-    /// Spans the points of a tree that is already built.
+    /// Computes the minimum spanning tree of the points of a tree that is already built.
     ///
-    /// Errors: as [`MinimumSpanningTree::run`].
+    /// # Errors
+    /// Those of [`MinimumSpanningTree::run`].
     pub fn run_on<S: Coordinate, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<SpanningTree> {
         let (name, n) = ("min_samples", self.min_samples);
         let refuse = |must| Err(Error::parameter_must(name, n as f64, must));
@@ -102,7 +111,7 @@ impl MinimumSpanningTree {
     }
 }
 
-/// The Euclidean minimum spanning tree of points on a device: [`crate::minimum_spanning_tree`], edge for edge.
+/// The Euclidean minimum spanning tree of points on a device, with the edges of [`crate::minimum_spanning_tree`].
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, Points, minimum_spanning_tree};
@@ -113,13 +122,14 @@ impl MinimumSpanningTree {
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 ///
-/// Errors: as [`MinimumSpanningTree::run`].
+/// # Errors
+/// Those of [`MinimumSpanningTree::run`].
 pub fn minimum_spanning_tree<S: Coordinate, const D: usize>(points: &Points<S, D>) -> Result<SpanningTree> {
     MinimumSpanningTree::new().run(points)
 }
 
-/// A minimum spanning tree on a device: the twin of [`crate::SpanningTree`], n - 1 edges in ascending order of (squared weight, lower
-/// index, higher index).
+/// A minimum spanning tree on a device: the GPU version of [`crate::SpanningTree`], with n - 1 edges in ascending
+/// order of (squared weight, lower index, higher index).
 #[derive(Clone, Debug)]
 pub struct SpanningTree {
     pub(super) device: Device,
@@ -130,7 +140,7 @@ pub struct SpanningTree {
 }
 
 impl SpanningTree {
-    /// How many points it spans.
+    /// The number of points of the tree.
     pub fn n_points(&self) -> usize {
         self.n_points
     }
@@ -140,19 +150,20 @@ impl SpanningTree {
         DeviceVec { device: self.device, values: self.weight2.clone() }
     }
 
-    /// The lower of the indices of the ends of each edge.
+    /// The lower point index of each edge.
     pub fn low(&self) -> DeviceVec<u32> {
         DeviceVec { device: self.device, values: self.low.clone() }
     }
 
-    /// The higher of these indices.
+    /// The higher point index of each edge.
     pub fn high(&self) -> DeviceVec<u32> {
         DeviceVec { device: self.device, values: self.high.clone() }
     }
 
-    /// The ends of each edge, two by two, the lower first.
+    /// The two point indices of each edge, one edge after the other, the lower index first.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// A failing device.
     pub fn ends(&self) -> Result<DeviceVec<u32>> {
         let device = self.device;
         on!(device, client => Ok(DeviceVec { device, values: ends(client, &self.low, &self.high) }))
@@ -160,22 +171,25 @@ impl SpanningTree {
 
     /// The weights of the edges, in order: the roots of [`SpanningTree::weights2`].
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// A failing device.
     pub fn weights(&self) -> Result<DeviceVec<f64>> {
         let device = self.device;
         on!(device, client => Ok(DeviceVec { device, values: roots(client, device, &self.weight2)? }))
     }
 
-    /// Waits until the edges are there.
+    /// Waits until the edges are computed.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// A failing device.
     pub fn wait(&self) -> Result<()> {
         on!(self.device, client => wait(client))
     }
 
     /// Copies the edges from the device.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// A failing device.
     pub fn read(&self) -> Result<crate::SpanningTree> {
         on!(self.device, client => {
             let (low, high) = (self.low.read(client)?, self.high.read(client)?);
@@ -186,7 +200,7 @@ impl SpanningTree {
     }
 }
 
-/// Puts the ends of edges next to each other.
+/// Interleaves the lower and higher indices of edges.
 fn ends<R: Runtime>(client: &ComputeClient<R>, low: &Buffer<u32>, high: &Buffer<u32>) -> Buffer<u32> {
     let n = low.len();
     let both = Buffer::new(client, 2 * n);

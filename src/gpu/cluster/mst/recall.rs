@@ -1,6 +1,7 @@
-//! What points know of their least edges before they search: from earlier rounds, and from the lists of their nearest.
+//! The least edges and bounds that points have before they search: from earlier rounds, and from the lists of their
+//! nearest neighbours.
 
-#![allow(clippy::too_many_arguments)] // The scope in front of what a kernel takes.
+#![allow(clippy::too_many_arguments)] // The scope precedes the parameters of a kernel.
 
 use cubecl::prelude::*;
 
@@ -10,8 +11,8 @@ use crate::gpu::primitives::compact::append;
 use crate::gpu::primitives::lower::lower_to;
 use crate::gpu::primitives::warp::Warp;
 
-/// Lists the first of the `k` nearest of each position, of which that of rank `core` gives the core distance. Each position is a
-/// component, and knows nothing yet.
+/// Lists the first of the `k` nearest neighbours of each position; the neighbour of rank `core` gives the core
+/// distance. Each position starts as a component without a known edge.
 #[cube(launch)]
 pub(super) fn list(
     indices: &Array<u32>,
@@ -42,7 +43,8 @@ pub(super) fn list(
     }
 }
 
-/// Takes what points know, and lowers what the least edge of their component weighs at most, by its upper bits.
+/// Updates the known edge or bound of each point, and lowers the upper bound on the least edge of its component, by
+/// its upper bits.
 #[cube(launch)]
 pub(super) fn recall<F: Float>(
     tree: &Tree<F>,
@@ -79,7 +81,7 @@ pub(super) fn recall<F: Float>(
             least.weight2[at as usize] = least2;
             least.end[at as usize] = least_end;
             if least_end == NONE {
-                // The edges to the neighbours in tree order are bounds.
+                // The edges to the neighbours in tree order are upper bounds.
                 if at > 0 {
                     if component[(at - 1) as usize] != own {
                         bound = min(bound, upper(weight2::<F>(tree, &samples.core2, at, &point, at - 1, spec)));
@@ -96,7 +98,7 @@ pub(super) fn recall<F: Float>(
     lower_to(bounds, own, bound, comptime!(spec.warp));
 }
 
-/// What a list tells.
+/// The information from a list.
 #[derive(CubeType)]
 struct Found {
     weight2: f64,
@@ -105,7 +107,8 @@ struct Found {
     bound: u32,
 }
 
-/// The least edge by the list of the nearest, or what it is not less than if the list does not tell.
+/// Finds the least edge in the list of nearest neighbours, or a lower bound on its weight if the list does not
+/// determine it.
 #[cube]
 fn look_up<F: Float>(
     tree: &Tree<F>,
@@ -123,7 +126,7 @@ fn look_up<F: Float>(
     let mut end2 = f64::new(0.0);
     #[unroll]
     for rank in 0..listed {
-        // By length the first of another component is the nearest.
+        // If weights are lengths, the first neighbour of another component is the nearest.
         let mut looks = end == NONE;
         if comptime!(spec.mutual) {
             looks = true.runtime();
@@ -145,7 +148,7 @@ fn look_up<F: Float>(
             }
         }
     }
-    // What is not listed is no nearer than the last.
+    // Unlisted points are no nearer than the last listed one.
     let mut others2 = samples.last2[at as usize];
     let mut is_least = end != NONE;
     let mut bound = NONE.runtime();
@@ -165,11 +168,11 @@ fn look_up<F: Float>(
     Found { weight2, end: select(is_least, end, NONE), bound }
 }
 
-/// What tells which points search.
+/// Data that identify the points that search.
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct ActiveInput {
     pub component: Array<u32>,
-    /// Of each component the upper bits of what its least edge weighs at most, and how many points it has.
+    /// For each component the upper bits of an upper bound on its least edge, and its number of points.
     pub bounds: Array<u32>,
     pub sizes: Array<u32>,
     /// Components of more points do not search.
@@ -177,8 +180,8 @@ pub(super) struct ActiveInput {
     pub n: u32,
 }
 
-/// Lists the positions that may have the least edge of their component and do not know it. In large components these do not search, so that
-/// the component stays without an edge in this round: it is `skipped`.
+/// Lists the positions that may have the least edge of their component and do not know it. In large components these
+/// positions do not search, so the component remains without an edge in this round: it is `skipped`.
 #[cube(launch)]
 pub(super) fn list_active(
     input: &ActiveInput,

@@ -1,9 +1,11 @@
-//! The least edges of points that do not know them, by a walk past subtrees of their own component: the twin of the CPU's bottom-up search.
+//! The search for least edges by a traversal that skips subtrees of the point's own component: the GPU version of the
+//! CPU's bottom-up search.
 //!
-//! In: positions, in tree order. Out: for each its least edge, or that it has none within the bound of its component.
-//! The bound is known before, so a walk from the root is short. Each unit walks alone: neighbours in tree order that search are often of
-//! one component and far from all others, and then stop at once. A point that may be near enough by its distance in the points' own
-//! precision is decided in `f64`, as on the CPU.
+//! In: positions, in tree order. Out: for each position its least edge, or the fact that no edge is within the bound
+//! of its component. The bound is known in advance, so a traversal from the root is short. Each thread traverses
+//! alone: neighbouring positions that search are often of one component and far from all others, and then stop at
+//! once. Points that may be near enough by their distance in storage precision are compared again in `f64`, as on the
+//! CPU.
 
 #![allow(unsafe_code)] // A kernel without bounds checks; the launch contract is that of `mst`.
 
@@ -16,19 +18,19 @@ use crate::gpu::metric::{corners, distance2, min_distance2};
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::search::nearest::{Limits, widened};
 
-/// What is searched.
+/// The positions to search for, and the components.
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct Components {
-    /// The positions that search, and how many there are.
+    /// The positions that search, and their number.
     pub active: Array<u32>,
     pub n: u32,
-    /// The component of each position, and of each node, or [`NONE`].
+    /// The component of each position; the component of each node, or [`NONE`].
     pub component: Array<u32>,
     pub uniform: Array<u32>,
     pub order: Array<u32>,
     pub core2: Array<f64>,
     pub limits: Limits,
-    /// How many nodes there are.
+    /// The number of nodes.
     pub end: u32,
 }
 
@@ -39,12 +41,12 @@ struct Best<F: Float> {
     /// The index and the position of the other end.
     index: Array<u32>,
     end: Array<u32>,
-    /// Rounded squared distances beyond this are of heavier edges.
+    /// Points whose rounded squared distance exceeds this limit have heavier edges.
     limit: Array<F>,
     own: u32,
 }
 
-/// Searches; `bounds` are the upper bits of what the least edge of each component weighs at most.
+/// Searches for least edges. `bounds` are the upper bits of upper bounds on the least edge of each component.
 #[cube(launch_unchecked)]
 pub(super) fn search<F: Float>(
     tree: &Tree<F>,
@@ -78,7 +80,7 @@ pub(super) fn search<F: Float>(
         let found2 = best.weight2[0];
         least.end[at as usize] = end;
         if end == NONE {
-            // There is no edge within the bound: the least one weighs as much as the next number, or more.
+            // No edge is within the bound, so the least edge weighs at least as much as the next number.
             least.weight2[at as usize] = select(is_bounded, weight2_of(bound + 1, 0u32), infinity);
         } else {
             least.weight2[at as usize] = found2;
@@ -90,7 +92,7 @@ pub(super) fn search<F: Float>(
     }
 }
 
-/// Takes an edge that is less than the best so far.
+/// Replaces the best edge by the edge to `other` if that is less.
 #[cube]
 fn push<F: Float>(
     best: &mut Best<F>,
@@ -104,7 +106,7 @@ fn push<F: Float>(
     if components.component[other as usize] != best.own {
         let other2 = weight2::<F>(tree, &components.core2, at, point, other, spec);
         let index = components.order[other as usize];
-        // Of edges from one point with one weight, that to the lowest index comes first.
+        // Among edges from one point with equal weights, the edge to the lowest index comes first.
         if other2 < best.weight2[0] || (other2 == best.weight2[0] && index < best.index[0]) {
             best.weight2[0] = other2;
             best.index[0] = index;
@@ -114,7 +116,7 @@ fn push<F: Float>(
     }
 }
 
-/// Walks from the root.
+/// Traverses the tree from the root.
 #[cube]
 fn walk<F: Float>(
     best: &mut Best<F>,
@@ -136,7 +138,7 @@ fn walk<F: Float>(
             near = min_distance2::<F>(&corners, point, &tree.sides, d, periodic) <= best.limit[0];
         }
         if near && node.is_leaf {
-            // All of the leaf without a branch, then what is near enough.
+            // Tests all points of the leaf without a branch, then takes those that are near enough.
             let mut bits = 0u32.runtime();
             let mut bit = 1u32.runtime();
             for other in node.first..tree.links[node.rope as usize][1] {

@@ -1,8 +1,8 @@
-//! Edges in order: by squared weight, then the lower index, then the higher one.
+//! Sorting of edges by squared weight, then the lower index, then the higher index.
 //!
-//! The leading bits of the weights are sorted, and each edge then finds its place among those that have the same ones, as codes do in
-//! `bvh::morton`. Where too many do, as in a lattice, all bits are sorted: those of the ends, then those of the weights, which keeps the order
-//! of the ends among equal weights.
+//! The leading bits of the weights are sorted. Each edge then finds its place among those with the same leading bits,
+//! as codes do in `bvh::morton`. If too many edges tie, as in a lattice, all bits are sorted: first those of the ends,
+//! then those of the weights. The second sort preserves the order of the ends among equal weights.
 
 use cubecl::prelude::*;
 
@@ -13,7 +13,7 @@ use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::primitives::radix_sort::pass::CODE;
 use crate::gpu::primitives::radix_sort::{Pairs, leading_bits, order, sort};
 
-/// Edges with the same leading bits that are looked at on either side.
+/// The maximum number of edges with the same leading bits that are compared on either side.
 const REACH: u32 = 32;
 
 pub(super) fn sort_edges<R: Runtime>(client: &ComputeClient<R>, edges: &Edges) -> Result<Edges> {
@@ -26,7 +26,7 @@ pub(super) fn sort_edges<R: Runtime>(client: &ComputeClient<R>, edges: &Edges) -
     sort_all_bits(client, edges)
 }
 
-/// Sorts by so many leading bits and puts ties right, unless they are too many.
+/// Sorts by the `leading` bits and resolves ties. Returns `None` if there are too many ties.
 fn sort_leading<R: Runtime>(client: &ComputeClient<R>, edges: &Edges, leading: u32) -> Result<Option<Edges>> {
     let n = edges.low.len();
     let (bits, dim) = (Buffer::<u64>::new(client, n), CubeDim::new_1d(UNITS));
@@ -37,7 +37,7 @@ fn sort_leading<R: Runtime>(client: &ComputeClient<R>, edges: &Edges, leading: u
     Ok((far.read(client)?[0] == 0).then_some(placed))
 }
 
-/// Edges in an order.
+/// Reorders edges.
 fn edges_in<R: Runtime>(client: &ComputeClient<R>, edges: &Edges, order: &Buffer<u32>) -> Edges {
     let ends = |of| gather(client, of, order, 1, Layout::Rows);
     Edges {
@@ -67,7 +67,7 @@ fn take_bits(weight2: &Array<f64>, bits: &mut Array<u64>, n: u32) {
     }
 }
 
-/// The ends of each edge as one number.
+/// Packs the ends of each edge into one number.
 #[cube(launch)]
 fn pack_ends(low: &Array<u32>, high: &Array<u32>, keys: &mut Array<u64>, n: u32) {
     let i = ABSOLUTE_POS;
@@ -76,13 +76,15 @@ fn pack_ends(low: &Array<u32>, high: &Array<u32>, keys: &mut Array<u64>, n: u32)
     }
 }
 
-/// Puts edges in order that are in that of the leading bits of their weights; or says that they may be too far from their places.
+/// Moves edges, sorted by the leading bits of their weights, to their final places. Sets `far` if an edge may be too
+/// far from its place.
 #[cube(launch)]
 fn place(sorted: &EdgesArg, placed: &mut EdgesArg, far: &mut Array<u32>, n: u32, #[comptime] trailing: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
         let own = u64::reinterpret(sorted.weight2[i]);
-        // Where it goes; how many of those before it and behind it were looked at; whether the next one has the same leading bits.
+        // The final place; the number of edges before and behind that were compared; 1 if the loop goes on to the next
+        // edge.
         let mut state = Array::<u32>::new(4usize);
         state[0] = i as u32;
         state[1] = 0;
@@ -124,13 +126,13 @@ fn place(sorted: &EdgesArg, placed: &mut EdgesArg, far: &mut Array<u32>, n: u32,
     }
 }
 
-/// The bits of a weight that are sorted.
+/// The leading bits of a weight, by which edges are sorted.
 #[cube]
 fn leading(edges: &EdgesArg, at: usize, #[comptime] trailing: u32) -> u64 {
     u64::reinterpret(edges.weight2[at]) >> comptime!(u64::from(trailing))
 }
 
-/// Whether an edge comes before another.
+/// Returns `true` if edge `one` comes before edge `other`.
 #[cube]
 fn comes_before(edges: &EdgesArg, one: usize, other: usize) -> bool {
     let (a, b) = (edges.weight2[one], edges.weight2[other]);
@@ -145,7 +147,7 @@ mod tests {
     use crate::gpu::Device;
     use crate::gpu::device::on;
 
-    /// Weights that tie in 45, 43 or 41 leading bits, some in all.
+    /// Weights that tie in 45, 43 or 41 leading bits, some in all bits.
     #[test]
     fn ties_are_put_right() -> Result<()> {
         let mix = |i: u64| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 30;

@@ -1,6 +1,7 @@
-//! The component of each node, if all of its points have one.
+//! The component of each node whose points all belong to one component.
 //!
-//! A node's points are a run in tree order, so they are of one component if it does not change within the run: two sums of changes tell.
+//! A node's points are a run in tree order. They are of one component if the component does not change within the run,
+//! which two prefix sums of changes show.
 
 use cubecl::prelude::*;
 
@@ -9,11 +10,11 @@ use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::cluster::mst::least::NONE;
 use crate::gpu::primitives::scan::exclusive;
 
-/// Which runs of positions are of one component.
+/// The nodes and runs of positions that belong to one component.
 pub(super) struct Uniform {
-    /// The component of each node, or [`NONE`]; that of the sentinel is none.
+    /// The component of each node, or [`NONE`], which is also the value of the sentinel.
     pub nodes: Buffer<u32>,
-    /// How many of the positions before each have another component than the one before them.
+    /// The number of positions before each whose component differs from that of the preceding position.
     pub changes: Buffer<u32>,
 }
 
@@ -27,7 +28,7 @@ pub(super) fn uniform<R: Runtime, S>(client: &ComputeClient<R>, nodes: &Nodes<S>
     Uniform { nodes: of_nodes, changes }
 }
 
-/// Flags the positions whose component is not that of the position before.
+/// Flags the positions whose component differs from that of the preceding position.
 #[cube(launch)]
 fn flag_changes(component: &Array<u32>, changes: &mut Array<u32>, n: u32) {
     let at = ABSOLUTE_POS;
@@ -52,7 +53,7 @@ fn find_uniform(links: &Array<u32>, before: &Array<u32>, component: &Array<u32>,
     }
 }
 
-/// Whether the positions from `first` up to `behind` are of one component.
+/// Returns `true` if the positions from `first` to `behind`, exclusive, are of one component.
 #[cube]
 pub(super) fn is_uniform(changes: &Array<u32>, first: usize, behind: usize) -> bool {
     changes[behind] == changes[first + 1]

@@ -1,9 +1,8 @@
 //! The first member with the largest value in each halo.
 //!
-//! In: a value for each member, a potential or a number of friends. Out: for each halo the point with the largest one,
-//! the first of equals, that value, and a count.
-//! Cost: a pass over the values; a unit for each small halo, a block of units for each large one. 4 to 8 bytes and 8
-//! bytes a halo.
+//! In: a value for each member, a potential or a number of friends. Out: for each halo the point with the largest
+//! value, the first of ties, with that value and a count. Cost: a pass over the values, with a thread for each small
+//! halo and a block for each large one; 12 to 16 bytes per halo.
 
 use cubecl::prelude::*;
 
@@ -11,29 +10,29 @@ use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
 use crate::gpu::halo::centers::by_size::{HalosArg, SortedHalos};
 
-/// What is counted in each halo.
+/// The quantity to count in each halo.
 pub(super) enum Count<'a> {
-    /// The members with the largest value.
+    /// The number of members with the largest value.
     Ties,
     /// Half the sum of these numbers, one for each member that has a value.
     Sum(&'a Buffer<u32>),
 }
 
-/// What was found in each of some halos.
+/// The results for some halos, on the device.
 pub(super) struct Argmax<N> {
     points: Buffer<u32>,
     values: Buffer<N>,
     counts: Buffer<u32>,
 }
 
-/// The same on the host.
+/// The result for one halo, on the host.
 pub(super) struct Maximum<N> {
     pub point: u32,
     pub value: N,
     pub count: u32,
 }
 
-/// What kernels write.
+/// The output of kernels.
 #[derive(CubeType, CubeLaunch)]
 struct ArgmaxArg<N: Numeric> {
     points: Array<u32>,
@@ -59,7 +58,7 @@ impl<N: Numeric + CubeElement> Argmax<N> {
     }
 }
 
-/// Of the halos that are not large; `values` has one for each of their members.
+/// The results for the halos that are not large. `values` has a value for each of their members.
 pub(super) fn argmax_small<R: Runtime, N: Numeric + CubeElement>(
     client: &ComputeClient<R>,
     halos: &SortedHalos,
@@ -89,7 +88,7 @@ pub(super) fn argmax_small<R: Runtime, N: Numeric + CubeElement>(
     best
 }
 
-/// Of the large halos; `values` has one for each of their members, and ties are counted.
+/// The results for the large halos, counting ties. `values` has a value for each of their members.
 pub(super) fn argmax_large<R: Runtime, N: Numeric + CubeElement>(
     client: &ComputeClient<R>,
     halos: &SortedHalos,
@@ -104,7 +103,7 @@ pub(super) fn argmax_large<R: Runtime, N: Numeric + CubeElement>(
     best
 }
 
-/// A unit for each halo from number `large` on, whose first member has the first value.
+/// Processes a halo per thread, from halo `large` on. `values` starts with the first member of halo `large`.
 #[cube(launch)]
 fn find_small<N: Numeric>(
     values: &Array<N>,
@@ -151,7 +150,7 @@ fn find_small<N: Numeric>(
     }
 }
 
-/// A block of units for each halo, which has more members than the block units.
+/// Processes a halo per block; each halo has more members than the block has threads.
 #[cube(launch)]
 fn find_large<N: Numeric>(values: &Array<N>, halos: &HalosArg, best: &mut ArgmaxArg<N>, large: u32) {
     let halo = CUBE_POS;

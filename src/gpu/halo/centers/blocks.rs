@@ -1,10 +1,8 @@
-//! Blocks of members, the leaves of the search in large halos.
+//! Blocks of members: the leaves of the search in large halos.
 //!
-//! In: the members of large halos. Out: [`Blocks`], these members in Morton order, each halo by itself, and blocks of
-//! up to [`BLOCK`] of them with their moments.
-//! A block is a cell of the Morton grid, or half or a quarter of one: cells are compact, which runs of equal length are
-//! not.
-//! Cost: a sort of the members; 32 bytes a member, 56 a block.
+//! In: the members of large halos. Out: [`Blocks`]: these members in Morton order, each halo separately, and blocks of
+//! up to [`BLOCK`] members with their moments. A block is a cell of the Morton grid, or half or a quarter of one.
+//! Cells are compact, unlike runs of equal length. Cost: a sort of the members; 32 bytes per member, 56 per block.
 
 use cubecl::prelude::*;
 
@@ -19,28 +17,28 @@ use crate::gpu::primitives::radix_sort::{Pairs, sort_bits};
 use crate::gpu::primitives::warp::{WIDTH, Warp};
 use crate::gpu::primitives::warp_atomics::warp_atomic_max;
 
-/// Members of a block, at most: as many as a warp has units.
+/// The maximum number of members of a block: the width of a warp.
 pub(super) const BLOCK: u32 = WIDTH;
-/// Bits of a cell along each axis.
+/// The number of bits of a cell along each axis.
 const CELL_BITS: u32 = 12;
-/// The last cell along an axis.
+/// The index of the last cell along an axis.
 const LAST_CELL: u32 = (1 << CELL_BITS) - 1;
 
 /// The blocks of all large halos.
 pub(super) struct Blocks {
-    /// The members of large halos in order: their positions in [`Members`].
+    /// The members of large halos in Morton order, as positions in [`Members`].
     pub order: Buffer<u32>,
-    /// The first block of each halo, and the number of blocks.
+    /// The first block of each halo, followed by the number of blocks.
     of_halos: Buffer<u32>,
-    /// The first member of each block in `order`, and the number of these members.
+    /// The position in `order` of the first member of each block, followed by the length of `order`.
     first: Buffer<u32>,
-    /// The block of each member in order.
+    /// The block of each position in `order`.
     of_members: Buffer<u32>,
     moments: Moments,
     pub len: usize,
 }
 
-/// What kernels take of [`Blocks`].
+/// The kernel argument for [`Blocks`].
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct BlocksArg {
     pub order: Array<u32>,
@@ -50,9 +48,9 @@ pub(super) struct BlocksArg {
     /// The halo of each block.
     pub owners: Array<u32>,
     pub moments: Array<Vec4>,
-    /// How many members blocks have in all.
+    /// The number of members in all blocks.
     pub members: u32,
-    /// How many blocks there are.
+    /// The number of blocks.
     pub n: u32,
 }
 
@@ -96,7 +94,7 @@ impl Blocks {
         Ok(Self { order, of_halos, first, of_members, moments, len: starts.len })
     }
 
-    /// What a kernel takes for it.
+    /// The kernel argument.
     pub fn arg<R: Runtime>(&self) -> BlocksArgLaunch<R> {
         BlocksArgLaunch::new(
             self.order.arg(),
@@ -111,13 +109,13 @@ impl Blocks {
     }
 }
 
-/// The halo of a member, by its position in order.
+/// The halo of a member, given its position in `order`.
 #[cube]
 pub(super) fn halo_of(blocks: &BlocksArg, position: u32) -> u32 {
     blocks.owners[blocks.of_members[position as usize] as usize]
 }
 
-/// The largest coordinate of each halo, as bits.
+/// Finds the largest absolute coordinate of each halo, as bits.
 #[cube(launch)]
 fn find_extents(members: &MembersArg, extents: &mut Array<Atomic<u32>>, n: u32, #[comptime] warp: Warp) {
     let i = ABSOLUTE_POS;
@@ -138,7 +136,8 @@ fn find_extents(members: &MembersArg, extents: &mut Array<Atomic<u32>>, n: u32, 
     warp_atomic_max(extents, halo, bits, warp);
 }
 
-/// A member's halo, then the Morton code of its cell in a cube about the halo's first member.
+/// Computes the sort key of each member: the halo, then the Morton code of the cell in a cube about the halo's first
+/// member.
 #[cube(launch)]
 fn code_members(members: &MembersArg, extents: &Array<u32>, keys: &mut Array<u64>, values: &mut Array<u32>, n: u32) {
     let i = ABSOLUTE_POS;
@@ -164,7 +163,7 @@ fn code_members(members: &MembersArg, extents: &Array<u32>, keys: &mut Array<u64
     }
 }
 
-/// How many keys next to the one at `at`, up to `most` to one side, have the same bits from `shift` on.
+/// Counts the keys next to the one at `at`, up to `most` on one side, whose bits from `shift` on are equal.
 #[cube]
 fn count_equal(keys: &Array<u64>, at: u32, shift: u32, most: u32, #[comptime] right: bool) -> u32 {
     let own = keys[at as usize];
@@ -185,9 +184,9 @@ fn count_equal(keys: &Array<u64>, at: u32, shift: u32, most: u32, #[comptime] ri
     equal
 }
 
-/// Flags the first member of each block. A member's block is the largest cell about it that has at most [`BLOCK`]
-/// members, where halves of a cell count as cells. If the smallest cell has more, every [`BLOCK`]th position starts a
-/// block, too.
+/// Flags the first member of each block. A member's block is the largest cell around it that has at most [`BLOCK`]
+/// members, where halves of cells count as cells. If the smallest cell has more members, every [`BLOCK`]th position
+/// starts a block, too.
 #[cube(launch)]
 fn flag_starts(keys: &Array<u64>, flags: &mut Array<u32>, n: u32) {
     let i = ABSOLUTE_POS as u32;
@@ -207,7 +206,7 @@ fn flag_starts(keys: &Array<u64>, flags: &mut Array<u32>, n: u32) {
             start = true;
         }
         if count_equal(keys, i, 0, before, false) + count_equal(keys, i, 0, after, true) < BLOCK {
-            // Cells as large as the halo, or all halos, are too large.
+            // A cell as large as a halo, or as all halos, is too large.
             let mut shift = 0u32.runtime();
             let mut end = 64u32.runtime();
             while shift + 1 < end {
@@ -228,8 +227,8 @@ fn flag_starts(keys: &Array<u64>, flags: &mut Array<u32>, n: u32) {
     }
 }
 
-/// Writes the first member of each block, and each member's block: one less than the number of starts up to it, its own
-/// included.
+/// Writes the first member of each block, and the block of each member: the number of block starts up to and including
+/// the member, minus one.
 #[cube(launch)]
 fn take_starts(ranks: &Array<u32>, first: &mut Array<u32>, of_members: &mut Array<u32>, n: u32) {
     let i = ABSOLUTE_POS;
@@ -245,7 +244,7 @@ fn take_starts(ranks: &Array<u32>, first: &mut Array<u32>, of_members: &mut Arra
     }
 }
 
-/// Writes how many blocks start before each halo.
+/// Writes the number of blocks that start before each halo.
 #[cube(launch)]
 fn find_halos(ranks: &Array<u32>, offsets: &Array<u32>, of_halos: &mut Array<u32>, halos: u32) {
     let i = ABSOLUTE_POS;

@@ -1,14 +1,14 @@
-//! Bounds of potentials, and what they leave.
+//! Bounds on potentials, and pruning by these bounds.
 //!
-//! In: for members a sum S of -φ in single precision, and its error E. Out: bounds, and the members that may be most
-//! bound.
+//! In: for each member a sum S of -φ in single precision, and its error E. Out: bounds, and the members that may be
+//! most bound.
 //! ```text
 //! (6)  lower = S - E,  upper = S + E,   with the relative error of sums in f32, 1e-5, as a part of E.
 //! (7)  A member whose upper bound is below the largest lower bound of its halo is not the most bound one.
 //! ```
-//! Bounds are rounded to `f32`, which the 1e-5 allows for, too. Numbers that are not negative are ordered as their bits
-//! are, so that the largest ones of a halo are found by atomic maxima of bits.
-//! Cost: 4 bytes a member and 24 a halo, and one compaction for each pruning.
+//! Bounds are rounded to `f32`, an error that the 1e-5 includes. Numbers that are not negative have the same order as
+//! their bits, so atomic maxima of bits find the largest bounds of a halo. Cost: 4 bytes per member and 24 per halo,
+//! and one compaction for each pruning.
 
 use cubecl::prelude::*;
 
@@ -17,15 +17,15 @@ use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::halo::centers::blocks::{Blocks, BlocksArg, halo_of};
 use crate::gpu::primitives::compact::{Compact, Emit};
 
-/// The relative error of sums in single precision, at most.
+/// An upper limit of the relative error of sums in single precision.
 pub(super) const RELATIVE_ERROR: f32 = 1e-5;
 
-/// What is known of each large halo.
+/// The best bounds and the pair counts of each large halo.
 pub(super) struct Best {
-    /// The largest lower bound and the largest upper bound of its members, as bits; 0 for none.
+    /// The largest lower bound and the largest upper bound among the halo's members, as bits; 0 for no bound.
     pub lower: Buffer<u32>,
     pub upper: Buffer<u32>,
-    /// Ordered pairs looked at, and ordered pairs at no distance, in two words each.
+    /// The number of ordered pairs evaluated, and of ordered coincident pairs, in two words each.
     pub pairs: Buffer<u32>,
     pub coincident: Buffer<u32>,
 }
@@ -37,14 +37,14 @@ impl Best {
     }
 }
 
-/// Where the bounds of some members go.
+/// The destination of the bounds of some members.
 pub(super) struct TargetBounds<'a> {
-    /// The upper bound of each.
+    /// The upper bound of each member.
     pub upper: Buffer<f32>,
     best: &'a Best,
 }
 
-/// What kernels take of [`TargetBounds`].
+/// The kernel argument for [`TargetBounds`].
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct TargetBoundsArg {
     pub upper: Array<f32>,
@@ -57,13 +57,13 @@ impl<'a> TargetBounds<'a> {
         Self { upper: Buffer::new(client, targets), best }
     }
 
-    /// What a kernel takes for it.
+    /// The kernel argument.
     pub fn arg<R: Runtime>(&self) -> TargetBoundsArgLaunch<R> {
         TargetBoundsArgLaunch::new(self.upper.arg(), self.best.lower.arg(), self.best.pairs.arg())
     }
 }
 
-/// A lower bound as bits; 0 for none.
+/// A lower bound as bits; 0 if it is not positive.
 #[cube]
 pub(super) fn lower_bits(lower: f64) -> u32 {
     let mut bits = 0u32.runtime();
@@ -73,7 +73,7 @@ pub(super) fn lower_bits(lower: f64) -> u32 {
     bits
 }
 
-/// Adds to a number of two words, the lower one first.
+/// Adds to a number of two words, of which the low one comes first.
 #[cube]
 pub(super) fn add_wide(words: &mut Array<Atomic<u32>>, at: u32, value: u32) {
     let old = words[2 * at as usize].fetch_add(value);
@@ -82,16 +82,16 @@ pub(super) fn add_wide(words: &mut Array<Atomic<u32>>, at: u32, value: u32) {
     }
 }
 
-/// A number of two words.
+/// The value of a number of two words.
 pub(super) fn wide(words: &[u32], at: usize) -> u64 {
     words.get(2 * at..).and_then(|words| words.get(..2)).map_or(0, |two| u64::from(two[0]) | u64::from(two[1]) << 32)
 }
 
-/// The first member of each halo, in the order of the blocks, that has the largest upper bound of `upper`.
+/// The first member of each halo, in block order, with the largest upper bound in `upper`.
 ///
-/// A halo without one has `u32::MAX`: a device that orders bits or NaN in a way of its own may leave none. Kernels
-/// clamp it to the last member, of which they then find true bounds, so that such a halo is searched no less exactly,
-/// only longer.
+/// The result is `u32::MAX` for a halo without such a member, which happens if a device orders bits or NaN in its own
+/// way. Kernels clamp this value to the last member and compute valid bounds of that member. The search in such a halo
+/// is therefore still exact, only slower.
 pub(super) fn argmax_upper<R: Runtime>(
     client: &ComputeClient<R>,
     blocks: &Blocks,
@@ -129,8 +129,8 @@ fn find_argmax(
     }
 }
 
-/// Equation (7): of some members, or of all in the order of the blocks, those whose upper bound reaches the largest
-/// lower bound.
+/// Applies equation (7): returns the members whose upper bound reaches the largest lower bound, among `some` or among
+/// all members in block order.
 pub(super) fn prune<R: Runtime>(
     client: &ComputeClient<R>,
     blocks: &Blocks,
@@ -161,7 +161,7 @@ pub(super) fn prune<R: Runtime>(
     Ok(survivors)
 }
 
-/// Positions in the order of the blocks: those listed, or all.
+/// Positions in block order: those in `some`, or all.
 #[derive(CubeType, CubeLaunch)]
 struct TargetsArg {
     some: Array<u32>,
@@ -190,7 +190,7 @@ impl Emit for TakeTarget {
     }
 }
 
-/// Flags the targets that equation (7) leaves; a 0 follows.
+/// Flags the targets that equation (7) does not exclude, followed by a 0.
 #[cube(launch)]
 fn flag_survivors(
     targets: &TargetsArg,

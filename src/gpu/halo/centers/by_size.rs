@@ -1,8 +1,8 @@
-//! Halos from large to small, as the centre finder takes them.
+//! Halos sorted by descending size, as the centre finder processes them.
 //!
-//! In: [`Halos`]. Out: [`SortedHalos`], the same with the largest first, and how many of them are large.
-//! Halos that a device has found are in that order already, so their buffers are shared; others are copied.
-//! Cost: a copy of the offsets to the host; for halos in another order a pass over the members, and 4 bytes for each.
+//! In: [`Halos`]. Out: [`SortedHalos`], the same halos with the largest first, and the number of large ones. Halos
+//! found on a device are already in this order, so their buffers are shared; others are copied. Cost: a copy of the
+//! offsets to the host; for halos in another order, a pass over the members and 4 bytes per member.
 
 use std::cmp::Reverse;
 
@@ -12,22 +12,23 @@ use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::cluster::halos::Halos;
 
-/// Halos with more members are large: blocks of members bound their potentials. In others all pairs are summed.
+/// The maximum number of members of a small halo, in which all pairs are summed. In larger halos, blocks of members
+/// bound the potentials.
 const SMALL: u32 = 512;
 
-/// Halos from large to small; halos of equal size are in the caller's order.
+/// Halos by descending size; halos of equal size are in the caller's order.
 pub(super) struct SortedHalos {
-    /// Halo `h` has the members `offsets[h]..offsets[h + 1]`: on the device, and on the host.
+    /// Halo `h` has the members `offsets[h]..offsets[h + 1]`; a copy is on the device and one on the host.
     pub offsets: Buffer<u32>,
     pub host_offsets: Vec<u32>,
-    /// The points that are the members.
+    /// The points that are the members, halo by halo.
     pub members: Buffer<u32>,
     pub large: Large,
-    /// The caller's number of each halo, unless it is the same.
+    /// The caller's index of each halo, or `None` if the order is the same.
     order: Option<Vec<u32>>,
 }
 
-/// How many halos are large, and how many members these have. They come first.
+/// The number of large halos, which come first, and the number of their members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Large {
     pub halos: usize,
@@ -46,12 +47,12 @@ fn size(pair: &[u32]) -> u32 {
     pair[1].saturating_sub(pair[0])
 }
 
-/// What kernels take of [`SortedHalos`].
+/// The kernel argument for [`SortedHalos`].
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct HalosArg {
     pub offsets: Array<u32>,
     pub members: Array<u32>,
-    /// How many halos there are.
+    /// The number of halos.
     pub n: u32,
 }
 
@@ -94,7 +95,7 @@ impl SortedHalos {
         self.host_offsets.len().saturating_sub(1)
     }
 
-    /// What a kernel takes for it.
+    /// The kernel argument.
     pub fn arg<R: Runtime>(&self) -> HalosArgLaunch<R> {
         HalosArgLaunch::new(self.offsets.arg(), self.members.arg(), self.len() as u32)
     }
@@ -104,7 +105,7 @@ impl SortedHalos {
         self.host_offsets.get(halo..).and_then(|offsets| offsets.get(..2)).map_or(0, size)
     }
 
-    /// A row for each halo in the caller's order, from those in this order.
+    /// Reorders rows, one for each halo in this order, to the caller's order.
     pub fn in_given_order<T>(&self, rows: Vec<T>) -> Vec<T> {
         let Some(order) = &self.order else { return rows };
         let mut rows: Vec<_> = order.iter().zip(rows).collect();
@@ -113,7 +114,7 @@ impl SortedHalos {
     }
 }
 
-/// The halo, of `halos`, that a member belongs to: the last one with `offsets[halo] <= member`.
+/// The halo, of `halos`, that contains a member: the last one with `offsets[halo] <= member`.
 #[cube]
 pub(super) fn owner(offsets: &Array<u32>, member: u32, halos: u32) -> u32 {
     let mut lo = 0u32.runtime();
@@ -129,7 +130,7 @@ pub(super) fn owner(offsets: &Array<u32>, member: u32, halos: u32) -> u32 {
     lo
 }
 
-/// Copies the members of halo `order[h]` to where halo `h` has its own, for each member of the new order.
+/// Copies each member in the new order, where halo `h` is halo `order[h]` of the input.
 #[cube(launch)]
 fn reorder_members(from: &HalosArg, order: &Array<u32>, offsets: &Array<u32>, members: &mut Array<u32>, n: u32) {
     let i = ABSOLUTE_POS;

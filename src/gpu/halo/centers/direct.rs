@@ -1,15 +1,15 @@
-//! Potentials by direct sums, bit by bit those of `halo::centers::direct`.
+//! Potentials by direct summation, bit by bit those of `halo::centers::direct`.
 //!
-//! In: members. Out: for all members of small halos, and for chosen ones of large halos, with the softening length ε,
+//! In: members. Out: for all members of small halos and for selected members of large ones, with the softening length
+//! ε,
 //! ```text
 //! (9)  -φ_i = sum over j != i of m_j / sqrt(|x_j - x_i|² + ε²),   without the coincident j if ε = 0.
 //! ```
-//! The order of summation is that of the CPU: segments of 512 members, in each eight interleaved sums, which are folded
-//! as a tree. A product is rounded before it is added. Roots and quotients must be rounded as IEEE 754 says;
-//! `primitives::rounding` asks the device once.
-//! Cost: n distances a sum in `f64`.
+//! The order of summation is that of the CPU: segments of 512 members, each with eight interleaved sums that are
+//! combined as a tree. A product is rounded before it is added. Roots and quotients must be rounded according to IEEE
+//! 754; `primitives::rounding` tests each device once. Cost: n distances per sum, in `f64`.
 
-#![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without checks of their own.
+#![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without bounds checks.
 
 use cubecl::prelude::*;
 
@@ -18,19 +18,20 @@ use crate::gpu::halo::centers::argmax::{Argmax, Count, argmax_small};
 use crate::gpu::halo::centers::by_size::{HalosArg, SortedHalos};
 use crate::gpu::halo::centers::members::{Members, MembersArg, mass};
 
-/// Members that the CPU sums before the next: eight interleaved sums each.
+/// Members per segment, and interleaved sums per segment, as on the CPU.
 const SEGMENT: u32 = 512;
 const LANES: u32 = 8;
-/// Segments that a block of units sums at once.
+/// Segments that a block sums at once.
 const SEGMENTS: u32 = UNITS / LANES;
 
-/// The most bound particles of small halos. The counts are pairs of members at no distance.
+/// The most bound particles of small halos. The counts are numbers of coincident pairs.
 pub(super) fn most_bound<R: Runtime>(client: &ComputeClient<R>, members: &Members, halos: &SortedHalos) -> Argmax<f64> {
     let first = halos.large.members;
     let n = members.len - first;
     let (sums, others) = (Buffer::<f64>::new(client, n), Buffer::<u32>::new(client, n));
     if n > 0 {
-        // SAFETY: the launch contract of `centers`; positions are compared with the number of members.
+        // SAFETY: the launch contract of `centers`. `sum_small` checks `own < members.n`; `sums` and `others` have
+        // `members.n - first` elements.
         unsafe {
             sum_small::launch_unchecked::<R>(
                 client,
@@ -47,7 +48,7 @@ pub(super) fn most_bound<R: Runtime>(client: &ComputeClient<R>, members: &Member
     argmax_small(client, halos, &sums, Count::Sum(&others))
 }
 
-/// Equation (9) for some members.
+/// Computes equation (9) for some members.
 pub(super) fn sums<R: Runtime>(
     client: &ComputeClient<R>,
     members: &Members,
@@ -57,7 +58,8 @@ pub(super) fn sums<R: Runtime>(
     let n = targets.len();
     let sums = Buffer::<f64>::new(client, n);
     if n > 0 {
-        // SAFETY: the launch contract of `centers`; targets are members, and their number is compared.
+        // SAFETY: the launch contract of `centers`. `targets` are positions of members; `sum_each` checks that the
+        // block index is below `n`, the length of `targets` and `sums`.
         unsafe {
             sum_each::launch_unchecked::<R>(
                 client,
@@ -74,7 +76,7 @@ pub(super) fn sums<R: Runtime>(
     sums
 }
 
-/// The square of the distance of two members, as the CPU rounds it.
+/// The squared distance of two members, rounded as on the CPU.
 #[cube]
 pub(super) fn distance2(members: &MembersArg, a: u32, b: u32) -> f64 {
     let zero = f64::new(0.0);
@@ -83,24 +85,23 @@ pub(super) fn distance2(members: &MembersArg, a: u32, b: u32) -> f64 {
     for k in 0..3usize {
         let axis = k * members.n as usize;
         let gap = members.axes[axis + b as usize] - members.axes[axis + a as usize];
-        // Fused already, so that it is not fused with the sum.
+        // The product is already an `fma`, so that it is not fused with the sum.
         sum += fma(gap, gap, zero);
     }
     sum
 }
 
-/// The sum (9) at a member, by whether a source has a distance from it: the twin of the CPU's `Sum`.
+/// The parts of the sum (9) at a member, by whether sources coincide with it: the GPU version of the CPU's `Sum`.
 #[derive(CubeType)]
 pub(super) struct Sum {
     /// The sum of m / sqrt(d² + ε²) over sources with d > 0.
     pub separate_sum: f64,
-    /// The mass of the sources with d = 0, and their number; the member itself is one of them.
+    /// The mass and the number of the sources with d = 0, including the member itself.
     pub coincident_mass: f64,
     pub n_coincident: u32,
 }
 
-/// -φ of a member that is one of the sources. Coincident ones add their mass over ε; without softening they add
-/// nothing.
+/// -φ of a member that is one of the sources. Coincident sources add their mass over ε, or nothing without softening.
 #[cube]
 pub(super) fn potential(members: &MembersArg, member: u32, pairs: &Sum) -> f64 {
     let mut sum = pairs.separate_sum;
@@ -112,7 +113,7 @@ pub(super) fn potential(members: &MembersArg, member: u32, pairs: &Sum) -> f64 {
     sum
 }
 
-/// A unit for each member of a halo that is one segment.
+/// Sums a member per thread, for halos of a single segment.
 #[cube(launch_unchecked)]
 fn sum_small(members: &MembersArg, halos: &HalosArg, sums: &mut Array<f64>, others: &mut Array<u32>, first: u32) {
     let own = first + ABSOLUTE_POS as u32;
@@ -153,7 +154,7 @@ fn sum_small(members: &MembersArg, halos: &HalosArg, sums: &mut Array<f64>, othe
     }
 }
 
-/// A block of units for each target: as many segments at a time as fit, a lane for each unit.
+/// Sums a target per block. Each thread accumulates one interleaved sum, so that a block sums 32 segments at a time.
 #[cube(launch_unchecked)]
 fn sum_each(members: &MembersArg, halos: &HalosArg, targets: &Array<u32>, sums: &mut Array<f64>, n: u32) {
     let target = CUBE_POS as u32;
@@ -194,7 +195,8 @@ fn sum_each(members: &MembersArg, halos: &HalosArg, targets: &Array<u32>, sums: 
                 segments[UNIT_POS as usize] = even + odd;
             }
             sync_cube();
-            // Segments beyond the end add nothing. The other units do not wait: what they write next is not read here.
+            // Segments beyond the end add nothing. The other threads need not wait, because this loop does not read
+            // what they write next.
             if UNIT_POS == 0 {
                 for segment in 0..SEGMENTS as usize {
                     separate_sum += segments[segment];

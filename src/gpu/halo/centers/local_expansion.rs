@@ -1,29 +1,31 @@
-//! The potential of blocks that are far away: the twin of `halo::centers::local_expansion`.
+//! The potential of distant blocks: the GPU version of `halo::centers::local_expansion`.
 //!
-//! In: blocks. Out: for each block a local expansion of -φ about its centre, which stands for all well separated
-//! blocks, and the list of the others, which are near; for chosen members the sum over the well separated blocks alone.
+//! In: blocks. Out:
+//! - for each block a local expansion of -φ about its centre, which represents all well separated blocks;
+//! - for each block the list of its near blocks, which are all others;
+//! - for selected members the sum over the well separated blocks alone.
+//!
 //! Two blocks of radii r_a and r_b whose centres are R apart are well separated if
 //! ```text
 //! (3)  |R| > 1.1 (r_a + r_b).
 //! ```
-//! Let z = y - x, where a target is at y from the centre of its block and a source of mass m at x from the centre of
-//! its own. With ρ² = R² + ε² and R̂ = R/ρ, the source adds to -φ at the target
+//! A target is at y from the centre of its block, and a source of mass m at x from the centre of its own; let z = y -
+//! x. With ρ² = R² + ε² and R̂ = R/ρ, the source adds to -φ at the target
 //! ```text
 //! (4)  m sum_l |z|^l / ρ^(l+1) P_l(R̂·z/|z|),  of which l > 2 is at most  m |z|³ / (ρ³ (ρ - |z|)).
 //! ```
-//! Summed over the block, M <z zᵀ> is M (y yᵀ + Q): l = 0 and the terms in Q are equation (1), and the terms in y are
-//! the slopes M/ρ² R̂ and the curvatures M/ρ³ (3 R̂R̂ᵀ - 1). Both are kept in units of the radius r_a, so that |y| is
-//! at most 1:
+//! The sum of M <z zᵀ> over a source block is M (y yᵀ + Q). The term l = 0 and the terms in Q are equation (1). The
+//! terms in y are the slopes M/ρ² R̂ and the curvatures M/ρ³ (3 R̂R̂ᵀ - 1). Both are stored in units of the radius
+//! r_a, so that |y| is at most 1:
 //! ```text
 //! (5)  -φ_far(y) = S + s·y + 1/2 yᵀCy,   error <= E + E' |y|²,
 //!      E = sum M/ρ · (b tr Q / ρ² + 6 d) / (ρ - b),   E' = sum M/ρ · b / (ρ - b) · (r_a/ρ)²,   b = r_a + r_b,
 //! ```
-//! where E allows for the first moment M d about the rounded centre, too.
-//! Sums are in `f32` over [`TERMS`] terms and in `f64` over these.
-//! Cost: a term for each pair of blocks of a halo; 316 bytes a block, 256 of them for its list.
-//! Source: Salmon and Warren 1994, section 3.
+//! where E includes the first moment M d about the rounded centre. Sums are in `f32` over [`TERMS`] terms, and in
+//! `f64` over these sums. Cost: a term for each pair of blocks of a halo; 316 bytes per block, 256 of them for its
+//! list. Source: Salmon and Warren 1994, section 3.
 
-#![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without checks of their own.
+#![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without bounds checks.
 
 use cubecl::prelude::*;
 
@@ -36,23 +38,23 @@ use crate::gpu::halo::centers::near_lists::{NearLists, NearListsArg};
 use crate::gpu::primitives::warp::{Warp, warp_ballot, warp_sum};
 use crate::gpu::primitives::warp_atomics::warp_atomic_max;
 
-/// Blocks are well separated if their centres are this many times as far apart as the sum of their radii.
+/// The ratio of the distance of centres to the sum of radii beyond which two blocks are well separated.
 const SEPARATION: f32 = 1.1;
-/// Terms that a unit adds in `f32` before their sum goes to one in `f64`.
+/// The number of terms that a thread adds in `f32` before it adds their sum to one in `f64`.
 pub(super) const TERMS: u32 = 32;
-/// Near blocks that a block lists; a block with more tests all blocks of the halo again.
+/// The capacity of a list of near blocks. A block with more near blocks tests all blocks of the halo again.
 const NEAR: usize = 64;
 
-/// What acts on the members of each block.
+/// The far and near interactions of each block.
 pub(super) struct Interactions {
     /// S of equation (5).
     sums: Buffer<f64>,
-    /// Twelve numbers a block: s; C as xx, yy, zz, xy, xz, yz; 0, E and E'.
+    /// Twelve numbers per block: s; C as xx, yy, zz, xy, xz, yz; E, E' and 0.
     expansions: Buffer<f32>,
     pub near: NearLists,
 }
 
-/// What kernels take of the local expansions.
+/// The kernel argument for the local expansions.
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct FarArg {
     pub sums: Array<f64>,
@@ -60,8 +62,8 @@ pub(super) struct FarArg {
 }
 
 impl Interactions {
-    /// Counts the pairs of members and blocks that all of this takes, near ones included, in `pairs`. None if there are
-    /// too many blocks.
+    /// Adds to `pairs` the number of pairs of members and blocks evaluated, including near ones. Returns `None` if
+    /// there are too many blocks.
     pub fn new<R: Runtime>(
         client: &ComputeClient<R>,
         members: &Members,
@@ -76,8 +78,9 @@ impl Interactions {
             expansions: Buffer::new(client, 12 * n),
             near: NearLists::new(client, n, NEAR)?,
         };
-        // SAFETY: the launch contract of `centers`; a warp or a unit goes with each block, which is compared with their
-        // number, and writes to its own places only.
+        // SAFETY: the launch contract of `centers`. Each block has a warp or a thread, which checks `own < blocks.n`
+        // and writes only to its own places: `sums[own]`, three vectors of `expansions`, and `capacity` places of the
+        // lists.
         unsafe {
             expand_far::launch_unchecked::<R>(
                 client,
@@ -94,14 +97,14 @@ impl Interactions {
         Some(found)
     }
 
-    /// What a kernel takes for the local expansions.
+    /// The kernel argument for the local expansions.
     pub fn far<R: Runtime>(&self) -> FarArgLaunch<R> {
         FarArgLaunch::new(self.sums.arg(), self.expansions.arg())
     }
 }
 
-/// Bounds of -φ of some members, by sums over well separated blocks that are closer than the expansions, and by the
-/// sums over near ones, `near_sums`.
+/// Computes tighter bounds on -φ of some members: sums over well separated blocks, more accurate than the expansions,
+/// plus the sums over near blocks, `near_sums`.
 pub(super) fn tighten<R: Runtime>(
     client: &ComputeClient<R>,
     members: &Members,
@@ -113,8 +116,8 @@ pub(super) fn tighten<R: Runtime>(
     let (n, warp) = (targets.len(), Warp::of(client).apart());
     let (count, dim) = warp.blocks(n * warp.lanes() as usize, UNITS);
     let bounds = TargetBounds::new(client, n, best);
-    // SAFETY: the launch contract of `centers`; `targets` are positions in the order of the blocks, and a warp or a
-    // unit goes with each, which is compared with their number.
+    // SAFETY: the launch contract of `centers`. `targets` are positions in block order. Each has a warp or a thread,
+    // which checks that its index is below `n`, the length of `targets`.
     unsafe {
         tighten_far::launch_unchecked::<R>(
             client,
@@ -132,25 +135,25 @@ pub(super) fn tighten<R: Runtime>(
     bounds.upper
 }
 
-/// Equation (3), the same in all kernels, for it is rounded step by step.
+/// Equation (3). All kernels use this function, so that rounding is the same in each.
 #[cube]
 pub(super) fn is_far(a: Vec4, radius_a: f32, b: Vec4, radius_b: f32) -> bool {
     let zero = 0.0f32;
     let (dx, dy, dz) = (b[0] - a[0], b[1] - a[1], b[2] - a[2]);
     let d2 = fma(dx, dx, zero) + fma(dy, dy, zero) + fma(dz, dz, zero);
     let limit = SEPARATION * (radius_a + radius_b);
-    // Squares much smaller have no place in `f32`.
+    // Much smaller squares underflow in `f32`.
     d2 > (limit * limit).max(1e-24f32)
 }
 
-/// A sum of `terms` errors, with all that rounding may have taken off it.
+/// A sum of `terms` errors, increased by the largest possible rounding error.
 #[cube]
 fn round_up_sum(error: f32, terms: u32) -> f32 {
     error * (1.02f32 + f32::cast_from(terms) * 1.2e-7f32)
 }
 
-/// Writes the local expansion of each block, and lists the blocks that are near to it. A warp has a block; a unit has
-/// one where there are no warps.
+/// Writes the local expansion of each block, and lists its near blocks. A block is processed by a warp, or by a thread
+/// if there are no warps.
 #[cube(launch_unchecked)]
 fn expand_far(
     blocks: &BlocksArg,
@@ -240,7 +243,7 @@ fn expand_far(
             }
         }
         let mut sum = sums[0];
-        // What is multiplied by less than 1 needs no more than `f32`.
+        // The slopes and curvatures, which are multiplied by numbers below 1, need no more precision than `f32`.
         #[unroll]
         for k in 1..10usize {
             part[k] = f32::cast_from(sums[k]);
@@ -279,8 +282,8 @@ fn expand_far(
     }
 }
 
-/// -φ_far of a member of a block by its local expansion, and the error: equation (5). The member is at (x, y, z) from
-/// the centre, in units of the radius.
+/// -φ_far of a member of a block by the block's local expansion, and its error: equation (5). The member is at (x, y,
+/// z) from the centre, in units of the radius.
 #[derive(CubeType)]
 pub(super) struct Expanded {
     /// S, and the terms in y.
@@ -300,8 +303,9 @@ pub(super) fn expanded(far: &FarArg, block: u32, x: f32, y: f32, z: f32) -> Expa
     Expanded { sum: far.sums[block as usize], terms: slope + 0.5f32 * along + across, error }
 }
 
-/// Sums equation (1) over the blocks well separated from the block of each target, about their centres only, with the
-/// error of equation (2). A warp has a target; a unit has one where there are no warps.
+/// Sums equation (1) over the blocks well separated from each target's block, with the error of equation (2).
+/// Separation is tested with the centres of blocks. A target is processed by a warp, or by a thread if there are no
+/// warps.
 #[cube(launch_unchecked)]
 fn tighten_far(
     targets: &Array<u32>,
@@ -322,7 +326,7 @@ fn tighten_far(
         let member = blocks.order[own] as usize;
         let block = blocks.of_members[own];
         halo = blocks.owners[block as usize];
-        // From the centre of the block, for which `f32` is precise enough.
+        // Offsets from the centre of the block, for which `f32` is precise enough.
         let center = center_of(&blocks.moments, block);
         let radius = radius_of(&blocks.moments, block);
         let all = members.n as usize;
@@ -347,7 +351,7 @@ fn tighten_far(
                     let products = products_of(&blocks.moments, other);
                     let term = term(source, squares, products, dx, dy, dz, softening2);
                     part += term.sum;
-                    // Instead of a quotient, which takes longer.
+                    // Avoids a quotient, which takes longer.
                     let root = (term.rho2 * term.inverse - squares[3]).inverse_sqrt();
                     let rest = trace(squares) * term.inverse * term.inverse * squares[3] * root * root;
                     error += term.monopole * (rest + products[3] * term.inverse);

@@ -1,8 +1,7 @@
-//! The members of all halos, as sums over pairs read them: the twin of `halo::centers::members`.
+//! The members of all halos, prepared for sums over pairs: the GPU version of `halo::centers::members`.
 //!
 //! In: points and halos. Out: each member's position relative to the first member of its halo, in `f64`, unwrapped and
-//! scaled by a power of two, which is the same for all halos.
-//! Cost: 28 bytes a member, and 8 for its mass.
+//! scaled by a power of two that is the same for all halos. Cost: 28 bytes per member, and 8 for its mass.
 
 use cubecl::prelude::*;
 
@@ -13,7 +12,7 @@ use crate::gpu::bvh::{Coordinate, Points};
 use crate::gpu::halo::centers::by_size::{HalosArg, SortedHalos, owner};
 use crate::halo::centers::{exponent, power};
 
-/// Binary logarithms of the units of length and mass: in these units coordinates and masses are at most 1.
+/// Binary logarithms of the units of length and mass. In these units coordinates and masses are at most 1.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Units {
     pub length: i32,
@@ -21,7 +20,7 @@ pub(super) struct Units {
 }
 
 impl Units {
-    /// None if lengths or masses have a range that no units fit into `f32`.
+    /// Returns `None` if lengths or masses have too large a range for `f32` in any units.
     pub fn of<S: Coordinate>(points: &Points<S, 3>, masses: Option<&[f64]>, softening: f64) -> Option<Self> {
         let sides = points.space.period().into_iter().flatten().copied();
         let corners = points.bounds.lo.into_iter().chain(points.bounds.hi).map(|x| Into::<f64>::into(x).abs());
@@ -40,8 +39,8 @@ impl Units {
         fits.then_some(Self { length, mass })
     }
 
-    /// The factor that brings the caller's lengths to these units; then the sides of the periodic box in these units, 0
-    /// in open space.
+    /// The factor from the caller's lengths to these units, followed by the sides of the periodic box in these units,
+    /// or 0 in open space.
     pub fn scale_and_sides<S: Coordinate>(self, points: &Points<S, 3>) -> [f64; 4] {
         let scale = power(-self.length);
         let [x, y, z] = points.space.period().copied().unwrap_or([0.0; 3]).map(|side| side * scale);
@@ -60,32 +59,32 @@ pub(super) struct Members {
     pub axes: Buffer<f64>,
     /// The halo of each member.
     pub owners: Buffer<u32>,
-    /// Empty if all are 1.
+    /// The mass of each member; empty if all masses are 1.
     pub masses: Buffer<f64>,
-    /// For each halo: a bit for each axis along which it crosses the border of the box, and [`WIDE`].
+    /// For each halo a bit for each axis along which it crosses the periodic boundary, and [`WIDE`].
     pub flags: Buffer<u32>,
-    /// Whether any halo is [`WIDE`].
+    /// `true` if any halo is [`WIDE`].
     pub any_wide: bool,
-    /// The square of the softening length, and its root.
+    /// The square of the softening length, and the root of that square.
     pub softening: Buffer<f64>,
     pub len: usize,
 }
 
-/// What kernels take of [`Members`].
+/// The kernel argument for [`Members`].
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct MembersArg {
     pub axes: Array<f64>,
     pub masses: Array<f64>,
     pub owners: Array<u32>,
     pub softening: Array<f64>,
-    /// How many members there are.
+    /// The number of members.
     pub n: u32,
     #[cube(comptime)]
     pub weighted: bool,
 }
 
-/// The bit of a halo that may be half as wide as the periodic box: a member is a quarter of the box from the first one,
-/// or farther.
+/// The flag of a halo that may be half as wide as the periodic box: a member is at least a quarter of the box from the
+/// first one.
 pub(super) const WIDE: u32 = 8;
 
 impl Members {
@@ -100,7 +99,7 @@ impl Members {
         let (n, dim) = (halos.members.len(), CubeDim::new_1d(UNITS));
         let numbers = units.scale_and_sides(points);
         let softening = softening * numbers[0];
-        // As on the CPU, the root is that of the square.
+        // As on the CPU, the root is that of the rounded square.
         let softening = [softening * softening, (softening * softening).sqrt()];
         let own_masses = Buffer::new(client, masses.map_or(0, |_| n));
         let (axes, owners) = (Buffer::new(client, 3 * n), Buffer::new(client, n));
@@ -135,7 +134,7 @@ impl Members {
         Ok(Self { axes, owners, masses: own_masses, flags, any_wide, softening, len: n })
     }
 
-    /// What a kernel takes for it.
+    /// The kernel argument.
     pub fn arg<R: Runtime>(&self) -> MembersArgLaunch<R> {
         let weighted = self.masses.len() > 0;
         MembersArgLaunch::new(
@@ -149,7 +148,7 @@ impl Members {
     }
 }
 
-/// A member's mass.
+/// The mass of a member.
 #[cube]
 pub(super) fn mass(members: &MembersArg, member: u32) -> f64 {
     let mut mass = f64::new(1.0);
@@ -159,7 +158,7 @@ pub(super) fn mass(members: &MembersArg, member: u32) -> f64 {
     mass
 }
 
-/// What [`place_members`] writes.
+/// The output of [`place_members`].
 #[derive(CubeType, CubeLaunch)]
 struct PlacedArg {
     axes: Array<f64>,
@@ -168,8 +167,8 @@ struct PlacedArg {
     any_wide: Array<Atomic<u32>>,
 }
 
-/// Writes each member's nearest image relative to the first member of its halo, `numbers` being the scale and the sides
-/// of the box.
+/// Writes the position of each member's nearest image relative to the first member of its halo. `numbers` holds the
+/// scale and the sides of the box.
 #[cube(launch)]
 fn place_members<F: Float>(
     points: &Array<F>,
@@ -187,7 +186,7 @@ fn place_members<F: Float>(
         let mut flag = 0u32.runtime();
         #[unroll]
         for k in 0..3usize {
-            // Multiplying by a power of two rounds nothing, and may be fused.
+            // Multiplication by a power of two is exact, so it may be fused.
             let mut d =
                 f64::cast_from(points[own * 3 + k]) * numbers[0] - f64::cast_from(points[first * 3 + k]) * numbers[0];
             if comptime!(periodic) {

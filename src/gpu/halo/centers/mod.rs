@@ -1,6 +1,6 @@
-//! Halo centres on a device: the twin of `halo::centers`.
+//! Halo centres on a device: the GPU version of `halo::centers`.
 //!
-//! In: points and their grouping into halos. Out: [`Centers`], those of the CPU.
+//! In: points and their grouping into halos. Out: [`Centers`], equal to those of the CPU.
 //! ```text
 //! halos -> by_size -> members -> direct                           small halos: all sums in f64
 //!                             -> blocks -> far, near, pairwise_f32 -> bounds -> direct
@@ -8,23 +8,25 @@
 //!                  -> most_connected                              counts of friends
 //!                  -> on_host                                     what the device leaves to the CPU
 //! ```
-//! φ is the potential at a member by all others (G is 1). Kernels compute -φ, which is positive: every sum and every
-//! `potential` has this sign, and [`Units::potential`] changes it. Equations are numbered through the files: (1) and
-//! (2) in `multipole`, (3) to (5) in `local_expansion`, (6) and (7) in `bounds`, (8) in `near`, (9) in `direct`, (10) in
-//! `most_connected`.
+//! φ is the potential at a member due to all others (G is 1). Kernels compute -φ, which is positive: every sum and
+//! every `potential` has this sign, and [`Units::potential`] changes it. Equations are numbered across the files: (1)
+//! and (2) in `multipole`, (3) to (5) in `local_expansion`, (6) and (7) in `bounds`, (8) in `near`, (9) in `direct`,
+//! (10) in `most_connected`.
+//!
 //! Cost: see [`CenterFinder::run`]. Source: Sewell et al. 2015 for the definitions.
 //!
 //! # Launch contract
-//! Some kernels are launched without bounds checks. Their arguments are what the constructors here make, so that
-//! - every halo in `owners` is below the number of halos (of large ones, for blocks), and `offsets` and `of_halos`
-//!   ascend and have one number more than there are halos; their last number is that of the members, and of the blocks;
-//! - `order`, the numbers in `first` and those in `of_members` are below the numbers of members, of members, and of
-//!   blocks; `first` ascends and ends with the number of members in blocks;
-//! - arrays have as many elements as what they are about: three axes a member, twelve numbers a block, `capacity`
-//!   places a list; a count above `capacity` marks a list that is not read.
+//! Some kernels are launched without bounds checks. Their arguments come from the constructors here, which guarantee:
+//! - Every halo in `owners` is below the number of halos (of large halos, for blocks).
+//! - `offsets` and `of_halos` ascend and have one entry more than there are halos. Their last entries are the number
+//!   of members and the number of blocks.
+//! - Entries of `order` are below the number of members, entries of `of_members` below the number of blocks. `first`
+//!   ascends and ends with the number of members in blocks.
+//! - Arrays are as long as their items require: three axes per member, twelve numbers per block, `capacity` places per
+//!   list. A count above `capacity` marks a list that is not read.
 //!
-//! A kernel compares its own position with the number of its items, or clamps it, and reaches everything else through
-//! these. Its loops are over ranges of these numbers. Where a kernel takes more than that, the launch says so.
+//! A kernel compares its own position with the number of its items, or clamps it. All other indices come from these
+//! arrays, and loops run over ranges of these indices. Kernels with further requirements state them at the launch.
 
 mod argmax;
 mod blocks;
@@ -61,9 +63,10 @@ use crate::parallel::map;
 /// Halos per parallel task.
 const TASK: usize = 1 << 10;
 
-/// How to find centres on a device: options, then [`CenterFinder::run`]. The twin of [`crate::CenterFinder`].
+/// The options to find halo centres on a device, followed by [`CenterFinder::run`]. The GPU version of
+/// [`crate::CenterFinder`].
 ///
-/// Space is open or periodic as the points are; halos that know another one are refused.
+/// Space is open or periodic as for the points. Halos found in a different space are an error.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{CenterFinder, Device, Halos, Points};
@@ -82,22 +85,22 @@ pub struct CenterFinder<'a> {
     masses: Option<&'a [f64]>,
 }
 
-/// Centres, and where they were computed, so that a test of a device cannot pass on the CPU.
+/// Centres, and the processor that computed each, so that a test of a device cannot pass on the CPU.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Traced {
     pub centers: Centers,
-    /// Whether the device has computed the centre of each halo.
+    /// For each halo, `true` if the device computed its centre.
     pub on_device: Vec<bool>,
 }
 
 impl<'a> CenterFinder<'a> {
-    /// Equal masses of 1.
+    /// A finder with equal masses of 1.
     pub fn new(center: Center) -> Self {
         Self { center, masses: None }
     }
 
-    /// A mass for each point, positive and finite.
+    /// Sets a mass for each point, positive and finite.
     #[must_use]
     pub fn masses(mut self, masses: &'a [f64]) -> Self {
         self.masses = Some(masses);
@@ -107,28 +110,47 @@ impl<'a> CenterFinder<'a> {
     /// Finds the centre of each halo of `points`, in the order of the halos: [`Center::MostBound`] or
     /// [`Center::MostConnected`].
     ///
-    /// Members, potentials, friends and pairs at no distance are those of the CPU, bit by bit, with points within a
-    /// periodic box. The number of pairs looked at is the device's own, and with softening pairs at no distance are
-    /// counted as by [`Center::MostBoundBrute`].
+    /// Members, potentials, friends and coincident pairs equal those of the CPU bit by bit, for points within the
+    /// periodic box. The number of pairs evaluated differs from the CPU. With softening, coincident pairs are counted
+    /// as by [`Center::MostBoundBrute`].
     ///
-    /// Cost of most bound particles: n² for halos of up to 512 members; for larger ones some hundreds of pairs a
-    /// member, a node for each pair of blocks of some 20 members, and n for each member whose potential is nearly the
-    /// lowest, some dozens a halo. Of most connected ones: n² up to 512, and beyond pairs of members not much farther
-    /// apart than the linking length. Memory: some 50 bytes a member, and 80 more for those of large halos.
+    /// # Cost
+    /// Most bound particles: n² for halos of up to 512 members. For larger halos:
+    /// - some hundreds of pairs per member;
+    /// - a term for each pair of blocks of about 20 members;
+    /// - n for each member whose potential is close to the minimum, some dozens per halo.
     ///
-    /// The CPU computes most bound particles of halos that may be half as wide as a periodic box; those of all halos on
-    /// a device that does not round as IEEE 754 says, and where masses, or softening and extent, differ by a factor of
-    /// 1e15; and all centres where coordinates that are not 0 differ by 1e30, and where large halos have more than 2^26
-    /// blocks (2^25 for most connected particles). For that the positions of the members of these halos, and the indices
-    /// of all members, are copied from the device.
+    /// Most connected particles: n² for halos of up to 512 members. For larger halos: the pairs of members not much
+    /// farther apart than the linking length.
     ///
-    /// Errors as [`crate::CenterFinder::run`]; halos found in another space than the points'; another definition of the
-    /// centre; points and halos on two devices; if a device fails.
+    /// Memory: some 50 bytes per member, and 80 more for members of large halos.
+    ///
+    /// # Fallback to the CPU
+    /// The CPU computes:
+    /// - most bound particles of halos that may be half as wide as a periodic box;
+    /// - most bound particles of all halos, if the device does not round according to IEEE 754;
+    /// - most bound particles of all halos, if masses differ by more than a factor of 1e15, or the largest mass is
+    ///   outside 1e-100 to 1e100;
+    /// - all centres, if the extent of the points differs from the softening or linking length by more than a factor
+    ///   of 1e15;
+    /// - all centres, if the extent of the points differs from their smallest nonzero coordinate by more than a factor
+    ///   of 1e30;
+    /// - all centres, if the extent of the points is not 0 and outside 1e-100 to 1e100;
+    /// - all centres, if large halos have more than 2^26 blocks (2^25 for most connected particles).
+    ///
+    /// The positions of the members of these halos, and the indices of all members, are then copied from the device.
+    ///
+    /// # Errors
+    /// Returns an error as [`crate::CenterFinder::run`], and for:
+    /// - halos found in a different space than that of the points;
+    /// - another definition of the centre;
+    /// - points and halos on different devices;
+    /// - a failing device.
     pub fn run<S: Coordinate>(&self, points: &Points<S, 3>, halos: &Halos) -> Result<Centers> {
         Ok(self.run_traced(points, halos)?.centers)
     }
 
-    /// The same, and where each centre was computed.
+    /// The same, with the processor that computed each centre.
     #[doc(hidden)]
     pub fn run_traced<S: Coordinate>(&self, points: &Points<S, 3>, halos: &Halos) -> Result<Traced> {
         self.center.check()?;
@@ -149,7 +171,7 @@ impl<'a> CenterFinder<'a> {
         })
     }
 
-    /// The centres of those halos that are not left to the CPU.
+    /// Computes the centres of the halos that are not left to the CPU.
     fn find<R: Runtime, S: Coordinate>(
         &self,
         client: &ComputeClient<R>,
@@ -183,7 +205,7 @@ impl<'a> CenterFinder<'a> {
         }
     }
 
-    /// All rows, with those that are missing from the CPU.
+    /// The rows of all halos; the CPU computes those that the device did not.
     fn rows<R: Runtime, S: Coordinate>(
         &self,
         client: &ComputeClient<R>,
@@ -201,7 +223,7 @@ impl<'a> CenterFinder<'a> {
         } else {
             vec![]
         };
-        // Fresh memory, which all threads fill.
+        // The vector is newly allocated, and all threads fill it.
         Ok(map(n, TASK, &|halo| match missing.binary_search(&halo) {
             Ok(at) => theirs[at],
             Err(_) => found.row(halo, std::array::from_fn(|k| axes[k * n + halo].into())),
@@ -209,12 +231,12 @@ impl<'a> CenterFinder<'a> {
     }
 }
 
-/// What a device has found of each halo.
+/// The centres that the device found.
 enum Found {
     Nothing,
     MostBound {
         rows: Vec<Option<MostBound>>,
-        /// None, or those of [`Members`].
+        /// The flags of [`Members`], or empty if no halo is wide.
         flags: Vec<u32>,
         units: Units,
     },
@@ -222,12 +244,13 @@ enum Found {
 }
 
 impl Found {
-    /// The particle that is the centre of a halo.
+    /// The particle that is the centre of a halo, or `None` if the device has no centre for it.
     fn point(&self, halo: usize) -> Option<u32> {
         match self {
             Self::Nothing => None,
             Self::MostBound { rows, flags, .. } => {
-                // A wide halo has more than one shape, of which the CPU takes one, if it is narrow enough, or none.
+                // A wide halo can be unwrapped in more than one way. The CPU selects one if it is narrow enough,
+                // otherwise it selects none.
                 let is_wide = flags.get(halo).is_some_and(|flags| flags & WIDE != 0);
                 rows[halo].as_ref().filter(|_| !is_wide).map(|row| row.point)
             }
@@ -254,10 +277,11 @@ impl Found {
 }
 
 impl Halos {
-    /// The centre of each halo, all points having the same mass of 1: as [`crate::Halos::centers`], in open or periodic
-    /// space as the points are. For masses see [`CenterFinder`].
+    /// Finds the centre of each halo for equal masses of 1, as [`crate::Halos::centers`]. Space is open or periodic as
+    /// for the points. For other masses see [`CenterFinder`].
     ///
-    /// Errors as [`CenterFinder::run`].
+    /// # Errors
+    /// Those of [`CenterFinder::run`].
     pub fn centers<S: Coordinate>(&self, points: &Points<S, 3>, center: Center) -> Result<Centers> {
         CenterFinder::new(center).run(points, self)
     }

@@ -1,7 +1,7 @@
-//! The most bound particle of each halo: the twin of `halo::centers::most_bound`.
+//! The most bound particle of each halo: the GPU version of `halo::centers::most_bound`.
 //!
-//! In: members. Out: for each halo the member with the largest -φ of equation (9), the first of equals.
-//! Small halos: all sums in `f64` (`direct`). Large ones by branch and bound, with equations (6) and (7):
+//! In: members. Out: for each halo the member with the largest -φ of equation (9), the first of ties. Small halos: all
+//! sums in `f64` (`direct`). Large halos: branch and bound with equations (6) and (7):
 //! ```text
 //! members -> blocks                       Morton order, moments
 //!         -> expand far, list near        a local expansion for each block
@@ -10,10 +10,12 @@
 //!         -> prune, tighten far blocks, prune, bound pairwise, prune
 //!         -> sum the survivors in f64
 //! ```
-//! All bounds are wider than any rounding, so no member is pruned that the sums in `f64` would choose.
-//! Cost: n² for small halos. For large ones a term each pair of blocks, a pair for each two members of near blocks, and
-//! n for each survivor; 370 bytes a block, 60 a member, 16 a halo. Source: Salmon and Warren 1994, section 3, for the
-//! bounds.
+//! All bounds are wider than any rounding error, so pruning never removes a member that the sums in `f64` would
+//! choose.
+//!
+//! Cost: n² for small halos. For large halos: a term for each pair of blocks, a pair for each two members of near
+//! blocks, and n for each survivor. Memory: 370 bytes per block, 60 per member, 16 per halo. Source: Salmon and Warren
+//! 1994, section 3, for the bounds.
 
 use cubecl::prelude::*;
 
@@ -29,30 +31,31 @@ use crate::gpu::halo::centers::members::{Members, Units};
 use crate::gpu::halo::centers::near::bound_all;
 use crate::gpu::halo::centers::pairwise_f32::{Sources, bound_pairwise};
 
-/// Targets that a block of units bounds at once in the last round.
+/// Targets per block in the last pairwise bounds.
 const GROUP: usize = 8;
 
 /// The most bound particle of a halo.
 pub(super) struct MostBound {
     pub point: u32,
-    /// Equation (9), -φ.
+    /// -φ of equation (9).
     pub potential: f64,
-    /// Pairs of members at no distance.
+    /// The number of coincident pairs of members.
     pub coincident: u64,
-    /// Ordered pairs looked at.
+    /// The number of ordered pairs evaluated.
     pub pairs: u64,
 }
 
-/// The members that bounds leave, and what it took.
+/// The members that the bounds do not exclude, with the bounds and counts of their halos.
 struct Survivors {
-    /// Members by their positions in the halos, ascending; and the points that they are.
+    /// The members as positions in the halos, ascending, and as points.
     members: Buffer<u32>,
     points: Buffer<u32>,
     best: Best,
 }
 
-/// A row for each halo, in the order of `halos`; none for a halo of which bounds leave no member. None at all if there
-/// are too many blocks. Rows of halos that are too wide to be unwrapped in one way are void.
+/// The most bound particle of each halo, in the order of `halos`. A row is `None` if the bounds exclude all members of
+/// the halo; the whole result is `None` if there are too many blocks. Rows of halos that are too wide for a unique
+/// unwrapping are invalid.
 pub(super) fn most_bound<R: Runtime, S: Coordinate>(
     client: &ComputeClient<R>,
     points: &Points<S, 3>,
@@ -80,7 +83,7 @@ pub(super) fn most_bound<R: Runtime, S: Coordinate>(
     Ok(Some(rows))
 }
 
-/// None if there are too many blocks.
+/// Finds the survivors of the large halos, or `None` if there are too many blocks.
 fn survivors<R: Runtime, S: Coordinate>(
     client: &ComputeClient<R>,
     points: &Points<S, 3>,
@@ -122,7 +125,7 @@ fn survivors<R: Runtime, S: Coordinate>(
     Ok(Some(survivors))
 }
 
-/// The rows of large halos, by the sums of their survivors.
+/// The rows of the large halos, from the exact sums of their survivors.
 fn sum_survivors<R: Runtime>(
     client: &ComputeClient<R>,
     halos: &SortedHalos,
@@ -148,7 +151,7 @@ fn sum_survivors<R: Runtime>(
     Ok((0..halos.large.halos).map(row).collect())
 }
 
-/// The members and the points at some positions in the order of the blocks.
+/// Converts positions in block order to members and points.
 #[cube(launch)]
 fn to_indices(
     some: &Array<u32>,

@@ -1,16 +1,16 @@
-//! The most connected particle of each halo: the twin of `halo::centers::most_connected`.
+//! The most connected particle of each halo: the GPU version of `halo::centers::most_connected`.
 //!
-//! In: points, halos, a linking length. Out: for each halo the member with most others within that length, and how many
-//! have as many.
-//! Members of small halos are compared with all others; those of large ones with the blocks near to theirs, which count
-//! as a whole if they are within the length on all sides. With the distance R of the centres and the radii r_a, r_b, a
-//! block
+//! In: points, halos, a linking length. Out: for each halo the member with the most other members within that length,
+//! and the number of ties.
+//!
+//! Members of small halos are compared with all others. Members of large halos are compared with the blocks near to
+//! their own; blocks that are entirely within the length are counted as a whole. With the distance R of the centres
+//! and the radii r_a and r_b, a block
 //! ```text
 //! (10)  may have friends if |R| <= r_a + r_b + length,  and has only friends if |R| + r_a + r_b <= length,
 //! ```
-//! each with a margin beyond all rounding. Distances of points are decided as on the CPU.
-//! Cost: n² for halos of up to 512 members; 560 bytes a block and 12 to 24 a member of others. Source: Sewell et al.
-//! 2015.
+//! each with a margin that exceeds all rounding errors. Distances of points are decided as on the CPU. Cost: n² for
+//! halos of up to 512 members; for others 560 bytes per block, and 12 to 24 per member. Source: Sewell et al. 2015.
 
 use cubecl::prelude::*;
 
@@ -28,27 +28,28 @@ use crate::gpu::metric::{distance2, exact_distance2};
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::halo::centers::power;
 
-/// Near blocks that a block lists; a block with more tests all blocks of the halo again.
+/// The capacity of a list of near blocks. A block with more near blocks tests all blocks of the halo again.
 const NEAR: usize = 128;
 
-/// The points that are compared, and how.
+/// The coordinates of the members, and the thresholds of their comparison.
 struct Friends<S> {
     /// Coordinates of the members, axis by axis.
     axes: Buffer<S>,
-    /// The sides of the periodic box; then the squared distances of points surely and maybe within the length.
+    /// The sides of the periodic box, followed by the squared distances below which points are certainly, and
+    /// possibly, within the length.
     numbers: Buffer<S>,
-    /// The sides, and the square of the length, which decides.
+    /// The sides, and the square of the length for the exact test.
     exact: Buffer<f64>,
     periodic: bool,
 }
 
-/// What kernels take of [`Friends`].
+/// The kernel argument for [`Friends`].
 #[derive(CubeType, CubeLaunch)]
 struct FriendsArg<F: Float> {
     axes: Array<F>,
     numbers: Array<F>,
     exact: Array<f64>,
-    /// How many members there are.
+    /// The number of members.
     n: u32,
     #[cube(comptime)]
     periodic: bool,
@@ -79,8 +80,8 @@ impl<S: Coordinate> Friends<S> {
     }
 }
 
-/// A row for each halo, in the order of `halos`: the point, how many are within the length of it, itself counted, and
-/// how many members have as many. None if there are too many blocks.
+/// The result of each halo, in the order of `halos`: the point, the number of members within the length of it,
+/// including itself, and the number of ties. `None` if there are too many blocks.
 pub(super) fn most_connected<R: Runtime, S: Coordinate>(
     client: &ComputeClient<R>,
     points: &Points<S, 3>,
@@ -137,8 +138,8 @@ pub(super) fn most_connected<R: Runtime, S: Coordinate>(
     Ok(Some(rows))
 }
 
-/// The distance of the centres of two blocks, by the nearest image. `scaled` has the linking length and the sides of
-/// the box in the units of the blocks.
+/// The distance between the centres of two blocks, by the nearest image. `scaled` holds the linking length and the
+/// sides of the box in the units of the blocks.
 #[cube]
 fn center_distance(blocks: &BlocksArg, a: u32, b: u32, scaled: &Array<f32>, #[comptime] periodic: bool) -> f32 {
     let (a, b) = (center_of(&blocks.moments, a), center_of(&blocks.moments, b));
@@ -154,7 +155,7 @@ fn center_distance(blocks: &BlocksArg, a: u32, b: u32, scaled: &Array<f32>, #[co
     d2.sqrt()
 }
 
-/// Whether any two members of two blocks may be within the length: equation (10). Lengths are at most 1.
+/// Equation (10): returns `true` if any two members of two blocks may be within the length. Lengths are at most 1.
 #[cube]
 fn is_near(blocks: &BlocksArg, a: u32, b: u32, scaled: &Array<f32>, #[comptime] periodic: bool) -> bool {
     let reach = radius_of(&blocks.moments, a) + radius_of(&blocks.moments, b) + scaled[0];
@@ -179,7 +180,7 @@ fn list_near(blocks: &BlocksArg, scaled: &Array<f32>, near: &mut NearListsArg, #
     }
 }
 
-/// Whether a member is within the length of a point.
+/// Returns `true` if a member is within the length of a point.
 #[cube]
 fn is_friend<F: Float>(friends: &FriendsArg<F>, member: u32, point: &Array<F>) -> bool {
     let n = friends.n;
@@ -206,7 +207,7 @@ fn point_of<F: Float>(friends: &FriendsArg<F>, member: u32) -> Array<F> {
     point
 }
 
-/// A unit for each member of a large halo, in the order of the blocks.
+/// Counts the friends of a member of a large halo per thread, in block order.
 #[cube(launch)]
 fn count_large<F: Float>(
     friends: &FriendsArg<F>,
@@ -248,7 +249,7 @@ fn count_large<F: Float>(
     }
 }
 
-/// A unit for each member of a small halo.
+/// Counts the friends of a member of a small halo per thread.
 #[cube(launch)]
 fn count_small<F: Float>(friends: &FriendsArg<F>, halos: &HalosArg, counts: &mut Array<u32>, first: u32) {
     let own = first + ABSOLUTE_POS as u32;

@@ -1,18 +1,19 @@
-//! Moments of blocks, and the potential far away that they make: the twin of `halo::centers::multipole`.
+//! Moments of blocks, and the potential of blocks at large distance: the GPU version of `halo::centers::multipole`.
 //!
-//! In: members in blocks. Out: for each block its mass M, its centre c, its radius r, and the means by mass of x_j x_k,
-//! where x is a member's position about c.
-//! The centre is rounded to `f32`; the moments are about the rounded centre, and the distance d of the centre of mass
-//! from it is kept. At R from a member, with ρ² = R² + ε² and ε the softening length, m / ρ is what the member adds to
-//! -φ. To second order a block at R from its centre adds
+//! In: members in blocks. Out: for each block its mass M, its centre c, its radius r, and the mass-weighted means of
+//! x_j x_k, where x is a member's position relative to c.
+//!
+//! The centre is rounded to `f32`. The moments are about the rounded centre, and the distance d of the centre of mass
+//! from it is stored. At R from a member, with ρ² = R² + ε² and the softening length ε, the member adds m / ρ to -φ.
+//! To second order, a block at R from its centre adds
 //! ```text
 //! (1)  M/ρ + M/ρ · (3/2 R̂ᵀQR̂ - 1/2 tr Q) / ρ²,   R̂ = R/ρ,   Q = <x xᵀ>,
 //! ```
-//! and what follows is at most, |x| being at most r,
+//! and, as |x| is at most r, the remaining terms are at most
 //! ```text
 //! (2)  M/ρ · (tr Q / ρ² · r / (ρ - r) + d / ρ).
 //! ```
-//! Cost: two passes over the members of a block; 52 bytes a block. Source: Salmon and Warren 1994, section 3.
+//! Cost: two passes over the members of a block; 52 bytes per block. Source: Salmon and Warren 1994, section 3.
 
 use cubecl::prelude::*;
 
@@ -22,15 +23,16 @@ use crate::gpu::halo::centers::members::{Members, MembersArg, mass};
 /// Four numbers that are loaded at once.
 pub(super) type Vec4 = Vector<f32, Const<4>>;
 
-/// The moments of blocks, twelve numbers each: centre and mass; the means of xx, yy, zz, and the radius; twice the
-/// means of xy, xz, yz, and the distance d. Lengths are rounded up. And the halo of each block.
+/// The moments and the halo of each block. The moments are twelve numbers: centre and mass; the means of xx, yy, zz,
+/// and the radius; twice the means of xy, xz, yz, and the distance d. The radius and d are rounded up.
 pub(super) struct Moments {
     pub moments: Buffer<f32>,
     pub owners: Buffer<u32>,
 }
 
 impl Moments {
-    /// Of the blocks whose first members are at `first`, which has one number more than there are blocks.
+    /// Computes the moments of blocks. `first` holds the position in `order` of the first member of each block,
+    /// followed by the end.
     pub fn new<R: Runtime>(
         client: &ComputeClient<R>,
         members: &Members,
@@ -54,7 +56,7 @@ impl Moments {
     }
 }
 
-/// A block's centre, and its mass.
+/// The centre and the mass of a block.
 #[cube]
 pub(super) fn center_of(moments: &Array<Vec4>, block: u32) -> Vec4 {
     moments[block as usize * 3]
@@ -83,7 +85,7 @@ pub(super) fn trace(squares: Vec4) -> f32 {
     squares[0] + squares[1] + squares[2]
 }
 
-/// What a block adds to -φ at a distance.
+/// The contribution of a block to -φ at a distance.
 #[derive(CubeType)]
 pub(super) struct Term {
     pub rho2: f32,
@@ -95,7 +97,7 @@ pub(super) struct Term {
     pub x: f32,
     pub y: f32,
     pub z: f32,
-    /// Both terms of equation (1).
+    /// The sum of both terms of equation (1).
     pub sum: f32,
 }
 
@@ -112,7 +114,7 @@ pub(super) fn term(center: Vec4, squares: Vec4, products: Vec4, dx: f32, dy: f32
     Term { rho2, inverse, monopole, x, y, z, sum: monopole + monopole * second * inverse * inverse }
 }
 
-/// `x` rounded to `f32`, or a little more; for numbers that are not negative.
+/// `x` rounded up to `f32`, for `x` that is not negative.
 #[cube]
 fn round_up(x: f64) -> f32 {
     f32::cast_from(x * f64::new(1.000001))
@@ -153,7 +155,7 @@ fn find_moments(
         for k in 0..3usize {
             center[k] = f32::cast_from(sums[k] / sums[3]);
         }
-        // About the rounded centre the members have a first moment again.
+        // About the rounded centre the members have a nonzero first moment.
         let mut dipole = Array::<f64>::new(3usize);
         #[unroll]
         for k in 0..3usize {

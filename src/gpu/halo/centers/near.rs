@@ -1,16 +1,16 @@
-//! First bounds of all members: near blocks pair by pair, and far ones by their local expansions.
+//! The first bounds of all members: near blocks pair by pair, far blocks by their local expansions.
 //!
-//! In: blocks, local expansions, lists of near blocks. Out: for each member the sum over near blocks, bounds of -φ, and
-//! how many members coincide with it.
+//! In: blocks, local expansions, lists of near blocks. Out: for each member the sum over near blocks, bounds on -φ,
+//! and the number of members that coincide with it.
 //! ```text
 //! (8)  -φ = S_near - φ_far(y) ± (E_far(y) + 1e-5 (S_near + S)),   with φ_far, its error E_far and S of equation (5).
 //! ```
-//! Sums are in single precision, a block at a time. Differences of coordinates have the relative precision of `f32`; a
-//! member with another one too near for that is summed again in `f64`. The relative error is below half of
-//! [`RELATIVE_ERROR`]: 32 additions, a root of a sum, a product.
-//! Cost: a pair for each two members of near blocks; 12 bytes a member. Source: as `local_expansion`.
+//! Sums are in single precision, a block at a time. Differences of coordinates have the relative precision of `f32`.
+//! If another member is too close for that, the sum is recomputed in `f64`. The relative error is below half of
+//! [`RELATIVE_ERROR`]: 32 additions, a root of a sum, a product. Cost: a pair for each two members of near blocks; 12
+//! bytes per member. Source: as `local_expansion`.
 
-#![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without checks of their own.
+#![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without bounds checks.
 
 use cubecl::prelude::*;
 
@@ -26,14 +26,14 @@ use crate::gpu::halo::centers::pairwise_f32::{Sources, SourcesArg, min_reliable_
 use crate::gpu::primitives::warp::{Warp, warp_shuffle_down};
 use crate::gpu::primitives::warp_atomics::warp_atomic_max;
 
-/// What is known of each member, in the order of the blocks.
+/// The near sums and upper bounds of members, in block order.
 pub(super) struct NearBounds {
     /// S_near.
     pub sums: Buffer<f64>,
     pub upper: Buffer<f32>,
 }
 
-/// What the kernel writes.
+/// The output of the kernel.
 #[derive(CubeType, CubeLaunch)]
 struct NearBoundsArg {
     sums: Array<f64>,
@@ -43,7 +43,7 @@ struct NearBoundsArg {
     coincident: Array<Atomic<u32>>,
 }
 
-/// Equation (8) for all members of large halos.
+/// Computes equation (8) for all members of large halos.
 pub(super) fn bound_all<R: Runtime>(
     client: &ComputeClient<R>,
     members: &Members,
@@ -56,8 +56,8 @@ pub(super) fn bound_all<R: Runtime>(
     let (count, dim) = warp.blocks(if warp.is_some() { blocks.len * BLOCK as usize } else { n }, UNITS);
     let bounds = NearBounds { sums: Buffer::new(client, n), upper: Buffer::new(client, n) };
     let (lower, upper) = (best.lower.arg(), best.upper.arg());
-    // SAFETY: the launch contract of `centers`; a warp goes with each block, or a unit with each member, and positions
-    // are clamped to the last of them.
+    // SAFETY: the launch contract of `centers`. Each block has a warp, or each member a thread; their indices are
+    // clamped to the last block and the last member.
     unsafe {
         bound_near::launch_unchecked::<R>(
             client,
@@ -75,14 +75,14 @@ pub(super) fn bound_all<R: Runtime>(
     bounds
 }
 
-/// Members that stand next to each other in the order of the blocks.
+/// Consecutive members in block order.
 #[derive(CubeType)]
 struct Span {
     start: u32,
     end: u32,
 }
 
-/// The members of the block number `i` that `block` goes through; none if that is not near.
+/// The members of block `i` in the list of `block`; empty if that block is not near.
 #[cube]
 fn near_members(near: &NearListsArg, blocks: &BlocksArg, list: &NearList, block: u32, i: u32) -> Span {
     let other = block_at(near, list, i);
@@ -97,7 +97,8 @@ fn near_members(near: &NearListsArg, blocks: &BlocksArg, list: &NearList, block:
     Span { start, end }
 }
 
-/// A warp has a block, so that its units read one source at a time; a unit has a member where there are no warps.
+/// Processes a block per warp, so that its threads read the same source at a time, or a member per thread if there are
+/// no warps.
 #[cube(launch_unchecked)]
 fn bound_near(
     members: &MembersArg,
@@ -110,7 +111,7 @@ fn bound_near(
 ) {
     let mut own = ABSOLUTE_POS as u32;
     let mut behind = blocks.members + 0;
-    // In blocks that fill no more than half of the units, each half of these takes every other near block.
+    // If a block fills at most half of the warp, each half of the warp processes every other near block.
     let mut step = 1u32.runtime();
     let mut turn = 0u32.runtime();
     if comptime!(warp.is_some()) {
@@ -183,7 +184,7 @@ fn bound_near(
     let mut upper_bits = 0u32.runtime();
     if has_bounds {
         let member = blocks.order[own as usize];
-        // Only the member itself is at no distance, or all is done again with care.
+        // Normally only the member itself is too close. Otherwise the sum is recomputed in `f64`.
         if n_close != 1 {
             let exact = sum_near_exactly(members, blocks, near, &list, block, member);
             sum = potential(members, member, &exact);
@@ -191,7 +192,7 @@ fn bound_near(
                 add_wide(&mut bounds.coincident, halo, exact.n_coincident - 1);
             }
         }
-        // Where the member is in its block, in units of the radius.
+        // The position of the member relative to its block's centre, in units of the radius.
         let center = center_of(&blocks.moments, block);
         let radius = radius_of(&blocks.moments, block);
         let mut at = Array::<f32>::new(3usize);

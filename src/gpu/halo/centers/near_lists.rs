@@ -1,8 +1,8 @@
 //! Lists of the blocks near to each block.
 //!
-//! In: blocks, and what is near. Out: for each block the first `capacity` blocks near to it, and how many there are; a
-//! block with more goes through all blocks of its halo and tests them again.
-//! Cost: 4 bytes for each place of a list, and 4 a block.
+//! In: blocks, and a test of nearness. Out: for each block the first `capacity` near blocks, and the number of near
+//! blocks. A block with more near blocks goes through all blocks of its halo and tests them again. Cost: 4 bytes for
+//! each place of a list, and 4 per block.
 
 use cubecl::prelude::*;
 
@@ -16,18 +16,19 @@ pub(super) struct NearLists {
     capacity: usize,
 }
 
-/// What kernels take of [`NearLists`].
+/// The kernel argument for [`NearLists`].
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct NearListsArg {
     /// `capacity` places for each block.
     pub blocks: Array<u32>,
-    /// How many blocks are near to each, listed or not.
+    /// The number of blocks near to each block, listed or not.
     pub counts: Array<u32>,
     pub capacity: u32,
 }
 
 impl NearLists {
-    /// Room for the lists of `blocks` blocks; none if kernels cannot count the places, which they do in `u32`.
+    /// Allocates the lists of `blocks` blocks. Returns `None` if the number of places exceeds `u32`, in which kernels
+    /// index them.
     pub fn new<R: Runtime>(client: &ComputeClient<R>, blocks: usize, capacity: usize) -> Option<Self> {
         if blocks > u32::MAX as usize / capacity {
             return None;
@@ -35,7 +36,7 @@ impl NearLists {
         Some(Self { blocks: Buffer::new(client, capacity * blocks), counts: Buffer::new(client, blocks), capacity })
     }
 
-    /// What a kernel takes for it.
+    /// The kernel argument.
     pub fn arg<R: Runtime>(&self) -> NearListsArgLaunch<R> {
         NearListsArgLaunch::new(self.blocks.arg(), self.counts.arg(), self.capacity as u32)
     }
@@ -44,10 +45,10 @@ impl NearLists {
 /// The blocks that a block goes through.
 #[derive(CubeType)]
 pub(super) struct NearList {
-    /// The place of the first in the lists; or the first block of the halo.
+    /// The place of the first entry in the lists, or the first block of the halo.
     pub start: u32,
     pub len: u32,
-    /// Whether these are listed, and all near.
+    /// `true` if the blocks are listed, and therefore all near.
     pub listed: bool,
 }
 
@@ -65,7 +66,7 @@ pub(super) fn near_list(near: &NearListsArg, blocks: &BlocksArg, block: u32) -> 
     NearList { start, len, listed }
 }
 
-/// The block number `i` of these.
+/// Block `i` of a list.
 #[cube]
 pub(super) fn block_at(near: &NearListsArg, list: &NearList, i: u32) -> u32 {
     let mut block = list.start + i;

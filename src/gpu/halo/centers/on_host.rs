@@ -1,8 +1,8 @@
 //! Centres that the device leaves to the CPU.
 //!
-//! In: halos on a device. Out: their centres by [`crate::CenterFinder`].
-//! Cost: that of the CPU. The indices of all members come from the device, 4 bytes each, and the positions of the
-//! members of these halos, 12 or 24 bytes each.
+//! In: halos on a device. Out: their centres by [`crate::CenterFinder`]. Cost: that of the CPU. The indices of all
+//! members are copied from the device, 4 bytes each, and the positions of the members of these halos, 12 or 24 bytes
+//! each.
 
 use std::ops::Range;
 
@@ -16,13 +16,13 @@ use crate::gpu::primitives::gather::{Layout, gather};
 use crate::halo::centers::{Center, CenterFinder, HaloCenter};
 use crate::parallel::map;
 
-/// The finder of the CPU with the options of a device's.
+/// The CPU finder with the options of a device finder.
 pub(super) fn finder(center: Center, masses: Option<&[f64]>) -> CenterFinder<'_> {
     let finder = CenterFinder::new(center);
     if let Some(masses) = masses { finder.masses(masses) } else { finder }
 }
 
-/// The centres of some halos.
+/// The centres of the halos in `some`.
 pub(super) fn rows<R: Runtime, S: Coordinate>(
     client: &ComputeClient<R>,
     center: Center,

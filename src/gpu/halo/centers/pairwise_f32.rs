@@ -1,14 +1,16 @@
-//! Sums over pairs in single precision: the twin of `halo::centers::pairwise_f32`.
+//! Sums over pairs in single precision: the GPU version of `halo::centers::pairwise_f32`.
 //!
-//! In: members in the order of their blocks. Out: their coordinates in `f32`; for chosen members bounds of -φ, equation
-//! (6), by the sum over all pairs.
-//! A difference of two coordinates has the relative precision of `f32`. Either the coordinates are those of the points,
-//! which were `f32` already; or each is split into the sum of two `f32`.
-//! A block of units takes some targets at once, so that each source that is loaded serves all of these. Of the 32 terms
-//! that a unit adds in `f32` the relative error is below half of [`RELATIVE_ERROR`], as in `near`.
-//! Cost: n distances a target in `f32`; 16 bytes a member, 32 if coordinates are split.
+//! In: members in block order. Out: their coordinates in `f32`; for selected members bounds on -φ, equation (6), by
+//! the sum over all pairs.
+//!
+//! A difference of two coordinates has the relative precision of `f32`. Either the coordinates are those of the
+//! points, which were `f32` already, or each is split into the sum of two `f32`. A thread block processes several
+//! targets at once, so that each source is loaded once for all of them. The sum of the 32 terms that a thread adds in
+//! `f32` has a relative error below half of [`RELATIVE_ERROR`], as in `near`.
+//!
+//! Cost: n distances per target in `f32`; 16 bytes per member, 32 if coordinates are split.
 
-#![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without checks of their own.
+#![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without bounds checks.
 
 use cubecl::prelude::*;
 
@@ -23,16 +25,16 @@ use crate::gpu::halo::centers::members::{Members, MembersArg, Units, mass};
 use crate::gpu::halo::centers::multipole::Vec4;
 use crate::gpu::primitives::warp::{WARPS, WIDTH, Warp, warp_sum};
 
-/// Coordinates and masses in single precision, in the order of the blocks.
+/// Coordinates and masses in single precision, in block order.
 pub(super) struct Sources {
-    /// Four numbers each: coordinates and mass.
+    /// Four numbers per member: coordinates and mass.
     values: Buffer<f32>,
-    /// The second parts of coordinates, if these are split.
+    /// The low parts of coordinates, if these are split.
     rest: Buffer<f32>,
     split: bool,
 }
 
-/// What kernels take of [`Sources`].
+/// The kernel argument for [`Sources`].
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct SourcesArg {
     pub values: Array<Vec4>,
@@ -80,16 +82,16 @@ impl Sources {
         sources
     }
 
-    /// What a kernel takes for it.
+    /// The kernel argument.
     pub fn arg<R: Runtime>(&self) -> SourcesArgLaunch<R> {
         SourcesArgLaunch::new(self.values.arg(), self.rest.arg(), self.split)
     }
 }
 
-/// Bounds of -φ of some members, `group` targets for each block of units; the upper ones are returned.
+/// Computes bounds on -φ of some members, `group` targets per thread block, and returns the upper bounds.
 ///
-/// `targets` are in the order of the blocks. A target with others nearer than `f32` can tell gets the upper bound 3e38
-/// and no lower one.
+/// `targets` are positions in block order. A target with other members closer than `f32` resolves gets the upper bound
+/// 3e38 and no lower bound.
 pub(super) fn bound_pairwise<R: Runtime>(
     client: &ComputeClient<R>,
     members: &Members,
@@ -101,8 +103,8 @@ pub(super) fn bound_pairwise<R: Runtime>(
 ) -> Buffer<f32> {
     let n = targets.len();
     let bounds = TargetBounds::new(client, n, best);
-    // SAFETY: the launch contract of `centers`; targets are clamped to the members of blocks, and their number is
-    // compared.
+    // SAFETY: the launch contract of `centers`. Targets are clamped to `blocks.members - 1`. Reads of `targets` are
+    // clamped to `n - 1`, and writes are checked against `n`, the length of `targets` and of the upper bounds.
     unsafe {
         sum_pairs::launch_unchecked::<R>(
             client,
@@ -121,13 +123,13 @@ pub(super) fn bound_pairwise<R: Runtime>(
     bounds.upper
 }
 
-/// The points that members are.
+/// The points that the members are.
 #[derive(CubeType, CubeLaunch)]
 struct OriginalArg<F: Float> {
     points: Array<F>,
     /// The point of each member.
     indices: Array<u32>,
-    /// Of each halo, the axes along which it crosses the border of the box.
+    /// The axes along which each halo crosses the periodic boundary.
     flags: Array<u32>,
     /// The scale, and the sides of the box.
     numbers: Array<f64>,
@@ -159,7 +161,8 @@ fn write_sources<F: Float>(
                 let point = original.indices[member] as usize;
                 let mut x = f64::cast_from(original.points[point * 3 + k]) * original.numbers[0];
                 if comptime!(original.periodic) {
-                    // In a halo across the border the upper half goes below it, which rounds nothing in `f32` either.
+                    // In a halo across the boundary, members in the upper half of the box move below 0. The
+                    // subtraction is exact in `f32`, too.
                     if (original.flags[members.owners[member] as usize] >> comptime!(k as u32)) & 1 == 1 {
                         if x >= original.numbers[1 + k] * f64::new(0.5) {
                             x -= original.numbers[1 + k];
@@ -173,8 +176,8 @@ fn write_sources<F: Float>(
     }
 }
 
-/// Below this squared distance from a member differences in `f32` are unreliable: coordinates about the first member of
-/// the halo are rounded to `f64`, and split ones to two `f32`. Such pairs are summed in `f64`.
+/// The squared distance from a member below which differences in `f32` are unreliable: coordinates relative to the
+/// halo's first member are rounded to `f64`, and split coordinates to two `f32`. Such pairs are summed in `f64`.
 #[cube]
 pub(super) fn min_reliable_distance2(members: &MembersArg, member: u32, #[comptime] split: bool) -> f32 {
     let mut size2 = f32::cast_from(0u32.runtime());
@@ -210,7 +213,7 @@ fn sum_pairs(
         let mut n_close = Array::<u32>::new(group);
         #[unroll]
         for g in 0..group {
-            // The largest number stands for no target: see `argmax_upper`.
+            // The largest number marks a missing target, see `argmax_upper`.
             let own = min(targets[min(base + g, n as usize - 1)], blocks.members - 1);
             let halo = halo_of(blocks, own);
             halos[g] = halo;
@@ -233,7 +236,7 @@ fn sum_pairs(
             n_close[g] = 0;
         }
         let softening2 = f32::cast_from(members.softening[0]);
-        // Halos of targets that follow each other follow each other, too.
+        // Consecutive targets belong to the same or to later halos, so the first and last target bound the range.
         let (start, end) = (from[0], to[comptime!(group - 1)]);
         let turns = (end - start).div_ceil(UNITS);
         for section in 0..turns.div_ceil(TERMS) {
@@ -298,7 +301,7 @@ fn sum_pairs(
                 }
                 let error = sum * f64::cast_from(RELATIVE_ERROR);
                 let mut upper = 3e38f32.runtime();
-                // Only the member itself is at no distance.
+                // Normally only the member itself is too close.
                 if close == 1 {
                     upper = f32::cast_from(sum + error);
                     bounds.best_lower[halos[g] as usize].fetch_max(lower_bits(sum - error));

@@ -1,16 +1,20 @@
-//! Stable radix sorts: of 64-bit keys with 32-bit values, of the two in one word, and of Morton codes by their leading bits.
+//! Stable radix sorts of three inputs: 64-bit keys with 32-bit values, words that hold both, and Morton codes by
+//! their leading bits.
 //!
-//! In: keys. Out: values or indices in the order of the keys; those of equal keys keep their order. Digit by digit of nine bits
-//! from the lowest: each cube counts the digits of its part, the counts are summed up, and each cube writes its part, tile after
-//! tile, to where its digits go.
-//! Cost: 32 bytes a pair and digit. A code and its index go as one word, of which the digits done with are left off: 24 bytes a
-//! digit. Source: Satish, Harris and Garland 2009, sections 3 and 4.
+//! In: keys. Out: values or indices in the order of the keys; equal keys keep their order. Digits of nine bits are
+//! sorted from the lowest to the highest. For each digit, each block counts the digits of its part of the keys. Then
+//! the counts are summed, and each block writes its part, tile by tile, to the positions of its digits.
+//! Cost: 32 bytes of traffic per pair and digit. A code and its index are moved as one word without the digits
+//! already sorted: 24 bytes per digit.
+//! Source: Satish, Harris and Garland 2009, sections 3 and 4.
 //!
-//! **Launch contract.** The kernels of `pass` have no bounds checks. They rely on this: positions are compared with the number of keys, blocks
-//! with that of parts or digits; keys and values have as many elements; digits are below `DIGITS`; and the offsets of a pass are sums of
-//! the counts of these keys.
+//! **Launch contract.** The kernels of `pass` have no bounds checks. They rely on the following:
+//! - Positions are compared with the number of keys, and block numbers with the number of parts or digits.
+//! - There are as many values as keys.
+//! - Digits are below `DIGITS`.
+//! - The offsets of a pass are the sums of the counts of its keys.
 
-#![allow(unsafe_code)] // Kernels that test their bounds themselves: see the launch contract.
+#![allow(unsafe_code)] // Unchecked kernels: see the launch contract.
 
 pub(in crate::gpu) mod pass;
 
@@ -25,9 +29,10 @@ use crate::gpu::primitives::radix_sort::pass::{
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::primitives::warp_atomics::{ReduceOp, block_aggregate};
 
-/// Parts that blocks take. More mean more counts; fewer leave units idle, and write in more places at a time.
+/// The maximum number of parts, each sorted by one block. More parts need more counts; fewer leave processors idle
+/// and write to more places at a time.
 const PARTS: usize = 2112;
-/// So few parts that a unit sums up their counts of a digit.
+/// Up to this many parts, one thread sums the counts of a digit.
 const FEW: u32 = 16;
 
 pub(in crate::gpu) struct Pairs {
@@ -35,7 +40,7 @@ pub(in crate::gpu) struct Pairs {
     pub values: Buffer<u32>,
 }
 
-/// Sorts; `pairs` is used up.
+/// Sorts pairs by key. `pairs` is overwritten.
 pub(in crate::gpu) fn sort<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs) -> Result<Pairs> {
     let n = pairs.keys.len();
     if n < 2 {
@@ -48,7 +53,7 @@ pub(in crate::gpu) fn sort<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs) 
     Ok(sort_bits(client, pairs, u64::from(words[0]) | u64::from(words[1]) << 32))
 }
 
-/// Sorts keys that differ in no other than these bits; `pairs` is used up.
+/// Sorts pairs by keys that differ only in `bits`. `pairs` is overwritten.
 pub(in crate::gpu) fn sort_bits<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs, bits: u64) -> Pairs {
     let n = pairs.keys.len();
     let passes = Passes::new(client, n, PARTS);
@@ -61,7 +66,7 @@ pub(in crate::gpu) fn sort_bits<R: Runtime>(client: &ComputeClient<R>, pairs: Pa
     from
 }
 
-/// The lower halves of words in the order of the upper ones, which are all below `end`. `words` are used up.
+/// Returns the lower halves of words, sorted by the upper halves, which are below `end`. `words` is overwritten.
 pub(in crate::gpu) fn sort_words<R: Runtime>(client: &ComputeClient<R>, words: Buffer<u64>, end: u64) -> Buffer<u32> {
     let n = words.len();
     let sorted = Buffer::<u32>::new(client, n);
@@ -82,14 +87,14 @@ pub(in crate::gpu) fn sort_words<R: Runtime>(client: &ComputeClient<R>, words: B
     sorted
 }
 
-/// How many leading bits of `n` codes [`order`] sorts by at most: 45 of up to 2^28 codes, 41 of 2^32. After the first digit a word of 64 bits has
-/// the rest of them, and the index of the point.
+/// The maximum number of leading bits by which [`order`] can sort `n` codes: 45 for up to 2^28 codes, 41 for 2^32.
+/// After the first digit, a 64-bit word holds the remaining bits and the index of the point.
 pub(in crate::gpu) fn leading_bits(n: usize) -> u32 {
     let index = usize::BITS - n.saturating_sub(1).leading_zeros();
     64 + BITS - index.max(28)
 }
 
-/// Indices in the order of the codes' `leading` bits. `codes` are used up.
+/// Returns indices sorted by the `leading` highest bits of the codes. `codes` is overwritten.
 pub(in crate::gpu) fn order<R: Runtime>(client: &ComputeClient<R>, codes: Buffer<u64>, leading: u32) -> Buffer<u32> {
     let (n, index) = (codes.len(), index_bits(leading));
     let passes = Passes::new(client, n, PARTS);
@@ -106,7 +111,7 @@ pub(in crate::gpu) fn order<R: Runtime>(client: &ComputeClient<R>, codes: Buffer
     order
 }
 
-/// The passes over `n` keys.
+/// The passes of a sort of `n` keys.
 struct Passes<'a, R: Runtime> {
     client: &'a ComputeClient<R>,
     n: u32,
@@ -134,11 +139,12 @@ impl<'a, R: Runtime> Passes<'a, R> {
         }
     }
 
-    /// Finds where each part's digits go.
+    /// Computes the output position of each digit of each part.
     fn count(&self, keys: &Buffer<u64>, shift: u32) {
         let &Self { client, n, parts, tiles_of_part, ref offsets, ref totals, spec } = self;
         let (dim, own) = (CubeDim::new_1d(UNITS), count(parts as usize));
-        // SAFETY: the launch contract of this module.
+        // SAFETY: the launch contract of this module. `offsets` has `parts * DIGITS` and `totals` has `DIGITS`
+        // elements, allocated in `new`; `n` is the number of keys.
         unsafe {
             let (keys, counts) = (keys.arg(), offsets.arg());
             count_digits::launch_unchecked::<R>(client, own, dim, keys, counts, n, parts, tiles_of_part, shift, spec);
@@ -153,7 +159,7 @@ impl<'a, R: Runtime> Passes<'a, R> {
         }
     }
 
-    /// What a kernel takes for the pass of a digit.
+    /// The argument of the kernels for one digit.
     fn pass(&self, shift: u32) -> PassLaunch<R> {
         let &Self { n, parts, tiles_of_part, ref offsets, ref totals, .. } = self;
         PassLaunch::new(offsets.arg(), totals.arg(), n, parts, tiles_of_part, shift)
@@ -161,7 +167,8 @@ impl<'a, R: Runtime> Passes<'a, R> {
 
     fn pairs(&self, shift: u32, from: &Pairs, to: &Pairs) {
         self.count(&from.keys, shift);
-        // SAFETY: the launch contract of this module; `count` has made the offsets of these keys.
+        // SAFETY: the launch contract of this module; `count` has written the offsets of these keys. All four buffers
+        // have `n` elements.
         unsafe {
             scatter_pairs::launch_unchecked::<R>(
                 self.client,
@@ -179,7 +186,8 @@ impl<'a, R: Runtime> Passes<'a, R> {
 
     fn words<N: Int + CubeElement>(&self, step: Step, shift: u32, from: &Buffer<u64>, to: &Buffer<N>) {
         self.count(from, shift);
-        // SAFETY: the launch contract of this module; `count` has made the offsets of these words.
+        // SAFETY: the launch contract of this module; `count` has written the offsets of these words. Both buffers
+        // have `n` elements.
         unsafe {
             scatter_words::launch_unchecked::<N, R>(
                 self.client,
@@ -195,7 +203,7 @@ impl<'a, R: Runtime> Passes<'a, R> {
     }
 }
 
-/// The bits in which keys differ, as two words.
+/// Finds the bits in which keys differ, as the lower and upper half of a 64-bit word.
 #[cube(launch)]
 fn differing(keys: &Array<u64>, words: &mut Array<Atomic<u32>>, n: u32, #[comptime] warp: Warp) {
     let i = ABSOLUTE_POS as u32;
@@ -213,7 +221,7 @@ fn differing(keys: &Array<u64>, words: &mut Array<Atomic<u32>>, n: u32, #[compti
             words[0].fetch_or(low);
             words[1].fetch_or(high);
         } else {
-            // Most find their bits set already.
+            // Mostly the bits are already set.
             if (words[0].load() | low) != words[0].load() {
                 words[0].fetch_or(low);
             }
@@ -230,7 +238,7 @@ mod tests {
     use crate::gpu::Device;
     use crate::gpu::device::on;
 
-    /// Numbers in no order.
+    /// Returns pseudo-random numbers.
     fn mix(i: u64) -> u64 {
         let x = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ (x >> 32)
@@ -256,7 +264,7 @@ mod tests {
         })
     }
 
-    /// Cubes with more than a tile, and more cubes than a unit sums up.
+    /// Parts of more than one tile, and more parts than a thread sums.
     #[test]
     fn parts() -> Result<()> {
         on!(Device::first()?, client => {
@@ -287,7 +295,7 @@ mod tests {
         })
     }
 
-    /// A word has room for each index, and four digits for the bits beside it.
+    /// A word has room for each index, and the other bits of a word have at most four digits.
     #[test]
     fn words_hold_an_index() {
         let of = |n: usize| leading_bits(n);

@@ -1,9 +1,10 @@
-//! A pass of the radix sort: what blocks count, and where they write.
+//! A pass of the radix sort: counts of digits, and output positions of keys.
 //!
-//! In: keys, and which of their digits. Out: how often each digit is in each part of the keys; then the keys in the order of the
-//! digit. Each tile is sorted in shared memory first, so that neighbours are written together. Keys of the same digit are ranked 32 at a
-//! time, by a mask of the units of the warp that have it.
-//! Source: Satish, Harris and Garland 2009, sections 3 and 4; Ashkiani et al. 2016, section 5, for the ranks.
+//! In: keys, and the position of a digit in them. Out: the count of each digit in each part of the keys, then the
+//! keys sorted by the digit. Each tile is sorted in shared memory first, so that neighbouring threads write to
+//! neighbouring addresses. Keys with the same digit are ranked 32 at a time, by a mask of the threads of the warp
+//! that have the digit.
+//! Sources: Satish, Harris and Garland 2009, sections 3 and 4. Ranks: Ashkiani et al. 2016, section 5.
 
 use cubecl::prelude::*;
 
@@ -12,16 +13,17 @@ use crate::gpu::primitives::warp::{WARPS, WIDTH, Warp, block_sums, match_any, sy
 
 pub(in crate::gpu) const BITS: u32 = 9;
 pub(in crate::gpu) const DIGITS: u32 = 1 << BITS;
-/// A unit has two digits, which differ in the highest bit. Their counts share a word, one for each warp.
+/// Each thread handles two digits, which differ in the highest bit. Their counts share a word, with one word per
+/// warp.
 const HALF: u32 = DIGITS / 2;
 pub(in crate::gpu) const CODE: u32 = 63;
-/// Bits of a slot in a tile.
+/// The number of bits of a slot in a tile.
 const SLOT: u32 = 13;
 
-/// The tiles of a sort, as its kernels are compiled for.
+/// The tile size and the warp mode for which the kernels of a sort are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::gpu) struct SortSpec {
-    /// Keys of a unit in a tile.
+    /// Keys per thread in a tile.
     pub items: u32,
     pub warp: Warp,
 }
@@ -30,9 +32,10 @@ impl SortSpec {
     pub fn of<R: Runtime>(client: &ComputeClient<R>) -> Self {
         let rest = (HALF * WARPS + DIGITS + UNITS) * 4;
         let room = client.properties().hardware.max_shared_memory_size as u32 - rest;
-        // Larger tiles are written in longer rows, but fewer of them run at a time: 8 to 24 were measured.
+        // Larger tiles are written in longer contiguous runs, but fewer of them run concurrently. Measured from 8 to
+        // 24.
         let warp = Warp::of(client);
-        // Emulated warps make long kernels, which few items keep short.
+        // Kernels with emulated warps are long; few items keep them shorter.
         let most = if let Warp::Emulated { .. } = warp { 2 } else { 14 };
         Self { items: (room / (8 * UNITS)).min(most), warp }
     }
@@ -42,28 +45,29 @@ impl SortSpec {
     }
 }
 
-/// What a pass over words reads and writes.
+/// The inputs and outputs of a pass over words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::gpu) enum Step {
-    /// Reads codes, of which it sorts by this many leading bits; writes what of them is above the digit, and the index below.
+    /// Reads codes that are sorted by this many leading bits. Writes the leading bits above the first digit, with the
+    /// index below.
     First(u32),
     Between,
-    /// Writes indices alone, which are this many of the lowest bits.
+    /// Writes only the index, which is in this many lowest bits.
     Last(u32),
 }
 
-/// The bits of an index in a word, beside what is left of a code after the first digit.
+/// The number of bits for the index in a word that also holds the leading bits of a code above the first digit.
 pub(in crate::gpu) const fn index_bits(leading: u32) -> u32 {
     64 + BITS - leading
 }
 
 impl Step {
-    /// The leading bits that a first step sorts by.
+    /// The number of leading bits by which a first step sorts.
     fn leading(self) -> Option<u32> {
         if let Self::First(leading) = self { Some(leading) } else { None }
     }
 
-    /// The bits that are written.
+    /// A mask of the bits that are written.
     fn mask(self) -> u64 {
         match self {
             Self::Last(bits) => (1 << bits) - 1,
@@ -77,10 +81,10 @@ fn digit(key: u64, shift: u32) -> u32 {
     u32::cast_from(key >> u64::cast_from(shift)) & comptime!(DIGITS - 1)
 }
 
-/// What a pass knows of its keys. A part is a run of tiles, which one block takes.
+/// The arguments of a pass. A part is a sequence of tiles, processed by one block.
 #[derive(CubeType, CubeLaunch)]
 pub(in crate::gpu) struct Pass {
-    /// For each digit, and each part in it, the count of earlier parts; and of each digit the count of all.
+    /// For each digit and each part, the count of the digit in earlier parts.
     pub offsets: Array<u32>,
     pub totals: Array<u32>,
     pub n: u32,
@@ -90,7 +94,7 @@ pub(in crate::gpu) struct Pass {
     pub shift: u32,
 }
 
-/// Counts each digit in each part: digit by digit, and part by part in each.
+/// Counts each digit in each part. The counts are stored digit by digit, and for each digit part by part.
 #[cube(launch_unchecked)]
 pub(in crate::gpu) fn count_digits(
     keys: &Array<u64>,
@@ -138,7 +142,7 @@ pub(in crate::gpu) fn count_digits(
     }
 }
 
-/// Sums up the counts of each digit before each part, and of all, by a unit for each digit.
+/// Replaces the counts of each digit by the sums over earlier parts, and writes the total. Uses one thread per digit.
 #[cube(launch_unchecked)]
 pub(in crate::gpu) fn sum_few(counts: &mut Array<u32>, totals: &mut Array<u32>, parts: u32) {
     let digit = ABSOLUTE_POS as u32;
@@ -154,7 +158,7 @@ pub(in crate::gpu) fn sum_few(counts: &mut Array<u32>, totals: &mut Array<u32>, 
     }
 }
 
-/// The same by a block for each digit.
+/// Does the same as `sum_few` with one block per digit.
 #[cube(launch_unchecked)]
 pub(in crate::gpu) fn sum_digits(counts: &mut Array<u32>, totals: &mut Array<u32>, parts: u32, #[comptime] warp: Warp) {
     let digit = CUBE_POS as u32;
@@ -190,13 +194,13 @@ pub(in crate::gpu) fn sum_digits(counts: &mut Array<u32>, totals: &mut Array<u32
     }
 }
 
-/// What the units of a block share while they sort tiles.
+/// Shared memory of a block while it sorts tiles.
 #[derive(CubeType)]
 struct SharedState {
     keys: SharedMemory<u64>,
-    /// The count of each digit in each warp, and then the slot where that digit of that warp begins.
+    /// First the count of each digit in each warp; then the slot where the keys of that digit and warp begin.
     counts: SharedMemory<u32>,
-    /// For each digit, what to add to a slot of the tile for the position among all keys.
+    /// For each digit, the difference between a key's position among all keys and its slot in the sorted tile.
     bases: SharedMemory<u32>,
     shared: SharedMemory<u32>,
 }
@@ -211,13 +215,14 @@ fn shared_state(#[comptime] spec: SortSpec) -> SharedState {
     }
 }
 
-/// The slot of a unit's item in the tile it reads. Warps follow each other, so that they count one after the other.
+/// Returns the slot of a thread's item in an unsorted tile. Each warp reads consecutive slots, so that counting warp
+/// by warp keeps the order.
 #[cube]
 fn tile_slot(#[comptime] item: u32, #[comptime] spec: SortSpec) -> u32 {
     UNIT_POS / WIDTH * comptime!(spec.items * WIDTH) + comptime!(item * WIDTH) + UNIT_POS % WIDTH
 }
 
-/// Finds where the unit's two digits of a part begin among all keys.
+/// Finds the positions among all keys where the part's keys with the thread's two digits begin.
 #[cube]
 fn digit_base(state: &mut SharedState, next: &mut Array<u32>, pass: &Pass, part: u32, #[comptime] spec: SortSpec) {
     let low = block_sums(pass.totals[UNIT_POS as usize], &mut state.shared, spec.warp);
@@ -226,7 +231,7 @@ fn digit_base(state: &mut SharedState, next: &mut Array<u32>, pass: &Pass, part:
     next[1] = low.all + high.before + pass.offsets[((UNIT_POS + HALF) * pass.parts + part) as usize];
 }
 
-/// Reads a tile's keys. Keys beyond the end get the last digit, so that they stay behind all others.
+/// Reads a tile's keys. Slots beyond the end get the highest digit, so that they stay behind all keys.
 #[cube]
 fn read_tile(keys: &Array<u64>, own: &mut Array<u64>, first: u32, len: u32, #[comptime] spec: SortSpec) {
     #[unroll]
@@ -239,7 +244,7 @@ fn read_tile(keys: &Array<u64>, own: &mut Array<u64>, first: u32, len: u32, #[co
     }
 }
 
-/// Finds the slot of each key in its sorted tile, and where the tile's digits go.
+/// Finds the slot of each key in the sorted tile, and the output positions of the tile's digits.
 #[cube]
 fn rank(
     state: &mut SharedState,
@@ -256,8 +261,9 @@ fn rank(
     for k in 0..WARPS {
         state.counts[(k * HALF + unit) as usize] = 0;
     }
-    // Ballots need no loads, so all keys can be on their way at once. One word for each key, for want of registers: how many of its peers
-    // come before it; if it is the first of its low bits in the warp, how many peers lack and have the highest bit; the digit.
+    // Ballots need no loads, so all loads of keys can be in flight at once. To save registers, one word per key holds
+    // three values. The lowest 5 bits: how many of its peers come before it. Then, if the key is the first of the
+    // warp with its low bits: the number of peers without and with the highest bit. From bit 17: the digit.
     #[unroll]
     for k in 0..spec.items {
         let found = digit(own[k as usize], shift);
@@ -287,7 +293,7 @@ fn rank(
     }
     sync_cube();
 
-    // Before a warp's keys of a digit come those of the warps before it, and all keys of lower digits.
+    // A warp's keys of a digit come after the same digit's keys of earlier warps, and after all keys of lower digits.
     let mut before = Array::<u32>::new(comptime!(WARPS as usize));
     let mut both = 0u32.runtime();
     #[unroll]
@@ -315,7 +321,7 @@ fn rank(
     }
 }
 
-/// Writes keys and values to their positions by this digit.
+/// Writes keys and values to their positions in the order of this digit.
 #[cube(launch_unchecked)]
 pub(in crate::gpu) fn scatter_pairs(
     keys: &Array<u64>,
@@ -357,7 +363,7 @@ pub(in crate::gpu) fn scatter_pairs(
                     }
                 }
                 sync_cube();
-                // Values go the same way.
+                // Values are moved in the same way.
                 #[unroll]
                 for k in 0..spec.items {
                     let at = tile_slot(k, spec);
@@ -380,7 +386,7 @@ pub(in crate::gpu) fn scatter_pairs(
     }
 }
 
-/// The same with words. `N` has room for what a step writes.
+/// Writes words to their positions in the order of this digit. `N` has room for the bits that `step` writes.
 #[cube(launch_unchecked)]
 pub(in crate::gpu) fn scatter_words<N: Int>(
     words: &Array<u64>,
@@ -408,7 +414,8 @@ pub(in crate::gpu) fn scatter_words<N: Int>(
                 for k in 0..spec.items {
                     let mut key = own[k as usize];
                     if comptime!(step.leading().is_some()) {
-                        // The bits below the digit are not sorted by, and make room for the slot that the code had.
+                        // The sort ignores the bits below the digit; they make room for the original slot of the
+                        // code.
                         let code = key >> comptime!(u64::from(CODE - step.leading().unwrap_or(CODE)));
                         key = (code << comptime!(SLOT as u64)) | u64::cast_from(tile_slot(k, spec));
                     }

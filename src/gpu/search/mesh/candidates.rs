@@ -1,14 +1,15 @@
-//! What a ray may meet: children of nodes by their boxes, and triangles in `f32` with all roundings allowed for.
+//! Candidates for the hits of a ray: children of nodes by their boxes, and triangles in `f32` with a margin for all
+//! rounding errors.
 //!
-//! In: a ray in the unit of the tree, and how far to look. Out: candidates; none that is met is missing. Source: as the CPU's
-//! (`search::mesh::rays`).
+//! In: a ray in the unit of the tree, and the limit of the search. Out: candidates, which include every hit. Source:
+//! as for the CPU (`search::mesh::rays`).
 
 use cubecl::prelude::*;
 
 use crate::gpu::search::mesh::frame_ray::FrameRay;
 use crate::gpu::search::mesh::tree::{Axis, Node, byte};
 
-/// The children of a node that a ray enters below a limit, a bit each.
+/// Returns the children of a node that a ray enters below a limit, one bit each.
 #[cube]
 pub(super) fn entered(ray: &FrameRay, node: &Node, limit: f32) -> u32 {
     let mut hits = Array::<u32>::new(1usize);
@@ -26,7 +27,7 @@ pub(super) fn entered(ray: &FrameRay, node: &Node, limit: f32) -> u32 {
     hits[0]
 }
 
-/// Where a ray enters and leaves the children of a node along one axis.
+/// The parameters at which a ray enters and leaves the children of a node along one axis.
 #[derive(CubeType)]
 struct Slab {
     step: f32,
@@ -61,7 +62,7 @@ impl Slab {
     }
 }
 
-/// Whether a ray may meet a triangle below a limit.
+/// Returns `true` if a ray may meet a triangle below a limit.
 #[cube]
 pub(super) fn may_meet(ray: &FrameRay, corners: &Array<f32>, limit: f32) -> bool {
     let (mut x, mut y, mut z) = (Array::<f32>::new(3usize), Array::<f32>::new(3usize), Array::<f32>::new(3usize));

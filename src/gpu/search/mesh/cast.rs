@@ -1,15 +1,20 @@
-//! Many rays through a tree: the twin of `search::mesh::rays`.
+//! Casts of many rays through a tree: the GPU counterpart of `search::mesh::rays`.
 //!
-//! In: rays and a tree. Out: the first hit of each, whether there is one, how many there are, or all.
-//! Rays are given the unit of the tree and an order first (`prepared`), in which those of a warp meet the same nodes. A kernel (`casting`) walks
-//! the tree. It marks a ray for which rounding decides, and a second one takes those without rounding.
+//! In: rays and a tree. Out: the first hit of each ray, or whether it has any hit, or the number of its hits, or all
+//! hits.
+//! Rays are first converted to the unit of the tree and sorted, so that the rays of a warp meet the same nodes
+//! (`prepared`). A kernel (`casting`) walks the tree, and marks rays whose result depends on rounding. A second
+//! kernel decides these without rounding.
 //! Cost: O(log n) nodes of 80 bytes for the first hit on a compact mesh. Source: Ylitie, Karras and Laine 2017.
 //!
-//! **Launch contract.** The kernels have no bounds checks. They rely on this: units compare the places of rays with how many there are; rays have
-//! three numbers each, two if they have ranges, and those of `prepared`; nodes and items are those of one compressed tree, which is not empty; results and marks have a
-//! place for each ray, lists as many as were counted.
+//! **Launch contract.** The kernels have no bounds checks. They rely on the following:
+//! - Threads compare the positions of rays with the number of rays.
+//! - Each ray has three numbers for its origin and for its direction, two for its range if there are ranges, and
+//!   those of `prepared`.
+//! - Nodes and items belong to one compressed tree, which is not empty.
+//! - Results and marks have a place for each ray; lists have the counted numbers of places.
 
-#![allow(unsafe_code)] // Kernels without bounds checks.
+#![allow(unsafe_code)] // Unchecked kernels: see the launch contract.
 
 use cubecl::prelude::*;
 
@@ -26,22 +31,24 @@ use crate::gpu::search::mesh::prepared::PreparedRays;
 use crate::gpu::search::mesh::rays::Rays;
 use crate::gpu::search::mesh::tree::Tree;
 
-/// Units of a small block and of a large one. A multiprocessor has room for one large block, so the compiler keeps to 96 registers, and 20
-/// warps are there in place of 16.
+/// Threads of a small block and of a large one. A multiprocessor has room for one large block. The compiler then uses
+/// at most 96 registers, so that 20 warps run instead of 16.
 const FEW_UNITS: u32 = 64;
 const MANY_UNITS: u32 = 640;
 
-/// Rays that a unit of a large block takes in turn, and rays from which on blocks are large.
+/// Rays that each thread of a large block takes in turn, and the number of rays from which on blocks are large.
 const MANY_TURNS: u32 = 16;
 const MANY: usize = 1 << 22;
 
-/// A unit of a small block takes one ray for each so many, so that there are blocks for all multiprocessors.
+/// A thread of a small block takes one ray per this many rays in total, so that there are blocks for all
+/// multiprocessors.
 const RAYS_A_TURN: usize = 1 << 18;
 
-/// Hits that a software driver sorts, which ends all loops of a unit after 65,535 turns.
+/// The maximum length of a list that is sorted without CUDA, because a software driver ends all loops of a thread
+/// after 65,535 iterations.
 const SORTED: u32 = 3000;
 
-/// Casts rays, in an order if there is one, through a tree that is not empty.
+/// Casts rays, in the order of `prepared`, through a tree that is not empty.
 pub(super) fn cast<R: Runtime, S: Coordinate>(
     client: &ComputeClient<R>,
     tree: &Tree,
@@ -63,7 +70,7 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
         is_guarded: !is_cuda(client),
     };
     let hits = || HitsLaunch::new(found.indices.arg(), found.numbers.arg(), found.offsets.arg());
-    // Drivers that end long loops count those of all rays that a unit takes.
+    // Drivers that end long loops count the iterations for all rays of a thread.
     let (units, turns) = if spec.is_guarded {
         (FEW_UNITS, 1)
     } else if n >= MANY {
@@ -73,10 +80,11 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
     };
     let refuse = || Err(errors::long_loops("a ray"));
     for exact in [false, true] {
-        // Few rays are in doubt, each for long.
+        // Few rays are in doubt, but each takes long.
         let (units, turns) = if exact { (FEW_UNITS, 1) } else { (units, turns) };
         let spec = CastSpec { exact, takes_turns: turns > 1, ..spec };
-        // SAFETY: the launch contract of this module.
+        // SAFETY: the launch contract of this module. `marks` and `rays` have an element for each of the `n` rays;
+        // `found` is allocated by the caller for `wanted`.
         unsafe {
             cast_rays::launch_unchecked::<S, R>(
                 client,
@@ -103,7 +111,7 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
         return refuse();
     }
     if wanted == Wanted::List {
-        // SAFETY: as above.
+        // SAFETY: the launch contract of this module. `found.offsets` are the offsets of the lists just written.
         unsafe {
             sort_lists::launch_unchecked::<R>(client, cubes(n), CubeDim::new_1d(UNITS), hits(), n as u32, items.item)
         };

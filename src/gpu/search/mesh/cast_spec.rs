@@ -1,4 +1,4 @@
-//! The compile-time options of a kernel that casts rays, and the mark by which it passes a ray on to the exact one.
+//! The compile-time options of a kernel that casts rays, and the marks that pass rays on to the exact kernel.
 
 use crate::gpu::search::mesh::items::Item;
 
@@ -23,10 +23,10 @@ pub(super) struct CastSpec {
     pub wanted: Wanted,
     pub has_ranges: bool,
     pub exact: bool,
-    /// `true` if units take several rays.
+    /// `true` if threads take several rays.
     pub takes_turns: bool,
-    /// `true` if rays are taken in an order of their own.
+    /// `true` if rays are taken in a sorted order.
     pub is_ordered: bool,
-    /// `true` if few items are decided exactly for a ray, as drivers end long loops.
+    /// `true` if few items may be decided exactly per ray, because drivers end long loops.
     pub is_guarded: bool,
 }

@@ -1,13 +1,14 @@
-//! How units walk, ray after ray.
+//! The walk of a thread through the tree, ray after ray.
 //!
-//! In: prepared rays and a tree. Out: what is found of each, and whether rounding could decide it.
-//! The units of a warp look at up to `STEPS` nodes and items each, together; then those that have an item which may be met decide, which costs
-//! most. Where there are many rays, units that are done with one take the next of their block, and none waits for the longest ray of its warp.
-//! Source: Aila and Laine 2009 (loops of rays that are replaced when they end).
+//! In: prepared rays and a tree. Out: the hits of each ray, and a mark if they depend on rounding.
+//! The threads of a warp together read up to `STEPS` nodes and items each. Then those with a candidate decide it,
+//! which costs most. If there are many rays, threads that finish a ray take the next one of their block, so none
+//! waits for the longest ray of its warp.
+//! Source: Aila and Laine 2009 (persistent loops that replace finished rays).
 //!
 //! **Launch contract.** That of `cast`.
 
-#![allow(unsafe_code)] // A kernel without bounds checks.
+#![allow(unsafe_code)] // An unchecked kernel: see the launch contract.
 
 use cubecl::prelude::*;
 
@@ -23,18 +24,20 @@ use crate::gpu::search::mesh::solid_hit::{ball_hit, box_hit};
 use crate::gpu::search::mesh::tree::{Nodes, Way};
 use crate::gpu::search::mesh::triangle_hit::{HitSpec, IN_DOUBT, MET, triangle_hit};
 
-/// Nodes, and items of each, that are looked at before one is decided. Of 4 to 16, 6 and 8 were the fastest.
+/// The maximum number of nodes and items that a thread reads before it decides an item. Of 4 to 16, 6 and 8 were the
+/// fastest.
 const STEPS: u32 = 8;
 
-/// Exact sums of a ray where loops must be short: a software driver ends all loops of a unit after 65,535 turns, and a sum has up to 240.
+/// The maximum number of exact sums per ray if loops must be short. A software driver ends all loops of a thread
+/// after 65,535 iterations, and a sum takes up to 240.
 const GUARDED: u32 = 270;
 
 /// No ray, or no item.
 const NONE: u32 = u32::MAX;
 
-/// Casts each of `n` rays; if it is exact, those that are in doubt.
+/// Casts each of `n` rays; the exact kernel casts only rays in doubt.
 ///
-/// A block has `turns` rays for each of its units, and a unit that is done with one takes the next of them.
+/// A block has `turns` rays for each of its threads. A thread that finishes a ray takes the next one of the block.
 #[cube(launch_unchecked)]
 pub(super) fn cast_rays<F: Float>(
     nodes: &Nodes,
@@ -47,7 +50,7 @@ pub(super) fn cast_rays<F: Float>(
     turns: u32,
     #[comptime] spec: CastSpec,
 ) {
-    // How many of the block's rays are taken.
+    // The number of the block's rays that were taken.
     let taken = SharedMemory::<Atomic<u32>>::new(1usize);
     if comptime!(spec.takes_turns) {
         if UNIT_POS == 0 {
@@ -61,7 +64,7 @@ pub(super) fn cast_rays<F: Float>(
     let mut casting = Casting::new();
     let mut ray = FrameRay::new();
     let mut way = Way::new();
-    // The next ray is known before it is needed.
+    // The next ray is read before it is needed.
     let mut next = Array::<u32>::new(1usize);
     next[0] = NONE.runtime();
     if UNIT_POS < end {
@@ -72,7 +75,7 @@ pub(super) fn cast_rays<F: Float>(
     while goes_on[0] != 0 {
         if casting.pending[0] != NONE {
             let mut index = casting.pending[0] + 0;
-            // Looked up here: cubecl 0.10 compiles no kernel for Vulkan that looks it up below.
+            // The lookup is here because cubecl 0.10 cannot compile it for Vulkan inside the loop below.
             if comptime!(spec.item != Item::Triangle) {
                 index = nodes.order[index as usize];
             }
@@ -87,7 +90,8 @@ pub(super) fn cast_rays<F: Float>(
             let at = next[0] + 0;
             if at != NONE {
                 next[0] = NONE.runtime();
-                // Without a loop's atomics where there is nothing to take: software drivers end such loops.
+                // Avoids atomic operations in the loop if there are no further rays, because software drivers end
+                // such loops.
                 if comptime!(spec.takes_turns) {
                     let place = taken[0].fetch_add(1);
                     if place < end {
@@ -132,14 +136,15 @@ pub(super) fn cast_rays<F: Float>(
     }
 }
 
-/// A ray, and what is found of it.
+/// The state of a cast ray.
 #[derive(CubeType)]
 struct Casting {
-    /// The ray, or none.
+    /// The number of the ray, or `NONE`.
     at: Array<u32>,
-    /// What is to be decided: a triangle's index, or a solid's position; and the next of all if all are to be.
+    /// The item to be decided: a triangle's index, or a solid's position. Then the next of all items, if all must be
+    /// decided.
     pending: Array<u32>,
-    /// The index of the best hit, or how many there are; the ray's mark; how many exact sums it took.
+    /// Three values: the index of the best hit or the number of hits, the ray's mark, the number of its exact sums.
     state: Array<u32>,
     /// The `t` of the best hit.
     best: Array<f64>,
@@ -160,7 +165,7 @@ impl Casting {
         casting
     }
 
-    /// Takes a ray, and begins its way if it may meet something.
+    /// Loads a ray, and starts its walk if the ray may meet anything.
     fn begin(
         &mut self,
         at: u32,
@@ -192,7 +197,7 @@ impl Casting {
         }
     }
 
-    /// Takes the next item, if all are to be decided.
+    /// Selects the next item, if all items must be decided.
     fn find_next_of_all(&mut self, way: &mut Way, n: u32) {
         let next = self.pending[1];
         if next != NONE && way.goes_on() {
@@ -205,7 +210,7 @@ impl Casting {
         }
     }
 
-    /// Whether nothing more is wanted of the ray.
+    /// Returns `true` if the ray needs no further hits.
     fn is_done(&self, #[comptime] spec: CastSpec) -> bool {
         let mut is_done = self.state[1] != 0;
         if comptime!(spec.wanted == Wanted::Any) {
@@ -214,7 +219,7 @@ impl Casting {
         is_done
     }
 
-    /// Writes what is found, if there is a ray.
+    /// Writes the result of the ray, if there is one.
     fn finish(&mut self, hits: &mut Hits, marks: &mut Array<u32>, #[comptime] spec: CastSpec) {
         let at = self.at[0] + 0;
         if at != NONE {
@@ -237,7 +242,7 @@ impl Casting {
     }
 }
 
-/// Decides whether a ray meets an item, and keeps what is wanted of that.
+/// Decides if a ray meets an item, and records the wanted result.
 #[cube]
 fn decide<F: Float>(
     items: &ItemsIn<F>,
@@ -278,7 +283,7 @@ fn decide<F: Float>(
     let t = found[0];
     if result == MET && t >= ray.from && t <= ray.to {
         if comptime!(spec.wanted == Wanted::First) {
-            // Solids at infinity are none, as on the CPU.
+            // As on the CPU, solids at infinity are not hits.
             let counts = comptime!(spec.item == Item::Triangle) || t <= items.numbers[HUGE];
             let is_first = t < casting.best[0] || (t == casting.best[0] && index < casting.state[0]);
             if is_first && counts {

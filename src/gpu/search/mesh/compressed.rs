@@ -1,16 +1,22 @@
-//! The wide tree as devices store it: 80 bytes for eight children.
+//! The wide tree as devices store it, with 80 bytes for eight children.
 //!
-//! In: the nodes of the CPU's tree. Out: nodes whose children's boxes are bytes along each axis, and items in the order of the leaves.
-//! A box is rounded outwards to 255 steps of its parent's, so no candidate is missed. Each leaf is one item: what is a block on the CPU is a
-//! node here. Children lie in the places that suit them best by octant, so that a walk which takes places in the order of a ray's octant takes
-//! near ones first. Cost: O(n). Source: Ylitie, Karras and Laine 2017.
+//! In: the nodes of the CPU's tree. Out: nodes whose children's boxes have one byte per bound, and items in the order
+//! of the leaves.
+//! A box is rounded outwards to 255 steps of its parent's box, so no candidate is missed. Each leaf is one item: a
+//! block on the CPU is a node here. Children are stored in the places that suit their octants best. A walk that
+//! visits places in the order of a ray's octant therefore visits near children first.
+//! Cost: O(n). Source: Ylitie, Karras and Laine 2017.
 
 use crate::parallel::map;
 use crate::search::mesh::wide_node::{BLOCK, Node};
 use crate::simd::LANES;
 
-/// Words of a node: three of its lower corner; the exponents of the steps along the axes and which children are nodes, a byte each; the first
-/// node and the first item of the children; which children are items; none; lower and upper ends along x, y and z, a byte for each child.
+/// The number of words of a node. Its words are:
+/// - 0 to 2: its lower corner.
+/// - 3: the exponents of the steps along the axes and a mask of children that are nodes, a byte each.
+/// - 4, 5: the first node and the first item of the children.
+/// - 6: a mask of children that are items. Word 7 is unused.
+/// - 8 to 19: lower and then upper bounds along x, y and z, a byte for each child.
 pub(super) const WORDS: usize = 20;
 
 /// A box in the unit of the tree.
@@ -19,7 +25,7 @@ pub(super) type Bounds = [[f32; 3]; 2];
 /// A child of a node of the CPU's tree.
 #[derive(Clone, Copy)]
 pub(super) enum Child {
-    /// A node or a block, as the tree numbers it.
+    /// A node or a block, by its number in the tree.
     Below(u32),
     /// An item.
     Item(u32),
@@ -28,33 +34,33 @@ pub(super) enum Child {
 /// Up to eight children and their boxes.
 pub(super) type Children = [Option<(Bounds, Child)>; LANES];
 
-/// The tree as it comes.
+/// A tree to be compressed.
 pub(super) trait Source: Sync {
-    /// The number of the root; none if there are no items.
+    /// The number of the root, if there are items.
     fn root(&self) -> u32;
     /// The children of a node or a block.
     fn children(&self, at: u32) -> Children;
 }
 
-/// What devices store.
+/// A compressed tree as devices store it.
 pub(super) struct Compressed {
     pub nodes: Vec<[u32; WORDS]>,
     /// Items in the order of the leaves.
     pub order: Vec<u32>,
 }
 
-/// A node that is placed: the boxes of its children, place by place, and where those that are nodes or items begin.
+/// A node with its children in their places, and the numbers of its first child node and first child item.
 struct Placed {
     children: Children,
     first_node: u32,
     first_item: u32,
 }
 
-/// Compresses a tree of one item at least.
+/// Compresses a tree of at least one item.
 pub(super) fn compress(source: &impl Source) -> Compressed {
     let mut placed: Vec<Placed> = vec![];
     let (mut nodes, mut order) = (vec![source.root()], vec![]);
-    // Level by level: what is below a level is found in parallel.
+    // Level by level: the children of a level are found in parallel.
     let mut from = 0;
     while from < nodes.len() {
         let level: Vec<_> = map(nodes.len() - from, 1 << 8, &|at| places(&source.children(nodes[from + at])));
@@ -73,7 +79,8 @@ pub(super) fn compress(source: &impl Source) -> Compressed {
     Compressed { nodes: map(placed.len(), 1 << 10, &|at| words(&placed[at])), order }
 }
 
-/// Puts children where they lie most in the direction of a place: bit `k` of its number is 1 for what is above along axis `k`.
+/// Assigns children to the places whose directions suit them best. Bit `k` of a place is 1 for the upper side along
+/// axis `k`.
 fn places(children: &Children) -> Children {
     let center = |bounds: &Bounds, k: usize| bounds[0][k] + bounds[1][k];
     let present = || children.iter().flatten().map(|(bounds, _)| bounds);
@@ -97,7 +104,7 @@ fn places(children: &Children) -> Children {
     placed
 }
 
-/// A node's words.
+/// Encodes a node as words.
 fn words(node: &Placed) -> [u32; WORDS] {
     let mut words = [0; WORDS];
     let mut inner = 0;
@@ -114,7 +121,7 @@ fn words(node: &Placed) -> [u32; WORDS] {
         let present = || node.children.iter().flatten().map(|(bounds, _)| (bounds[0][k], bounds[1][k]));
         let lo = present().fold(f32::INFINITY, |lo, (x, _)| lo.min(x));
         let extent = present().map(|(_, x)| f64::from(x) - f64::from(lo)).fold(0.0, f64::max);
-        // The least power of two of which 255 steps are enough.
+        // The smallest power of two of which 255 steps cover the extent.
         let mut exponent = 1u32;
         while exponent < 254 && extent > 255.0 * step(exponent) {
             exponent += 1;
@@ -135,19 +142,19 @@ fn words(node: &Placed) -> [u32; WORDS] {
     words
 }
 
-/// Two to a biased exponent.
+/// Returns the power of two with a biased exponent.
 fn step(exponent: u32) -> f64 {
     f64::from(f32::from_bits(exponent << 23))
 }
 
-/// The box of corners.
+/// Returns the bounding box of corners.
 pub(super) fn bounds_of(corners: &[[f32; 3]]) -> Bounds {
     corners.iter().fold([[f32::INFINITY; 3], [f32::NEG_INFINITY; 3]], |[lo, hi], corner| {
         [std::array::from_fn(|k| lo[k].min(corner[k])), std::array::from_fn(|k| hi[k].max(corner[k]))]
     })
 }
 
-/// The children of a node of the CPU's that are there; `only` gives the item of a block that has no other.
+/// Returns the children that a node of the CPU's tree has. `only` returns the item of a block that has a single one.
 pub(super) fn children_of(node: &Node, only: impl Fn(usize) -> Option<(Bounds, Child)>) -> Children {
     std::array::from_fn(|lane| {
         let corner = |from: usize| std::array::from_fn(|k| node.bounds[from + k][lane]);
@@ -157,7 +164,7 @@ pub(super) fn children_of(node: &Node, only: impl Fn(usize) -> Option<(Bounds, C
     })
 }
 
-/// Whether a number is that of a block, and which.
+/// Returns the number of a block, or `None` if `at` is the number of a node.
 pub(super) fn block(at: u32) -> Option<usize> {
     (at & BLOCK != 0).then_some((at & !BLOCK) as usize)
 }

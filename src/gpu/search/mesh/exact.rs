@@ -1,23 +1,26 @@
-//! Sums of products without rounding: the twin of `search::mesh::exact`.
+//! Sums of products without rounding: the GPU counterpart of `search::mesh::exact`.
 //!
-//! In: numbers. Out: the same sums, part for part. Cost: some microseconds a sum, and some kilobytes of a thread's memory.
+//! In: numbers. Out: the CPU's sums, part for part. Cost: some microseconds per sum, and some kilobytes of a thread's
+//! memory.
 
 use cubecl::prelude::*;
 
 use crate::gpu::search::mesh::numbers::{HUGE, NO_BITS, SPLIT, TINY};
 
-/// Terms of a sum of 24 products of three, of which there are no more parts, and of 18 such products times a number.
+/// The maximum number of terms of a sum: 96 from 24 products of three, and two for each of the 72 parts of 18 such
+/// products times a number.
 const TERMS: usize = 96 + 2 * 72;
-/// Parts that a turn takes.
+/// Parts per loop iteration.
 const STEP: u32 = 12;
 
-/// A number whose bits are combined with none. No compiler knows that: those of Vulkan take `(a + b) - a` for `b`, or move brackets.
+/// Returns `x`, XORed with `none`, which is 0 at run time. This keeps Vulkan's compilers from simplifying
+/// `(a + b) - a` to `b`, and from reassociating sums.
 #[cube]
 fn kept(x: f64, none: u64) -> f64 {
     f64::reinterpret(u64::reinterpret(x) ^ none)
 }
 
-/// The sum and what it is rounded by.
+/// Returns the rounded sum and its rounding error.
 #[cube]
 pub(super) fn two_sum(a: f64, b: f64, none: u64) -> (f64, f64) {
     let sum = kept(a + b, none);
@@ -27,7 +30,7 @@ pub(super) fn two_sum(a: f64, b: f64, none: u64) -> (f64, f64) {
     (sum, kept(rest_a + rest_b, none))
 }
 
-/// The two halves of a number; `split` is 2^27 + 1, which is no number of 32 bits.
+/// Splits a number into two halves. `split` is 2^27 + 1, which `f32` cannot represent.
 #[cube]
 fn halves(x: f64, none: u64, split: f64) -> (f64, f64) {
     let c = kept(split * x, none);
@@ -35,7 +38,7 @@ fn halves(x: f64, none: u64, split: f64) -> (f64, f64) {
     (high, kept(x - high, none))
 }
 
-/// The product and what it is rounded by.
+/// Returns the rounded product and its rounding error.
 #[cube]
 pub(super) fn two_product(a: f64, b: f64, none: u64, split: f64) -> (f64, f64) {
     let (a1, a2) = halves(a, none, split);
@@ -47,7 +50,7 @@ pub(super) fn two_product(a: f64, b: f64, none: u64, split: f64) -> (f64, f64) {
     (all, kept(kept(a2 * b2, none) - third, none))
 }
 
-/// The next number up, or down, of one that is not 0.
+/// Returns the next number above or below a number that is not 0.
 #[cube]
 pub(super) fn next(t: f64, #[comptime] is_up: bool) -> f64 {
     let bits = u64::reinterpret(t);
@@ -81,35 +84,35 @@ impl Expansion {
         self.n_terms[0] = self.n_terms[0] + 1;
     }
 
-    /// Adds a product of three.
+    /// Adds a product of three numbers.
     fn add_product(&mut self, a: f64, b: f64, c: f64) {
         let (high, low) = two_product(a, b, self.none, self.split);
         self.add_two(high, c);
         self.add_two(low, c);
     }
 
-    /// Adds a product of two.
+    /// Adds a product of two numbers.
     fn add_two(&mut self, a: f64, b: f64) {
         let (high, low) = two_product(a, b, self.none, self.split);
         self.add(high);
         self.add(low);
     }
 
-    /// The sum, rounded; its sign is that of the largest part.
+    /// Returns the rounded sum. Its sign is that of the largest part.
     fn value(&self) -> f64 {
         let mut parts = Array::<f64>::new(comptime!(TERMS + STEP as usize));
         let len = self.parts(&mut parts);
         sum_of(&parts, len)
     }
 
-    /// The sum in parts that do not overlap, the smallest first; returns how many.
+    /// Computes the sum as parts that do not overlap, the smallest first, and returns their number.
     ///
-    /// It is kept as parts that do not overlap, the smallest first. A software driver of Vulkan ends all loops of a unit after 65,535 turns, so
-    /// the first [`STEP`] parts take none.
+    /// A software driver of Vulkan ends all loops of a thread after 65,535 iterations. The first [`STEP`] parts are
+    /// therefore added without a loop.
     fn parts(&self, parts: &mut Array<f64>) -> u32 {
         let zero = f64::new(0.0);
         let (mut carried, mut counts) = (Array::<f64>::new(1usize), Array::<u32>::new(2usize));
-        // How many parts there are, and how many are kept of them.
+        // The number of parts, and the number of parts kept so far.
         counts[0] = 0;
         for term in 0..self.n_terms[0] {
             carried[0] = self.terms[term as usize];
@@ -131,7 +134,7 @@ impl Expansion {
     }
 }
 
-/// The sum of parts, the smallest first.
+/// Returns the sum of parts, added from the smallest one.
 #[cube]
 fn sum_of(parts: &Array<f64>, len: u32) -> f64 {
     let mut sum = Array::<f64>::new(1usize);
@@ -142,7 +145,7 @@ fn sum_of(parts: &Array<f64>, len: u32) -> f64 {
     sum[0]
 }
 
-/// Adds what is carried to parts from one place on, and keeps what is left of them.
+/// Adds the carried number to the parts from one place on, and keeps the rounding errors.
 #[cube]
 fn take(parts: &mut Array<f64>, carried: &mut Array<f64>, counts: &mut Array<u32>, from: u32, len: u32, none: u64) {
     #[unroll]
@@ -160,7 +163,7 @@ fn take(parts: &mut Array<f64>, carried: &mut Array<f64>, counts: &mut Array<u32
     }
 }
 
-/// Two to the power by which a number is multiplied to be about 1.
+/// Returns the power of two that scales a number to about 1.
 #[cube]
 fn scale(most: f64) -> f64 {
     let exponent = i32::cast_from(1023u32) - i32::cast_from(u32::cast_from(u64::reinterpret(most) >> 52));
@@ -169,15 +172,16 @@ fn scale(most: f64) -> f64 {
     select(most > f64::new(0.0), power, f64::new(1.0))
 }
 
-/// A direction and points whose largest coordinates are about 1, and what volumes of them are to be divided by.
+/// A direction and points, scaled so that their largest coordinates are about 1, and the scale factors by which
+/// volumes must be divided.
 #[derive(CubeType)]
 pub(super) struct Scaled {
     direction: Array<f64>,
-    /// A ray's origin and the corners of a triangle.
+    /// A ray's origin, followed by the corners of a triangle.
     points: Array<f64>,
     of_direction: f64,
     of_points: f64,
-    /// The least number that is normal, the largest, no bits, and what splits numbers.
+    /// The smallest normal number, the largest number, zero bits, and the factor that splits numbers.
     tiny: f64,
     huge: f64,
     none: u64,
@@ -224,7 +228,8 @@ impl Scaled {
         self.points[(3 * point + k) as usize]
     }
 
-    /// `direction . ((p - o) x (q - o))`, for the points with these numbers and the origin; not 0 unless it is exactly 0.
+    /// Returns `direction . ((p - o) x (q - o))`, for the points with these numbers and the origin. The result is 0
+    /// only if it is exactly 0.
     pub fn volume(&self, p: u32, q: u32) -> f64 {
         let sum = self.volume_sum(0u32.runtime(), p, q);
         self.unscaled(sum.value(), self.of_direction)
@@ -245,11 +250,11 @@ impl Scaled {
         sum
     }
 
-    /// `(a - o) . ((b - a) x (c - a))`, the volume between the origin and the triangle.
+    /// Computes `(a - o) . ((b - a) x (c - a))`, the volume between the origin and the triangle.
     fn height_sum(&self) -> Expansion {
         let mut sum = Expansion::new(self.none, self.split);
         for turn in 0..4u32 {
-            // The corners, one of which is replaced by the origin, with the sign changed.
+            // The corners, one of which is replaced by the origin with the opposite sign.
             let p = select(turn == 1, 0u32, 1u32);
             let q = select(turn == 2, 0u32, 2u32);
             let r = select(turn == 3, 0u32, 3u32);
@@ -264,8 +269,8 @@ impl Scaled {
         sum
     }
 
-    /// The smallest `f64` that is not below the `t` at which the ray meets the plane of the triangle; `guess` where that has no sign or leaves
-    /// the range of `f64`.
+    /// Returns the smallest `f64` that is not below the `t` at which the ray meets the plane of the triangle. Returns
+    /// `guess` if that `t` has no sign or is outside the range of `f64`.
     pub fn parameter(&self, guess: f64) -> f64 {
         let zero = f64::new(0.0);
         let mut heights = Array::<f64>::new(comptime!(TERMS + STEP as usize));
@@ -275,13 +280,14 @@ impl Scaled {
         let (n_heights, n_slopes) = (height.parts(&mut heights), slope.parts(&mut slopes));
         let (numerator, denominator) = (sum_of(&heights, n_heights), sum_of(&slopes, n_slopes));
         let turn = select(denominator < zero, f64::new(-1.0), f64::new(1.0));
-        // The number that is tried, the one below it, and what was found.
+        // The number that is tested, and the result.
         let mut t = Array::<f64>::new(2usize);
         t[0] = numerator / denominator;
         t[1] = select(numerator == zero && denominator != zero, zero, guess);
         let mut left = Array::<u32>::new(1usize);
         left[0] = select(self.is_normal(t[0]) && numerator != zero && denominator != zero, 16u32, 0u32);
-        // Whether the number above is known not to be below; a quotient is off by a few units in the last place.
+        // 1 if the next number above is known not to be below the exact `t`. A quotient is off by a few units in the
+        // last place.
         let mut is_bounded = Array::<u32>::new(1usize);
         is_bounded[0] = 0;
         while left[0] > 0 {
@@ -311,7 +317,7 @@ impl Scaled {
         x.abs() >= self.tiny && x.abs() <= self.huge
     }
 
-    /// The first part of `direction x (q - p)` that is not 0, or 0.
+    /// Returns the first component of `direction x (q - p)` that is not 0, or 0.
     pub fn first_of_cross(&self, p: u32, q: u32) -> f64 {
         let mut found = Array::<f64>::new(1usize);
         found[0] = f64::new(0.0);
@@ -330,7 +336,7 @@ impl Scaled {
         found[0]
     }
 
-    /// In the caller's unit, the sign kept whatever underflows.
+    /// Converts a volume to the caller's unit. The sign is kept even if the value underflows.
     fn unscaled(&self, value: f64, first: f64) -> f64 {
         let zero = f64::new(0.0);
         let out = value / first / self.of_points / self.of_points;

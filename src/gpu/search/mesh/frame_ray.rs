@@ -1,7 +1,8 @@
-//! How a walk is given a ray: the twin of `search::mesh::frame`.
+//! Rays as the walk reads them: the GPU counterpart of `search::mesh::frame`.
 //!
-//! In: a ray as it was given. Out: the same in the unit of the tree, from where it enters the box around it, with its padding, in 48 bytes and a scale of 16.
-//! This only chooses candidates; `triangle_hit` and `solid_hit` decide. Source: as the CPU's.
+//! In: an original ray. Out: the ray in the unit of the tree, from the point where it enters the tree's box, with its
+//! padding. It takes 48 bytes, and a scale of 16.
+//! It only selects candidates; `triangle_hit` and `solid_hit` decide. Source: as for the CPU.
 
 use cubecl::prelude::*;
 
@@ -9,38 +10,38 @@ use crate::gpu::search::mesh::numbers::{HUGE, PADDING, SCALE, TINY};
 use crate::gpu::search::mesh::rays::{ExactRay, longest_axis, pick};
 use crate::gpu::search::mesh::tree::Vec4;
 
-/// What a ray can do: it meets nothing.
+/// State of a ray that cannot meet anything.
 pub(super) const NOTHING: u32 = 0;
-/// It is too far away for `f32`: each item is asked.
+/// State of a ray that is too far away for `f32`, so that every item must be tested.
 pub(super) const TOO_FAR: u32 = 1;
 pub(super) const READY: u32 = 2;
 
-/// Vectors of a ray.
+/// The number of vectors per ray.
 pub(super) const VECTORS: usize = 3;
-/// The bits of a ray from which on its longest axis and its state are.
+/// The lowest bits of a ray's longest axis and of its state.
 const AXIS: u32 = 3;
 const STATE: u32 = 5;
 
 /// A ray in the unit of the tree.
 ///
-/// Its parts are arrays, in which one ray takes the place of another.
+/// Its fields are arrays, so that one ray can replace another.
 #[derive(CubeType)]
 pub(super) struct FrameRay {
     pub origin: Array<f32>,
-    /// One over the direction, no part of which is 0.
+    /// The inverse of the direction's components. Small components are replaced, so none is 0.
     pub inverse: Array<f32>,
-    /// How far it moves along the two axes after the longest, while it moves by 1 along that one.
+    /// The distances along the two axes after the longest one, per distance of 1 along that one.
     pub shear: Array<f32>,
     padding: Array<f32>,
-    /// How far to look from the origin on.
+    /// The limit of the search, as a distance from the origin along the longest axis.
     pub limit: Array<f32>,
-    /// Bit `k` is set where the direction is negative along axis `k`; then come the longest axis and the state.
+    /// Bit `k` is set if the direction is negative along axis `k`. The longest axis and the state follow.
     bits: Array<u32>,
 }
 
 #[cube]
 impl FrameRay {
-    /// No ray yet.
+    /// A ray without values.
     pub fn new() -> FrameRay {
         let mut bits = Array::<u32>::new(1usize);
         bits[0] = 0;
@@ -54,12 +55,12 @@ impl FrameRay {
         }
     }
 
-    /// What the ray can do.
+    /// The state of the ray: `NOTHING`, `TOO_FAR` or `READY`.
     pub fn state(&self) -> u32 {
         self.bits[0] >> STATE
     }
 
-    /// Bit `k` is set where the direction is negative along axis `k`.
+    /// Bit `k` is set if the direction is negative along axis `k`.
     pub fn octant(&self) -> u32 {
         self.bits[0] & 7
     }
@@ -73,7 +74,8 @@ impl FrameRay {
         self.padding[0] + f32::new(0.0)
     }
 
-    /// Takes a proper ray. `t` times the first number of `scale`, less the second, is along its longest axis in the unit of the tree.
+    /// Converts a proper ray. `t` times the first number of `scale`, minus the second, is the distance along the
+    /// ray's longest axis in the unit of the tree.
     pub fn set(&mut self, ray: &ExactRay, numbers: &Array<f64>, scale: &mut Array<f64>) {
         let (zero, one) = (f64::new(0.0), f64::new(1.0));
         let mut origin = Array::<f64>::new(3usize);
@@ -91,7 +93,7 @@ impl FrameRay {
         }
         let unit = numbers[SCALE] * longest;
         let first = ray.from * unit;
-        // 64 epsilons: what is far away is rounded by more.
+        // 64 epsilons, because distant coordinates have larger rounding errors.
         let epsilon = f64::new(1.421_085_5e-14);
         let start_error = select(first.abs() <= numbers[HUGE], first.abs(), zero);
         let padding = numbers[PADDING] + epsilon * far + epsilon * start_error;
@@ -117,7 +119,7 @@ impl FrameRay {
         let sign = pick(&direction, last);
         self.shear[0] = f32::cast_from(pick(&direction, (last + 1) % 3) * sign);
         self.shear[1] = f32::cast_from(pick(&direction, (last + 2) % 3) * sign);
-        // Along what is shorter a ray moves by less than it is rounded.
+        // Along shorter components a ray moves by less than its rounding error.
         let least = f64::new(1e-12);
         let mut bits = (last << AXIS) | (state << STATE);
         #[unroll]
@@ -135,7 +137,7 @@ impl FrameRay {
         self.limit[0] = self.limit_of(ray.to, unit, enter);
     }
 
-    /// Writes it as the ray of a number.
+    /// Writes the ray at number `at`.
     pub fn store(&self, words: &mut Vec4, at: u32) {
         let first = VECTORS * at as usize;
         let (mut a, mut b, mut c) = (
@@ -158,7 +160,7 @@ impl FrameRay {
         words[first + 2] = c;
     }
 
-    /// Takes the ray of a number.
+    /// Reads the ray with number `at`.
     pub fn load(&mut self, words: &Vec4, at: u32) {
         let first = VECTORS * at as usize;
         let (a, b, c) = (words[first], words[first + 1], words[first + 2]);
@@ -174,10 +176,10 @@ impl FrameRay {
         self.limit[0] = f32::reinterpret(c[2]);
     }
 
-    /// A `t` as the tree has it, at least.
+    /// Returns an upper bound on `t` in the unit of the tree.
     pub fn limit_of(&self, t: f64, unit: f64, start: f64) -> f32 {
         let along = t * unit - start;
-        // Rounded up: relative to what it was before the start was taken off, the padding has the error.
+        // Rounded up. The padding covers the error relative to `t * unit`, before `start` is subtracted.
         let more = select(along < f64::new(0.0), f64::new(-1e-6), f64::new(1e-6));
         let limit = f32::cast_from((along + f64::cast_from(self.padding[0])) * (f64::new(1.0) + more));
         min(limit, f32::new(3.402_823_5e38))

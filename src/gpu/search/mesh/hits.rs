@@ -1,4 +1,4 @@
-//! What rays meet, and what is nearest to points, on a device.
+//! Results on a device: the hits of rays, and the triangles nearest to points.
 
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, wait};
@@ -8,11 +8,11 @@ use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::search::mesh::point_triangle::NUMBERS;
 use crate::search::{CastHit, MeshNearest, RayHit};
 
-/// An item for each query, or none, and `N` numbers, on a device.
+/// At most one item for each query, with `N` numbers, on a device.
 #[derive(Clone, Debug)]
 pub(super) struct Rows<const N: usize> {
     pub device: Device,
-    /// `u32::MAX` for none.
+    /// The index of the item; `u32::MAX` if there is no item.
     pub indices: Buffer<u32>,
     pub numbers: Buffer<f64>,
 }
@@ -35,23 +35,24 @@ impl<const N: usize> Rows<N> {
     }
 }
 
-/// What all such results can do.
+/// Implements the methods that all result types share.
 macro_rules! rows {
     ($type:ty) => {
         impl $type {
-            /// How many queries there are.
+            /// The number of queries.
             pub fn len(&self) -> usize {
                 self.0.indices.len()
             }
 
-            /// Whether there is none.
+            /// Returns `true` if there are no queries.
             pub fn is_empty(&self) -> bool {
                 self.len() == 0
             }
 
-            /// Waits until the results are there.
+            /// Waits until the results are computed.
             ///
-            /// Errors: if the device fails.
+            /// # Errors
+            /// If the device fails.
             pub fn wait(&self) -> Result<()> {
                 on!(self.0.device, client => wait(client))
             }
@@ -63,24 +64,26 @@ rows!(RayHits);
 rows!(CastHits);
 rows!(MeshNeighbors);
 
-/// The first hit of each ray on a mesh, on a device. They may still be computed.
+/// The first hit of each ray on a mesh, on a device. Kernels may still be computing them.
 #[derive(Clone, Debug)]
 pub struct RayHits(pub(super) Rows<4>);
 
 impl RayHits {
-    /// The triangle that each ray meets; `u32::MAX` for a ray that meets none.
+    /// The triangle that each ray meets; `u32::MAX` for a ray without hits.
     pub fn triangles(&self) -> DeviceVec<u32> {
         self.0.indices()
     }
 
-    /// Four numbers a ray: `t`, and the weights of the triangle's corners. Of a ray that meets none they are anything.
+    /// Four numbers per ray: `t`, and the barycentric weights of the triangle's corners. They are unspecified for a
+    /// ray without hits.
     pub fn numbers(&self) -> DeviceVec<f64> {
         self.0.numbers()
     }
 
-    /// Copies the hits from the device.
+    /// Copies the hits to the host.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// If the device fails.
     pub fn read(&self) -> Result<Vec<Option<RayHit>>> {
         self.0.read(hit)
     }
@@ -90,11 +93,11 @@ fn hit(triangle: u32, &[t, a, b, c]: &[f64; 4]) -> RayHit {
     RayHit { triangle, t, barycentric: [a, b, c] }
 }
 
-/// All hits of each ray on a mesh as lists, on a device. They may still be computed.
+/// All hits of each ray on a mesh as lists, on a device. Kernels may still be computing them.
 #[derive(Clone, Debug)]
 pub struct RayLists {
     pub(super) lists: Csr,
-    /// `t`, then the weights of the corners.
+    /// `t`, followed by the weights of the corners, for each hit.
     pub(super) numbers: Buffer<f64>,
 }
 
@@ -104,14 +107,15 @@ impl RayLists {
         &self.lists
     }
 
-    /// Four numbers a hit: `t`, and the weights of the triangle's corners.
+    /// Four numbers per hit: `t`, and the barycentric weights of the triangle's corners.
     pub fn numbers(&self) -> DeviceVec<f64> {
         DeviceVec { device: self.lists.device, values: self.numbers.clone() }
     }
 
-    /// Copies the lists from the device.
+    /// Copies the lists to the host.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// If the device fails.
     pub fn read(&self) -> Result<crate::Csr<RayHit>> {
         on!(self.lists.device, client => {
             let (lists, numbers) = (self.lists.read()?, self.numbers.read(client)?);
@@ -121,48 +125,50 @@ impl RayLists {
     }
 }
 
-/// The first hit of each ray on boxes or balls, on a device. They may still be computed.
+/// The first hit of each ray on boxes or balls, on a device. Kernels may still be computing them.
 #[derive(Clone, Debug)]
 pub struct CastHits(pub(super) Rows<1>);
 
 impl CastHits {
-    /// The solid that each ray meets; `u32::MAX` for a ray that meets none.
+    /// The solid that each ray meets; `u32::MAX` for a ray without hits.
     pub fn indices(&self) -> DeviceVec<u32> {
         self.0.indices()
     }
 
-    /// The `t` of each; of a ray that meets none anything.
+    /// The `t` of each hit. It is unspecified for a ray without hits.
     pub fn ts(&self) -> DeviceVec<f64> {
         self.0.numbers()
     }
 
-    /// Copies the hits from the device.
+    /// Copies the hits to the host.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// If the device fails.
     pub fn read(&self) -> Result<Vec<Option<CastHit>>> {
         self.0.read(|index, &[t]| CastHit { index, t })
     }
 }
 
-/// The nearest triangle to each of many points, on a device. They may still be computed.
+/// The nearest triangle to each of many points, on a device. Kernels may still be computing them.
 #[derive(Clone, Debug)]
 pub struct MeshNeighbors(pub(super) Rows<NUMBERS>);
 
 impl MeshNeighbors {
-    /// The triangle of each point; `u32::MAX` if there is none.
+    /// The nearest triangle of each point; `u32::MAX` for a point without triangles within the radius.
     pub fn triangles(&self) -> DeviceVec<u32> {
         self.0.indices()
     }
 
-    /// Seven numbers a point: the squared distance, the nearest point, and the weights of the triangle's corners. Of a point that has no
-    /// triangle they are anything.
+    /// Seven numbers per point: the squared distance, the nearest point, and the barycentric weights of the
+    /// triangle's corners. They are unspecified for a point without a nearest triangle.
     pub fn numbers(&self) -> DeviceVec<f64> {
         self.0.numbers()
     }
 
-    /// Copies them from the device.
+    /// Copies the results to the host.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// If the device fails.
     pub fn read(&self) -> Result<Vec<Option<MeshNearest>>> {
         self.0.read(|triangle, &[distance2, x, y, z, a, b, c]| MeshNearest {
             triangle,

@@ -1,24 +1,24 @@
-//! What is stored, on a device: triangles, boxes or balls.
+//! Stored items on a device: triangles, boxes or balls.
 //!
-//! In: the number of an item. Out: its coordinates, exact or in the unit of the tree.
+//! In: the number of an item. Out: its exact coordinates.
 
 use cubecl::prelude::*;
 
 use crate::gpu::buffer::Buffer;
 use crate::gpu::bvh::Coordinate;
 
-/// What is stored.
+/// The type of items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Item {
-    /// Three corners.
+    /// Triangles by their three corners.
     Triangle,
-    /// The lower corner and the upper one.
+    /// Boxes by their lower and upper corners.
     Box,
-    /// The centre, and the radius.
+    /// Balls by their centre and radius.
     Ball,
 }
 
-/// What is stored, on a device.
+/// Stored items on a device.
 #[derive(Clone, Debug)]
 pub(super) struct Items<S> {
     pub item: Item,
@@ -36,7 +36,7 @@ impl<S: Coordinate> Items<S> {
     }
 }
 
-/// Items in a kernel.
+/// The kernel argument for [`Items`].
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct ItemsIn<F: Float> {
     exact: Array<F>,
@@ -57,7 +57,7 @@ impl<F: Float> ItemsIn<F> {
         corners
     }
 
-    /// The first `width` numbers of an item that has so many.
+    /// The coordinates of an item that has `width` of them.
     pub fn solid(&self, index: u32, #[comptime] width: usize) -> Array<f64> {
         let mut own = Array::<f64>::new(width);
         #[unroll]

@@ -1,24 +1,25 @@
-//! Hits as kernels write them, and lists of them in ascending order.
+//! The output arrays for hits, and the sorting of lists of hits.
 //!
-//! In: lists in any order. Out: each by `t`, then by index. A unit takes a list. Cost: O(n log n) for a list of n.
+//! In: lists in any order. Out: each list sorted by `t`, then by index. Each thread sorts one list. Cost: O(n log n)
+//! for a list of n.
 //!
 //! **Launch contract.** That of `cast`.
 
-#![allow(unsafe_code)] // A kernel without bounds checks.
+#![allow(unsafe_code)] // An unchecked kernel: see the launch contract.
 
 use cubecl::prelude::*;
 
 use crate::gpu::buffer::Buffer;
 use crate::gpu::search::mesh::items::Item;
 
-/// Where hits are written.
+/// The output of a cast.
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct Hits {
-    /// The index of each hit, or what else is wanted of a ray.
+    /// The index of each hit, or the result of each ray that has another form.
     pub indices: Array<u32>,
-    /// `t`, and the weights of a triangle's corners.
+    /// `t` and, for triangles, the weights of the corners.
     pub numbers: Array<f64>,
-    /// Where the list of each ray begins.
+    /// The offset of each ray's list.
     pub offsets: Array<u32>,
 }
 
@@ -30,7 +31,7 @@ pub(super) struct Found {
     pub offsets: Buffer<u32>,
 }
 
-/// Numbers of a hit: `t`, and a triangle's weights.
+/// The number of numbers per hit: `t`, and a triangle's weights.
 pub(super) fn width(item: Item) -> usize {
     if item == Item::Triangle { 4 } else { 1 }
 }
@@ -46,11 +47,11 @@ pub(super) fn sort_lists(hits: &mut Hits, n: u32, #[comptime] item: Item) {
     }
 }
 
-/// Sorts a list by `t`, then by index: a heap whose top is the last.
+/// Sorts a list by `t`, then by index, with a heap whose root is the last hit.
 #[cube]
 fn sort(hits: &mut Hits, first: u32, n: u32, #[comptime] item: Item) {
     let mut left = Array::<u32>::new(2usize);
-    // How many are in the heap; the root of what is heaped next.
+    // The size of the heap; the root of the next subtree to be heaped.
     left[0] = n;
     left[1] = n / 2;
     while left[0] > 1 {
@@ -64,7 +65,7 @@ fn sort(hits: &mut Hits, first: u32, n: u32, #[comptime] item: Item) {
     }
 }
 
-/// Moves what is at `from` down a heap of `n`.
+/// Moves the hit at `from` down a heap of `n` hits.
 #[cube]
 fn sink(hits: &mut Hits, first: u32, from: u32, n: u32, #[comptime] item: Item) {
     let mut at = Array::<u32>::new(1usize);

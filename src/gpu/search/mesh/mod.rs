@@ -1,8 +1,9 @@
-//! Triangles, boxes and balls on a device, for rays and nearest points: the twin of `search::mesh`.
+//! Triangles, boxes and balls on a device, for rays and nearest-point queries: the GPU counterpart of `search::mesh`.
 //!
 //! ```text
-//! wide tree of the CPU -> compressed -> tree -> cast (rays -> prepared -> casting: candidates, triangle_hit, solid_hit, exact) -> lists -> hits
-//!                                            -> nearest (point_triangle)
+//! wide tree of the CPU -> compressed -> tree
+//! tree, rays -> prepared -> cast (casting: candidates, triangle_hit, solid_hit, exact) -> lists -> hits
+//! tree, points -> nearest (point_triangle) -> hits
 //! ```
 //!
 //! The tree is built on the CPU and compressed there.
@@ -57,11 +58,9 @@ use crate::parallel::map;
 use crate::search::mesh::frame::Frame;
 use crate::search::mesh::wide_tree::WideTree;
 
-/// A mesh of triangles on a device: the twin of [`crate::Mesh`], of which it is uploaded.
+/// A mesh of triangles on a device: the GPU counterpart of [`crate::Mesh`], from which it is uploaded.
 ///
-/// Answers equal those of the CPU; what rounding could decide is computed without rounding here, too.
-///
-/// Memory, by the sizes of its buffers: about 101 bytes a triangle of `f32`, 136 of `f64`.
+/// Results equal the CPU's. Cases that depend on rounding are computed without rounding, as on the CPU.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{self, Device, Rays};
@@ -75,16 +74,19 @@ use crate::search::mesh::wide_tree::WideTree;
 /// assert_eq!((hit.triangle, hit.t, hit.barycentric), (0, 2.0, [0.5, 0.25, 0.25]));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Cost
+/// Memory, by the sizes of its buffers: about 101 bytes per triangle of `f32`, and 136 of `f64`.
 #[derive(Clone, Debug)]
 pub struct Mesh<S> {
     stored: Stored<S>,
 }
 
-/// What is stored, and its tree.
+/// The stored items and their tree.
 #[derive(Clone, Debug)]
 struct Stored<S> {
     device: Device,
-    /// None without items.
+    /// `None` if there are no items.
     tree: Option<Tree>,
     items: Items<S>,
 }
@@ -92,8 +94,10 @@ struct Stored<S> {
 impl<S: Coordinate> Mesh<S> {
     /// Compresses the tree of a mesh and copies it to a device.
     ///
-    /// Errors: more than 2^32 - 1 coordinates of corners; a device whose quotients are not those of the CPU; if it has no buffers as large as
-    /// the mesh is.
+    /// # Errors
+    /// - There are more than 2^32 - 1 coordinates of corners.
+    /// - The device rounds quotients or distances differently from the CPU, or flushes small coordinates to 0.
+    /// - The device does not allow a buffer that holds the mesh.
     pub fn upload(mesh: &crate::Mesh<S>, device: Device) -> Result<Self> {
         let (n, corners) = (mesh.len(), &mesh.corners);
         let compressed = (n > 0).then(|| compress(&mesh.tree));
@@ -111,41 +115,46 @@ impl<S: Coordinate> Mesh<S> {
         Ok(Self { stored })
     }
 
-    /// How many triangles there are.
+    /// The number of triangles.
     pub fn len(&self) -> usize {
         self.stored.items.n
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no triangles.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What each ray meets first: as [`crate::Mesh::first_hits`].
+    /// Finds the first hit of each ray, as [`crate::Mesh::first_hits`].
     ///
-    /// Memory: 36 bytes a ray, and 92 while it runs.
+    /// # Errors
+    /// - The rays are on another device.
+    /// - The results do not fit in a buffer of the device.
+    /// - Without CUDA, a ray starts so far away that each triangle must be tested, and there are more than 60,000
+    ///   triangles.
+    /// - Without CUDA, rounding is decisive for some 70 triangles of a ray.
+    /// - The device fails.
     ///
-    /// Errors: rays on another device; results that no buffer of the device can hold; without CUDA, a ray from so far that each of 60,000
-    /// triangles or more is asked, or for which rounding could decide about some 70; if the device fails.
+    /// # Cost
+    /// Memory: 36 bytes per ray, and 92 while it runs.
     pub fn first_hits(&self, rays: &Rays<S>) -> Result<RayHits> {
         Ok(RayHits(self.stored.first(rays)?))
     }
 
-    /// Whether each ray meets anything, 1 or 0: as [`crate::Mesh::any_hits`].
+    /// Returns 1 for each ray that meets a triangle and 0 for others, as [`crate::Mesh::any_hits`].
     ///
-    /// Memory: 4 bytes a ray, and 92 while it runs.
+    /// # Errors
+    /// As [`Mesh::first_hits`].
     ///
-    /// Errors: as [`Mesh::first_hits`].
+    /// # Cost
+    /// Memory: 4 bytes per ray, and 92 while it runs.
     pub fn any_hits(&self, rays: &Rays<S>) -> Result<DeviceVec<u32>> {
         self.stored.any(rays)
     }
 
-    /// All crossings of each ray, in ascending order of `t`, then of index: as [`crate::Mesh::hits_all`]. They are counted first and found
-    /// again.
+    /// Lists all crossings of each ray, in ascending order of `t`, then of index, as [`crate::Mesh::hits_all`].
     ///
-    /// Memory: 36 bytes a hit and 4 a ray, and 92 a ray while it runs.
-    ///
-    /// Errors: 2^30 hits or more in all; without CUDA, a ray of more than 3,000 hits; as [`Mesh::first_hits`].
+    /// Crossings are counted by a first walk and listed by a second one.
     ///
     /// ```no_run
     /// use ropewalk::gpu::{self, Device, Rays};
@@ -158,6 +167,14 @@ impl<S: Coordinate> Mesh<S> {
     /// assert_eq!(mesh.hits_all(&rays)?.read()?.of(0)[0].t, 2.0);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// - There are 2^30 or more hits in total.
+    /// - Without CUDA, a ray has more than 3,000 hits.
+    /// - The errors of [`Mesh::first_hits`].
+    ///
+    /// # Cost
+    /// Memory: 36 bytes per hit and 4 per ray, and 92 per ray while it runs.
     pub fn hits_all(&self, rays: &Rays<S>) -> Result<RayLists> {
         let found = self.stored.all(rays)?;
         let device = self.stored.device;
@@ -267,7 +284,7 @@ impl<S: Coordinate> Stored<S> {
     }
 }
 
-/// Refuses more numbers than kernels have indices for, which are 32 bits.
+/// Returns an error if there are more numbers than the 32-bit indices of kernels can address.
 fn check_numbers(width: usize, rows: usize) -> Result<()> {
     let values = width as u64 * rows as u64;
     if values > u64::from(u32::MAX) { Err(errors::long_lists(values)) } else { Ok(()) }
@@ -284,7 +301,7 @@ impl Source for WideTree {
             let corners = own.corners.map(|corner| corner.map(|axis| axis[lane]));
             (own.triangle[lane] != u32::MAX).then(|| (bounds_of(&corners), Child::Item(own.triangle[lane])))
         };
-        // A block is filled from its first place on.
+        // Blocks are filled from their first place on.
         let only = |at: usize| item(at, 0).filter(|_| item(at, 1).is_none());
         match block(at) {
             Some(at) => std::array::from_fn(|lane| item(at, lane)),

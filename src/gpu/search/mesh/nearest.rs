@@ -1,14 +1,17 @@
-//! The nearest triangle to many points: the twin of `search::mesh::nearest`.
+//! The nearest triangles to many points: the GPU counterpart of `search::mesh::nearest`.
 //!
-//! In: points, and how far to look. Out: for each the triangle, its nearest point, the squared distance and the weights of the corners.
-//! A unit takes a point, along the Morton curve. Children that may be near enough wait on a stack with their distances, the nearest on top.
-//! Triangles are measured in `f32` with all roundings allowed for; those that may be the nearest are decided in `f64`. A point too far away for
-//! `f32`, or whose stack is full, is left to a second kernel, which asks all triangles.
-//! Cost: O(log n) on a compact mesh, for a point that is not about equally far from much of it.
+//! In: points, and a radius. Out: for each point the triangle, its nearest point, the squared distance and the
+//! weights of the corners.
+//! Each thread handles a point, in the order of the Morton curve. Children that may be near enough are kept on a
+//! stack with their distances, the nearest on top. Triangles are tested in `f32` with a margin for all rounding
+//! errors; those that may be the nearest are decided in `f64`. A second kernel tests all triangles for points that
+//! are too far away for `f32`, or whose stack is full.
+//! Cost: O(log n) on a compact mesh, for a point that is not about equally far from much of the mesh.
 //!
-//! **Launch contract.** As that of `cast`, for points in place of rays: results have a row for each index in their order.
+//! **Launch contract.** That of `cast`, with points in place of rays. Results have a row for each index in the
+//! points' order.
 
-#![allow(unsafe_code)] // Kernels without bounds checks.
+#![allow(unsafe_code)] // Unchecked kernels: see the launch contract.
 
 use cubecl::prelude::*;
 
@@ -27,20 +30,15 @@ use crate::gpu::search::mesh::{Mesh, check_numbers};
 use crate::gpu::search::query_points::QueryPoints;
 use crate::parallel::map;
 
-/// Units of a block.
+/// Threads per block.
 const NEAREST_UNITS: u32 = 128;
-/// Children that can wait. Few walks have half as many.
+/// The size of the stack. Few walks need half of it.
 const STACK: usize = 96;
-/// Set in the number of a child that is an item.
+/// The bit that marks the number of a child as an item.
 const IS_ITEM: u32 = 1 << 31;
 
 impl<S: Coordinate> Mesh<S> {
-    /// The nearest triangle to each point within `radius`, which is inclusive: as [`crate::Mesh::nearest_all`].
-    ///
-    /// Memory: 60 bytes a point; while it runs, by the sizes of buffers, some 60 more a point of `f32`.
-    ///
-    /// Errors: more than a buffer of the device can hold; without CUDA, a point farther than 1e6 sizes of a mesh of 60,000 triangles or more;
-    /// if the device fails.
+    /// Finds the nearest triangle to each point within `radius`, inclusive, as [`crate::Mesh::nearest_all`].
     ///
     /// ```no_run
     /// use ropewalk::gpu::{self, Device};
@@ -51,6 +49,14 @@ impl<S: Coordinate> Mesh<S> {
     /// assert_eq!((near.point, near.distance2), ([0.25, 0.25, 0.0], 4.0));
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// - The results do not fit in a buffer of the device.
+    /// - Without CUDA, a point is farther away than 1e6 times the size of a mesh of more than 60,000 triangles.
+    /// - The device fails.
+    ///
+    /// # Cost
+    /// Memory: 60 bytes per point; while it runs, by the sizes of buffers, some 60 more per point of `f32`.
     pub fn nearest_all(&self, points: &[[S; 3]], radius: impl Into<f64>) -> Result<MeshNeighbors> {
         let (stored, radius, n) = (&self.stored, radius.into(), points.len());
         on!(stored.device, client => {
@@ -59,7 +65,7 @@ impl<S: Coordinate> Mesh<S> {
             let indices = Buffer::filled(client, n, u32::MAX);
             let numbers = Buffer::<f64>::new(client, NUMBERS * n);
             let tree = stored.tree.as_ref().filter(|_| radius >= 0.0);
-            // Beyond the largest coordinate nothing is near.
+            // Points beyond the coordinate limit have no nearest triangle.
             let within = map(if tree.is_some() { n } else { 0 }, 1 << 14, &|at| {
                 points[at].map(|x| if Into::<f64>::into(x).abs() <= S::LIMIT { x } else { S::from_f64(f64::NAN) })
             });
@@ -71,13 +77,14 @@ impl<S: Coordinate> Mesh<S> {
                 let near = || NearLaunch::new(indices.arg(), numbers.arg());
                 let asked = || AskedLaunch::new(queries.axes.arg(), queries.order.arg(), radius2.arg(), n as u32);
                 let (dim, blocks) = (CubeDim::new_1d(NEAREST_UNITS), count(n.div_ceil(NEAREST_UNITS as usize)));
-                // SAFETY: the launch contract of this module.
+                // SAFETY: the launch contract of this module. `doubts` has an element for each of the `n` queries,
+                // and `indices` and `numbers` have a row for each point.
                 unsafe {
                     let items = stored.items.arg();
                     find_all::launch_unchecked::<S, _>(
                         client, blocks.clone(), dim, tree.arg(), items, asked(), near(), doubts.arg(),
                     );
-                    // Loops end early there: see `cast`.
+                    // Drivers without CUDA end long loops early: see `cast`.
                     let is_long = stored.items.n > MOST_TURNS && !is_cuda(client);
                     if is_long && doubts.read(client)?.contains(&1) {
                         return Err(errors::long_loops("a point far from the mesh"));
@@ -91,7 +98,7 @@ impl<S: Coordinate> Mesh<S> {
     }
 }
 
-/// Points that are asked about, in a kernel.
+/// The query points, in a kernel.
 #[derive(CubeType, CubeLaunch)]
 struct Asked<F: Float> {
     /// Coordinates, axis by axis.
@@ -113,19 +120,19 @@ impl<F: Float> Asked<F> {
     }
 }
 
-/// Where what is nearest is written.
+/// The output arrays.
 #[derive(CubeType, CubeLaunch)]
 struct Near {
     indices: Array<u32>,
     numbers: Array<f64>,
 }
 
-/// The best so far.
+/// The nearest triangle so far.
 #[derive(CubeType)]
 struct Best {
     index: Array<u32>,
     found: Array<f64>,
-    /// What is no farther may be better, in the unit of the tree; and its square.
+    /// The distance in the unit of the tree beyond which no triangle is nearer, and its square.
     within: Array<f32>,
     padding: f32,
     scale: f64,
@@ -151,7 +158,7 @@ impl Best {
         best
     }
 
-    /// Looks no farther than what is found.
+    /// Limits the search to the distance of the nearest triangle so far.
     fn narrow(&mut self) {
         let reach = self.found[0].sqrt() * self.scale * (f64::new(1.0) + f64::new(1e-6));
         let within = f32::cast_from(reach) * f32::new(1.000_001) + self.padding;
@@ -209,7 +216,7 @@ fn find_doubted<F: Float>(items: &ItemsIn<F>, asked: &Asked<F>, near: &mut Near,
     }
 }
 
-/// Finds what is nearest to a point, and returns whether it is in doubt.
+/// Finds the nearest triangle to a point. Returns `true` if the result is in doubt.
 #[cube]
 fn find<F: Float>(
     nodes: &Nodes,
@@ -228,7 +235,7 @@ fn find<F: Float>(
         far = max(far, at.abs());
         placed[k] = f32::cast_from(at);
     }
-    // Here numbers are as large as the point is far away.
+    // Rounding errors grow with the distance of the point.
     let padding = numbers[PADDING] * (f64::new(1.0) + far);
     let mut is_doubted = padding > f64::new(1.0);
     if !is_doubted {
@@ -256,12 +263,12 @@ fn find<F: Float>(
     is_doubted
 }
 
-/// Children that wait: the squares of their distances, the nearest of a node's on top.
+/// A stack of children and their squared distances. The nearest child of a node is on top.
 #[derive(CubeType)]
 struct Waiting {
     distances2: Array<f32>,
     children: Array<u32>,
-    /// How many there are; whether there was no place for one.
+    /// The number of children, and 1 if the stack overflowed.
     state: Array<u32>,
 }
 
@@ -293,7 +300,8 @@ impl Waiting {
         (self.distances2[self.state[0] as usize], self.children[self.state[0] as usize])
     }
 
-    /// Puts the children of a node that are within a squared distance where they belong among each other; ends the walk if they are too many.
+    /// Pushes the children of a node within a squared distance, sorted by their distances. Ends the walk if the stack
+    /// is too small.
     fn push_children(&mut self, node: &Node, point: &Array<f32>, padding: f32, within2: f32) {
         let base = self.state[0];
         if base as usize + 8 > STACK {
@@ -328,7 +336,7 @@ impl Waiting {
     }
 }
 
-/// How far a coordinate is from the interval of a child, at the least.
+/// Returns a lower bound on the distance from a coordinate to the interval of a child.
 #[cube]
 fn gap(axis: &Axis, x: f32, padding: f32, #[comptime] word: usize, #[comptime] at: u32) -> f32 {
     let lo = axis.lo + byte(axis.from[word], at) * axis.step;
@@ -336,10 +344,10 @@ fn gap(axis: &Axis, x: f32, padding: f32, #[comptime] word: usize, #[comptime] a
     max(max(lo - (x + padding), (x - padding) - hi), f32::new(0.0))
 }
 
-/// Whether a triangle may be within a distance.
+/// Returns `true` if a triangle may be within a distance.
 #[cube]
 fn may_be_near(point: &Array<f32>, corners: &Array<f32>, padding: f32, within: f32) -> bool {
-    // Below any square that matters.
+    // Below any relevant square.
     let tiny = f32::new(1e-30);
     let zero = f32::new(0.0);
     let (mut to, mut edge) = (Array::<f32>::new(9usize), Array::<f32>::new(9usize));
@@ -371,7 +379,7 @@ fn may_be_near(point: &Array<f32>, corners: &Array<f32>, padding: f32, within: f
     }
     let height = nx * to[0] + ny * to[1] + nz * to[2];
     let distance2 = select(outside <= zero, height * height / area2, nearest2);
-    // A normal is off by about the padding over the height of the triangle, `sqrt(area2 / longest2)`.
+    // The error of a normal is about the padding divided by the triangle's height, `sqrt(area2 / longest2)`.
     let far2 = to[0] * to[0] + to[1] * to[1] + to[2] * to[2];
     let error = padding * (f32::new(2.0) + f32::new(2.0) * (far2 * longest2 / area2).sqrt());
     let most = within + error;

@@ -1,13 +1,14 @@
-//! Numbers of `f64` that kernels are given: cubecl writes its own as `f32`.
+//! Constants in `f64` that are passed to kernels, because cubecl writes literals as `f32`.
 //!
-//! In: the frame of a tree. Out: one array, whose places have names here. The first three are the centre of the frame.
+//! In: the frame of a tree. Out: one array, whose indices have names here. The first three elements are the centre of
+//! the frame.
 
 use crate::gpu::bvh::Coordinate;
 use crate::search::mesh::frame::{self, Frame};
 
-/// What a length is multiplied by to be in the unit of the tree.
+/// The factor from lengths to the unit of the tree.
 pub(super) const SCALE: usize = 3;
-/// The least normal number, and the largest.
+/// The smallest normal number, and the largest number.
 pub(super) const TINY: usize = 4;
 pub(super) const HUGE: usize = 5;
 /// Error bounds below this may have lost digits to underflow.
@@ -17,18 +18,20 @@ pub(super) const LARGEST: usize = 7;
 /// The padding of queries that begin near the tree.
 pub(super) const PADDING: usize = 8;
 pub(super) const INFINITE: usize = 9;
-/// Between these, products of lengths neither overflow nor vanish, as `shapes::vector::unit` has it; and the least that one is divided by there.
+/// Lengths between the first two have products that neither overflow nor underflow, as in `shapes::vector::unit`. The
+/// third is the smallest divisor there.
 pub(super) const SHORT: usize = 10;
 pub(super) const LONG: usize = 11;
 pub(super) const SHORTEST: usize = 12;
-/// The same for sides of triangles, as `point_triangle` has it.
+/// The same range for sides of triangles, as in `point_triangle`.
 pub(super) const THIN: usize = 13;
 pub(super) const WIDE: usize = 14;
-/// 0, which compilers are not to know.
+/// Zero, passed at run time so that the compiler cannot fold it.
 pub(super) const NO_BITS: usize = 15;
-/// 2^27 + 1, which splits a number in halves.
+/// 2^27 + 1, which splits a number into halves.
 pub(super) const SPLIT: usize = 16;
-/// Between these, products of three numbers are far from the ends of `f64`, as `ray_parameter` has it; and the least that one is rounded by.
+/// Factors between the first two have products of three that are far from the ends of `f64`, as in `ray_parameter`.
+/// The third is the smallest rounding error there.
 pub(super) const LEAST_FACTOR: usize = 17;
 pub(super) const MOST_FACTOR: usize = 18;
 pub(super) const LEAST_REST: usize = 19;

@@ -1,13 +1,15 @@
-//! The point of a triangle that is nearest to a point: the twin of `search::mesh::point_triangle`, bit for bit.
+//! The nearest point of a triangle to a point: the GPU counterpart of `search::mesh::point_triangle`, with
+//! bit-identical results.
 //!
-//! In: a triangle and a point, in `f64`. Out: the squared distance, the point, the weights of the corners. Source: as the CPU's.
+//! In: a triangle and a point, in `f64`. Out: the squared distance, the nearest point, and the weights of the
+//! corners. Source: as for the CPU.
 
 use cubecl::prelude::*;
 
 use crate::gpu::primitives::rounding::product;
 use crate::gpu::search::mesh::numbers::{HUGE, INFINITE, THIN, TINY, WIDE};
 
-/// Numbers of what is nearest: the squared distance, the point, and the weights of the corners.
+/// The number of results: the squared distance, the nearest point, and the weights of the corners.
 pub(super) const NUMBERS: usize = 7;
 
 #[cube]
@@ -24,7 +26,7 @@ fn cross(a: &Array<f64>, b: &Array<f64>) -> Array<f64> {
     out
 }
 
-/// `a - b`, times a number.
+/// Returns `(a - b) * times`.
 #[cube]
 fn minus(a: &Array<f64>, b: &Array<f64>, times: f64) -> Array<f64> {
     let mut out = Array::<f64>::new(3usize);
@@ -35,7 +37,7 @@ fn minus(a: &Array<f64>, b: &Array<f64>, times: f64) -> Array<f64> {
     out
 }
 
-/// A corner of a triangle.
+/// Returns a corner of a triangle.
 #[cube]
 fn corner(corners: &Array<f64>, #[comptime] at: usize) -> Array<f64> {
     let mut out = Array::<f64>::new(3usize);
@@ -46,13 +48,13 @@ fn corner(corners: &Array<f64>, #[comptime] at: usize) -> Array<f64> {
     out
 }
 
-/// Whether a point comes after another, by its coordinates.
+/// Returns `true` if point `a` comes after `b` in lexicographic order of coordinates.
 #[cube]
 fn is_after(a: &Array<f64>, b: &Array<f64>) -> bool {
     a[0] > b[0] || (a[0] == b[0] && (a[1] > b[1] || (a[1] == b[1] && a[2] > b[2])))
 }
 
-/// The nearest point of a triangle to `from`.
+/// Returns the nearest point of a triangle to `from`.
 #[cube]
 pub(super) fn closest(corners: &Array<f64>, from: &Array<f64>, numbers: &Array<f64>) -> Array<f64> {
     let (zero, one) = (f64::new(0.0), f64::new(1.0));
@@ -78,7 +80,7 @@ pub(super) fn closest(corners: &Array<f64>, from: &Array<f64>, numbers: &Array<f
         let (along, ahead) = (minus(&q, &p, one), minus(from, &p, one));
         let length2 = dot(&along, &along);
         let towards = dot(&ahead, &along);
-        // Of corners that are one, or so near each other that their squares vanish, a quotient of 0 is none or infinite.
+        // If both ends are equal, or so close that squares underflow, a division by 0 would give NaN or infinity.
         let at_end = select(towards > zero, one, zero);
         let is_long = length2 > zero;
         let part = select(is_long, max(min(towards / select(is_long, length2, one), one), zero), at_end);
@@ -104,7 +106,7 @@ pub(super) fn closest(corners: &Array<f64>, from: &Array<f64>, numbers: &Array<f
     best
 }
 
-/// The foot of the perpendicular, if it lies within the triangle and is nearer.
+/// Replaces `best` by the foot of the perpendicular, if that is inside the triangle and nearer.
 #[cube]
 fn inside(corners: &Array<f64>, from: &Array<f64>, numbers: &Array<f64>, best: &mut Array<f64>) {
     let (zero, one) = (f64::new(0.0), f64::new(1.0));
@@ -115,7 +117,7 @@ fn inside(corners: &Array<f64>, from: &Array<f64>, numbers: &Array<f64>, best: &
     for k in 0..3usize {
         longest = max(longest, max(ab[k].abs(), max(bc[k].abs(), ca[k].abs())));
     }
-    // The unit is such that no product overflows or underflows, unless the triangle is a sliver.
+    // The scale keeps products from overflow and underflow, unless the triangle is a sliver.
     let is_fair = longest >= numbers[THIN] && longest < numbers[WIDE];
     let scale = select(is_fair, one, one / longest);
     #[unroll]

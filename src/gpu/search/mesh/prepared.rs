@@ -1,8 +1,10 @@
-//! Rays as walks take them, and the order in which many are taken: along a curve of where they enter the box around the tree, and where they
-//! go.
+//! Rays as walks read them, and the order in which many rays are cast: along a curve through their entry points into
+//! the tree's box and their directions.
 //!
-//! In: rays. Out: each in the unit of the tree, and their numbers, such that neighbours begin near each other and go alike. Cost: that of
-//! sorting them by 27 bits. Source: as the CPU's (`Mesh::first_hits`); Aila and Karras 2010 for what it gains.
+//! In: rays. Out: each ray in the unit of the tree, and an order in which neighbours enter nearby with similar
+//! directions.
+//! Cost: that of sorting the rays by 27 bits.
+//! Sources: as for the CPU (`Mesh::first_hits`). Aila and Karras 2010 for the benefit.
 
 use cubecl::prelude::*;
 
@@ -15,16 +17,17 @@ use crate::gpu::search::mesh::items::{Items, ItemsIn};
 use crate::gpu::search::mesh::rays::{Rays, RaysIn};
 use crate::gpu::search::mesh::tree::Vec4;
 
-/// Fewer rays are taken as they come.
+/// Fewer rays than this are cast in their own order.
 const FEW: usize = 1 << 14;
-/// Bits of a key: five for each coordinate of where a ray enters, four for each of where it goes.
+/// The number of bits of a key: five for each coordinate of the entry point, four for each component of the
+/// direction.
 const BITS: u32 = 27;
 
 /// Rays in the unit of a tree.
 pub(super) struct PreparedRays {
     words: Buffer<u32>,
     scales: Buffer<f64>,
-    /// The order in which they are taken; empty if they are taken as they come.
+    /// The order in which rays are cast; empty for their own order.
     order: Buffer<u32>,
 }
 
@@ -61,25 +64,25 @@ impl PreparedRays {
         PreparedRaysInLaunch::new(self.words.quads(), self.scales.arg(), self.order.arg())
     }
 
-    /// Whether they are taken in an order of their own.
+    /// Returns `true` if rays are cast in a sorted order.
     pub fn is_ordered(&self) -> bool {
         self.order.len() > 0
     }
 }
 
-/// Rays of a tree in a kernel.
+/// The kernel argument for [`PreparedRays`].
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct PreparedRaysIn {
-    /// Each as [`FrameRay::store`] writes it.
+    /// The rays as [`FrameRay::store`] writes them.
     pub words: Vec4,
-    /// The scale of each, as [`FrameRay::set`] has it.
+    /// The scale of each ray, as [`FrameRay::set`] computes it.
     scales: Array<f64>,
     order: Array<u32>,
 }
 
 #[cube]
 impl PreparedRaysIn {
-    /// The ray at a place.
+    /// The number of the ray at a place in the order.
     pub fn ray(&self, place: u32, #[comptime] is_ordered: bool) -> u32 {
         let mut at = place + 0;
         if comptime!(is_ordered) {
@@ -88,13 +91,15 @@ impl PreparedRaysIn {
         at
     }
 
-    /// `t` times the first number, less the second, is along the longest axis of a ray in the unit of the tree.
+    /// The scale of a ray: `t` times the first number, minus the second, is the distance along its longest axis in
+    /// the unit of the tree.
     pub fn scale(&self, at: u32) -> (f64, f64) {
         (self.scales[2 * at as usize], self.scales[2 * at as usize + 1])
     }
 }
 
-/// Prepares rays. If they are to be sorted: a key in the upper half of a word, and the ray's number in the lower one.
+/// Prepares rays. If they are to be sorted, writes a key to the upper half of a word and the ray's number to the
+/// lower one.
 #[cube(launch)]
 fn prepare<F: Float>(
     items: &ItemsIn<F>,
@@ -108,7 +113,7 @@ fn prepare<F: Float>(
     let at = ABSOLUTE_POS;
     if (at as u32) < n {
         let ray = rays.ray(at as u32, &items.numbers, has_ranges);
-        // What meets nothing comes last.
+        // Rays that meet nothing come last.
         let mut key = Array::<u32>::new(1usize);
         key[0] = comptime!((1u32 << BITS) - 1);
         let mut placed = FrameRay::new();
@@ -123,7 +128,8 @@ fn prepare<F: Float>(
                 for k in 0..3usize {
                     let from = cell((placed.origin[k] + f32::new(0.5)) * f32::new(32.0), 31u32);
                     let towards = cell((f32::new(1.0) / placed.inverse[k] + f32::new(1.0)) * f32::new(8.0), 15u32);
-                    // The highest bits are of where it enters, then the two take turns.
+                    // The highest bits are from the entry point; then bits of the entry point and the direction
+                    // alternate.
                     key[0] = key[0] | spread(from, comptime!(k as u32)) | spread(towards, comptime!(k as u32 + 3));
                 }
             }
@@ -135,13 +141,13 @@ fn prepare<F: Float>(
     }
 }
 
-/// The cell of a number, from 0 on.
+/// Returns the cell of a number, clamped to `0..=last`.
 #[cube]
 fn cell(x: f32, last: u32) -> u32 {
     u32::cast_from(max(min(x, f32::cast_from(last)), f32::new(0.0)))
 }
 
-/// Moves the bits of a number six apart, from bit `first` on.
+/// Moves the bits of a number to every sixth bit from bit `first` on.
 #[cube]
 fn spread(cell: u32, #[comptime] first: u32) -> u32 {
     let mut all = 0u32.runtime();

@@ -1,7 +1,9 @@
-//! The ray parameter `t` at which a line meets the plane of a triangle, rounded up: the twin of `search::mesh::ray_parameter`.
+//! The ray parameter `t` at which a line meets the plane of a triangle, rounded up: the GPU counterpart of
+//! `search::mesh::ray_parameter`.
 //!
-//! In: a ray, the corners of a triangle, and an approximate `t`. Out: the smallest `f64` that is not below the exact `t`, or that rounding could
-//! change it. The number is defined without regard to how it is found, so products of the normal may be fused.
+//! In: a ray, the corners of a triangle, and an approximate `t`. Out: the smallest `f64` that is not below the exact
+//! `t`, or a report that rounding could change it. The result does not depend on the method, so products for the
+//! normal may be fused.
 
 use cubecl::prelude::*;
 
@@ -9,17 +11,17 @@ use crate::gpu::search::mesh::exact::{next, two_product, two_sum};
 use crate::gpu::search::mesh::numbers::{LEAST_BOUND, LEAST_FACTOR, LEAST_REST, MOST_FACTOR, NO_BITS, SPLIT};
 use crate::gpu::search::mesh::rays::ExactRay;
 
-/// Corrections of an approximate `t` before it is left in doubt.
+/// The maximum number of corrections of an approximate `t` before it is left in doubt.
 const CORRECTIONS: u32 = 3;
 
-/// A number and how far rounding can be off.
+/// A number and a bound on its rounding error.
 #[derive(CubeType, Clone, Copy)]
 struct Bounded {
     value: f64,
     error: f64,
 }
 
-/// An approximate `t`, and 0 while it is not known, 1 if it is, 2 if it is in doubt.
+/// An approximate `t` and its state: 0 while it is uncertain, 1 if it is the result, 2 if it is in doubt.
 #[derive(CubeType)]
 struct Corrected {
     t: Array<f64>,
@@ -31,13 +33,13 @@ impl Corrected {
     fn new(guess: f64, slope: Bounded) -> Corrected {
         let (mut t, mut state) = (Array::<f64>::new(1usize), Array::<u32>::new(1usize));
         t[0] = guess;
-        // False for NaN, too.
+        // Also false for NaN.
         let is_steep = slope.error <= f64::new(1e-6) * slope.value.abs();
         state[0] = select(is_steep, 0u32, 2u32);
         Corrected { t, state }
     }
 
-    /// Corrects `t` by its residual, or finds that it is known or in doubt, as where the residual is not usable.
+    /// Corrects `t` by its residual, and updates the state. `t` is in doubt if the residual is not usable.
     fn correct(&mut self, residual: Bounded, slope: Bounded, is_usable: bool) {
         let (zero, epsilon) = (f64::new(0.0), f64::new(2.220_446e-16));
         let t = self.t[0];
@@ -57,7 +59,7 @@ impl Corrected {
         self.t[0] = select(is_usable, next_t, t);
     }
 
-    /// Puts `t` in place of the first of `found`. False if it is in doubt, and left as it was.
+    /// Replaces the first of `found` by `t`. If `t` is in doubt, returns `false` without changes.
     fn put(&self, found: &mut Array<f64>) -> bool {
         if self.state[0] == 1 {
             found[0] = self.t[0];
@@ -66,7 +68,8 @@ impl Corrected {
     }
 }
 
-/// Puts `t` in place of the first of `found`, an approximate one. False if it is in doubt, and left as it was.
+/// Replaces the first of `found`, an approximate `t`, by the result. If that is in doubt, returns `false` without
+/// changes.
 #[cube]
 pub(super) fn correct(ray: &ExactRay, corners: &Array<f64>, found: &mut Array<f64>, numbers: &Array<f64>) -> bool {
     let (zero, epsilon) = (f64::new(0.0), f64::new(2.220_446e-16));
@@ -115,7 +118,7 @@ pub(super) fn correct(ray: &ExactRay, corners: &Array<f64>, found: &mut Array<f6
     corrected.put(found)
 }
 
-/// The same with a normal and a residual of twice the digits, so that next to none is left in doubt.
+/// Works as `correct` with a normal and a residual of twice the precision, which leaves hardly any `t` in doubt.
 #[cube]
 pub(super) fn correct_double(
     ray: &ExactRay,
@@ -125,7 +128,7 @@ pub(super) fn correct_double(
 ) -> bool {
     let (zero, epsilon) = (f64::new(0.0), f64::new(2.220_446e-16));
     let (none, split) = (u64::reinterpret(numbers[NO_BITS]), numbers[SPLIT]);
-    // Two edges, the first in the first three places, and what they are rounded by.
+    // Two edges, the first in the first three places, and their rounding errors.
     let (mut edges, mut rests) = (Array::<f64>::new(6usize), Array::<f64>::new(6usize));
     let mut are_moderate = true.runtime();
     #[unroll]
@@ -178,7 +181,7 @@ pub(super) fn correct_double(
     corrected.put(found)
 }
 
-/// `a - origin - t direction` along one axis, as a sum of two numbers, and how far that can be off.
+/// Returns `a - origin - t direction` along one axis as a sum of two numbers, and a bound on its error.
 #[cube]
 fn offset(origin: f64, direction: f64, corner: f64, t: f64, numbers: &Array<f64>) -> (f64, f64, f64) {
     let (none, split) = (u64::reinterpret(numbers[NO_BITS]), numbers[SPLIT]);
@@ -189,7 +192,8 @@ fn offset(origin: f64, direction: f64, corner: f64, t: f64, numbers: &Array<f64>
     (rest, to_rest - along_rest + rest_rest, off)
 }
 
-/// A coordinate of the normal from two coordinates of two edges: a number, what it is rounded by, and how far that can be off.
+/// Returns a coordinate of the normal, from two coordinates of two edges: a number, its rounding error, and a bound
+/// on the remaining error.
 #[cube]
 fn cross(
     edges: &Array<f64>,
@@ -211,13 +215,13 @@ fn cross(
     (high, low, error)
 }
 
-/// Whether products of three such numbers, and what they are rounded by, are far from the ends of `f64`.
+/// Returns `true` if products of three such numbers, and their rounding errors, are far from the ends of `f64`.
 #[cube]
 fn is_moderate(x: f64, numbers: &Array<f64>) -> bool {
     x == f64::new(0.0) || (x.abs() >= numbers[LEAST_FACTOR] && x.abs() <= numbers[MOST_FACTOR])
 }
 
-/// The same of what a number is rounded by.
+/// Returns `true` if a rounding error is far from underflow.
 #[cube]
 fn is_rest(x: f64, numbers: &Array<f64>) -> bool {
     x == f64::new(0.0) || x.abs() >= numbers[LEAST_REST]

@@ -1,6 +1,6 @@
 //! Rays on a device.
 //!
-//! In: origins and directions. Out: each in a kernel, as it was given.
+//! In: origins and directions. Out: the original rays in a kernel.
 
 use cubecl::prelude::*;
 
@@ -14,12 +14,10 @@ use crate::gpu::errors;
 use crate::gpu::search::mesh::numbers::{INFINITE, LARGEST};
 use crate::parallel::map;
 
-/// Rays of a parallel task.
+/// Rays per parallel task.
 const TASK: usize = 1 << 14;
 
 /// Rays in space, on a device.
-///
-/// Memory: 40 bytes a ray of `f32`, 64 of `f64`; 24 and 48 of those made by [`Rays::of`].
 ///
 /// ```no_run
 /// use ropewalk::Ray;
@@ -29,19 +27,23 @@ const TASK: usize = 1 << 14;
 /// assert_eq!(rays.len(), 1);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Cost
+/// Memory: 40 bytes per ray of `f32` and 64 of `f64`; 24 and 48 if made by [`Rays::of`].
 #[derive(Clone, Debug)]
 pub struct Rays<S> {
     pub(super) device: Device,
     origins: Buffer<S>,
     directions: Buffer<S>,
-    /// The range of `t` of each; none if all are half lines.
+    /// The range of `t` of each ray; empty if all rays are half lines.
     ranges: Buffer<f64>,
 }
 
 impl<S: Coordinate> Rays<S> {
     /// Copies rays to a device.
     ///
-    /// Errors: more than 2^30 rays; if the device has no buffers as large as they are.
+    /// # Errors
+    /// If there are more than 2^30 rays, or the device does not allow a buffer that holds them.
     pub fn new(rays: &[Ray<S, 3>], device: Device) -> Result<Self> {
         check_count(rays.len())?;
         on!(device, client => {
@@ -58,9 +60,12 @@ impl<S: Coordinate> Rays<S> {
         })
     }
 
-    /// Half lines whose origins and directions are on a device, three numbers each.
+    /// Makes half lines from origins and directions on a device, with three numbers each.
     ///
-    /// Errors: not as many origins as directions, or no three numbers for each; more than 2^30 rays; two devices.
+    /// # Errors
+    /// - The numbers of origins and directions differ, or are not multiples of three.
+    /// - There are more than 2^30 rays.
+    /// - The origins and directions are on different devices.
     pub fn of(origins: &DeviceVec<S>, directions: &DeviceVec<S>) -> Result<Self> {
         let (device, len) = (origins.device, origins.len());
         if !len.is_multiple_of(3) {
@@ -79,12 +84,12 @@ impl<S: Coordinate> Rays<S> {
         }))
     }
 
-    /// How many rays there are.
+    /// The number of rays.
     pub fn len(&self) -> usize {
         self.origins.len() / 3
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no rays.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -93,7 +98,7 @@ impl<S: Coordinate> Rays<S> {
         RaysInLaunch::new(self.origins.arg(), self.directions.arg(), self.ranges.arg())
     }
 
-    /// Whether each has a range.
+    /// Returns `true` if each ray has a range.
     pub(super) fn has_ranges(&self) -> bool {
         self.ranges.len() > 0
     }
@@ -104,7 +109,7 @@ fn check_count(n: usize) -> Result<()> {
     if n > max { Err(Error::too_many_points(n, max)) } else { Ok(()) }
 }
 
-/// Rays in a kernel.
+/// The kernel argument for [`Rays`].
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct RaysIn<F: Float> {
     origins: Array<F>,
@@ -112,14 +117,14 @@ pub(super) struct RaysIn<F: Float> {
     ranges: Array<f64>,
 }
 
-/// A ray as it was given.
+/// An original ray.
 #[derive(CubeType)]
 pub(super) struct ExactRay {
     pub origin: Array<f64>,
     pub direction: Array<f64>,
     pub from: f64,
     pub to: f64,
-    /// Whether it has points.
+    /// `true` if the ray has points: finite, with a direction other than 0 and a range that is not empty.
     pub is_proper: bool,
 }
 
@@ -149,13 +154,13 @@ impl<F: Float> RaysIn<F> {
     }
 }
 
-/// The number of a vector that an axis has.
+/// Returns the component of a vector along an axis.
 #[cube]
 pub(super) fn pick(vector: &Array<f64>, axis: u32) -> f64 {
     select(axis == 0, vector[0], select(axis == 1, vector[1], vector[2]))
 }
 
-/// The axis along which a vector is longest, the last of several.
+/// Returns the axis with the largest component of a vector, the last one if several are equal.
 #[cube]
 pub(super) fn longest_axis(vector: &Array<f64>) -> u32 {
     let (x, y, z) = (vector[0].abs(), vector[1].abs(), vector[2].abs());

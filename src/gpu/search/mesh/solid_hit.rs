@@ -1,6 +1,6 @@
-//! Where a ray enters a box or a ball: the twin of `geometry::shapes::ray_interval`.
+//! The parameter at which a ray enters a box or a ball: the GPU counterpart of `geometry::shapes::ray_interval`.
 //!
-//! In: a ray and a solid, in `f64`. Out: the first `t` of the ray inside, as on the CPU. Cost: O(1).
+//! In: a ray and a solid, in `f64`. Out: the first `t` of the ray inside the solid, as on the CPU. Cost: O(1).
 
 use cubecl::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::gpu::search::mesh::numbers::{HUGE, INFINITE, LONG, SHORT, SHORTEST};
 use crate::gpu::search::mesh::rays::ExactRay;
 use crate::gpu::search::mesh::triangle_hit::{MET, MISSED};
 
-/// Where a ray enters the box between two corners.
+/// Finds the parameter at which a ray enters the box between two corners.
 #[cube]
 pub(super) fn box_hit(ray: &ExactRay, ends: &Array<f64>, found: &mut Array<f64>, numbers: &Array<f64>) -> u32 {
     let zero = f64::new(0.0);
@@ -30,7 +30,7 @@ pub(super) fn box_hit(ray: &ExactRay, ends: &Array<f64>, found: &mut Array<f64>,
     select(is_missed || first > last || from > to, MISSED.runtime(), MET.runtime())
 }
 
-/// Where a ray enters a ball, whose centre and radius are given.
+/// Finds the parameter at which a ray enters a ball.
 #[cube]
 pub(super) fn ball_hit(
     ray: &ExactRay,
@@ -46,7 +46,7 @@ pub(super) fn ball_hit(
         reach = max(reach, (center[k] - ray.origin[k]).abs() + radius);
         longest = max(longest, ray.direction[k].abs());
     }
-    // Powers of two by which no product of lengths overflows or vanishes.
+    // Powers of two that keep products of lengths from overflow and underflow.
     let (length, step) = (unit(reach, numbers), unit(longest, numbers));
     let (mut from, mut by) = (Array::<f64>::new(3usize), Array::<f64>::new(3usize));
     #[unroll]
@@ -60,7 +60,7 @@ pub(super) fn ball_hit(
     let xy = product(from[0], by[1]) - product(from[1], by[0]);
     let xz = product(from[0], by[2]) - product(from[2], by[0]);
     let yz = product(from[1], by[2]) - product(from[2], by[1]);
-    // Of the line from the centre.
+    // The squared distance of the line from the centre.
     let distance2 = (product(xy, xy) + product(xz, xz) + product(yz, yz)) / by2;
     let half2 = product(scaled, scaled) - distance2;
     let half = (max(half2, zero) / by2).sqrt();
@@ -70,7 +70,7 @@ pub(super) fn ball_hit(
     select(half2 >= zero && enter <= leave, MET.runtime(), MISSED.runtime())
 }
 
-/// A power of two of about one over a length; 1 for lengths whose products need none.
+/// Returns a power of two of about `1 / length`, or 1 for lengths whose products need no scaling.
 #[cube]
 fn unit(length: f64, numbers: &Array<f64>) -> f64 {
     let is_fair = length >= numbers[SHORT] && length < numbers[LONG];

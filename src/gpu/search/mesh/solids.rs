@@ -1,6 +1,8 @@
-//! Boxes and balls on a device, for rays: the twin of a [`crate::Bvh`] of them and [`crate::Bvh::cast`].
+//! Boxes and balls on a device, for rays: the GPU counterpart of [`crate::Bvh::cast`] on a [`crate::Bvh`] of such
+//! shapes.
 //!
-//! In: boxes or balls. Out: what rays enter first, whether they enter any, or all that they meet.
+//! In: boxes or balls. Out: for each ray the solid that it enters first, whether it meets any, or all solids that it
+//! meets.
 
 use crate::error::Result;
 use crate::geometry::{Aabb, Bounded, Sphere};
@@ -17,15 +19,13 @@ use crate::parallel::map;
 use crate::search::mesh::frame::Frame;
 use crate::search::mesh::sah::{SahTree, build};
 
-/// Solids of a parallel task.
+/// Solids per parallel task.
 const TASK: usize = 1 << 14;
 
-/// Boxes or balls in space, on a device, with a tree that rays walk.
+/// Boxes or balls in space, on a device, with a tree for ray casts.
 ///
-/// A ray meets what has a point of it, boundaries included; where it begins inside, it enters at its own beginning. Answers are those of
-/// [`Convex::ray_interval`](crate::Convex::ray_interval).
-///
-/// Memory, by the sizes of its buffers: about 45 bytes a box of `f32` and 70 of `f64`, 41 and 53 a ball.
+/// A ray meets a solid if they share a point, boundaries included. A ray that begins inside a solid enters it at the
+/// ray's start. Results are those of [`Convex::ray_interval`](crate::Convex::ray_interval).
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, Rays, Solids};
@@ -38,25 +38,30 @@ const TASK: usize = 1 << 14;
 /// assert_eq!((first.index, first.t), (0, 2.0));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Cost
+/// Memory, by the sizes of its buffers: about 45 bytes per box of `f32` and 70 of `f64`; 41 and 53 per ball.
 #[derive(Clone, Debug)]
 pub struct Solids<S> {
     stored: Stored<S>,
 }
 
 impl<S: Coordinate> Solids<S> {
-    /// Builds the tree of boxes, and copies it to a device.
+    /// Builds a tree of boxes, and copies it to a device.
     ///
-    /// Errors: a box with a corner that is NaN, infinite or beyond 1e150 in `f64`, or with its lower corner above its upper one; as
-    /// [`Mesh::upload`](super::Mesh::upload).
+    /// # Errors
+    /// - A corner of a box is NaN, infinite or beyond 1e150 in `f64`, or its lower corner is above its upper one.
+    /// - The errors of [`Mesh::upload`](super::Mesh::upload).
     pub fn boxes(boxes: &[Aabb<S, 3>], device: Device) -> Result<Self> {
         let corners = map(boxes.len(), TASK, &|at| [boxes[at].lo, boxes[at].hi]);
         Self::of(boxes, Item::Box, corners.as_flattened().as_flattened(), &[], device)
     }
 
-    /// The same of balls.
+    /// Builds a tree of balls, and copies it to a device.
     ///
-    /// Errors: a ball with a centre that is NaN, infinite or beyond 1e150 in `f64`, or with a radius that is negative or NaN; as
-    /// [`Solids::boxes`].
+    /// # Errors
+    /// - The centre of a ball is NaN, infinite or beyond 1e150 in `f64`, or its radius is negative or NaN.
+    /// - The errors of [`Solids::boxes`].
     pub fn balls(balls: &[Sphere<S, 3>], device: Device) -> Result<Self> {
         let centers = map(balls.len(), TASK, &|at| balls[at].center);
         let radii = map(balls.len(), TASK, &|at| balls[at].radius);
@@ -64,7 +69,7 @@ impl<S: Coordinate> Solids<S> {
     }
 
     fn of<G: Bounded<S, 3>>(solids: &[G], item: Item, exact: &[S], radii: &[f64], device: Device) -> Result<Self> {
-        // What a tree refuses is refused with its sentence.
+        // Builds a tree of the CPU for its errors about invalid solids.
         let bounds = crate::Bvh::build(solids)?.bounds();
         let frame = Frame::over(&bounds);
         let placed = |at: usize| {
@@ -78,38 +83,50 @@ impl<S: Coordinate> Solids<S> {
         Ok(Self { stored })
     }
 
-    /// How many solids there are.
+    /// The number of solids.
     pub fn len(&self) -> usize {
         self.stored.items.n
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no solids.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What each ray enters first; of several at one `t`, that of the lowest index: as [`crate::Bvh::cast`].
+    /// Finds the solid that each ray enters first, the lowest index if several have the same `t`, as
+    /// [`crate::Bvh::cast`].
     ///
-    /// Memory: 12 bytes a ray, and 92 while it runs.
+    /// # Errors
+    /// - The rays are on another device.
+    /// - The results do not fit in a buffer of the device.
+    /// - Without CUDA, a ray starts so far away that each solid must be tested, and there are more than 60,000
+    ///   solids.
+    /// - The device fails.
     ///
-    /// Errors: rays on another device; results that no buffer of the device can hold; without CUDA, a ray from so far that each of 60,000 solids
-    /// or more is asked; if the device fails.
+    /// # Cost
+    /// Memory: 12 bytes per ray, and 92 while it runs.
     pub fn first_hits(&self, rays: &Rays<S>) -> Result<CastHits> {
         Ok(CastHits(self.stored.first(rays)?))
     }
 
-    /// Whether each ray meets any, 1 or 0.
+    /// Returns 1 for each ray that meets a solid and 0 for others.
     ///
-    /// Errors: as [`Solids::first_hits`].
+    /// # Errors
+    /// As [`Solids::first_hits`].
     pub fn any_hits(&self, rays: &Rays<S>) -> Result<DeviceVec<u32>> {
         self.stored.any(rays)
     }
 
-    /// The solids that each ray meets, in ascending order of where it enters them, then of index. They are counted first and found again.
+    /// Lists the solids that each ray meets, in ascending order of the `t` at which it enters them, then of index.
     ///
-    /// Memory: 12 bytes a hit and 4 a ray, and 92 a ray while it runs.
+    /// Solids are counted by a first walk and listed by a second one.
     ///
-    /// Errors: more than 2^32 - 1 hits in all, or more than a buffer of the device can hold; as [`Solids::first_hits`].
+    /// # Errors
+    /// - There are more than 2^32 - 1 hits in total, or more than a buffer of the device can hold.
+    /// - The errors of [`Solids::first_hits`].
+    ///
+    /// # Cost
+    /// Memory: 12 bytes per hit and 4 per ray, and 92 per ray while it runs.
     pub fn hits_all(&self, rays: &Rays<S>) -> Result<Csr> {
         let found = self.stored.all(rays)?;
         Ok(Csr { device: self.stored.device, offsets: found.offsets, values: found.indices })

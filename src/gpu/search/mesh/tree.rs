@@ -1,37 +1,39 @@
-//! A compressed tree's buffers, and what a walk reads of them.
+//! The buffers of a compressed tree, and the state of a walk through it.
 //!
-//! In: the number of a node. Out: which of its children a test takes, by octant; and the way through the tree, group by group.
+//! In: the number of a node. Out: its children, and a walk through the tree, group by group, in the order of a ray's
+//! octant.
 
 use cubecl::prelude::*;
 
 use crate::gpu::buffer::Buffer;
 use crate::gpu::search::mesh::compressed::Compressed;
 
-/// Numbers four by four, which devices load at once.
+/// An array of groups of four words, each group loaded at once.
 pub(super) type Vec4 = Array<Vector<u32, Const<4>>>;
 
-/// Vectors of a node.
+/// The number of vectors of a node.
 const VECTORS: u32 = 5;
 
-/// Vectors of a triangle.
+/// The number of vectors of a triangle.
 const CORNERS: u32 = 3;
 
-/// Levels at most: those that are free, those that halve 2^31 items, and that of a block.
+/// The maximum number of levels: those built without restriction, those that halve 2^31 items, and a block's.
 const LEVELS: usize = 24 + 32 + 1;
 
 /// The tree on a device.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
-    /// Nodes, and behind them triangles in the order of the leaves and in the unit of the tree, three corners of four numbers.
+    /// The nodes, followed by the triangles in the order of the leaves and in the unit of the tree. A triangle has
+    /// three corners of four words.
     words: Buffer<u32>,
-    /// The vector with which triangles begin.
+    /// The index of the first triangle's first vector.
     triangles: u32,
-    /// Boxes or balls in the order of the leaves; empty for triangles, whose indices are beside their corners.
+    /// Boxes or balls in the order of the leaves. Empty for triangles, whose indices are stored with their corners.
     order: Buffer<u32>,
 }
 
 impl Tree {
-    /// Of nodes, and of triangles if there are any.
+    /// Copies nodes, and triangles if there are any, to the device.
     pub fn new<R: Runtime>(client: &ComputeClient<R>, compressed: &Compressed, triangles: &[u32]) -> Self {
         let nodes = compressed.nodes.as_flattened();
         Self {
@@ -46,7 +48,7 @@ impl Tree {
     }
 }
 
-/// The tree's buffers.
+/// The kernel argument for a [`Tree`].
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct Nodes {
     words: Vec4,
@@ -55,22 +57,22 @@ pub(super) struct Nodes {
     pub order: Array<u32>,
 }
 
-/// Boxes of a node's children along one axis: `lo + step * byte`.
+/// The bounds of a node's children along one axis, `lo + step * byte`.
 #[derive(CubeType)]
 pub(super) struct Axis {
     pub lo: f32,
     pub step: f32,
-    /// The bytes of the lower ends, four by four, and of the upper ones.
+    /// The bytes of the lower bounds, four per word, and those of the upper bounds.
     pub from: Array<u32>,
     pub to: Array<u32>,
 }
 
-/// A node's children.
+/// The children of a node.
 #[derive(CubeType)]
 pub(super) struct Node {
     first_node: u32,
     first_item: u32,
-    /// The places of those that are nodes, and of those that are items.
+    /// The places of child nodes, and those of child items.
     inner: u32,
     items: u32,
     pub x: Axis,
@@ -116,22 +118,23 @@ impl Nodes {
     }
 }
 
-/// A triangle as walks take it.
+/// A triangle as the walk reads it.
 #[derive(CubeType)]
 pub(super) struct Triangle {
-    /// Its corners in the unit of the tree.
+    /// The corners in the unit of the tree.
     pub corners: Array<f32>,
     pub index: u32,
 }
 
 #[cube]
 impl Node {
-    /// Whether there is a child at the place of a bit.
+    /// Returns `true` if there is a child at the place of a bit.
     pub fn has(&self, bit: u32) -> bool {
         (self.inner | self.items) & bit != 0
     }
 
-    /// The number of the child at the place of a bit: of a node, or of an item with a mark.
+    /// Returns the number of the child at the place of a bit: that of a node, or that of an item combined with
+    /// `mark`.
     pub fn child(&self, bit: u32, mark: u32) -> u32 {
         let node = self.first_node + (self.inner & (bit - 1)).count_ones();
         let item = self.first_item + (self.items & (bit - 1)).count_ones();
@@ -149,13 +152,13 @@ fn axis(lo: u32, exponent: u32, from: u32, from_upper: u32, to: u32, to_upper: u
     Axis { lo: f32::reinterpret(lo), step: f32::reinterpret(exponent << 23), from: lower, to: upper }
 }
 
-/// A byte of four as a number.
+/// Returns one of four bytes as a number.
 #[cube]
 pub(super) fn byte(word: u32, #[comptime] at: u32) -> f32 {
     f32::cast_from((word >> comptime!(8 * at)) & 255)
 }
 
-/// Exchanges places: bit `p` of the mask goes to `p ^ octant`, for masks of eight bits side by side.
+/// Permutes places: bit `p` of the mask moves to `p ^ octant`, for two masks of eight bits side by side.
 #[cube]
 fn by_octant(mask: u32, octant: u32) -> u32 {
     let one = select(octant & 1 != 0, ((mask & 0x5555) << 1) | ((mask >> 1) & 0x5555), mask);
@@ -163,24 +166,24 @@ fn by_octant(mask: u32, octant: u32) -> u32 {
     select(octant & 4 != 0, ((two & 0x0f0f) << 4) | ((two >> 4) & 0x0f0f), two)
 }
 
-/// Where a walk is: the children of one node that are left, those of nodes above, and items to look at.
+/// The state of a walk: the remaining children of one node, those of nodes above, and the remaining items.
 ///
-/// Children are numbered by octant here, so that the lowest bit is the nearest.
+/// Children are numbered by octant here, so that the lowest bit is the nearest child.
 #[derive(CubeType)]
 pub(super) struct Way {
-    /// The first node of the group; its children that are left, and behind them the places of all that are nodes.
+    /// The first node of the group, its remaining children, and the places of all its child nodes.
     group: Array<u32>,
-    /// The first item; those that are left, and the places of all.
+    /// The first item of the group, the remaining items, and the places of all its items.
     items: Array<u32>,
     above: Array<u32>,
     above_left: Array<u32>,
-    /// How many groups lie above; whether the walk goes on.
+    /// The number of groups above, and 1 while the walk continues.
     state: Array<u32>,
 }
 
 #[cube]
 impl Way {
-    /// A walk that is at its end.
+    /// A walk that has ended.
     pub fn new() -> Way {
         let mut state = Array::<u32>::new(2usize);
         state[0] = 0;
@@ -196,7 +199,7 @@ impl Way {
         }
     }
 
-    /// Begins at the root.
+    /// Starts at the root.
     pub fn begin(&mut self, octant: u32) {
         self.group[0] = 0;
         self.group[1] = 1u32 << octant;
@@ -220,7 +223,7 @@ impl Way {
         self.items[1] != 0
     }
 
-    /// Whether there is a node to look at; if there is none, the walk is at its end.
+    /// Returns `true` if a node remains. Otherwise the walk ends.
     pub fn find_node(&mut self) -> bool {
         if self.group[1] == 0 {
             if self.state[0] == 0 {
@@ -250,7 +253,7 @@ impl Way {
         node
     }
 
-    /// Goes on with the children of a node that are in `hits`, a bit for each place.
+    /// Continues with the children of a node that are set in `hits`, a bit for each place.
     pub fn enter(&mut self, node: &Node, hits: u32, octant: u32) {
         let both = by_octant((hits & node.inner) | ((hits & node.items) << 8), octant);
         self.group[0] = node.first_node;

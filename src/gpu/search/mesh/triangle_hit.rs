@@ -1,7 +1,8 @@
-//! Where a ray meets a triangle, without gaps: the twin of `search::mesh::triangle_hit`.
+//! Hits of rays on triangles, without gaps between triangles: the GPU counterpart of `search::mesh::triangle_hit`.
 //!
-//! In: a ray and a triangle, in `f64`. Out: the weights of the corners and `t`, bit for bit those of the CPU.
-//! What rounding could have a part in is left in doubt by the kernel that is fast, and computed without rounding by one that takes those rays.
+//! In: a ray and a triangle, in `f64`. Out: the weights of the corners and `t`, bit-identical to the CPU's.
+//! The fast kernel leaves cases in doubt if rounding could affect them. A second kernel computes these without
+//! rounding.
 
 use cubecl::prelude::*;
 
@@ -11,21 +12,22 @@ use crate::gpu::search::mesh::numbers::{HUGE, TINY};
 use crate::gpu::search::mesh::ray_parameter::{correct, correct_double};
 use crate::gpu::search::mesh::rays::{ExactRay, longest_axis, pick};
 
-/// What is known of a ray and an item.
+/// The results of a test of a ray with an item.
 pub(super) const MISSED: u32 = 0;
 pub(super) const MET: u32 = 1;
 pub(super) const IN_DOUBT: u32 = 2;
 
-/// How a triangle is decided.
+/// The options of a triangle test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct HitSpec {
-    /// Whether nothing is left in doubt.
+    /// `true` if no case is left in doubt.
     pub exact: bool,
-    /// Whether edges belong to one of the triangles about them, as crossings are counted, and not to all.
+    /// `true` if each edge belongs to one of its triangles, as for counting crossings, rather than to all of them.
     pub crossing: bool,
 }
 
-/// Where the line meets a triangle: `found` is `t`, the weights, and how many exact sums that took more.
+/// Tests the line against a triangle. `found` receives `t` and the weights, and the number of exact sums is added to
+/// its last element.
 #[cube]
 pub(super) fn triangle_hit(
     ray: &ExactRay,
@@ -56,7 +58,7 @@ pub(super) fn triangle_hit(
         z[at] = depth;
         wide = max(wide, max(x[at].abs(), y[at].abs()));
     }
-    // The same bound as on the CPU, by products that may be fused: it need not be the same number.
+    // The CPU's bound, with products that may be fused, so it may differ in the last digits.
     let four = f64::new(4.0) * epsilon;
     let bound = four * far;
     let error = f64::new(4.0) * bound * (wide + bound) + four * wide * wide + tiny;
@@ -68,7 +70,7 @@ pub(super) fn triangle_hit(
     let highest = max(edges[0], max(edges[1], edges[2]));
     let mut result = MISSED.runtime();
     if !(lowest < -error && highest > error) {
-        // Beyond this both the sign and some digits are sure. NaN is not.
+        // Beyond this bound, the sign and some digits are certain. NaN is not.
         let sure = f64::new(1e6) * error;
         let are_sure = edges[0].abs() > sure && edges[1].abs() > sure && edges[2].abs() > sure;
         #[unroll]
@@ -88,7 +90,7 @@ pub(super) fn triangle_hit(
             let scaled = Scaled::new(&ray.direction, &points, numbers);
             let turn = select(deep < zero, f64::new(-1.0), f64::new(1.0));
             let mut signs = Array::<i32>::new(3usize);
-            // One after the other, for each is much code.
+            // In a loop, because the code for each edge is long.
             for edge in 0..3u32 {
                 let (at, b, c) = (edge as usize, (edge + 1) % 3 + 1, (edge + 2) % 3 + 1);
                 let is_sure = edges[at].abs() > sure;
@@ -135,7 +137,7 @@ fn sign(x: f64) -> i32 {
     select(x > zero, 1i32, select(x < zero, -1i32, 0i32))
 }
 
-/// Whether signs are those of a triangle that is met.
+/// Returns `true` if the signs are those of a hit.
 #[cube]
 fn are_one(signs: &Array<i32>, #[comptime] crossing: bool) -> bool {
     let (a, b, c) = (signs[0], signs[1], signs[2]);
@@ -143,13 +145,13 @@ fn are_one(signs: &Array<i32>, #[comptime] crossing: bool) -> bool {
     let highest = max(a, max(b, c));
     let mut are = lowest == highest && lowest != 0;
     if comptime!(!crossing) {
-        // Where all are 0 the ray lies in the plane, or there is no plane.
+        // If all signs are 0, the ray is in the plane, or the triangle is degenerate.
         are = (lowest >= 0 || highest <= 0) && lowest != highest || are;
     }
     are
 }
 
-/// The point that is met where the edge functions have one sign.
+/// Computes the hit for edge functions of the same sign.
 #[cube]
 fn place(
     ray: &ExactRay,
@@ -164,7 +166,7 @@ fn place(
     let sum = edges[0] + edges[1] + edges[2];
     let most_edge = max(edges[0].abs(), max(edges[1].abs(), edges[2].abs()));
     let is_normal = sum.abs() >= tiny && sum.abs() <= numbers[HUGE];
-    // Their sum overflows, or they underflow.
+    // `is_normal` is false if the sum overflows or the edge functions underflow.
     let by = select(is_normal, one, most_edge);
     let parts = edges[0] / by + edges[1] / by + edges[2] / by;
     #[unroll]

@@ -1,12 +1,15 @@
-//! The k nearest of the points of a warp together, by distances in the points' own precision: the twin of `search::nearest::approx_heap`.
+//! The k nearest points for the queries of a warp at once, by distances in the points' own precision: the GPU
+//! counterpart of `search::nearest::approx_heap`.
 //!
 //! In: points. Out: rows of neighbours, and a list of the points in doubt. For devices with warps.
-//! Each unit keeps the `k` best so far of one point, by rounded distances, and the best of what it dropped. The points around the warp
-//! come first, or those about the leaf near a query that is not stored, which makes the radius small; then the warp walks the tree together, and points near the box around its queries are
-//! compared at once (`packet`). In the end the distances of the `k` are computed in `f64` and sorted. If the best point dropped is surely
-//! farther than the last one, they are the answer; else (mostly for ties) the point is listed as in doubt, for `exact_search`.
+//! Each thread keeps the `k` nearest points of one query so far, by rounded distances, and the nearest of those that
+//! it dropped. To make the radius small, the points around the warp are compared first, or those around the leaf
+//! nearest to a query that is not stored. Then the warp walks the tree together, and points near the box around its
+//! queries are compared at once (`packet`). Finally the distances of the `k` points are computed in `f64` and sorted.
+//! If the nearest dropped point is certainly farther than the last of them, they are the result. Otherwise (mostly
+//! because of ties) the query is listed as in doubt, for `exact_search`.
 
-#![allow(unsafe_code)] // A kernel without bounds checks; the launch contract is that of `nearest`.
+#![allow(unsafe_code)] // An unchecked kernel: see the launch contract of `nearest`.
 
 use cubecl::prelude::*;
 
@@ -21,26 +24,26 @@ use crate::gpu::search::nearest::exact_search::widened;
 use crate::gpu::search::nearest::exact_walk::nearest_leaf;
 use crate::gpu::search::nearest::limits::ApproxLimits;
 
-/// Units of a block: few, because the heaps take so many registers that only few units fit.
+/// Threads per block. There are few, because the heaps take so many registers that only few threads fit.
 pub(in crate::gpu) const SMALL: u32 = 64;
-/// Points in tree order that come first, on both sides of the warp's own.
+/// The number of points in tree order that are compared first on each side of the warp's own.
 const AROUND: u32 = WIDTH;
 
-/// The best so far, nearest first; free places are infinitely far.
+/// The nearest points so far, nearest first. Free places are at infinity.
 #[derive(CubeType)]
 struct ApproxHeap<F: Float> {
     distances2: Array<F>,
     positions: Array<u32>,
-    /// The squared distance of the best point that was dropped, and whether any was.
+    /// The squared distance of the nearest dropped point, and whether any point was dropped.
     dropped: Array<F>,
     any_dropped: Array<u32>,
-    /// Squared distances beyond this are not among the best.
+    /// The squared distance beyond which points are not among the nearest.
     limit: Array<F>,
-    /// From where to where the points were seen that the query itself began with, if it is not stored.
+    /// For a query that is not stored, the range of positions that it compared first.
     seen: Array<u32>,
 }
 
-/// Finds the `k` nearest of each point. Points in doubt are written to `doubted`, whose first number counts them.
+/// Finds the `k` nearest points of each query. Queries in doubt are written to `doubted`, after their count.
 #[cube(launch_unchecked)]
 pub(in crate::gpu) fn find_approximately<F: Float>(
     tree: &Tree<F>,
@@ -55,7 +58,7 @@ pub(in crate::gpu) fn find_approximately<F: Float>(
     let warp = comptime!(spec.warp);
     let (n, stored) = (search.queries.n, tree.stored);
     let unit = ABSOLUTE_POS as u32;
-    // All units of a warp must come along to vote.
+    // All threads of a warp must take part in votes, so surplus threads repeat the last query.
     let query = min(unit, n - 1);
     let point = search.queries.point(query, d);
     let mut heap = ApproxHeap::<F> {
@@ -77,7 +80,7 @@ pub(in crate::gpu) fn find_approximately<F: Float>(
 
     let mut packet = new_packet::<F>(&point, d, comptime!(spec.periodic), comptime!(warp.units(SMALL)), warp);
     if comptime!(spec.are_stored) {
-        // The warp's own points come first, and the same number on both sides.
+        // The warp's own points come first, with `AROUND` points on both sides.
         let own_first = query / WIDTH * WIDTH;
         let begin = max(own_first, AROUND) - AROUND;
         let behind = min(own_first + WIDTH + AROUND, n);
@@ -90,7 +93,7 @@ pub(in crate::gpu) fn find_approximately<F: Float>(
         }
         packet.leave_out(begin, behind);
     } else {
-        // Queries may be far from each other, so that each has points of its own to begin with.
+        // Such queries may be far apart, so each thread compares points of its own first.
         let leaf = nearest_leaf::<F>(tree, &point, d, comptime!(spec.periodic));
         let first = tree.links[leaf as usize][1];
         let begin = max(first, AROUND) - AROUND;
@@ -139,7 +142,7 @@ pub(in crate::gpu) fn find_approximately<F: Float>(
     }
 }
 
-/// Puts the packet's points into the heap that belong there.
+/// Inserts the packet's points into the heap, if they are near enough.
 #[cube]
 fn push_packet<F: Float>(
     heap: &mut ApproxHeap<F>,
@@ -169,7 +172,7 @@ fn push_packet<F: Float>(
     lower_limit::<F>(heap, approx, spec);
 }
 
-/// Puts a point into the heap, if it belongs there.
+/// Inserts a point into the heap, if it is near enough.
 #[cube]
 fn push<F: Float>(
     heap: &mut ApproxHeap<F>,
@@ -194,7 +197,7 @@ fn push<F: Float>(
     }
     if allowed {
         if value < heap.distances2[comptime!(k - 1)] {
-            // What is farther than the new one moves up a place.
+            // Points farther than the new one move by one place.
             #[unroll]
             for place in 0..k {
                 let (held, held_of) = (heap.distances2[place], heap.positions[place]);
@@ -205,7 +208,7 @@ fn push<F: Float>(
                 value_of = select(goes_here, held_of, value_of);
             }
         }
-        // What is left is dropped, unless it is a free place.
+        // The point that remains is dropped, unless it is a free place.
         if value_of != u32::MAX {
             heap.any_dropped[0] = 1;
             heap.dropped[0] = heap.dropped[0].min(value);
@@ -213,7 +216,7 @@ fn push<F: Float>(
     }
 }
 
-/// Lowers the limit to what the heap still takes.
+/// Lowers the limit to the last distance in the heap, with a margin for rounding.
 #[cube]
 fn lower_limit<F: Float>(heap: &mut ApproxHeap<F>, approx: &ApproxLimits<F>, #[comptime] spec: KnnSpec) {
     let mut last = heap.distances2[comptime!(spec.k - 1)];
@@ -224,7 +227,7 @@ fn lower_limit<F: Float>(heap: &mut ApproxHeap<F>, approx: &ApproxLimits<F>, #[c
     heap.limit[0] = approx.radius2().min(last.max(approx.least_square()) * approx.factor());
 }
 
-/// Writes the row of a query by exact distances, in order; or lists the query as in doubt.
+/// Writes the row of a query, sorted by exact distances, or lists the query as in doubt.
 #[cube]
 fn finish<F: Float>(
     heap: &ApproxHeap<F>,
@@ -240,7 +243,7 @@ fn finish<F: Float>(
     let limits = &search.limits;
     let row = search.queries.row(query, comptime!(spec.row_order)) * rows.width as usize;
     let mut farthest = f64::new(0.0);
-    // What came last; rounded distances mostly are in the order of exact ones.
+    // The previous neighbour; rounded distances are mostly in the order of exact ones.
     let mut last = f64::new(-1.0);
     let mut last_of = 0u32.runtime();
     let mut is_sorted = true.runtime();
@@ -258,9 +261,9 @@ fn finish<F: Float>(
             comptime!(spec.d),
             comptime!(spec.periodic),
         );
-        // Where a place is free, all that was dropped had a square beyond `f32`.
+        // If a place is free, every dropped point had a squared distance beyond the range of `f32`.
         farthest = farthest.max(select(any, exact, limits.infinity()));
-        // By its rounded distance the point was perhaps within the radius.
+        // The rounded distance was below the limit, but the point may be outside of the radius.
         let within = any && exact <= limits.radius2();
         let own = select(within, exact, limits.infinity());
         let own_of = select(within, search.order[at as usize], u32::MAX);

@@ -15,13 +15,13 @@ pub(in crate::gpu) enum RowOrder {
 /// The compile-time options of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct KnnSpec {
-    /// The way in which the units of a warp search together, if they do.
+    /// The way in which the threads of a warp search together, if they do.
     pub warp: Warp,
     pub d: usize,
     pub periodic: bool,
     /// The number of neighbours that one search finds.
     pub k: usize,
-    /// `true` if rows have more places.
+    /// `true` if rows have more than `k` places.
     pub is_part: bool,
     /// `true` for the first search of each row.
     pub is_first: bool,
@@ -29,7 +29,7 @@ pub(super) struct KnnSpec {
     pub are_stored: bool,
     /// `true` if a point is not its own neighbour.
     pub excludes_self: bool,
-    /// `true` if the point of one index is no neighbour of any.
+    /// `true` if the point with one given index is not a neighbour of any query.
     pub excludes_index: bool,
     pub row_order: RowOrder,
 }
@@ -43,7 +43,7 @@ pub(super) struct Search<F: Float> {
     pub limits: Limits,
     /// The number of nodes.
     pub end: u32,
-    /// The index that is left out.
+    /// The index of the excluded point.
     pub excluded: u32,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Search<F: Float> {
 pub(super) struct Queries<F: Float> {
     /// Coordinates, axis by axis.
     pub axes: Array<F>,
-    /// The index of each in the caller's order.
+    /// The index of each query in the caller's order.
     pub order: Array<u32>,
     pub n: u32,
 }
@@ -83,7 +83,7 @@ impl<F: Float> Queries<F> {
 pub(super) struct Rows {
     pub indices: Array<u32>,
     pub distances2: Array<f64>,
-    /// The first place that a search fills, and how many a row has.
+    /// The first place in a row that a search fills, and the number of places in a row.
     pub from: u32,
     pub width: u32,
 }

@@ -1,11 +1,12 @@
-//! Between what bounds the k-th nearest of each point is.
+//! Lower and upper bounds on the squared distance from each point to its k-th nearest neighbour.
 //!
-//! In: points. Out: for each two squared distances, of which the k-th nearest has the lower one at least and the upper one at most.
-//! Each unit counts the rounded squared distances of its point in a histogram of 64 bins, eight for each factor of two. The last bin that
-//! matters is the one that the k-th falls into so far; what is beyond its upper edge is not looked for. The points around the warp come
-//! first: a coarse histogram of theirs places the bins. Then the tree is walked as by `approx_search`.
+//! In: points. Out: two squared distances per point, between which the k-th nearest neighbour is, ends included.
+//! Each thread counts the rounded squared distances of its point in a histogram of 64 bins, eight per factor of two.
+//! The last relevant bin is the one that contains the k-th smallest distance so far; points beyond its upper edge are
+//! not searched. The points around the warp are compared first: a coarse histogram of their distances places the
+//! bins. Then the tree is walked as in `approx_search`.
 
-#![allow(unsafe_code)] // A kernel without bounds checks; the launch contract is that of `nearest`.
+#![allow(unsafe_code)] // An unchecked kernel: see the launch contract of `nearest`.
 
 use cubecl::prelude::*;
 
@@ -19,21 +20,22 @@ use crate::gpu::primitives::warp::{WIDTH, Warp, warp_any, warp_max};
 use crate::gpu::search::nearest::exact_search::widened;
 use crate::gpu::search::nearest::{ApproxLimits, Limits};
 
-/// Units of a block: few, because of the shared memory that each one takes.
+/// Threads per block. There are few, because each one takes much shared memory.
 pub(super) const SMALL: u32 = 64;
-/// Points in tree order that come first, and how many of these are before the warp's own.
+/// The number of points in tree order that are compared first, and how many of these precede the warp's own.
 pub(super) const AROUND: u32 = 160;
 const BEFORE: u32 = 64;
-/// Bins of a histogram. Four counts are in a word.
+/// The number of bins of a histogram. A word holds four counts.
 const BINS: u32 = 64;
 const WORDS: u32 = BINS / 4;
-/// The lowest bit of an `f32` that tells bins apart: of the coarse histogram, whose 64 bins hold all positive numbers, and of the fine one.
+/// The lowest bit of an `f32` that distinguishes bins: in the coarse histogram, whose 64 bins cover all positive
+/// numbers, and in the fine one.
 const COARSE: u32 = 25;
 const FINE: u32 = 20;
-/// The bin of infinity in the fine one.
+/// The bin of infinity in the fine histogram.
 const INFINITE: u32 = 0x7f80_0000 >> FINE;
 
-/// What kernels are compiled for.
+/// The parameters for which kernels are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct BracketSpec {
     pub d: usize,
@@ -41,20 +43,21 @@ pub(super) struct BracketSpec {
     pub warp: Warp,
 }
 
-/// The bounds of each position. A lower bound of less than 0 says that `k` points are copies of one.
+/// The bounds for each position. Negative bounds mean that at least `k` points are copies of this one.
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct Brackets<F: Float> {
     pub low2: Array<f64>,
     pub high2: Array<f64>,
-    /// Twice what the rounded squared distances of points are at most that may be within the upper bound.
+    /// The upper bound on rounded squared distances of points within `high2`, stored twice, for both filters of a
+    /// query.
     pub filters: Array<F>,
 }
 
-/// Counts of rounded squared distances.
+/// A histogram of rounded squared distances.
 #[derive(CubeType)]
 struct Histogram {
     counts: SharedMemory<u32>,
-    /// The first bin, the last one that matters from there, and the sum of the counts up to this one.
+    /// The first bin, the last relevant bin counted from there, and the sum of the counts up to it.
     state: Array<u32>,
     #[cube(comptime)]
     units: u32,
@@ -67,7 +70,7 @@ impl Histogram {
         Histogram { counts, state: Array::<u32>::new(3usize), units }
     }
 
-    /// No counts, in bins from `first` on.
+    /// Clears the counts, with bins from `first` on.
     pub fn begin(&mut self, first: u32) {
         for word in 0..WORDS {
             self.counts[(word * self.units + UNIT_POS) as usize] = 0;
@@ -82,11 +85,11 @@ impl Histogram {
         (word >> (bin % 4 * 8)) & 255
     }
 
-    /// Counts what falls into a bin; what is below the first one counts as in it.
+    /// Adds a number to its bin. Numbers below the first bin are counted in it.
     pub fn add(&mut self, number: u32, k: u32) {
         let bin = max(number, self.state[0]) - self.state[0];
         if bin <= self.state[1] {
-            // So many are more than `k`: of these no more are counted.
+            // A count of 255 exceeds `k`, so it needs no further increments.
             if self.count(bin) < 255 {
                 let place = (bin / 4 * self.units + UNIT_POS) as usize;
                 self.counts[place] = self.counts[place] + (1u32 << (bin % 4 * 8));
@@ -99,24 +102,24 @@ impl Histogram {
         }
     }
 
-    /// The last bin that matters.
+    /// The last relevant bin.
     pub fn last(&self) -> u32 {
         self.state[0] + self.state[1]
     }
 
-    /// Whether it is the first of all bins.
+    /// Returns `true` if the last relevant bin is the first bin.
     pub fn is_first(&self) -> bool {
         self.state[1] == 0
     }
 }
 
-/// The search of a point.
+/// The search for the bounds of one point.
 #[derive(CubeType)]
 struct BracketSearch<F: Float> {
     histogram: Histogram,
-    /// Rounded squared distances beyond this do not matter.
+    /// The rounded squared distance beyond which points are irrelevant.
     limit: Array<F>,
-    /// How many copies of the point were seen, itself counted.
+    /// The number of copies of the point so far, including itself.
     copies: Array<u32>,
     query: u32,
     k: u32,
@@ -124,13 +127,13 @@ struct BracketSearch<F: Float> {
     spec: BracketSpec,
 }
 
-/// The bits of a squared distance as `f32`, which ascend with it.
+/// Returns the bits of a squared distance as `f32`, which increase with the distance.
 #[cube]
 fn bits_of<F: Float>(d2: F) -> u32 {
     u32::reinterpret(f32::cast_from(d2))
 }
 
-/// The upper edge of a bin of the fine histogram.
+/// Returns the upper edge of a bin of the fine histogram.
 #[cube]
 fn edge(bin: u32) -> f32 {
     f32::reinterpret(min(bin + 1, INFINITE) << FINE)
@@ -138,18 +141,18 @@ fn edge(bin: u32) -> f32 {
 
 #[cube]
 impl<F: Float> BracketSearch<F> {
-    /// Counts a point for the place of the bins.
+    /// Adds a point to the coarse histogram.
     fn take_coarsely(&mut self, d2: F) {
         self.histogram.add(bits_of::<F>(d2) >> COARSE, self.k);
     }
 
-    /// Begins with bins that end where the coarse ones say.
+    /// Starts the fine histogram, whose bins end at the last relevant bin of the coarse one.
     fn place_bins(&mut self) {
         let top = (self.histogram.last() + 1) << comptime!(COARSE - FINE);
         self.histogram.begin(max(top, BINS) - BINS);
     }
 
-    /// Counts a point.
+    /// Adds a point to the fine histogram.
     fn take(&mut self, d2: F, limits: &ApproxLimits<F>) {
         let last = self.histogram.last();
         self.histogram.add(bits_of::<F>(d2) >> FINE, self.k);
@@ -158,7 +161,7 @@ impl<F: Float> BracketSearch<F> {
         }
     }
 
-    /// Makes the last bin that matters the limit.
+    /// Lowers the limit to the upper edge of the last relevant bin.
     fn lower(&mut self, limits: &ApproxLimits<F>) {
         let mut last = F::cast_from(edge(self.histogram.last()));
         if comptime!(self.spec.periodic) {
@@ -168,7 +171,7 @@ impl<F: Float> BracketSearch<F> {
         self.limit[0] = last.max(limits.least_square()) * limits.factor();
     }
 
-    /// Counts a point of those that come first, which may be a copy.
+    /// Adds one of the points compared first, which may be a copy.
     fn take_first(&mut self, d2: F, limits: &ApproxLimits<F>, tree: &Tree<F>, point: &Array<F>, at: u32) {
         if d2 == F::new(0.0) {
             let (d, periodic) = comptime!((self.spec.d, self.spec.periodic));
@@ -178,14 +181,14 @@ impl<F: Float> BracketSearch<F> {
         self.take(d2, limits);
     }
 
-    /// Ends the search where copies are enough.
+    /// Ends the search if there are at least `k` copies.
     fn end_at_copies(&mut self) {
         if self.copies[0] >= self.k {
             self.limit[0] = F::new(-1.0);
         }
     }
 
-    /// Counts the packet's points.
+    /// Adds the packet's points.
     fn take_packet(&mut self, packet: &Packet<F>, point: &Array<F>, tree: &Tree<F>, limits: &ApproxLimits<F>) {
         let limit = self.limit[0];
         let (near, _) = packet.compare(point, limit, limit, &tree.sides);
@@ -195,7 +198,7 @@ impl<F: Float> BracketSearch<F> {
         }
     }
 
-    /// Counts the points around a warp, coarsely or not.
+    /// Adds the points around a warp to the coarse or the fine histogram.
     fn take_around(
         &mut self,
         packet: &mut Packet<F>,
@@ -240,7 +243,7 @@ pub(super) fn bracket<F: Float>(
     let d = comptime!(spec.d);
     let n = tree.stored;
     let unit = ABSOLUTE_POS as u32;
-    // All units of a warp must come along to vote.
+    // All threads of a warp must take part in votes, so surplus threads repeat the last query.
     let query = min(unit, n - 1);
     let mut point = Array::<F>::new(d);
     #[unroll]

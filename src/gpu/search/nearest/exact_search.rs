@@ -1,10 +1,13 @@
-//! The k nearest of a point by one unit, by distances in `f64` throughout: the twin of `search::nearest::exact_heap`.
+//! The k nearest points of a query by one thread, with all decisions in `f64`: the GPU counterpart of
+//! `search::nearest::exact_heap`.
 //!
-//! In: points. Out: rows of neighbours. For devices without warps, and for the few points that `approx_search` cannot answer for.
-//! The points next to the query in tree order come first, or those of the leaf that is near it, which makes the radius small; then the tree is walked with that radius. A point
-//! that may be among the nearest by its distance in the points' own precision is decided in `f64`, as on the CPU.
+//! In: points. Out: rows of neighbours. For devices without warps, and for the few points that `approx_search` leaves
+//! in doubt.
+//! To make the radius small, the points next to the query in tree order are compared first, or those of the leaf
+//! nearest to a query that is not stored. Then the tree is walked with that radius. If a rounded distance shows that
+//! a point may be among the nearest, its distance is computed in `f64`, as on the CPU.
 
-#![allow(unsafe_code)] // A kernel without bounds checks; the launch contract is that of `nearest`.
+#![allow(unsafe_code)] // An unchecked kernel: see the launch contract of `nearest`.
 
 use cubecl::prelude::*;
 
@@ -17,22 +20,23 @@ use crate::gpu::search::nearest::arguments::{KnnSpec, Rows, Search};
 use crate::gpu::search::nearest::exact_walk::nearest_leaf;
 use crate::gpu::search::nearest::limits::Limits;
 
-/// Points in tree order that come first: the block of this many that holds the query, if it is stored.
+/// The points in tree order that are compared first for a stored query: the aligned block of this size around it.
 const BLOCK: u32 = 32;
 
-/// The best so far, nearest first; free places hold the squared radius, so that any point within it is better.
+/// The nearest points so far, nearest first. Free places hold the squared radius, so that any point within it is
+/// nearer.
 #[derive(CubeType)]
 struct ExactHeap<F: Float> {
     distances2: Array<f64>,
     indices: Array<u32>,
-    /// Approximate squared distances beyond this are not among the best.
+    /// The rounded squared distance beyond which points are not among the nearest.
     limit: Array<F>,
-    /// The last of an earlier search, which what is taken comes after.
+    /// The last neighbour of the previous search. Only points after it are accepted.
     last2: f64,
     last_of: u32,
 }
 
-/// Finds the `k` nearest of each point; if `listed`, of those that `doubted` counts and lists.
+/// Finds the `k` nearest points of each query or, if `listed`, of the queries that `doubted` lists after their count.
 #[cube(launch_unchecked)]
 pub(in crate::gpu) fn find_exactly<F: Float>(
     tree: &Tree<F>,
@@ -44,7 +48,7 @@ pub(in crate::gpu) fn find_exactly<F: Float>(
 ) {
     let unit = ABSOLUTE_POS as u32;
     if comptime!(listed) {
-        // There are few, or all of them.
+        // Usually few queries are listed, sometimes all.
         let mut place = unit + 0;
         while place < doubted[0] {
             let query = doubted[(place + 1) as usize];
@@ -56,7 +60,7 @@ pub(in crate::gpu) fn find_exactly<F: Float>(
     }
 }
 
-/// Finds the nearest of one point.
+/// Finds the nearest points of one query.
 #[cube]
 fn find<F: Float>(tree: &Tree<F>, search: &Search<F>, rows: &mut Rows, query: u32, #[comptime] spec: KnnSpec) {
     let d = comptime!(spec.d);
@@ -75,7 +79,7 @@ fn find<F: Float>(tree: &Tree<F>, search: &Search<F>, rows: &mut Rows, query: u3
     if comptime!(!spec.is_first) {
         last2 = rows.distances2[row - 1];
         last_of = rows.indices[row - 1];
-        // Nothing comes after a free place.
+        // If the previous search left a free place, no neighbours remain.
         radius2 = select(last_of == u32::MAX, f64::new(-1.0), radius2);
     }
     let mut heap = ExactHeap::<F> {
@@ -107,12 +111,12 @@ fn find<F: Float>(tree: &Tree<F>, search: &Search<F>, rows: &mut Rows, query: u3
         let corners = corners::<F>(&tree.bounds, node.at, d);
         let near = min_distance2::<F>(&corners, &point, &tree.sides, d, periodic) <= heap.limit[0];
         if near && node.is_leaf {
-            // All of the leaf without a branch, then what is near enough.
+            // Compares all points of the leaf without branches before inserting those near enough.
             let mut bits = 0u32.runtime();
             let mut bit = 1u32.runtime();
             for other in node.first..tree.links[node.rope as usize][1] {
                 let d2 = distance2::<F>(&tree.axes, other, n, &point, &tree.sides, d, periodic);
-                // The points of the block came first.
+                // The points in `first..behind` were compared first.
                 let is_new = other < first || other >= behind;
                 bits |= select(is_new && d2 <= heap.limit[0], bit, 0u32);
                 bit <<= 1;
@@ -137,20 +141,21 @@ fn find<F: Float>(tree: &Tree<F>, search: &Search<F>, rows: &mut Rows, query: u3
     }
 }
 
-/// An upper bound of the approximate squared distance of points that are as near as an exact squared distance.
+/// Returns an upper bound on the rounded squared distances of points whose exact squared distance is at most
+/// `distance2`.
 #[cube]
 pub(in crate::gpu) fn widened<F: Float>(distance2: f64, limits: &Limits) -> F {
     let radius = distance2.max(f64::new(0.0)).sqrt() + limits.absolute();
     let square = (radius * radius).max(limits.least_square()) / (limits.relative() * limits.relative());
     let mut limit = F::cast_from(square);
-    // Nothing is within a negative radius.
+    // No point is within a negative radius.
     if distance2 < f64::new(0.0) {
         limit = F::new(-1.0);
     }
     limit
 }
 
-/// Puts points into the heap that belong there: `hits` has a bit each from the point at `first` on.
+/// Inserts points into the heap, if they are near enough. `hits` has a bit for each point from `first` on.
 #[cube]
 fn push<F: Float>(
     heap: &mut ExactHeap<F>,
@@ -182,7 +187,7 @@ fn push<F: Float>(
         let (last, last_of) = (heap.distances2[comptime!(k - 1)], heap.indices[comptime!(k - 1)]);
         is_nearer = is_nearer && (d2 < last || (d2 == last && index < last_of));
         if is_nearer {
-            // What is farther than the new one moves up a place.
+            // Points farther than the new one move by one place.
             let mut value = d2 + f64::new(0.0);
             let mut value_of = index + 0;
             #[unroll]

@@ -1,6 +1,7 @@
-//! The walk of one unit that decides all distances in `f64`: for the few points that rounded distances cannot answer for.
+//! The walk of one thread with all decisions in `f64`, for the few points in doubt after a search with rounded
+//! distances.
 //!
-//! In: a point, and a limit. Out: calls of a [`Tally`]. Copies of one point are taken together.
+//! In: a point, and a limit. Out: calls of a [`Tally`]. Copies of one point are passed to it together.
 
 use cubecl::prelude::*;
 
@@ -8,17 +9,17 @@ use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::metric::{corners, distance2, exact_distance2, min_distance2};
 
-/// What is done with points.
+/// The consumer of a walk's points.
 #[cube]
 pub(in crate::gpu) trait Tally: Send + Sync + 'static {
     type Input: LaunchArg;
     type State: CubeType;
 
-    /// Takes `count` points from `first` on, which are copies in the order of their indices, by their squared distance.
+    /// Takes `count` points from `first` on, all at the same squared distance. They are copies, ordered by index.
     fn take(state: &Self::State, input: &Self::Input, distance2: f64, first: u32, count: u32);
 }
 
-/// The point at a position.
+/// Returns the point at a position.
 #[cube]
 pub(in crate::gpu) fn point_of<F: Float>(tree: &Tree<F>, at: u32, #[comptime] d: usize) -> Array<F> {
     let mut point = Array::<F>::new(d);
@@ -29,7 +30,7 @@ pub(in crate::gpu) fn point_of<F: Float>(tree: &Tree<F>, at: u32, #[comptime] d:
     point
 }
 
-/// The leaf that a descent to the nearer child leads to, of two that are as near the first.
+/// Returns the leaf at the end of a descent to the nearer child, or to the first child if both are equally near.
 #[cube]
 pub(super) fn nearest_leaf<F: Float>(
     tree: &Tree<F>,
@@ -49,7 +50,7 @@ pub(super) fn nearest_leaf<F: Float>(
     way[0]
 }
 
-/// Takes all points whose rounded squared distance is at most `limit`.
+/// Passes all points whose rounded squared distance is at most `limit` to a [`Tally`].
 #[cube]
 pub(in crate::gpu) fn walk_exactly<F: Float, T: Tally>(
     state: &T::State,

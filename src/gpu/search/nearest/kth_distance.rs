@@ -1,12 +1,14 @@
-//! The distance from each stored point to its k-th nearest: the twin of `search::nearest::kth_distance`.
+//! The distance from each stored point to its k-th nearest neighbour: the GPU counterpart of
+//! `search::nearest::kth_distance`.
 //!
-//! In: a tree, `k`. Out: squared distances in tree order.
-//! Bounds come first (`bracket`). A second walk computes the squared distances within the upper bound in `f64`: those below the lower
-//! one are counted, the others, a handful, are kept, and the k-th is found among them. Where they are too many (in lattices), the
-//! bounds are closed in: a walk counts squared distances by 32 intervals between the bounds, of which one holds the k-th, and so on.
-//! Cost: two walks to some 2k points each; some 40 bytes a point while it runs.
+//! In: a tree, and `k`. Out: squared distances in tree order.
+//! First `bracket` computes bounds. A second walk computes the squared distances within the upper bound in `f64`.
+//! Those below the lower bound are counted. The others, usually a handful, are kept, and the k-th is found among
+//! them. If there are too many, as in lattices, the bounds are narrowed. Each further walk
+//! counts squared distances in 32 intervals between the bounds, and continues in the one that contains the k-th.
+//! Cost: two walks to some 2k points each; some 40 bytes per point while it runs.
 
-#![allow(unsafe_code)] // A kernel without bounds checks; the launch contract is that of `nearest`.
+#![allow(unsafe_code)] // An unchecked kernel: see the launch contract of `nearest`.
 
 use cubecl::prelude::*;
 
@@ -26,17 +28,18 @@ use crate::gpu::search::nearest::exact_search::widened;
 use crate::gpu::search::nearest::exact_walk::{Tally, point_of, walk_exactly};
 use crate::gpu::search::nearest::{ApproxLimitsLaunch, LISTED, Limits, LimitsLaunch};
 
-/// The largest `k`: the points that are looked at first are more.
+/// The largest `k`, which is less than the number of points that `bracket` compares first.
 pub(in crate::gpu) const MOST_KTH: usize = 129;
-/// Squared distances between the bounds that are kept.
+/// The maximum number of squared distances between the bounds that are kept.
 const CLOSE: usize = 32;
-/// Intervals between bounds.
+/// The number of intervals between bounds.
 const PARTS: u32 = 32;
 
-/// The squared distance from each stored point to its `k`-th nearest, itself counted, in tree order. It is negative (-0 for 0) where
-/// another of the `k` is as far: there fewer than `k - 1` points are nearer.
+/// Returns the squared distance from each stored point to its `k`-th nearest neighbour, counting the point itself, in
+/// tree order. A value is negative (-0 for 0) if another of the `k` points is equally far, that is, if fewer than
+/// `k - 1` points are nearer.
 ///
-/// There are at least `k` points, and `k` is neither 0 nor more than [`MOST_KTH`].
+/// There are at least `k` points, and `k` is in 1 to [`MOST_KTH`].
 pub(in crate::gpu) fn kth_distances2<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
@@ -45,7 +48,7 @@ pub(in crate::gpu) fn kth_distances2<R: Runtime, S: Coordinate, const D: usize>(
 ) -> Buffer<f64> {
     let (n, periodic) = (bvh.len(), bvh.space.period().is_some());
     let [relative, absolute] = FilteredRadius::<S, D>::errors(&bvh.space);
-    // Squared distances are told apart by `f32`.
+    // The histogram of `bracket` distinguishes squared distances only as `f32`.
     let relative = relative + f64::from(f32::EPSILON);
     let squares = S::SQUARES.start.max(1e-30)..S::SQUARES.end.min(1e30);
     let limits = [f64::INFINITY, 1.0 - relative, absolute, squares.start, f64::INFINITY, squares.end];
@@ -57,7 +60,8 @@ pub(in crate::gpu) fn kth_distances2<R: Runtime, S: Coordinate, const D: usize>(
     let (warp, end, k) = (Warp::of(client).apart(), nodes.end() as u32, k as u32);
     let (blocks, dim) = warp.blocks(n, SMALL);
     let tree = || bvh.tree(client, nodes);
-    // SAFETY: the launch contract of `nearest`; there are bounds for each point.
+    // SAFETY: the launch contract of `nearest`. `low2` and `high2` have an element and `filters` two for each of the
+    // `n` points.
     unsafe {
         bracket::launch_unchecked::<S, R>(
             client,
@@ -92,7 +96,7 @@ pub(in crate::gpu) fn kth_distances2<R: Runtime, S: Coordinate, const D: usize>(
     radius2
 }
 
-/// Bounds of the k-th nearest.
+/// Bounds on the squared distance of the k-th nearest neighbour.
 #[derive(CubeType, CubeLaunch)]
 struct Bounds {
     low2: Array<f64>,
@@ -101,14 +105,14 @@ struct Bounds {
     k: u32,
 }
 
-/// What was found; and the positions in doubt, counted by the first number.
+/// The resulting squared distances; and the positions in doubt, after their count.
 #[derive(CubeType, CubeLaunch)]
 struct Found {
     radius2: Array<f64>,
     doubted: Array<Atomic<u32>>,
 }
 
-/// The squared distances that are kept of a point.
+/// The kept squared distances of a point.
 #[derive(CubeType)]
 struct Close {
     low2: f64,
@@ -118,7 +122,7 @@ struct Close {
     kept: Slice<f64, ReadWrite>,
 }
 
-/// Keeps what is between the bounds, and counts what is below.
+/// Keeps the squared distances between the bounds, and counts those below.
 struct KeepClose;
 
 #[cube]
@@ -192,26 +196,26 @@ impl LeafVisitor for KeepClose {
     }
 }
 
-/// A number that is not negative, or the same with the sign of a negative one.
+/// Returns a nonnegative number, with the sign bit set if `is_negative`.
 #[cube]
 fn signed(number: f64, is_negative: bool) -> f64 {
     let sign = u64::cast_from(select(is_negative, 1u32, 0u32)) << 63u64;
     f64::reinterpret(u64::reinterpret(number) | sign)
 }
 
-/// Counts in the intervals between bounds.
+/// Counts in the intervals between the bounds.
 #[derive(CubeType)]
 struct Interval {
-    /// The bits of the bounds.
+    /// The bounds as bits.
     low: RuntimeCell<u64>,
     high: RuntimeCell<u64>,
-    /// An interval has two to the power of this numbers.
+    /// The base-2 logarithm of the number of bit patterns per interval.
     shift: RuntimeCell<u64>,
     below: RuntimeCell<u32>,
     counts: Slice<u32, ReadWrite>,
 }
 
-/// Counts by intervals.
+/// Counts squared distances by interval.
 struct CountByInterval;
 
 #[cube]
@@ -231,7 +235,7 @@ impl Tally for CountByInterval {
     }
 }
 
-/// Finds the k-th nearest of the positions in doubt.
+/// Finds the k-th squared distance of the positions in doubt.
 #[cube(launch)]
 fn close_in<F: Float>(
     tree: &Tree<F>,
@@ -255,7 +259,7 @@ fn close_in<F: Float>(
             counts: counts.to_slice_mut(),
         };
         let limit = widened::<F>(bounds.high2[at as usize], &bounds.limits);
-        // The interval of the k-th, how many are before it, and whether to go on.
+        // The interval of the k-th distance, the number of distances before it, and 1 if another walk is needed.
         let mut found = Array::<u32>::new(3usize);
         found[2] = 1;
         while found[2] == 1 {

@@ -1,4 +1,4 @@
-//! Up to where a search for the nearest looks, in both precisions.
+//! Distance limits of nearest-neighbour searches, in both precisions.
 
 use cubecl::prelude::*;
 
@@ -7,16 +7,17 @@ use crate::gpu::buffer::Buffer;
 use crate::gpu::bvh::{Bvh, Coordinate};
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
-    /// What [`Limits`] holds, for a squared radius.
+    /// The values of [`Limits`] for a squared radius.
     pub(in crate::gpu) fn limits<R: Runtime>(&self, client: &ComputeClient<R>, radius2: f64) -> Buffer<f64> {
-        // An approximate distance is at least this part of the exact one, but for what periodic boxes and underflow add.
+        // A rounded distance is at least this fraction of the exact one, except for errors from periodic boxes and
+        // underflow.
         let [relative, absolute] = FilteredRadius::<S, D>::errors(&self.space);
         let squares = S::SQUARES;
         Buffer::from_slice(client, &[radius2, 1.0 - relative, absolute, squares.start, f64::INFINITY, squares.end])
     }
 }
 
-/// Limits of exact squared distances.
+/// Limits for exact squared distances.
 #[derive(CubeType, CubeLaunch)]
 pub(in crate::gpu) struct Limits {
     values: Array<f64>,
@@ -28,39 +29,40 @@ impl Limits {
         self.values[0]
     }
 
-    /// An approximate distance is at least this part of the exact one.
+    /// The fraction of the exact distance that a rounded one has at least.
     pub(super) fn relative(&self) -> f64 {
         self.values[1]
     }
 
-    /// What periodic boxes add to the error of a distance.
+    /// The additional error of a distance in a periodic box.
     pub(super) fn absolute(&self) -> f64 {
         self.values[2]
     }
 
-    /// The least square that underflow does not blur.
+    /// The smallest square that is not affected by underflow.
     pub(super) fn least_square(&self) -> f64 {
         self.values[3]
     }
 
-    /// No literal: CUDA's compiler knows no word for it.
+    /// Infinity, for which CUDA's compiler has no literal.
     pub(in crate::gpu) fn infinity(&self) -> f64 {
         self.values[4]
     }
 
-    /// A rounded squared distance up to which the exact one is at most `radius2`; negative if nothing says so.
+    /// Returns a rounded squared distance up to which the exact one is at most `radius2`, or a negative number if
+    /// there is no such bound.
     pub(in crate::gpu) fn sure<F: Float>(&self, radius2: f64, #[comptime] periodic: bool) -> F {
         let mut inner = radius2 * (self.relative() * self.relative());
         if comptime!(periodic) {
             let root = (inner.sqrt() - self.absolute()).max(f64::new(0.0));
             inner = root * root;
         }
-        // Outside of the range of squares underflow or overflow may have a say.
+        // Outside this range, underflow or overflow may affect squares.
         let is_square = inner >= self.least_square() && inner < self.values[5];
         F::cast_from(select(is_square, inner, f64::new(-1.0)))
     }
 
-    /// What an exact squared distance is at most, where the rounded one is `distance2`.
+    /// Returns an upper bound on the exact squared distance if the rounded one is `distance2`.
     pub(super) fn at_most(&self, distance2: f64, #[comptime] periodic: bool) -> f64 {
         let mut outer = distance2.max(self.least_square()) / (self.relative() * self.relative());
         if comptime!(periodic) {
@@ -70,9 +72,9 @@ impl Limits {
         outer
     }
 
-    /// What it is at least, likewise.
+    /// Returns a lower bound on the exact squared distance if the rounded one is `distance2`.
     pub(super) fn at_least(&self, distance2: f64, #[comptime] periodic: bool) -> f64 {
-        // Larger squares may have overflowed, smaller ones have lost all of their digits.
+        // Larger squares may have overflowed, and smaller ones have lost all digits.
         let mut inner = distance2.min(self.values[5]) * (self.relative() * self.relative());
         if distance2 < self.least_square() {
             inner = f64::new(0.0);
@@ -85,7 +87,7 @@ impl Limits {
     }
 }
 
-/// Limits of rounded squared distances.
+/// Limits for rounded squared distances.
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct ApproxLimits<F: Float> {
     values: Array<F>,
@@ -93,22 +95,22 @@ pub(super) struct ApproxLimits<F: Float> {
 
 #[cube]
 impl<F: Float> ApproxLimits<F> {
-    /// The limit before anything is found.
+    /// The limit before any point is found.
     pub(super) fn radius2(&self) -> F {
         self.values[0]
     }
 
-    /// Widens one rounded squared distance to an upper limit of others.
+    /// The factor from a rounded squared distance to an upper limit for others.
     pub(super) fn factor(&self) -> F {
         self.values[1]
     }
 
-    /// What periodic boxes add to the errors of two distances.
+    /// The additional error of two distances in a periodic box.
     pub(super) fn absolute(&self) -> F {
         self.values[2]
     }
 
-    /// The least square that underflow does not blur.
+    /// The smallest square that is not affected by underflow.
     pub(super) fn least_square(&self) -> F {
         self.values[3]
     }

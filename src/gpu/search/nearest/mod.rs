@@ -1,18 +1,22 @@
-//! The k nearest neighbours of each stored point, or of other points: the twin of `search::nearest`.
+//! The k nearest neighbours of stored points or of other points: the GPU counterpart of `search::nearest`.
 //!
-//! In: `k`, and the points that are not stored. Out: for each point its neighbours, nearest first, ties by index.
-//! Points that are not stored are sorted along the Morton curve first (`search::query_points`), and begin at the leaf that a descent by the
-//! nearer child leads to; stored ones begin at their own place.
-//! Warps find them by rounded distances (`approx_search`), and list the points that they cannot answer for. These, and all points of devices
-//! without warps, are searched by distances in `f64` (`exact_search`), which decide on the CPU, too.
-//! Cost: O(k + depth) leaves for a compact cloud; twice that where many distances are equal, as in lattices; n for each of n copies of a
-//! point. Source: as the CPU's; Karras 2012 for the order.
+//! In: `k` and, optionally, points that are not stored. Out: the neighbours of each point, nearest first, ties by
+//! index.
+//! Points that are not stored are first sorted along the Morton curve (`search::query_points`). They start at the
+//! leaf to which a descent by the nearer child leads; stored points start at their own position.
+//! Warps find neighbours by rounded distances (`approx_search`), and list the points in doubt. These, and all points
+//! on devices without warps, are searched with decisions in `f64` (`exact_search`), as on the CPU.
+//! Cost: O(k + depth) leaves for a compact cloud, and twice that if many distances are equal, as in lattices. For n
+//! copies of a point, O(n) each.
+//! Source: as for the CPU; Karras 2012 for the order.
 //!
-//! **Launch contract.** The kernels of this folder have no bounds checks. They rely on that of `bvh::traverse`, on rows of `k` neighbours
-//! for each query, on a list of doubts with room for each query behind its count, and on queries whose indices are below the number of rows,
-//! each once.
+//! **Launch contract.** The kernels of this folder have no bounds checks. They rely on the following:
+//! - The launch contract of `bvh::traverse` holds.
+//! - There are rows of `k` neighbours for each query.
+//! - A list of queries in doubt has room for all queries after its count.
+//! - The indices of queries are distinct and below the number of rows.
 
-#![allow(unsafe_code)] // Kernels without bounds checks.
+#![allow(unsafe_code)] // Unchecked kernels: see the launch contract.
 
 mod approx_search;
 mod arguments;
@@ -46,20 +50,17 @@ pub use crate::gpu::search::nearest::rows::Neighbors;
 use crate::gpu::search::query_points::QueryPoints;
 use crate::search::nearest::{Excluded, Nearest};
 
-/// Neighbours that a search keeps. Of more, one search after another finds those that come after the last.
+/// The maximum number of neighbours that one search finds. For more, each further search finds the neighbours after
+/// the last one.
 pub(in crate::gpu) const MOST: usize = 64;
-/// Units that search for points in doubt, of which there are few in most cases.
+/// The number of threads that search for points in doubt, which are usually few.
 pub(in crate::gpu) const LISTED: usize = 1 << 18;
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
-    /// The nearest stored points to each, nearest first, ties by index, in the caller's order: as
-    /// [`crate::Bvh::nearest_neighbors`]. `wanted` is `k` or a [`Nearest`].
+    /// Finds the nearest stored points of each stored point, nearest first, ties by index, as
+    /// [`crate::Bvh::nearest_neighbors`].
     ///
-    /// Memory: 12 `k` bytes a point, and 4 more while it runs. Cost: beyond a `k` of 64, a search by distances in `f64` for each 64 more,
-    /// which passes what was found before.
-    ///
-    /// Errors: more than 2^32 - 1 neighbours in all, or more than a buffer of the device can hold; if the device
-    /// fails.
+    /// Rows are in the caller's order. `wanted` is `k` or a [`Nearest`].
     ///
     /// ```no_run
     /// use ropewalk::Nearest;
@@ -70,17 +71,23 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// assert_eq!(graph.values().iter().map(|n| n.index).collect::<Vec<_>>(), [1, 0, 1]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// - There are more than 2^32 - 1 neighbours in total, or more than a buffer of the device can hold.
+    /// - The device fails.
+    ///
+    /// # Cost
+    /// For `k` above 64, another search with decisions in `f64` for each further 64 neighbours, which passes the
+    /// neighbours found before. Memory: 12 `k` bytes per point, and 4 more while it runs.
     pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Result<Neighbors> {
         on!(self.device, client => self.nearest_rows(client, wanted.into(), RowOrder::Caller))
     }
 
-    /// The nearest stored points to each of `points`, which need not be stored, as lists in their order, nearest first, ties by index: as
-    /// [`crate::Bvh::nearest_all`]. `wanted` is `k` or a [`Nearest`]; in a periodic box the points may be anywhere, and a point that is not
-    /// finite has no neighbours.
+    /// Finds the nearest stored points of each of `points`, nearest first, ties by index, as
+    /// [`crate::Bvh::nearest_all`].
     ///
-    /// Memory: 12 `k` bytes a point; while it runs, by the sizes of buffers, some 60 more a point of three `f32`.
-    ///
-    /// Errors: more than 2^32 - 1 neighbours in all, or more than a buffer of the device can hold; if the device fails.
+    /// `points` need not be stored; lists are in their order. `wanted` is `k` or a [`Nearest`]. In a periodic box,
+    /// the points may be anywhere. A point that is not finite has no neighbours.
     ///
     /// ```no_run
     /// use ropewalk::gpu::{Bvh, Device};
@@ -91,6 +98,13 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// assert_eq!(lists.of(1).iter().map(|n| n.index).collect::<Vec<_>>(), [0, 1]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// - There are more than 2^32 - 1 neighbours in total, or more than a buffer of the device can hold.
+    /// - The device fails.
+    ///
+    /// # Cost
+    /// Memory: 12 `k` bytes per point; while it runs, by the sizes of buffers, some 60 more per point of three `f32`.
     pub fn nearest_all(&self, points: &[[S; D]], wanted: impl Into<Nearest>) -> Result<Neighbors> {
         let wanted = wanted.into();
         on!(self.device, client => {
@@ -109,7 +123,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         })
     }
 
-    /// The nearest stored points to each, with rows in an order.
+    /// Finds the nearest stored points of each stored point, with rows in the given order.
     pub(in crate::gpu) fn nearest_rows<R: Runtime>(
         &self,
         client: &ComputeClient<R>,
@@ -125,7 +139,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         Ok(found)
     }
 
-    /// The nearest stored point to each of `points`, which are in the tree's space and within `bounds`, with rows in their order.
+    /// Finds the nearest stored points of each of `points`, which are in the tree's space and within `bounds`. Rows
+    /// are in the order of `points`.
     ///
     /// Errors: if the device fails.
     pub(in crate::gpu) fn nearest_of_placed<R: Runtime>(
@@ -144,9 +159,9 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         Ok(found)
     }
 
-    /// Rows for the neighbours of `n` points.
+    /// Allocates rows for the neighbours of `n` points.
     fn unfilled<R: Runtime>(&self, client: &ComputeClient<R>, n: usize, wanted: &Nearest) -> Result<Neighbors> {
-        // More than there are is the same as all.
+        // A larger `k` gives all points.
         let k = wanted.k.min(self.len());
         let values = n as u128 * k as u128;
         if values > u128::from(u32::MAX) {
@@ -157,7 +172,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         Ok(Neighbors { device: self.device, n, k, indices, distances2 })
     }
 
-    /// Searches for each query. There is one, and a `k` of one at least.
+    /// Searches for each query. There is at least one query, and `found.k` is at least 1.
     fn fill_rows<R: Runtime>(
         &self,
         client: &ComputeClient<R>,
@@ -169,7 +184,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     ) {
         let n = queries.order.len();
         let radius2 = if wanted.radius >= 0.0 { wanted.radius * wanted.radius } else { -1.0 };
-        // The index that is left out, if it is the same for all.
+        // The index of the excluded point, if it is the same for all queries.
         let excluded = if let Excluded::Index(index) = wanted.excluded { index } else { u32::MAX };
         let [relative, absolute] = FilteredRadius::<S, D>::errors(&self.space);
         let limits = self.limits(client, radius2);
@@ -195,7 +210,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         let listed = warp.is_some();
         let mut doubted = queries.order.clone();
         if listed {
-            // A rounded distance is so far from the exact one, and that again from another rounded one; with a little more.
+            // A factor of `(1 - relative)^-2` bounds an exact square by a rounded one, and another factor bounds
+            // other rounded squares. The exponent -6 adds a margin.
             let factor = (1.0 - relative).powi(-6);
             let root = radius2.max(0.0).sqrt() + absolute;
             let limit = if radius2 < 0.0 { -1.0 } else { (root * root).max(S::SQUARES.start) * factor };
@@ -204,7 +220,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             doubted = Buffer::filled(client, n + 1, 0);
             let (blocks, dim) = warp.blocks(n, approx_search::SMALL);
             let (tree, search, rows) = (self.tree(client, nodes), search(), rows(0));
-            // SAFETY: the launch contract of this module.
+            // SAFETY: the launch contract of this module. `found` has `k` places for each of the `n` queries, and
+            // `doubted` has `n + 1` elements.
             unsafe {
                 find_approximately::launch_unchecked::<S, _>(
                     client,
@@ -223,7 +240,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             let (is_first, listed) = (from == 0, listed && from == 0);
             let (blocks, dim) = (cubes(if listed { n.min(LISTED) } else { n }), CubeDim::new_1d(UNITS));
             let (tree, search, rows) = (self.tree(client, nodes), search(), rows(from));
-            // SAFETY: the launch contract of this module; a list of doubts holds places of queries.
+            // SAFETY: the launch contract of this module. If `listed`, `doubted` holds numbers of queries, written by
+            // `find_approximately`; otherwise it is not read.
             unsafe {
                 find_exactly::launch_unchecked::<S, _>(
                     client,

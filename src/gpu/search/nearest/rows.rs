@@ -1,4 +1,4 @@
-//! The lists of neighbours, on a device.
+//! Lists of nearest neighbours on a device.
 
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, wait};
@@ -7,61 +7,65 @@ use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::rounding::roots;
 use crate::search::nearest::Neighbor;
 
-/// The nearest neighbours of each point, on a device. They may still be computed.
+/// The nearest neighbours of each point, on a device. Kernels may still be computing them.
 #[derive(Clone, Debug)]
 pub struct Neighbors {
     pub(super) device: Device,
     pub(super) n: usize,
     pub(in crate::gpu) k: usize,
-    /// `k` a point in the caller's order; behind the last neighbour [`u32::MAX`].
+    /// `k` indices per point in the caller's order, padded with [`u32::MAX`].
     pub(in crate::gpu) indices: Buffer<u32>,
     pub(in crate::gpu) distances2: Buffer<f64>,
 }
 
 impl Neighbors {
-    /// How many points have a list, which is all.
+    /// The number of lists, one for each point.
     pub fn len(&self) -> usize {
         self.n
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no lists.
     pub fn is_empty(&self) -> bool {
         self.n == 0
     }
 
-    /// How many places each list has: the `k` asked for, or the number of points if that is less.
+    /// The number of places in each list: the specified `k`, or the number of stored points if that is less.
     pub fn k(&self) -> usize {
         self.k
     }
 
-    /// The indices of the neighbours, [`Neighbors::k`] a point; behind the last one of a shorter list [`u32::MAX`].
+    /// The indices of the neighbours, [`Neighbors::k`] per point. Shorter lists are padded with [`u32::MAX`].
     pub fn indices(&self) -> DeviceVec<u32> {
         DeviceVec { device: self.device, values: self.indices.clone() }
     }
 
-    /// The squared distances of the neighbours, in the places of [`Neighbors::indices`]; those of places without one mean nothing.
+    /// The squared distances of the neighbours, at the places of [`Neighbors::indices`]. The values at padded places
+    /// are unspecified.
     pub fn distances2(&self) -> DeviceVec<f64> {
         DeviceVec { device: self.device, values: self.distances2.clone() }
     }
 
-    /// The distances of the neighbours, the roots of [`Neighbors::distances2`].
+    /// The distances of the neighbours: the roots of [`Neighbors::distances2`].
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// If the device fails.
     pub fn distances(&self) -> Result<DeviceVec<f64>> {
         let device = self.device;
         on!(device, client => Ok(DeviceVec { device, values: roots(client, device, &self.distances2)? }))
     }
 
-    /// Waits until the neighbours are there.
+    /// Waits until the neighbours are computed.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// If the device fails.
     pub fn wait(&self) -> Result<()> {
         on!(self.device, client => wait(client))
     }
 
-    /// Copies the lists from the device, one for each point in the caller's order.
+    /// Copies the lists to the host, one for each point in the caller's order.
     ///
-    /// Errors: if the device fails.
+    /// # Errors
+    /// If the device fails.
     pub fn read(&self) -> Result<crate::Csr<Neighbor>> {
         on!(self.device, client => {
             let (indices, distances2) = (self.indices.read(client)?, self.distances2.read(client)?);
