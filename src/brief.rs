@@ -1,13 +1,14 @@
-//! Debug output of types that hold long lists: the number of values and the first few, for `{:?}` of a tree must fit a terminal.
+//! Debug output of types that hold long lists: the first few values and their number, so that `{:?}` of a tree fits a
+//! terminal.
 
 use std::fmt;
 
-/// Lists up to this length are shown as they are.
+/// The maximum length of lists that are printed in full.
 const SHORT: usize = 16;
-/// The number of values shown of a longer one.
+/// The number of values printed of longer lists.
 const FIRST: usize = 3;
 
-/// The debug output of a list: all values of a short one; of a long one the first values and how many there are.
+/// Debug output of a list: all values of a short one; the first values and the length of a long one.
 pub struct Brief<'a, T>(pub &'a [T]);
 
 impl<T: fmt::Debug> fmt::Debug for Brief<'_, T> {
@@ -20,7 +21,7 @@ impl<T: fmt::Debug> fmt::Debug for Brief<'_, T> {
     }
 }
 
-/// `Debug` of a struct: fields that are lists in [`Brief`], and others as they are.
+/// Implements `Debug` for a struct: fields that are lists as [`Brief`], others by their own `Debug`.
 macro_rules! brief_debug {
     ($name:ident, lists: [$($list:ident),*], others: [$($other:ident),*]) => {
         impl std::fmt::Debug for $name {

@@ -1,10 +1,11 @@
-//! Ending a long call from another thread.
+//! Cancellation of a long call from another thread.
 //!
-//! In: a flag, and a call. Out: what the call gives, or an error once the flag is set.
-//! Each thread knows the flags of the call that it works for. The loops of `parallel` hand them on to their tasks and look at them before
-//! each; long stretches on one thread look now and then ([`check`]). A flag that is set unwinds the stack, as a panic does but without its
-//! message, to the [`Cancel::run`] that waits for it. A call without memory for a buffer ends in the same way ([`guarded`]).
-//! Cost: a look at a thread-local variable a task.
+//! In: a flag, and a call. Out: the result of the call, or an error once the flag is set.
+//! Each thread knows the flags of the call that it works for. The loops of `parallel` pass them to their tasks and
+//! check them before each task; long loops on one thread check them regularly ([`check`]). If a flag is set, the
+//! stack is unwound like in a panic, but without a message, up to the [`Cancel::run`] that owns the flag. A call that
+//! cannot allocate a buffer ends in the same way ([`guarded`]).
+//! Cost: a read of a thread-local variable per task.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -14,26 +15,29 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::reserve::is_short;
 
-/// Ends calls of this crate that take long: of a program whose user has waited enough, or changed a parameter.
+/// Cancels long calls of this crate, for example when a user aborts them or changes a parameter.
 ///
-/// Clones are one: any of them, on any thread, cancels what runs under any other. A call that is through before it looks gives its
-/// result. Of 10 million uniform points each thread looks at least every 0.3 s of its own time, in searches, clusterings and files; a
-/// disk that it waits for adds to that.
+/// Clones share one flag: each, on any thread, cancels the calls that run under any other. A call that finishes
+/// before its next check returns its result. With 10 million uniform points, each thread checks the flag at least
+/// every 0.3 s of its own time. This holds for searches, clusterings and file operations; waiting for a disk adds to
+/// that.
 ///
-/// A call that is cancelled leaves nothing behind: memory is returned, temporary files are removed, files are not replaced
-/// (`AtomicFile` of `ropewalk-io`), and the same call can be made again. Only what goes to a pipe or standard output may be half written.
+/// A cancelled call leaves nothing behind: memory is freed, temporary files are removed, files are not replaced
+/// (`AtomicFile` of `ropewalk-io`), and the call can be repeated. Only output to a pipe or to standard output may be
+/// incomplete.
 ///
-/// Calls across ranks are the exception. One that waits for other ranks ends when they have come, and one that ends on one rank leaves the
-/// others waiting for it: its communicator is good for nothing after that, and a program of MPI has to end on all ranks. Where all ranks
-/// are cancelled, they may be in different steps.
+/// Calls across ranks are the exception. A rank that waits for other ranks is only cancelled once they arrive. A rank
+/// that is cancelled leaves the others waiting for it; its communicator is unusable after that, and an MPI program
+/// has to end on all ranks. If all ranks are cancelled, they may be in different steps.
 ///
-/// Cancelling unwinds the stack: `Drop` runs, what the call borrowed mutably may be half changed, and a program that is compiled with
-/// `panic = "abort"` ends.
+/// Cancelling unwinds the stack: `Drop` runs, data that the call borrowed mutably may be partly changed, and a
+/// program compiled with `panic = "abort"` aborts.
 ///
-/// Threads: what is called on the thread of [`Cancel::run`] is cancelled, on all threads that it uses. What the closure hands to threads
-/// itself is not: in a pool of one's own, call `pool.install(|| cancel.run(..))`, not the other way around. Of calls that share a pool each
-/// is cancelled by its own flag; one may have to wait for another whose work its threads have taken up. On a device a call ends between
-/// kernels; those that were launched run on.
+/// Threads: calls on the thread of [`Cancel::run`] are cancelled, on all threads that they use. Work that the closure
+/// itself moves to other threads is not: with a pool of your own, call `pool.install(|| cancel.run(..))`, not the
+/// other way around. Calls that share a pool are cancelled independently. A cancelled call may have to wait for
+/// another one whose work its threads have picked up. On a device, a call ends between kernels; kernels already
+/// launched run to completion.
 ///
 /// ```
 /// use ropewalk::{Cancel, ErrorKind, dbscan};
@@ -47,7 +51,7 @@ use crate::reserve::is_short;
 ///     Err(error) => assert_eq!(error.kind(), ErrorKind::Cancelled),
 /// }
 /// # waiting.join().unwrap();
-/// // Cancelled once, nothing runs under it any more.
+/// // The flag stays set: it cancels later calls, too.
 /// assert_eq!(cancel.run(|| dbscan(&points, 1.0, 4)).unwrap_err().kind(), ErrorKind::Cancelled);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
@@ -55,35 +59,37 @@ use crate::reserve::is_short;
 pub struct Cancel(Arc<AtomicBool>);
 
 impl Cancel {
-    /// A flag that is not set.
+    /// Creates a flag that is not set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Ends what runs under this flag, and what will.
+    /// Cancels the calls that run under this flag, and later ones.
     pub fn cancel(&self) {
         self.0.store(true, Relaxed);
     }
 
-    /// Whether it is cancelled.
+    /// Returns `true` if the flag is set.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Relaxed)
     }
 
-    /// Runs `work` until it is through or cancelled. Within another `run`, that one's flag ends it, too.
+    /// Runs `work` until it finishes or is cancelled. Nested inside another `run`, it is also cancelled by the outer
+    /// flag.
     ///
     /// # Errors
-    /// Those of `work`; [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled); [`ErrorKind::Memory`](crate::ErrorKind::Memory) if there is
-    /// no memory for a large buffer of a call in `work`.
+    /// Returns the error of `work`, or [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled). Returns
+    /// [`ErrorKind::Memory`](crate::ErrorKind::Memory) if a large buffer of a call in `work` cannot be allocated.
     ///
     /// # Panics
-    /// If `work` does.
+    /// Panics if `work` does.
     pub fn run<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         Flags::new(self.0.clone(), true).run(work)
     }
 }
 
-/// Runs `work`, a call of this crate. Without memory for a large buffer it ends with an error of kind `Memory`.
+/// Runs `work`, a call of this crate. If a large buffer cannot be allocated, the call ends with an error of kind
+/// `Memory`.
 pub fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     let flags = Flags::of_guarded();
     let result = flags.run(work);
@@ -91,13 +97,14 @@ pub fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     result
 }
 
-/// Runs `work`, a call across ranks. Without memory for a large buffer, outside of calls in `work` that are [`guarded`], the process ends:
-/// if the call ended on this rank alone, the others would wait for it.
+/// Runs `work`, a call across ranks. If a large buffer cannot be allocated outside of [`guarded`] calls in `work`,
+/// the process is aborted: if only this rank ended, the others would wait for it forever.
 pub fn across<T>(ranks: usize, work: impl FnOnce() -> Result<T>) -> Result<T> {
     if ranks == 1 { work() } else { Flags::new(Arc::default(), false).run(work) }
 }
 
-/// Ends the call that this thread works for, since an allocation of so many bytes failed; returns if the thread works for none that may end.
+/// Ends the call that this thread works for, since an allocation of `bytes` bytes failed. Returns if the thread works
+/// for no call that may end this way.
 pub(crate) fn fail_for_memory(bytes: u128) {
     if let Some(chain) = Flags::current().0.as_ref().filter(|chain| chain.ends_without_memory) {
         chain.is_without_memory.store(true, Relaxed);
@@ -105,41 +112,41 @@ pub(crate) fn fail_for_memory(bytes: u128) {
     }
 }
 
-/// What unwinds the stack of a call.
+/// The payload that unwinds the stack of a call.
 enum Ended {
     Cancelled,
-    /// The bytes that were to be allocated, or 0 if they were another thread's.
+    /// The size of the failed allocation in bytes, 0 if it failed on another thread.
     WithoutMemory(u128),
 }
 
 #[derive(Debug)]
 struct Chain {
     flag: Arc<AtomicBool>,
-    /// Whether the call ends if there is no memory for a buffer.
+    /// `true` if the call ends when a buffer cannot be allocated.
     ends_without_memory: bool,
-    /// Whether a thread of the call had no memory for a buffer, so that the other threads need not go on.
+    /// `true` if an allocation failed on a thread of the call, so that the other threads stop.
     is_without_memory: AtomicBool,
     outer: Flags,
 }
 
-/// The flags that end what a thread works for; most often none.
+/// The flags that can end the calls that a thread works for; usually none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flags(Option<Arc<Chain>>);
 
 thread_local! {
     static CURRENT: RefCell<Flags> = const { RefCell::new(Flags(None)) };
-    /// The flags of the last guarded call, for the next: loops over moving points allocate nothing.
+    /// The flags of the last guarded call, reused by the next one, so that loops over moving points do not allocate.
     static SPARE: RefCell<Flags> = const { RefCell::new(Flags(None)) };
 }
 
 impl Flags {
-    /// Those of a new call, which `flag` cancels, within what this thread works for.
+    /// Creates the flags of a new call, which `flag` cancels, nested in the calls that this thread works for.
     fn new(flag: Arc<AtomicBool>, ends_without_memory: bool) -> Self {
         let is_without_memory = AtomicBool::new(false);
         Self(Some(Arc::new(Chain { flag, ends_without_memory, is_without_memory, outer: Self::current() })))
     }
 
-    /// Those of a guarded call, within what this thread works for.
+    /// Creates or reuses the flags of a guarded call, nested in the calls that this thread works for.
     fn of_guarded() -> Self {
         let mut spare = SPARE.take();
         let Some(chain) = spare.0.as_mut().and_then(Arc::get_mut) else { return Self::new(Arc::default(), true) };
@@ -147,7 +154,7 @@ impl Flags {
         spare
     }
 
-    /// Keeps them for the next guarded call of this thread, if no other thread has them.
+    /// Keeps the flags for the next guarded call of this thread, unless another thread still holds them.
     fn keep(mut self) {
         if let Some(chain) = self.0.as_mut().and_then(Arc::get_mut) {
             *chain.is_without_memory.get_mut() = false;
@@ -156,9 +163,9 @@ impl Flags {
         }
     }
 
-    /// Runs a call, and returns as an error what ended it.
+    /// Runs a call. If it is ended by a flag or a failed allocation, returns an error.
     fn run<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        // What `work` borrowed is its caller's to look after, as `Cancel` says.
+        // `AssertUnwindSafe`: what `work` borrowed mutably may be partly changed, as documented at `Cancel`.
         let result = catch_unwind(AssertUnwindSafe(|| self.during(work)));
         result.unwrap_or_else(|payload| match payload.downcast::<Ended>() {
             Ok(ended) => Err(match *ended {
@@ -173,13 +180,14 @@ impl Flags {
         })
     }
 
-    /// Those of this thread. None while it unwinds: what is dropped then has to come to its end.
+    /// Returns the flags of this thread; none while it unwinds, because destructors must complete.
     fn current() -> Self {
         if std::thread::panicking() { Self(None) } else { CURRENT.with_borrow(Self::clone) }
     }
 
-    /// Those of this thread, for the tasks that it hands to others; it has none itself until what is returned is dropped. While a thread
-    /// waits for others it takes up other calls' work, which these flags must not end.
+    /// Returns the flags of this thread, for the tasks that it passes to other threads, and clears them until the
+    /// guard is dropped. While a thread waits for other threads it picks up work of other calls, which these flags
+    /// must not end.
     pub fn hand_on() -> (Self, Entered) {
         if CURRENT.with_borrow(|flags| flags.0.is_none()) {
             return (Self(None), Entered(None));
@@ -187,7 +195,7 @@ impl Flags {
         (Self::current(), Entered(Some(CURRENT.take())))
     }
 
-    /// Makes them those of this thread as long as what is returned lives, unless they are set: then it unwinds.
+    /// Makes these the flags of this thread until the guard is dropped. Unwinds if one of them is set.
     #[inline]
     pub fn enter(&self) -> Entered {
         if self.0.is_none() && CURRENT.with_borrow(|flags| flags.0.is_none()) {
@@ -198,19 +206,19 @@ impl Flags {
         entered
     }
 
-    /// Runs `work` with them, unless they are set: then it unwinds.
+    /// Runs `work` under these flags. Unwinds if one of them is set.
     #[inline]
     pub fn during<T>(&self, work: impl FnOnce() -> T) -> T {
         let _entered = self.enter();
         work()
     }
 
-    /// Whether there are any.
+    /// Returns `true` if there is at least one flag.
     pub fn is_some(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Unwinds if one of them is set.
+    /// Unwinds if one of the flags is set.
     #[inline]
     pub fn check(&self) {
         let mut next = &self.0;
@@ -225,7 +233,7 @@ impl Flags {
     }
 }
 
-/// The flags of this thread before, which come back when this is dropped.
+/// A guard that restores the previous flags of this thread when it is dropped.
 pub(crate) struct Entered(Option<Flags>);
 
 impl Drop for Entered {
@@ -242,7 +250,7 @@ pub fn check() {
     CURRENT.with_borrow(Flags::check);
 }
 
-/// The same at each 2^16th item of a long loop on one thread; `at` counts the items.
+/// Calls [`check`] at every 2^16th item of a long loop on one thread; `at` is the number of the item.
 #[inline(always)]
 pub fn check_at(at: usize) {
     if at.is_multiple_of(1 << 16) {

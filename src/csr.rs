@@ -10,7 +10,7 @@ use crate::memory::{try_zeroed, zeroed};
 use crate::parallel::{for_each, map};
 use crate::simd::prefetch;
 
-/// One list per query in the order of the queries, stored one after the other (CSR).
+/// One list per query, in the order of the queries, stored in one array (compressed sparse rows).
 ///
 /// ```
 /// use ropewalk::{Bvh, Sphere};
@@ -37,27 +37,27 @@ impl<T: std::fmt::Debug> std::fmt::Debug for Csr<T> {
 }
 
 impl<T> Csr<T> {
-    /// Lists that were made elsewhere. Offsets ascend from 0 to the number of values.
+    /// Creates lists from their parts. `offsets` ascends from 0 to the number of values.
     pub(crate) fn from_parts(offsets: Vec<usize>, values: Vec<T>) -> Self {
         Self { offsets, values }
     }
 
-    /// Its memory, for lists that will be put there; until then there are none.
+    /// Takes the memory of the lists, for reuse; leaves no lists.
     pub(crate) fn take_parts(&mut self) -> (Vec<usize>, Vec<T>) {
         (std::mem::take(&mut self.offsets), std::mem::take(&mut self.values))
     }
 
-    /// How many lists there are.
+    /// Returns the number of lists.
     pub fn len(&self) -> usize {
         self.offsets.len().saturating_sub(1)
     }
 
-    /// Whether there is no list at all.
+    /// Returns `true` if there are no lists.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// List `i`; empty if there is none.
+    /// Returns list `i`; empty if `i` is out of bounds.
     pub fn of(&self, i: usize) -> &[T] {
         if i >= self.len() {
             return &[];
@@ -65,22 +65,23 @@ impl<T> Csr<T> {
         &self.values[self.offsets[i]..self.offsets[i + 1]]
     }
 
-    /// Each list in turn.
+    /// Iterates over the lists.
     pub fn iter(&self) -> Iter<'_, T> {
         self.into_iter()
     }
 
-    /// Where the lists begin: list `i` is `values[offsets[i]..offsets[i + 1]]`.
+    /// Returns the start of each list, followed by the number of values. List `i` is
+    /// `values[offsets[i]..offsets[i + 1]]`.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
 
-    /// All lists, one after the other.
+    /// Returns the values of all lists, concatenated.
     pub fn values(&self) -> &[T] {
         &self.values
     }
 
-    /// The offsets and the values, which nothing copies.
+    /// Returns the offsets and the values without a copy.
     ///
     /// ```
     /// let lists = ropewalk::Bvh::build(&[[0.0f32], [5.0]])?.neighbors(1.0);
@@ -94,7 +95,7 @@ impl<T> Csr<T> {
 
 #[cfg(feature = "distributed")]
 impl<T: Ord + Send> Csr<T> {
-    /// The same, each list in ascending order.
+    /// Sorts each list in ascending order.
     #[doc(hidden)]
     pub fn sorted(mut self) -> Self {
         let lists = cut(&mut self.values, &self.offsets);
@@ -109,7 +110,7 @@ impl<T: Ord + Send> Csr<T> {
     }
 }
 
-/// Tasks of some lists each, with their values.
+/// Divides the lists into parallel tasks of [`TASK`] lists each, with their values.
 fn cut<'a, T>(mut rest: &'a mut [T], offsets: &[usize]) -> Vec<(Range<usize>, &'a mut [T])> {
     let n = offsets.len() - 1;
     let mut tasks = Vec::with_capacity(n.div_ceil(TASK));
@@ -131,10 +132,10 @@ impl<T> Default for Csr<T> {
 impl<T> std::ops::Index<usize> for Csr<T> {
     type Output = [T];
 
-    /// List `i`.
+    /// Returns list `i`.
     ///
     /// # Panics
-    /// If there is no such list; [`Csr::of`] gives an empty one then.
+    /// Panics if `i` is out of bounds; [`Csr::of`] returns an empty list instead.
     fn index(&self, i: usize) -> &[T] {
         &self.values[self.offsets[i]..self.offsets[i + 1]]
     }
@@ -149,7 +150,7 @@ impl<'a, T> IntoIterator for &'a Csr<T> {
     }
 }
 
-/// The lists of a [`Csr`] in turn.
+/// An iterator over the lists of a [`Csr`].
 #[derive(Clone, Debug)]
 pub struct Iter<'a, T> {
     lists: &'a Csr<T>,
@@ -176,7 +177,7 @@ impl<'a, T> Iterator for Iter<'a, T> {
 impl<T> ExactSizeIterator for Iter<'_, T> {}
 impl<T> std::iter::FusedIterator for Iter<'_, T> {}
 
-/// Some lists as one task made them.
+/// The lists that one task computed.
 pub(crate) struct CsrChunk<T> {
     pub values: Vec<T>,
     /// The length of each list.
@@ -189,7 +190,7 @@ impl<T> Default for CsrChunk<T> {
     }
 }
 
-/// Lists of one length, to be written in any order by many threads.
+/// Lists of equal length, written in any order by many threads.
 pub(crate) struct RowWriter<'a, T> {
     start: *mut T,
     rows: usize,
@@ -197,45 +198,48 @@ pub(crate) struct RowWriter<'a, T> {
     borrowed: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: what is shared is the right to write rows, and `RowWriter::write` asks that each row is written by one thread.
+// SAFETY: shared writers allow only `write`, `replace` and `prefetch`. The contracts of the first two demand that no
+// row is written by two threads at once; `prefetch` accesses no value. Values may move between threads because `T:
+// Send`.
 unsafe impl<T: Send> Sync for RowWriter<'_, T> {}
 
 impl<T: Copy> RowWriter<'_, T> {
-    /// Writes row `row`: `values`, of which there must be as many as rows are long.
+    /// Writes row `row`. `values` must yield as many values as a row holds.
     ///
     /// # Safety
     /// No row is written by two threads at once.
     #[inline(always)]
     pub unsafe fn write(&self, row: usize, values: impl Iterator<Item = T>) {
         assert!(row < self.rows, "row {row} is behind the last");
-        // No overflow: all rows lie within the values.
+        // No overflow: `from_rows` has allocated `rows * length` values.
         let first = row * self.length;
         for (at, value) in (first..first + self.length).zip(values) {
-            // SAFETY: within the values, for the row is one of them, as was just asserted; and ours alone, as the caller
-            // promises.
+            // SAFETY: `at < self.rows * self.length`, the number of values, because `row < self.rows` was asserted
+            // above. The caller promises that no other thread writes this row.
             unsafe { self.start.add(at).write(value) };
         }
     }
 }
 
 impl<'a, T> RowWriter<'a, T> {
-    /// Rows of one value each.
+    /// Creates a writer over existing values, as rows of one value each.
     pub fn over(values: &'a mut [T]) -> Self {
         Self { start: values.as_mut_ptr(), rows: values.len(), length: 1, borrowed: PhantomData }
     }
 
-    /// Puts a value in place of that of a row of one.
+    /// Replaces the value of row `row`; rows must have length 1.
     ///
     /// # Safety
     /// No row is written by two threads at once.
     #[inline(always)]
     pub unsafe fn replace(&self, row: usize, value: T) {
         assert!(row < self.rows && self.length == 1, "row {row} is behind the last");
-        // SAFETY: within the values, as was just asserted; they were borrowed mutably, and this one is ours alone, as the caller promises.
+        // SAFETY: `row < self.rows`, the number of values, because rows have length 1; both were asserted above.
+        // `values` is borrowed mutably, and the caller promises that no other thread writes this row.
         unsafe { *self.start.add(row) = value };
     }
 
-    /// Asks for the memory of a row that will be written.
+    /// Prefetches the memory of a row that will be written.
     #[inline(always)]
     pub fn prefetch(&self, row: usize) {
         for at in (row * self.length..(row + 1) * self.length).step_by((64 / size_of::<T>()).max(1)) {
@@ -248,23 +252,24 @@ impl<'a, T> RowWriter<'a, T> {
 const TASK: usize = 1 << 12;
 
 impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
-    /// `n` lists of `length` values each, which `fill` writes.
+    /// Creates `n` lists of `length` values each, which `fill` writes.
     ///
-    /// Errors: if there is no memory for them.
+    /// Fails if memory for them cannot be allocated.
     pub(crate) fn from_rows(n: usize, length: usize, fill: impl FnOnce(&RowWriter<'_, T>)) -> Result<Self> {
         let none = || Error::memory(n, "lists", n as u128 * length as u128 * size_of::<T>() as u128);
-        // Fresh zeros come from the system without being written.
+        // Fresh zeroed pages are not written.
         let values = n.checked_mul(length).and_then(try_zeroed);
         let mut values: Vec<T> = values.ok_or_else(none)?;
         fill(&RowWriter { start: values.as_mut_ptr(), rows: n, length, borrowed: PhantomData });
         Ok(Self { offsets: map(n + 1, 1 << 15, &|row| row * length), values })
     }
 
-    /// Puts the lists of all chunks in order: the `i`-th of them belongs to `order[i]`.
+    /// Collects the lists of all chunks in order: the `i`-th list of all chunks becomes list `order[i]`.
     pub(crate) fn gather(order: &[u32], chunks: &[CsrChunk<T>]) -> Self {
         let n = order.len();
         let mut offsets = zeroed(n + 1);
-        // The number of a chunk, and where in it: chunks are fewer than 2^24, for each has some hundred lists.
+        // The number of a chunk, and the position of a list in it. There are fewer than 2^24 chunks, since each has
+        // hundreds of lists.
         const START_BITS: u32 = 40;
         let mut source = zeroed::<u64>(n);
         let mut order = order.iter();
@@ -281,7 +286,7 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
             offsets[i + 1] += offsets[i];
         }
 
-        // Fresh zeros come from the system without being written.
+        // Fresh zeroed pages are not written.
         let mut values: Vec<T> = zeroed(offsets[n]);
         for_each(cut(&mut values, &offsets), &|_, (lists, mut own): (Range<usize>, &mut [T])| {
             for list in lists {
@@ -298,7 +303,8 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
 
 #[cfg(feature = "distributed")]
 impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
-    /// `n` lists, of others that are each for one of them: list `i` is for `rows[i]`. Those for the same one follow each other in order.
+    /// Concatenates lists into `n` lists: list `i` of `lists` is appended to list `rows[i]` of the result, in order
+    /// of `i`.
     pub(crate) fn joined(n: usize, rows: &[u32], lists: &Self) -> Self {
         let (mut offsets, mut starts) = (zeroed(n + 1), zeroed(n + 1));
         for (&row, list) in rows.iter().zip(lists) {
@@ -325,7 +331,7 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
         Self { offsets, values }
     }
 
-    /// The part of each list that `part` tells of the list and its number.
+    /// Returns the part of each list that `part` selects, given the number of the list and the list.
     pub(crate) fn parts(&self, part: &(dyn Fn(usize, &[T]) -> Range<usize> + Sync)) -> Self {
         let parts = map(self.len(), TASK, &|list| part(list, self.of(list)));
         let mut offsets = Vec::with_capacity(parts.len() + 1);
@@ -347,13 +353,13 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
         Self { offsets, values }
     }
 
-    /// The same lists of other values.
+    /// Maps each value; the lengths of the lists stay the same.
     pub(crate) fn of_values<U: Send>(&self, value: &(dyn Fn(T) -> U + Sync)) -> Csr<U> {
         let values = map(self.values.len(), 1 << 14, &|at| value(self.values[at]));
         Csr { offsets: self.offsets.clone(), values }
     }
 
-    /// A copy of some of the lists, in this order.
+    /// Copies the lists with the given numbers, in this order.
     pub(crate) fn picked(&self, rows: &[u32]) -> Self {
         let mut lists = Self::default();
         for &row in rows {
@@ -363,7 +369,7 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
         lists
     }
 
-    /// Puts lists in place of others: list `i` in that of `rows[i]`, which ascend.
+    /// Replaces list `rows[i]` by list `i` of `lists`; `rows` ascends.
     pub(crate) fn replace(&mut self, rows: &[u32], lists: &Self) {
         if rows.iter().zip(lists).all(|(&row, list)| self.of(row as usize).len() == list.len()) {
             for (&row, list) in rows.iter().zip(lists) {
@@ -380,7 +386,7 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
         *self = Self::joined(n, &of, &kept);
     }
 
-    /// Puts other lists behind the last.
+    /// Appends other lists.
     pub(crate) fn append(&mut self, other: &Self) {
         let start = self.values.len();
         self.offsets.extend(other.offsets.iter().skip(1).map(|offset| start + offset));
@@ -414,7 +420,7 @@ mod tests {
         assert_eq!(replaced, Csr::from_parts(vec![0, 1, 4, 6, 6], vec![9, 0, 1, 2, 8, 7]));
         assert_eq!(joined.of_values(&|value| 2 * value).of(2), [10, 6, 18]);
         assert_eq!(Csr::<u8>::joined(0, &[], &Csr::default()), Csr::default());
-        // More rows than a task has, in reverse.
+        // More rows than a task, in reverse order.
         let n = 3 * TASK as u32 + 5;
         let one = Csr::from_parts((0..=n as usize).collect(), (0..n).collect::<Vec<u32>>());
         let rows: Vec<u32> = (0..n).rev().collect();
@@ -424,9 +430,9 @@ mod tests {
 
     #[test]
     fn lists_too_large_for_memory() {
-        // Numbers that overflow; and more than addresses reach.
+        // Sizes that overflow, and sizes beyond the address space.
         for (n, length) in [(usize::MAX, 3), (usize::MAX / 2 + 1, 2), (1 << 40, 1 << 16)] {
-            // An allocation that is not used is left out by the compiler, and succeeds.
+            // The compiler removes allocations that are not used, so `fill` uses it.
             let fill = |rows: &RowWriter<'_, u64>| panic!("there is no memory to fill at {:p}", rows.start);
             let error = Csr::<u64>::from_rows(n, length, fill).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Memory);

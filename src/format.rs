@@ -1,33 +1,34 @@
-//! Numbers in sentences and labels.
+//! Formatting of numbers in messages and labels.
 
-/// A number as it is, or with an exponent if it would have many digits otherwise.
+/// Formats a number exactly, with an exponent if it would have many digits otherwise.
 pub fn number(x: f64) -> String {
     if x == 0.0 || !x.is_finite() || (1e-5..1e15).contains(&x.abs()) { x.to_string() } else { format!("{x:e}") }
 }
 
-/// Six significant digits, without trailing zeros.
+/// Formats a number with six significant digits, without trailing zeros.
 pub fn short(x: f64) -> String {
     significant(x, 6)
 }
 
-/// At most `digits` significant digits, without trailing zeros; with an exponent below 1e-4 and from `10^(digits + 3)` on.
+/// Formats a number with at most `digits` significant digits, without trailing zeros; with an exponent below 1e-4 and
+/// from `10^(digits + 3)` on.
 pub fn significant(x: f64, digits: usize) -> String {
     let rounded: f64 = format!("{x:.*e}", digits - 1).parse().unwrap_or(x);
     let is_plain = rounded == 0.0 || (1e-4..10f64.powi(digits as i32 + 3)).contains(&rounded.abs());
     if is_plain { rounded.to_string() } else { format!("{rounded:e}") }
 }
 
-/// A part of a whole in per cent, with one decimal: "12.5%".
+/// Formats a part of a whole in per cent, with one decimal: "12.5%".
 pub fn percent(part: f64, whole: f64) -> String {
     format!("{:.1}%", 100.0 * part / whole)
 }
 
-/// A share in per cent; one that would round to nothing is "less than 0.1%".
+/// Formats a share in per cent, with "less than 0.1%" for shares that would round to zero.
 pub fn share_in_percent(share: f64) -> String {
     if share > 0.0 && share < 5e-4 { "less than 0.1%".into() } else { percent(share, 1.0) }
 }
 
-/// A whole number with a comma before every three digits.
+/// Formats an integer with a comma before every three digits.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! What the crates around this one use; no part of the interface.
+//! Internals used by the other crates of this workspace; not part of the public interface.
 
 pub use crate::bvh::{LEAF, Node};
 pub use crate::geometry::{Wider, length2};

@@ -1,23 +1,24 @@
 //! Geometric search and density clustering on large point sets, on the CPU and on GPUs.
 //!
-//! A linear bounding volume hierarchy (LBVH) is built from 64-bit Morton codes, and walked along *ropes*, without a stack. On it
-//! stand range and nearest-neighbour queries, pairs, DBSCAN, HDBSCAN*, friends-of-friends (FOF) and HOP halos and their centres, and
-//! interpolation.
+//! A linear bounding volume hierarchy (LBVH) is built from 64-bit Morton codes, and traversed along *ropes*, without
+//! a stack. It is the basis of range and nearest-neighbour queries, pairs, DBSCAN, HDBSCAN*, friends-of-friends (FOF)
+//! and HOP halos and their centres, and interpolation.
 //!
 //! ```text
 //! geometry -> bvh (morton, radix sort, hierarchy, ropes) -> search (range, neighbors, pairs, nearest, values)
 //!          -> cluster (union-find, DBSCAN, FOF, spanning trees, HDBSCAN*, HOP)
 //!          -> interpolate (moving least squares, smoothing kernels, inverse distances)
 //!          -> halo (centers, overdensity, profile, subhalos)
-//! sample: where points come from
-//! gpu: the same modules, on a device
-//! distributed: the same answers, of points that many processes share
+//! sample: random point sets
+//! gpu: the same modules on a device
+//! distributed: the same results for points that are distributed over processes
 //! ```
 //!
 //! # Search
 //!
-//! A tree stores anything with a bounding box: arrays, `glam` vectors, boxes, spheres, [your own types](Bounded). It keeps a copy of
-//! the coordinates; all results are `u32` indices into your slice. A table of its methods is at [`Bvh`].
+//! A tree stores anything with a bounding box: arrays, `glam` vectors, boxes, spheres, [your own types](Bounded). It
+//! keeps a copy of the coordinates. All results are `u32` indices into your slice. [`Bvh`] has a table of its
+//! methods.
 //!
 //! ```
 //! use ropewalk::{Bvh, Sphere};
@@ -25,23 +26,23 @@
 //! let points = [[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [9.0, 9.0, 9.0]];
 //! let bvh = Bvh::build(&points)?;
 //!
-//! // Everything within a radius, which is inclusive. The iterator walks as it is read, so stopping early is free.
+//! // All points within a radius, which is inclusive. The iterator is lazy, so stopping early costs nothing.
 //! let ball = Sphere::new(points[0], 2.0);
 //! assert_eq!(bvh.query(ball).count(), 3);
 //! assert!(bvh.query(ball).nth(2).is_some());
 //!
-//! // The k nearest, nearest first, with exact squared distances.
+//! // The k nearest points, nearest first, with exact squared distances.
 //! let near = bvh.nearest([0.75f32, 0.0, 0.0], 2);
 //! assert_eq!((near[0].index, near[0].distance2), (1, 0.0625));
 //!
-//! // Many queries at once run in parallel; their answers are lists in one allocation.
+//! // Many queries at once run in parallel; their results are lists in one allocation.
 //! let lists = bvh.query_all(&[ball, Sphere::new(points[3], 1.0)]);
 //! assert_eq!((lists[0].len(), &lists[1]), (3, &[3][..]));
 //! # Ok::<(), ropewalk::Error>(())
 //! ```
 //!
-//! A [`ValueBvh`] owns its shapes, and what they carry; it finds by the shapes themselves ([`Distance`], [`HitBy`]) where a [`Bvh`] knows
-//! their boxes.
+//! A [`ValueBvh`] owns its shapes and values attached to them. It queries the shapes themselves ([`Distance`],
+//! [`HitBy`]), whereas a [`Bvh`] queries their bounding boxes.
 //!
 //! ```
 //! use ropewalk::{Sphere, ValueBvh};
@@ -56,8 +57,8 @@
 //!
 //! # Meshes
 //!
-//! A [`Mesh`] is searched by rays (the first hit, any, all of them in order), and for the nearest triangle; its winding number says what is
-//! inside. [`Bvh::cast`] is for rays among shapes of your own.
+//! A [`Mesh`] is searched by rays (first hit, any hit, all hits in order) and for the nearest triangle. Its winding
+//! number tells inside from outside. [`Bvh::cast`] casts rays at shapes of your own.
 //!
 //! ```
 //! use ropewalk::{Mesh, Ray};
@@ -73,7 +74,8 @@
 //!
 //! # Neighbours and pairs of the stored points
 //!
-//! Where the queries are the stored points themselves, the methods without a query argument are faster: one walk serves a leaf.
+//! If the queries are the stored points themselves, the methods without a query argument are faster: one traversal
+//! serves a whole leaf.
 //!
 //! ```
 //! use ropewalk::{Bvh, Nearest};
@@ -89,7 +91,8 @@
 //!
 //! # DBSCAN
 //!
-//! The labels are scikit-learn's, number for number; [`Dbscan`] has weights, periodic boxes, DBSCAN* and prediction.
+//! Labels equal those of scikit-learn, number for number. [`Dbscan`] supports weights, periodic boxes, DBSCAN* and
+//! prediction.
 //!
 //! ```
 //! let points = [[0.0f32, 0.0], [0.1, 0.0], [0.0, 0.1], [5.0, 5.0]];
@@ -101,8 +104,8 @@
 //!
 //! # Spanning trees
 //!
-//! The minimum spanning tree of lengths, or of mutual reachability ([`MinimumSpanningTree`]), holds the friends-of-friends groups of all
-//! linking lengths at once:
+//! The minimum spanning tree of distances, or of mutual reachability ([`MinimumSpanningTree`]), contains the
+//! friends-of-friends groups of all linking lengths:
 //!
 //! ```
 //! let tree = ropewalk::minimum_spanning_tree(&[[0.0f32, 0.0], [1.0, 0.0], [9.0, 0.0], [3.0, 0.0]])?;
@@ -114,8 +117,8 @@
 //!
 //! # HDBSCAN*
 //!
-//! Clusters of varying density, without a radius: [`Hdbscan`] chooses the most stable ones of all radii, with probabilities, outlier
-//! scores and the condensed tree.
+//! Clusters of varying density, without a radius. [`Hdbscan`] selects the most stable clusters over all radii, with
+//! probabilities, outlier scores and the condensed tree.
 //!
 //! ```
 //! use ropewalk::Hdbscan;
@@ -128,13 +131,13 @@
 //!
 //! # HOP
 //!
-//! Halos about peaks of density, by thresholds of density in place of a length ([`Hop`]): chains of particles that climb to a peak each, and
-//! what joins them.
+//! Halos around density peaks, defined by density thresholds instead of a length ([`Hop`]). Chains of particles climb
+//! to a peak each; chains are joined across dense boundaries.
 //!
 //! ```
 //! use ropewalk::Hop;
 //!
-//! // Two clumps of twenty.
+//! // Two clumps of twenty points.
 //! let points: Vec<[f64; 2]> = (0..40).map(|i| [i % 5, i / 5 % 4].map(|x| f64::from(x + i / 20 * 50))).collect();
 //! let halos = Hop::new(5.0).n_density(6).n_hop(6).run(&points)?;
 //! assert_eq!((halos.len(), halos.members(1)[0]), (2, 20));
@@ -143,8 +146,8 @@
 //!
 //! # Interpolation
 //!
-//! Values at places of what is known at others: [`MovingLeastSquares`], which reproduces polynomials, smoothing kernels ([`Sph`]), inverse distances
-//! ([`InverseDistance`]).
+//! Interpolation of scattered values: moving least squares ([`MovingLeastSquares`]), which reproduces polynomials,
+//! smoothing kernels ([`Sph`]) and inverse distances ([`InverseDistance`]).
 //!
 //! ```
 //! use ropewalk::MovingLeastSquares;
@@ -170,10 +173,10 @@
 //! # Ok::<(), ropewalk::Error>(())
 //! ```
 //!
-//! # Centres and what is about them
+//! # Halo centres and properties
 //!
-//! Most bound and most connected particles, catalogues, spherical overdensities, profiles. Halos know the
-//! box that they were found in, so what is measured on them is measured there.
+//! Most bound and most connected particles, catalogues, spherical overdensities, profiles. Halos store the box in
+//! which they were found, and are measured in it.
 //!
 //! ```
 //! use ropewalk::{Center, Fof};
@@ -187,8 +190,8 @@
 //!
 //! # GPUs
 //!
-//! With the features `cuda` or `vulkan` the module `gpu` has the same names, and the CPU's answers. Data carries its device, and
-//! results stay there until they are read.
+//! With the features `cuda` or `vulkan`, the module `gpu` has types of the same names, with the same results as on
+//! the CPU. Data stays on its device until results are read.
 //!
 #![cfg_attr(
     feature = "gpu",
@@ -206,8 +209,8 @@ assert_eq!(halos.read()?.members(0), [0, 1]);
 //!
 //! # Many processes
 //!
-//! With the feature `distributed` points are shared by ranks: threads, or processes of MPI (`mpi`). Each finds its part of the answer that
-//! one process would give.
+//! With the feature `distributed`, points are distributed over ranks: threads, or MPI processes (`mpi`). Each rank
+//! gets its part of the result that one process would compute.
 //!
 #![cfg_attr(
     feature = "distributed",
@@ -226,37 +229,38 @@ assert_eq!(labels, [Some(0); 3]);
 "
 )]
 //!
-//! # Points whose type is known at run time
+//! # Points of run-time type
 //!
-//! The crate `ropewalk-table` takes points of any dimension and precision as files hold them, and compiles nothing in your program.
-//! `ropewalk-io` reads and writes files, `ropewalk-pipeline` makes catalogues of halos, `ropewalk-plot` draws figures. The command line and
-//! the Python package are made of these.
+//! The crate `ropewalk-table` takes points of any dimension and precision, as files hold them, and needs no generic
+//! code compiled in your program. `ropewalk-io` reads and writes files, `ropewalk-pipeline` computes catalogues of
+//! halos, `ropewalk-plot` draws figures. The command line and the Python package use these crates.
 //!
 //! # Contract
 //!
-//! - **Exact.** Radii are inclusive. Whether two points are within a radius is decided as `f64` arithmetic on their
-//!   coordinates decides it ([`Space::distance2`]), whatever the storage type: `f32` tests with an error bound decide nearly
-//!   all pairs, and the few inside of the bound are redone in `f64`.
+//! - **Exact.** Radii are inclusive. A pair is within a radius if `f64` arithmetic on its coordinates says so
+//!   ([`Space::distance2`]), for any storage type. `f32` tests with an error bound decide nearly all pairs; the few
+//!   within the error bound are tested again in `f64`.
 //! - **Deterministic.** Results do not depend on the number of threads, the device, or timing.
-//! - **No silent wrong answer.** NaN, infinite coordinates, a negative linking length, a periodic box that is too
-//!   small: an [`Error`] with a [kind](ErrorKind) that names the value and the index. Empty input, one point, a million copies of
-//!   one point, `k = 0`, `k > n`: right answers.
-//! - **Threads** are rayon's: run inside `ThreadPool::install` to choose their number. [`Cancel`] ends what takes too long.
+//! - **No silent wrong answer.** NaN, infinite coordinates, a negative linking length or a periodic box that is too
+//!   small give an [`Error`] with a [kind](ErrorKind). It names the value and the index. Empty input, one point, a
+//!   million copies of one point, `k = 0` and `k > n` give correct results.
+//! - **Threads** are those of rayon: call from within `ThreadPool::install` to choose their number. [`Cancel`] ends
+//!   long calls.
 //!
 //! # Features
 //!
 //! | feature | |
 //! |---|---|
-//! | `glam` (default) | its vectors as points |
-//! | `sample` | clustered point sets to try and to measure on |
-//! | `reference` | other algorithms, to compare with |
-//! | `serde` | options, labels, centres, profiles and units can be stored |
-//! | `distributed` | points that ranks share: `distributed` |
-//! | `mpi` | ranks that are processes of MPI: `distributed::Mpi`; its library and headers must be there when it is built |
-//! | `cuda`, `vulkan` | the module `gpu` |
+//! | `glam` (default) | `glam` vectors as points |
+//! | `sample` | clustered point sets for tests and benchmarks |
+//! | `reference` | reference implementations of other algorithms |
+//! | `serde` | serialization of options, labels, centres, profiles and units |
+//! | `distributed` | points distributed over ranks: module `distributed` |
+//! | `mpi` | MPI processes as ranks: `distributed::Mpi`; needs the MPI library and headers at build time |
+//! | `cuda`, `vulkan` | GPUs: module `gpu` |
 //!
-//! Searches and clusterings of `f32` and `f64` points in two and three dimensions are compiled with the library. They are
-//! optimized in a debug build, too, if your `Cargo.toml` asks for it:
+//! Searches and clusterings of `f32` and `f64` points in two and three dimensions are compiled with the library. To
+//! optimize them in debug builds, too, add to your `Cargo.toml`:
 //!
 //! ```toml
 //! [profile.dev.package.ropewalk]
@@ -265,9 +269,10 @@ assert_eq!(labels, [Some(0); 3]);
 //!
 //! # When to use something else
 //!
-//! - Points that come and go between queries: there is no insertion, only [`Bvh::rebuild`]; those that move are followed by [`Bvh::refit`].
-//! - A few dozen points: plain loops.
-//! - More than ten dimensions, or other metrics than the Euclidean: not here.
+//! - Points that are inserted and removed between queries: use [`Bvh::rebuild`]. [`Bvh::refit`] only follows points
+//!   that move.
+//! - A few dozen points: use plain loops.
+//! - More than ten dimensions, or metrics other than the Euclidean one: not supported.
 
 mod error;
 mod format;
@@ -322,7 +327,7 @@ pub use interpolate::{Interpolator, InverseDistance, MovingLeastSquares, Sph};
 pub use phases::phases;
 pub use search::{CastHit, Hit, Mesh, MeshNearest, Nearest, NearestHit, Neighbor, NeighborAt, RayHit, ValueBvh};
 
-/// The README's programs, compiled and run as documentation. One of them needs a device's features.
+/// The programs of the README, compiled and run as documentation tests. One of them needs a GPU feature.
 #[cfg(all(doctest, feature = "distributed", feature = "gpu"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,21 +1,22 @@
 //! A sum that does not depend on the order or the grouping of its terms.
 //!
-//! In: numbers. Out: their sum, rounded once. Cost: a few nanoseconds a number, and 568 bytes.
-//! Source: Kulisch, "Computer Arithmetic and Validity" (2013): a register as wide as the exponents of the format.
+//! In: numbers. Out: their sum, rounded once. Cost: a few nanoseconds per number, and 568 bytes.
+//! Source: Kulisch, "Computer Arithmetic and Validity" (2013): a register as wide as the exponent range of the
+//! format.
 
 use crate::parallel::map_tasks;
 
-/// Bits of a digit; a word has room for as many terms again.
+/// The bits of a digit. The upper half of a word holds carries.
 const DIGIT: u32 = 32;
-/// Digits from the least number that 64-bit floats have, 2^-1074, to the largest, and what a carry needs.
+/// The number of digits from the smallest 64-bit float, 2^-1074, to the largest, including room for carries.
 const DIGITS: usize = 70;
-/// Terms that are added before digits hand on what is above their own bits.
+/// The number of terms that are added before carries are propagated.
 const TERMS: u32 = 1 << 29;
-/// Numbers that a thread sums at a time.
+/// Numbers per parallel task.
 const TASK: usize = 1 << 16;
 
-/// A sum of masses that is exact until it is rounded: parts of a whole, summed apart and then together, give what the whole gives, bit for
-/// bit.
+/// A sum of masses that is exact until it is rounded. Partial sums that are merged equal the sum of the whole, bit
+/// for bit.
 ///
 /// ```
 /// use ropewalk::halo::MassSum;
@@ -25,38 +26,38 @@ const TASK: usize = 1 << 16;
 /// let mut parts = MassSum::of(&masses[..1]);
 /// parts.merge(&MassSum::of(&masses[1..]));
 /// assert_eq!((parts.value(), whole.value()), (0.4, 0.4));
-/// // Between processes: words add up, each for itself.
+/// // Between processes, words are added independently.
 /// let words: Vec<i64> = whole.words().iter().map(|word| word + word).collect();
 /// assert_eq!(MassSum::from_words(&words).map(|sum| sum.value()), Some(0.8));
 /// ```
 #[derive(Clone, Debug)]
 pub struct MassSum {
     digits: [i64; DIGITS],
-    /// Numbers that are not finite.
+    /// The number of terms that are not finite.
     broken: i64,
-    /// Terms since digits were within their bits.
+    /// The number of terms added since carries were propagated.
     terms: u32,
 }
 
 impl Default for MassSum {
-    /// Nothing yet: 0.
+    /// The empty sum, 0.
     fn default() -> Self {
         Self { digits: [0; DIGITS], broken: 0, terms: 0 }
     }
 }
 
 impl PartialEq for MassSum {
-    /// Whether the sums are equal before they are rounded.
+    /// Compares the sums before rounding.
     fn eq(&self, other: &Self) -> bool {
         self.words() == other.words()
     }
 }
 
 impl MassSum {
-    /// How many [`words`](Self::words) there are.
+    /// The number of [`words`](Self::words).
     pub const WORDS: usize = DIGITS + 1;
 
-    /// The sum of these, by all threads.
+    /// Sums values, in parallel.
     pub fn of(values: &[f64]) -> Self {
         let sums = map_tasks(values.len(), TASK, &|range| {
             let mut sum = Self::default();
@@ -69,12 +70,12 @@ impl MassSum {
         })
     }
 
-    /// One number more.
+    /// Adds a value.
     pub fn add(&mut self, value: f64) {
         self.add_times(value, 1);
     }
 
-    /// The same number `count` times.
+    /// Adds a value `count` times.
     pub fn add_times(&mut self, value: f64, count: u64) {
         if !value.is_finite() {
             self.broken += i64::from(count > 0);
@@ -102,7 +103,7 @@ impl MassSum {
         }
     }
 
-    /// What another sum has.
+    /// Adds another sum.
     pub fn merge(&mut self, other: &Self) {
         self.settle();
         let mut other = other.clone();
@@ -112,7 +113,7 @@ impl MassSum {
         self.settle();
     }
 
-    /// Hands on what digits have above their own bits; the sign stays in the last one.
+    /// Propagates carries, so that each digit has [`DIGIT`] bits; the last digit keeps the sign.
     fn settle(&mut self) {
         let mut carry = 0;
         if let Some((last, others)) = self.digits.split_last_mut() {
@@ -125,7 +126,7 @@ impl MassSum {
         self.terms = 0;
     }
 
-    /// The sum as words that may be added up with those of others, each for itself, as an all-reduce does; up to 2^30 of them.
+    /// Returns the sum as words. Words of up to 2^30 sums may be added independently, as an all-reduce does.
     pub fn words(&self) -> [i64; Self::WORDS] {
         let mut settled = self.clone();
         settled.settle();
@@ -134,7 +135,8 @@ impl MassSum {
         words
     }
 
-    /// The sum that has these words, or the sum of sums whose words add up to these; `None` unless there are [`MassSum::WORDS`].
+    /// Creates a sum from its words, or from the added words of several sums; `None` unless there are
+    /// [`MassSum::WORDS`].
     #[cfg(any(feature = "distributed", test))]
     pub fn from_words(words: &[i64]) -> Option<Self> {
         let (digits, broken) = words.split_first_chunk::<DIGITS>()?;
@@ -144,13 +146,13 @@ impl MassSum {
         Some(sum)
     }
 
-    /// No number: what a sum is of which a term could not be read.
+    /// Creates a sum whose value is NaN, for terms that could not be read.
     #[doc(hidden)]
     pub fn broken() -> Self {
         Self { broken: 1, ..Self::default() }
     }
 
-    /// The sum, rounded to the nearest float; of what is not finite no number.
+    /// Returns the sum, rounded to the nearest float; NaN if a term is not finite.
     pub fn value(&self) -> f64 {
         if self.broken != 0 {
             return f64::NAN;
@@ -162,21 +164,21 @@ impl MassSum {
             sum.digits.iter_mut().for_each(|digit| *digit = -*digit);
             sum.settle();
         }
-        // Three digits have at least 65 bits, more than a float, or are all there are.
+        // Three digits have at least 65 bits, more than the mantissa of a float, or are all there are.
         let Some(high) = sum.digits.iter().rposition(|&digit| digit != 0) else { return 0.0 };
         let low = high.saturating_sub(2);
         let (below, rest) = sum.digits.split_at(low);
         let mut top = rest.iter().take(3).rev().fold(0u128, |top, &digit| top << DIGIT | digit as u128);
         top |= u128::from(below.iter().any(|&digit| digit != 0));
         let power = DIGIT as i32 * low as i32 - 1074;
-        // In two steps, for one power may be below all floats; neither rounds.
+        // In two steps, since one factor could be below the range of floats; neither step rounds.
         let half = power / 2;
         let value = top as f64 * power_of_two(half) * power_of_two(power - half);
         if is_negative { -value } else { value }
     }
 }
 
-/// 2^`power`, of a normal number.
+/// Returns 2^`power`; the result must be a normal number.
 fn power_of_two(power: i32) -> f64 {
     f64::from_bits(((1023 + power) as u64) << 52)
 }
@@ -195,7 +197,7 @@ mod tests {
             (vec![f64::MAX, f64::MAX], f64::INFINITY),
             (vec![-1.5, 0.25], -1.25),
             (vec![1.0, f64::EPSILON / 2.0], 1.0),
-            // Half of a unit in the last place and the least bit more.
+            // Half of a unit in the last place, and the smallest number.
             (vec![1.0, f64::EPSILON / 2.0, tiny], 1.0 + f64::EPSILON),
             (vec![1.0 + f64::EPSILON, f64::EPSILON / 2.0], 1.0 + 2.0 * f64::EPSILON),
             (vec![-1.0, -f64::EPSILON / 2.0, -tiny], -1.0 - f64::EPSILON),
@@ -210,7 +212,7 @@ mod tests {
         assert!(MassSum::from_words(&[0; 3]).is_none());
     }
 
-    /// Whole numbers times a power of two have a sum that 128 bits hold.
+    /// Integers times a power of two, whose sum fits 128 bits.
     #[test]
     fn sums_of_many() {
         for power in [-1074, -1000, -40, 0, 33, 900] {

@@ -1,12 +1,13 @@
-//! Memory for large buffers, and how a lack of it ends a call.
+//! Allocation of large buffers, which ends a call with an error if it fails.
 //!
-//! Buffers as large as the input or the output are allocated by the functions of this module. If the system refuses one, the call ends with an error
-//! of kind `Memory`: the stack unwinds as that of a cancelled call does (`cancel`). Memory for all else comes out of a reserve if it
-//! runs short (`reserve`).
+//! Buffers as large as the input or the output are allocated by the functions of this module. If an allocation fails,
+//! the call ends with an error of kind `Memory`; the stack is unwound as in a cancelled call (`cancel`). Other
+//! allocations fall back on a reserve (`reserve`).
 //!
-//! Large buffers are advised to be in large pages: each fresh page costs a trip into the system, whose locks all threads share, and random
-//! access looks up the address of each page. Cost: as for any allocation; at most two pages of 2 MiB at the ends of a buffer remain small
-//! ones. Only Linux is advised, where many machines give large pages on request alone.
+//! Large buffers request huge pages. A fresh page costs a page fault, which takes locks that all threads share, and
+//! random access costs a translation per page. The request is made only on Linux, where many machines use huge pages
+//! only on request. Cost: that of any allocation; at most two regions below 2 MiB at the ends of a buffer remain
+//! small pages.
 #![allow(unsafe_code)] // Measured in benches/README.md: fresh large pages take a third of the time of small ones.
 
 #[cfg(any(target_os = "linux", test))]
@@ -16,39 +17,40 @@ use bytemuck::Zeroable;
 
 pub use crate::reserve::{Held, ReserveAllocator, hold};
 
-/// Bytes of a large page.
+/// The size of a huge page in bytes.
 #[cfg(any(target_os = "linux", test))]
 const PAGE: usize = 1 << 21;
 
-/// Returns `n` zeros. Fresh ones come from the system without being written. Without memory for them the call ends ([`out_of_memory`]).
+/// Returns `n` zeros; fresh zeroed pages are not written. If the allocation fails, the call ends ([`out_of_memory`]).
 pub fn zeroed<T: Zeroable>(n: usize) -> Vec<T> {
     try_zeroed(n).unwrap_or_else(|| out_of_memory::<T>(n))
 }
 
-/// Makes a buffer one of `n` values, of which those that are there are any, in the memory that it has if that is enough; `spare` is room
-/// for more, of which at least half must be there.
+/// Resizes a buffer to `n` values of arbitrary contents. Keeps its memory if that has room for `n + spare / 2`
+/// values; otherwise allocates room for `n + spare`.
 pub(crate) fn renew<T: Zeroable>(values: &mut Vec<T>, n: usize, spare: usize) {
     if values.capacity() < n + spare / 2 {
-        // Given back first.
+        // Free the old buffer before allocating the new one.
         *values = Vec::new();
         *values = zeroed(n + spare);
     }
     values.resize_with(n, T::zeroed);
 }
 
-/// Returns `n` zeros, if there is memory for them.
+/// Returns `n` zeros; `None` if the allocation fails.
 pub fn try_zeroed<T: Zeroable>(n: usize) -> Option<Vec<T>> {
     let all: Vec<T> = bytemuck::allocation::try_zeroed_vec(n).ok()?;
     advise(all.as_ptr().cast(), n * size_of::<T>());
     Some(all)
 }
 
-/// Returns room for `n` values. Without memory for it the call ends with an error of kind `Memory`.
+/// Returns an empty vector with capacity for `n` values. If the allocation fails, the call ends with an error of kind
+/// `Memory`.
 pub fn with_capacity<T>(n: usize) -> Vec<T> {
     try_with_capacity(n).unwrap_or_else(|| out_of_memory::<T>(n))
 }
 
-/// Returns room for `n` values, if there is memory for it.
+/// Returns an empty vector with capacity for `n` values; `None` if the allocation fails.
 pub fn try_with_capacity<T>(n: usize) -> Option<Vec<T>> {
     let mut all: Vec<T> = Vec::new();
     all.try_reserve_exact(n).ok()?;
@@ -70,7 +72,7 @@ pub fn copy_of<T: Clone>(values: &[T]) -> Vec<T> {
     all
 }
 
-/// Collects the items of an iterator, in room for as many as it says that it has at least. For more than that the room is doubled.
+/// Collects the items of an iterator. Allocates for the lower bound of its size hint; grows by doubling beyond that.
 pub fn collected<T>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     let items = items.into_iter();
     let mut all = with_capacity(items.size_hint().0);
@@ -78,7 +80,7 @@ pub fn collected<T>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     all
 }
 
-/// Puts the items of an iterator behind the last value.
+/// Appends the items of an iterator.
 #[inline]
 pub fn append<T>(all: &mut Vec<T>, items: impl IntoIterator<Item = T>) {
     let items = items.into_iter();
@@ -95,7 +97,8 @@ pub fn append<T>(all: &mut Vec<T>, items: impl IntoIterator<Item = T>) {
     }
 }
 
-/// Makes room for `more` values, so that pushing them allocates nothing. The room is at least doubled.
+/// Reserves capacity for `more` values, so that pushing them allocates nothing. The capacity is at least doubled if
+/// it grows.
 #[inline]
 pub fn grow<T>(all: &mut Vec<T>, more: usize) {
     if all.capacity() - all.len() < more && all.try_reserve(more).is_err() {
@@ -103,20 +106,21 @@ pub fn grow<T>(all: &mut Vec<T>, more: usize) {
     }
 }
 
-/// Ends the call that this thread works for with an error of kind `Memory` (`cancel::guarded`). Outside of such a call it ends the process, as
-/// an allocation of the standard library does.
+/// Ends the call that this thread works for with an error of kind `Memory` (`cancel::guarded`). Outside of such a
+/// call it aborts the process, like a failed allocation of the standard library.
 #[cold]
 pub fn out_of_memory<T>(n: usize) -> ! {
     crate::cancel::fail_for_memory(n as u128 * size_of::<T>() as u128);
     std::alloc::handle_alloc_error(std::alloc::Layout::array::<T>(n).unwrap_or(std::alloc::Layout::new::<T>()))
 }
 
-/// Asks for large pages where they lie wholly within a buffer.
+/// Requests huge pages where they lie completely within a buffer.
 #[cfg(target_os = "linux")]
 fn advise(start: *const u8, bytes: usize) {
     if let Some(pages) = large_pages(start.addr(), bytes) {
         let start = start.with_addr(pages.start).cast_mut().cast();
-        // SAFETY: the pages lie within the buffer. The advice changes nothing of what is in them, and where it is not taken nothing is lost.
+        // SAFETY: `pages` lies within the buffer, see `large_pages`. The advice does not change the contents, and may
+        // fail without effect.
         unsafe { libc::madvise(start, pages.len(), libc::MADV_HUGEPAGE) };
     }
 }
@@ -124,7 +128,7 @@ fn advise(start: *const u8, bytes: usize) {
 #[cfg(not(target_os = "linux"))]
 fn advise(_start: *const u8, _bytes: usize) {}
 
-/// The addresses of the large pages within a buffer, if there are any and they are worth asking for.
+/// Returns the addresses of the huge pages within a buffer; `None` for buffers that are too small.
 #[cfg(any(target_os = "linux", test))]
 fn large_pages(start: usize, bytes: usize) -> Option<Range<usize>> {
     (bytes >= 2 * PAGE).then(|| start.next_multiple_of(PAGE)..(start + bytes) / PAGE * PAGE)
@@ -169,7 +173,7 @@ mod tests {
             assert_eq!(error.kind(), crate::ErrorKind::Memory);
             let cancel = crate::Cancel::new();
             assert_eq!(cancel.run(|| Ok(buffer())).unwrap_err().kind(), crate::ErrorKind::Memory);
-            // The flag is not used up, and no thread is stuck.
+            // The flag can be reused, and no thread is blocked.
             assert_eq!(cancel.run(|| Ok(1)).unwrap(), 1);
             let both = crate::cancel::guarded(|| {
                 crate::parallel::for_tasks(1000, 1, &|range| assert!(range.start != 500 || buffer().is_empty()));

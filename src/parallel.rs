@@ -1,7 +1,8 @@
-//! The parallel loops, each compiled once.
+//! Parallel loops, each compiled once.
 //!
-//! rayon's adaptors are instantiated for each closure that they are given. Here closures are called through a pointer, once a
-//! task: nothing against the thousands of operations that a task has. Before each task it is looked whether the caller is cancelled.
+//! rayon's adaptors are instantiated for each closure. Here closures are called through a pointer, once per task,
+//! which is negligible compared with the thousands of operations of a task. Before each task, the flags of the caller
+//! are checked for cancellation.
 
 mod kept;
 mod parts;
@@ -18,13 +19,13 @@ pub(crate) use kept::Kept;
 pub use parts::fold_tasks;
 pub(crate) use parts::{Part, for_parts};
 
-/// Calls `task` with ranges of `size` indices, the last one shorter, that make up `0..n`.
+/// Calls `task` with consecutive ranges of `size` indices, the last one shorter, that cover `0..n`.
 pub(crate) fn for_tasks(n: usize, size: usize, task: &(dyn Fn(Range<usize>) + Sync)) {
     let (flags, _waiting) = Flags::hand_on();
     (0..n.div_ceil(size)).into_par_iter().for_each(|at| flags.during(|| task(at * size..((at + 1) * size).min(n))));
 }
 
-/// The same, begun at the last.
+/// Calls `task` with consecutive ranges of `size` indices that cover `0..n`, in reverse order.
 pub(crate) fn for_tasks_reversed(n: usize, size: usize, task: &(dyn Fn(Range<usize>) + Sync)) {
     let tasks = n.div_ceil(size);
     for_tasks(tasks, 1, &|turn| {
@@ -33,14 +34,14 @@ pub(crate) fn for_tasks_reversed(n: usize, size: usize, task: &(dyn Fn(Range<usi
     });
 }
 
-/// What `task` makes of each range, in order.
+/// Maps consecutive ranges of `size` indices to values, in order.
 pub fn map_tasks<T: Send + Sync>(n: usize, size: usize, task: &(dyn Fn(Range<usize>) -> T + Sync)) -> Vec<T> {
     let results: Vec<OnceLock<T>> = collected((0..n.div_ceil(size)).map(|_| OnceLock::new()));
     for_tasks(n, size, &|range| _ = results[range.start / size].set(task(range)));
     results.into_iter().filter_map(OnceLock::into_inner).collect()
 }
 
-/// What tasks list, one list after the other.
+/// Concatenates the lists that `task` returns for consecutive ranges of `size` indices, in order.
 pub fn list_tasks<T: Send + Sync>(n: usize, size: usize, task: &(dyn Fn(Range<usize>) -> Vec<T> + Sync)) -> Vec<T> {
     let lists = map_tasks(n, size, task);
     let mut all = with_capacity(lists.iter().map(Vec::len).sum());
@@ -51,28 +52,29 @@ pub fn list_tasks<T: Send + Sync>(n: usize, size: usize, task: &(dyn Fn(Range<us
     all
 }
 
-/// What `value` makes of each index, in order, written in place; tasks are of `size` indices.
+/// Maps each index to a value, in order, written in place; tasks have `size` indices.
 pub fn map<T: Send>(n: usize, size: usize, value: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
-    // While a thread waits for others it works for no call, which a lack of memory could end.
+    // The allocation comes first: while a thread waits, it has no flags, so a failed allocation would abort the
+    // process.
     let mut all = with_capacity(n);
     let (flags, _waiting) = Flags::hand_on();
     let task = (0..n).into_par_iter().with_min_len(size).with_max_len(size);
-    // A task enters once, and leaves when it is through.
+    // Each task enters the flags once, and leaves them when it ends.
     task.map_init(|| flags.enter(), |_, at| value(at)).collect_into_vec(&mut all);
     all
 }
 
-/// Sorts in ascending order; equal values may change places.
+/// Sorts in ascending order; the sort is not stable.
 pub fn sort<T: Ord + Send>(values: &mut [T]) {
     let (flags, _waiting) = Flags::hand_on();
     if flags.is_some() { sort_parts(values, &flags) } else { values.par_sort_unstable() }
 }
 
-/// The most values that are sorted without a look at the flags. With a look at each comparison, the sort of a spanning tree's edges
-/// takes seven times as many instructions.
+/// The maximum number of values that are sorted without a check of the flags. With a check in each comparison,
+/// sorting the edges of a spanning tree takes seven times as many instructions.
 const SORTED_AT_ONCE: usize = 1 << 20;
 
-/// Sorts, and unwinds between two parts if a flag is set.
+/// Sorts, and unwinds between parts if a flag is set.
 fn sort_parts<T: Ord + Send>(values: &mut [T], flags: &Flags) {
     flags.check();
     if values.len() <= SORTED_AT_ONCE {
@@ -82,25 +84,25 @@ fn sort_parts<T: Ord + Send>(values: &mut [T], flags: &Flags) {
     rayon::join(|| sort_parts(low, flags), || sort_parts(high, flags));
 }
 
-/// Calls `task` with each item and its place.
+/// Calls `task` with each item and its index.
 pub fn for_each<T: Send>(items: Vec<T>, task: &(dyn Fn(usize, T) + Sync)) {
     let slots: Vec<Mutex<Option<T>>> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
     for_tasks(slots.len(), 1, &|at| {
-        // Each is taken once: nothing can have poisoned it.
+        // Each mutex is locked once, so it cannot be poisoned.
         let item = slots[at.start].lock().unwrap_or_else(PoisonError::into_inner).take();
         item.into_iter().for_each(|item| task(at.start, item));
     });
 }
 
-/// Fills each value with what `value` makes of its place.
+/// Calls `value` with ranges of `size` indices and the values at these, to fill them.
 pub fn fill<T: Send>(values: &mut [T], size: usize, value: &(dyn Fn(Range<usize>, &mut [T]) + Sync)) {
     let n = values.len();
     for_each(values.chunks_mut(size).collect(), &|at, own| value(at * size..((at + 1) * size).min(n), own));
 }
 
-/// `n` atomic numbers, each equal to `value`.
+/// Returns `n` atomic integers, each equal to `value`.
 pub(crate) fn atomics(n: usize, value: u32) -> Vec<AtomicU32> {
-    // Fresh zeros come from the system without being written.
+    // Fresh zeroed pages are not written.
     let mut all: Vec<AtomicU32> = zeroed(n);
     if value != 0 {
         fill(&mut all, 1 << 15, &|_, own| own.iter_mut().for_each(|slot| *slot.get_mut() = value));
@@ -108,29 +110,29 @@ pub(crate) fn atomics(n: usize, value: u32) -> Vec<AtomicU32> {
     all
 }
 
-/// The numbers, once no other thread writes them.
+/// Converts atomic integers to plain ones, once no other thread writes them.
 pub(crate) fn plain(values: Vec<AtomicU32>) -> Vec<u32> {
-    // In place: the compiler finds nothing to do.
+    // In place: this compiles to nothing.
     values.into_iter().map(AtomicU32::into_inner).collect()
 }
 
-/// The other way around.
+/// Converts plain integers to atomic ones.
 pub(crate) fn shared(values: Vec<u32>) -> Vec<AtomicU32> {
     values.into_iter().map(AtomicU32::new).collect()
 }
 
-/// The same as numbers with a sign.
+/// Converts atomic integers to signed ones.
 pub(crate) fn signed(values: Vec<AtomicU32>) -> Vec<i32> {
     values.into_iter().map(|value| value.into_inner() as i32).collect()
 }
 
-/// Does both, at once if there is a thread for it.
+/// Runs `a` and `b`, in parallel if a thread is idle.
 pub(crate) fn join(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
     let (flags, _waiting) = Flags::hand_on();
     rayon::join(|| flags.during(a), || flags.during(b));
 }
 
-/// A pool of scratch values. A task takes a free one or makes one, and returns it.
+/// A pool of scratch values. A task takes a free value or creates one, and returns it.
 pub(crate) struct Scratch<T> {
     unused: Mutex<Vec<T>>,
     make: fn() -> T,
@@ -141,7 +143,7 @@ impl<T: Send> Scratch<T> {
         Self { unused: Mutex::new(vec![]), make }
     }
 
-    /// Makes as many as may be taken at once, and prepares each.
+    /// Creates values until there are `count`, and prepares each.
     pub fn reserve(&mut self, count: usize, prepare: &dyn Fn(&mut T)) {
         let unused = self.unused.get_mut().unwrap_or_else(PoisonError::into_inner);
         unused.reserve(count.saturating_sub(unused.len()));
@@ -167,7 +169,7 @@ mod tests {
     use crate::{Cancel, ErrorKind};
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-    /// A thread may be in a task as the call is cancelled, but begins no other.
+    /// A thread may be in a task when the call is cancelled, but starts no other task.
     #[test]
     fn no_task_is_begun_after_it_is_cancelled() {
         type Loop = fn(&(dyn Fn() + Sync));
@@ -235,7 +237,7 @@ mod tests {
     }
     impl Eq for Cancels<'_> {}
 
-    /// More values than are sorted at once: in order, all equal, and in a call that is cancelled.
+    /// More values than are sorted at once: sorted correctly, all equal, and in a call that is cancelled.
     #[test]
     fn long_sorts() {
         let n = 3 * SORTED_AT_ONCE as u32 + 1;
@@ -259,7 +261,7 @@ mod tests {
         assert!(!values.is_sorted_by_key(|value| value.0));
     }
 
-    /// A thread that waits for a task of a cancelled call takes up another call, which goes on.
+    /// A thread that waits for a task of a cancelled call picks up another call, which completes.
     #[test]
     fn calls_in_one_pool_are_cancelled_apart() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -299,7 +301,7 @@ mod tests {
             });
             ended.fetch_add(1, Relaxed);
             assert!(other.is_ok());
-            // What it waited for was its last task.
+            // The task that it waited for was its last one.
             assert!(long.join().unwrap().is_ok());
         });
     }

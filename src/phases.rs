@@ -1,21 +1,22 @@
-//! How long the steps of a computation take, for whoever wants to know.
+//! Wall-clock times of the steps of a computation.
 //!
-//! Long functions call [`mark`] as they finish a step. It costs a look at a thread-local variable, unless [`phases`] listens.
+//! Long functions call [`mark`] when they finish a step. A call reads a thread-local variable, and does no more
+//! unless [`phases`] is listening.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 type Steps = Vec<(&'static str, Duration)>;
 
-/// When the last step ended, and the steps so far.
+/// The end of the last step, and the steps so far.
 type Listener = (Instant, Steps);
 
 thread_local! {
     static LISTENER: RefCell<Option<Listener>> = const { RefCell::new(None) };
 }
 
-/// Runs `work` and says how long each of its steps took, in order. Only what is called on this thread is heard; the parallel
-/// parts of a step may run anywhere.
+/// Runs `work` and returns the duration of each of its steps, in order. Only steps marked on this thread are
+/// recorded; the parallel parts of a step may run on any thread.
 ///
 /// ```
 /// use ropewalk::{Bvh, phases};
@@ -30,11 +31,11 @@ pub fn phases<R>(work: impl FnOnce() -> R) -> (R, Vec<(&'static str, Duration)>)
     (result, outer.put_back().map(|(_, steps)| steps).unwrap_or_default())
 }
 
-/// Whoever listened before; put back also where the work panics.
+/// The previous listener, restored even if the work panics.
 struct Outer(Option<Listener>);
 
 impl Outer {
-    /// Ends listening: what was heard.
+    /// Restores the previous listener, and returns the current one.
     fn put_back(&mut self) -> Option<Listener> {
         LISTENER.replace(self.0.take())
     }
@@ -48,7 +49,7 @@ impl Drop for Outer {
     }
 }
 
-/// Whether anybody listens.
+/// Returns `true` if steps are being recorded on this thread.
 #[cfg(feature = "gpu")]
 pub(crate) fn is_heard() -> bool {
     LISTENER.with_borrow(Option::is_some)

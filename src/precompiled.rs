@@ -1,13 +1,14 @@
-//! Heavy functions, compiled once in this library for the usual points: `f32` and `f64`, in two and three dimensions.
+//! Expensive functions, compiled once in this library for common points: `f32` and `f64`, in two and three
+//! dimensions.
 //!
-//! What is generic is compiled where it is used: in each program, again after each edit, and without optimization where the
-//! program has none. A precompiled function calls a copy that is compiled in the library for the usual points, and the
-//! generic function for others.
-#![allow(unsafe_code)] // For slices: the types are compared first.
+//! Generic code is compiled in each program that uses it, again after each edit, and without optimization in debug
+//! builds. A precompiled function calls a copy that is compiled in the library for common points, and the generic
+//! function for others.
+#![allow(unsafe_code)] // Casts of slices, after the types are compared.
 
 use std::any::{Any, TypeId};
 
-/// Returns `a` as a `B`. Both are one type wherever this is called.
+/// Returns `a` as a `B`. `A` and `B` must be the same type.
 #[inline(always)]
 pub(crate) fn same<A: 'static, B: 'static>(a: A) -> B {
     let mut a = Some(a);
@@ -17,7 +18,7 @@ pub(crate) fn same<A: 'static, B: 'static>(a: A) -> B {
     }
 }
 
-/// The same for a reference.
+/// Returns `a` as a reference to `B`. `A` and `B` must be the same type.
 #[inline(always)]
 pub fn same_ref<A: Any, B: Any>(a: &A) -> &B {
     match (a as &dyn Any).downcast_ref() {
@@ -26,7 +27,7 @@ pub fn same_ref<A: Any, B: Any>(a: &A) -> &B {
     }
 }
 
-/// The same for one that may be changed.
+/// Returns `a` as a mutable reference to `B`. `A` and `B` must be the same type.
 #[inline(always)]
 pub(crate) fn same_mut<A: Any, B: Any>(a: &mut A) -> &mut B {
     match (a as &mut dyn Any).downcast_mut() {
@@ -35,28 +36,30 @@ pub(crate) fn same_mut<A: Any, B: Any>(a: &mut A) -> &mut B {
     }
 }
 
-/// The same for points.
+/// Returns a slice of points as a slice of `B`, which must be the same type as `A`.
 #[inline(always)]
 pub(crate) fn same_points<A: bytemuck::Pod, B: bytemuck::Pod>(a: &[A]) -> &[B] {
     bytemuck::cast_slice(a)
 }
 
-/// The same for a slice of what is not [`bytemuck::Pod`], as rays.
+/// Returns a slice of a type that is not [`bytemuck::Pod`], such as rays, as a slice of `B`, which must be the same
+/// type as `A`.
 #[inline(always)]
 pub(crate) fn same_slice<A: Any, B: Any>(a: &[A]) -> &[B] {
     assert_eq!(TypeId::of::<A>(), TypeId::of::<B>(), "the types are equal");
-    // SAFETY: `A` and `B` are one type, as the line before checks, so this is the same slice.
+    // SAFETY: `A` and `B` are the same type, asserted in the line before, so pointer and length are valid for `B`.
     unsafe { std::slice::from_raw_parts(a.as_ptr().cast(), a.len()) }
 }
 
-/// What does not depend on the type of the points.
+/// Returns an argument unchanged: one whose type does not depend on that of the points.
 #[inline(always)]
 pub(crate) fn keep<T>(value: T) -> T {
     value
 }
 
-/// `precompiled! { fn name = generic(tree: same_ref &Bvh<S, D>, radius: keep f64) -> R }` makes a function `name<S, D>` that
-/// does what `generic` does. Before its type each argument has the function that turns it into one for the usual points.
+/// `precompiled! { fn name = generic(tree: same_ref &Bvh<S, D>, radius: keep f64) -> R }` defines a function `name<S,
+/// D>` that does what `generic` does. The word before the type of an argument is the function that converts it to the
+/// type for common points.
 macro_rules! precompiled {
     ($(#[$doc:meta])* $vis:vis fn $name:ident = $generic:ident($($arg:ident: $convert:ident $type:ty),* $(,)?) -> $result:ty) => {
         $(#[$doc])*
@@ -73,7 +76,8 @@ macro_rules! precompiled {
 }
 pub(crate) use precompiled;
 
-/// The same for functions whose only parameter is the scalar type, as those of meshes, which are in space: the function is `name<S>`.
+/// Like `precompiled!`, for functions that are generic over the scalar type only, such as those of three-dimensional
+/// meshes: defines `name<S>`.
 macro_rules! precompiled_in_space {
     ($(#[$doc:meta])* $vis:vis fn $name:ident = $generic:ident($($arg:ident: $convert:ident $type:ty),* $(,)?) -> $result:ty) => {
         $(#[$doc])*
@@ -89,14 +93,14 @@ macro_rules! precompiled_in_space {
 }
 pub(crate) use precompiled_in_space;
 
-/// Returns what the copy for one type and dimension gives, if the points are of that.
+/// Returns the result of the copy for one scalar type and dimension, if the points have these.
 macro_rules! precompiled_for {
     ($scalar:ty, $dim:literal, $generic:ident($($arg:ident: $convert:ident $type:ty),*) -> $result:ty) => {
-        // The other branch is not even compiled. Unit tests need few kinds of points, and are compiled fast without the copies.
+        // Other branches are not compiled at all. Unit tests skip the copies, so that they compile fast.
         if const { !cfg!(test) && S::NARROW == <$scalar as $crate::geometry::Lane>::NARROW && D == $dim } {
             let result = {
                 type S = $scalar;
-                #[allow(dead_code)] // What is always in space does not name it.
+                #[allow(dead_code)] // Functions in three dimensions only do not use it.
                 const D: usize = $dim;
                 fn copy($($arg: $type),*) -> $result {
                     $generic($($arg),*)

@@ -1,10 +1,11 @@
 //! A global allocator with an emergency reserve of address space.
 //!
-//! Rust's collections abort the process if an allocation fails. Large buffers of this crate are allocated so that a failure ends the call with an
-//! error (`memory`). All other allocations, small ones mostly, are covered by the reserve: a mapping without pages that each
-//! [`hold`] keeps while calls run. If the system refuses an allocation, the allocator frees the reserve and tries again, so that the
-//! allocation succeeds. From then on the process is short of memory, and every call ends at its next look at its flags (`cancel::check`).
-//! Cost: two system calls a `hold`; nothing an allocation.
+//! Rust's collections abort the process if an allocation fails. Large buffers of this crate are allocated so that a
+//! failure ends the call with an error (`memory`). All other allocations, mostly small ones, are covered by the
+//! reserve: a mapping without pages that [`hold`] keeps while calls run. If the system refuses an allocation, the
+//! allocator frees the reserve and tries again, so that the allocation succeeds. From then on the process is short of
+//! memory, and every call ends when it next checks its flags (`cancel::check`).
+//! Cost: two system calls per `hold`; none per allocation.
 #![allow(unsafe_code)] // A global allocator, and calls of the system that map memory.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -12,10 +13,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, O
 
 use crate::error::{Error, Result};
 
-/// The system's allocator with a reserve for the time when memory runs out.
+/// The system's allocator, with a reserve for when memory runs out.
 ///
-/// Install it where calls have to fail with [`ErrorKind::Memory`](crate::ErrorKind::Memory) instead of ending the process, under `ulimit -v`
-/// for instance, and call [`hold`] around the calls. The Python package, the C library and the program do.
+/// Install it in programs whose calls should fail with [`ErrorKind::Memory`](crate::ErrorKind::Memory) instead of
+/// aborting the process, for example under `ulimit -v`. Call [`hold`] around the calls. The Python package, the C
+/// library and the command line program do so.
 ///
 /// ```
 /// use ropewalk::{Bvh, memory};
@@ -31,40 +33,42 @@ use crate::error::{Error, Result};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReserveAllocator;
 
-/// Bytes of the unit in which [`RESERVE`] counts.
+/// The size in bytes of the unit in which [`RESERVE`] counts.
 const UNIT: usize = 1 << 16;
-/// The least size of the reserve. To it is added an eighth of the memory that the process has in use, up to [`MOST`].
+/// The minimum size of the reserve. An eighth of the memory that the process uses is added, up to [`MOST`].
 const LEAST: usize = 1 << 25;
-/// The largest size of the reserve.
+/// The maximum size of the reserve.
 const MOST: usize = 1 << 30;
 /// The size of the reserve while no call runs.
 const IDLE: usize = 1 << 20;
-/// The number of bits for the size of the reserve.
+/// The number of bits that store the size of the reserve.
 const SIZE_BITS: u32 = 20;
 
-/// The reserve: its address and its size in units, or 0. One word, so that one thread takes both.
+/// The reserve: its address and its size in units, or 0. A single word, so that one thread takes both.
 static RESERVE: AtomicU64 = AtomicU64::new(0);
 /// The number of calls that hold the reserve.
 static HOLDERS: AtomicUsize = AtomicUsize::new(0);
-/// Whether the reserve was needed by a call that still runs.
+/// `true` if the reserve was used by a call that still runs.
 static IS_SHORT: AtomicBool = AtomicBool::new(false);
 
-/// Whether the process has used its reserve, so that calls must end.
+/// Returns `true` if the process has used its reserve, so that calls must end.
 #[inline]
 pub(crate) fn is_short() -> bool {
     IS_SHORT.load(Relaxed)
 }
 
-/// Keeps the reserve until it is dropped.
+/// A guard that keeps the reserve until it is dropped.
 #[derive(Debug)]
 #[must_use = "the reserve shrinks when this is dropped"]
 pub struct Held(());
 
-/// Reserves address space for calls of this crate: 32 MiB and an eighth of the memory that the process has in use, at most 1 GiB. No memory is
-/// used by it. Only with [`ReserveAllocator`] as the global allocator, and on Linux, it has an effect.
+/// Reserves address space for calls of this crate: 32 MiB plus an eighth of the memory that the process uses, at most
+/// 1 GiB.
+///
+/// The reserve uses no memory. It has an effect only on Linux, and with [`ReserveAllocator`] as the global allocator.
 ///
 /// # Errors
-/// [`ErrorKind::Memory`](crate::ErrorKind::Memory): the system refuses it.
+/// Fails with [`ErrorKind::Memory`](crate::ErrorKind::Memory) if the system refuses the mapping.
 pub fn hold() -> Result<Held> {
     let size = (LEAST + resident() / 8).min(MOST).next_multiple_of(UNIT);
     HOLDERS.fetch_add(1, SeqCst);
@@ -90,7 +94,7 @@ impl Drop for Held {
     }
 }
 
-/// Returns what `attempt` allocates, which is of `size` bytes; if it fails, frees the reserve for it.
+/// Returns the allocation of `attempt`, of `size` bytes. If it fails, frees the reserve and tries again.
 #[inline]
 fn allocate(size: usize, attempt: impl Fn() -> *mut u8) -> *mut u8 {
     let start = attempt();
@@ -99,7 +103,8 @@ fn allocate(size: usize, attempt: impl Fn() -> *mut u8) -> *mut u8 {
 
 #[cold]
 fn with_reserve(size: usize, attempt: &dyn Fn() -> *mut u8) -> *mut u8 {
-    // Larger allocations would fail nevertheless. Once the process is short of memory, another thread may be about to free the reserve.
+    // Larger allocations would fail anyway. If the process is already short of memory, another thread may be freeing
+    // the reserve.
     if size > size_of_reserve() && !is_short() {
         return std::ptr::null_mut();
     }
@@ -116,60 +121,61 @@ fn with_reserve(size: usize, attempt: &dyn Fn() -> *mut u8) -> *mut u8 {
     std::ptr::null_mut()
 }
 
-// SAFETY: each call is one or several of the system's allocator with the caller's arguments, of which all but the last return null, so that
-// they allocate, move and free nothing. No call unwinds.
+// SAFETY: each method forwards the caller's arguments to `System`, once or several times. All calls but the last
+// return null, so they allocate, move and free nothing. No method unwinds.
 unsafe impl GlobalAlloc for ReserveAllocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the layout is the caller's, whose size is not 0.
+        // SAFETY: `layout.size() > 0`, as the contract of `alloc` demands of the caller.
         allocate(layout.size(), || unsafe { System.alloc(layout) })
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the layout is the caller's, whose size is not 0.
+        // SAFETY: `layout.size() > 0`, as the contract of `alloc_zeroed` demands of the caller.
         allocate(layout.size(), || unsafe { System.alloc_zeroed(layout) })
     }
 
     #[inline]
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        // SAFETY: `start` is from this allocator, so from the system's, with this layout.
+        // SAFETY: `start` was allocated with `layout` by this allocator, which forwards to `System`.
         unsafe { System.dealloc(start, layout) };
     }
 
     #[inline]
     unsafe fn realloc(&self, start: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: `start` is from the system's allocator with this layout, and still allocated if an attempt fails; `size` is the caller's.
+        // SAFETY: `start` was allocated with `layout` by `System`, and remains allocated if an attempt fails. The
+        // contract of `realloc` demands a valid `size` of the caller.
         allocate(size, || unsafe { System.realloc(start, layout, size) })
     }
 }
 
-/// The size of the reserve in bytes.
+/// Returns the size of the reserve in bytes.
 fn size_of_reserve() -> usize {
     (RESERVE.load(SeqCst) & ((1 << SIZE_BITS) - 1)) as usize * UNIT
 }
 
-/// Makes a reserve of `size` bytes if there is none. Returns `false` if the system refuses it.
+/// Creates a reserve of `size` bytes unless one exists. Returns `false` if the system refuses it.
 #[cfg(target_os = "linux")]
 fn reserve(size: usize) -> bool {
     if size == 0 {
         return true;
     }
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a new mapping at an address of the system's choice.
+    // SAFETY: creates a new mapping at an address chosen by the system, so no existing memory is affected.
     let start = unsafe { libc::mmap(std::ptr::null_mut(), size, libc::PROT_NONE, flags, -1, 0) };
     if start == libc::MAP_FAILED {
         return false;
     }
     let packed = ((start.expose_provenance() >> 12) as u64) << SIZE_BITS | (size / UNIT) as u64;
     if RESERVE.compare_exchange(0, packed, SeqCst, SeqCst).is_err() {
-        // SAFETY: the mapping above, which nothing else knows.
+        // SAFETY: `start` and `size` are those of the mapping above, whose address has not been published.
         unsafe { libc::munmap(start, size) };
     }
     true
 }
 
-/// Frees the reserve. Returns `false` if there is none.
+/// Frees the reserve. Returns `false` if there is no reserve.
 #[cfg(target_os = "linux")]
 fn release() -> bool {
     let packed = RESERVE.swap(0, SeqCst);
@@ -177,7 +183,8 @@ fn release() -> bool {
         return false;
     }
     let start = std::ptr::with_exposed_provenance_mut(((packed >> SIZE_BITS) as usize) << 12);
-    // SAFETY: a mapping of `reserve`, whose address and size this thread alone took out of `RESERVE`. Nothing reads or writes there.
+    // SAFETY: the address and the size of a mapping of `reserve`, which only this thread took out of `RESERVE`, by
+    // the swap above. The mapping is `PROT_NONE`, so no reference points into it.
     unsafe { libc::munmap(start, (packed & ((1 << SIZE_BITS) - 1)) as usize * UNIT) };
     true
 }
@@ -192,7 +199,7 @@ fn release() -> bool {
     false
 }
 
-/// The bytes of memory that the process has in use, or 0 if the system does not tell. Allocates nothing.
+/// Returns the resident memory of the process in bytes, 0 if it is unknown. Allocates nothing.
 fn resident() -> usize {
     use std::io::Read;
 
@@ -207,13 +214,13 @@ fn resident() -> usize {
 mod tests {
     use super::*;
 
-    /// One test, since the reserve is the process's.
+    /// A single test, because the reserve belongs to the process.
     #[test]
     fn an_allocation_that_fails_is_given_the_reserve() {
         let held = hold().unwrap();
         assert!(size_of_reserve() >= LEAST || cfg!(not(target_os = "linux")));
         let memory = |_| std::ptr::dangling_mut();
-        // Too large for the reserve, which stays.
+        // The allocation exceeds the reserve, which is kept.
         assert!(allocate(MOST + 1, std::ptr::null_mut).is_null());
         assert!(!is_short());
         // The second attempt succeeds.

@@ -1,51 +1,56 @@
-//! Eight lanes at a time, with the widest instructions this processor has.
+//! Vectors of eight lanes, with the widest instructions that the processor supports.
 //!
-//! The arithmetic is plain loops over `[S; LANES]`, which the compiler turns into vector instructions; two primitives it does
-//! not do by itself stand here: choosing the instruction set at run time, and packing eight comparisons into a bit mask.
+//! The arithmetic is plain loops over `[S; LANES]`, which the compiler vectorizes. This module adds what the compiler
+//! cannot do by itself: choosing the instruction set at run time, packing eight comparisons into a bit mask, and
+//! compressing lanes by a mask.
 //!
-//! Hot code is generic over a [`Isa`], marked `#[inline(always)]` down to the loops, and entered through [`dispatch!`].
+//! Hot code is generic over an [`Isa`], is `#[inline(always)]` down to the loops, and is entered through
+//! [`dispatch!`].
 #![allow(unsafe_code)] // Measured in benches/README.md: AVX2 is twice as fast as SSE2 on a range count.
 
 use std::sync::LazyLock;
 
-/// Points tested at once. Coordinate arrays are padded by this many values, so that a block may be read past its end.
+/// The number of points tested at once. Coordinate arrays are padded by this many values, so that a block may be read
+/// past their end.
 pub(crate) const LANES: usize = 8;
 
-/// What [`Isa`]s compare.
+/// A vector of [`LANES`] values.
 pub(crate) type Lanes<S> = [S; LANES];
 
-/// An instruction set that this processor is known to have.
+/// An instruction set that this processor supports.
 pub(crate) trait Isa: Copy + Send + Sync {
-    /// Whether the tests of a leaf are compiled once, and called: for the instruction set that few processors run with.
+    /// `true` if leaf tests are compiled as one function that is called instead of inlined, to save code for the
+    /// rarely used fallback.
     const OUTLINED: bool;
 
-    /// Bit `l` is set where `values[l] <= limit`; never where either is NaN.
+    /// Returns a mask whose bit `l` is set if `values[l] <= limit`; clear if either is NaN.
     fn at_most_f32(self, values: &Lanes<f32>, limit: f32) -> u32;
-    /// The same for `f64`.
+    /// Returns a mask whose bit `l` is set if `values[l] <= limit`; clear if either is NaN.
     fn at_most_f64(self, values: &Lanes<f64>, limit: f64) -> u32;
-    /// The values whose bits are set in `mask`, which has eight, in their order; what follows them is any of the values.
+    /// Moves the values whose bits are set in the eight-bit `mask` to the front, in order. The lanes after them hold
+    /// arbitrary values of the vector.
     fn compress_u32(self, values: &Lanes<u32>, mask: u32) -> Lanes<u32>;
 
-    /// The same for `f32`.
+    /// Compresses `f32` lanes like [`Isa::compress_u32`].
     #[inline(always)]
     fn compress_f32(self, values: &Lanes<f32>, mask: u32) -> Lanes<f32> {
         bytemuck::cast(self.compress_u32(&bytemuck::cast(*values), mask))
     }
 
-    /// The same for `f64`.
+    /// Compresses `f64` lanes like [`Isa::compress_u32`].
     #[inline(always)]
     fn compress_f64(self, values: &Lanes<f64>, mask: u32) -> Lanes<f64> {
         compress(values, mask)
     }
 }
 
-/// Eight numbers from `first` on.
+/// Returns eight consecutive numbers, starting at `first`.
 #[inline(always)]
 pub(crate) fn numbers(first: u32) -> Lanes<u32> {
     std::array::from_fn(|l| first.wrapping_add(l as u32))
 }
 
-/// Adds eight to each: what a loop carries along costs one addition, where [`numbers`] takes sixteen instructions.
+/// Adds eight to each number. In a loop this costs one addition, whereas [`numbers`] takes sixteen instructions.
 #[inline(always)]
 pub(crate) fn advance(numbers: &mut Lanes<u32>) {
     for number in numbers {
@@ -57,7 +62,7 @@ pub(crate) fn advance(numbers: &mut Lanes<u32>) {
 fn compress<T: Copy>(values: &Lanes<T>, mask: u32) -> Lanes<T> {
     let mut packed = *values;
     let mut len = 0;
-    // Without branches: what is not asked for is written over.
+    // Without branches: values that are not selected are overwritten.
     for (l, &value) in values.iter().enumerate() {
         packed[len % LANES] = value;
         len += (mask >> l & 1) as usize;
@@ -65,11 +70,12 @@ fn compress<T: Copy>(values: &Lanes<T>, mask: u32) -> Lanes<T> {
     packed
 }
 
-/// What the target is compiled for: SSE2 on x86-64, NEON on AArch64; or more, where it is inlined into what is compiled for more.
+/// The instruction set of the compilation target: SSE2 on x86-64, NEON on AArch64. If it is inlined into code
+/// compiled for more features, it uses those.
 #[derive(Clone, Copy)]
 pub(crate) struct Baseline<const OUTLINED: bool>;
 
-/// The fallback, which few x86-64 processors run with.
+/// The fallback, used by few x86-64 processors.
 pub(crate) const FALLBACK: Baseline<{ cfg!(target_arch = "x86_64") }> = Baseline;
 
 macro_rules! at_most {
@@ -114,7 +120,7 @@ impl<const OUTLINED: bool> Isa for Baseline<OUTLINED> {
     }
 }
 
-/// AVX2 with the bit instructions that come with it (x86-64-v3).
+/// AVX2 with the bit manipulation instructions of x86-64-v3.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 pub(crate) struct Avx2(());
@@ -132,14 +138,15 @@ impl Avx2 {
         found.then_some(Self(()))
     }
 
-    /// Runs `task` compiled for it: what is inlined into it uses its instructions.
+    /// Runs `task` with these instructions enabled; code inlined into it uses them.
     #[inline(always)]
     pub(crate) fn run<R>(self, task: impl FnOnce() -> R) -> R {
         #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
         fn compiled<R>(task: impl FnOnce() -> R) -> R {
             task()
         }
-        // SAFETY: `self` exists only where `detect` found all of these features.
+        // SAFETY: all features of `compiled` are supported: `self` can only be created by `detect`, which checks
+        // them.
         unsafe { compiled(task) }
     }
 }
@@ -151,7 +158,7 @@ impl Isa for Avx2 {
     #[inline(always)]
     fn at_most_f32(self, values: &Lanes<f32>, limit: f32) -> u32 {
         use std::arch::x86_64::{_CMP_LE_OQ, _mm256_cmp_ps, _mm256_movemask_ps, _mm256_set1_ps};
-        // SAFETY: `self` exists only where AVX2 was found.
+        // SAFETY: AVX2 is supported: `self` can only be created by `detect`, which checks it.
         unsafe {
             _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(bytemuck::cast(*values), _mm256_set1_ps(limit))) as u32
         }
@@ -161,7 +168,7 @@ impl Isa for Avx2 {
     fn at_most_f64(self, values: &Lanes<f64>, limit: f64) -> u32 {
         use std::arch::x86_64::{__m256d, _CMP_LE_OQ, _mm256_cmp_pd, _mm256_movemask_pd, _mm256_set1_pd};
         let [low, high]: [__m256d; 2] = bytemuck::cast(*values);
-        // SAFETY: `self` exists only where AVX2 was found.
+        // SAFETY: AVX2 is supported: `self` can only be created by `detect`, which checks it.
         unsafe {
             let limit = _mm256_set1_pd(limit);
             (_mm256_movemask_pd(_mm256_cmp_pd::<_CMP_LE_OQ>(low, limit))
@@ -172,7 +179,7 @@ impl Isa for Avx2 {
     #[inline(always)]
     fn compress_u32(self, values: &Lanes<u32>, mask: u32) -> Lanes<u32> {
         use std::arch::x86_64::_mm256_permutevar8x32_epi32;
-        /// For each mask the lanes whose bits are set, then lane 7.
+        /// For each mask, the indices of its set bits, then 7.
         static SET: [Lanes<u32>; 1 << LANES] = {
             let mut set = [[LANES as u32 - 1; LANES]; 1 << LANES];
             let mut mask = 0;
@@ -190,17 +197,17 @@ impl Isa for Avx2 {
             set
         };
         let lanes = SET[(mask & 0xff) as usize];
-        // SAFETY: `self` exists only where AVX2 was found.
+        // SAFETY: AVX2 is supported: `self` can only be created by `detect`, which checks it.
         unsafe { bytemuck::cast(_mm256_permutevar8x32_epi32(bytemuck::cast(*values), bytemuck::cast(lanes))) }
     }
 }
 
-/// The environment variable that names the instruction set.
+/// The environment variable that selects the instruction set.
 pub(crate) const VARIABLE: &str = "ROPEWALK_ISA";
-/// Its one value: the fallback, so that tests reach it on any processor.
+/// Its only valid value, the fallback, so that tests can run it on any processor.
 pub(crate) const BASELINE: &str = "baseline";
 
-/// The value of [`VARIABLE`], unless it is empty.
+/// Returns the value of [`VARIABLE`], `None` if it is unset or empty.
 fn forced() -> Option<&'static str> {
     static FORCED: LazyLock<Option<String>> = LazyLock::new(|| {
         let value = std::env::var_os(VARIABLE)?;
@@ -209,7 +216,7 @@ fn forced() -> Option<&'static str> {
     FORCED.as_deref()
 }
 
-/// The value of [`VARIABLE`], if it is unknown. Trees and meshes are not built then.
+/// Returns the value of [`VARIABLE`] if it is invalid. Building a tree or mesh then fails.
 pub(crate) fn unknown_choice() -> Option<&'static str> {
     forced().filter(|&value| value != BASELINE)
 }
@@ -221,7 +228,7 @@ fn is_fallback_forced() -> bool {
     *FORCED
 }
 
-/// The name of the instruction set that searches run with.
+/// Returns the name of the instruction set that searches use.
 pub fn instruction_set() -> &'static str {
     #[cfg(target_arch = "x86_64")]
     if Avx2::detect().is_some() {
@@ -230,21 +237,21 @@ pub fn instruction_set() -> &'static str {
     "baseline"
 }
 
-/// Asks for a value to be brought into the cache, where the processor can be asked.
+/// Prefetches a value into the cache, if the processor supports that.
 #[inline(always)]
 pub(crate) fn prefetch<T>(value: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint about an address; it reads nothing, and may be about any.
+        // SAFETY: prefetching is a hint that accesses no memory; any address is allowed.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(value.cast()) }
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = value;
 }
 
-/// `dispatch!(isa => body)`: evaluates `body` with the best [`Isa`] bound to `isa`, compiled for it. Loops in the body
-/// are `for` loops: a closure of its own would be compiled apart, without its instructions.
+/// `dispatch!(isa => body)` evaluates `body`, compiled for the best [`Isa`], which is bound to `isa`. Loops in `body`
+/// must be `for` loops: a closure inside it would be compiled separately, without these instructions.
 macro_rules! dispatch {
     ($isa:ident => $body:expr) => {{
         #[cfg(target_arch = "x86_64")]
@@ -273,7 +280,7 @@ pub(crate) use dispatch;
 mod tests {
     use super::*;
 
-    /// What the processor has and the fallback pack the same.
+    /// The processor's instruction set and the fallback compress alike.
     #[test]
     fn packed_lanes() {
         let values = numbers(10);

@@ -1,14 +1,14 @@
-//! Work, counted while unit tests run: how many distances a task computes. Compiled to nothing otherwise.
+//! Counters of work for unit tests: the number of distances that a task computes. Compiled to nothing otherwise.
 //!
-//! In: a task. Out: its result, and a number that neither the machine nor its load has a part in, so that a test can say how cost
-//! grows. A count is per thread: a counted task runs on one.
+//! In: a task. Out: a number that does not depend on the machine or its load, so that tests can measure how cost
+//! grows. Counts are per thread; a counted task runs on one thread.
 
 #[cfg(test)]
 std::thread_local! {
     static DISTANCES: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-/// Counts `n` distances, of points or of boxes.
+/// Adds `n` distances, between points or boxes.
 #[inline(always)]
 pub(crate) fn count(n: usize) {
     #[cfg(test)]
@@ -17,7 +17,7 @@ pub(crate) fn count(n: usize) {
     let _ = n;
 }
 
-/// The distances that a task computes on one thread.
+/// Returns the number of distances that a task computes on one thread.
 #[cfg(test)]
 pub(crate) fn distances<R: Send>(task: impl FnOnce() -> R + Send) -> u64 {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
@@ -49,7 +49,7 @@ mod tests {
         Bvh::build_periodic(points, side).unwrap()
     }
 
-    /// What each operation costs, about a radius and for some of the points.
+    /// Returns the cost of each operation, with a radius and with queries at `some` points.
     fn costs<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, some: &[[S; D]]) -> Vec<(&'static str, u64)> {
         let nearest = |k| distances(|| tree.nearest_all(some, k));
         let dbscan = |algorithm| distances(|| Dbscan::new(radius, 5).algorithm(algorithm).run_on(tree).unwrap());
@@ -66,7 +66,7 @@ mod tests {
         ]
     }
 
-    /// Asserts that no cost is more than `times` the expected one.
+    /// Asserts that no cost exceeds `times` the expected one.
     #[track_caller]
     fn assert_costs(found: &[(&str, u64)], expected: &[(&str, u64)], times: f64, what: &str) {
         for ((name, found), (_, expected)) in found.iter().zip(expected) {
@@ -82,11 +82,11 @@ mod tests {
         for (name, cost) in costs(&tree, 0.1, &points) {
             assert!((2000..4_000_000).contains(&cost), "{name}: {cost}");
         }
-        // Each point meets at least its own leaf, eight at a time.
+        // A query visits at least one leaf, eight points at a time.
         assert!(distances(|| tree.query_all(&[crate::Sphere::new([0.5f32; 3], 0.2)])) > 50);
     }
 
-    /// What copies of a few places cost grows as their number does, not as that of their pairs.
+    /// The cost of copies of a few points grows linearly with their number, not with that of their pairs.
     #[test]
     fn copies_cost_what_points_cost() {
         fn heaps<S: Scalar, const D: usize>(places: usize, radius: f64) {
@@ -94,7 +94,7 @@ mod tests {
                 let points: Vec<[S; D]> = (0..n).map(|i| [S::from_f64((i % places) as f64); D]).collect();
                 costs(&tree(&points, None), radius, &points[..200])
             };
-            // Four times the points: 16 times the pairs.
+            // Four times the points, 16 times the pairs.
             let what = format!("{places} places of {D} dimensions, radius {radius}");
             assert_costs(&measured(40_000), &measured(10_000), 6.0, &what);
         }
@@ -105,7 +105,7 @@ mod tests {
         heaps::<f32, 2>(3, 1.5);
     }
 
-    /// A radius that holds all points asks for none of them.
+    /// If the radius encloses all points, the cost is linear in their number.
     #[test]
     fn a_radius_larger_than_the_domain() {
         let n = 20_000;
@@ -121,7 +121,7 @@ mod tests {
         }
     }
 
-    /// A large `k` is not quadratic in `k`.
+    /// The cost of a large `k` is not quadratic in `k`.
     #[test]
     fn half_of_all_points() {
         let points = uniform::<f32, 2>(50_000, 1.0);
@@ -133,7 +133,8 @@ mod tests {
         }
     }
 
-    /// In any unit the same: where squares leave the range of a type, all was left to `f64` once, which is quadratic.
+    /// The cost does not depend on the unit. If squares leave the range of a type, redoing everything in `f64` would
+    /// be quadratic, as it once was.
     #[test]
     fn units_cost_nothing() {
         fn same<S: Scalar>(exponents: &[i32]) {
@@ -154,7 +155,7 @@ mod tests {
         same::<f64>(&[-400, -100, 64, 100, 400]);
     }
 
-    /// One point far away puts all others into one cell of the Morton grid; they are sorted as if it were not there.
+    /// A distant point puts all others into one cell of the Morton grid. They are sorted as if it were not there.
     #[test]
     fn an_outlier_costs_nothing() {
         let mut points = uniform::<f64, 3>(20_000, 1.0);
@@ -166,7 +167,7 @@ mod tests {
         }
     }
 
-    /// A cloud with places at many scales: `f32` has a unit for each leaf, and needs what `f64` needs.
+    /// Clusters at many scales: `f32` uses a unit per leaf, and costs about what `f64` costs.
     #[test]
     fn scales_within_scales() {
         let mut random = random(13);

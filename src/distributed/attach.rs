@@ -1,9 +1,9 @@
-//! Points of all ranks that join halos of all ranks.
+//! Attaches points of all ranks to halos of all ranks.
 //!
-//! In: halos, the points that they were found among, and other points. Out: the label of each other point, and the way of its columns to the
-//! rank that owns its halo.
-//! Cost: a tree over the first points, one search of the nearest for each other point, 16 bytes for each halo of all ranks on each rank; an
-//! attached point is sent once for each column.
+//! In: halos, the points among which they were found, and other points. Out: the label of each other point, and a
+//! route that sends columns of the attached points to the ranks that own their halos.
+//! Cost: a tree over the first points, one nearest-neighbour search per other point, and 16 bytes on each rank for
+//! each halo of all ranks. An attached point is sent once for each column.
 
 use bytemuck::Pod;
 
@@ -15,29 +15,32 @@ use crate::error::{Error, Result};
 use crate::geometry::Scalar;
 use crate::search::Nearest;
 
-/// Points that joined halos: their labels where they came from, and their way to the owners of their halos.
+/// Points attached to halos: their labels on the ranks that hold the points, and a route to the owners of the halos.
 #[derive(Debug)]
 pub struct AttachedPoints {
-    /// The label of each point that this rank came with, -1 for none.
+    /// The label of each point that this rank passed in, -1 if the point joined no halo.
     pub labels: Vec<i64>,
     route: Route,
-    /// The owned halo of each point that arrived, ascending by the global index of the points of each halo.
+    /// The owned halo of each point that arrived. The points of each halo are in ascending order of their global
+    /// index.
     pub halos: Vec<u32>,
 }
 
 impl AttachedPoints {
-    /// A column of the points that this rank came with, on the ranks that own their halos: a value for each of `halos`. Collective.
+    /// Sends a column of the points that this rank passed in to the ranks that own their halos. Returns one value for
+    /// each entry of `halos`. Collective.
     pub fn bring<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, column: &[T]) -> Result<Vec<T>> {
         self.route.send(ranks, column)
     }
 }
 
 impl Halos {
-    /// Attaches `others` to the halos, as [`crate::Halos::attach`] does on one process: each joins the group of the nearest of `points`, among
-    /// which the halos were found, if that is within `length`. Collective.
+    /// Attaches `others` to the halos, as [`crate::Halos::attach`] does in one process. Each joins the group of its
+    /// nearest neighbour in `points`, the points among which the halos were found, if that neighbour is within
+    /// `length`. Collective.
     ///
     /// # Errors
-    /// On all ranks, if one has other points that are not finite; as [`Domain::new`].
+    /// Fails on all ranks if a rank has a point in `others` that is not finite. Fails as [`Domain::new`] does.
     #[doc(hidden)]
     pub fn attach<S: Scalar>(
         &self,
@@ -59,7 +62,7 @@ impl Halos {
         drop(near);
         let labels = self.labels_of(ranks, &nearest)?;
 
-        // Who owns which halo.
+        // Find the owner of each halo.
         let numbers = self.numbers();
         let mut owners: Vec<(u64, u32)> = (0..)
             .zip(all_gather_v(ranks, &numbers)?.iter())
@@ -83,7 +86,7 @@ impl Halos {
         Ok(AttachedPoints { labels, route, halos })
     }
 
-    /// The labels of points of all ranks by their global indices, -1 for `None`. Collective.
+    /// Returns the labels of points of all ranks, given by global index; -1 for `None`. Collective.
     fn labels_of(&self, ranks: &dyn Communicator, indices: &[Option<u64>]) -> Result<Vec<i64>> {
         let starts = self.starts();
         let home = |index: u64| starts.partition_point(|&start| start <= index) - 1;
@@ -100,7 +103,7 @@ impl Halos {
     }
 }
 
-/// Errors: a coordinate that is not finite.
+/// Fails if a coordinate is not finite.
 fn check<S: Scalar>(points: &[[S; 3]]) -> Result<()> {
     for (index, point) in points.iter().enumerate() {
         if let Some((axis, value)) = (0..).zip(point.map(Into::into)).find(|(_, x): &(usize, f64)| !x.is_finite()) {

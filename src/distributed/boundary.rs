@@ -1,9 +1,10 @@
-//! From the components of each rank to those of all, with their numbers.
+//! Merges the components of each rank into components of all ranks, and numbers them.
 //!
-//! In: the component of each point on a rank, the components of other ranks that these meet, and the global indices of the points. Out: the
-//! global number of each component, by its smallest point; points of one cluster have one number on all ranks.
-//! Cost: messages of the size of the boundary between ranks, and 28 bytes a component. Source: Patwary et al. 2012 (PDSDBSCAN: local
-//! unions first, then those across ranks).
+//! In: the component of each point of a rank, the components of other ranks that touch these, and the global indices
+//! of the points. Out: the global number of each component, in the order of their smallest points. All points of one
+//! cluster have the same number on all ranks.
+//! Cost: messages of the size of the boundary between ranks, and 28 bytes per component. Source: Patwary et al. 2012
+//! (PDSDBSCAN: local unions first, then unions across ranks).
 
 use crate::distributed::communicator::{exchange, starts};
 use crate::distributed::components::{connect, rank_of, request, vertex};
@@ -18,23 +19,25 @@ use crate::phases::mark;
 /// Components per parallel task.
 const TASK: usize = 1 << 16;
 
-/// The components of one rank among all.
+/// The components of one rank, with their numbers among those of all ranks.
 pub(crate) struct Numbered {
     /// The global number of each component.
     pub numbers: Vec<u64>,
-    /// How many points of all ranks it has.
+    /// The number of points of each component on all ranks.
     pub sizes: Vec<u64>,
-    /// The components for which others stand, ascending, each with that: one rank's, with its number there.
+    /// The components that another component represents, ascending, each with its root: a vertex (rank and component
+    /// number).
     pub moved: Vec<(u32, u64)>,
-    /// How many components all ranks have.
+    /// The number of components of all ranks.
     pub count: u64,
 }
 
-/// No number.
+/// Marks a missing number.
 pub(crate) const NONE: u64 = u64::MAX;
 
-/// Numbers components across ranks: `labels` has that of each point, negative for none, and `n` is how many this rank has, each with a point.
-/// `edges` are between these and those of other ranks. Collective.
+/// Numbers components across ranks. `labels` holds the component of each point, negative for points without one. `n`
+/// is the number of components of this rank, each of which has a point. `edges` lead from these components to those
+/// of other ranks. Collective.
 pub(crate) fn number<S: Scalar, const D: usize>(
     domain: &Domain<'_, S, D>,
     labels: &[i32],
@@ -53,8 +56,9 @@ pub(crate) fn number<S: Scalar, const D: usize>(
     number_roots(domain, smallest, sizes, moved)
 }
 
-/// The same where it is known for which components others stand: `smallest` and `sizes` are of the points here. Of components that stand
-/// for themselves some may have no points; they have no number. Collective.
+/// Numbers components whose roots are known: `moved` holds the components that are not roots, each with its root.
+/// `smallest` and `sizes` are computed from the points of this rank. A root without points gets no number.
+/// Collective.
 pub(crate) fn number_roots<S: Scalar, const D: usize>(
     domain: &Domain<'_, S, D>,
     mut smallest: Vec<u64>,
@@ -62,7 +66,7 @@ pub(crate) fn number_roots<S: Scalar, const D: usize>(
     moved: Vec<(u32, u64)>,
 ) -> Result<Numbered> {
     let ranks = domain.ranks;
-    // The smallest index and the size of each tree, at its root.
+    // The smallest index and the size of each tree, gathered at its root.
     let mut told: Vec<[u64; 3]> =
         moved.iter().map(|&(at, root)| [root, smallest[at as usize], sizes[at as usize]]).collect();
     told.sort_unstable();
@@ -93,7 +97,7 @@ pub(crate) fn number_roots<S: Scalar, const D: usize>(
 }
 
 impl Numbered {
-    /// The component that stands for each of this rank's.
+    /// Returns the root of each component of this rank.
     pub fn roots(&self, rank: usize) -> Vec<u64> {
         let mut roots = map(self.numbers.len(), TASK, &|at| vertex(rank, at as u32));
         self.moved.iter().for_each(|&(at, root)| roots[at as usize] = root);
@@ -101,12 +105,13 @@ impl Numbered {
     }
 }
 
-/// The place of each key among those of all ranks, which all differ, and how many there are; [`NONE`] is no key and has no place. Keys are
-/// global indices: each is ranked where its point came from, and those of a rank that are there already stay. Collective.
+/// Returns the position of each key among the keys of all ranks, and the number of keys. All keys differ; [`NONE`] is
+/// not a key. Keys are global indices. Each is sorted on the rank that its point came from; keys that are already on
+/// that rank are not sent. Collective.
 fn rank_keys<S: Scalar, const D: usize>(domain: &Domain<'_, S, D>, mut keys: Vec<u64>) -> Result<(Vec<u64>, u64)> {
     let ranks = domain.ranks;
     let own = domain.starts[ranks.rank()]..domain.starts[ranks.rank() + 1];
-    // What is no key, or another rank's; where points are in place these are few.
+    // Gaps are missing keys and keys of other ranks. If points are in place, they are few.
     let is_gap = |at: &u32| !own.contains(&keys[*at as usize]);
     let gaps: Vec<u32> =
         list_tasks(keys.len(), TASK, &|range| (range.start as u32..range.end as u32).filter(is_gap).collect());
@@ -117,7 +122,7 @@ fn rank_keys<S: Scalar, const D: usize>(domain: &Domain<'_, S, D>, mut keys: Vec
     let arrived = route.send(ranks, &sent)?;
     let starts = starts(ranks, keys.len() - gaps.len() + arrived.len())?;
     let mut order: Vec<u32> = (0..arrived.len() as u32).collect();
-    // Those of each rank ascend, and this sort merges them.
+    // The keys that arrive from each rank ascend; this stable sort merges them.
     order.sort_by_key(|&at| arrived[at as usize]);
     let others: Vec<u64> = order.iter().map(|&at| arrived[at as usize]).collect();
     let places = place(&mut keys, &gaps, &others, starts[ranks.rank()]);
@@ -129,10 +134,10 @@ fn rank_keys<S: Scalar, const D: usize>(domain: &Domain<'_, S, D>, mut keys: Vec
     Ok((keys, starts[ranks.size()]))
 }
 
-/// Puts the place of each key, but those at `gaps`, among them and `others`, counted from `first`, where the key was; returns those of
-/// `others`, which ascend. All differ.
+/// Replaces each key that is not at a gap by its position among these keys and `others`, counted from `first`.
+/// Returns the positions of `others`, which ascend. All keys differ.
 fn place(keys: &mut [u64], gaps: &[u32], others: &[u64], first: u64) -> Vec<u64> {
-    // Gaps get the key before them, so that keys ascend if all but these do.
+    // Each gap repeats the key before it, so that `keys` ascends if the other keys do.
     for at in gaps.iter().map(|&at| at as usize) {
         keys[at] = if at == 0 { 0 } else { keys[at - 1] };
     }
@@ -160,7 +165,7 @@ fn place(keys: &mut [u64], gaps: &[u32], others: &[u64], first: u64) -> Vec<u64>
     }
     let mut gaps = gaps.iter().copied().peekable();
     let mut own: Vec<u32> = (0..keys.len() as u32).filter(|at| gaps.next_if_eq(at).is_none()).collect();
-    // They are made of stretches that ascend, which this sort merges.
+    // `own` consists of ascending runs, which this stable sort merges.
     own.sort_by_key(|&at| keys[at as usize]);
     let below = |other: u64| own.partition_point(|&at| keys[at as usize] < other) as u64;
     let places = (first..).zip(others).map(|(place, &other)| place + below(other)).collect();
@@ -178,7 +183,8 @@ mod tests {
     use super::*;
     use crate::random::mixed;
 
-    /// Against a sort of all, where no keys, half or all of them are gaps, with a key or a gap first, and several in a row where a task ends.
+    /// Compares positions with those from a full sort. No keys, half of them or all are gaps. The first entry is a
+    /// key or a gap; a run of gaps crosses the end of a task.
     #[test]
     fn places_are_those_of_a_sort() {
         const END: u64 = TASK as u64;

@@ -1,26 +1,28 @@
-//! Components that reach over several ranks.
+//! Connected components across ranks.
 //!
-//! In: on each rank components, numbered from 0, and edges between its own and those of other ranks. Out: the components that are connected
-//! with a lesser one, each with the least of these.
-//! Each root is hooked to the least root across an edge that is smaller; then pointers are jumped until all point to roots; so again until no
-//! edge joins two. A root that stays one for two rounds has taken in all its neighbours, so these halve the number of roots.
-//! Cost: O(log n) rounds of messages, whose size is that of the edges; components without an edge are not looked at. Source: Shiloach and Vishkin 1982.
+//! In: on each rank, components numbered from 0, and edges between these and components of other ranks. Out: the
+//! components that are connected with a smaller one, each with the smallest component that it is connected with.
+//! Each round hooks every root to the smallest root across an edge, if that is smaller. Then pointers are jumped
+//! until all point to roots. Rounds repeat until no edge joins two roots. A root that stays a root for two rounds has
+//! absorbed all its neighbours, so two rounds halve the number of roots.
+//! Cost: O(log n) rounds of messages whose size is that of the edges. Components without an edge are not visited.
+//! Source: Shiloach and Vishkin 1982.
 
 use crate::distributed::communicator::{Communicator, Reduction, exchange, reduce};
 use crate::distributed::route::Route;
 use crate::error::Result;
 
-/// A component: the rank in the high half, its number there in the low one.
+/// Encodes a component: its rank in the high 32 bits, its number on that rank in the low 32 bits.
 pub(crate) fn vertex(rank: usize, number: u32) -> u64 {
     (rank as u64) << 32 | u64::from(number)
 }
 
-/// The rank that a component is of.
+/// Returns the rank of a component.
 pub(crate) fn rank_of(vertex: u64) -> usize {
     (vertex >> 32) as usize
 }
 
-/// Rows of other ranks, named by vertices: asks for those of `wanted`, which ascend.
+/// Requests rows of other ranks, named by vertices; `wanted` ascends.
 pub(crate) fn request(ranks: &dyn Communicator, wanted: &[u64]) -> Result<Route> {
     let mut counts = vec![0; ranks.size()];
     wanted.iter().for_each(|&vertex| counts[rank_of(vertex)] += 1);
@@ -28,8 +30,9 @@ pub(crate) fn request(ranks: &dyn Communicator, wanted: &[u64]) -> Result<Route>
     Route::requested(ranks, &rows, &counts)
 }
 
-/// The components of this rank that are connected with a lesser one, ascending, and the least of all with which each is; `edges` are between
-/// components of this rank, by number, and those of any rank. Collective.
+/// Returns the components of this rank that are connected with a smaller one, ascending, each with the smallest
+/// component that it is connected with. `edges` lead from components of this rank, by number, to components of any
+/// rank. Collective.
 pub(crate) fn connect(ranks: &dyn Communicator, mut edges: Vec<(u32, u64)>) -> Result<Vec<(u32, u64)>> {
     let rank = ranks.rank();
     edges.sort_unstable();
@@ -38,7 +41,7 @@ pub(crate) fn connect(ranks: &dyn Communicator, mut edges: Vec<(u32, u64)>) -> R
     others.sort_unstable();
     others.dedup();
 
-    // Those without an edge stay as they are; the rest, which are few, are numbered from 0 in their order.
+    // Components without an edge keep their roots. The others, which are few, are renumbered from 0 in their order.
     let asked = request(ranks, &others)?;
     let mut met: Vec<u32> = edges.iter().map(|edge| edge.0).chain(asked.rows().iter().copied()).collect();
     met.sort_unstable();
@@ -61,13 +64,14 @@ pub(crate) fn connect(ranks: &dyn Communicator, mut edges: Vec<(u32, u64)>) -> R
     Ok(roots.filter(|&(number, root)| root != vertex(rank, number)).collect())
 }
 
-/// The least component that each of `n` is connected with; edges lead to places in `others`, which ascend. Collective.
+/// Returns the smallest component that each of `n` components is connected with. Edges lead to positions in `others`,
+/// which ascends. Collective.
 fn unite(ranks: &dyn Communicator, n: usize, edges: &[(u32, u32)], others: &[u64]) -> Result<Vec<u64>> {
     let mut parent: Vec<u64> = (0..n as u32).map(|number| vertex(ranks.rank(), number)).collect();
     let route = request(ranks, others)?;
     loop {
         let theirs = route.send(ranks, &parent)?;
-        // The larger of two roots and the smaller one, to which it is hooked.
+        // Each pair holds the larger of two roots, and the smaller one to which it is hooked.
         let mut hooks: Vec<[u64; 2]> = edges
             .iter()
             .map(|&(own, other)| (parent[own as usize], theirs[other as usize]))
@@ -89,7 +93,7 @@ fn unite(ranks: &dyn Communicator, n: usize, edges: &[(u32, u32)], others: &[u64
     }
 }
 
-/// The vertices of other ranks among some, ascending, each once.
+/// Returns the vertices of other ranks among `vertices`, ascending, without duplicates.
 fn others_of(rank: usize, vertices: &[u64]) -> Vec<u64> {
     let mut others: Vec<u64> = vertices.iter().copied().filter(|&vertex| rank_of(vertex) != rank).collect();
     others.sort_unstable();
@@ -97,11 +101,11 @@ fn others_of(rank: usize, vertices: &[u64]) -> Vec<u64> {
     others
 }
 
-/// Points all to their roots.
+/// Jumps pointers until each points to its root.
 fn jump(ranks: &dyn Communicator, parent: &mut [u64]) -> Result<()> {
     let first = vertex(ranks.rank(), 0);
     loop {
-        // The parents that are of other components, here or elsewhere.
+        // The parents that differ from their child, here or on other ranks.
         let mut above: Vec<u64> =
             (first..).zip(&*parent).filter(|(own, parent)| own != *parent).map(|(_, &parent)| parent).collect();
         above.sort_unstable();
@@ -126,7 +130,7 @@ mod tests {
     use super::*;
     use crate::distributed::on_threads;
 
-    /// A chain that goes to and fro between ranks, in an order that is mixed, and components alone.
+    /// A chain that jumps between ranks in scrambled order, and isolated components.
     #[test]
     fn chains_are_one_component() {
         for size in [1, 2, 3, 7] {

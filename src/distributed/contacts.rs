@@ -1,10 +1,10 @@
-//! Where this rank's points meet those of others.
+//! Contacts between the points of this rank and ghost points.
 //!
-//! In: a tree of this rank's points, and ghosts. Out: for each ghost the components that have a point within the radius of it, by one point
-//! each; or a value for points that are within it of ghosts.
-//! What is of one component that a ghost is known to meet is not looked at again.
-//! Cost: O(log n) a ghost, and a node's worth for each component that it meets; 4 bytes a node. Source: Prokopenko et al. 2023 (FDBSCAN:
-//! subtrees of one component), Patwary et al. 2012 (unions across ranks come last).
+//! In: a tree of this rank's points, and ghosts. Out, for each ghost: the components with a point within its radius,
+//! each given by one point (`contacts`). Or, for each point with ghosts within the radius: a value (`map_near`).
+//! A subtree of a single component is skipped if the ghost already has a contact with that component.
+//! Cost: O(log n) per ghost, and one leaf for each component that it touches; 4 bytes per node. Source:
+//! Prokopenko et al. 2023 (FDBSCAN: subtrees of one component), Patwary et al. 2012 (unions across ranks come last).
 
 use crate::bvh::Bvh;
 use crate::bvh::traverse::Step;
@@ -16,13 +16,13 @@ use crate::parallel::list_tasks;
 const TASK: usize = 1 << 9;
 /// Nodes per parallel task.
 const NODES: usize = 1 << 9;
-/// The component of points that are in none.
+/// The component of points without a component.
 const NONE: u32 = u32::MAX;
-/// More than one component.
+/// Marks a node with points of more than one component.
 const MIXED: u32 = u32::MAX - 1;
 
-/// A position in the tree, of a component that is within the radius of a ghost, and that ghost. `component` is that of a position, any
-/// number below the number of points.
+/// Returns pairs of a tree position and a ghost: for each ghost one position of each component with a point within
+/// the radius. `component` maps a position to its component, a number below the number of points.
 pub(super) fn contacts<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     component: &(dyn Fn(u32) -> Option<u32> + Sync),
@@ -67,11 +67,11 @@ pub(super) fn contacts<S: Scalar, const D: usize>(
     })
 }
 
-/// A value, if any, of a ball and the ghosts in it.
+/// Maps a ball and the ghosts in it to a value, if there is one.
 type OfBall<'a, S, T, const D: usize> = dyn Fn(Sphere<S, D>, &mut dyn Iterator<Item = u32>) -> Option<T> + Sync + 'a;
 
-/// What `value` makes of the balls around points of a tree and of the ghosts in each, by the points' index; only of points that are asked,
-/// and have ghosts near their leaf.
+/// Calls `value` with the ball around each point of a tree and the ghosts in that ball. Returns the values with the
+/// points' indices. Skips points for which `is_asked` is `false`, and leaves without ghosts within the radius.
 pub(super) fn map_near<S: Scalar, T: Send + Sync, const D: usize>(
     tree: &Bvh<S, D>,
     ghosts: &Bvh<S, D>,

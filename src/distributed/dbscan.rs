@@ -21,11 +21,12 @@ use crate::phases::mark;
 const TASK: usize = 1 << 14;
 
 impl Dbscan {
-    /// The clusters of the points of all ranks, of which `points` are this rank's: the labels that [`Dbscan::run`] gives to all of them in
-    /// one process, for any number of ranks. Collective.
+    /// Finds the clusters of the points of all ranks. `points` are those of this rank. The labels equal those that
+    /// [`Dbscan::run`] computes for all points in one process, for any number of ranks. Collective.
     ///
-    /// Whether a point is core is counted on the rank of its region, with its ghosts; ghosts are told. Then core points are united on each
-    /// rank and across ranks; border points join when numbers are known.
+    /// Each rank decides which points of its region are core, counting ghosts as neighbours, and sends the result to
+    /// the ranks that hold them as ghosts. Then core points are united on each rank and across ranks. Border points
+    /// join once clusters have their numbers.
     ///
     /// ```
     /// use ropewalk::{Dbscan, distributed::{Communicator, on_threads}};
@@ -40,17 +41,17 @@ impl Dbscan {
     /// ```
     ///
     /// # Errors
-    /// On all ranks what [`Dbscan::run`] refuses on one; options that differ; weights, which are not taken; if a rank has
-    /// ended.
+    /// Fails on all ranks if one has input that [`Dbscan::run`] rejects, if options differ, if weights are given
+    /// (they are not supported), or if a rank has ended.
     pub fn run_across<S: Scalar, const D: usize>(&self, ranks: &dyn Communicator, points: &[[S; D]]) -> Result<Labels> {
         let mut domain = Domain::new(ranks, points, self.size().clone())?;
         let tree = agree(ranks, Bvh::build_in(&domain.points, domain.space))?;
-        // The tree has them.
+        // The tree holds a copy of the points.
         domain.points = vec![];
         self.run_in(&domain, tree)
     }
 
-    /// The same in a domain, open or periodic as that is. Collective.
+    /// Finds the clusters of the points of a domain, in its space (open or periodic). Collective.
     ///
     /// # Errors
     /// As [`Dbscan::run_across`], for the options.
@@ -59,7 +60,7 @@ impl Dbscan {
         self.run_in(domain, tree)
     }
 
-    /// The same, where there is a tree of the domain's points.
+    /// Finds the clusters; `tree` holds the domain's points.
     fn run_in<S: Scalar, const D: usize>(&self, domain: &Domain<'_, S, D>, tree: Bvh<S, D>) -> Result<Labels> {
         let ranks = domain.ranks;
         agree(ranks, self.check_across(&domain.space))?;
@@ -78,7 +79,7 @@ impl Dbscan {
         drop(labels);
         let least = here.join(clusters, &numbers, &core, &core_ghosts, &theirs)?;
         drop(here);
-        // The number and whether it is core in one message.
+        // The number and the core flag in one message.
         let told = |row: usize| match least[row] {
             NONE => NONE,
             number => number << 1 | u64::from(core[row] != 0),
@@ -99,29 +100,30 @@ struct Here<'a, S, const D: usize> {
     ghosts: Ghosts<S, D>,
 }
 
-/// Ghosts that are core.
+/// Ghosts that are core points.
 struct CoreGhosts<S, const D: usize> {
     points: Vec<[S; D]>,
-    /// Which ghost each is.
+    /// The index of each among the ghosts.
     ghosts: Vec<u32>,
-    /// The cluster of each on the rank that it is of.
+    /// The cluster of each, as a vertex of the rank that owns the point.
     clusters: Vec<u64>,
 }
 
 impl<'a, S: Scalar, const D: usize> Here<'a, S, D> {
-    /// Collective.
+    /// Builds the ghosts. Collective.
     fn new(options: &'a Dbscan, domain: &'a Domain<'a, S, D>, tree: Bvh<S, D>) -> Result<Self> {
         let regions = Regions::new(domain, &tree)?;
         let ghosts = Ghosts::within(domain.ranks, &tree, &regions, options.eps(), Sends::Both)?;
         Ok(Self { options, domain, tree, ghosts })
     }
 
-    /// Which points are core: 1, or 0. Collective.
+    /// Returns 1 for each core point and 0 for others. Collective.
     fn core(&self) -> Result<Vec<u8>> {
         let Self { options, domain, tree, ghosts } = self;
         let mut core = core_of(tree, options);
         let near = agree(domain.ranks, Bvh::build_in(&ghosts.points, domain.space))?;
-        // Fewer than enough are here, so all can be counted.
+        // Points with too few neighbours on this rank: their ball holds fewer than `min_pts` points, so counting all
+        // is cheap.
         let more = map_near(tree, &near, options.eps(), &|row| core[row as usize] == 0, &|ball, ghosts| {
             let missing = options.min_pts().saturating_sub(tree.query(ball).count());
             (ghosts.take(missing).count() == missing).then_some(())
@@ -131,7 +133,8 @@ impl<'a, S: Scalar, const D: usize> Here<'a, S, D> {
         Ok(core)
     }
 
-    /// `labels` has the cluster of each core point here, negative for others. Collective.
+    /// Returns the ghosts that are core points. `labels` holds the cluster of each core point of this rank, and is
+    /// negative for other points. Collective.
     fn core_ghosts(&self, labels: &[i32]) -> Result<CoreGhosts<S, D>> {
         let theirs = self.ghosts.route.send(self.domain.ranks, labels)?;
         let of = self.ghosts.ranks().zip(&theirs).zip(0u32..).filter(|((_, their), _)| **their >= 0);
@@ -141,7 +144,8 @@ impl<'a, S: Scalar, const D: usize> Here<'a, S, D> {
         Ok(CoreGhosts { points, ghosts, clusters })
     }
 
-    /// Clusters here, and those of other ranks that have a core point near one of theirs.
+    /// Returns edges between clusters of this rank and clusters of other ranks with a core point within `eps` of one
+    /// of their core points.
     fn edges(&self, clusters: &CoreClusters, labels: &[i32], ghosts: &CoreGhosts<S, D>) -> Vec<(u32, u64)> {
         let Self { options, tree, .. } = self;
         let of = |(at, ghost): (u32, u32)| {
@@ -151,8 +155,8 @@ impl<'a, S: Scalar, const D: usize> Here<'a, S, D> {
         contacts.into_iter().map(of).collect()
     }
 
-    /// The number of each point's cluster, of border points the least near them, or [`NONE`]. `numbers` has those of clusters, `theirs` those
-    /// of ghosts. Collective.
+    /// Returns the number of each point's cluster, or [`NONE`]. A border point joins the cluster with the
+    /// smallest number near it. `numbers` holds the numbers of clusters, `theirs` those of ghosts. Collective.
     fn join(
         &self,
         clusters: CoreClusters,
@@ -162,7 +166,8 @@ impl<'a, S: Scalar, const D: usize> Here<'a, S, D> {
         theirs: &[u64],
     ) -> Result<Vec<u64>> {
         let Self { options, domain, tree, .. } = self;
-        // In the order of their numbers they are counted from 0 here, for borders to join the least.
+        // Clusters are renumbered from 0 in the order of their global numbers, so that border points join the
+        // smallest one.
         let mut met = numbers.to_vec();
         met.sort_unstable();
         met.dedup();

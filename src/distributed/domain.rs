@@ -1,9 +1,11 @@
-//! Each rank gets the points of a compact region.
+//! Redistributes points so that each rank has those of a compact region.
 //!
-//! In: points of all ranks, in any distribution. Out: on each rank the points of a stretch of the Morton curve, by ascending global index.
-//! The stretches are told by samples: so many points of each rank as its share, with the weight of those about them; all ranks sort all samples.
-//! Cost: each point is sent once; `S * D + 8` bytes a point stay, and 4 where it came from. Source: Warren and Salmon 1993 (stretches of
-//! the curve); Frazer and McKellar 1970 (samplesort).
+//! In: points of all ranks, in any distribution. Out: on each rank, the points of one segment of the Morton curve, in
+//! ascending order of global index.
+//! Segments are chosen from samples. Each rank contributes samples in proportion to its points, each with the weight
+//! of the block that it represents; all ranks sort all samples.
+//! Cost: each point is sent once; `S * D + 8` bytes per point remain, and 4 bytes on the rank that it came from.
+//! Source: Warren and Salmon 1993 (segments of the curve); Frazer and McKellar 1970 (samplesort).
 
 use std::ops::Range;
 
@@ -19,22 +21,23 @@ use crate::phases::mark;
 use crate::precompiled::precompiled;
 use crate::random::mixed;
 
-/// Samples for each border between two ranks: shares are uneven by about one in the root of it.
+/// Samples per border between two ranks. The relative imbalance is about one over the square root of this number.
 const SAMPLES: usize = 1 << 13;
-/// Samples in all, at most: each rank sorts them.
+/// The maximum total number of samples; each rank sorts them all.
 const MOST_SAMPLES: usize = 1 << 20;
 /// Points per parallel task.
 const TASK: usize = 1 << 12;
 
-/// Points of all ranks, and what is known of where they are: what distributed searches and finders work on.
+/// The points of all ranks and their distribution over regions: the input of distributed searches and finders.
 ///
-/// The points of all ranks are one set: the *global index* of a point is its index on its rank plus the number of points on all lower ranks.
-/// Results are those of one process that holds all points in this order, and arrive where the points came from.
+/// The points of all ranks form one set: the *global index* of a point is its index on its rank plus the number of
+/// points on all lower ranks. Results are those of one process that holds all points in this order, and are returned
+/// to the ranks that passed in the points.
 ///
 /// ```
 /// use ropewalk::{Dbscan, Fof, distributed::{Communicator, Domain, on_threads}};
 ///
-/// // Two ranks have every other point of a row; then each has one half of it, for two searches.
+/// // Two ranks pass in alternate points of a row. Then each holds one half of the row, for two searches.
 /// let found = on_threads(2, |ranks| {
 ///     let points: Vec<[f32; 1]> = (0..4).map(|i| [(2 * i + ranks.rank()) as f32]).collect();
 ///     let domain = Domain::new(ranks, &points, None::<f64>)?;
@@ -42,7 +45,7 @@ const TASK: usize = 1 << 12;
 ///     assert_eq!((halos.len(), labels.n_clusters(), domain.len()), (1, 1, 8));
 ///     Ok((domain.points().concat(), domain.indices().to_vec()))
 /// })?;
-/// // Positions and global indices: rank 0 came with 0 to 3, rank 1 with 4 to 7.
+/// // Positions and global indices: rank 0 passed in 0 to 3, rank 1 passed in 4 to 7.
 /// assert_eq!(found[0], (vec![0.0, 2.0, 1.0, 3.0], vec![0, 1, 4, 5]));
 /// assert_eq!(found[1], (vec![4.0, 6.0, 5.0, 7.0], vec![2, 3, 6, 7]));
 /// # Ok::<(), ropewalk::Error>(())
@@ -50,30 +53,32 @@ const TASK: usize = 1 << 12;
 pub struct Domain<'a, S, const D: usize> {
     pub(crate) ranks: &'a dyn Communicator,
     pub(crate) space: Space<D>,
-    /// The points of this rank's region, by ascending global index.
+    /// The points of this rank's region, in ascending order of global index.
     pub(crate) points: Vec<[S; D]>,
-    /// Their global indices.
+    /// The global indices of `points`.
     pub(crate) ids: Vec<u64>,
-    /// From where the points came from to here.
+    /// The route from the ranks that passed in the points to the ranks that hold them now.
     pub(crate) home: Route,
-    /// The global index of each rank's first point, at last the number of all.
+    /// The global index of each rank's first point, followed by the number of all points.
     pub(crate) starts: Vec<u64>,
 }
 
 impl<'a, S: Scalar, const D: usize> Domain<'a, S, D> {
-    /// Moves points so that each rank has as many, of a compact region each. Collective; `points` are those of this rank, any number.
+    /// Moves points so that all ranks hold equal numbers of points, each rank those of a compact region. `points` are
+    /// those of this rank, any number. Collective.
     ///
     /// # Errors
-    /// On all ranks, if one has points that [`Bvh::build`](crate::Bvh::build) refuses, or a periodic box that is not positive; if
-    /// ranks differ in the box, or in which of these functions they call.
+    /// Fails on all ranks if one has points that [`Bvh::build`](crate::Bvh::build) rejects, or a periodic box that is
+    /// not positive. Fails if ranks differ in the box, or in which of these constructors they call.
     pub fn new(ranks: &'a dyn Communicator, points: &[[S; D]], periodic: impl Into<BoxSize>) -> Result<Self> {
         Self::of(ranks, points, periodic.into(), Share::Even)
     }
 
-    /// The same, where ranks get regions of equal weight: a number per point, such as the time that a part of space took the last time.
+    /// Moves points so that ranks get regions of equal weight. `weights` has one number per point, such as the time
+    /// that its part of space took in the last step.
     ///
     /// # Errors
-    /// As [`Domain::new`]; if weights are not one per point, finite and not negative.
+    /// As [`Domain::new`]. Also fails unless there is one finite, non-negative weight per point.
     pub fn weighted(
         ranks: &'a dyn Communicator,
         points: &[[S; D]],
@@ -83,8 +88,9 @@ impl<'a, S: Scalar, const D: usize> Domain<'a, S, D> {
         Self::of(ranks, points, periodic.into(), Share::Weighted(weights))
     }
 
-    /// Leaves the points where they are, as a simulation has shared them out. The result is the same for any distribution; the cost is
-    /// what points near those of other ranks cost, which are many if regions are not compact.
+    /// Leaves the points on their ranks, as a simulation has distributed them. Results are the same for any
+    /// distribution. The cost grows with the number of points near points of other ranks, which is large if regions
+    /// are not compact.
     ///
     /// # Errors
     /// As [`Domain::new`].
@@ -116,52 +122,52 @@ impl<'a, S: Scalar, const D: usize> Domain<'a, S, D> {
         let home = Route::to_one(ranks, &to)?;
         drop(to);
         let moved = home.send(ranks, points)?;
-        // Fewer than 2^32 are on a rank before, but more may arrive.
+        // Each rank passes in fewer than 2^32 points, but more may arrive.
         agree(ranks, check_count::<D>(moved.len()))?;
         let ids = home.global_indices(ranks, &starts)?;
         mark("move points");
         Ok(Self { ranks, space, points: moved, ids, home, starts })
     }
 
-    /// How many points all ranks have.
+    /// Returns the number of points of all ranks.
     pub fn len(&self) -> u64 {
         self.starts[self.ranks.size()]
     }
 
-    /// Whether no rank has a point.
+    /// Returns `true` if no rank has points.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The global indices of the points that this rank came with.
+    /// Returns the global indices of the points that this rank passed in.
     pub fn own(&self) -> Range<u64> {
         self.starts[self.ranks.rank()]..self.starts[self.ranks.rank() + 1]
     }
 
-    /// The points of this rank's region, by ascending global index.
+    /// Returns the points of this rank's region, in ascending order of global index.
     pub fn points(&self) -> &[[S; D]] {
         &self.points
     }
 
-    /// The global index of each of [`Domain::points`].
+    /// Returns the global index of each of [`Domain::points`].
     pub fn indices(&self) -> &[u64] {
         &self.ids
     }
 
-    /// Open or periodic.
+    /// Returns the space of the points, open or periodic.
     #[doc(hidden)]
     pub fn space(&self) -> &Space<D> {
         &self.space
     }
 
-    /// A column of the points that this rank came with, as masses, on the ranks that have them now: a value for each of
-    /// [`Domain::points`]. Collective.
+    /// Sends a column of the points that this rank passed in, such as masses, to the ranks that hold the points now.
+    /// Returns one value for each of [`Domain::points`]. Collective.
     #[doc(hidden)]
     pub fn bring<T: bytemuck::Pod + Send + Sync>(&self, column: &[T]) -> Result<Vec<T>> {
         self.home.send(self.ranks, column)
     }
 
-    /// The rank that came with a point.
+    /// Returns the rank that passed in a point.
     pub(crate) fn home_of(&self, id: u64) -> usize {
         self.starts.partition_point(|&start| start <= id) - 1
     }
@@ -173,7 +179,7 @@ impl<S, const D: usize> std::fmt::Debug for Domain<'_, S, D> {
     }
 }
 
-/// How points are shared out.
+/// The rule by which points are distributed over ranks.
 #[derive(Clone, Copy)]
 enum Share<'a> {
     Even,
@@ -199,7 +205,7 @@ impl Share<'_> {
 }
 
 precompiled! {
-    /// The rank that each point goes to.
+    /// Returns the rank that each point moves to.
     fn split = split_by_samples(
         ranks: keep &dyn Communicator, grid: same_ref &Grid<S, D>, space: same_ref &Space<D>, points: same_points &[[S; D]],
         weights: keep Option<&[f64]>
@@ -225,7 +231,7 @@ fn split_by_samples<S: Scalar, const D: usize>(
     let samples: Vec<(u64, f64)> = (0..own)
         .map(|sample| {
             let block = sample * points.len() / own..(sample + 1) * points.len() / own;
-            // Anywhere in its block, so that no pattern in the order of the points is met.
+            // A pseudo-random position in the block avoids patterns in the order of the points.
             let at = block.start + (mixed(sample as u64) % block.len() as u64) as usize;
             (code(points[at]), weights.map_or(block.len() as f64, |weights| weights[block].iter().sum()))
         })
@@ -243,12 +249,12 @@ fn split_by_samples<S: Scalar, const D: usize>(
     Ok(to)
 }
 
-/// The first code of each rank but the first one, so that all have the same weight.
+/// Returns the first code of each rank except rank 0, chosen so that all ranks have equal weight.
 fn borders(codes: &[u64], weights: &[f64], ranks: usize) -> Vec<u64> {
     let mut samples: Vec<(u64, f64)> = codes.iter().copied().zip(weights.iter().copied()).collect();
     samples.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let total: f64 = samples.iter().map(|sample| sample.1).sum();
-    // Without weights all are as heavy.
+    // Without positive weights, all samples count equally.
     let is_even = !(total > 0.0 && total.is_finite());
     let (mut sum, mut borders) = (0.0, Vec::with_capacity(ranks));
     for (code, weight) in &samples {
@@ -258,7 +264,7 @@ fn borders(codes: &[u64], weights: &[f64], ranks: usize) -> Vec<u64> {
         }
         sum += if is_even { 1.0 } else { *weight };
     }
-    // What is beyond all samples is the last one's.
+    // Codes beyond all samples belong to the last rank.
     borders.resize(ranks - 1, u64::MAX);
     borders
 }
@@ -273,7 +279,7 @@ mod tests {
         assert_eq!(borders(&codes, &[1.0; 1000], 4), [250, 500, 750]);
         let heavy: Vec<f64> = codes.iter().map(|&code| if code < 100 { 9.0 } else { 1.0 }).collect();
         assert_eq!(borders(&codes, &heavy, 2), [100]);
-        // All in one place, none at all, none of any weight.
+        // All samples at one code, no samples, samples of weight zero.
         assert_eq!(borders(&[7; 5], &[1.0; 5], 3), [7, 7]);
         assert_eq!(borders(&[], &[], 3), [u64::MAX; 2]);
         assert_eq!(borders(&codes, &[0.0; 1000], 2), [500]);

@@ -2,17 +2,17 @@
 
 use crate::error::{Error, ErrorKind};
 
-/// The error of another rank.
+/// Creates the error that another rank reported.
 pub(super) fn on_rank(rank: usize, kind: ErrorKind, sentence: &str) -> Error {
     Error::new(kind, format!("rank {rank}: {sentence}")).of_another_rank()
 }
 
-/// A rank that ended before a collective call.
+/// Creates the error for a rank that ended before a collective call.
 pub(super) fn rank_gone(rank: usize) -> Error {
     Error::new(ErrorKind::Rank, format!("rank {rank} has ended before the others")).of_another_rank()
 }
 
-/// A column that some ranks have and others have not.
+/// Creates the error for a column that only some ranks have.
 pub fn some_ranks_lack(what: &'static str) -> Error {
     Error::new(ErrorKind::Input, format!("some ranks have {what}, and others have none"))
 }

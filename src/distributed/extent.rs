@@ -1,6 +1,7 @@
 //! The box around the particles of all ranks.
 //!
-//! In: the particles of each rank. Out: two corners, the same on all ranks. Cost: one pass over the particles, and 48 bytes from each rank.
+//! In: the particles of each rank. Out: two corners, equal on all ranks. Cost: one pass over the particles, and 48
+//! bytes from each rank.
 
 use crate::distributed::communicator::{Communicator, all_gather_v};
 use crate::error::Result;
@@ -9,7 +10,7 @@ use crate::halo::Particles;
 use crate::halo::particles::{Corners, box_around};
 
 impl<S: Scalar> Particles<'_, S> {
-    /// The lower and the upper corner of the box around the particles of all ranks, of which these are one's; zeros if no rank has any.
+    /// Returns the lower and the upper corner of the box around the particles of all ranks, zeros if there are none.
     /// Collective.
     ///
     /// ```
@@ -23,7 +24,7 @@ impl<S: Scalar> Particles<'_, S> {
     /// ```
     ///
     /// # Errors
-    /// If a rank has ended.
+    /// Fails if a rank has ended.
     pub fn extent_across(&self, ranks: &dyn Communicator) -> Result<([f64; 3], [f64; 3])> {
         let (lo, hi) = self.extent();
         let own: &[Corners] = if self.positions().is_empty() { &[] } else { &[[lo, hi]] };

@@ -21,10 +21,10 @@ use crate::memory::zeroed;
 use crate::phases::mark;
 
 impl Fof {
-    /// The halos of the points of all ranks, of which `points` are this rank's: the labels and halos that [`Fof::run`] finds among all of
-    /// them in one process, for any number of ranks. Collective.
+    /// Finds the halos of the points of all ranks. `points` are those of this rank. The labels and halos equal those
+    /// that [`Fof::run`] finds among all points in one process, for any number of ranks. Collective.
     ///
-    /// Memory: 50 to 60 bytes a point of the largest rank.
+    /// Memory: 50 to 60 bytes per point of the rank with the most points.
     ///
     /// ```
     /// use ropewalk::{Fof, distributed::{Communicator, on_threads}};
@@ -39,17 +39,17 @@ impl Fof {
     /// ```
     ///
     /// # Errors
-    /// On all ranks what [`Fof::run`] refuses on one; options that differ; more than 2^32 - 2 members of halos that one rank owns; if a rank
-    /// has ended.
+    /// Fails on all ranks if one has input that [`Fof::run`] rejects, if options differ, or if a rank has ended.
+    /// Fails if the halos that one rank owns have more than 2^32 - 2 members.
     pub fn run_across<S: Scalar, const D: usize>(&self, ranks: &dyn Communicator, points: &[[S; D]]) -> Result<Halos> {
         let mut domain = Domain::new(ranks, points, self.size.clone())?;
         let tree = agree(ranks, Bvh::build_in(&domain.points, domain.space))?;
-        // The tree has them.
+        // The tree holds a copy of the points.
         domain.points = vec![];
         self.run_in(&domain, tree)
     }
 
-    /// The same in a domain, open or periodic as that is. Collective.
+    /// Finds the halos of the points of a domain, in its space (open or periodic). Collective.
     ///
     /// # Errors
     /// As [`Fof::run_across`], for the options.
@@ -58,14 +58,14 @@ impl Fof {
         self.run_in(domain, tree)
     }
 
-    /// The same, where there is a tree of the domain's points.
+    /// Finds the halos; `tree` holds the domain's points.
     fn run_in<S: Scalar, const D: usize>(&self, domain: &Domain<'_, S, D>, tree: Bvh<S, D>) -> Result<Halos> {
         let (own, numbered) = self.groups(domain, tree)?;
         let labels = Labels::send_back(domain, &own, &numbered)?;
         Halos::gather(domain, labels, &own, &numbered, self.min_members)
     }
 
-    /// The component of each point of a domain, negative for none, and what is known of these.
+    /// Returns the component of each point of a domain, negative for points alone, and the components' global numbers.
     fn groups<S: Scalar, const D: usize>(
         &self,
         domain: &Domain<'_, S, D>,
@@ -75,7 +75,7 @@ impl Fof {
         agree(ranks, domain.space.check_length("linking_length", length))?;
         check_same(ranks, &[("linking_length", length), ("min_members", self.min_members as f64)])?;
         let regions = Regions::new(domain, &tree)?;
-        // Of two points one knows the other.
+        // One side of each pair of ranks suffices to find the contacts.
         let ghosts = Ghosts::within(ranks, &tree, &regions, length, Sends::One)?;
         drop(regions);
 
@@ -86,7 +86,7 @@ impl Fof {
         let mut labels = groups.into_labels(tree.order()).into_vec();
         mark("labels");
 
-        // Points that are alone here, but not among all ranks.
+        // Points without friends on this rank that have friends on other ranks.
         let mut is_met = zeroed::<u8>(ghosts.points.len());
         contacts.iter().for_each(|&(_, ghost)| is_met[ghost as usize] = 1);
         let is_met = ghosts.route.answer(ranks, &is_met)?;

@@ -1,9 +1,10 @@
-//! The points of other ranks that are near those of this one.
+//! Ghosts: copies of the points of other ranks that are near points of this rank.
 //!
-//! In: the tree of each rank's points, the boxes of all ranks, and a radius. Out: copies, *ghosts*, of all points of other ranks within the
-//! radius of a point of this rank, and of a few more: those within it of a box that holds such points. What is computed of the points is sent
-//! along the same way later.
-//! Cost: a search in the tree for each near box of another rank. Memory: what arrives, and 4 bytes for each point that is sent.
+//! In: the tree of each rank's points, the boxes of all ranks, and a radius. Out: copies of all points of other ranks
+//! within the radius of a point of this rank. A few more points are copied, because the search tests the boxes of this
+//! rank instead of its points. Values computed for the points are sent along the same route later.
+//! Cost: a search in the tree for each near box of another rank. Memory: the ghosts, and 4 bytes for each point that
+//! is sent.
 
 use crate::bvh::Bvh;
 use crate::bvh::traverse::Step;
@@ -20,15 +21,15 @@ use crate::precompiled::precompiled;
 /// Boxes per parallel task.
 const TASK: usize = 1 << 4;
 
-/// Points of other ranks.
+/// Copies of points of other ranks.
 pub(crate) struct Ghosts<S, const D: usize> {
     pub route: Route,
-    /// By the ranks they are of, in the order that they have there.
+    /// The points, by rank, in their order on that rank.
     pub points: Vec<[S; D]>,
 }
 
 impl<S: Scalar, const D: usize> Ghosts<S, D> {
-    /// Those within a radius; `tree` is that of this rank's points. Collective.
+    /// Gathers the points of other ranks within a radius. `tree` holds this rank's points. Collective.
     pub fn within(
         ranks: &dyn Communicator,
         tree: &Bvh<S, D>,
@@ -46,14 +47,15 @@ impl<S: Scalar, const D: usize> Ghosts<S, D> {
         Ok(Self { route, points })
     }
 
-    /// The rank that each is of.
+    /// Returns the rank that owns each ghost.
     pub fn ranks(&self) -> impl Iterator<Item = usize> + '_ {
         self.route.received().iter().enumerate().flat_map(|(rank, &count)| std::iter::repeat_n(rank, count))
     }
 }
 
 precompiled! {
-    /// The points of a tree that are within a radius of a box of each other rank: the row of each, ascending, and its position.
+    /// Returns, for each other rank, the points of a tree within a radius of a box of that rank: the row of each,
+    /// ascending, and its position.
     fn near = find_near(
         rank: keep usize, tree: same_ref &Bvh<S, D>, regions: same_ref &Regions<S, D>, radius: keep f64, sends: keep Sends
     ) -> Vec<Vec<(u32, u32)>>

@@ -1,9 +1,9 @@
-//! Halos of all ranks, each with all of its members on one.
+//! Halos of all ranks, each with all of its members on one rank.
 //!
-//! In: the components of a domain's points. Out: on each rank the halos that it owns, with their members by ascending global index, so that
-//! what is computed of them there is what one process computes.
-//! Cost: 16 bytes are sent for each member that is on another rank than its halo's owner; a column's value for each member. The owner of a
-//! halo holds all of it.
+//! In: the components of a domain's points. Out: on each rank the halos that it owns, with their members in ascending
+//! order of global index. Values computed from these members equal those of one process.
+//! Cost: 16 bytes are sent for each member that is not on the rank that owns its halo, and one value per member for
+//! each column. The owner holds all members of a halo.
 
 use std::sync::OnceLock;
 
@@ -23,7 +23,7 @@ use crate::geometry::{Boundary, Scalar};
 use crate::memory::filled;
 use crate::phases::mark;
 
-/// The halos of all ranks. Each is owned by one rank, which knows all of its members.
+/// The halos of all ranks. Each halo is owned by one rank, which knows all of its members.
 ///
 /// ```
 /// use ropewalk::{Fof, distributed::{Communicator, on_threads}};
@@ -31,7 +31,7 @@ use crate::phases::mark;
 /// let sizes = on_threads(3, |ranks| {
 ///     let points = [[ranks.rank() as f32], [10.0 + ranks.rank() as f32]];
 ///     let halos = Fof::new(1.0).run_across(ranks, &points)?;
-///     // Global indices: 0, 2, 4 are the lower halo's, 1, 3, 5 the upper one's.
+///     // Global indices: 0, 2, 4 in the lower halo, 1, 3, 5 in the upper one.
 ///     let members = halos.owned().members(0).iter().map(|&at| halos.indices()[at as usize]).collect::<Vec<_>>();
 ///     Ok((halos.len(), members))
 /// })?;
@@ -40,11 +40,11 @@ use crate::phases::mark;
 /// ```
 pub struct Halos {
     labels: Labels,
-    /// The global index of each rank's first point, at last the number of all.
+    /// The global index of each rank's first point, followed by the number of all points.
     starts: Vec<u64>,
-    /// From points, as ranks gave them, to the owners of their halos; made when it is first taken.
+    /// The route from points, as ranks passed them in, to the owners of their halos; built on first use.
     route: OnceLock<Route>,
-    /// The place of each owned halo among those of all ranks; made when it is first asked for.
+    /// The position of each owned halo among those of all ranks; computed on first use.
     places: OnceLock<Vec<u64>>,
     indices: Vec<u64>,
     owned: crate::Halos,
@@ -61,8 +61,8 @@ impl std::fmt::Debug for Halos {
 }
 
 impl Halos {
-    /// `own` has the component of each point of the domain, negative for none; the rank of the component that stands for its halo owns that.
-    /// Collective.
+    /// Gathers the members of each halo on one rank. `own` holds the component of each point of the domain, negative
+    /// for points without one. The rank of a component's root owns the halo. Collective.
     pub(crate) fn gather<S: Scalar, const D: usize>(
         domain: &Domain<'_, S, D>,
         labels: Labels,
@@ -116,7 +116,8 @@ impl Halos {
         })
     }
 
-    /// The group of each point of this rank, also where it has fewer members than a halo has at least. Friends of friends are two or more.
+    /// Returns the group of each point of this rank, including groups with fewer members than a halo needs.
+    /// Friends-of-friends groups have at least two members.
     pub fn labels(&self) -> &Labels {
         &self.labels
     }
@@ -125,68 +126,71 @@ impl Halos {
         Self { density: Some(density), ..self }
     }
 
-    /// The density of each point of this rank, or its value of the caller's field, if HOP has found the halos.
+    /// Returns the density of each point of this rank, or its value of the caller's field, if [`Hop`](crate::Hop)
+    /// found the halos.
     pub fn density(&self) -> Option<&[f64]> {
         self.density.as_deref()
     }
 
-    /// How many halos all ranks own.
+    /// Returns the number of halos that all ranks own.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no halos.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The halos that this rank owns, largest first, ties by the smallest member. Their members are places in [`Halos::indices`].
+    /// Returns the halos that this rank owns, largest first, ties by the smallest member. Their members are positions
+    /// in [`Halos::indices`].
     pub fn owned(&self) -> &crate::Halos {
         &self.owned
     }
 
-    /// The global indices of the members of owned halos, ascending.
+    /// Returns the global indices of the members of owned halos, ascending.
     pub fn indices(&self) -> &[u64] {
         &self.indices
     }
 
-    /// The global index of each rank's first point, at last the number of all.
+    /// Returns the global index of each rank's first point, followed by the number of all points.
     #[doc(hidden)]
     pub fn starts(&self) -> &[u64] {
         &self.starts
     }
 
-    /// The label of each owned halo in [`Halos::labels`].
+    /// Returns the label of each owned halo, as in [`Halos::labels`].
     pub fn numbers(&self) -> Vec<u64> {
         self.owned.clusters().iter().map(|&cluster| self.numbers[cluster as usize]).collect()
     }
 
-    /// A column of this rank's points, as positions or masses, on the ranks that own their halos: a value for each of
-    /// [`Halos::indices`]. Collective.
+    /// Sends a column of this rank's points, such as positions or masses, to the ranks that own their halos. Returns
+    /// one value for each of [`Halos::indices`]. Collective.
     ///
     /// # Errors
-    /// If a rank has ended.
+    /// Fails if a rank has ended.
     pub fn bring<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, column: &[T]) -> Result<Vec<T>> {
         self.route(ranks)?.send(ranks, column)
     }
 
-    /// The number of each owned halo among those of all ranks, which are numbered as one process numbers them: the largest first, ties by the
-    /// smallest member. Collective.
+    /// Returns the number of each owned halo among those of all ranks. Halos are numbered as in one process: largest
+    /// first, ties by the smallest member. Collective.
     ///
     /// # Errors
-    /// If a rank has ended.
+    /// Fails if a rank has ended.
     pub fn places(&self, ranks: &dyn Communicator) -> Result<&[u64]> {
         if let Some(places) = self.places.get() {
             return Ok(places);
         }
-        // Falling sizes ascend as complements.
+        // Complements of sizes, so that ascending keys mean descending sizes.
         let key = |members: &[u32]| [!(members.len() as u64), self.indices[members[0] as usize]];
         let places = places(ranks, &self.owned.iter().map(key).collect::<Vec<_>>())?;
         Ok(self.places.get_or_init(|| places))
     }
 
-    /// The number of each of this rank's points' halo, as [`Halos::places`] has them and
-    /// [`Halos::halo_of_points`](crate::Halos::halo_of_points) of one process; -1 for points in no halo. Collective.
+    /// Returns the halo of each point of this rank, numbered as in [`Halos::places`] and as
+    /// [`Halos::halo_of_points`](crate::Halos::halo_of_points) does in one process; -1 for points in no halo.
+    /// Collective.
     ///
     /// ```
     /// use ropewalk::{Fof, distributed::{Communicator, on_threads}};
@@ -202,7 +206,7 @@ impl Halos {
     /// ```
     ///
     /// # Errors
-    /// If a rank has ended.
+    /// Fails if a rank has ended.
     pub fn halo_of_points(&self, ranks: &dyn Communicator) -> Result<Vec<i64>> {
         let places = self.places(ranks)?;
         let route = self.route(ranks)?;
@@ -216,13 +220,13 @@ impl Halos {
         Ok(of_points)
     }
 
-    /// The same halos, in a space that is known otherwise.
+    /// Returns the same halos with another boundary (open or periodic).
     #[doc(hidden)]
     pub fn in_boundary(self, boundary: Boundary) -> Self {
         Self { owned: self.owned.in_boundary(boundary), ..self }
     }
 
-    /// The way of columns to members. Collective where it is asked for first.
+    /// Returns the route of columns to members. Collective on first use.
     fn route(&self, ranks: &dyn Communicator) -> Result<&Route> {
         if let Some(route) = self.route.get() {
             return Ok(route);
@@ -237,7 +241,8 @@ impl Halos {
     }
 }
 
-/// The members that are here and those that have arrived, by ascending index: their indices and components.
+/// Merges the members on this rank and those that arrived in ascending order of index; returns their indices and
+/// components.
 fn merged(here: Vec<[u64; 2]>, arrived: Vec<[u64; 2]>) -> (Vec<u64>, Vec<u32>) {
     let n = here.len() + arrived.len();
     let (mut indices, mut components) = (Vec::with_capacity(n), Vec::with_capacity(n));

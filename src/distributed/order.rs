@@ -1,18 +1,18 @@
-//! The order of what ranks hold.
+//! Ranks keys in a global order (sample sort).
 //!
-//! In: keys of each rank. Out: the place of each among those of all ranks. Keys go to ranks by ascending stretches, are sorted there,
-//! and their places come back (sample sort).
-//! Cost: 24 bytes sent for each key, and 16 from each rank to each for every one of at most 32 samples.
+//! In: keys of each rank. Out: the position of each key among the keys of all ranks. Each rank receives one segment
+//! of the key range and sorts it; the positions are sent back.
+//! Cost: 24 bytes are sent for each key, and 16 bytes from each rank to each for each of at most 32 samples.
 
 use crate::distributed::communicator::{Communicator, all_gather_v, starts};
 use crate::distributed::route::Route;
 use crate::error::Result;
 use crate::memory::zeroed;
 
-/// At most so many keys of a rank say how all are spread.
+/// The maximum number of samples per rank.
 const SAMPLES: usize = 32;
 
-/// The place of each key among those of all ranks, from 0; all keys differ. Collective.
+/// Returns the position of each key among those of all ranks, from 0; all keys differ. Collective.
 pub(super) fn places(ranks: &dyn Communicator, keys: &[[u64; 2]]) -> Result<Vec<u64>> {
     let mut sorted = keys.to_vec();
     sorted.sort_unstable();
@@ -20,7 +20,7 @@ pub(super) fn places(ranks: &dyn Communicator, keys: &[[u64; 2]]) -> Result<Vec<
     let samples: Vec<[u64; 2]> = sorted.into_iter().skip(every / 2).step_by(every).collect();
     let mut samples = all_gather_v(ranks, &samples)?.into_parts().1;
     samples.sort_unstable();
-    // Each rank but the first begins with a sample, or with what follows all.
+    // The segment of each rank, except the first, begins at a sample. Without samples there are no keys.
     let begins: Vec<[u64; 2]> =
         (1..ranks.size()).filter_map(|rank| samples.get(rank * samples.len() / ranks.size()).copied()).collect();
     let to: Vec<u32> = keys.iter().map(|key| begins.partition_point(|begin| begin <= key) as u32).collect();

@@ -1,8 +1,10 @@
-//! Where the points of all ranks are: boxes around parts of them, which every rank knows.
+//! Boxes around parts of the points of all ranks, known to every rank.
 //!
-//! In: the tree of each rank's points. Out: a tree over boxes of all ranks, the tops of their trees, and how many points each rank has. What
-//! is within a distance of a box or a shape may be on the ranks whose boxes are.
-//! Cost: at most about a thousand boxes a rank, on every rank. Source: Warren and Salmon 1993 (tops of all ranks' trees on each).
+//! In: the tree of each rank's points. Out: a tree over the boxes of all ranks, which are the upper nodes of their
+//! trees, and the number of points of each rank. Points within a distance of a box or a shape are only on ranks with
+//! a box within that distance.
+//! Cost: at most about a thousand boxes per rank, on every rank. Source: Warren and Salmon 1993 (upper nodes of all
+//! ranks' trees on each rank).
 
 use std::collections::BinaryHeap;
 
@@ -15,31 +17,32 @@ use crate::error::Result;
 use crate::geometry::{Aabb, Query, Scalar, Space};
 use crate::phases::mark;
 
-/// Boxes of a rank, at most.
+/// The maximum number of boxes of a rank.
 const MOST: usize = 1 << 10;
-/// Boxes of all ranks, at most, unless there are more ranks.
+/// The maximum number of boxes of all ranks, unless the minimum of 16 boxes per rank exceeds it.
 const MOST_OF_ALL: usize = 1 << 20;
 
 /// The boxes of all ranks.
 pub(crate) struct Regions<S, const D: usize> {
-    /// Over the boxes.
+    /// The tree over the boxes.
     pub tree: Bvh<S, D>,
-    /// Those of this rank first, then by rank.
+    /// The boxes of this rank, then those of the others by rank.
     pub boxes: Vec<Aabb<S, D>>,
-    /// The rank that each box is of.
+    /// The rank of each box.
     pub rank_of: Vec<u32>,
-    /// How many points each rank has.
+    /// The number of points of each rank.
     pub counts: Vec<u64>,
 }
 
 impl<S: Scalar, const D: usize> Regions<S, D> {
-    /// Of a domain, and the tree of this rank's points. Collective.
+    /// Gathers the boxes of all ranks; `tree` holds this rank's points of the domain. Collective.
     pub fn new(domain: &Domain<'_, S, D>, tree: &Bvh<S, D>) -> Result<Self> {
         let tops = tops(tree, most_boxes(domain.ranks));
         Self::of_boxes(domain, tops.into_iter().map(|at| tree.node(at).bounds), tree.len())
     }
 
-    /// The same where the boxes of this rank's `n` points are known, at most [`most_boxes`]. Collective.
+    /// Gathers the boxes of all ranks from `own`, the boxes around this rank's `n` points, at most [`most_boxes`].
+    /// Collective.
     pub fn of_boxes(domain: &Domain<'_, S, D>, own: impl Iterator<Item = Aabb<S, D>>, n: usize) -> Result<Self> {
         let ranks = domain.ranks;
         let corners: Vec<[[S; D]; 2]> = own.map(|bounds| [bounds.lo, bounds.hi]).collect();
@@ -47,7 +50,7 @@ impl<S: Scalar, const D: usize> Regions<S, D> {
         let counts = all_gather(ranks, n as u64)?;
         let others = (0..ranks.size()).filter(|&rank| rank != ranks.rank());
         let (mut rank_of, mut boxes) = (vec![], vec![]);
-        // Of boxes that are as near, the search takes the first.
+        // Among equally near boxes the search takes the first, so this rank's come first.
         for rank in std::iter::once(ranks.rank()).chain(others) {
             for &[lo, hi] in all.of(rank) {
                 rank_of.push(rank as u32);
@@ -61,7 +64,7 @@ impl<S: Scalar, const D: usize> Regions<S, D> {
 }
 
 impl<S: Scalar, const D: usize> Regions<S, D> {
-    /// The boxes within a radius of `bounds` that are of ranks to which `rank` sends.
+    /// Returns the boxes within a radius of `bounds` that belong to ranks to which `rank` sends points.
     pub fn asking(&self, rank: usize, sends: Sends, bounds: &Aabb<S, D>, space: &Space<D>, radius: f64) -> Vec<u32> {
         let is_near = |&at: &u32| {
             let to = self.rank_of[at as usize] as usize;
@@ -71,12 +74,13 @@ impl<S: Scalar, const D: usize> Regions<S, D> {
     }
 }
 
-/// How many boxes a rank has at most.
+/// Returns the maximum number of boxes of a rank.
 pub(crate) fn most_boxes(ranks: &dyn Communicator) -> usize {
     (MOST_OF_ALL / ranks.size()).clamp(16, MOST)
 }
 
-/// At most so many nodes of a tree that hold all of it, with about as many points each: the fullest is opened until there are enough.
+/// Returns at most `most` nodes of a tree that together hold all its points, with similar numbers of points each.
+/// Repeatedly splits the node with the most points.
 fn tops<S: Scalar, const D: usize>(tree: &Bvh<S, D>, most: usize) -> Vec<usize> {
     let mut open: BinaryHeap<(usize, usize)> = BinaryHeap::new();
     let mut tops = vec![];
@@ -95,7 +99,7 @@ fn tops<S: Scalar, const D: usize>(tree: &Bvh<S, D>, most: usize) -> Vec<usize> 
     tops
 }
 
-/// All that is within a distance of a box.
+/// A query for everything within a distance of a box.
 pub(crate) struct Near<'a, S, const D: usize> {
     pub bounds: &'a Aabb<S, D>,
     pub radius2: f64,
@@ -107,7 +111,7 @@ impl<S: Scalar, const D: usize> Query<S, D> for Near<'_, S, D> {
     }
 }
 
-/// The rows for each rank, of pairs of a rank and a row.
+/// Groups pairs of a rank and a row by rank: returns the rows for each rank.
 pub(crate) fn by_rank(size: usize, pairs: &[(u32, u32)]) -> Vec<Vec<u32>> {
     let mut lists = vec![vec![]; size];
     pairs.iter().for_each(|&(rank, row)| lists[rank as usize].push(row));

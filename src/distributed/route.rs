@@ -1,8 +1,8 @@
-//! Rows that move between ranks, and answers that come back.
+//! Moves rows between ranks, and sends answers back.
 //!
-//! In: for each row the rank that it goes to. Out: a route, along which columns are sent: the rows that arrive are in the order of the ranks
-//! that they come from, and of each rank in that rank's order. What is sent back arrives where its row was.
-//! Cost: 4 bytes a row; for each column sent, a copy of it in the order of the ranks.
+//! In: the target rank of each row. Out: a route, along which columns are sent. Rows arrive in the order of the ranks
+//! that they come from, and rows of one rank in that rank's order. Answers return to the position of their row.
+//! Cost: 4 bytes per row; for each column sent, a copy of it in rank order.
 
 use bytemuck::Pod;
 
@@ -15,10 +15,10 @@ use crate::parallel::map;
 /// Rows per parallel task.
 const TASK: usize = 1 << 14;
 
-/// Where rows go, and how many come.
+/// The rows that a rank sends, and the numbers of rows that it sends to and receives from each rank.
 #[derive(Debug)]
 pub(crate) struct Route {
-    /// The rows that are sent, in the order of the ranks they go to.
+    /// The rows that are sent, ordered by target rank.
     rows: Vec<u32>,
     sent: Vec<usize>,
     received: Vec<usize>,
@@ -51,7 +51,8 @@ impl Route {
         Ok(Self { rows: lists.concat(), sent, received })
     }
 
-    /// Asks each rank for rows of its own, `counts` from each: what [`Route::send`] brings is a value for each in this order. Collective.
+    /// Requests rows from other ranks: `counts[rank]` consecutive entries of `rows` from each rank. [`Route::send`]
+    /// then returns a value for each entry, in this order. Collective.
     pub fn requested(ranks: &dyn Communicator, rows: &[u32], counts: &[usize]) -> Result<Self> {
         let asked = exchange(ranks, rows, counts)?;
         let sent = asked.iter().map(<[u32]>::len).collect();
@@ -59,44 +60,47 @@ impl Route {
         Ok(Self { rows, sent, received: counts.to_vec() })
     }
 
-    /// The global index of each row that arrives, where those of each rank begin at `starts`. Collective.
+    /// Returns the global index of each row that arrives. `starts` holds the global index of each rank's first row.
+    /// Collective.
     pub fn global_indices(&self, ranks: &dyn Communicator, starts: &[u64]) -> Result<Vec<u64>> {
         let rows = exchange_known(ranks, &self.rows, &self.sent, &self.received)?;
         let first = starts.iter().zip(&self.received).flat_map(|(&start, &count)| std::iter::repeat_n(start, count));
         Ok(rows.into_iter().zip(first).map(|(row, first)| first + u64::from(row)).collect())
     }
 
-    /// How many rows go to each rank.
+    /// Returns the number of rows sent to each rank.
     pub fn sent(&self) -> &[usize] {
         &self.sent
     }
 
-    /// How many rows come from each rank.
+    /// Returns the number of rows received from each rank.
     pub fn received(&self) -> &[usize] {
         &self.received
     }
 
-    /// The rows that are sent, in the order of the ranks they go to.
+    /// Returns the rows that are sent, ordered by target rank.
     pub fn rows(&self) -> &[u32] {
         &self.rows
     }
 
-    /// Sends a column: what arrives. Collective.
+    /// Sends a column and returns the values that arrive. Collective.
     pub fn send<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, column: &[T]) -> Result<Vec<T>> {
         self.send_packed(ranks, &map(self.rows.len(), TASK, &|at| column[self.rows[at] as usize]))
     }
 
-    /// Sends values that are one for each of [`Route::rows`]. Collective.
+    /// Sends `values`, one for each of [`Route::rows`], and returns the values that arrive. Collective.
     pub fn send_packed<T: Pod>(&self, ranks: &dyn Communicator, values: &[T]) -> Result<Vec<T>> {
         exchange_known(ranks, values, &self.sent, &self.received)
     }
 
-    /// Sends a value back for each row that has arrived: one for each row that was sent, in the order of [`Route::rows`]. Collective.
+    /// Sends back a value for each row that arrived. Returns a value for each row sent, in the order of
+    /// [`Route::rows`]. Collective.
     pub fn answer<T: Pod>(&self, ranks: &dyn Communicator, answers: &[T]) -> Result<Vec<T>> {
         exchange_known(ranks, answers, &self.received, &self.sent)
     }
 
-    /// The same, put at the places of the rows, of which each was sent once. Collective.
+    /// Sends back a value for each row that arrived. Returns a column indexed by row; each row must have been sent
+    /// once. Collective.
     pub fn send_back<T: Pod>(&self, ranks: &dyn Communicator, answers: &[T]) -> Result<Vec<T>> {
         let packed = self.answer(ranks, answers)?;
         let mut column = zeroed(self.rows.len());
@@ -106,7 +110,8 @@ impl Route {
         Ok(column)
     }
 
-    /// Sends a list back for each row that has arrived: one for each row that was sent, in the order of [`Route::rows`]. Collective.
+    /// Sends back a list for each row that arrived. Returns a list for each row sent, in the order of
+    /// [`Route::rows`]. Collective.
     pub fn answer_lists<T: Pod>(&self, ranks: &dyn Communicator, lists: &Csr<T>) -> Result<Csr<T>> {
         let lengths: Vec<u64> = lists.iter().map(|list| list.len() as u64).collect();
         let lengths = self.answer(ranks, &lengths)?;
@@ -122,13 +127,14 @@ impl Route {
         Ok(Csr::from_parts(offsets, values))
     }
 
-    /// The same, put at the places of the rows, of which each was sent once. Collective.
+    /// Sends back a list for each row that arrived. Returns lists indexed by row; each row must have been sent once.
+    /// Collective.
     pub fn send_back_lists<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, lists: &Csr<T>) -> Result<Csr<T>> {
         Ok(Csr::joined(self.rows.len(), &self.rows, &self.answer_lists(ranks, lists)?))
     }
 }
 
-/// How many values are in so many lists each.
+/// Returns the number of values in each group of consecutive lists; `counts` holds the number of lists of each group.
 fn stretches(offsets: &[usize], counts: &[usize]) -> Vec<usize> {
     let mut first = 0;
     let of = |&count: &usize| {

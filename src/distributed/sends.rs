@@ -1,13 +1,14 @@
 //! The direction in which ranks send ghost points.
 //!
-//! In: two ranks. Out: whether the first sends its points to the second; the second computes the same without a message.
+//! In: two ranks. Out: `true` if the first sends its points to the second. Both compute this without a message.
 
-/// The rule by which one of two ranks, or each, sends its points to the other.
+/// The rule that decides which of two ranks send points to each other.
 #[derive(Clone, Copy)]
 pub(crate) enum Sends {
-    /// Both: each has ghosts of the other.
+    /// Both ranks send: each has ghosts of the other.
     Both,
-    /// One, where it is enough that one of them meets each pair. Each rank is it for about half of the others.
+    /// One of the two ranks sends, if it suffices that one rank sees each pair of points. Each rank sends to about
+    /// half of the others.
     One,
 }
 

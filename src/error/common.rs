@@ -5,15 +5,15 @@ use std::borrow::Cow;
 use super::{Error, ErrorKind};
 use crate::format::number;
 
-/// For this workspace: the sentences may change.
+/// For the crates of this workspace; messages may change.
 #[doc(hidden)]
 impl Error {
-    /// A parameter out of its range: `eps is -1; it must be finite and not negative`.
+    /// A parameter outside its range: `eps is -1; it must be finite and not negative`.
     pub fn parameter_must(name: &'static str, value: f64, must: &str) -> Self {
         Self::new(ErrorKind::Parameter, format!("{name} is {}; it must be {must}", number(value))).about(name)
     }
 
-    /// A parameter that is needed and not known.
+    /// A required parameter that is neither specified nor known.
     pub fn missing(name: &'static str, sentence: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Missing, sentence).about(name)
     }
@@ -24,7 +24,7 @@ impl Error {
         Self::new(ErrorKind::NotFinite, sentence).of_item("point", index)
     }
 
-    /// A coordinate that is not finite, or beyond `limit`.
+    /// A coordinate that is not finite, or exceeds `limit`.
     pub fn coordinate(index: usize, axis: usize, value: f64, limit: f64) -> Self {
         if !value.is_finite() {
             return Self::not_finite(index, axis, value);
@@ -42,19 +42,19 @@ impl Error {
         Self::new(ErrorKind::Input, sentence).of_item("particle", index)
     }
 
-    /// A slice that has not one value for each particle.
+    /// A slice whose length is not the number of particles.
     pub fn length(what: &str, len: usize, particles: usize) -> Self {
         let sentence = format!("there are {len} {what} for {particles} particles; there must be one each");
         Self::new(ErrorKind::Input, sentence)
     }
 
-    /// A column that has not one value for each halo.
+    /// A column whose length is not the number of halos.
     pub fn column_length(name: &str, len: usize, halos: usize) -> Self {
         let sentence = format!("column {name} has {len} values for {halos} halos; there must be one each");
         Self::new(ErrorKind::Input, sentence)
     }
 
-    /// Radii that are neither one for all centres nor one for each.
+    /// Radii whose number is neither 1 nor the number of centres.
     pub fn radii(len: usize, centers: usize) -> Self {
         let sentence = format!("there are {len} radii for {centers} centres; there must be one each, or one for all");
         Self::new(ErrorKind::Parameter, sentence).about("radius")
@@ -66,23 +66,23 @@ impl Error {
         Self::new(ErrorKind::Parameter, sentence).about("radius").of_item("centre", index)
     }
 
-    /// Points of too many dimensions, or of none.
+    /// Points with an unsupported number of dimensions.
     pub fn dimension(dim: usize) -> Self {
         Self::new(ErrorKind::Unsupported, format!("{dim} dimensions: points may have 1 to 10"))
     }
 
-    /// More points than have an index.
+    /// More points than a tree can index.
     pub fn too_many_points(n: usize, max: usize) -> Self {
         let sentence = format!("{n} points are too many: indices are 32 bits, so at most {max} points fit one tree");
         Self::new(ErrorKind::Unsupported, sentence)
     }
 
-    /// Memory that the system refuses, for `n` of `what`.
+    /// A failed allocation for `n` of `what`.
     pub fn memory(n: usize, what: &str, bytes: u128) -> Self {
         Self::new(ErrorKind::Memory, format!("cannot allocate {bytes} bytes for {n} {what}"))
     }
 
-    /// A tree that breaks an invariant: a bug of this crate, or bytes that are not from it.
+    /// A tree that violates an invariant: a bug of this crate, or bytes that this crate did not write.
     pub fn invariant(message: impl std::fmt::Display) -> Self {
         Self::new(ErrorKind::Internal, format!("the tree is broken: {message}"))
     }

@@ -6,33 +6,35 @@ use std::path::{Path, PathBuf};
 
 use super::{Error, ErrorKind, Subject};
 
-/// For this workspace: the sentences may change.
+/// For the crates of this workspace; messages may change.
 #[doc(hidden)]
 impl Error {
-    /// A file with wrong contents: `path: message`.
+    /// A file with invalid contents: `path: message`.
     pub fn file(path: impl Into<PathBuf>, message: impl Display) -> Self {
         Self::new(ErrorKind::Format, message.to_string()).in_file(path)
     }
 
-    /// A file that the operating system refuses: `path: what failed: why`. The system's error is the source.
+    /// A failed operation of the operating system on a file: `path: what failed: why`. The system's error is the
+    /// source.
     pub fn io(path: impl Into<PathBuf>, failed: impl Display, error: io::Error) -> Self {
         let kind = if error.kind() == io::ErrorKind::OutOfMemory { ErrorKind::Memory } else { ErrorKind::Io };
         Self::new(kind, format!("{failed}: {error}")).in_file(path).caused_by(error)
     }
 
-    /// A writer that fails. Its error is the sentence and the source.
+    /// A failed writer. The message is that of its error, which is the source.
     pub fn write(error: io::Error) -> Self {
         Self::new(ErrorKind::Io, error.to_string()).caused_by(error)
     }
 
-    /// Prints the path of a file before the sentence, in place of an item that [`Error::of_item`] prints.
+    /// Prints the path of a file before the message, instead of the item that [`Error::of_item`] prints.
     #[must_use]
     pub fn in_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.0.subject = Subject::File(path.into());
         self
     }
 
-    /// Replaces the path `from` by `to`, the name by which the user knows the file. Errors about other files stay as they are.
+    /// Replaces the path `from` by `to`, the name by which the user knows the file. Errors about other files are
+    /// unchanged.
     #[must_use]
     pub fn renamed(mut self, from: &Path, to: &Path) -> Self {
         if let Subject::File(path) = &mut self.0.subject

@@ -1,6 +1,6 @@
-//! The kinds of errors, for programs to choose by.
+//! The kinds of errors, by which programs distinguish them.
 
-/// What sort of error an [`Error`](crate::Error) is, for a program to choose by. More may be added.
+/// The kind of an [`Error`](crate::Error), by which programs distinguish errors. Kinds may be added.
 ///
 /// ```
 /// use ropewalk::{Bvh, ErrorKind, Fof};
@@ -12,30 +12,31 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A coordinate or a velocity is NaN or infinite; [`Error::index`](crate::Error::index) says which point's.
+    /// A coordinate or a velocity is NaN or infinite; [`Error::index`](crate::Error::index) is the index of the
+    /// point.
     NotFinite,
-    /// Other data are refused: a box upside down, a negative mass, labels that are not one per point.
-    /// [`Error::index`](crate::Error::index) says which item, if it is one.
+    /// Other invalid data: a box with swapped corners, a negative mass, labels that are not one per point.
+    /// [`Error::index`](crate::Error::index) is the index of the item, if the error is about a single one.
     Input,
-    /// An option is out of its range, by itself or for these data.
+    /// An option is out of its range, either in general or for these data.
     Parameter,
-    /// Something that is needed is neither told nor in the file: masses, units, a density of matter.
-    /// [`Error::parameter`](crate::Error::parameter) says what.
+    /// A required quantity is neither specified nor in the file: masses, units, a density of matter.
+    /// [`Error::parameter`](crate::Error::parameter) names it.
     Missing,
-    /// The data are sound, but more than this crate, this algorithm or this device can take.
+    /// The data are valid, but exceed a limit of this crate, this algorithm or this device.
     Unsupported,
-    /// There is not enough memory, here or on a device.
+    /// An allocation failed, on the host or on a device.
     Memory,
-    /// The operating system refuses a file; its error is the source.
+    /// An operation of the operating system on a file failed; its error is the source.
     Io,
-    /// A file does not hold what it should.
+    /// The contents of a file are invalid.
     Format,
-    /// A device is missing, or fails.
+    /// A device is missing or failed.
     Device,
-    /// Another rank has ended, or the engine that ranks talk by fails.
+    /// Another rank has ended, or communication between ranks failed.
     Rank,
-    /// The caller ended it: see [`Cancel`](crate::Cancel).
+    /// The call was cancelled: see [`Cancel`](crate::Cancel).
     Cancelled,
-    /// A bug, of this crate or of what it is built on.
+    /// A bug of this crate or of a library that it uses.
     Internal,
 }

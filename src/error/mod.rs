@@ -1,6 +1,8 @@
-//! The error type of the crate: a sentence with the values in it, a kind, and the parameter or the item that it is about.
+//! The error type of the crate: a message that includes the values, a kind, and the parameter or the item that the
+//! error is about.
 //!
-//! An error is built where input is refused. Sentences that several modules share are in `common`, those about files in `file`.
+//! Errors are created where input is rejected. Messages shared by several modules are in `common`, those about files
+//! in `file`.
 
 mod common;
 mod file;
@@ -15,14 +17,14 @@ pub use kind::ErrorKind;
 /// The result of a function of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// An error: a sentence for people, which both `Display` and `Debug` print, and for programs an [`ErrorKind`] and often an index.
+/// An error: a message, printed by both `Display` and `Debug`, and for programs an [`ErrorKind`] and often an index.
 ///
-/// If the operating system refused a file, its own error is the [`source`](std::error::Error::source).
+/// If the operating system failed on a file, its error is the [`source`](std::error::Error::source).
 ///
 /// ```
 /// use ropewalk::{Bvh, ErrorKind};
 ///
-/// // A program can leave out what cannot be stored, and try again.
+/// // A program can remove the points that are rejected, and try again.
 /// let mut points = vec![[0.0f32, 1.0], [f32::NAN, 2.0], [3.0, 4.0]];
 /// let bvh = loop {
 ///     match Bvh::build(&points) {
@@ -50,10 +52,11 @@ struct Fields {
     is_of_another_rank: bool,
 }
 
-/// The start of the printed sentence, before a colon. It is kept apart because callers may number items or name files otherwise.
+/// The start of the printed message, before a colon. Stored separately because callers may renumber items or rename
+/// files.
 enum Subject {
     None,
-    /// The item with the number [`Fields::index`].
+    /// The item with the index [`Fields::index`].
     Item {
         noun: &'static str,
         particle_type: Option<u8>,
@@ -61,11 +64,12 @@ enum Subject {
     File(PathBuf),
 }
 
-/// Builds errors.
+/// Constructors and setters.
 impl Error {
-    /// An error with a sentence: lower case, without a full stop. It says what is wrong, the value, and what would be right.
+    /// Creates an error with a message: lower case, without a full stop. The message says what is wrong, the value,
+    /// and what would be right.
     ///
-    /// Programs build errors of their own with it, as for a failing [`Communicator`](crate#many-processes).
+    /// Programs create their own errors with it, for example in a failing [`Communicator`](crate#many-processes).
     ///
     /// ```
     /// use ropewalk::{Error, ErrorKind};
@@ -87,22 +91,22 @@ impl Error {
         }))
     }
 
-    /// Sets the parameter that the error is about.
+    /// Sets the parameter that caused the error.
     #[must_use]
     pub fn about(mut self, parameter: &'static str) -> Self {
         self.0.parameter = Some(parameter);
         self
     }
 
-    /// Sets the index of the item that the error is about. An item that [`Error::of_item`] prints gets this
-    /// number.
+    /// Sets the index of the item that caused the error. If [`Error::of_item`] set the item, it is printed with this
+    /// index.
     #[must_use]
     pub fn at(mut self, index: usize) -> Self {
         self.0.index = Some(index);
         self
     }
 
-    /// Sets the index of the item that the error is about, and prints the item before the sentence.
+    /// Sets the noun and the index of the item that caused the error, and prints the item before the message.
     ///
     /// ```
     /// use ropewalk::{Error, ErrorKind};
@@ -118,7 +122,8 @@ impl Error {
         self.at(index)
     }
 
-    /// Numbers the item among the particles of a type, and prints the type before it. Errors that are not of an item stay as they are.
+    /// Renumbers the item among the particles of a type, and prints the type before it. Errors without an item are
+    /// unchanged.
     #[must_use]
     pub fn of_type(mut self, particle_type: u8, index: usize) -> Self {
         if let Subject::Item { particle_type: of, .. } = &mut self.0.subject {
@@ -135,8 +140,8 @@ impl Error {
         self
     }
 
-    /// Marks an error that another rank has reported, or that says that another rank has ended. If other ranks have errors of their own,
-    /// `distributed::agree` prefers those.
+    /// Marks the error of another rank: one that the rank has reported, or that says that it has ended.
+    /// `distributed::agree` prefers errors that are not marked.
     #[must_use]
     pub fn of_another_rank(mut self) -> Self {
         self.0.is_of_another_rank = true;
@@ -144,25 +149,25 @@ impl Error {
     }
 }
 
-/// Reads errors.
+/// Getters.
 impl Error {
-    /// What sort of error it is.
+    /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The parameter it is about, by its name in this crate. `None` if it is about no one parameter.
+    /// The name of the parameter that caused the error, as in this crate; `None` if there is no single one.
     pub fn parameter(&self) -> Option<&'static str> {
         self.0.parameter
     }
 
-    /// The item it is about: a point or particle as the caller counts them, or a halo, from 0. `None` if it is about no one
-    /// item.
+    /// The index, from 0, of the item that caused the error: a point or particle as counted by the caller, or a halo.
+    /// `None` if there is no single one.
     pub fn index(&self) -> Option<usize> {
         self.0.index
     }
 
-    /// Returns `true` if another rank has reported the error, or if it says that another rank has ended.
+    /// Returns `true` if another rank has reported the error, or if the error says that another rank has ended.
     pub fn is_of_another_rank(&self) -> bool {
         self.0.is_of_another_rank
     }
@@ -184,7 +189,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// Prints the sentence, because a `main` that returns an error prints it by `Debug`.
+/// Prints the message, because a `main` that returns an error prints it with `Debug`.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

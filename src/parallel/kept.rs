@@ -1,11 +1,12 @@
-//! A pool of values that parallel tasks work in, kept with a tree from one call to the next.
+//! A pool of scratch values for parallel tasks, kept with a tree from one call to the next.
 //!
-//! Cost: a lock a task. What is kept is for as many tasks as have run at once, and each says itself what it is worth to keep.
+//! Cost: a lock per task. The pool holds as many values as tasks that have run at the same time; a task decides what
+//! its value keeps.
 
 use std::any::Any;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Values of any types that tasks take and give back.
+/// A pool of values of any type. Tasks take values from it and return them.
 #[derive(Default)]
 pub(crate) struct Kept(Mutex<Vec<Box<dyn Any + Send>>>);
 
@@ -14,7 +15,8 @@ impl Kept {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a value for each of `tasks` that can run at once, so that none of them allocates.
+    /// Creates values until there is one for each of `tasks` that can run at the same time, so that no task
+    /// allocates.
     pub fn reserve<T: Default + Send + 'static>(&self, tasks: usize) {
         let mut unused = self.unused();
         let count = unused.iter().filter(|kept| kept.is::<T>()).count();
@@ -23,7 +25,7 @@ impl Kept {
         }
     }
 
-    /// Runs a task with a value that is kept, or with a new one.
+    /// Runs a task with a pooled value, or with a new one if the pool holds no value of this type.
     pub fn with<T: Default + Send + 'static, R>(&self, task: impl FnOnce(&mut T) -> R) -> R {
         let taken = {
             let mut unused = self.unused();

@@ -1,14 +1,15 @@
-//! Loops that allocate nothing: work is cut in halves, for threads that are free.
+//! Parallel loops without allocations: work is halved recursively, and idle threads take halves.
 //!
-//! Cost: a `join` for each task but one. What is cut is the same on any number of threads, so a fold of rounded numbers is, too.
+//! Cost: a `join` per task, except one. Work is divided alike for any number of threads, so a fold of rounded numbers
+//! is reproducible.
 
 use std::ops::Range;
 
 use crate::cancel::Flags;
 
-/// What can be cut in two: a range, slices side by side.
+/// Work that can be split in two: a range, or slices of equal length.
 pub(crate) trait Part: Sized + Send {
-    /// Removes the first `len` and returns them.
+    /// Removes the first `len` items and returns them.
     fn take_front(&mut self, len: usize) -> Self;
 }
 
@@ -56,7 +57,7 @@ impl<A: Part, B: Part, C: Part> Part for (A, B, C) {
     }
 }
 
-/// Calls `task` with parts of `size` items, the last one shorter, of what has `n`.
+/// Calls `task` with parts of `size` items, the last one shorter; `part` has `n` items.
 pub(crate) fn for_parts<P: Part>(n: usize, size: usize, mut part: P, task: &(dyn Fn(P) + Sync)) {
     if n <= size {
         return task(part);
@@ -70,7 +71,7 @@ pub(crate) fn for_parts<P: Part>(n: usize, size: usize, mut part: P, task: &(dyn
     );
 }
 
-/// What `join` makes of what `task` makes of ranges of `size` indices, in their order.
+/// Calls `task` with ranges of `size` indices and combines the results with `join`, in order.
 pub fn fold_tasks<T: Send>(
     range: Range<usize>,
     size: usize,

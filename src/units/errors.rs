@@ -2,17 +2,17 @@
 
 use crate::error::{Error, ErrorKind};
 
-/// The name of no unit. `known` lists the names that there are.
+/// A name that is not a unit. `known` lists the valid names.
 pub(super) fn unknown_unit(what: &'static str, text: &str, known: &'static str) -> Error {
     Error::new(ErrorKind::Parameter, format!("`{text}` is no unit of {what}; it may be {known}"))
 }
 
-/// A unit that depends on the Hubble constant, which is not known.
+/// A unit that depends on the Hubble constant, which is unknown.
 pub(super) fn needs_h(unit: &str) -> Error {
     Error::new(ErrorKind::Parameter, format!("{unit} needs the Hubble constant h, which is not known"))
 }
 
-/// Two sets of units that both fit.
+/// Two different sets of units that both fit.
 pub(super) fn ambiguous(first: impl std::fmt::Display, second: impl std::fmt::Display) -> Error {
     let sentence = format!("{first} fit the mean density of matter, and so do {second}: both are possible");
     Error::new(ErrorKind::Parameter, sentence)
@@ -28,7 +28,7 @@ pub(super) fn no_units(ratio: f64, units: &str, omega_m: f64) -> Error {
     Error::new(ErrorKind::Parameter, sentence)
 }
 
-/// A part of a whole: "1/8 of" if a fraction is right to a percent, or else a number and "times".
+/// Formats a ratio: "1/8 of" if a simple fraction is within one per cent, otherwise a number and "times".
 fn share(ratio: f64) -> String {
     let parts = ratio.recip();
     match parts.round() {

@@ -1,6 +1,6 @@
-//! Equality of sizes of units, as files give them.
+//! Comparison of the sizes of units, which files give with few digits.
 
-/// Whether two sizes are the same but for the digits that files give them with.
+/// Returns `true` if two sizes are equal to a relative error of 1e-4.
 pub(super) fn is_about(a: f64, b: f64) -> bool {
     (a / b - 1.0).abs() < 1e-4
 }

@@ -8,27 +8,28 @@ use crate::units::errors;
 use crate::units::is_about::is_about;
 use crate::units::product::Product;
 
-/// Mpc in metres.
+/// The metres per Mpc.
 pub const MPC: f64 = 3.085_677_581_491_367e22;
 const NAMES: [(&str, f64); 7] =
     [("Mpc", 1.0), ("kpc", 1e-3), ("pc", 1e-6), ("Gpc", 1e3), ("m", 1.0 / MPC), ("km", 1e3 / MPC), ("cm", 1e-2 / MPC)];
 
-/// Whether lengths grow with the universe.
+/// The frame of lengths: comoving or physical.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Frame {
-    /// Lengths are divided by the scale factor: a galaxy at rest keeps its coordinates.
+    /// Lengths are divided by the scale factor: an object that follows the expansion keeps its coordinates.
     #[default]
     Comoving,
-    /// Lengths as a ruler has them at the time.
+    /// Proper lengths at the time of the snapshot.
     Physical,
 }
 
 /// A unit of length.
 ///
-/// Its text is a name (`Mpc`, `kpc`, `pc`, `Gpc`, `m`, `km`, `cm`), a number before it if need be, `/h` after it where lengths are in
-/// units of 1/h, and a `p` before the name for physical lengths; a `c` for comoving ones may be left out. `h-1 Mpc`, `kpc littleh**-1`,
-/// `10^3 kpc` and other spellings of FITS, VOUnit, astropy and yt are read too.
+/// Parsed from a name: `Mpc`, `kpc`, `pc`, `Gpc`, `m`, `km` or `cm`. A number before it and `/h` after it, for
+/// lengths in units of 1/h, are optional. So are a `p` before the name for physical lengths, and a `c` for comoving
+/// ones (the default). `h-1 Mpc`, `kpc littleh**-1`, `10^3 kpc` and other spellings of FITS, VOUnit, astropy and yt
+/// are accepted too.
 ///
 /// ```
 /// use ropewalk::units::{Frame, LengthUnit};
@@ -42,11 +43,11 @@ pub enum Frame {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LengthUnit {
-    /// How long it is in Mpc, or in Mpc/h.
+    /// The size of the unit in Mpc, or in Mpc/h if `per_h`.
     pub mpc: f64,
-    /// Whether it is in units of 1/h.
+    /// `true` if lengths are in units of 1/h.
     pub per_h: bool,
-    /// Comoving or physical.
+    /// The frame, comoving or physical.
     pub frame: Frame,
 }
 
@@ -60,12 +61,12 @@ impl LengthUnit {
     /// Comoving kpc.
     pub const KPC: Self = Self { per_h: false, ..Self::KPC_H };
 
-    /// The name without the frame: `kpc/h`.
+    /// Returns the name without the frame: `kpc/h`.
     pub fn name(&self) -> String {
         self.spelled("/h")
     }
 
-    /// The name as astropy reads it, where a plain h is an hour: `kpc / littleh`.
+    /// Returns the name in astropy's spelling, where a plain `h` is an hour: `kpc / littleh`.
     pub fn astropy_name(&self) -> String {
         self.spelled(" / littleh")
     }
@@ -96,7 +97,7 @@ impl FromStr for LengthUnit {
         });
         match found {
             Some((mpc, per_h, frame)) => {
-                // Digits of a file are not the last word on a parsec.
+                // Files round the size of a parsec, so sizes close to that of a known unit become exact.
                 let mpc = NAMES.into_iter().find(|&(_, own)| is_about(mpc, own)).map_or(mpc, |(_, own)| own);
                 Ok(Self { mpc, per_h, frame })
             }
@@ -109,7 +110,8 @@ impl FromStr for LengthUnit {
     }
 }
 
-/// The size of a unit in Mpc and its frame, by its name: with `c` or `p` before it, or `cm` after it as yt writes comoving units.
+/// Returns the size of a named unit in Mpc, and its frame. Accepts a `c` or `p` before the name, and `cm` after it,
+/// as yt writes comoving units.
 fn named(name: &str) -> Option<(f64, Frame)> {
     let known = |name: &str| NAMES.into_iter().find(|(known, _)| *known == name).map(|(_, mpc)| mpc);
     let comoving = known(name)

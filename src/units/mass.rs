@@ -8,15 +8,15 @@ use crate::units::errors;
 use crate::units::is_about::is_about;
 use crate::units::product::Product;
 
-/// Solar masses in grams: `G Msun` of the IAU over the `G` of CODATA 2018.
+/// The grams per solar mass: `G Msun` of the IAU over the `G` of CODATA 2018.
 pub const GRAMS: f64 = 1.988_409_870_698_051e33;
 const NAMES: [(&str, f64); 6] =
     [("Msun", 1.0), ("solMass", 1.0), ("M_sun", 1.0), ("Msol", 1.0), ("g", 1.0 / GRAMS), ("kg", 1e3 / GRAMS)];
 
 /// A unit of mass.
 ///
-/// Its text is `Msun`, `g` or `kg`, a number before it if need be, and `/h` after it where masses are in units of 1/h. `h-1 solMass`,
-/// `10**10 Msun` and other spellings of FITS, VOUnit, astropy and yt are read too.
+/// Parsed from `Msun`, `g` or `kg`, optionally with a number before it, and `/h` after it for masses in units of 1/h.
+/// `h-1 solMass`, `10**10 Msun` and other spellings of FITS, VOUnit, astropy and yt are accepted too.
 ///
 /// ```
 /// let unit: ropewalk::units::MassUnit = "1e10 Msun/h".parse()?;
@@ -26,9 +26,9 @@ const NAMES: [(&str, f64); 6] =
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MassUnit {
-    /// How many solar masses, or solar masses over h.
+    /// The size of the unit in solar masses, or in solar masses over h if `per_h`.
     pub msun: f64,
-    /// Whether it is in units of 1/h.
+    /// `true` if masses are in units of 1/h.
     pub per_h: bool,
 }
 
@@ -42,7 +42,7 @@ impl MassUnit {
     /// Msun.
     pub const MSUN: Self = Self { msun: 1.0, per_h: false };
 
-    /// The name as astropy reads it, where a plain h is an hour: `1e10 solMass / littleh`.
+    /// Returns the name in astropy's spelling, where a plain `h` is an hour: `1e10 solMass / littleh`.
     pub fn astropy_name(&self) -> String {
         self.spelled("solMass", " / littleh")
     }
@@ -74,7 +74,7 @@ impl FromStr for MassUnit {
         });
         match found {
             Some((msun, per_h)) => {
-                // Files give 1.989e43 g and mean 1e10 solar masses.
+                // Files give 1.989e43 g for 1e10 solar masses.
                 let decade = 10f64.powf(msun.log10().round());
                 Ok(Self { msun: if (msun / decade - 1.0).abs() < 1e-3 { decade } else { msun }, per_h })
             }

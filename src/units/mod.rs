@@ -1,24 +1,26 @@
-//! Units of snapshots: what a number of a file means, and which constants of nature belong to it.
+//! Units of snapshots, and physical constants in these units.
 //!
-//! In: what a file says or a user knows, as [`Units`]. Out: [`Conversion`], factors to comoving Mpc/h, 1e10 Msun/h and km/s, and in
-//! the snapshot's own units the critical density and the constant of gravity. [`Units::matching`] finds units from the mean
-//! density of matter.
-//! Cost: none to speak of.
+//! In: units as given by a file or a user, as [`Units`]. Out: [`Conversion`], which holds factors to comoving Mpc/h,
+//! 1e10 Msun/h and km/s, and the critical density and gravitational constant in the snapshot's own units.
+//! [`Units::matching`] infers units from the mean density of matter.
+//! Cost: negligible.
 //!
 //! # Powers of the scale factor
 //!
-//! With `a = 1 / (1 + z)` a comoving length `x` stands for the physical `r = a x`. Catalogues keep the snapshot's own lengths, so
+//! With `a = 1 / (1 + z)`, a comoving length `x` is the physical length `r = a x`. Catalogues keep the snapshot's
+//! lengths, so
 //!
 //! - a density in comoving units is `a^3` times the physical one: `rho_crit(z) a^3 = rho_crit(0) E(z)^2 a^3`;
-//!   the mean density of matter, `Omega_m rho_crit(0)`, does not depend on `a`;
-//! - a circular velocity is `sqrt(G M / r) = sqrt((G / a) M / x)`: with comoving radii the constant of gravity is `G / a`;
+//! - the mean density of matter in comoving units, `Omega_m rho_crit(0)`, does not depend on `a`;
+//! - a circular velocity is `sqrt(G M / r) = sqrt((G / a) M / x)`: with comoving radii the gravitational constant is
+//!   `G / a`;
 //! - the spin of Bullock et al. 2001 is `J / (sqrt(2) M V R) = a J_x / (M sqrt(2 G M a R_x)) = J_x / (M sqrt(2 (G / a) M R_x))`,
 //!   with `J_x = sum m x cross v` of comoving offsets and peculiar velocities: the same `G / a`;
 //! - ratios (concentration, axis ratios, offsets in units of a radius) do not depend on `a`;
 //! - Gadget stores velocities of comoving runs as `u = v / sqrt(a)`: `v = u sqrt(a)`.
 //!
-//! Spins are of peculiar velocities: the Hubble flow `H a x` is parallel to `x` and has no angular momentum about the centre but
-//! for the distance between the centre and the centre of mass.
+//! Spins use peculiar velocities. The Hubble flow `H a x` is parallel to `x`; its angular momentum about the centre
+//! vanishes except for the offset between the centre and the centre of mass.
 
 mod errors;
 mod is_about;
@@ -40,14 +42,14 @@ pub use velocity::VelocityUnit;
 
 use crate::error::{Error, Result};
 
-/// Newton's constant in Mpc (km/s)^2 / Msun: IAU 2015 resolution B3 for `G Msun`, 1.3271244e20 m^3/s^2, and a parsec of
-/// 648000/pi astronomical units.
+/// The gravitational constant in Mpc (km/s)^2 / Msun, from `G Msun` of IAU 2015 resolution B3, 1.3271244e20 m^3/s^2,
+/// and a parsec of 648000/pi astronomical units.
 pub const GRAVITY: f64 = 4.300_917_270_036_279e-9;
 
 /// The critical density today in h^2 Msun/Mpc^3: `3 (100 km/s/Mpc)^2 / (8 pi G)`.
 pub const CRITICAL_DENSITY: f64 = 3.0 * 1e4 / (8.0 * std::f64::consts::PI * GRAVITY);
 
-/// Hubble constants are less, in 100 km/s/Mpc. Those in km/s/Mpc are more.
+/// The upper bound of Hubble constants in 100 km/s/Mpc. Values in km/s/Mpc exceed it.
 const MAX_H: f64 = 10.0;
 
 /// The units of a snapshot's numbers.
@@ -57,7 +59,7 @@ const MAX_H: f64 = 10.0;
 ///
 /// let units = Units { length: "kpc/h".parse()?, ..Units::GADGET };
 /// assert_eq!(units.to_string(), "lengths in comoving kpc/h, masses in 1e10 Msun/h, velocities in km/s");
-/// // At redshift 1. Units that leave the h away need one.
+/// // At redshift 1. Only units without h need an `h`.
 /// let conversion = units.conversion(1.0, None)?;
 /// assert_eq!((conversion.length, conversion.mass, conversion.velocity), (1e-3, 1.0, 1.0));
 /// assert!((conversion.critical_density() / 27.7536627e-9 - 1.0).abs() < 1e-8);
@@ -67,28 +69,28 @@ const MAX_H: f64 = 10.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Units {
-    /// Of positions, radii and the box.
+    /// The unit of positions, radii and the box.
     pub length: LengthUnit,
-    /// Of masses.
+    /// The unit of masses.
     pub mass: MassUnit,
-    /// Of velocities.
+    /// The unit of velocities.
     pub velocity: VelocityUnit,
 }
 
-/// What is known of a snapshot's units.
+/// The units of a snapshot that are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct KnownUnits {
-    /// Of positions, radii and the box.
+    /// The unit of positions, radii and the box.
     pub length: Option<LengthUnit>,
-    /// Of masses.
+    /// The unit of masses.
     pub mass: Option<MassUnit>,
-    /// Of velocities.
+    /// The unit of velocities.
     pub velocity: Option<VelocityUnit>,
 }
 
 impl KnownUnits {
-    /// These, and those of `other` where there is none.
+    /// Returns these units, completed by those of `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -98,7 +100,7 @@ impl KnownUnits {
         }
     }
 
-    /// All of them, if those of length and mass are known: a unit of velocities that is not is km/s.
+    /// Returns all units if those of length and mass are known. Default for velocities: km/s.
     #[doc(hidden)]
     pub fn complete(self) -> Option<Units> {
         let velocity = self.velocity.unwrap_or(VelocityUnit::KM_S);
@@ -107,7 +109,7 @@ impl KnownUnits {
 }
 
 impl KnownUnits {
-    /// These, with km/s for velocities of an unknown unit where those of lengths and masses are known.
+    /// Sets an unknown unit of velocities to km/s, if those of length and mass are known.
     #[doc(hidden)]
     #[must_use]
     pub fn completed(self) -> Self {
@@ -119,7 +121,7 @@ impl KnownUnits {
         *self == Self::default()
     }
 
-    /// The unit of a quantity as [`Units::astropy_name`] spells it, where it is known.
+    /// Returns the unit of a quantity as spelled by [`Units::astropy_name`]; `None` if it is unknown.
     ///
     /// ```
     /// use ropewalk::units::{KnownUnits, LengthUnit, Quantity};
@@ -132,13 +134,14 @@ impl KnownUnits {
         self.of(quantity)?.astropy_name(quantity)
     }
 
-    /// The frame that numbers of a quantity are in, where their unit is known: `comoving` or `physical` lengths, `peculiar` velocities.
+    /// Returns the frame of a quantity, empty if its unit is unknown: `comoving` or `physical` lengths, `peculiar`
+    /// velocities.
     #[doc(hidden)]
     pub fn frame_of(&self, quantity: Quantity) -> &'static str {
         self.of(quantity).map_or("", |units| units.frame_of(quantity))
     }
 
-    /// Units that name a quantity rightly; `None` if its unit is not known.
+    /// Returns units in which the unit of a quantity is right; `None` if it is unknown.
     fn of(&self, quantity: Quantity) -> Option<Units> {
         let is_known = match quantity {
             Quantity::Pure => true,
@@ -151,7 +154,7 @@ impl KnownUnits {
     }
 }
 
-/// The units that are known: `lengths in comoving Mpc, velocities in km/s`. Nothing if none are.
+/// Prints the known units: `lengths in comoving Mpc, velocities in km/s`. Prints nothing if no unit is known.
 impl fmt::Display for KnownUnits {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let length = self.length.map(|unit| {
@@ -182,9 +185,12 @@ impl Units {
     pub const GADGET: Self =
         Self { length: LengthUnit::MPC_H, mass: MassUnit::MSUN_H_1E10, velocity: VelocityUnit::KM_S };
 
-    /// Factors to comoving Mpc/h, 1e10 Msun/h and km/s, at a redshift and for a Hubble constant of `h` 100 km/s/Mpc.
+    /// Returns the factors to comoving Mpc/h, 1e10 Msun/h and km/s, at a redshift and for a Hubble constant of `h`
+    /// 100 km/s/Mpc.
     ///
-    /// Errors: a unit without h, and no `h`; a redshift that gives no positive scale factor; an `h` that is not above 0 and below 10.
+    /// # Errors
+    /// Fails if a unit lacks h and `h` is `None`, unless the redshift is finite and above -1, and unless `h` is above
+    /// 0 and below 10.
     pub fn conversion(&self, redshift: f64, h: Option<f64>) -> Result<Conversion> {
         let scale_factor = scale_factor(redshift)?;
         h.map_or(Ok(()), check_h)?;
@@ -204,7 +210,7 @@ impl fmt::Display for Units {
     }
 }
 
-/// `1 / (1 + redshift)`.
+/// Returns `1 / (1 + redshift)`.
 fn scale_factor(redshift: f64) -> Result<f64> {
     let growth = 1.0 + redshift;
     if growth > 0.0 && growth < f64::INFINITY {
@@ -216,7 +222,7 @@ fn scale_factor(redshift: f64) -> Result<f64> {
 /// Checks a Hubble constant in 100 km/s/Mpc.
 ///
 /// # Errors
-/// Numbers that no universe has, among them Hubble constants in km/s/Mpc.
+/// Fails for values outside 0 to 10, which include Hubble constants in km/s/Mpc.
 pub(crate) fn check_h(h: f64) -> Result<()> {
     if h > 0.0 && h < MAX_H {
         return Ok(());
@@ -226,8 +232,11 @@ pub(crate) fn check_h(h: f64) -> Result<()> {
 }
 
 impl Units {
-    /// The unit of a quantity as `astropy.units` spells it, in the `generic` format; little h is `littleh`, for a plain h is an
-    /// hour (`astropy.units.add_enabled_units(astropy.cosmology.units)` makes it known). None for what has no unit.
+    /// Returns the unit of a quantity in the `generic` format of `astropy.units`; `None` for quantities without a
+    /// unit.
+    ///
+    /// h is spelled `littleh`, as a plain `h` is an hour. `astropy.units.add_enabled_units(astropy.cosmology.units)`
+    /// enables it.
     ///
     /// ```
     /// use ropewalk::units::{Quantity, Units};
@@ -254,7 +263,7 @@ impl Units {
                 let mass = MassUnit { per_h: false, ..self.mass };
                 let length = LengthUnit { per_h: false, ..self.length };
                 let name = length.astropy_name();
-                // A length that is a number of Mpc gives its cube to the number of solar masses.
+                // The cube of the number in a length such as `2 Mpc` is merged into the number of solar masses.
                 if name.contains(' ') {
                     let mass = MassUnit { msun: mass.msun / length.mpc.powi(3), ..mass };
                     return Some(format!("{}{h} / Mpc3", mass.astropy_name()));
@@ -263,7 +272,7 @@ impl Units {
             }
             Quantity::NumberDensity => {
                 let name = LengthUnit { per_h: false, ..self.length }.astropy_name();
-                // A length that is a number of Mpc gives the inverse of its cube.
+                // The cube of the number in a length such as `2 Mpc` becomes the number of the unit.
                 if name.contains(' ') {
                     let h = if self.length.per_h { " littleh3" } else { "" };
                     return Some(format!("{:e}{h} / Mpc3", self.length.mpc.powi(-3)));
@@ -276,7 +285,7 @@ impl Units {
 }
 
 impl Units {
-    /// The frame that numbers of a quantity are in: `comoving` or `physical` lengths, `peculiar` velocities.
+    /// Returns the frame of a quantity: `comoving` or `physical` lengths, `peculiar` velocities.
     #[doc(hidden)]
     pub fn frame_of(&self, quantity: Quantity) -> &'static str {
         match (quantity, self.length.frame) {
@@ -288,29 +297,30 @@ impl Units {
     }
 }
 
-/// What to multiply a snapshot's numbers with, and its constants of nature.
+/// Factors that convert a snapshot's numbers, and physical constants in its units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Conversion {
-    /// From lengths to comoving Mpc/h.
+    /// The factor from lengths to comoving Mpc/h.
     pub length: f64,
-    /// From masses to 1e10 Msun/h.
+    /// The factor from masses to 1e10 Msun/h.
     pub mass: f64,
-    /// From velocities to peculiar ones in km/s.
+    /// The factor from velocities to peculiar velocities in km/s.
     pub velocity: f64,
-    /// `a = 1 / (1 + z)`.
+    /// The scale factor `a = 1 / (1 + z)`.
     pub scale_factor: f64,
 }
 
 impl Conversion {
-    /// The critical density today (at z = 0), as a mass of the snapshot over the cube of a length of the snapshot.
+    /// Returns the critical density today (at z = 0), in the snapshot's unit of mass over the cube of its unit of
+    /// length.
     pub fn critical_density(&self) -> f64 {
         CRITICAL_DENSITY / 1e10 * self.length.powi(3) / self.mass
     }
 
-    /// The constant of gravity that gives `sqrt(G M / r)` in the snapshot's velocities from its masses and its radii, comoving or
-    /// physical as they are. For comoving radii that is Newton's constant over `a`.
+    /// Returns the gravitational constant for which `sqrt(G M / r)` has the snapshot's unit of velocity, given masses
+    /// and (comoving or physical) radii in its units. For comoving radii it is Newton's constant over `a`.
     pub fn gravity(&self) -> f64 {
         1e10 * GRAVITY * self.mass / (self.length * self.scale_factor * self.velocity * self.velocity)
     }
@@ -331,7 +341,7 @@ mod tests {
         let physical = Units { length, ..Units::GADGET }.conversion(1.0, None).unwrap();
         let comoving = Units::GADGET.conversion(1.0, None).unwrap();
         assert_eq!(physical.length, 2.0);
-        // The same radius in Mpc/h is twice as long comoving.
+        // A comoving radius in Mpc/h is twice the physical one.
         assert!((comoving.gravity() / physical.gravity() - 2.0).abs() < 1e-12);
         assert!((physical.critical_density() / comoving.critical_density() - 8.0).abs() < 1e-12);
     }

@@ -1,25 +1,27 @@
-//! A unit as a product of powers, as `km s-1` or `10**10 solMass / littleh`.
+//! Parses a unit as a product of powers, such as `km s-1` or `10**10 solMass / littleh`.
 //!
-//! In: the spellings of FITS, VOUnit, CDS, astropy, yt and people. Out: the number in front, and the names with their powers.
+//! In: the spellings of FITS, VOUnit, CDS, astropy and yt, and informal ones. Out: the number in front, and the names
+//! with their powers.
 //! Cost: one pass over the text.
-//! Source: FITS standard 4.0, section 4.3; VOUnits 1.1, section 2; Standards for Astronomical Catalogues 2.0 (CDS), section 3.2.
+//! Source: section 4.3 of the FITS standard 4.0, section 2 of VOUnits 1.1, and section 3.2 of the Standards for
+//! Astronomical Catalogues 2.0 (CDS).
 
 const SUPERSCRIPTS: [char; 12] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹', '⁺', '⁻'];
 const RAISED: [char; 12] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '+', '-'];
 /// The names of the Hubble constant in units of 100 km/s/Mpc.
 const H: [&str; 2] = ["h", "littleh"];
 
-/// A number times powers of names.
+/// A number times powers of named units.
 #[derive(Debug, PartialEq)]
 pub(super) struct Product {
-    /// The number, which is positive and finite.
+    /// The number, positive and finite.
     pub scale: f64,
     factors: Vec<(String, i32)>,
 }
 
 impl Product {
-    /// Parses a unit. Returns `None` if the text is no product of powers, or if it multiplies after a division, as `1/h Mpc` does: such a
-    /// factor may be meant above or below the line.
+    /// Parses a unit. Returns `None` if the text is not a product of powers, or if it multiplies after a division, as
+    /// `1/h Mpc` does, which is ambiguous.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let text = plain(text);
         let (scale, mut rest) = number(text.trim());
@@ -49,7 +51,8 @@ impl Product {
         sum
     }
 
-    /// Removes the Hubble constant. Returns whether the unit is one of 1/h, or `None` if h has another power.
+    /// Removes the Hubble constant. Returns `true` if the unit is in units of 1/h, `None` if h has another power than
+    /// 0 or -1.
     pub(super) fn take_per_h(&mut self) -> Option<bool> {
         match self.take(&H) {
             0 => Some(false),
@@ -58,7 +61,7 @@ impl Product {
         }
     }
 
-    /// The name, if there is one factor, of power 1.
+    /// Returns the name of the only factor, if its power is 1.
     pub(super) fn only(&self) -> Option<&str> {
         match &self.factors[..] {
             [(name, 1)] => Some(name),
@@ -67,7 +70,7 @@ impl Product {
     }
 }
 
-/// The text with ASCII letters for superscripts, the sign of the Sun and those of multiplication.
+/// Replaces superscripts, the symbol of the Sun and multiplication signs by ASCII characters.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut was_raised = false;
@@ -88,10 +91,10 @@ fn plain(text: &str) -> String {
     plain
 }
 
-/// The number at the start of a text, and the text after it; 1 if there is no number. Powers of ten are `1e10`, `10**10`, `10^10`, `10+10`,
-/// and these after a number and `*` or `x`.
+/// Splits a text into the number at its start, 1 if there is no number, and the remaining text. Powers of ten are
+/// written `1e10`, `10**10`, `10^10`, `10+10`, or as one of the latter after a number and `*` or `x`.
 fn number(text: &str) -> (f64, &str) {
-    // The longest beginning that is a number: the e of 1e10 is part of it.
+    // The longest prefix that is a number: the `e` of `1e10` belongs to it.
     let end = (1..=text.len()).rev().find(|&end| {
         text.get(..end).is_some_and(|start| {
             start.ends_with(|c: char| c.is_ascii_digit() || c == '.') && start.parse::<f64>().is_ok()
@@ -113,8 +116,9 @@ fn number(text: &str) -> (f64, &str) {
     (value.unwrap_or(f64::NAN), rest.trim_start_matches(['*', '.', ' ']))
 }
 
-/// The power at the start of a text, and the text after it; 1 if there is no power. Powers are `-1`, `**-1`, `^-1`, and these with
-/// parentheses or braces. Returns `None` if a mark of a power has no number after it.
+/// Splits a text into the power at its start, 1 if there is no power, and the remaining text. Powers are written
+/// `-1`, `**-1`, `^-1`, with optional parentheses or braces. Returns `None` if a power sign is not followed by a
+/// number.
 fn power(text: &str) -> Option<(i32, &str)> {
     let marked = text.strip_prefix("**").or_else(|| text.strip_prefix('^'));
     let rest = marked.unwrap_or(text);
@@ -133,7 +137,8 @@ fn power(text: &str) -> Option<(i32, &str)> {
     Some((power.into(), inner[sign + digits..].strip_prefix(closing)?))
 }
 
-/// The mark between two factors at the start of a text: a space, `*`, `.` or `/`. Returns whether it divides, and the text after it.
+/// Splits the separator off the start of a text: a space, `*`, `.` or `/`. Returns `true` for a division, and the
+/// remaining text.
 fn mark(text: &str) -> Option<(bool, &str)> {
     let bare = text.trim_start();
     match bare.strip_prefix('/') {

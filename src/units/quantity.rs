@@ -1,10 +1,10 @@
-//! What numbers measure.
+//! Physical quantities, by which numbers are converted between units.
 
-/// What a number measures, and with it which unit it has.
+/// The physical quantity of a number, which determines its unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Quantity {
-    /// A count, an id, a ratio: no unit.
+    /// A dimensionless number: a count, an id, a ratio.
     #[default]
     Pure,
     /// A position or a radius.

@@ -1,4 +1,4 @@
-//! From the units of a snapshot to those that people compare in.
+//! Conversion of results to common systems of units.
 
 use std::str::FromStr;
 
@@ -6,9 +6,9 @@ use crate::error::{Error, Result};
 use crate::units::errors;
 use crate::units::{Frame, LengthUnit, MassUnit, Quantity, Units, VelocityUnit};
 
-/// Units to write results in, whatever those of the snapshot are.
+/// A system of units for results, independent of the units of the snapshot.
 ///
-/// Its text is `h` or `physical`.
+/// Parsed from `h` or `physical`.
 ///
 /// ```
 /// use ropewalk::units::UnitSystem;
@@ -23,12 +23,12 @@ use crate::units::{Frame, LengthUnit, MassUnit, Quantity, Units, VelocityUnit};
 pub enum UnitSystem {
     /// Comoving Mpc/h, Msun/h and km/s.
     H,
-    /// Physical Mpc, Msun and km/s: no h, and no scale factor.
+    /// Physical Mpc, Msun and km/s, without h and scale factor.
     Physical,
 }
 
 impl UnitSystem {
-    /// Its units.
+    /// Returns the units of the system.
     pub fn units(self) -> Units {
         let velocity = VelocityUnit::KM_S;
         match self {
@@ -53,7 +53,7 @@ impl FromStr for UnitSystem {
     }
 }
 
-/// What to multiply numbers in one set of units with to have them in another, by what they measure.
+/// Factors from one set of units to another, for each quantity.
 ///
 /// ```
 /// use ropewalk::units::{Factors, Quantity, UnitSystem, Units};
@@ -72,11 +72,13 @@ pub struct Factors {
 }
 
 impl Factors {
-    /// The factors from one set of units to another, at a redshift and for a Hubble constant of `h` 100 km/s/Mpc.
+    /// Computes the factors from one set of units to another, at a redshift and for a Hubble constant of `h` 100
+    /// km/s/Mpc.
     ///
-    /// Errors: as [`Units::conversion`]; `h` is needed if one has it and the other does not.
+    /// # Errors
+    /// Fails as [`Units::conversion`]. `h` is required only if one set of units contains h and the other does not.
     pub fn new(from: &Units, to: &Units, redshift: f64, h: Option<f64>) -> Result<Self> {
-        // Where both have it or neither, it is the same on both sides.
+        // If both units contain h or neither does, h cancels.
         let is_alike = from.length.per_h == to.length.per_h && from.mass.per_h == to.mass.per_h;
         let h = if is_alike { Some(1.0) } else { h };
         let (from, into) = (from.conversion(redshift, h)?, to.conversion(redshift, h)?);
@@ -88,7 +90,7 @@ impl Factors {
         })
     }
 
-    /// The factor for numbers that measure this.
+    /// Returns the factor for a quantity.
     pub fn of(&self, quantity: Quantity) -> f64 {
         match quantity {
             Quantity::Pure => 1.0,
@@ -100,7 +102,7 @@ impl Factors {
         }
     }
 
-    /// The units that numbers have afterwards.
+    /// Returns the units after the conversion.
     pub fn units(&self) -> &Units {
         &self.to
     }

@@ -12,9 +12,9 @@ const NAMES: [(&str, f64); 3] = [("km/s", 1.0), ("m/s", 1e-3), ("cm/s", 1e-5)];
 
 /// A unit of velocity.
 ///
-/// Its text is `km/s`, `m/s` or `cm/s`, a number before it if need be; with `sqrt(a)` after it, as in `km/s sqrt(a)`, the numbers
-/// are Gadget's internal ones, `u = v / sqrt(a)`. `gadget` is short for `km/s sqrt(a)`. `km s-1`, `km.s**-1` and other spellings of FITS,
-/// VOUnit, astropy and yt are read too.
+/// Parsed from `km/s`, `m/s` or `cm/s`, optionally with a number before it. With `sqrt(a)` after it, as in `km/s
+/// sqrt(a)`, numbers are Gadget's internal velocities, `u = v / sqrt(a)`. `gadget` is short for `km/s sqrt(a)`. `km
+/// s-1`, `km.s**-1` and other spellings of FITS, VOUnit, astropy and yt are accepted too.
 ///
 /// ```
 /// let unit: ropewalk::units::VelocityUnit = "km/s sqrt(a)".parse()?;
@@ -24,19 +24,19 @@ const NAMES: [(&str, f64); 3] = [("km/s", 1.0), ("m/s", 1e-3), ("cm/s", 1e-5)];
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct VelocityUnit {
-    /// How many km/s.
+    /// The size of the unit in km/s.
     pub km_s: f64,
-    /// Whether numbers are to be multiplied by `sqrt(a)` to be peculiar velocities.
+    /// `true` if numbers must be multiplied by `sqrt(a)` to get peculiar velocities.
     pub is_internal: bool,
 }
 
 impl VelocityUnit {
     /// Peculiar velocities in km/s.
     pub const KM_S: Self = Self { km_s: 1.0, is_internal: false };
-    /// Gadget's internal velocities: km/s, over the root of the scale factor.
+    /// Gadget's internal velocities: km/s over the square root of the scale factor.
     pub const GADGET: Self = Self { km_s: 1.0, is_internal: true };
 
-    /// The name of what peculiar velocities are in, as astropy reads it.
+    /// Returns the unit of the peculiar velocities in astropy's spelling.
     pub fn astropy_name(&self) -> String {
         match NAMES.into_iter().find(|&(_, km_s)| is_about(self.km_s, km_s)) {
             Some((name, _)) => name.replace('/', " / "),

@@ -1,20 +1,20 @@
-//! How work grows with the number of points, on sets without a scale.
+//! Growth of work with the number of points, on scale-free point sets.
 
 use super::distances;
 use super::sets::{copies, exponential, outlier, progression, uniform};
 use crate::interpolate::MovingLeastSquares;
 use crate::{Bvh, Dbscan, Fof, Hdbscan, MinimumSpanningTree, Nearest, Sphere, ValueBvh, minimum_spanning_tree};
 
-/// Numbers of points between which work is compared.
+/// The numbers of points for which work is compared.
 const SIZES: [usize; 2] = [1 << 10, 1 << 13];
 
-/// What work may grow with: n to this power.
+/// The maximum exponent of the growth of work with n.
 const EXPONENT: f64 = 1.2;
 
-/// What operations compute: a name, and a number of distances.
+/// The work of operations: a name, and the number of distances computed.
 type Work = Vec<(&'static str, u64)>;
 
-/// All searches; those within a distance go less far than the larger parts of a set without a scale.
+/// Runs all searches. Their radii are below the extents of the larger parts of a scale-free set.
 fn searches<const D: usize>(points: &[[f64; D]]) -> Work {
     searches_within(points, [1e-40, 1e-30, 1e-20])
 }
@@ -46,7 +46,7 @@ fn densities(points: &[[f64; 3]]) -> Work {
     ]
 }
 
-/// Asserts that no operation's work grows faster than it may.
+/// Asserts that the work of no operation grows faster than n^[`EXPONENT`].
 fn assert_growth<P>(name: &str, operations: impl Fn(&[P]) -> Work, of: impl Fn(usize) -> Vec<P>) {
     let [few, many] = SIZES.map(|n| operations(&of(n)));
     let by = (SIZES[1] as f64 / SIZES[0] as f64).ln();
@@ -61,7 +61,7 @@ fn radii_of_all_sizes() {
     assert_growth("exponential radii", searches, |n| exponential::<3>(n, 300.0));
 }
 
-/// Some tens of points per octave: leaves reach around all that is nearer to the middle.
+/// Tens of points per octave of radius: leaves enclose everything nearer to the middle.
 #[test]
 fn leaves_around_the_middle() {
     let work = [1 << 12, 1 << 15].map(|n| {
@@ -78,7 +78,7 @@ fn leaves_around_the_middle() {
     }
 }
 
-/// With fewer points the kernels of most of them reach around the middle.
+/// Starts at 2^13 points; with fewer, most kernels enclose the middle.
 #[test]
 fn densities_without_a_scale() {
     let [few, many] = [1 << 13, 1 << 15].map(|n| {
@@ -97,7 +97,7 @@ fn copies_of_a_point() {
 
 #[test]
 fn an_outlier() {
-    // Some four neighbours.
+    // About four neighbours per point.
     let searches = |points: &[[f64; 3]]| searches_within(points, [(points.len() as f64).cbrt().recip(); 3]);
     assert_growth("outlier", searches, outlier);
     assert_growth("outlier", densities, outlier);
@@ -108,7 +108,8 @@ fn a_progression() {
     assert_growth("progression", searches, progression);
 }
 
-/// In `f32`, where squares of most distances vanish beside that of the outlier, as a missing value of 1e30 is.
+/// In `f32`, with a coordinate of 1e30 such as a missing-value marker: squares of most distances underflow beside
+/// that of the outlier.
 #[test]
 fn an_outlier_in_single_precision() {
     let of = |n: usize| -> Vec<[f32; 3]> {
@@ -139,7 +140,7 @@ fn an_outlier_in_single_precision() {
     }
 }
 
-/// Searches in a periodic box of side 1, whose rounding hides the distances of what is nearer than that.
+/// Searches in a periodic box of side 1, in which rounding hides the distances between close points.
 fn searches_in_a_box(points: &[[f32; 3]]) -> Work {
     let tree = Bvh::build_periodic(points, 1.0).unwrap();
     let some: Vec<[f32; 3]> = points.iter().step_by(8).copied().collect();
@@ -164,7 +165,7 @@ fn copies_and_groups_in_a_periodic_box() {
     assert_growth("uniform in a box", searches_in_a_box, of);
 }
 
-/// Searches in `f32`, where squares of small distances vanish beside those of large ones.
+/// Searches in `f32`, in which squares of small distances underflow beside those of large ones.
 fn neighbors_in_single_precision(points: &[[f32; 3]]) -> Work {
     let tree = Bvh::build(points).unwrap();
     let some: Vec<[f32; 3]> = points.iter().step_by(8).copied().collect();
@@ -184,7 +185,8 @@ fn clusters_in_single_precision(points: &[[f32; 3]]) -> Work {
     ]
 }
 
-/// Twenty points at each of n/20 places: copies if they are 0 apart along the last axis.
+/// Twenty points at each of n/20 sites: copies if `apart` is 0, otherwise `apart` from each other along the last
+/// axis.
 fn groups(n: usize, apart: f64) -> impl Iterator<Item = [f64; 3]> {
     let sites = uniform(n / 20);
     (0..n).map(move |i| {
@@ -216,7 +218,7 @@ fn points_much_nearer_than_their_groups() {
     assert_growth("groups in f64", of_all, |n| groups(n, 1e-60).collect());
 }
 
-/// Clouds of all sizes from 1e-30 on, with a fifth of the points each, and at the end copies.
+/// Four clouds of sizes from 1e30 down to 1e-30, and copies of one point; each has a fifth of the points.
 #[test]
 fn clouds_of_all_sizes() {
     let of = |n: usize| -> Vec<[f32; 3]> {
@@ -228,7 +230,7 @@ fn clouds_of_all_sizes() {
     assert_growth("clouds", clusters_in_single_precision, of);
 }
 
-/// Twenty copies of each point, in units where squares of their distances vanish in `f32`, or overflow.
+/// Twenty copies of each point, in units in which squares of distances underflow or overflow in `f32`.
 #[test]
 fn copies_in_small_and_large_units() {
     for unit in [1e-24, 1.0, 1e24] {

@@ -1,11 +1,11 @@
-//! Errors that all ranks know of.
+//! Agreement on errors: if one rank fails, all ranks fail.
 
 use crate::distributed::communicator::interface::{Communicator, Reduction};
 use crate::distributed::communicator::typed::broadcast;
 use crate::distributed::errors;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The kinds of errors, in an order that all ranks know.
+/// The kinds of errors; their positions here identify them in messages.
 const KINDS: [ErrorKind; 12] = [
     ErrorKind::Internal,
     ErrorKind::NotFinite,
@@ -21,15 +21,16 @@ const KINDS: [ErrorKind; 12] = [
     ErrorKind::Rank,
 ];
 
-/// Where no rank has failed: more than any rank has for its number, and, as all that is compared, less than 2^63. MPICH 4.0.2 compares numbers
-/// beyond that as negative ones (pmodels/mpich 6083), and Open MPI 4.1.2 those that are MPI_UNSIGNED_LONG (open-mpi/ompi 10525).
+/// Means that no rank has failed. Larger than any rank number and, like all numbers that ranks compare, below 2^63.
+/// MPICH 4.0.2 compares larger numbers as negative ones (pmodels/mpich 6083), and so does Open MPI 4.1.2 with
+/// MPI_UNSIGNED_LONG (open-mpi/ompi 10525).
 pub(super) const NO_RANK: u64 = i64::MAX as u64;
 
-/// The result of this rank, if all ranks have one; else an error on all ranks: its own on the first that failed, and on the others
-/// one with that rank's number, sentence and kind. What has been agreed on stays as it is if it is agreed on again.
+/// Returns the result of this rank, if all ranks succeeded; otherwise an error on all ranks.
 ///
-/// Collective; costs a reduction. Where one rank may fail and others not, as in reading a file, it stands between that and the next
-/// function that talks.
+/// The first rank that failed returns its own error. The others return an error with that rank's number, message and
+/// kind. An error that was already agreed on is unchanged by another call. Call this between a step that can fail on
+/// a single rank, such as reading a file, and the next collective function. Collective; costs a reduction.
 ///
 /// ```
 /// use ropewalk::distributed::{Communicator, agree, on_threads};
@@ -43,10 +44,10 @@ pub(super) const NO_RANK: u64 = i64::MAX as u64;
 /// ```
 ///
 /// # Errors
-/// If a rank failed, or has ended.
+/// Fails if a rank failed, or has ended.
 pub fn agree<T>(ranks: &dyn Communicator, own: Result<T>) -> Result<T> {
     let size = ranks.size();
-    // Those that have the error of another rank come last, as after a call that agrees by itself.
+    // Ranks that report the error of another rank come last, as after a nested `agree`.
     let mut first = [match &own {
         Ok(_) => NO_RANK,
         Err(error) => (ranks.rank() + if error.is_of_another_rank() { size } else { 0 }) as u64,
@@ -57,7 +58,7 @@ pub fn agree<T>(ranks: &dyn Communicator, own: Result<T>) -> Result<T> {
         return own;
     }
     let failed = failed as usize % size;
-    // Its kind, then its sentence.
+    // The kind of the error, then its message.
     let mut sentence = vec![];
     if let (true, Err(error)) = (failed == ranks.rank(), &own) {
         let kind = KINDS.iter().position(|&kind| kind == error.kind()).unwrap_or(0);

@@ -1,9 +1,9 @@
-//! One rank, which has none to talk to.
+//! A communicator of a single rank.
 
 use crate::distributed::communicator::interface::{Communicator, Reduction};
 use crate::error::Result;
 
-/// A single rank: what it sends, it receives.
+/// A single rank, which receives what it sends.
 ///
 /// ```
 /// use ropewalk::distributed::{Alone, Communicator};

@@ -1,20 +1,20 @@
-//! The functions that ranks need of a message-passing library.
+//! The functions that the algorithms need from a message-passing library.
 
 use crate::error::Result;
 
-/// What [`Communicator::all_reduce`] makes of the numbers of all ranks.
+/// The operation by which [`Communicator::all_reduce`] combines the numbers of all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
-    /// Their sum, modulo 2^64.
+    /// The sum, modulo 2^64.
     Sum,
-    /// The least.
+    /// The minimum.
     Min,
-    /// The largest.
+    /// The maximum.
     Max,
 }
 
 impl Reduction {
-    /// Of two numbers.
+    /// Combines two numbers.
     pub fn of(self, a: u64, b: u64) -> u64 {
         match self {
             Self::Sum => a.wrapping_add(b),
@@ -24,9 +24,11 @@ impl Reduction {
     }
 }
 
-/// Some ranks that talk to each other: [`Alone`](crate::distributed::Alone), [`ThreadRank`](crate::distributed::ThreadRank), or processes of MPI (feature `mpi`).
+/// A group of ranks that exchange messages: [`Alone`](crate::distributed::Alone),
+/// [`ThreadRank`](crate::distributed::ThreadRank), or MPI processes (feature `mpi`).
 ///
-/// All functions but `rank` and `size` are *collective*: all ranks call them, in the same order. Counts are bytes, and may be beyond 2^31.
+/// All methods except `rank` and `size` are *collective*: all ranks call them, in the same order. Counts are in
+/// bytes, and may exceed 2^31.
 ///
 /// ```
 /// use ropewalk::distributed::{Communicator, Reduction, on_threads};
@@ -43,36 +45,39 @@ pub trait Communicator {
     /// The number of this rank, from 0.
     fn rank(&self) -> usize;
 
-    /// How many ranks there are.
+    /// The number of ranks.
     fn size(&self) -> usize;
 
-    /// Sends to each rank its stretch of `send`, one after the other and `sent[rank]` bytes long, and puts what comes from each
-    /// into `receive` likewise. A count that one rank sends is the count that the other receives.
+    /// Sends each rank its block of `send`, and writes the blocks from all ranks to `receive`. Blocks are
+    /// concatenated by rank; `sent` and `received` hold their lengths. Each count in `sent` must equal the
+    /// corresponding count in `received` on the other rank.
     ///
     /// # Errors
-    /// If a rank has ended; if the engine fails.
+    /// Fails if a rank has ended, or if the message-passing library fails.
     fn all_to_all_v(&self, send: &[u8], sent: &[usize], receive: &mut [u8], received: &[usize]) -> Result<()>;
 
-    /// Puts the bytes of all ranks into `receive`, one after the other; `counts` has their lengths.
+    /// Concatenates the bytes of all ranks in `receive`; `counts` holds their lengths.
     ///
     /// # Errors
     /// As [`Communicator::all_to_all_v`].
     fn all_gather_v(&self, own: &[u8], receive: &mut [u8], counts: &[usize]) -> Result<()>;
 
-    /// Makes each number what the reduction makes of those of all ranks at its place; all ranks give as many. This library asks for the least
-    /// and the largest only of numbers below 2^63, as some libraries of MPI compare larger ones wrongly.
+    /// Replaces each number by the reduction of the numbers at the same index on all ranks. All ranks pass slices of
+    /// equal length. This library uses `Min` and `Max` only with numbers below 2^63, because some MPI libraries
+    /// compare larger ones incorrectly.
     ///
     /// # Errors
     /// As [`Communicator::all_to_all_v`].
     fn all_reduce(&self, numbers: &mut [u64], reduction: Reduction) -> Result<()>;
 
-    /// Returns when all ranks have called it.
+    /// Blocks until all ranks have called it.
     ///
     /// # Errors
     /// As [`Communicator::all_to_all_v`].
     fn barrier(&self) -> Result<()>;
 
-    /// One communicator for each color, of the ranks that give it; in it they are numbered by `key`, ties by their rank here.
+    /// Splits the ranks into one communicator per color. Ranks of a color are numbered by `key`, ties by their rank
+    /// in this communicator.
     ///
     /// # Errors
     /// As [`Communicator::all_to_all_v`].

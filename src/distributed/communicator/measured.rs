@@ -1,20 +1,20 @@
-//! How much ranks send.
+//! Measures how much ranks send.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::distributed::communicator::interface::{Communicator, Reduction};
 use crate::error::Result;
 
-/// What a rank has sent to others.
+/// The bytes and calls that a rank has issued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Bytes to other ranks; those of a gathering or reduction count once for each other rank.
+    /// Bytes sent to other ranks. Bytes of a gather or reduction count once for each other rank.
     pub bytes: u64,
-    /// Collective functions called.
+    /// The number of calls of collective methods.
     pub calls: u64,
 }
 
-/// A communicator that counts what is sent through it, and by those split from it not.
+/// A communicator that counts what is sent through it. Communicators split from it are not counted.
 ///
 /// ```
 /// use ropewalk::distributed::{Communicator, Measured, on_threads};
@@ -34,12 +34,12 @@ pub struct Measured<'a> {
 }
 
 impl<'a> Measured<'a> {
-    /// Nothing is sent yet.
+    /// Wraps a communicator, with all counts zero.
     pub fn new(ranks: &'a dyn Communicator) -> Self {
         Self { ranks, bytes: AtomicU64::new(0), calls: AtomicU64::new(0) }
     }
 
-    /// What this rank has sent so far.
+    /// Returns what this rank has sent so far.
     pub fn traffic(&self) -> Traffic {
         Traffic { bytes: self.bytes.load(Relaxed), calls: self.calls.load(Relaxed) }
     }

@@ -1,9 +1,11 @@
-//! How ranks talk: processes of MPI, threads of one process, or one rank alone.
+//! Communication between ranks: MPI processes, threads of one process, or a single rank.
 //!
-//! In: bytes for each rank. Out: bytes from each. What the algorithms need of a message-passing library is seven functions, so that all
-//! of them can be tried without one. Every function that talks is called by all ranks of a communicator, in the same order; what one rank
-//! refuses is made known to all by [`agree`] before they go on. A rank that is cancelled ([`Cancel`](crate::Cancel)) or panics tells nothing:
-//! the others wait for it until its communicator is dropped, where threads get an error ([`on_threads`]) and processes of MPI are ended.
+//! The algorithms need seven functions of a message-passing library, collected in a trait, so that they can be tested
+//! without one. Every function that communicates is called by all ranks of a communicator, in the same order. If one
+//! rank fails, [`agree`] reports the error to all before they go on.
+//!
+//! A rank that is cancelled ([`Cancel`](crate::Cancel)) or panics sends nothing. The others wait for it until its
+//! communicator is dropped. Then threads get an error ([`on_threads`]), and MPI processes are ended.
 
 mod agree;
 mod alone;

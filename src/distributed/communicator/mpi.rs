@@ -1,15 +1,14 @@
-//! Ranks that are processes of MPI.
+//! Ranks that are MPI processes.
 //!
-//! In: a program that `mpirun` or `srun` starts many times. Out: a [`Communicator`] of all of them. The feature `mpi` compiles a few
-//! functions in C against the library of MPI that is found when the crate is built: by `pkg-config`, by `mpicc`, or as the variables
-//! `MPICC` and `MPI_PKG_CONFIG` say. A program runs with that library alone, and is started by its `mpirun`. Which libraries are
-//! tried is written in the package `ferrompi`.
+//! The feature `mpi` compiles a few C functions against an MPI library. The build finds the library by `pkg-config` or
+//! `mpicc`, or as the variables `MPICC` and `MPI_PKG_CONFIG` specify. A program runs only with that library, and is
+//! started by its `mpirun` or by `srun`. The package `ferrompi` documents which libraries are tested.
 //!
-//! What goes from rank to rank is cut into messages of at most 2^30 bytes, as counts of MPI have 31 bits. Both sides know the count, so
-//! they cut alike, and what is empty is not sent. Cost: no copy of what is sent.
+//! Data is split into messages of at most 2^30 bytes, as MPI counts have 31 bits. Both sides know the count, so they
+//! split alike; empty messages are not sent. Cost: data is not copied.
 //!
-//! Of what another program has set up, as mpi4py or a simulation, nothing is taken over: its communicator is wrapped in a type of the
-//! caller's which implements [`Communicator`] with its own calls.
+//! MPI communicators created by other programs, such as mpi4py or a simulation, cannot be passed in. The caller wraps
+//! such a communicator in a type that implements [`Communicator`] with its own MPI calls.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -26,43 +25,45 @@ use crate::distributed::communicator::typed::all_gather;
 use crate::distributed::communicator::typed::offsets_of;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The most bytes of a message.
+/// The maximum number of bytes per message.
 const MESSAGE: usize = 1 << 30;
-/// Ranks that one sends to at a time.
+/// The number of ranks that a rank exchanges messages with at a time.
 const PARTNERS: usize = 32;
 const TAG: i32 = 1;
-/// How long a rank that has failed waits for the others to end as well.
+/// The time that a failed rank waits for the other ranks to finish.
 const GRACE: Duration = Duration::from_secs(5);
-/// Between two looks at whether they have.
+/// The interval between checks whether all ranks have finished.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// One of several ranks that are processes of MPI.
+/// A rank that is an MPI process.
 ///
-/// A panic on one rank ends all of them. So does a rank that exits or is killed, if the program that has started them watches over them
-/// as Open MPI's `mpirun` does. MPI ends when this and all that were split from it are dropped, and waits until it does so on all ranks.
+/// A panic on one rank ends all ranks. So does a rank that exits or is killed, if the launcher monitors its
+/// processes, as Open MPI's `mpirun` does. MPI is finalized when this communicator and all communicators split from
+/// it are dropped; finalization waits for all ranks.
 ///
-/// It stays on the thread that made it.
+/// It cannot be sent to another thread.
 pub struct Mpi {
     ranks: ferrompi::Communicator,
     message: usize,
     engine: Rc<Engine>,
 }
 
-/// MPI itself, which ends when it is dropped: after all communicators.
+/// The MPI library, finalized on drop, after all communicators.
 struct Engine {
-    /// Nothing else talks here.
+    /// A communicator that is used only to finish or abort.
     end: ferrompi::Communicator,
-    /// Is dropped last.
+    /// Dropped last.
     _mpi: ferrompi::Mpi,
 }
 
 impl Mpi {
-    /// Starts MPI, once in a process: a communicator of all ranks. A program that nothing has started many times is one rank.
+    /// Starts MPI and returns a communicator of all ranks. May be called once per process. A program started without
+    /// a launcher is a single rank.
     ///
-    /// A program that may fail on some ranks uses [`Mpi::run`]. A library of MPI that cannot start ends the process by itself.
+    /// If some ranks may fail, use [`Mpi::run`]. An MPI library that cannot start ends the process itself.
     ///
     /// # Errors
-    /// If MPI was started before; if the library is not made for programs with threads.
+    /// Fails if MPI was already started, or if the library does not support threads.
     pub fn init() -> Result<Self> {
         let mpi = ferrompi::Mpi::init_thread(ThreadLevel::Funneled).map_err(failed)?;
         if mpi.thread_level() < ThreadLevel::Funneled {
@@ -73,19 +74,19 @@ impl Mpi {
         Ok(Self { ranks, message: MESSAGE, engine: Rc::new(Engine { end, _mpi: mpi }) })
     }
 
-    /// The number of this rank among those of its host, as for which of its devices it takes. Collective.
+    /// Returns the number of this rank among the ranks of its host, for example to choose a device. Collective.
     ///
     /// # Errors
-    /// If MPI fails.
+    /// Fails if MPI fails.
     pub fn rank_on_host(&self) -> Result<usize> {
         Ok(self.ranks.split_shared().map_err(failed)?.rank() as usize)
     }
 
-    /// Starts MPI, works, and ends with the status of the program: the whole of `main`.
+    /// Starts MPI, calls `work`, and returns the exit status: the whole body of `main`.
     ///
-    /// If ranks have failed, all of them give the status of a failure, and the sentence of the first is written to standard error. If
-    /// others do not know of it, as they would by [`agree`](crate::distributed::agree), and wait for this rank, all are ended after five
-    /// seconds.
+    /// If ranks fail, all ranks return a failure status, and the error message of the first one is written to
+    /// standard error. If the other ranks do not learn of the failure through [`agree`](crate::distributed::agree)
+    /// and wait for the failed rank elsewhere, all ranks are aborted after five seconds.
     ///
     /// ```no_run
     /// use ropewalk::distributed::{Communicator, Mpi, Reduction};
@@ -116,17 +117,17 @@ impl Mpi {
         }
     }
 
-    /// The same ranks, with messages of at most so many bytes, from 1 to 2^30: for tests. All ranks give the same number.
+    /// Limits messages to `bytes` bytes, from 1 to 2^30; for tests. All ranks pass the same number.
     pub fn with_message_bytes(mut self, bytes: usize) -> Self {
         self.message = bytes.clamp(1, MESSAGE);
         self
     }
 
-    /// Whether a rank has failed, after one that did has said so.
+    /// Returns `true` if a rank has failed. The first rank that failed writes its error before any rank returns.
     fn finish(&self, failure: Option<&(dyn std::error::Error + 'static)>) -> Result<bool> {
         self.meet(failure)?;
-        // A program that starts ranks may end all when the first returns, so nothing is written later. As in `agree`, those that have
-        // the error of another rank come last.
+        // A launcher may end all ranks when the first one exits, so the error is written before that. As in `agree`,
+        // ranks that report the error of another rank come last.
         let (rank, size) = (self.engine.end.rank() as u64, self.engine.end.size() as u64);
         let own = failure.map_or(NO_RANK, |error| {
             let another = error.downcast_ref::<Error>().is_some_and(Error::is_of_another_rank);
@@ -142,7 +143,8 @@ impl Mpi {
         Ok(first != [NO_RANK])
     }
 
-    /// Waits until all ranks are here: not for long if this one has failed, as the others may be waiting for it elsewhere.
+    /// Waits until all ranks are here. If this rank has failed, aborts after a grace period, as the others may be
+    /// waiting for it elsewhere.
     fn meet(&self, failure: Option<&(dyn std::error::Error + 'static)>) -> Result<()> {
         let since = Instant::now();
         let all_are_here = scope(|requests| {
@@ -160,15 +162,15 @@ impl Mpi {
         all_are_here.map_err(failed)
     }
 
-    /// Ends all ranks.
+    /// Aborts all ranks.
     fn abort(&self, why: impl Display) -> ! {
         write(&format_args!("rank {}: {why}; all ranks are ended", self.engine.end.rank()));
         self.engine.end.abort(1)
     }
 
-    /// One message to each of some ranks, and one from each: their next bytes, as many as fit one.
+    /// Exchanges one message with each of some ranks: the next bytes for each, up to the size limit.
     fn pass(&self, outgoing: &mut [&[u8]], incoming: &mut [&mut [u8]], distances: Range<usize>) -> Result<()> {
-        // What is posted ends only if the other sides post, too, so that there is no way back from half of it.
+        // Posted requests complete only if the other ranks post theirs, so an error here cannot be returned.
         let give_up = |error| self.abort(failed(error));
         let exchanged = scope(|requests| {
             for distance in distances {
@@ -187,7 +189,7 @@ impl Mpi {
         exchanged.map_err(failed)
     }
 
-    /// The rank to which one sends, and the one from which one receives.
+    /// Returns the rank to send to and the rank to receive from, at a distance.
     fn partners(&self, distance: usize) -> (usize, usize) {
         ((self.rank() + distance) % self.size(), (self.rank() + self.size() - distance) % self.size())
     }
@@ -216,7 +218,8 @@ impl Communicator for Mpi {
         let mut incoming: Vec<&mut [u8]> =
             received.iter().filter_map(|&count| receive.split_off_mut(..count)).collect();
         incoming[self.rank()].copy_from_slice(outgoing[self.rank()]);
-        // A rank waits in a pass only for ranks that are not beyond it, so the one that is furthest behind goes on.
+        // In a pass, a rank waits only for ranks that have not gone beyond it, so the rank furthest behind always
+        // proceeds.
         for first in (1..self.size()).step_by(PARTNERS) {
             let distances = first..self.size().min(first + PARTNERS);
             let bytes = distances.clone().map(|distance| {
@@ -232,7 +235,7 @@ impl Communicator for Mpi {
 
     fn all_gather_v(&self, own: &[u8], receive: &mut [u8], counts: &[usize]) -> Result<()> {
         if receive.len() <= self.message {
-            // All numbers are at most 2^30.
+            // All counts are at most 2^30.
             let numbers: Vec<i32> = counts.iter().map(|&count| count as i32).collect();
             let starts: Vec<i32> = offsets_of(counts).iter().map(|&start| start as i32).collect();
             return self.ranks.allgatherv(own, receive, &numbers, &starts[..counts.len()]).map_err(failed);
@@ -266,7 +269,7 @@ impl Communicator for Mpi {
     }
 
     fn split(&self, color: usize, key: usize) -> Result<Box<dyn Communicator>> {
-        // Numbers of MPI have 31 bits, so it gets those of ranks.
+        // MPI numbers have 31 bits; colors and keys may not fit, rank numbers do.
         let all = all_gather(self, [color as u64, key as u64])?;
         let mut members: Vec<usize> = (0..self.size()).filter(|&rank| all[rank][0] == color as u64).collect();
         let first = members[0];
@@ -279,9 +282,9 @@ impl Communicator for Mpi {
     }
 }
 
-/// A line of standard error, in one piece, as other ranks write, too.
+/// Writes a line to standard error in a single call, as other ranks write too.
 fn write(line: &dyn Display) {
-    // If it cannot be written, there is no better place to say so.
+    // An error here cannot be reported anywhere else.
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 

@@ -1,6 +1,7 @@
-//! Whether all ranks ask for the same.
+//! Checks that all ranks request the same operation.
 //!
-//! In: the function that a rank calls and its options. Out: an error on all ranks if they differ, which names the first that does.
+//! In: the function that a rank calls, and its options. Out: if these differ, an error on all ranks that names the
+//! first rank that differs from rank 0.
 //! Cost: 16 bytes from each rank to each, and 8 for each option.
 
 use std::fmt;
@@ -12,15 +13,15 @@ use crate::distributed::communicator::typed::all_gather;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::zeroed;
 
-/// The number of a function where it is known that all ranks call the same.
+/// The function number of calls that are known to be the same on all ranks.
 const KNOWN: u64 = 0;
 
-/// An option's value, as [`agree_on`] compares it.
+/// The value of an option, as compared by [`agree_on`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Term {
-    /// A whole number, or the number of a choice.
+    /// An integer, or the number of an enum variant.
     Whole(u64),
-    /// A real number. Zeros of both signs are the same, and so are all that are no number, which `==` takes for different.
+    /// A real number. Zeros of either sign are equal, and so are all NaNs, unlike with `==`.
     Real(f64),
 }
 
@@ -32,7 +33,7 @@ impl Term {
         }
     }
 
-    /// The value of another rank that is sent as `word`.
+    /// Returns the value that another rank sent as `word`.
     fn like(self, word: u64) -> Self {
         match self {
             Self::Whole(_) => Self::Whole(word),
@@ -50,13 +51,15 @@ impl fmt::Display for Term {
     }
 }
 
-/// What is sent of a real number: zero has two signs, and what is no number many forms.
+/// Returns the bits that represent a number, the same for both zeros and for all NaNs.
 fn bits(value: f64) -> u64 {
     if value.is_nan() { f64::NAN.to_bits() } else { (value + 0.0).to_bits() }
 }
 
-/// An error on all ranks if they call other functions than this, or with other options: for what the caller chooses at run time, where ranks
-/// that choose differently would wait for each other. Functions have numbers of the caller's. Collective.
+/// Fails on all ranks if ranks call different functions or pass different options.
+///
+/// Use it for choices made at run time, where ranks that choose differently would wait for each other forever. The
+/// caller assigns numbers to functions. Collective.
 ///
 /// ```
 /// use ropewalk::distributed::{Communicator, Term, agree_on, on_threads};
@@ -69,7 +72,7 @@ fn bits(value: f64) -> u64 {
 /// ```
 ///
 /// # Errors
-/// The same on all ranks: if they differ. If a rank has ended.
+/// Fails with the same error on all ranks, if they differ. Fails if a rank has ended.
 pub fn agree_on(ranks: &dyn Communicator, function: u64, options: &[(&str, Term)]) -> Result<()> {
     let calls = all_gather(ranks, [function, options.len() as u64])?;
     if let Some(rank) = calls.iter().position(|call| *call != calls[0]) {
@@ -89,7 +92,7 @@ pub fn agree_on(ranks: &dyn Communicator, function: u64, options: &[(&str, Term)
     Ok(())
 }
 
-/// The same where all ranks are known to call one function with real numbers. Collective.
+/// Calls [`agree_on`] with real options, for a function that all ranks are known to call. Collective.
 pub(crate) fn check_same(ranks: &dyn Communicator, options: &[(&str, f64)]) -> Result<()> {
     let terms: Vec<(&str, Term)> = options.iter().map(|&(name, value)| (name, Term::Real(value))).collect();
     agree_on(ranks, KNOWN, &terms)

@@ -1,7 +1,7 @@
-//! Ranks that are threads of one process: for tests, and for several devices of one host.
+//! Ranks that are threads of one process, for tests and for several devices of one host.
 //!
-//! Each collective function is a round: all ranks post what they send, the last to come closes the round, and each takes what is meant
-//! for it. A rank that ends before the others wakes those who wait, with an error.
+//! Each collective method is a round: all ranks post what they send, the last one closes the round, and each rank
+//! takes what is addressed to it. A rank that ends before the others wakes waiting ranks with an error.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -11,11 +11,11 @@ use crate::distributed::communicator::interface::{Communicator, Reduction};
 use crate::distributed::errors;
 use crate::error::Result;
 
-/// What a rank posts in a round.
+/// The data that a rank posts in a round.
 #[derive(Default)]
 struct Post {
     bytes: Vec<u8>,
-    /// How many of them are for each rank; empty if all are for all.
+    /// The number of bytes for each rank; empty if all bytes are for all ranks.
     counts: Vec<usize>,
     numbers: Vec<u64>,
     group: Option<Arc<Group>>,
@@ -27,7 +27,7 @@ type Posts = Arc<Vec<Arc<Post>>>;
 struct Round {
     number: u64,
     posted: Vec<Option<Arc<Post>>>,
-    /// What was posted in the last round that is closed.
+    /// The posts of the last closed round.
     last: Posts,
     /// A rank that has ended.
     gone: Option<usize>,
@@ -46,12 +46,12 @@ impl Group {
     }
 
     fn lock(&self) -> MutexGuard<'_, Round> {
-        // No code that can panic runs under the lock.
+        // No code that can panic runs while the lock is held, so poisoning is ignored.
         self.round.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One of several ranks that are threads of one process: see [`on_threads`].
+/// A rank that is a thread of this process: see [`on_threads`].
 pub struct ThreadRank {
     group: Arc<Group>,
     rank: usize,
@@ -59,7 +59,7 @@ pub struct ThreadRank {
 }
 
 impl ThreadRank {
-    /// Posts, waits for the others, and returns what all have posted.
+    /// Posts data, waits for the other ranks, and returns the posts of all ranks.
     fn round(&self, post: Post) -> Result<Posts> {
         let mut round = self.group.lock();
         let number = round.number;
@@ -68,7 +68,7 @@ impl ThreadRank {
             round.last = Arc::new(round.posted.iter_mut().filter_map(Option::take).collect());
             round.number += 1;
             let last = Arc::clone(&round.last);
-            // Those that wake up find the lock free.
+            // Releases the lock before waking the others.
             drop(round);
             self.group.closed.notify_all();
             return Ok(last);
@@ -152,8 +152,9 @@ impl Communicator for ThreadRank {
     }
 }
 
-/// Runs `work` on each of `size` ranks, which are threads, and returns what each makes of it, by rank. All share the pool of threads
-/// that they compute with.
+/// Runs `work` on each of `size` ranks, which are threads, and returns the results by rank.
+///
+/// All ranks share one thread pool for their computations.
 ///
 /// ```
 /// use ropewalk::distributed::{Communicator, on_threads};
@@ -163,7 +164,7 @@ impl Communicator for ThreadRank {
 /// ```
 ///
 /// # Errors
-/// The first one that a rank returns which is not about another rank. A panic goes on in the caller.
+/// Returns the first error, by rank, that is not the error of another rank. A panic is resumed in the caller.
 pub fn on_threads<T: Send>(size: usize, work: impl Fn(&ThreadRank) -> Result<T> + Sync) -> Result<Vec<T>> {
     let group = Group::new(size);
     let ranks = (0..size).map(|rank| ThreadRank { group: Arc::clone(&group), rank, size });

@@ -1,4 +1,4 @@
-//! Messages of numbers and points, instead of bytes.
+//! Messages of typed values instead of bytes.
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
@@ -20,14 +20,14 @@ pub(super) fn offsets_of(counts: &[usize]) -> Vec<usize> {
     std::iter::once(0).chain(ends).collect()
 }
 
-/// One value of each rank, by rank.
+/// Gathers one value of each rank, by rank.
 pub fn all_gather<T: Pod>(ranks: &dyn Communicator, own: T) -> Result<Vec<T>> {
     let mut all = vec![T::zeroed(); ranks.size()];
     ranks.all_gather_v(bytemuck::bytes_of(&own), cast_slice_mut(&mut all), &vec![size_of::<T>(); ranks.size()])?;
     Ok(all)
 }
 
-/// The values of all ranks, as a list for each.
+/// Gathers the values of all ranks, as one list per rank.
 pub fn all_gather_v<T: Pod>(ranks: &dyn Communicator, own: &[T]) -> Result<Csr<T>> {
     let counts: Vec<usize> = all_gather(ranks, own.len() as u64)?.into_iter().map(|count| count as usize).collect();
     let mut all = zeroed(counts.iter().sum());
@@ -35,14 +35,15 @@ pub fn all_gather_v<T: Pod>(ranks: &dyn Communicator, own: &[T]) -> Result<Csr<T
     Ok(Csr::from_parts(offsets_of(&counts), all))
 }
 
-/// One number of each rank, reduced.
+/// Reduces one number of each rank.
 pub fn reduce(ranks: &dyn Communicator, own: u64, reduction: Reduction) -> Result<u64> {
     let mut number = [own];
     ranks.all_reduce(&mut number, reduction)?;
     Ok(number[0])
 }
 
-/// Where the values of each rank begin if those of all are numbered by rank; at last how many there are.
+/// Returns the position of each rank's first value if the values of all ranks are numbered by rank, followed by the
+/// total number of values.
 pub fn starts(ranks: &dyn Communicator, own: usize) -> Result<Vec<u64>> {
     let mut end = 0;
     let ends = all_gather(ranks, own as u64)?.into_iter().map(|count| {
@@ -52,7 +53,7 @@ pub fn starts(ranks: &dyn Communicator, own: usize) -> Result<Vec<u64>> {
     Ok(std::iter::once(0).chain(ends).collect())
 }
 
-/// How many values come from each rank, if so many go to each.
+/// Returns the number of values received from each rank; `sent` holds the numbers sent to each.
 pub(crate) fn received(ranks: &dyn Communicator, sent: &[usize]) -> Result<Vec<usize>> {
     let sent: Vec<u64> = sent.iter().map(|&count| count as u64).collect();
     let mut received = vec![0u64; ranks.size()];
@@ -61,7 +62,7 @@ pub(crate) fn received(ranks: &dyn Communicator, sent: &[usize]) -> Result<Vec<u
     Ok(received.into_iter().map(|count| count as usize).collect())
 }
 
-/// Sends each rank its stretch of `values`, where it is known how many come from each.
+/// Sends each rank its segment of `values`; the number of values received from each rank is known.
 pub(crate) fn exchange_known<T: Pod>(
     ranks: &dyn Communicator,
     values: &[T],
@@ -73,20 +74,20 @@ pub(crate) fn exchange_known<T: Pod>(
     Ok(all)
 }
 
-/// Sends each rank its stretch of `values`; a list from each.
+/// Sends each rank its segment of `values`. Returns one list per rank.
 pub(crate) fn exchange<T: Pod>(ranks: &dyn Communicator, values: &[T], sent: &[usize]) -> Result<Csr<T>> {
     let received = received(ranks, sent)?;
     Ok(Csr::from_parts(offsets_of(&received), exchange_known(ranks, values, sent, &received)?))
 }
 
-/// The values of all ranks on one of them, as a list for each; none on the others.
+/// Gathers the values of all ranks on rank `root`, as one list per rank; the lists are empty on other ranks.
 pub fn gather<T: Pod>(ranks: &dyn Communicator, own: &[T], root: usize) -> Result<Csr<T>> {
     let mut sent = vec![0; ranks.size()];
     sent[root] = own.len();
     exchange(ranks, own, &sent)
 }
 
-/// The values of one rank on all ranks; those of the others do not count.
+/// Sends the values of rank `root` to all ranks; `own` is ignored on other ranks.
 pub fn broadcast<T: Pod>(ranks: &dyn Communicator, own: &[T], root: usize) -> Result<Vec<T>> {
     let own = if ranks.rank() == root { own } else { &[] };
     let mut counts = vec![0; ranks.size()];

@@ -1,9 +1,11 @@
-//! Chains that climb over several ranks.
+//! Chains of hops across several ranks.
 //!
-//! In: the index that each point of a rank hops to, its own if it is a peak. Out: the peak of each point, by the rank that it is on.
-//! Each rank follows its points to a peak or to a ghost; where a ghost goes on to is asked of the rank that it is of, and pointers are jumped
-//! until all are at peaks.
-//! Cost: O(log r) rounds of messages if a chain goes from rank to rank r times, of 12 bytes for each ghost at which one leaves.
+//! In: the index that each point of a rank hops to, its own if it is a peak. Out: the peak of each point, as a vertex
+//! of the rank that has the peak.
+//! Each rank follows its points to a peak or to a ghost. The rank that owns a ghost reports where it hops to, and
+//! pointers are jumped until all point to peaks.
+//! Cost: O(log r) rounds of messages if a chain changes ranks r times; 12 bytes for each ghost at which a chain
+//! leaves a rank.
 
 use crate::cluster::hop::chains::follow;
 use crate::distributed::communicator::{Reduction, reduce};
@@ -18,26 +20,26 @@ use crate::phases::mark;
 
 /// Points per parallel task.
 const TASK: usize = 1 << 14;
-/// What is known to be a peak.
+/// The bit that marks a vertex as a peak.
 const PEAK: u64 = 1 << 63;
 
 /// The chains of this rank's points.
 pub(super) struct Chains {
     /// The points of this rank that are peaks.
     pub peaks: Vec<u32>,
-    /// The peak of each point: the rank in the high half, and its place among that rank's in the low one, as
-    /// [`vertex`](crate::distributed::components::vertex) has it.
+    /// The peak of each point: its rank in the high 32 bits, its index in that rank's `peaks` in the low ones, as
+    /// encoded by [`vertex`](crate::distributed::components::vertex).
     pub roots: Vec<u64>,
 }
 
-/// Where points come to that hop on and on; `next` is in the order of positions, of positions. Collective.
+/// Finds the peak at the end of each point's chain. `next` maps tree positions to tree positions. Collective.
 pub(super) fn climb<S: Scalar, const D: usize>(
     domain: &Domain<'_, S, D>,
     near: &Neighborhood<S, D>,
     next: &[u32],
 ) -> Result<Chains> {
     let (ranks, n, order) = (domain.ranks, domain.points.len(), near.tree.order());
-    // By indices; ghosts are ends.
+    // Hops by index; chains on this rank end at ghosts.
     let mut hops = zeroed(next.len());
     for (&index, &next) in order.iter().zip(next) {
         hops[index as usize] = if near.is_ghost[index as usize] { index } else { order[next as usize] };
@@ -48,7 +50,7 @@ pub(super) fn climb<S: Scalar, const D: usize>(
     let peaks: Vec<u32> = (0..n as u32).filter(|&row| ends[own[row as usize] as usize] == own[row as usize]).collect();
     let rows: Vec<u32> = (0..n as u32).collect();
     let rows = near.route.send(ranks, &rows)?;
-    // For each index that is an end: what is known of where it goes on to.
+    // For each index that ends a chain on this rank: the peak or point that the chain is known to lead to.
     let mut known = zeroed(ends.len());
     for (&row, number) in peaks.iter().zip(0..) {
         known[own[row as usize] as usize] = PEAK | vertex(ranks.rank(), number);

@@ -1,7 +1,8 @@
-//! From the group of each point, by its densest peak, to labels and halos.
+//! Converts the group of each point, given by its densest peak, to labels and halos.
 //!
-//! In: groups and densities of a domain's points. Out: halos, with labels and densities where the points came from.
-//! Cost: 24 bytes for each group that a rank has members of; 16 for each point on its way back.
+//! In: groups and densities of a domain's points. Out: halos; labels and densities return to the ranks that passed in
+//! the points.
+//! Cost: 24 bytes for each group that a rank has members of; 16 bytes for each point on its way back.
 
 use crate::cluster::labels::check_clusters;
 use crate::distributed::boundary::{NONE, number_roots};
@@ -18,7 +19,8 @@ use crate::parallel::{map, sort};
 /// Points per parallel task.
 const TASK: usize = 1 << 14;
 
-/// Halos of points whose groups are named by one of the peaks of a rank, [`NONE`] for none; this rank has so many peaks. Collective.
+/// Creates halos from groups. `groups` names the group of each point by a peak, as a vertex, [`NONE`] for points
+/// without a group; `n_peaks` is the number of peaks of this rank. Collective.
 pub(super) fn label<S: Scalar, const D: usize>(
     domain: &Domain<'_, S, D>,
     density: &[f64],
@@ -27,7 +29,8 @@ pub(super) fn label<S: Scalar, const D: usize>(
     min_members: usize,
 ) -> Result<Halos> {
     let (ranks, rank) = (domain.ranks, domain.ranks.rank());
-    // Components are the peaks here, of which some are groups, and then the groups of other ranks that have members here.
+    // Components are first the peaks of this rank, some of which are groups, then the groups of other ranks with
+    // members here.
     let is_other = |group: &u64| *group != NONE && rank_of(*group) != rank;
     let mut others: Vec<u64> = groups.iter().copied().filter(is_other).collect();
     sort(&mut others);

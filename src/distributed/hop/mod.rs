@@ -2,8 +2,9 @@
 //!
 //! In: points of all ranks, and masses if they differ. Out: halos, and the density of each point.
 //!
-//! Flow: `neighborhood` (what is near by count, as ghosts), widths and densities of own points, `chains`, `regroup`, labels. Widths and densities
-//! of ghosts come from the ranks that they are of. Sums of kernels are exact before they are rounded, so they are those of one process.
+//! Steps: ghosts among the nearest neighbours (`neighborhood`), widths and densities of own points, chains
+//! (`chains`), groups (`regroup`), labels (`label`). Widths and densities of ghosts come from the ranks that own
+//! them. Kernel sums are rounded once, from exact sums, so they equal those of one process.
 
 mod chains;
 mod label;
@@ -37,12 +38,15 @@ use crate::search::nearest::kth_distances2;
 const TASK: usize = 1 << 14;
 
 impl Hop {
-    /// The halos of the points of all ranks, of which `points` are this rank's: the labels, halos and densities that [`Hop::run`] and
-    /// [`Hop::chains`] find among all of them in one process, for any number of ranks. Masses are those of this rank's points. Collective.
+    /// Finds the halos of the points of all ranks. `points` and masses are those of this rank. Collective.
     ///
-    /// Memory: beside the points a tree and columns for each of this rank's region and its ghosts. These are the points of other ranks among the
-    /// `n_density` nearest of one here, and those that have one here among theirs. Boundaries between chains of at least the outer density come
-    /// to rank 0, at most one for each chain of each rank.
+    /// Labels, halos and densities equal those that [`Hop::run`] and [`Hop::chains`] compute for all points in one
+    /// process, for any number of ranks.
+    ///
+    /// Memory: besides the points, a tree and columns for the points of this rank's region and its ghosts. Ghosts are
+    /// the points of other ranks among the `n_density` nearest neighbours of a point here, and points that have a
+    /// point here among their own nearest neighbours. Boundaries between chains of at least the outer density are
+    /// sent to rank 0, at most one for each chain of each rank.
     ///
     /// ```
     /// use ropewalk::{Hop, distributed::{Communicator, on_threads}};
@@ -61,12 +65,12 @@ impl Hop {
     /// ```
     ///
     /// # Errors
-    /// On all ranks what [`Hop::run`] refuses on one; options that are not the same on all ranks; if a rank has ended.
+    /// Fails on all ranks if one has input that [`Hop::run`] rejects, if options differ, or if a rank has ended.
     pub fn run_across<S: Scalar, const D: usize>(&self, ranks: &dyn Communicator, points: &[[S; D]]) -> Result<Halos> {
         self.run_on_domain(&Domain::new(ranks, points, self.density.size.clone())?)
     }
 
-    /// The same in a domain, open or periodic as that is. Collective.
+    /// Finds the halos of the points of a domain, in its space (open or periodic). Collective.
     ///
     /// # Errors
     /// As [`Hop::run_across`].
@@ -87,7 +91,7 @@ impl Hop {
 
         let mut radius2 = if near.tree.is_empty() { vec![] } else { kth_distances2(&near.tree, k) };
         let own = near.own(domain.points.len(), &by_index(near.tree.order(), &radius2));
-        // Those of ghosts are known where these live.
+        // The widths of ghosts are computed on the ranks that own them.
         radius2 = near.in_tree_order(&near.with_ghosts(domain, &own)?);
         drop(own);
         mark("widths");
@@ -107,11 +111,10 @@ impl Hop {
         self.halos_of(domain, &near, &density, radius2, thresholds)
     }
 
-    /// The halos of a field in place of the density, a value for each point that this rank came with: those that [`Hop::chains_of`] and
-    /// [`Hop::run_on_chains`] find in one process. Thresholds are in its unit. Collective.
+    /// Finds the halos of a field that replaces the density. `field` has a value for each point that this rank passed
+    /// in; thresholds are in its unit. Collective.
     ///
-    /// # Errors
-    /// As [`Hop::run_across`]; values that are NaN or not one per point.
+    /// The halos equal those of [`Hop::chains_of`] and [`Hop::run_on_chains`] in one process.
     ///
     /// ```
     /// use ropewalk::{Hop, distributed::{Communicator, Domain, on_threads}};
@@ -125,6 +128,9 @@ impl Hop {
     /// assert_eq!(labels, [0, 0, 0, 1, 1].map(Some));
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`Hop::run_across`]. Also fails if a value is NaN, or unless there is one value per point.
     pub fn run_on_domain_of<S: Scalar, const D: usize>(
         &self,
         domain: &Domain<'_, S, D>,
@@ -141,18 +147,19 @@ impl Hop {
         let thresholds = agree(domain.ranks, checked)?;
         self.check_same(domain.ranks, thresholds)?;
         let near = Neighborhood::new(domain, self.most_near(n), false)?;
-        // Of two zeros none is larger.
+        // Turns -0.0 into 0.0, so that both zeros compare equal.
         let field: Vec<f64> = field.iter().map(|&value| value + 0.0).collect();
         let field = domain.home.send(domain.ranks, &field)?;
         self.halos_of(domain, &near, &field, None, thresholds)
     }
 
-    /// How many nearest of `n` points, itself counted, chains and boundaries ask for.
+    /// Returns the number of nearest neighbours, including the point itself, that chains and boundaries need among
+    /// `n` points.
     fn most_near(&self, n: usize) -> usize {
         self.n_hop.saturating_add(1).min(n).max(self.n_merge.saturating_add(1))
     }
 
-    /// Whether all ranks want the same. Collective.
+    /// Fails unless all ranks have the same options. Collective.
     fn check_same(&self, ranks: &dyn Communicator, thresholds: Thresholds) -> Result<()> {
         let Thresholds { outer, saddle, peak } = thresholds;
         let options = [
@@ -170,7 +177,8 @@ impl Hop {
         check_same(ranks, &options)
     }
 
-    /// The masses of points and ghosts in tree order, and what all points weigh. Collective.
+    /// Returns the masses of points and ghosts in tree order, and the total mass of the points of all ranks.
+    /// Collective.
     fn masses_in<S: Scalar, const D: usize>(
         &self,
         domain: &Domain<'_, S, D>,
@@ -178,7 +186,7 @@ impl Hop {
     ) -> Result<(Masses, f64)> {
         let ranks = domain.ranks;
         let masses = self.density.masses.as_deref();
-        // A rank without points has no say.
+        // Ranks without points are ignored.
         let any = |is: bool| reduce(ranks, u64::from(is && !domain.own().is_empty()), Reduction::Max);
         let (some, none) = (any(masses.is_some())? == 1, any(masses.is_none())? == 1);
         if some && none {
@@ -191,14 +199,15 @@ impl Hop {
         let mut words = MassSum::of(own).words().map(|word| word as u64);
         ranks.all_reduce(&mut words, Reduction::Sum)?;
         let total = MassSum::from_words(&words.map(|word| word as i64)).map_or(f64::NAN, |sum| sum.value());
-        // Numbers that are not negative are ordered as their bits are.
+        // Bit patterns of non-negative numbers are ordered like the numbers.
         let largest = own.iter().fold(0.0, |most: f64, &mass| most.max(mass)) + 0.0;
         let largest = f64::from_bits(reduce(ranks, largest.to_bits(), Reduction::Max)?);
         let masses = near.with_ghosts(domain, &domain.home.send(ranks, own)?)?;
         Ok((Masses::Each { masses: near.in_tree_order(&masses), largest }, total))
     }
 
-    /// The halos where the density of each point of the domain is known; `radius2`, in tree order, if it is what chains ask for. Collective.
+    /// Finds the halos, given the density of each point of the domain. `radius2`, in tree order, is reused for the
+    /// hops if it has the right number of neighbours. Collective.
     fn halos_of<S: Scalar, const D: usize>(
         &self,
         domain: &Domain<'_, S, D>,
@@ -213,7 +222,7 @@ impl Hop {
                 true => kth_distances2(&near.tree, self.n_hop + 1),
                 false => filled(near.tree.len(), f64::INFINITY),
             });
-        // Where ghosts hop, other ranks find.
+        // The hops of ghosts are found by the ranks that own them.
         for (radius2, &index) in radius2.iter_mut().zip(near.tree.order()) {
             if near.is_ghost[index as usize] {
                 *radius2 = 0.0;

@@ -1,12 +1,14 @@
-//! The points of a rank with all of other ranks that are near them by count.
+//! The points of a rank together with the points of other ranks that are near them by neighbour count.
 //!
-//! In: a domain and `k`. Out: a tree of the points of this rank and of copies of others, *ghosts*: those among the `k` nearest of a point
-//! here, and those that have one here about as near as their own `k`-th. Its indices ascend with the global ones, so that ties are
-//! broken as in one process.
-//! The `k`-th of each point among those of its own rank bounds how far it must look. With this bound it is sent to the ranks that have a box
-//! within it; each of these sends copies of the `k` nearest that it has there, and keeps the point that asked if there is any.
-//! Cost: a search on each rank asked; few points ask, those by the border. Memory: at most `k` ghosts for each point that asks, mostly
-//! far fewer, for neighbours share theirs; all points on each rank if ranks have fewer than `k` each.
+//! In: a domain and `k`. Out: a tree over the points of this rank and *ghosts*, copies of points of other ranks.
+//! Ghosts are among the `k` nearest neighbours of a point of this rank, or have a point of this rank about as near as
+//! their own `k`-th neighbour. Indices in the tree ascend with the global ones, so ties are broken as in one process.
+//! The distance from each point to its `k`-th neighbour on its own rank bounds the search. The point is sent, with
+//! this bound, to the ranks with a box within it. Each of these sends back copies of the `k` nearest points that it
+//! has within the bound. If there are any, it keeps the query point as a ghost.
+//! Cost: a search on each rank that a query is sent to; only points near a border are sent. Memory: at most `k`
+//! ghosts for each point that is sent. Usually there are far fewer, because neighbouring points share ghosts. If
+//! ranks have fewer than `k` points each, each rank gets all points.
 
 use bytemuck::Pod;
 
@@ -31,23 +33,24 @@ const TASK: usize = 1 << 14;
 /// Queries per parallel task.
 const QUERIES: usize = 1 << 9;
 
-/// Points of this rank, with ghosts.
+/// The points of this rank, and ghosts.
 pub(super) struct Neighborhood<S, const D: usize> {
-    /// Over both; indices are in the order of the global ones.
+    /// The tree over points and ghosts; its indices are ordered like the global ones.
     pub tree: Bvh<S, D>,
-    /// From the ranks that have the points to those where they are ghosts.
+    /// The route from the ranks that own points to those where they are ghosts.
     pub route: Route,
-    /// The index of each point of this rank, then of each ghost, in the order in which they arrive.
+    /// The index in the tree of each point of this rank, then of each ghost, in the order in which ghosts arrive.
     pub index: Vec<u32>,
-    /// Which indices are ghosts.
+    /// `true` for each index that is a ghost.
     pub is_ghost: Vec<bool>,
     /// The box around the points of all ranks.
     pub bounds: Aabb<S, D>,
 }
 
 impl<S: Scalar, const D: usize> Neighborhood<S, D> {
-    /// Of the `k` nearest, a point itself counted; if `is_mutual`, also of points that have one of this rank among theirs, but for those whose
-    /// `k` are all at their place. Collective.
+    /// Gathers the `k` nearest neighbours of each point, the point itself included. If `is_mutual`, also gathers
+    /// points that have a point of this rank among their `k` nearest, except those whose `k` nearest all coincide
+    /// with them. Collective.
     pub fn new(domain: &Domain<'_, S, D>, k: usize, is_mutual: bool) -> Result<Self> {
         let ranks = domain.ranks;
         let tree = agree(ranks, Bvh::build_in(&domain.points, domain.space))?;
@@ -80,7 +83,7 @@ impl<S: Scalar, const D: usize> Neighborhood<S, D> {
             Ok(tree)
         } else {
             drop(tree);
-            // What ranks talk through stays on this thread.
+            // The closure must not capture `domain`: its communicator is not `Sync`.
             let own = &domain.points;
             let all = map(order.len(), TASK, &|at| match order[at].1 as usize {
                 place if place < n => own[place],
@@ -91,7 +94,7 @@ impl<S: Scalar, const D: usize> Neighborhood<S, D> {
         Ok(Self { tree: agree(ranks, tree)?, route, index, is_ghost, bounds })
     }
 
-    /// A column of the points of this rank and of ghosts, by their indices in the tree. Collective.
+    /// Returns a column for the points of this rank and ghosts, by index in the tree. Collective.
     pub fn with_ghosts<T: Pod + Default + Send + Sync>(&self, domain: &Domain<'_, S, D>, own: &[T]) -> Result<Vec<T>> {
         let theirs = self.route.send(domain.ranks, own)?;
         let mut all = filled(self.index.len(), T::default());
@@ -99,19 +102,19 @@ impl<S: Scalar, const D: usize> Neighborhood<S, D> {
         Ok(all)
     }
 
-    /// What a column in the order of the tree's indices has of the points of this rank.
+    /// Returns the part of a column that belongs to the `n` points of this rank; `column` is by index in the tree.
     pub fn own<T: Copy + Send + Sync>(&self, n: usize, column: &[T]) -> Vec<T> {
         map(n, TASK, &|row| column[self.index[row] as usize])
     }
 
-    /// A column by indices in the order of the tree.
+    /// Reorders a column from indices to tree positions.
     pub fn in_tree_order<T: Copy + Send + Sync>(&self, column: &[T]) -> Vec<T> {
         let order = self.tree.order();
         map(order.len(), TASK, &|at| column[order[at] as usize])
     }
 }
 
-/// The points of this rank that are ghosts on each other. Collective.
+/// Returns, for each rank, the points of this rank that are ghosts there. Collective.
 fn near<S: Scalar, const D: usize>(
     domain: &Domain<'_, S, D>,
     regions: &Regions<S, D>,
@@ -125,7 +128,7 @@ fn near<S: Scalar, const D: usize>(
     let route = Route::of_lists(ranks, &by_rank(ranks.size(), &pairs))?;
     drop(pairs);
     let points = route.send(ranks, &domain.points)?;
-    // The square of this is not below the bound.
+    // Rounded up: the square of the radius is not below the bound.
     let radii = map(reach2.len(), TASK, &|row| reach2[row].sqrt().next_up());
     let radii = route.send(ranks, &radii)?;
     mark("queries sent");
@@ -145,7 +148,7 @@ fn near<S: Scalar, const D: usize>(
                 met.push(u8::from(!near.is_empty()));
                 all.extend(near.iter().map(|near| near.index));
             }
-            // Neighbours on the curve have most in common.
+            // Adjacent queries on the curve share most of their neighbours.
             all.sort_unstable();
             all.dedup();
             (all, met)

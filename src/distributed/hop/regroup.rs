@@ -1,10 +1,10 @@
-//! Groups of chains that reach over several ranks.
+//! Groups of chains across several ranks.
 //!
 //! In: the chain of each point and ghost, with densities. Out: the group of each chain.
-//! Each rank finds the boundaries that its own points have, and keeps those that decide among its own: at most one for each chain. Rank 0
-//! gets these, and makes of them what one process makes of all.
-//! Cost: 24 bytes for each chain that a rank has a boundary of, and 16 for each boundary that it keeps, on rank 0; these are of at least the outer
-//! density. Rank 0 sorts and joins them alone.
+//! Each rank finds the boundaries of its own points, and keeps only those that can decide the grouping: at most one
+//! for each chain. Rank 0 gathers these, and groups the chains as one process does.
+//! Cost: on rank 0, 24 bytes for each chain with a boundary on a rank, and 16 for each boundary that the rank keeps.
+//! Boundaries have at least the outer density. Rank 0 alone sorts boundaries and joins chains.
 
 use crate::cluster::hop::boundaries::{ChainBoundary, boundaries, density_of, falling};
 use crate::cluster::hop::regroup::{Thresholds, decisive, regroup};
@@ -23,16 +23,17 @@ use crate::phases::mark;
 /// Points per parallel task.
 const TASK: usize = 1 << 14;
 
-/// A chain by the density of its peak, as [`falling`] has it, the peak's global index, and the peak: in their order the densest is first.
+/// A chain: the density of its peak as encoded by [`falling`], the peak's global index, and the peak as a vertex.
+/// Ascending order means descending density.
 type Chain = [u64; 3];
 
-/// The density of the peak.
+/// Returns the density of a chain's peak.
 fn height(chain: &Chain) -> f64 {
     density_of(chain[0])
 }
 
-/// The group of each point of this rank by its chain, which is the peak of the group's densest chain; [`NONE`] if it has none. `density`
-/// is by indices of the tree. Collective.
+/// Returns the group of each point of this rank, ignoring the outer density: the peak of the densest chain in the
+/// group of the point's chain, or [`NONE`]. `density` is by index in the tree. Collective.
 pub(super) fn groups<S: Scalar, const D: usize>(
     domain: &Domain<'_, S, D>,
     near: &Neighborhood<S, D>,
@@ -48,7 +49,7 @@ pub(super) fn groups<S: Scalar, const D: usize>(
     let own: Vec<Chain> = chains.peaks.iter().zip(first..).map(own).collect();
     drop(heights);
 
-    // The chains that are met here, by their peaks, and in their order.
+    // The chains of points and ghosts, given by their peaks and sorted by density.
     let roots = near.with_ghosts(domain, &chains.roots)?;
     let mut peaks = roots.clone();
     sort(&mut peaks);
@@ -73,7 +74,7 @@ pub(super) fn groups<S: Scalar, const D: usize>(
     mark("boundaries");
     let joined = on_first(domain, &table, &kept, thresholds)?;
 
-    // A peak that is dense enough is a group by itself.
+    // A chain whose peak is dense enough is a group by itself.
     let of = |chain: &Chain| if height(chain) >= thresholds.peak { chain[2] } else { NONE };
     let mut groups: Vec<u64> = own.iter().map(of).collect();
     joined.into_iter().for_each(|[peak, group]| groups[peak as usize] = group);
@@ -82,8 +83,8 @@ pub(super) fn groups<S: Scalar, const D: usize>(
     Ok(map(chains.roots.len(), TASK, &|row| groups[place(chains.roots[row])]))
 }
 
-/// Joins the chains of all ranks on the first: on each rank the numbers of its peaks whose chains have a boundary and a group, and the group.
-/// Collective.
+/// Joins the chains of all ranks on rank 0. Returns, for each chain of this rank with a boundary and a group, the
+/// index of its peak on this rank, and the group. Collective.
 fn on_first<S: Scalar, const D: usize>(
     domain: &Domain<'_, S, D>,
     table: &[Chain],
@@ -91,7 +92,7 @@ fn on_first<S: Scalar, const D: usize>(
     thresholds: Thresholds,
 ) -> Result<Vec<[u64; 2]>> {
     let ranks = domain.ranks;
-    // Those that have a boundary, and their places in what is sent.
+    // The chains with a boundary, and their positions in the message.
     let mut places = filled(table.len(), u32::MAX);
     kept.iter().for_each(|boundary| [boundary.denser, boundary.other].iter().for_each(|&at| places[at as usize] = 0));
     let used: Vec<Chain> =
@@ -109,7 +110,7 @@ fn on_first<S: Scalar, const D: usize>(
     let mut all = tables.values().to_vec();
     sort(&mut all);
     all.dedup();
-    // Numbers of 32 bits.
+    // Chains are numbered with 32 bits.
     let count = all.len() as f64;
     let must = "fewer than 2^32 for all ranks";
     let counted =
@@ -129,7 +130,7 @@ fn on_first<S: Scalar, const D: usize>(
     let heights: Vec<f64> = all.iter().map(height).collect();
     let groups = regroup(&heights, &boundaries, thresholds);
 
-    // To the ranks that have the peaks.
+    // Send groups to the ranks that own the peaks.
     let mut told: Vec<[u64; 2]> = vec![];
     all.iter()
         .zip(groups)

@@ -1,10 +1,11 @@
-//! The k nearest across ranks.
+//! k-nearest-neighbour searches across ranks.
 //!
-//! In: points, or all that are stored. Out: neighbours, nearest first, ties by global index.
-//! A query goes to the rank with the nearest box first, of those that have k points if one has; then, with the distance of the k-th that
-//! was found there, to all others that have a box within it: two rounds of queries and answers. Stored points are where the first round ends.
-//! Cost: what each search costs on one rank; few queries go to more ranks than one. Memory: 16 bytes a neighbour, and those of each rank
-//! asked.
+//! In: query points, or all stored points. Out: neighbours, nearest first, ties by global index.
+//! A query is first sent to the rank with the nearest box, if possible among ranks with at least k points. The
+//! distance to the k-th neighbour found there bounds the second round: the query is sent to all other ranks with a
+//! box within the bound. Stored points are already on the rank of the first round.
+//! Cost: that of each search on one rank; few queries are sent to several ranks. Memory: 16 bytes per neighbour, for
+//! the neighbours found by each rank that a query was sent to.
 
 use crate::bvh::morton::{Grid, curve_order};
 use crate::csr::{Csr, CsrChunk};
@@ -26,36 +27,38 @@ const TASK: usize = 1 << 9;
 /// No rank, or no point.
 const NONE: u32 = u32::MAX;
 
-/// A found neighbour.
+/// A neighbour found by a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Neighbor {
-    /// Its global index.
+    /// The global index.
     pub index: u64,
-    /// The squared distance as [`Space::distance2`](crate::Space::distance2) computes it from the coordinates that are stored.
+    /// The squared distance, as [`Space::distance2`](crate::Space::distance2) computes it from the stored
+    /// coordinates.
     pub distance2: f64,
 }
 
-/// The bits of a squared distance, which are ordered as the number is, and the global index: an order of both.
+/// The bits of a squared distance, which are ordered like the number, and the global index. Ascending order breaks
+/// ties by index.
 type Found = [u64; 2];
 
 fn neighbors(found: &Csr<Found>) -> Csr<Neighbor> {
     found.of_values(&|[distance2, index]| Neighbor { index, distance2: f64::from_bits(distance2) })
 }
 
-/// What is asked, of some points.
+/// Query points and options of a search.
 struct Asked<'q, S, const D: usize> {
     points: &'q [[S; D]],
-    /// The global index that is left out of each, where it is its own.
+    /// The global index that is excluded for each query point, if each excludes its own.
     own: Option<&'q [u64]>,
     wanted: &'q Nearest,
 }
 
 impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
-    /// The nearest of the points of all ranks to each of this rank's queries, nearest first, ties by global index. `wanted` is `k` or a
-    /// [`Nearest`], whose indices are global ones.
+    /// Finds the nearest points of all ranks for each of this rank's queries, nearest first, ties by global index.
     ///
-    /// [`Nearest::excluding_self`] leaves out the point that has the query's own number among the queries of all ranks: itself, where these
-    /// are the points that ranks came with. A point that is not finite has no neighbours.
+    /// `wanted` is `k` or a [`Nearest`], whose indices are global ones. [`Nearest::excluding_self`] excludes the
+    /// point whose global index equals the query's number among the queries of all ranks: the query itself, if the
+    /// queries are the points that ranks passed in. A query point that is not finite has no neighbours.
     ///
     /// ```
     /// use ropewalk::{Nearest, distributed::{Bvh, Communicator, on_threads}};
@@ -71,13 +74,13 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
     /// ```
     ///
     /// # Errors
-    /// If what is wanted is not the same on all ranks; if a rank has ended.
+    /// Fails if `wanted` differs between ranks, or if a rank has ended.
     pub fn nearest_all(&self, points: &[[S; D]], wanted: impl Into<Nearest>) -> Result<Csr<Neighbor>> {
         let ranks = self.domain.ranks;
         let wanted = wanted.into();
         self.check(&wanted)?;
         let starts = starts(ranks, points.len())?;
-        // One may be left out.
+        // One neighbour may be excluded.
         let k = wanted.k.saturating_add(usize::from(wanted.excluded != Excluded::Nothing));
         let enough = self.with_enough(k)?;
         let mut lists = Csr::default();
@@ -98,7 +101,8 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
         Ok(neighbors(&lists))
     }
 
-    /// The nearest of the points of all ranks to each point that this rank came with, in their order: what `nearest_all` of these gives.
+    /// Finds the nearest points of all ranks for each point that this rank passed in, in their order. Equals
+    /// `nearest_all` with these points as queries.
     ///
     /// ```
     /// use ropewalk::{Nearest, distributed::{Bvh, Communicator, on_threads}};
@@ -112,7 +116,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
     /// ```
     ///
     /// # Errors
-    /// As [`Bvh::nearest_all`]; if there is no memory for `k` neighbours of each point.
+    /// As [`Bvh::nearest_all`]. Also fails if memory for `k` neighbours per point cannot be allocated.
     pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Result<Csr<Neighbor>> {
         let ranks = self.domain.ranks;
         let wanted = wanted.into();
@@ -141,8 +145,8 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
         Ok(lists)
     }
 
-    /// The points of this rank's region in leaves of which a point has a box of another rank within its bound, ascending: they may need to
-    /// ask.
+    /// Returns the points of this rank's region that may need neighbours of other ranks, ascending. These are the
+    /// points of leaves with a box of another rank within the maximum bound of the leaf's points.
     fn near_others(&self, bound: &(dyn Fn(u32) -> f64 + Sync)) -> Vec<u32> {
         let (tree, rank) = (&self.tree, self.domain.ranks.rank() as u32);
         let Regions { tree: tops, rank_of, .. } = &self.regions;
@@ -159,7 +163,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
         rows
     }
 
-    /// Whether all ranks want the same. Collective.
+    /// Fails unless all ranks have the same options. Collective.
     fn check(&self, wanted: &Nearest) -> Result<()> {
         let excluded = match wanted.excluded {
             Excluded::Nothing => -1.0,
@@ -170,7 +174,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
         check_same(self.domain.ranks, &options)
     }
 
-    /// The boxes of the ranks that have `k` points, with their ranks, where some have and others not. Collective.
+    /// Returns the boxes of the ranks with at least `k` points; `None` if these are all boxes or none. Collective.
     fn with_enough(&self, k: usize) -> Result<Option<Boxes<S, D>>> {
         let Regions { boxes, rank_of, counts, .. } = &self.regions;
         let has = |&at: &usize| counts[rank_of[at] as usize] >= k as u64;
@@ -183,8 +187,8 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
         Ok(Some(Boxes { tree, rank_of: enough.iter().map(|&at| rank_of[at]).collect() }))
     }
 
-    /// Asks ranks for the nearest among their points: a list for each query that is sent, in the order of the route's rows. Each may have a
-    /// radius of its own. Collective.
+    /// Sends queries along a route and returns the nearest points of the ranks that they are sent to: a list for each
+    /// row of the route, in order. `radii` holds a radius for each query, if given. Collective.
     fn ask(&self, route: &Route, asked: &Asked<'_, S, D>, radii: Option<&[f64]>) -> Result<Csr<Found>> {
         let ranks = self.domain.ranks;
         let points = route.send(ranks, asked.points)?;
@@ -199,7 +203,8 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
         route.answer_lists(ranks, &found)
     }
 
-    /// Asks the other ranks that may have what is nearer than what the first one has found. Collective.
+    /// Completes `found`, the result on the first rank of each query, by searches on all other ranks that may have
+    /// nearer points. Collective.
     fn complete(
         &self,
         asked: &Asked<'_, S, D>,
@@ -210,7 +215,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
         let bounds = map(n, TASK, &|query| bound(asked.wanted, found.of(query)));
         let pairs = within(&self.regions, &self.domain.space, asked.points, &bounds, first);
         let route = Route::of_lists(ranks, &by_rank(ranks.size(), &pairs))?;
-        // The square of this is not below the bound.
+        // Rounded up: the square of the radius is not below the bound.
         let radii = map(n, TASK, &|query| bounds[query].max(0.0).sqrt().next_up().min(asked.wanted.radius));
         let more = self.ask(&route, asked, Some(&radii))?;
         if more.is_empty() {
@@ -224,7 +229,8 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
     }
 }
 
-/// The squared distance within which another point may be among the `k` nearest, if these are known by now; negative if none may.
+/// Returns the squared distance within which another point may be among the `k` nearest, given those found so far;
+/// negative if no point may.
 fn bound(wanted: &Nearest, found: &[Found]) -> f64 {
     if wanted.k == 0 || wanted.radius.is_nan() || wanted.radius < 0.0 {
         return -1.0;
@@ -232,13 +238,13 @@ fn bound(wanted: &Nearest, found: &[Found]) -> f64 {
     found.get(wanted.k - 1).map_or(wanted.radius * wanted.radius, |kth| f64::from_bits(kth[0]))
 }
 
-/// Some boxes, and the rank that each is of.
+/// Boxes, and the rank of each.
 struct Boxes<S, const D: usize> {
     tree: crate::Bvh<S, D>,
     rank_of: Vec<u32>,
 }
 
-/// What is left out on a rank that has these points.
+/// Translates the exclusion from global indices to those of a rank with these points.
 fn excluded_here(wanted: &Nearest, ids: &[u64]) -> Excluded {
     match wanted.excluded {
         Excluded::Index(index) => row_of(ids, u64::from(index)),
@@ -250,7 +256,7 @@ fn row_of(ids: &[u64], id: u64) -> Excluded {
     ids.binary_search(&id).map_or(Excluded::Nothing, |row| Excluded::Index(row as u32))
 }
 
-/// The rank with the box nearest to each query, if it is within the radius.
+/// Returns the rank with the box nearest to each query, [`NONE`] if no box is within the radius.
 fn first_ranks<S: Scalar, const D: usize>(
     regions: &Regions<S, D>,
     enough: Option<&Boxes<S, D>>,
@@ -269,7 +275,8 @@ fn first_ranks<S: Scalar, const D: usize>(
     ranks.concat()
 }
 
-/// The ranks that have a box within the bound of each query, which is squared, other than the first one, with the query's place.
+/// Returns pairs of a rank and a query: the ranks, except the query's first one, with a box within the query's bound,
+/// a squared distance.
 pub(in crate::distributed) fn within<S: Scalar, const D: usize>(
     regions: &Regions<S, D>,
     space: &Space<D>,
@@ -281,7 +288,7 @@ pub(in crate::distributed) fn within<S: Scalar, const D: usize>(
     let with_points = counts.iter().filter(|&&count| count > 0).count();
     list_tasks(points.len(), TASK, &|range| {
         let mut pairs = vec![];
-        // The last query for which each rank was met.
+        // The last query that was paired with each rank.
         let mut last = filled(counts.len(), usize::MAX);
         for query in range {
             let point = Aabb::point(space.wrap(points[query]));
@@ -309,7 +316,8 @@ pub(in crate::distributed) fn within<S: Scalar, const D: usize>(
     })
 }
 
-/// The nearest in one rank's tree, whose points have these global indices; each query with a radius, and an index that it leaves out.
+/// Finds the nearest points in one rank's tree, whose points have the global indices `ids`. `of` returns the radius
+/// of a query, and the index that it excludes.
 fn search<S: Scalar, const D: usize>(
     tree: &crate::Bvh<S, D>,
     ids: &[u64],

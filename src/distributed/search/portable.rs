@@ -1,4 +1,4 @@
-//! Queries that can be sent: as two columns of plain numbers.
+//! Queries that can be sent to other ranks, as two columns of plain values.
 
 use bytemuck::Pod;
 
@@ -12,7 +12,7 @@ use crate::parallel::map;
 const TASK: usize = 1 << 12;
 
 mod sealed {
-    /// What a shape is made of.
+    /// The two plain values that make up a shape.
     pub trait Parts: Copy {
         type First: bytemuck::Pod + Send + Sync;
         type Second: bytemuck::Pod + Send + Sync;
@@ -57,7 +57,7 @@ impl<S: Scalar, const D: usize> Parts for Aabb<S, D> {
     }
 }
 
-/// Sends queries along a route: those that arrive. Collective.
+/// Sends queries along a route, and returns those that arrive. Collective.
 pub(super) fn send<S: Scalar, Q: Portable<S, D>, const D: usize>(
     ranks: &dyn Communicator,
     route: &Route,

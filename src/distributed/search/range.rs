@@ -1,4 +1,4 @@
-//! What is within a radius or in a box, across ranks.
+//! Radius and box queries across ranks.
 
 use std::ops::ControlFlow;
 
@@ -17,29 +17,31 @@ use crate::phases::mark;
 /// Queries per parallel task.
 const TASK: usize = 1 << 9;
 
-/// A query and one of its hits: what [`Bvh::for_each_hit`] calls its callback with.
+/// A query and one of its hits: the argument of the callback of [`Bvh::for_each_hit`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hit<'q, Q, S, const D: usize> {
     /// The query.
     pub query: &'q Q,
-    /// The number of the query among those of all ranks: its place on its rank plus how many lower ranks have.
+    /// The number of the query among those of all ranks: its index on its rank plus the number of queries of lower
+    /// ranks.
     pub number: u64,
     /// The global index of the point.
     pub index: u64,
-    /// Its place in [`Domain::points`](crate::distributed::Domain::points) of the rank that has it.
+    /// The index in [`Domain::points`](crate::distributed::Domain::points) of the rank that has the point.
     pub row: u32,
-    /// The point, as it was given.
+    /// The coordinates of the point, as passed in.
     pub position: [S; D],
 }
 
 impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
-    /// The points of all ranks in each ball or box, boundary included: the global indices, in ascending order.
+    /// Finds the points of all ranks in each sphere or box, boundary included. Returns global indices in ascending
+    /// order.
     ///
     /// ```
     /// use ropewalk::{Aabb, distributed::{Bvh, Communicator, on_threads}};
     ///
     /// let lists = on_threads(2, |ranks| {
-    ///     // Of four points each rank has two; only the first one asks.
+    ///     // Each rank has two of the four points; only rank 0 has queries.
     ///     let bvh = Bvh::build(ranks, &[[ranks.rank() as f64], [ranks.rank() as f64 + 10.0]])?;
     ///     let asked = [Aabb::new([0.5], [10.0]), Aabb::new([50.0], [60.0])];
     ///     bvh.query_all(if ranks.rank() == 0 { &asked } else { &[] })
@@ -49,7 +51,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
     /// ```
     ///
     /// # Errors
-    /// If a rank has ended.
+    /// Fails if a rank has ended.
     pub fn query_all<Q: Portable<S, D>>(&self, queries: &[Q]) -> Result<Csr<u64>> {
         let ranks = self.domain.ranks;
         let mut lists = Csr::default();
@@ -65,7 +67,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
         Ok(lists)
     }
 
-    /// How many points of all ranks are in each ball or box.
+    /// Counts the points of all ranks in each sphere or box, boundary included.
     ///
     /// ```
     /// use ropewalk::{Sphere, distributed::{Bvh, Communicator, on_threads}};
@@ -79,7 +81,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
     /// ```
     ///
     /// # Errors
-    /// If a rank has ended.
+    /// Fails if a rank has ended.
     pub fn count_all<Q: Portable<S, D>>(&self, queries: &[Q]) -> Result<Vec<u64>> {
         let mut counts = zeroed(queries.len());
         self.in_batches(queries.len(), &mut |range| {
@@ -93,17 +95,18 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
         Ok(counts)
     }
 
-    /// Calls `visit` for each query with each of its hits, on the rank that has the point, in parallel over the queries; nothing is sent
-    /// back or stored. `Break` ends the search for that query on that rank.
+    /// Calls `visit` with each hit of each query, on the rank that has the point, in parallel over queries. `Break`
+    /// ends the search for that query on that rank.
     ///
-    /// What is to be known of the hits, `visit` adds up on its rank; [`Hit::number`] tells which query of all it is for.
+    /// Nothing is stored or sent back; `visit` accumulates results on its own rank. [`Hit::number`] identifies the
+    /// query among those of all ranks.
     ///
     /// ```
     /// use std::ops::ControlFlow;
     /// use std::sync::atomic::{AtomicU64, Ordering};
     /// use ropewalk::{Sphere, distributed::{Bvh, Communicator, Reduction, on_threads}};
     ///
-    /// // The sum of the indices of all points within 1 of a query, of which the last rank has one.
+    /// // The sum of the indices of all points within 1 of a query; only rank 3 has a query.
     /// let sums = on_threads(4, |ranks| {
     ///     let bvh = Bvh::build(ranks, &[[ranks.rank() as f32]])?;
     ///     let ball = [Sphere::new([1.0f32], 1.0)];
@@ -121,7 +124,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
     /// ```
     ///
     /// # Errors
-    /// If a rank has ended.
+    /// Fails if a rank has ended.
     pub fn for_each_hit<Q: Portable<S, D>>(
         &self,
         queries: &[Q],
@@ -143,7 +146,8 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
         })
     }
 
-    /// Sends each query to the ranks that have a box it meets: the route, and the queries that arrive. Collective.
+    /// Sends each query to the ranks with a box that it meets. Returns the route, and the queries that arrive.
+    /// Collective.
     pub(super) fn send<Q: Portable<S, D>>(&self, queries: &[Q]) -> Result<(Route, Vec<Q>)> {
         let ranks = self.domain.ranks;
         let pairs = met(&self.regions, queries);
@@ -154,13 +158,13 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
     }
 }
 
-/// The ranks whose boxes each query meets, with the query's place.
+/// Returns pairs of a rank and a query whose sphere or box meets a box of the rank.
 fn met<S: Scalar, Q: Portable<S, D>, const D: usize>(regions: &Regions<S, D>, queries: &[Q]) -> Vec<(u32, u32)> {
     let Regions { tree, rank_of, counts, .. } = regions;
     let with_points = counts.iter().filter(|&&count| count > 0).count();
     list_tasks(queries.len(), TASK, &|range| {
         let mut pairs = vec![];
-        // The last query that met each rank.
+        // The last query that was paired with each rank.
         let mut last = filled(counts.len(), usize::MAX);
         for query in range {
             let start = pairs.len();

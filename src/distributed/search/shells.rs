@@ -1,8 +1,8 @@
-//! What is about places at any distance of a shell, with what is known of it.
+//! Points in spherical shells, each with a value.
 //!
-//! In: shells about places of `f64`, and a number for each stored point. Out: for each shell the points inside, from all ranks, with their
-//! squared distances and numbers, in no order.
-//! Cost: 24 bytes for each point that is found, sent once; three times as much memory for a moment.
+//! In: shells with `f64` centres, and a value for each stored point. Out: for each shell the points of all ranks in
+//! it, with their squared distances and values, in no particular order.
+//! Cost: 24 bytes for each hit, sent once; temporarily three times as much memory.
 
 use crate::csr::Csr;
 use crate::distributed::search::Bvh;
@@ -10,20 +10,20 @@ use crate::error::Result;
 use crate::geometry::{Scalar, Sphere};
 use crate::parallel::map;
 
-/// A shell: all `x` with `inner < |x - center| <= outer` by squares, and a ball that has all of it.
+/// A shell, all `x` with `inner < |x - center| <= outer` (compared by squares), and a ball that encloses it.
 #[derive(Clone, Copy, Debug)]
 pub struct ShellAbout<S, const D: usize> {
-    /// In the periodic box, if there is one.
+    /// The centre, inside the periodic box if there is one.
     pub center: [f64; D],
-    /// What holds all of the shell.
+    /// A ball that encloses the shell.
     pub ball: Sphere<S, D>,
-    /// The squares of both radii; the inner one is negative if the centre is inside.
+    /// The squares of the inner and outer radius; a negative inner one includes the centre.
     pub limits: [f64; 2],
 }
 
 impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
-    /// The points of all ranks in each shell: the bits of the squared distance, the global index, and the bits of the `value` of a stored
-    /// point. Collective.
+    /// Finds the points of all ranks in each shell. Returns for each point the bits of the squared distance, the
+    /// global index, and the bits of its `value`. Collective.
     #[doc(hidden)]
     pub fn shells(&self, asked: &[ShellAbout<S, D>], value: &(dyn Fn(u32) -> f64 + Sync)) -> Result<Csr<[u64; 3]>> {
         let ranks = self.domain.ranks;

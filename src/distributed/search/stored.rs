@@ -1,7 +1,8 @@
-//! Each stored point with its neighbours on all ranks, and pairs.
+//! Neighbours of all stored points on all ranks, and pairs.
 //!
-//! In: a radius. Out: lists or counts for the points that a rank came with, in their order.
-//! The tree of a rank tells the neighbours within its region; those of its points that are near other ranks' boxes ask a tree of ghosts.
+//! In: a radius. Out: lists or counts for the points that a rank passed in, in their order.
+//! The tree of a rank finds the neighbours within its region. Points near boxes of other ranks also query a tree of
+//! ghosts.
 //! Memory: the ghosts, which are all points of other ranks if the radius is as large as a region.
 
 use crate::csr::Csr;
@@ -17,16 +18,17 @@ use crate::phases::mark;
 /// Points per parallel task.
 const TASK: usize = 1 << 12;
 
-/// Points near those of other ranks, with a ball each, and the points that may be in these.
+/// The points near those of other ranks, with their query balls, and the ghosts that may be in these.
 struct Border<S, const D: usize> {
     ghosts: Ghosts<S, D>,
-    /// The points of this rank that are near a box of another, ascending.
+    /// The points of this rank near a box of another rank, ascending.
     rows: Vec<u32>,
     balls: Vec<Sphere<S, D>>,
 }
 
 impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
-    /// How many points of all ranks are within `radius` of each that this rank came with, itself included.
+    /// Counts the points of all ranks within `radius` of each point that this rank passed in, the point itself
+    /// included.
     ///
     /// ```
     /// use ropewalk::distributed::{Bvh, Communicator, on_threads};
@@ -37,7 +39,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
     /// ```
     ///
     /// # Errors
-    /// If the radius is not the same on all ranks; if a rank has ended.
+    /// Fails if the radius differs between ranks, or if a rank has ended.
     pub fn count_neighbors(&self, radius: impl Into<f64>) -> Result<Vec<u64>> {
         let radius = radius.into();
         let border = self.border(radius)?;
@@ -49,7 +51,8 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
         self.domain.home.send_back(self.domain.ranks, &counts)
     }
 
-    /// The points of all ranks within `radius` of each that this rank came with, itself included: the global indices, in ascending order.
+    /// Finds the points of all ranks within `radius` of each point that this rank passed in, the point itself
+    /// included. Returns global indices in ascending order.
     ///
     /// ```
     /// use ropewalk::distributed::{Bvh, Communicator, on_threads};
@@ -66,8 +69,11 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
         self.domain.home.send_back_lists(self.domain.ranks, &lists)
     }
 
-    /// All pairs of points within `radius` of each other (inclusive), as global indices, each once: the lower one first, on the rank that
-    /// came with that point, in ascending order. One rank after the other they are all pairs in ascending order.
+    /// Finds all pairs of points within `radius` of each other (inclusive), each once, as global indices, the lower
+    /// one first.
+    ///
+    /// A pair is returned on the rank that passed in its lower point. Pairs are in ascending order on each rank, and
+    /// also if concatenated by rank.
     ///
     /// ```
     /// use ropewalk::distributed::{Bvh, Communicator, on_threads};
@@ -90,7 +96,8 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
         }))
     }
 
-    /// The number of pairs within `radius` among the points of all ranks, each counted once: on all ranks the same.
+    /// Counts the pairs of points of all ranks within `radius` of each other, each once. All ranks return the same
+    /// number.
     ///
     /// ```
     /// use ropewalk::distributed::{Bvh, Communicator, on_threads};
@@ -106,7 +113,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
         let ranks = self.domain.ranks;
         let radius = radius.into();
         let Border { ghosts, balls, .. } = self.border(radius)?;
-        // Those with points of higher ranks, which come last.
+        // Counts only ghosts of higher ranks, which come last.
         let lower: usize = ghosts.route.received()[..ranks.rank()].iter().sum();
         let others = crate::Bvh::build_in(&ghosts.points[lower..], self.domain.space);
         let others = agree(ranks, others)?.count_all(&balls);
@@ -114,7 +121,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
         reduce(ranks, own, Reduction::Sum)
     }
 
-    /// The neighbours of each point of this rank's region, itself included, ascending. Collective.
+    /// Returns the neighbours of each point of this rank's region, itself included, ascending. Collective.
     fn lists(&self, radius: f64) -> Result<Csr<u64>> {
         let ranks = self.domain.ranks;
         let Border { ghosts, rows, balls } = self.border(radius)?;
@@ -132,11 +139,11 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
         Ok(lists)
     }
 
-    /// What is near other ranks. Collective.
+    /// Returns the points near other ranks, and their ghosts. Collective.
     fn border(&self, radius: f64) -> Result<Border<S, D>> {
         check_same(self.domain.ranks, &[("radius", radius)])?;
         let ghosts = Ghosts::within(self.domain.ranks, &self.tree, &self.regions, radius, Sends::Both)?;
-        // A point that is near one of another rank is near a box of that rank.
+        // A point near a point of another rank is near a box of that rank.
         let mut rows = ghosts.route.rows().to_vec();
         rows.sort_unstable();
         rows.dedup();
