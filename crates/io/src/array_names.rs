@@ -1,9 +1,9 @@
-//! The names by which arrays say what they are: those of NumPy archives, fields of NumPy records, and datasets, attributes and metadata of
-//! other tables.
+//! The names that identify the role of an array: in NumPy archives, fields of NumPy records, and datasets, attributes
+//! and metadata of other tables.
 //!
-//! Names are in lower case, and upper and lower case are the same.
+//! Names are listed in lower case and compared ignoring case.
 
-/// Positions; the first of these names that is there counts, also of those below.
+/// Positions. Here and in the lists below, the first name that is present is used.
 pub(super) const POSITIONS: [&str; 8] =
     ["positions", "position", "pos", "coordinates", "coords", "points", "point", "xyz"];
 pub(super) const VELOCITIES: [&str; 4] = ["velocities", "velocity", "vel", "v"];

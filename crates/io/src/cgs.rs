@@ -1,14 +1,15 @@
-//! Units in centimetres, grams and seconds, as the headers of Gadget and its kin have them.
+//! Units in centimetres, grams and seconds, as in the headers of Gadget and related codes.
 //!
-//! A unit of length is that of comoving lengths in units of 1/h, a unit of mass that of masses in units of 1/h. Units of another kind
-//! are given with the h and the scale factor in the number, so that a reader who knows the custom and the header needs no more.
+//! The unit of length is that of comoving lengths in units of 1/h, and the unit of mass that of masses in units of
+//! 1/h. Units without h or the scale factor are written with h and the scale factor included in the number. A reader
+//! that knows the convention and the header therefore needs no more information.
 
 use ropewalk::internals::units::{GRAMS, MPC};
 use ropewalk::units::{Conversion, Quantity};
 
 use crate::hdf5_write::{Dataset, Group};
 
-/// How long, heavy and fast the units are.
+/// The units of length, mass and velocity, in CGS.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cgs {
     length: f64,
@@ -25,15 +26,15 @@ impl Cgs {
         }
     }
 
-    /// Names the units in a group of a header.
+    /// Adds the units to a header group as attributes.
     pub fn describe(self, header: &mut Group<'_>) {
         header.attribute("UnitLength_in_cm", self.length);
         header.attribute("UnitMass_in_g", self.mass);
         header.attribute("UnitVelocity_in_cm_per_s", self.velocity);
     }
 
-    /// Names what values measure, as GADGET-4 and AREPO do: they are physical when multiplied by `to_cgs a^a_scaling h^h_scaling`.
-    /// `velocity_a` is the power of the scale factor in velocities.
+    /// Adds the scaling attributes of GADGET-4 and AREPO to a dataset. Values are physical when multiplied by `to_cgs
+    /// a^a_scaling h^h_scaling`. `velocity_a` is the power of the scale factor in velocities.
     pub fn scale<'a>(self, values: Dataset<'a>, quantity: Quantity, velocity_a: f64) -> Dataset<'a> {
         let [length, mass, velocity, a, h, cgs] = match quantity {
             Quantity::Length => [1.0, 0.0, 0.0, 1.0, -1.0, self.length],
@@ -41,7 +42,7 @@ impl Cgs {
             Quantity::Velocity => [0.0, 0.0, 1.0, velocity_a, 0.0, self.velocity],
             Quantity::Density => [-3.0, 1.0, 0.0, -3.0, 2.0, self.mass / self.length.powi(3)],
             Quantity::NumberDensity => [-3.0, 0.0, 0.0, -3.0, 3.0, self.length.powi(-3)],
-            // Zero stands for no unit.
+            // Zero means no unit.
             Quantity::Pure => [0.0; 6],
         };
         values

@@ -1,11 +1,12 @@
-//! The rule that decides by its name whether a column of a table is a coordinate, and finds longitude and latitude.
+//! The rule that decides from a column's name whether it is a coordinate of a table, and the search for longitude and
+//! latitude.
 //!
-//! In: names. Out: the reason why a column is no coordinate; the indices of the columns of longitude and latitude. All formats of tables use it.
-//! Values are never looked at: whole numbers may be coordinates, and labels may be floats.
+//! In: names. Out: the reason why a column is not a coordinate; the indices of the columns of longitude and latitude.
+//! All table formats use this rule. It ignores values: integers may be coordinates, and labels may be floats.
 
 use ropewalk::units::{LengthUnit, MassUnit, VelocityUnit};
 
-/// Last words of names that say which class, cluster or group a row belongs to.
+/// Last words of names of labels: the class, cluster or group of a row.
 const LABELS: [&str; 26] = [
     "label",
     "labels",
@@ -34,7 +35,7 @@ const LABELS: [&str; 26] = [
     "groundtruth",
     "groupid",
 ];
-/// Names of numbers of rows.
+/// Names of row numbers.
 const INDEXES: [&str; 14] = [
     "",
     "index",
@@ -69,17 +70,18 @@ const IDS: [&str; 15] = [
     "specobjid",
     "hosthalo",
 ];
-/// Last words of names of what qualifies a row.
+/// Last words of names of weights, flags and probabilities of a row.
 const QUALIFIERS: [&str; 9] =
     [WEIGHT, "weights", "flag", "flags", "mask", "masked", "probability", "probabilities", "isnoise"];
-/// A weight, or that of a body.
+/// A statistical weight, or the weight of a body.
 const WEIGHT: &str = "weight";
-/// Units in parentheses after names, beside those of lengths, masses and velocities.
+/// Units accepted in parentheses after names, besides those of lengths, masses and velocities.
 const OTHER_UNITS: [&str; 9] = ["deg", "degree", "degrees", "rad", "arcmin", "arcsec", "mas", "pix", "pixel"];
 const LONGITUDES: [&str; 7] = ["lon", "long", "lng", "longitude", "ra", "raj2000", "rightascension"];
 const LATITUDES: [&str; 8] = ["lat", "latitude", "dec", "decl", "de", "dej2000", "decj2000", "declination"];
 
-/// Returns the reason why a column with this name is no coordinate unless it is chosen, or `None` if it may be one.
+/// Returns the reason why a column with this name is not a coordinate unless it is chosen, or `None` if it may be
+/// one.
 pub(super) fn not_a_coordinate(name: &str) -> Option<&'static str> {
     let words = words(name);
     let whole = words.concat();
@@ -88,7 +90,7 @@ pub(super) fn not_a_coordinate(name: &str) -> Option<&'static str> {
     if name.starts_with("__") || INDEXES.contains(&whole.as_str()) || whole == "level" {
         return Some("an index by its name");
     }
-    // Principal components have numbers.
+    // Names of principal components end in a number.
     let is_numbered = last == "component" && name.trim_end().ends_with(|letter: char| letter.is_ascii_digit());
     if has(&LABELS) && !is_numbered {
         return Some("a label by its name");
@@ -99,12 +101,13 @@ pub(super) fn not_a_coordinate(name: &str) -> Option<&'static str> {
     has(&QUALIFIERS).then_some("a flag or weight by its name")
 }
 
-/// Returns `true` if a column with this name holds weights of rows, or of bodies.
+/// Returns `true` if a column with this name may hold weights of rows or of bodies.
 pub(super) fn may_be_weight(name: &str) -> bool {
     words(name).last().is_some_and(|last| last == WEIGHT)
 }
 
-/// The quantity and the unit in a name, as `x [kpc]` or `vx (km/s)`. Parentheses also hold other words; those with a known unit count.
+/// Returns the quantity and the unit in a name such as `x [kpc]` or `vx (km/s)`. Parentheses can also hold other
+/// words, so only known units are accepted in them.
 pub(super) fn quantity_and_unit(name: &str) -> Option<(&str, &str)> {
     let name = name.trim();
     let (quantity, unit, is_sure) = match name.strip_suffix(']') {
@@ -120,14 +123,14 @@ pub(super) fn quantity_and_unit(name: &str) -> Option<(&str, &str)> {
     (is_unit && !quantity.is_empty()).then_some((quantity, unit))
 }
 
-/// A name without a unit in it.
+/// Returns a name without its unit.
 pub(super) fn quantity(name: &str) -> &str {
     quantity_and_unit(name).map_or(name, |(quantity, _)| quantity)
 }
 
-/// The columns of longitude and latitude among `names`, or `None` if there is not one of each.
+/// Returns the columns of longitude and latitude among `names`, or `None` if either is missing or ambiguous.
 ///
-/// Errors: several columns of longitude and several of latitude.
+/// Errors: several columns of longitude and several columns of latitude.
 pub(super) fn longitude_and_latitude(names: &[(usize, &str)]) -> Result<Option<[usize; 2]>, String> {
     let find = |list: &[&str]| -> Vec<(usize, String)> {
         let of = |&(place, name): &(usize, &str)| {
@@ -140,7 +143,7 @@ pub(super) fn longitude_and_latitude(names: &[(usize, &str)]) -> Result<Option<[
     };
     let only = |list: &[&str], found: &[(usize, String)]| match found {
         [(place, _)] => Some(*place),
-        // `ra` beside `ra_error`.
+        // For example `ra` beside `ra_error`.
         _ => {
             let mut exact = found.iter().filter(|(_, name)| list.contains(&words(name).concat().as_str()));
             exact.next().filter(|_| exact.next().is_none()).map(|(place, _)| *place)
@@ -157,13 +160,13 @@ pub(super) fn longitude_and_latitude(names: &[(usize, &str)]) -> Result<Option<[
     }
 }
 
-/// The words of a name in lower case, without numbers at its end: `haloID_2` is `halo`, `id`.
+/// Returns the words of a name in lower case, without trailing numbers: `haloID_2` gives `halo`, `id`.
 fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = vec![];
     let mut word = String::new();
     let mut before = ' ';
     for letter in name.chars() {
-        // A word begins where a capital follows a small letter.
+        // A word begins where an upper-case letter follows a lower-case letter.
         if (letter.is_uppercase() && before.is_lowercase()) || !letter.is_alphanumeric() {
             words.push(std::mem::take(&mut word));
         }

@@ -1,7 +1,8 @@
-//! Columns of binary files whose number type is known when the file is open: next to each other, or spread over records.
+//! Columns of binary files whose number types are known only at run time. Values are contiguous or spread over
+//! records.
 //!
-//! In: where the values of a column lie. Out: positions, velocities, ids or masses of the rows that are kept.
-//! Cost: that of [`fill`], and a quarter of a megabyte a thread.
+//! In: the location of a column's values. Out: positions, velocities, ids or masses of the rows that are kept. Cost:
+//! that of [`fill`], and a quarter of a megabyte per thread.
 
 use std::fmt::Display;
 use std::ops::Range;
@@ -19,47 +20,48 @@ use crate::{Points, Table};
 
 /// Bytes read at a time.
 const CHUNK: u64 = 1 << 18;
-/// Bytes of a band where any rows may be read together.
+/// Bytes of a band, for rows that can be read in any grouping.
 const BAND: u64 = 1 << 20;
 
 /// A column of a file, whose length has been checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column<'a> {
     pub path: &'a Path,
-    /// The byte where the first row begins.
+    /// The byte offset of the first row.
     pub at: u64,
     pub rows: u64,
-    /// Values in a row, next to each other.
+    /// The number of contiguous values per row.
     pub width: usize,
-    /// Bytes from the beginning of a row to that of the next; at least those of its values.
+    /// Bytes from the start of a row to the start of the next; at least the bytes of its values.
     pub stride: u64,
     pub number: Number,
     pub big_endian: bool,
 }
 
-/// Words of records at a constant stride.
+/// Contiguous words in records at a constant stride.
 pub(super) struct Records<'a> {
     pub path: &'a Path,
-    /// The byte where the words of the first record begin.
+    /// The byte offset of the words of the first record.
     pub at: u64,
-    /// Bytes from the words of a record to those of the next.
+    /// Bytes from the words of one record to those of the next.
     pub stride: u64,
-    /// Bytes of the words of a record.
+    /// Bytes of the words of one record.
     pub bytes: usize,
 }
 
-/// A function that gets the numbers of rows and their bytes.
+/// A callback that receives a range of row numbers and the bytes of these rows.
 type TakeRows<'t> = dyn FnMut(Range<u64>, &[u8]) -> Result<()> + 't;
 
 impl Records<'_> {
-    /// Reads rows, some at a time: `take` gets their numbers, and the bytes from the words of the first to those of the last.
+    /// Reads rows in chunks. `take` receives their numbers, and the bytes from the words of the first row to those of
+    /// the last.
     pub(super) fn read(&self, reading: &Reading<'_>, rows: Range<u64>, take: &mut TakeRows<'_>) -> Result<()> {
         let mut source = reading.open(self.path)?;
         let step = (CHUNK / self.stride.max(1)).max(1);
         let mut buffer = vec![];
         for first in rows.clone().step_by(step as usize) {
             let end = rows.end.min(first + step);
-            // The last record may end the file with its words.
+            // The file may end directly after the words of the last record.
             buffer.resize((end - first - 1) as usize * self.stride as usize + self.bytes, 0);
             source.seek(self.at + first * self.stride)?;
             source.fill(&mut buffer)?;
@@ -69,7 +71,7 @@ impl Records<'_> {
     }
 }
 
-/// Rows that are put together from columns of one length.
+/// Rows assembled from several columns of the same length.
 pub(super) struct Joined<'a> {
     reading: &'a Reading<'a>,
     columns: Vec<Column<'a>>,
@@ -85,7 +87,8 @@ impl<'a> Joined<'a> {
         self.columns.iter().map(|column| column.width).sum()
     }
 
-    /// Reads words, of which `widen` makes numbers.
+    /// Reads the words of one column, converts them with `widen`, and writes them to `out` from position `place` of
+    /// each row on.
     fn read_words<W: Word, V: Numeric, T: Target>(
         &self,
         column: &Column<'_>,
@@ -156,7 +159,8 @@ impl<T: Target> Rows<T> for Joined<'_> {
     }
 }
 
-/// The rows of pieces one after the other, each piece put together from its columns, times `factor`.
+/// Returns the rows of all pieces, concatenated and multiplied by `factor`. The rows of each piece are assembled from
+/// its columns.
 pub(super) fn gather<'a, T: Target>(
     reading: &'a Reading<'a>,
     path: &Path,
@@ -170,7 +174,8 @@ pub(super) fn gather<'a, T: Target>(
     fill(reading, path, width, &rows)
 }
 
-/// The same as points: of 32 bits if all columns are floats of at most 32 bits. Empty ones of three dimensions if there are no pieces.
+/// Returns the rows of [`gather`] as points: of 32 bits if all columns are floats of at most 32 bits. Without pieces,
+/// returns no points, of three dimensions.
 pub(super) fn points<'a>(
     reading: &'a Reading<'a>,
     path: &Path,
@@ -185,7 +190,7 @@ pub(super) fn points<'a>(
     })
 }
 
-/// All rows of columns put together, also those that are not kept.
+/// Returns all rows assembled from columns, including rows that are not kept.
 pub(super) fn whole<T: Target>(reading: &Reading<'_>, columns: &[Column<'_>]) -> Result<Vec<T>> {
     let joined = Joined { reading, columns: columns.to_vec(), factor: 1.0 };
     let Some(first) = columns.first() else { return Ok(vec![]) };
@@ -196,7 +201,8 @@ pub(super) fn whole<T: Target>(reading: &Reading<'_>, columns: &[Column<'_>]) ->
     Ok(values)
 }
 
-/// The sum of all values of columns, of this part's share of the rows of each; read in chunks.
+/// Returns the sum of all values of columns, over this part's share of the rows of each. The columns are read in
+/// chunks.
 pub(super) fn sum(reading: &Reading<'_>, columns: &[Column<'_>]) -> Result<MassSum> {
     let mut total = MassSum::default();
     for column in columns {

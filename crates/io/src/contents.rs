@@ -1,4 +1,4 @@
-//! What a file holds, without reading its particles.
+//! A description of a file, made without reading its particles.
 
 use std::path::{Path, PathBuf};
 
@@ -6,20 +6,20 @@ use ropewalk::units::KnownUnits;
 
 use crate::{Background, Format, Masses, Points, ReadOptions, Snapshot, particle_type};
 
-/// What a file says about itself: see [`inspect`](crate::inspect).
+/// A description of a file: see [`inspect`](crate::inspect).
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Contents {
-    /// The format found.
+    /// The detected format.
     pub format: Format,
-    /// The code that wrote it, as `SWIFT 2025.10`, if the file tells.
+    /// The code that wrote the file, as `SWIFT 2025.10`, if the file names it.
     pub code: Option<String>,
-    /// The files it is made of, in the order of their particles.
+    /// The files of the snapshot, in the order of their particles.
     pub files: Vec<PathBuf>,
-    /// The particles, by type; one entry with [`TypeContents::particle_type`] of `None` where the format has no types.
+    /// The particles by type. In formats without types, one entry whose [`TypeContents::particle_type`] is `None`.
     pub types: Vec<TypeContents>,
-    /// Side of the periodic box, if the file names one.
+    /// The side of the periodic box, if the file names one.
     pub box_size: Option<f64>,
     /// The redshift, if the file names one.
     pub redshift: Option<f64>,
@@ -27,7 +27,7 @@ pub struct Contents {
     pub background: Background,
     /// The units that the file names.
     pub units: KnownUnits,
-    /// What it leaves in doubt, and readers refuse or assume, in sentences for people.
+    /// Ambiguities of the file, on which readers fail or make an assumption, as sentences for users.
     pub notes: Vec<String>,
 }
 
@@ -38,41 +38,41 @@ pub struct Contents {
 pub struct TypeContents {
     /// The type, as in [`ReadOptions::types`]; `None` in formats without types.
     pub particle_type: Option<u8>,
-    /// What the file calls them: `PartType1`, `gas`.
+    /// The name of the type in the file: `PartType1`, `gas`.
     pub name: String,
-    /// How many.
+    /// The number of particles.
     pub count: u64,
-    /// Their mass, in the file's unit, if all have one.
+    /// The mass of each particle, in the file's unit, if all have the same mass.
     pub mass: Option<f64>,
-    /// What is stored for each.
+    /// The fields stored for each particle.
     pub fields: Vec<Field>,
 }
 
-/// A field of particles: a column, or a few that belong together.
+/// A field of particles: a column, or several columns that belong together.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Field {
-    /// As the file calls it.
+    /// The name in the file.
     pub name: String,
-    /// What its values are: `f32`, `u64`.
+    /// The number type of the values: `f32`, `u64`.
     pub number: String,
-    /// Values of a particle.
+    /// The number of values per particle.
     pub width: u64,
-    /// What the file says of its unit; empty if it says nothing.
+    /// The unit that the file states; empty if it states none.
     pub unit: String,
-    /// What the reader makes of it.
+    /// The meaning that the reader assigns to the field.
     pub role: Role,
 }
 
-/// What a reader makes of a field.
+/// The meaning that a reader assigns to a field.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Role {
-    /// Coordinates, or one of them.
+    /// All coordinates, or one of them.
     Position,
-    /// Velocities, or a component.
+    /// All components of the velocities, or one of them.
     Velocity,
     /// Ids.
     Id,
@@ -80,20 +80,20 @@ pub enum Role {
     Mass,
     /// Particle types.
     Type,
-    /// Nothing: it is not read.
+    /// No meaning: the field is not read.
     #[default]
     Other,
 }
 
 impl Role {
-    /// Returns the role whose columns have this one.
+    /// Returns the role of `column`: the one whose list of columns contains it.
     pub(crate) fn of(column: usize, roles: &[(Self, &[usize])]) -> Self {
         roles.iter().find(|(_, columns)| columns.contains(&column)).map_or(Self::Other, |&(role, _)| role)
     }
 }
 
 impl Contents {
-    /// Those of a table that has been read.
+    /// Returns the contents of a table that has been read.
     pub(super) fn of_table(path: &Path, table: &Snapshot) -> Self {
         let number = |points: &Points| if let Points::F32(_) = points { "f32" } else { "f64" };
         let mut fields =
@@ -124,13 +124,14 @@ impl Contents {
         }
     }
 
-    /// Particles of all types.
+    /// Returns the number of particles of all types.
     pub fn total(&self) -> u64 {
         self.types.iter().fold(0, |sum, kind| sum.saturating_add(kind.count))
     }
 
-    /// The bytes of the arrays that [`read`](crate::read) fills with these options, rows that they leave out counted, too. Where types
-    /// differ in precision, or only some have masses of their own, there are more.
+    /// Returns the bytes of the arrays that [`read`](crate::read) fills with these options, including the bytes of
+    /// rows that the options leave out. The arrays are larger if types differ in precision, or if only some types
+    /// have individual masses.
     pub fn bytes(&self, options: &ReadOptions) -> u64 {
         let wanted = |kind: &&TypeContents| match kind.particle_type {
             Some(number) => options.types.is_empty() || options.types.contains(&number),
@@ -149,13 +150,14 @@ impl Contents {
     }
 }
 
-/// Bytes of a coordinate in memory: 4 for floats of at most 32 bits, 8 for other numbers.
+/// Returns the bytes of a coordinate in memory: 4 for floats of at most 32 bits, 8 for other numbers.
 fn number_bytes(number: &str) -> u64 {
     if matches!(number, "f16" | "f32") { 4 } else { 8 }
 }
 
 impl TypeContents {
-    /// Those of a table with that many rows, of which there are `counts` of each type if it has types.
+    /// Returns the contents of a table with `rows` rows. `counts` holds the number of rows of each type; empty if
+    /// there are no types.
     pub(super) fn of_table(rows: u64, counts: &[(u8, u64)], fields: &[Field]) -> Vec<Self> {
         let of = |particle_type: Option<u8>, name: &str, count| {
             let name = name.to_string();
@@ -169,7 +171,7 @@ impl TypeContents {
 }
 
 impl Field {
-    /// A field of that many values a particle.
+    /// Creates a field with `width` values per particle.
     pub(super) fn new(name: impl Into<String>, number: impl Into<String>, width: u64, role: Role) -> Self {
         Self { name: name.into(), number: number.into(), width, unit: String::new(), role }
     }

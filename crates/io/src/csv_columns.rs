@@ -1,13 +1,14 @@
-//! The roles of a table's columns by their names: one rule for all formats.
+//! The roles of a table's columns, decided by their names: one rule for all formats.
 //!
-//! - names: `vx`, `vy`, `vz` are velocities, `id`, `mass` and `type` what they say. If there are columns `x` and `y`, they are the
-//!   coordinates, with `z` if there is one; else those of longitude and latitude, as `lon` and `lat` or `RA` and `DEC`, with `z`; else all
-//!   columns of numbers but those whose names say that they are no coordinates ([`column_names`](super::column_names)). Upper and lower case
-//!   are the same where that leaves no doubt, and a unit after the name does not count, as in `x [kpc]`.
+//! - names: `vx`, `vy`, `vz` are velocities; `id`, `mass` and `type` mean what they say. Case is ignored unless that is
+//!   ambiguous, and so is a unit after the name, as in `x [kpc]`
+//! - coordinates: `x` and `y`, with `z` if there is one. Without these, longitude and latitude (`lon` and `lat`, or
+//!   `RA` and `DEC`), with `z`. Without these, all columns of numbers except those whose names exclude coordinates
+//!   ([`column_names`](super::column_names))
 //! - no names: all columns are coordinates
 //! - fields: all columns that hold numbers, or the chosen ones, whatever their names
-//! - chosen columns, by name or number from 1: these are the coordinates, in this order, and other columns are what their names say
-//! - callers that use coordinates alone: what else the names say of a column is noted, and not read
+//! - chosen columns, by name or by number from 1: these are the coordinates, in this order; names give other roles
+//! - callers that use only coordinates: columns with other roles are noted, and not read
 
 use ropewalk::units::LengthUnit;
 
@@ -16,25 +17,25 @@ use crate::column_names::{longitude_and_latitude, may_be_weight, not_a_coordinat
 use crate::contents::Role;
 use crate::messages::{list, shorten};
 
-/// Why columns are taken for coordinates.
+/// The reason why columns are coordinates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) enum Taken {
-    /// By their names, or because they are chosen.
+    /// Their names, or an explicit choice.
     #[default]
     ByName,
-    /// They are just what is left over.
+    /// They are all columns that no other rule assigned.
     Rest,
-    /// They are no coordinates, but fields that are chosen.
+    /// They are not coordinates, but chosen fields.
     Fields,
-    /// The same, and all that hold numbers.
+    /// They are not coordinates, but all fields that hold numbers.
     AllFields,
 }
 
-/// Which columns hold what; positions in a row of `width` fields.
+/// The columns of each role, as positions in a row of `width` fields.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Columns {
     pub width: usize,
-    /// What the first line calls them, or what they were chosen by; empty if nothing does.
+    /// The names in the first line, or those by which columns were chosen; empty if there are none.
     pub names: Vec<String>,
     pub taken: Taken,
     pub coordinates: Vec<usize>,
@@ -49,7 +50,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// The columns of a table without names.
+    /// Returns the columns of a table without names.
     pub(super) fn plain(width: usize, chosen: &[String]) -> Result<Self, String> {
         if chosen.is_empty() {
             return Self { width, coordinates: (0..width).collect(), ..Self::default() }.checked();
@@ -58,7 +59,7 @@ impl Columns {
         Self { width, names: numbered(width), coordinates, ..Self::default() }.checked()
     }
 
-    /// The columns of a table of fields: `names` are empty if it has none.
+    /// Returns the columns of a table of fields. `names` is empty if the table has no names.
     pub(super) fn fields(names: Vec<String>, width: usize, chosen: &[String]) -> Result<Self, String> {
         if width == 0 {
             return Err("has no column that holds numbers".into());
@@ -72,16 +73,18 @@ impl Columns {
         Ok(Self { width, names, taken, coordinates, ..Self::default() })
     }
 
-    /// The columns of a table with names, all of which hold numbers.
+    /// Returns the columns of a table with names, all of which hold numbers.
     ///
     /// Errors: as [`Columns::named_of`].
     pub(super) fn named(names: Vec<String>, chosen: &[String]) -> Result<Self, String> {
         Self::named_of(names, &|_| None, &ReadOptions::default().columns(chosen))
     }
 
-    /// The columns of a table with names, of which `no_numbers` says why one holds no numbers, if it holds none.
+    /// Returns the columns of a table with names. `no_numbers` returns the reason why a column holds no numbers, or
+    /// `None` if it holds numbers.
     ///
-    /// Errors: coordinates, velocities or masses by their names that hold no numbers; two columns of one name.
+    /// Errors: columns that are coordinates, velocities or masses by their names, but hold no numbers; two columns
+    /// with the same name.
     pub(super) fn named_of(
         names: Vec<String>,
         no_numbers: &dyn Fn(usize) -> Option<String>,
@@ -92,7 +95,8 @@ impl Columns {
         Self::with_coordinates(names, coordinates, no_numbers, options)
     }
 
-    /// The columns of a table with names, whose coordinates are at the given positions; `None` leaves the choice to the names.
+    /// Returns the columns of a table with names, whose coordinates are at the given positions. If `coordinates` is
+    /// `None`, the names decide.
     ///
     /// Errors: as [`Columns::named_of`].
     pub(super) fn with_coordinates(
@@ -111,7 +115,7 @@ impl Columns {
             },
         }
         let lower: Vec<String> = columns.names.iter().map(|name| quantity(name).to_lowercase()).collect();
-        // Velocities of the axes in the order in which they are chosen.
+        // The velocity components of the chosen axes, in the order in which the axes are chosen.
         let axes: Vec<&str> = columns.coordinates.iter().map(|&column| lower[column].as_str()).collect();
         let has_axes = axes.iter().all(|axis| ["x", "y", "z"].contains(axis));
         let axes = if has_axes { axes } else { vec!["x", "y", "z"] };
@@ -176,7 +180,7 @@ impl Columns {
         Ok(())
     }
 
-    /// Leaves out the column of types, whose value `text` is none.
+    /// Leaves out the column of types, since its value `text` is not a particle type.
     pub(super) fn leave_out_types(&mut self, text: &str) {
         if let Some(column) = self.kind.take() {
             self.leave_out(column, format!("'{text}' is no particle type"));
@@ -217,7 +221,8 @@ impl Columns {
         Role::of(column, &roles)
     }
 
-    /// Forgets the columns that a caller does not want. A caller that uses coordinates alone is to name them if `is_by_name`.
+    /// Removes the roles that a caller does not request. If the caller uses only coordinates and `is_by_name`, lists
+    /// these columns as left out.
     fn keep_wanted(&mut self, options: &ReadOptions, is_by_name: bool, no_numbers: &dyn Fn(usize) -> Option<String>) {
         let is_only = options.coordinates_only;
         let mut unused: Vec<(usize, &str)> = vec![];
@@ -239,7 +244,7 @@ impl Columns {
         }
     }
 
-    /// Takes as coordinates the columns that neither their names nor their values exclude.
+    /// Uses as coordinates the columns that neither their names nor their values exclude.
     fn take_rest(&mut self, no_numbers: &dyn Fn(usize) -> Option<String>) -> Result<(), String> {
         self.taken = Taken::Rest;
         let mut known = vec![];
@@ -252,7 +257,7 @@ impl Columns {
         let has_numbered = lower.iter().any(|name| numbered(name));
         let (mut rest, mut weights) = (vec![], vec![]);
         for column in (0..self.width).filter(|column| !known.contains(column)) {
-            // A table of one column is wanted for what it has.
+            // The only column of a table is read whatever its name.
             let by_name = not_a_coordinate(quantity(&self.names[column])).filter(|_| self.width > 1).map(String::from);
             let predicted = (lower[column] == "y" && has_numbered).then(|| "a label beside numbered x".to_string());
             let is_weight = by_name.is_some() && may_be_weight(&self.names[column]) && no_numbers(column).is_none();
@@ -262,7 +267,7 @@ impl Columns {
                 None => rest.push(column),
             }
         }
-        // Height and weight are two quantities of a body.
+        // Beside one other column, a column `weight` is a quantity of a body, as height is.
         let is_quantity = rest.len() < 2 && weights.len() == 1;
         for (column, why) in weights {
             if is_quantity {
@@ -292,7 +297,7 @@ impl Columns {
         self.left_out.push((self.names[column].clone(), why));
     }
 
-    /// Leaves out the columns beside coordinates with known names.
+    /// Leaves out the columns without a role, if the coordinates have known names.
     fn leave_out_unused(&mut self, no_numbers: &dyn Fn(usize) -> Option<String>) {
         if self.taken == Taken::Rest {
             return;
@@ -309,7 +314,8 @@ impl Columns {
         free.into_iter().for_each(|column| self.leave_out(column, no_numbers(column).unwrap_or_else(|| why.clone())));
     }
 
-    /// The column with a known name: the one with exactly this name, or the one that differs in case alone, or that has a unit after the name.
+    /// Returns the column with a known name. An exact match is preferred, then a name that differs only in case, then
+    /// one that is followed by a unit.
     fn find(&self, name: &str) -> Result<Option<usize>, String> {
         let exact: Vec<usize> = (0..self.width).filter(|&i| self.names[i] == name).collect();
         let mut alike: Vec<usize> = (0..self.width).filter(|&i| self.names[i].to_lowercase() == name).collect();
@@ -327,7 +333,8 @@ impl Columns {
         }
     }
 
-    /// The same, of those that are no coordinates: what is chosen for a coordinate is nothing else.
+    /// Returns the column that [`Columns::find`] returns, unless it is a coordinate: a column chosen as coordinate
+    /// has no other role.
     fn other(&self, name: &str) -> Result<Option<usize>, String> {
         Ok(self.find(name)?.filter(|column| !self.coordinates.contains(column)))
     }
@@ -345,7 +352,7 @@ impl Columns {
         Ok(self)
     }
 
-    /// The columns that are left out, with the reasons.
+    /// Describes the columns that are left out, with the reasons.
     fn described(&self) -> String {
         let one = |(name, why): &(String, String)| match name.as_str() {
             "" => format!("a column without a name ({why})"),
@@ -354,7 +361,7 @@ impl Columns {
         list(&self.left_out.iter().map(one).collect::<Vec<_>>())
     }
 
-    /// Notes about the columns that are left out, and remarks about those that are read.
+    /// Returns notes about the columns that are left out, and remarks about those that are read.
     pub(super) fn notes(&self) -> Vec<String> {
         let (described, mut notes) = (self.described(), self.remarks.clone());
         let advice = if matches!(self.taken, Taken::Fields | Taken::AllFields) { FIELDS_ADVICE } else { ADVICE };
@@ -364,7 +371,7 @@ impl Columns {
         notes
     }
 
-    /// What to add to the error that a field or coordinate in `column` is no number.
+    /// Returns the end of the error message for a field or coordinate in `column` that is not a number.
     pub(super) fn advice(&self, column: usize) -> String {
         let name = self.names.get(column).map(|name| shorten(name.as_bytes()));
         match (self.taken, name) {
@@ -377,46 +384,46 @@ impl Columns {
         }
     }
 
-    /// Whether the coordinates are the columns that no name tells anything of.
+    /// Returns `true` if the coordinates are the columns to which no name assigns a role.
     pub(super) fn is_rest(&self) -> bool {
         self.taken == Taken::Rest
     }
 
-    /// The columns that are read.
+    /// Returns the positions of the columns that are read.
     pub(super) fn places(&self) -> impl Iterator<Item = &usize> {
         let Self { coordinates, velocities, id, mass, kind, .. } = self;
         coordinates.iter().chain(velocities).chain(id).chain(mass).chain(kind)
     }
 
-    /// The same, to be changed.
+    /// Returns mutable positions of the columns that are read.
     pub(super) fn places_mut(&mut self) -> impl Iterator<Item = &mut usize> {
         let Self { coordinates, velocities, id, mass, kind, .. } = self;
         coordinates.iter_mut().chain(velocities).chain(id).chain(mass).chain(kind)
     }
 
-    /// What the columns of coordinates are called.
+    /// Returns the names of the columns of coordinates.
     pub(super) fn called(&self) -> Vec<String> {
         self.coordinates.iter().filter_map(|&column| self.names.get(column).cloned()).collect()
     }
 }
 
-/// Columns called by their numbers.
+/// Names columns by their numbers, from 1.
 fn numbered(width: usize) -> Vec<String> {
     (1..=width).map(|column| column.to_string()).collect()
 }
 
-/// What to do if columns are taken for coordinates that are none.
+/// Advice in messages about columns that were wrongly read as coordinates.
 pub(super) const ADVICE: &str = "Choose the columns that are coordinates (ReadOptions::columns)";
 
-/// What to do if columns are taken for fields that are none.
+/// Advice in messages about columns that were wrongly read as fields.
 pub(super) const FIELDS_ADVICE: &str = "Choose the fields that are wanted (read_fields)";
 
-/// The names of the columns of a table that are coordinates without a choice; empty if there are no such columns.
+/// Returns the names of the columns that are coordinates without a choice; empty if there are none.
 pub(super) fn own_coordinates(names: &[String]) -> Vec<String> {
     Columns::named(names.to_vec(), &[]).map(|columns| columns.called()).unwrap_or_default()
 }
 
-/// The columns that are chosen by name or by number from 1.
+/// Returns the columns that are chosen by name or by number from 1.
 pub(super) fn choose(chosen: &[String], names: &[String], width: usize) -> Result<Vec<usize>, String> {
     let mut columns = Vec::with_capacity(chosen.len());
     for wanted in chosen {

@@ -1,8 +1,8 @@
 //! The header of enhanced CSV: the units of its columns, the redshift, the box and the cosmology.
 //!
-//! In: the YAML of a header. Out: what it declares of columns, the units of coordinates, masses and velocities, and the entries that
-//! catalogues of ours have, where it has them.
-//! Source: Aldcroft, "The Enhanced Character Separated Values table format", APE 6.
+//! In: the YAML of a header. Out: its declarations of columns, the units of coordinates, masses and velocities, and
+//! the entries that catalogues written by this crate contain. Source: Aldcroft, "The Enhanced Character Separated
+//! Values table format", APE 6.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -15,27 +15,27 @@ use crate::Background;
 use crate::messages::{list, shorten};
 use crate::yaml::{self, Scalar};
 
-/// Words for an entry without a value.
+/// Values of an entry that mean "no value".
 const EMPTY: [&str; 4] = ["", "~", "null", "None"];
-/// Names of the box of a table.
+/// Keys of the entry for the box.
 const BOX: [&str; 4] = ["box_size", "boxsize", "box", "lbox"];
-/// Entries that are numbers without a unit.
+/// Keys of entries that are numbers without a unit.
 const ENTRIES: [&str; 4] = ["redshift", "omega_m", "omega_lambda", "h"];
 
-/// The quantities of a snapshot that a header names.
+/// The quantities of a snapshot that a header states.
 #[derive(Default)]
 pub(super) struct Header {
     pub units: KnownUnits,
     pub redshift: Option<f64>,
     pub box_size: Option<f64>,
     pub background: Background,
-    /// The mass of each particle, if all have one.
+    /// The mass of each particle, if all have the same mass.
     pub particle_mass: Option<f64>,
-    /// Sentences about metadata that is not used.
+    /// Notes about metadata that is not used.
     pub notes: Vec<String>,
 }
 
-/// A column as a header declares it.
+/// The declaration of a column in a header.
 #[derive(Default)]
 pub(super) struct Column {
     name: String,
@@ -46,7 +46,7 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// A column of numbers with this unit.
+    /// Creates a column of numbers with this unit.
     pub(super) fn with_unit(name: &str, unit: Option<String>) -> Self {
         Self { name: name.into(), unit, ..Self::default() }
     }
@@ -54,7 +54,7 @@ impl Column {
 
 /// The declarations of a header about the columns of its table.
 pub(super) struct Declared {
-    /// `None` if the header names none.
+    /// `None` if the header names no delimiter.
     pub delimiter: Option<u8>,
     pub values: Vec<Scalar>,
 }
@@ -62,7 +62,7 @@ pub(super) struct Declared {
 impl Declared {
     /// Reads the YAML of a header.
     ///
-    /// Errors: it cannot be read, or names a delimiter that enhanced CSV does not have.
+    /// Errors: the YAML cannot be read, or names a delimiter that enhanced CSV does not allow.
     pub(super) fn of(yaml: &str) -> std::result::Result<Self, String> {
         let values = yaml::scalars(yaml).map_err(|message| format!("has a header of enhanced CSV that {message}"))?;
         let delimiter = values.iter().find(|(path, _)| path.len() == 1 && path[0] == "delimiter");
@@ -82,7 +82,7 @@ impl Declared {
         columns(&self.values).len()
     }
 
-    /// Errors: a column that is declared is not among those in the line of names.
+    /// Errors: a declared column is missing in the line of names.
     pub(super) fn check(&self, names: &[String]) -> std::result::Result<(), String> {
         let declared: Vec<String> = columns(&self.values).into_iter().map(|column| column.name).collect();
         let known: HashSet<&String> = names.iter().collect();
@@ -93,10 +93,10 @@ impl Declared {
         Err(format!("names the columns {}, but the header of the table declares {}", text(names), text(&declared)))
     }
 
-    /// Why each of the columns holds no numbers.
+    /// Returns, for each column, the reason why it holds no numbers, or `None`.
     pub(super) fn no_numbers(&self, names: &[String]) -> Vec<Option<String>> {
         let columns = columns(&self.values);
-        // The first of each name.
+        // Of columns with the same name, the first one counts.
         let columns: HashMap<&str, &Column> =
             columns.iter().rev().map(|column| (column.name.as_str(), column)).collect();
         let objects: HashMap<String, String> = self.objects().into_iter().rev().collect();
@@ -114,7 +114,8 @@ impl Declared {
         names.iter().map(of).collect()
     }
 
-    /// Columns that are parts of objects, or that another column masks, and why they are not read as they are.
+    /// Returns the columns that are parts of objects, or that another column masks, with the reasons why they are not
+    /// read.
     fn objects(&self) -> Vec<(String, String)> {
         fn of((path, text): &Scalar) -> Option<(&str, &[String], &str)> {
             match &path[..] {
@@ -157,10 +158,11 @@ impl Declared {
 }
 
 impl Header {
-    /// Reads the scalars of a header. The columns named in `coordinates` are coordinates, or x, y and z if that is empty.
+    /// Reads the quantities of a snapshot from the scalars of a header. The columns named in `coordinates` are the
+    /// coordinates; if it is empty, x, y and z are.
     ///
-    /// Errors: coordinates, or velocities, with different units, or of which some have a unit that is known and others none; a box, redshift,
-    /// cosmology or mass that cannot be read.
+    /// Errors: coordinates or velocities with different units, or of which only some have a known unit; a box,
+    /// redshift, cosmology or mass that cannot be read.
     pub(super) fn of(path: &Path, values: &[Scalar], coordinates: &[String]) -> Result<Self> {
         let refuse = |message: String| Error::file(path, message);
         let columns = columns(values);
@@ -213,7 +215,8 @@ impl Header {
         Ok(header)
     }
 
-    /// The keys of the scalars' entries that are neither read nor about columns.
+    /// Returns a note that lists the keys of entries that are neither read nor about columns; empty if there are
+    /// none.
     pub(super) fn unread(values: &[Scalar]) -> Vec<String> {
         let known = [&BOX[..], &ENTRIES, &["particle_mass", "program", "__serialized_columns__"]].concat();
         let (mut keys, mut seen): (Vec<String>, HashSet<&str>) = Default::default();
@@ -227,12 +230,13 @@ impl Header {
     }
 }
 
-/// The units that a header gives to columns, by their names.
+/// Returns the units that a header assigns to columns, by column name.
 pub(super) fn units(values: &[Scalar]) -> HashMap<String, String> {
     columns(values).into_iter().rev().filter_map(|column| Some((column.name, column.unit?))).collect()
 }
 
-/// The key of the entry that a path leads to, and the rest of the path: entries are in a map, or in a list of maps.
+/// Returns the key of the entry that a path leads to, and the rest of the path. Entries are in a map, or in a list of
+/// maps.
 fn entry(path: &[String]) -> Option<(&str, &[String])> {
     match path {
         [meta, place, key, rest @ ..] if meta == "meta" && place.parse::<usize>().is_ok() => Some((key, rest)),
@@ -241,7 +245,7 @@ fn entry(path: &[String]) -> Option<(&str, &[String])> {
     }
 }
 
-/// The quantity that an entry of a header measures, with the unit that columns of this quantity have.
+/// The quantity that an entry of a header measures, with the unit of the columns of this quantity.
 #[derive(Clone, Copy)]
 enum Measure<'a> {
     Length(Option<&'a str>),
@@ -253,7 +257,7 @@ enum Measure<'a> {
 }
 
 impl Measure<'_> {
-    /// Errors: the unit of an entry is another than that of the columns.
+    /// Errors: the unit of an entry differs from that of the columns.
     fn check(self, key: &str, text: &str) -> std::result::Result<(), String> {
         fn is_same<T: FromStr + PartialEq>(text: &str, unit: &str) -> bool {
             text == unit || matches!((text.parse::<T>(), unit.parse::<T>()), (Ok(text), Ok(unit)) if text == unit)
@@ -273,9 +277,10 @@ impl Measure<'_> {
 struct Entries<'a>(&'a [Scalar]);
 
 impl Entries<'_> {
-    /// The number that an entry with one of these names holds, alone or as a quantity; of a list all must be the same.
+    /// Returns the number in the entry with one of these names, stored alone or as a quantity. If the entry is a
+    /// list, all its numbers must be equal.
     ///
-    /// Errors: it is no number, or in another unit than the columns.
+    /// Errors: the value is not a number, or its unit differs from that of the columns.
     fn number(&self, names: &[&str], measure: Measure<'_>) -> std::result::Result<Option<f64>, String> {
         let mut found: Option<f64> = None;
         for (path, text) in self.0 {
@@ -318,12 +323,13 @@ impl Entries<'_> {
     }
 }
 
-/// Returns `true` if the first line of a file begins a header of enhanced CSV.
+/// Returns `true` if the line begins a header of enhanced CSV.
 pub(super) fn begins(line: &[u8]) -> bool {
     line.strip_prefix(b"#").is_some_and(|line| line.trim_ascii_start().starts_with(b"%ECSV"))
 }
 
-/// The YAML of the lines of a header without their `#`; `None` if they are no header of enhanced CSV.
+/// Returns the YAML in the lines of a header, without their `#`; `None` if the lines are not a header of enhanced
+/// CSV.
 pub(super) fn yaml<'a>(mut lines: impl Iterator<Item = &'a [u8]>) -> Option<String> {
     if !begins(lines.next()?) {
         return None;
@@ -336,25 +342,26 @@ pub(super) fn yaml<'a>(mut lines: impl Iterator<Item = &'a [u8]>) -> Option<Stri
     Some(lines.map(bare).collect::<Vec<_>>().join("\n"))
 }
 
-/// All scalars of a YAML with the keys and the places in lists that lead to them; `None` if it is no YAML, or too deep or long.
+/// Returns all scalars of a YAML document, each with the path of keys and list indices that leads to it. `None` if
+/// the text is not YAML, too deep or too long.
 pub(super) fn values(yaml: &str) -> Option<Vec<Scalar>> {
     yaml::scalars(yaml).ok()
 }
 
-/// The columns of a header.
+/// Returns the columns that a header declares.
 fn columns(values: &[Scalar]) -> Vec<Column> {
     let mut columns: Vec<Column> = vec![];
     for (path, value) in values {
         let [first, at, key, rest @ ..] = path.as_slice() else { continue };
         let Some(at) = at.parse::<usize>().ok().filter(|_| first == "datatype") else { continue };
-        // Places ascend, one value at least for each.
+        // Indices ascend, with at least one value for each index.
         while columns.len() <= at && columns.len() < MOST_COLUMNS {
             columns.push(Column::default());
         }
         let Some(column) = columns.get_mut(at) else { continue };
         match (key.as_str(), rest) {
             ("name", []) => column.name.clone_from(value),
-            // Alone, or in an object of the class Unit.
+            // The unit stands alone, or in an object of the class Unit.
             ("unit", _) => column.unit = Some(value.clone()).filter(|unit| !EMPTY.contains(&unit.as_str())),
             ("datatype", []) => column.datatype.clone_from(value),
             ("subtype", _) => column.subtype = Some(value.clone()),
@@ -365,12 +372,12 @@ fn columns(values: &[Scalar]) -> Vec<Column> {
     columns
 }
 
-/// Columns that are looked at.
+/// The maximum number of columns that are examined.
 const MOST_COLUMNS: usize = 1 << 16;
 
-/// The one unit of columns, if it is known; a unit that is not is noted.
+/// Returns the unit that the columns share, if it is known. Adds a note on a unit that is not known.
 ///
-/// Errors: they have different units, or some have one that is known and others none.
+/// Errors: the columns have different units, or only some have a known unit.
 pub(super) fn common<T: FromStr + PartialEq + Copy>(
     own: &[&Column],
     what: &str,
@@ -388,7 +395,7 @@ pub(super) fn common<T: FromStr + PartialEq + Copy>(
         let other = own.iter().find(|column| unit(column) != Some(known));
         return other.map_or(Ok(Some(known)), |other| Err(differ(first, other)));
     }
-    // Units that are not known may be those of two things, but not of one.
+    // An unknown unit must also be the same in all columns, since they hold one quantity.
     let mut others = own.iter().filter(|column| column.unit.is_some());
     let Some(first) = others.next() else { return Ok(None) };
     if let Some(other) = others.find(|other| other.unit != first.unit) {

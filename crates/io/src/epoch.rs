@@ -1,41 +1,43 @@
-//! When a snapshot of Gadget's kind is, and whether its run is in comoving coordinates.
+//! The epoch of a snapshot of Gadget or a related code, and whether its run uses comoving coordinates.
 //!
-//! In: what a header says of time. Out: the scale factor where velocities are over its root, the redshift, and what is in doubt.
-//! Source: Springel, Users guide for GADGET-2, section 6.3, which AREPO, GIZMO and GADGET-4 follow: `Time` is the scale factor in
-//! comoving runs and the time in others; `Redshift` is `1/a - 1` in comoving runs, and 0 in others.
+//! In: the entries of a header about time. Out: the scale factor, if velocities are stored divided by its square
+//! root; the redshift and the doubt that remains. Source: Springel, Users guide for GADGET-2, section 6.3, which
+//! AREPO, GIZMO and GADGET-4 follow. `Time` is the scale factor in comoving runs and the time in others. `Redshift`
+//! is `1/a - 1` in comoving runs, and 0 in others.
 
-/// What a header says.
+/// The entries of a header about time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Said {
-    /// Whether the run is comoving, where the header has a word for it.
+    /// `Some` if the header states whether the run is comoving.
     pub is_comoving: Option<bool>,
-    /// The scale factor by name.
+    /// The scale factor, if the header names it.
     pub scale_factor: Option<f64>,
     pub time: Option<f64>,
     pub redshift: Option<f64>,
-    /// Whether it has a density of matter.
+    /// If `true`, the header has a matter density above 0.
     pub has_matter: bool,
 }
 
-/// What follows from it.
+/// The epoch that follows from a header.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Epoch {
-    /// Of a run in comoving coordinates.
+    /// The scale factor of a comoving run; `None` for other runs.
     pub scale_factor: Option<f64>,
     pub redshift: Option<f64>,
     pub doubt: Option<Doubt>,
 }
 
-/// What a header does not settle.
+/// The ambiguity that a header leaves.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Doubt {
-    /// What it says cannot all be.
+    /// The entries of the header contradict each other.
     Conflict(String),
-    /// What is taken for so.
+    /// An entry is missing, and its value is assumed.
     Assumed(String),
 }
 
-/// Whether a scale factor and a redshift are one. A redshift other than 0 is of a comoving run, whatever digits a header has.
+/// Returns `true` if a scale factor and a redshift agree. For a redshift other than 0, which implies a comoving run,
+/// the tolerance allows for few digits in the header.
 fn agree(scale_factor: f64, redshift: f64) -> bool {
     let most = if redshift == 0.0 { 1e-4 } else { 1e-2 };
     scale_factor > 0.0 && (scale_factor * (1.0 + redshift) - 1.0).abs() < most
@@ -115,7 +117,7 @@ mod tests {
         let comoving = Said { is_comoving: Some(true), ..Said::default() };
         let certain = [
             (of(Some(0.25), Some(3.0)), Some(0.25), Some(3.0)),
-            // Of few digits.
+            // The scale factor has few digits.
             (of(Some(0.0078), Some(127.0)), Some(0.0078), Some(127.0)),
             (of(Some(1.0), Some(0.0)), Some(1.0), Some(0.0)),
             (of(Some(5.0), Some(0.0)), None, Some(0.0)),

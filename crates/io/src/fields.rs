@@ -1,8 +1,9 @@
-//! Values of fields: numbers that stand for no places, row by row.
+//! Reading of fields: rows of numbers that are not coordinates.
 //!
-//! - in: a table of any of the formats that [`read`](crate::read) takes for tables
-//! - out: a row of values for each row of it, and what they are called; nothing is converted, and names mean nothing
-//! - cost: that of reading points, and 8 bytes a value
+//! - in: a table in any format that [`read`](crate::read) accepts for tables
+//! - out: one row of values per row of the table, and the names of the columns. No value is converted, and names have
+//!   no meaning
+//! - cost: that of reading points, and 8 bytes per value
 
 use std::path::Path;
 
@@ -16,25 +17,30 @@ use crate::{Points, ReadOptions};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Fields {
-    /// All values, row by row.
+    /// All values, in row-major order.
     pub values: Vec<f64>,
-    /// Values in a row, at least one.
+    /// The number of values per row, at least one.
     pub columns: usize,
-    /// What the columns are called, each; empty if the file does not say.
+    /// The name of each column; empty if the file has no names.
     pub names: Vec<String>,
-    /// Sentences about what the file has and is not read, such as columns without numbers.
+    /// Notes about content that is not read, such as columns without numbers.
     pub notes: Vec<String>,
 }
 
-/// Reads the fields of a table: text, a NumPy array or archive, Parquet, or GenericIO. `chosen` are their names, or their numbers from 1, in
-/// an archive those of its arrays, each but once. None stand for all columns that hold numbers, `x`, `id` and `mass` as any other:
+/// Reads the fields of a table, in any format that [`read`](crate::read) accepts for tables.
 ///
-/// - text: the first row shows which do. One that begins with another word, as `NA`, is text and left out; it is an error if the second row
-///   has a number there. One that is empty at first, or begins like a number, as `2020-01-01` and `3C273`, is an error: numbers that are
-///   missing are `nan`, and columns of text are left out by choosing others
-/// - archives: arrays that have as many rows as the longest. Of numbers all of these must be floats of 16 to 64 bits or integers, with one
-///   value or several a row; arrays of text, truths, dates, objects and records are left out
-/// - Parquet: but for the indexes of a pandas table
+/// `chosen` lists the names of the fields, or their numbers from 1; in an archive, the names of its arrays. Each may
+/// occur once. If `chosen` is empty, all columns that hold numbers are read, including `x`, `id` and `mass`:
+///
+/// - text: the first row decides.
+///   - A column whose first value is a word, as `NA`, is text and left out. If the second row has a number in that
+///     column, this is an error.
+///   - A column whose first value is empty, or begins like a number, as `2020-01-01` and `3C273`, is an error. Write
+///     missing numbers as `nan`, and leave out columns of text by choosing the others.
+/// - archives: the arrays with as many rows as the longest one. Arrays of numbers among these must hold floats of 16
+///   to 64 bits or integers, with one or several values per row. Arrays of text, booleans, dates, objects and records
+///   are left out.
+/// - Parquet: all such columns except the indexes of a pandas table
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
@@ -47,8 +53,9 @@ pub struct Fields {
 /// ```
 ///
 /// # Errors
-/// If the file cannot be read, is no table, is cut off or contradicts itself; a chosen column that is not there, holds no numbers or is chosen twice;
-/// in other formats than text a whole number beyond 2^53, as large ids are: choose the other columns then; a chosen column that the header of enhanced CSV masks.
+/// If the file cannot be read, is not a table, is truncated or contradicts itself. If a chosen column does not exist,
+/// holds no numbers, is chosen twice, or is masked according to the header of enhanced CSV. In formats other than
+/// text, if an integer exceeds 2^53, as large ids do: choose the other columns then.
 pub fn read_fields(path: impl AsRef<Path>, chosen: &[String]) -> Result<Fields> {
     let options = ReadOptions::default().columns(chosen);
     let reading = Reading::new(&options, None)?.of_fields();

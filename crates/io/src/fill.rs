@@ -1,7 +1,7 @@
-//! Columns from files into one array: in parallel over pieces and bands of rows, without a second copy.
+//! Reading of columns from files into one array: in parallel over pieces and bands of rows, without a second copy.
 //!
-//! In: the pieces of a column in their order, each a stretch of rows of a file. Out: one vector with the rows that are kept.
-//! Cost: the vector, and for each thread a band where rows are left out.
+//! In: the pieces of a column in order, each a run of rows of a file. Out: one vector with the rows that are kept.
+//! Cost: the vector, and one band per thread if rows are left out.
 
 use std::ops::Range;
 use std::path::Path;
@@ -21,34 +21,35 @@ use crate::reading::Reading;
 use crate::source::no_room;
 use crate::type_column::TypeColumn;
 
-/// Bytes of a band where any rows may be read together.
+/// Bytes of a band, for rows that can be read in any grouping.
 const BAND: usize = 1 << 20;
 
-/// A stretch of rows of a column.
+/// A run of rows of a column.
 pub(super) trait Rows<T>: Sync {
-    /// How many; their bytes in the file have been checked.
+    /// The number of rows. Their bytes have been checked against the length of the file.
     fn len(&self) -> u64;
 
-    /// How many are best read at a time, from a multiple of as many on.
+    /// The preferred number of rows per read. Bands begin at multiples of it.
     fn band(&self) -> u64;
 
-    /// Reading begins at multiples of as many rows, and ends there or with the last one.
+    /// The granularity of reads: a read begins at a multiple of this number of rows, and ends at a multiple or at the
+    /// last row.
     fn step(&self) -> u64 {
         self.band()
     }
 
-    /// Reads rows from `first` on, as many as `out` has room for.
+    /// Reads rows from `first` on until `out` is full.
     fn read(&self, first: u64, out: &mut [T]) -> Result<()>;
 }
 
-/// Rows of words one after the other in a file.
+/// Rows of words that are contiguous in a file.
 pub(super) struct Plain<'a, W, F> {
     pub reading: &'a Reading<'a>,
     pub path: &'a Path,
-    /// The byte where they begin.
+    /// The byte offset of the first row.
     pub at: u64,
     pub rows: u64,
-    /// Words in a row.
+    /// The number of words per row.
     pub width: usize,
     pub big_endian: bool,
     pub convert: F,
@@ -83,13 +84,13 @@ where
         let mut places = out.iter_mut();
         let n = places.len() as u64;
         source.words(n, self.big_endian, |chunk: &[W]| {
-            // The chunk goes first: a zip asks its second half only while the first has more.
+            // `chunk` must come first: `zip` advances its second iterator only if the first one has an item.
             chunk.iter().zip(places.by_ref()).for_each(|(&word, place)| *place = (self.convert)(word));
         })
     }
 }
 
-/// Rows that all have one value.
+/// Rows that all have the same value.
 pub(super) struct Constant<T> {
     pub rows: u64,
     pub value: T,
@@ -114,31 +115,31 @@ impl<T: Copy + Sync> Rows<T> for Constant<T> {
     }
 }
 
-/// Rows of a piece to be read at a time.
+/// Rows of a piece that are read together.
 struct Band<'a, T> {
     piece: &'a dyn Rows<T>,
     rows: Range<u64>,
-    /// The place of the first among the rows of all pieces.
+    /// The index of the first row among the rows of all pieces.
     first: u64,
-    /// The same among those of wanted types.
+    /// The place of the first row: its index among the rows of requested types.
     place: u64,
     types: Option<&'a TypeColumn>,
-    /// Places of the part that is read.
+    /// The places of the part that is read.
     places: Range<u64>,
     out: &'a mut [T],
 }
 
-/// Rows of a piece to be read at a time, before there is room for them.
+/// Rows of a piece that are read together, before memory for them is allocated.
 struct Cut<'a, T> {
     piece: &'a dyn Rows<T>,
     rows: Range<u64>,
     first: u64,
     place: u64,
-    /// How many are kept.
+    /// The number of rows that are kept.
     count: u64,
 }
 
-/// The bands that have rows of wanted types between these `places`, and how many rows are kept.
+/// Returns the bands that contain kept rows within `places`, and the number of rows that are kept.
 fn cut<'a, T>(
     reading: &Reading<'_>,
     pieces: &'a [Box<dyn Rows<T> + '_>],
@@ -157,7 +158,7 @@ fn cut<'a, T>(
             let count = reading.keep.count(own.clone());
             let (mut first_row, mut first_place) = (row, place);
             if types.is_none() && count > 0 {
-                // Rows are places: those before and after are not read.
+                // Without types, each row is a place, so the rows before and after `own` need not be read.
                 let skipped = (own.start - place) / step * step;
                 let end = (own.end - place).div_ceil(step).saturating_mul(step).min(all);
                 (first_row, first_place) = (row + skipped, place + skipped);
@@ -172,8 +173,10 @@ fn cut<'a, T>(
     (cuts, kept)
 }
 
-/// The rows of all pieces, one after the other, `width` values each; those that are kept, of the part that is read. The error of a band
-/// that fails.
+/// Returns the rows of all pieces, concatenated, with `width` values each. Only rows of the part that is read are
+/// included, and of these only the rows that are kept.
+///
+/// Errors: the error of a band that fails.
 pub(super) fn fill<T: Pod + Send + Sync>(
     reading: &Reading<'_>,
     path: &Path,
@@ -184,7 +187,7 @@ pub(super) fn fill<T: Pod + Send + Sync>(
     fill_places(reading, path, width, pieces, places)
 }
 
-/// The same of all parts.
+/// Returns the rows of all parts, otherwise as [`fill`].
 #[cfg(feature = "parquet")]
 pub(super) fn fill_whole<T: Pod + Send + Sync>(
     reading: &Reading<'_>,
@@ -196,7 +199,7 @@ pub(super) fn fill_whole<T: Pod + Send + Sync>(
     fill_places(reading, path, width, pieces, places)
 }
 
-/// How many rows are of wanted types.
+/// Returns the number of rows of requested types.
 fn wanted<T>(reading: &Reading<'_>, pieces: &[Box<dyn Rows<T> + '_>]) -> u64 {
     let rows: u64 = pieces.iter().map(|piece| piece.len()).sum();
     reading.types().map_or(rows, |types| types.count(0..rows))
@@ -214,7 +217,7 @@ fn fill_places<T: Pod + Send + Sync>(
     let values = kept.checked_mul(width as u64).ok_or_else(|| Error::file(path, "has more values than memory"))?;
     reading.expect(values * size_of::<T>() as u64);
     memory_limit::check(path, values.saturating_mul(size_of::<T>() as u64))?;
-    // Fresh zeros come from the system without being written.
+    // The system provides zeroed memory without writing it.
     let all = usize::try_from(values).ok().and_then(try_zeroed);
     let mut all: Vec<T> = all.ok_or_else(|| no_room::<T>(path, values))?;
     let mut left = all.as_mut_slice();
@@ -227,7 +230,7 @@ fn fill_places<T: Pod + Send + Sync>(
     let failed = AtomicBool::new(false);
     let first_error: Mutex<Option<(usize, Error)>> = Mutex::new(None);
     for_each(bands, &|at, band| {
-        // A band before the one that failed may still have the first error, but one error is enough.
+        // A band before the failed one may contain an earlier error, but reporting one error is enough.
         if failed.load(Ordering::Relaxed) {
             return;
         }

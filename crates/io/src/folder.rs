@@ -1,7 +1,7 @@
-//! The snapshot in a folder, beside other files.
+//! The search for the snapshot in a folder that contains other files, too.
 //!
-//! In: a folder. Out: the first file of the one snapshot in it, or a sentence that lists several. Cost: files are grouped by name, and the
-//! first file of each group is opened.
+//! In: a folder. Out: the first file of the only snapshot in it, or an error that lists several. Cost: files are
+//! grouped by name, and the first file of each group is opened.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use ropewalk::{Error, Result};
 
 use crate::registry::{Detected, detect, formats};
 
-/// Snapshots that an error lists.
+/// The maximum number of snapshots that an error lists.
 const MOST_LISTED: usize = 8;
 
-/// The first files of the snapshots in a folder, and how many files belong to none of them.
+/// Returns the first file of each snapshot in a folder, and the number of files that belong to no snapshot.
 fn snapshots(folder: &Path) -> (Vec<PathBuf>, usize) {
     let mut groups: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -24,7 +24,8 @@ fn snapshots(folder: &Path) -> (Vec<PathBuf>, usize) {
     }
     let (mut found, mut others) = (vec![], 0);
     for files in groups.values_mut() {
-        // Files of one name differ in a number; the shorter number is the smaller one. The name without a number is a view of the parts.
+        // The files of a group differ in a number, and a shorter number is smaller. The name without a number is a
+        // virtual file that refers to the parts.
         files.sort_by_key(|file| (file.as_os_str().len(), file.clone()));
         let first = files.iter().find(|file| is_part(file)).or(files.first());
         match first.filter(|file| is_snapshot(file)) {
@@ -39,7 +40,7 @@ fn is_part(file: &Path) -> bool {
     common_name(file) != file
 }
 
-/// The name of a file without the number of a part: `snap_099.3.hdf5` and `snap_005.3` are parts 3.
+/// Returns the name of a file without its part number: `snap_099.3.hdf5` and `snap_005.3` are parts 3.
 fn common_name(file: &Path) -> PathBuf {
     formats().find_map(|format| format.without_part_number(file)).unwrap_or_else(|| file.to_path_buf())
 }
@@ -54,7 +55,7 @@ fn is_snapshot(file: &Path) -> bool {
     }
 }
 
-/// The first file of the one snapshot in a folder, and a sentence about files that are ignored.
+/// Returns the first file of the only snapshot in a folder, and a note about files that are ignored.
 ///
 /// # Errors
 /// If there is no snapshot in the folder, or more than one.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A file format that [`read`](crate::read) knows.
+/// A file format supported by [`read`](crate::read).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -11,17 +11,17 @@ pub enum Format {
     Gadget1,
     /// Gadget-2 binary with `SnapFormat` 2: a label before each block.
     Gadget2,
-    /// Tipsy, of either byte order.
+    /// Tipsy, in either byte order.
     Tipsy,
-    /// GenericIO, of HACC.
+    /// GenericIO, the format of HACC.
     GenericIo,
-    /// HDF5 of Gadget and its like: Gadget-2 to 4, AREPO and IllustrisTNG, GIZMO, EAGLE.
+    /// HDF5 of Gadget and related codes: Gadget-2 to 4, AREPO and IllustrisTNG, GIZMO, EAGLE.
     GadgetHdf5,
     /// HDF5 of SWIFT.
     SwiftHdf5,
-    /// HDF5 of datasets or records without a header, as h5py, PyTables and pandas write.
+    /// HDF5 datasets or records without a header, as written by h5py, PyTables and pandas.
     Hdf5Table,
-    /// Particles of RAMSES, a folder.
+    /// Particles of RAMSES, in a folder.
     Ramses,
     /// Particles of Abacus, in ASDF.
     Abacus,
@@ -29,9 +29,9 @@ pub enum Format {
     Npy,
     /// Arrays written by `numpy.savez`.
     Npz,
-    /// A Parquet table, by the feature `parquet`.
+    /// A Parquet table, read with the feature `parquet`.
     Parquet,
-    /// Numbers as text, separated by commas, semicolons, tabs or spaces.
+    /// Numbers as text, separated by commas, semicolons, vertical bars, tabs or spaces.
     Csv,
     /// A FITS table.
     Fits,
@@ -43,7 +43,7 @@ pub enum Format {
     Ply,
     /// Vertices of a Wavefront OBJ file.
     Obj,
-    /// None: the points come from memory.
+    /// No file: the points come from memory.
     Memory,
 }
 

@@ -1,6 +1,7 @@
-//! The header of a Gadget snapshot in memory, which a snapshot hands on.
+//! The header of a Gadget snapshot, as part of a snapshot in memory.
 //!
-//! In: the numbers of a header, which `gadget` decodes and encodes. Out: the epoch of the run, and the unit of its velocities. Cost: none.
+//! In: the numbers of a header, which `gadget` decodes and encodes. Out: the epoch of the run, and the unit of its
+//! velocities. Cost: none.
 
 use ropewalk::units::VelocityUnit;
 
@@ -11,33 +12,33 @@ use crate::epoch::{Epoch, Said};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Header {
-    /// Particles of each type, in all files together.
+    /// The number of particles of each type, in all files together.
     pub counts: [u64; 6],
-    /// Mass of a particle of each type; 0: none, or each has its own.
+    /// The mass of each particle of a type; 0 if there are none, or if the masses differ.
     pub mass_table: [f64; 6],
-    /// Scale factor a (time, if the run is not comoving).
+    /// The scale factor a (the time, if the run is not comoving).
     pub time: f64,
-    /// Redshift.
+    /// The redshift.
     pub redshift: f64,
-    /// Side of the periodic box; 0: none.
+    /// The side of the periodic box; 0 without a box.
     pub box_size: f64,
-    /// Matter density at a = 1, in units of the critical density.
+    /// The matter density at a = 1, in units of the critical density.
     pub omega_m: f64,
-    /// Density of the cosmological constant, in the same unit.
+    /// The density of the cosmological constant, in units of the critical density.
     pub omega_lambda: f64,
-    /// Hubble constant in 100 km/s/Mpc.
+    /// The Hubble constant in 100 km/s/Mpc.
     pub hubble: f64,
-    /// Files the snapshot is split over.
+    /// The number of files of the snapshot.
     pub files: u32,
 }
 
 impl Header {
-    /// Particles of all types.
+    /// Returns the number of particles of all types.
     pub fn total(&self) -> u64 {
         self.counts.iter().fold(0, |sum, &n| sum.saturating_add(n))
     }
 
-    /// `true` for a run in comoving coordinates, so that `time` is the scale factor: see
+    /// Returns `true` for a run in comoving coordinates, whose `time` is the scale factor: see
     /// `Snapshot::velocities`.
     pub(super) fn is_comoving(&self) -> bool {
         self.epoch().scale_factor.is_some()

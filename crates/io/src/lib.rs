@@ -1,11 +1,11 @@
-//! Snapshots and tables of points from files, and back.
-//!
-//! - in: a path to what a simulation or a program wrote; the content decides, not the name. A snapshot in several files is named by one of
-//!   them, by what their names have in common, or by its folder; files may be compressed by gzip
-//! - out: a [`Snapshot`]: points as the file holds them, with velocities, ids, masses, types, units and cosmology as far as it has them;
-//!   [`inspect`] tells what is in a file without reading it
-//! - cost: one pass over the columns that are wanted, in parallel over files and parts of them; memory is that of the arrays, and a few
-//!   megabytes for each thread
+//! Readers and writers of files with snapshots and tables of points.
+//! - in: the path of a file written by a simulation or a program. The format is detected from the content, not from
+//!   the name. A snapshot split over several files is named by one of them, by the common part of their names, or by
+//!   its folder. Files may be compressed with gzip
+//! - out: a [`Snapshot`]: the points as stored in the file, and its velocities, ids, masses, types, units and
+//!   cosmology, if it has them. [`inspect`] describes a file without reading its particles
+//! - cost: one pass over the requested columns, in parallel over files and pieces of files. Memory: the arrays, and a
+//!   few megabytes per thread
 //!
 //! | code | format | what is read | what is converted |
 //! |---|---|---|---|
@@ -16,21 +16,21 @@
 //! | PKDGRAV, Gasoline, ChaNGa | Tipsy | positions, velocities, masses; ids of `.iord`, units of `.param` | velocities: `v = u a` |
 //! | HACC | GenericIO | `x`, `y`, `z`, `vx`, `vy`, `vz`, `id`, `mass`; checksums | |
 //! | RAMSES | `output_N` | particles with their families, the info file | |
-//! | Abacus | ASDF | `rvint` or `pack9`, ids of the file beside it; one file, which is a slab or a subsample: say the linking length | from bits to Mpc/h and km/s |
+//! | Abacus | ASDF | `rvint` or `pack9`, ids of the file beside it; one file, which is a slab or a subsample, so the linking length must be specified | from bits to Mpc/h and km/s |
 //! | FITS | binary and text tables, the first of a file | columns by name, or chosen ones; units and `TNULL` | numbers, by `TSCAL` and `TZERO` |
 //! | point clouds | LAS 1.0 to 1.4, PCD, PLY, vertices of OBJ | `x`, `y`, `z`, or chosen columns | LAS: integers, by scale and offset |
-//! | tables | CSV, enhanced CSV, `.npy` (also records), `.npz`, Parquet (feature `parquet`) | columns by name, or chosen ones; units, redshift and box as far as they say them | |
+//! | tables | CSV, enhanced CSV, `.npy` (also records), `.npz`, Parquet (feature `parquet`) | columns by name, or chosen ones; units, redshift and box, if the file states them | |
 //!
-//! What a file says and no reader uses is named in [`Snapshot::notes`] or [`Contents::notes`]; a named coordinate, box, redshift or cosmology
-//! that cannot be read is an error.
+//! Information in a file that no reader uses is named in [`Snapshot::notes`] or [`Contents::notes`]. A named
+//! coordinate, box, redshift or cosmology that cannot be read is an error.
 //!
-//! The processes of one run read a part each ([`ReadOptions::part`]), and write one array together ([`SharedNpy`]).
+//! Each rank of a run reads one part ([`ReadOptions::part`]), and all ranks write one array together ([`SharedNpy`]).
 //!
-//! Nothing else is converted: coordinates and masses stay in the file's unit, which [`Snapshot::units`] names, and velocities are peculiar
-//! (see [`Snapshot::velocities`]). Coordinates that are not finite are passed on, and refused where they are used. Every promise a file makes
-//! is checked against its length before memory is reserved.
+//! No other values are converted. Coordinates and masses keep the file's unit, which [`Snapshot::units`] names, and
+//! velocities are peculiar (see [`Snapshot::velocities`]). Coordinates that are not finite are passed on and rejected
+//! by the code that uses them. Every length that a file states is checked against its size before memory is reserved.
 
-// Bytes, numbers and texts of files.
+// Bytes, numbers and text in files.
 mod atomic;
 mod lzf;
 mod memory_limit;
@@ -45,7 +45,7 @@ mod spool;
 mod unreadable;
 mod yaml;
 
-// What a snapshot holds.
+// Contents of a snapshot.
 #[doc(hidden)]
 pub mod cgs;
 mod epoch;
@@ -57,7 +57,7 @@ mod particle_type;
 mod snapshot;
 mod species;
 
-// What is wanted of a file, and how arrays are filled with it.
+// Options of a reading, and filling of arrays.
 mod columns;
 mod contents;
 mod fill;
@@ -76,7 +76,7 @@ mod csv_columns;
 mod ecsv;
 mod typed_columns;
 
-// The formats. None knows the list of them.
+// The formats. No format knows the list of formats.
 mod abacus;
 mod cloud;
 mod file_format;

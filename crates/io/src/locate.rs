@@ -1,8 +1,9 @@
-//! The files that a path stands for, by their names.
+//! The files that a path names, found by their names.
 //!
-//! In: a path: a file, the name that the parts of a split snapshot have in common, or a folder. Out: the file to read, the parts of the
-//! snapshot, and the files beside it that are read with it: ids and parameters of Tipsy, ids of Abacus, parts of GenericIO, the parts that a
-//! file in HDF5 shows as one, the files of a RAMSES output. Cost: the names in a folder; no file is opened, unless the path is a folder.
+//! In: a path: a file, the common part of the names of a split snapshot, or a folder. Out: the file to read, the
+//! parts of the snapshot, and the files beside it that are read with it. These are ids and parameters of Tipsy, ids
+//! of Abacus, parts of GenericIO, the parts of a virtual HDF5 file, and the files of a RAMSES output. Cost: the names
+//! in a folder; no file is opened, unless the path is a folder.
 
 use std::path::{Path, PathBuf};
 
@@ -11,8 +12,8 @@ use ropewalk::Result;
 use crate::folder::only_snapshot;
 use crate::registry::{formats, owner};
 
-/// The files that [`read`](crate::read) takes `path` for: itself, or the parts of the split snapshot that it names or is one of. By their
-/// names alone: nothing is opened.
+/// Returns the files that [`read`](crate::read) reads for `path`: `path` itself, or all parts of the split snapshot
+/// that it names or belongs to. Only names are considered: no file is opened.
 ///
 /// ```
 /// assert_eq!(ropewalk_io::parts("points.npy"), [std::path::PathBuf::from("points.npy")]);
@@ -23,8 +24,8 @@ pub fn parts(path: impl AsRef<Path>) -> Vec<PathBuf> {
     std::iter::once(path).chain(others).collect()
 }
 
-/// The files beside `path`, its [`parts`] aside, that [`read`](crate::read) may look into, in the order of their names. By
-/// their names alone: nothing is opened, and some may belong to another snapshot.
+/// Returns the files beside `path`, except its [`parts`], that [`read`](crate::read) may open, sorted by name. Only
+/// names are considered: no file is opened, and some of the files may belong to another snapshot.
 ///
 /// ```
 /// let folder = std::env::temp_dir().join("ropewalk_companions");
@@ -41,7 +42,7 @@ pub fn parts(path: impl AsRef<Path>) -> Vec<PathBuf> {
 /// ```
 pub fn companions(path: impl AsRef<Path>) -> Vec<PathBuf> {
     let (whole, own) = (existing(path.as_ref()), parts(path.as_ref()));
-    // Beside the first file alone: a look beside each part would cost the square of their number.
+    // Only the first file is considered: a search for each part would cost the square of their number.
     let mut beside: Vec<PathBuf> = formats().flat_map(|format| format.companions(&whole)).collect();
     beside.retain(|path| !own.contains(path));
     beside.sort();
@@ -61,7 +62,7 @@ pub(super) fn existing(path: &Path) -> PathBuf {
     formats().find_map(|format| format.first_part(path)).unwrap_or(whole)
 }
 
-/// Returns the file that `path` names, and a sentence about other files in a folder.
+/// Returns the file that `path` names, and a note about other files in a folder.
 ///
 /// Errors: a folder without a snapshot, or with several.
 pub(super) fn located(path: &Path) -> Result<(PathBuf, Option<String>)> {

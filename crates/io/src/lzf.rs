@@ -1,16 +1,16 @@
 //! LZF, the compression of PCD files and of h5py.
 //!
-//! In: a block of literals and references to earlier output. Out: its bytes. Cost: one pass.
-//! Source: the format of LibLZF by Marc Lehmann, as its `lzf_d.c` describes it.
+//! In: a block of literals and references to earlier output. Out: the decoded bytes. Cost: one pass. Source: the
+//! format of LibLZF by Marc Lehmann, as described in its `lzf_d.c`.
 
 use ropewalk::internals::memory::grow;
 
 const CUT: &str = "its LZF block is cut off";
 
-/// Decodes `from` into `into`, which may have at most `most` bytes.
+/// Decodes `from` into `into`, which may hold at most `most` bytes.
 ///
 /// # Errors
-/// If a literal is cut off, a reference points before the first byte, or there are more than `most` bytes.
+/// If a literal is truncated, a reference points before the first byte, or the output exceeds `most` bytes.
 pub(super) fn decode(from: &[u8], into: &mut Vec<u8>, most: usize) -> Result<(), String> {
     into.clear();
     let mut rest = from;
@@ -24,7 +24,7 @@ pub(super) fn decode(from: &[u8], into: &mut Vec<u8>, most: usize) -> Result<(),
             continue;
         }
         let (&more, tail) = tail.split_first().ok_or(CUT)?;
-        // Seven in the upper bits says that a byte of the length follows.
+        // The value 7 in the upper three bits means that a byte of the length follows.
         let (more, low, tail) = match (control >> 5, tail.split_first()) {
             (7, Some((&low, tail))) => (usize::from(more), low, tail),
             (7, None) => return Err(CUT.into()),

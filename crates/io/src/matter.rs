@@ -1,25 +1,25 @@
-//! The mass of all particles of a snapshot, of which this part may have read a few.
+//! The mass of all particles of a snapshot, if this part reads only some of them.
 //!
-//! In: sums of what headers and lists say. Out: two sums. Cost: theirs.
+//! In: sums over masses in headers and in lists. Out: the two sums. Cost: that of the sums.
 
 use ropewalk::halo::MassSum;
 
-/// The mass of all particles, in two halves.
+/// The mass of all particles, as two sums.
 #[derive(Default)]
 pub(super) struct Matter {
-    /// What headers say, which every part reads.
+    /// The sum of masses in headers, which every part reads.
     pub known: MassSum,
-    /// What is summed of lists: of all of them, or of this part's share. `None` if there are none.
+    /// The sum of listed masses: of all lists, or of this part's share of them. `None` if there are no lists.
     pub share: Option<MassSum>,
 }
 
 impl Matter {
-    /// That of lists which cannot be read.
+    /// Returns the sum for lists of masses that cannot be read.
     pub(super) fn broken() -> Self {
         Self { share: Some(MassSum::broken()), ..Self::default() }
     }
 
-    /// What is added to this part's share.
+    /// Adds `sum` to this part's share.
     pub(super) fn share(&mut self, sum: &MassSum) {
         self.share.get_or_insert_default().merge(sum);
     }

@@ -1,7 +1,8 @@
-//! The memory that a run may still take.
+//! The memory that is still available to the process.
 //!
-//! Systems promise more memory than they have, and end a process that uses it. On Linux, what is available is asked of the system and of the
-//! control group that the process is in; elsewhere nothing is known, and allocations alone can fail.
+//! Operating systems promise more memory than they have, and kill a process that uses it. On Linux, the available
+//! memory is read from the system and from the control group of the process. On other systems it is unknown, and only
+//! failing allocations are detected.
 
 use std::path::Path;
 
@@ -9,9 +10,9 @@ use std::path::Path;
 use ropewalk::Error;
 use ropewalk::Result;
 
-/// Errors: there are fewer bytes than values of the file `path` need.
+/// Errors: less than `bytes` of memory, which the values of the file `path` need, is available.
 pub(super) fn check(path: &Path, bytes: u64) -> Result<()> {
-    // What is small is not worth asking for.
+    // Small sizes are not checked, since reading the limits costs time.
     #[cfg(target_os = "linux")]
     if bytes > 1 << 26
         && let Some(available) = available().filter(|&available| bytes > available)
@@ -23,14 +24,15 @@ pub(super) fn check(path: &Path, bytes: u64) -> Result<()> {
     Ok(())
 }
 
-/// The bytes that the system and the control group leave.
+/// Returns the bytes that the system and the control group leave available.
 #[cfg(target_os = "linux")]
 fn available() -> Option<u64> {
     let of_system = kilobytes(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:");
     [of_system, of_group()].into_iter().flatten().min()
 }
 
-/// The bytes that the control group leaves; files that it keeps in memory can go.
+/// Returns the bytes that the control group leaves available. Cached files can be evicted, so they are not counted as
+/// used.
 #[cfg(target_os = "linux")]
 fn of_group() -> Option<u64> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
@@ -43,7 +45,7 @@ fn of_group() -> Option<u64> {
     Some(most.saturating_sub(used.saturating_sub(files)))
 }
 
-/// The number after a name, which a line begins with.
+/// Returns the number after `name` in the line that begins with it.
 #[cfg(target_os = "linux")]
 fn entry(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;

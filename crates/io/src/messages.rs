@@ -1,18 +1,18 @@
-//! Texts and names of files in messages.
+//! Texts and file names in messages.
 //!
-//! Messages name options of this crate by their fields, as `ReadOptions::columns`, also where an interface has another word for them: the
-//! program and the Python package put their own words in place of these.
+//! Messages name options of this crate by their fields, as `ReadOptions::columns`, even if an interface has another
+//! name for them. The program and the Python package replace these names with their own.
 //!
-//! In: bytes of a file, or a list of names. Out: their beginning, in characters that can be printed. Cost: none.
+//! In: bytes of a file, or a list of names. Out: their beginning, in printable characters. Cost: none.
 
-/// Returns the first 60 characters of a text, printable.
+/// Returns the first 60 characters of a text, with unprintable characters escaped.
 pub(super) fn shorten(text: &[u8]) -> String {
-    // No character has more than four bytes.
+    // A character has at most four bytes.
     let start = text.get(..240).unwrap_or(text);
     String::from_utf8_lossy(start).chars().take(60).collect::<String>().escape_debug().to_string()
 }
 
-/// Returns the beginning of a list of names.
+/// Returns the first names of a list, and the number of names omitted.
 pub(super) fn list(names: &[String]) -> String {
     const MOST: usize = 12;
     let text = names.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");

@@ -1,30 +1,31 @@
-//! Numbers as files hold them, and what they become in memory.
+//! Number types in files, and their conversion to types in memory.
 //!
-//! In: words of a file, of any width and byte order. Out: floats, ids, types or small whole numbers; `None` for a value that these cannot
-//! hold exactly. Cost: none; conversions are inlined into the loops over words.
+//! In: words of a file, of any width and byte order. Out: floats, ids, types or small integers; `None` for a value
+//! that the target type cannot hold exactly. Cost: none; conversions are inlined into the loops over words.
 
 use bytemuck::Pod;
 
 use crate::particle_type::{NO_TYPE, of_number};
 
-/// A number of a file.
+/// A number read from a file.
 pub(super) trait Numeric: Copy + std::fmt::Display {
-    /// The number as a float; `None` for a whole number that it cannot hold.
+    /// Returns the number as a float; `None` for an integer that a float cannot hold exactly.
     fn number(self) -> Option<f64>;
 
-    /// The number as an id; `None` if it is no whole number from 0, or a float so large that several whole numbers round to it.
+    /// Returns the number as an id. `None` if it is negative or not an integer, or is a float so large that several
+    /// integers round to it.
     fn id(self) -> Option<u64>;
 }
 
-/// A number as it lies in a file.
+/// The representation of a number in a file.
 pub(super) trait Word: Numeric + bytemuck::Pod {
     fn swapped(self) -> Self;
 }
 
-/// Floats of 64 bits hold all whole numbers up to this one.
+/// Floats of 64 bits represent all integers up to this one exactly.
 const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
 
-/// The id that a float with so many digits of mantissa stands for.
+/// Returns the id stored as a float with `digits` binary digits of mantissa.
 fn float_id(value: f64, digits: u32) -> Option<u64> {
     let below = (1u64 << digits) as f64;
     ((0.0..below).contains(&value) && value.fract() == 0.0).then_some(value as u64)
@@ -74,7 +75,7 @@ macro_rules! float_words {
 
 float_words!(f32, f64);
 
-/// A 16-bit float, by its bits.
+/// A 16-bit float, stored as its bits.
 #[derive(Clone, Copy)]
 pub(super) struct Half(pub u16);
 
@@ -90,12 +91,12 @@ impl Numeric for Half {
     }
 
     fn id(self) -> Option<u64> {
-        // 10 bits, and the implied one.
+        // 10 stored bits, and the implied one.
         float_id(half(self.0).into(), 11)
     }
 }
 
-/// Returns the value of a 16-bit float, which 32 bits hold exactly.
+/// Returns the value of a 16-bit float, which 32 bits represent exactly.
 fn half(bits: u16) -> f32 {
     let (sign, exponent) = (u32::from(bits >> 15) << 31, u32::from(bits >> 10 & 31));
     let fraction = u32::from(bits & 1023);
@@ -109,12 +110,12 @@ fn half(bits: u16) -> f32 {
     )
 }
 
-/// True if words of this byte order must be swapped on this machine.
+/// Returns `true` if words of this byte order must be swapped on this machine.
 pub(super) fn foreign(big_endian: bool) -> bool {
     big_endian != cfg!(target_endian = "big")
 }
 
-/// A type of numbers in a file.
+/// The type of a number in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Number {
     F16,
@@ -140,7 +141,7 @@ impl Number {
         }
     }
 
-    /// Returns `true` if 32-bit floats hold all its values.
+    /// Returns `true` if 32-bit floats represent all values of this type.
     pub(super) fn is_narrow_float(self) -> bool {
         matches!(self, Self::F16 | Self::F32)
     }
@@ -163,12 +164,12 @@ impl Number {
     }
 }
 
-/// A type that values of a file are converted to.
+/// A type to which values of a file are converted.
 pub(super) trait Target: Pod + Send + Sync {
-    /// The requirement on values, for messages.
+    /// The requirement on values, for error messages.
     const MUST: &'static str;
 
-    /// `None` for a value that cannot be held exactly.
+    /// Returns the converted value; `None` if the target cannot hold it exactly.
     fn of<W: Numeric>(word: W) -> Option<Self>;
 
     fn times(self, factor: f64) -> Self;
@@ -223,7 +224,7 @@ impl Target for i8 {
     }
 }
 
-/// Particle types, or [`NO_TYPE`] for other values.
+/// Particle types; [`NO_TYPE`] for other values.
 impl Target for u8 {
     const MUST: &'static str = "a particle type (a whole number from 0 to 6)";
 

@@ -1,5 +1,5 @@
-//! The lines of Wavefront OBJ files: `\` at the end of a line continues it, and `#` begins a comment. Lines end by LF or CR LF, or by CR alone
-//! if the file has no LF.
+//! The lines of Wavefront OBJ files. `\` at the end of a line continues it, and `#` begins a comment. Lines end with
+//! LF or CR LF, or with CR alone if the file has no LF.
 //!
 //! Cost: one pass, and memory for the longest line.
 
@@ -11,23 +11,23 @@ use ropewalk::internals::memory::{collected, grow};
 use crate::messages::shorten;
 use crate::source::line_end;
 
-/// The lines of a text, those that `\` continues put together.
+/// The lines of a text; lines continued with `\` are joined.
 pub(super) struct Lines<'a> {
     rest: &'a [u8],
     end: u8,
     number: usize,
 }
 
-/// One line, or several that are continued.
+/// One line, or several joined lines.
 pub(super) struct Line<'a> {
     text: Cow<'a, [u8]>,
-    /// The number of the first of its lines, from 1.
+    /// The number of its first line in the file, from 1.
     pub number: usize,
 }
 
 impl<'a> Lines<'a> {
     pub(super) fn new(text: &'a [u8]) -> Self {
-        // As much as other readers of text look at.
+        // The same number of bytes as other text readers examine.
         let end = line_end(text.get(..1 << 18).unwrap_or(text));
         Self { rest: text, end, number: 0 }
     }
@@ -40,7 +40,7 @@ impl<'a> Lines<'a> {
         let (line, rest) = self.rest.split_at(end);
         self.rest = rest;
         self.number += 1;
-        // A comment is not continued.
+        // A comment does not continue on the next line.
         Some(line.split(|&byte| byte == b'#').next().unwrap_or_default().trim_ascii())
     }
 }
@@ -69,12 +69,12 @@ impl<'a> Iterator for Lines<'a> {
 }
 
 impl Line<'_> {
-    /// Its words.
+    /// Returns the words of the line.
     pub(super) fn words(&self) -> Vec<&[u8]> {
         collected(self.text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()))
     }
 
-    /// Returns `true` if `word` is its first word.
+    /// Returns `true` if `word` is the first word of the line.
     pub(super) fn begins_with(&self, word: &[u8]) -> bool {
         self.text.split(u8::is_ascii_whitespace).find(|word| !word.is_empty()) == Some(word)
     }
@@ -85,14 +85,14 @@ impl Line<'_> {
         std::str::from_utf8(&self.text).is_ok()
     }
 
-    /// The line as messages quote it.
+    /// Returns the line as messages quote it.
     #[cfg(feature = "mesh")]
     pub(super) fn quoted(&self) -> String {
         shorten(self.text.trim_ascii())
     }
 }
 
-/// A number.
+/// Parses a number.
 pub(super) fn number(word: &[u8]) -> Result<f64, String> {
     let number = std::str::from_utf8(word).ok().and_then(|word| word.parse().ok());
     number.ok_or_else(|| format!("'{}' is not a number", shorten(word)))

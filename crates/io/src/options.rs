@@ -1,4 +1,4 @@
-//! What a caller wants of a file.
+//! The options that select what to read from a file.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use ropewalk::{Error, Result};
 use crate::Part;
 use crate::epoch::Doubt;
 
-/// What to read of a file. Start from [`ReadOptions::default`].
+/// The selection of what to read from a file. Start from [`ReadOptions::default`].
 ///
 /// ```
 /// let options = ropewalk_io::ReadOptions::default().types([1]).redshift(0.5).ids(false);
@@ -18,65 +18,87 @@ use crate::epoch::Doubt;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// The particle types to read, numbered as Gadget does: 0 gas, 1 dark matter, 2 and 3 others (disk, bulge, or tracers), 4 stars,
-    /// 5 black holes or boundary, 6 neutrinos. Empty reads all. Formats and tables without types ignore this; tables have them in a column
-    /// `type`, archives of arrays in `types`, if all its values are types.
-    pub types: Vec<u8>,
-    /// Whether to read velocities, if the file has them.
-    pub velocities: bool,
-    /// Whether to read ids, if the file has them.
-    pub ids: bool,
-    /// If `true`, types without ids are listed in [`Snapshot::types_without_ids`](crate::Snapshot::types_without_ids), and ids of the other
-    /// types are read. If `false`, a file that has ids for some of the wanted types alone is an error. Only HDF5 has such types.
-    pub partial_ids: bool,
-    /// Whether to read masses, if the file has them.
-    pub masses: bool,
-    /// If `true`, velocities, ids and masses of a table are not read, nor are types unless [`ReadOptions::types`] chooses some.
-    /// [`Snapshot::notes`](crate::Snapshot::notes) names their columns, unless columns are chosen.
-    pub coordinates_only: bool,
-    /// Reads about this part of the particles, above 0 and at most 1: each is kept or not by its place among those of the wanted types, so
-    /// that all runs keep the same. Their masses are divided by it, so that sums stay what they are on average. `None` keeps all.
-    pub subsample: Option<f64>,
-    /// Reads one of several parts, as the processes of a run do that share the points: its rows of those that the whole read gives with the
-    /// same options, [`Part::rows`], in the same order. All else is as in the whole read but for [`Snapshot::slice`], which tells where these
-    /// rows are, and [`Snapshot::matter`]. `None` reads all.
+    /// The particle types to read, numbered as in Gadget: 0 gas, 1 dark matter, 2 and 3 others (disk, bulge, or
+    /// tracers), 4 stars, 5 black holes or boundary, 6 neutrinos. If empty, all types are read.
     ///
-    /// A part holds no more than its rows in memory, and reads no more than their bytes, what tells where they are, and what is decoded or
-    /// checked with them: chunks of HDF5, row groups of Parquet, blocks of GenericIO. Exceptions: text is read whole, and but for ids of Tipsy
-    /// held first; so are the types of particles that lie mixed, in tables and RAMSES, and masses of Parquet; the arrays of a NumPy archive are
-    /// read whole for their checksums. A compressed file is uncompressed by each process. With [`ReadOptions::subsample`] each part looks at
-    /// the places of all particles, some nanoseconds each, and has its part of those that are kept.
+    /// Formats and tables without types ignore this. Tables store types in a column `type`, and archives of arrays in
+    /// `types`, if all its values are types.
+    pub types: Vec<u8>,
+    /// If `true`, velocities are read, if the file has them.
+    pub velocities: bool,
+    /// If `true`, ids are read, if the file has them.
+    pub ids: bool,
+    /// If `true`, types without ids are listed in
+    /// [`Snapshot::types_without_ids`](crate::Snapshot::types_without_ids), and ids of the other types are read. If
+    /// `false`, a file that has ids for only some of the requested types is an error. Only HDF5 files can have such
+    /// types.
+    pub partial_ids: bool,
+    /// If `true`, masses are read, if the file has them.
+    pub masses: bool,
+    /// If `true`, velocities, ids and masses of a table are not read. Its types are read only if
+    /// [`ReadOptions::types`] selects some. [`Snapshot::notes`](crate::Snapshot::notes) names the columns left out,
+    /// unless [`ReadOptions::columns`] chooses columns.
+    pub coordinates_only: bool,
+    /// The fraction of the particles to read, above 0 and at most 1. A hash of a particle's index among those of the
+    /// requested types decides whether it is kept, so that every run keeps the same particles. Masses are divided by
+    /// the fraction, so that sums keep their expected value. `None` keeps all particles.
+    pub subsample: Option<f64>,
+    /// The part to read, where the ranks of a run share the points. A part consists of the rows [`Part::rows`] of
+    /// those that the whole reading returns with the same options, in the same order. Everything else is as in the
+    /// whole reading, except [`Snapshot::slice`], which locates these rows in the whole, and [`Snapshot::matter`].
+    /// `None` reads all rows.
+    ///
+    /// A part holds only its own rows in memory. It reads only their bytes, the data that locates them, and the data
+    /// decoded or checked together with them (chunks of HDF5, row groups of Parquet, blocks of GenericIO).
+    /// Exceptions:
+    ///
+    /// - Text is read whole, and all its rows are held first, except ids of Tipsy.
+    /// - Types of particles stored in mixed order, in tables and RAMSES, and masses of Parquet are also read and held
+    ///   whole.
+    /// - The arrays of a NumPy archive are read whole, for their checksums.
+    /// - Each process uncompresses a compressed file.
+    /// - With [`ReadOptions::subsample`], each part evaluates the hash of every particle, some nanoseconds each, and
+    ///   reads its share of the particles that are kept.
     ///
     /// [`Snapshot::slice`]: crate::Snapshot::slice
     /// [`Snapshot::matter`]: crate::Snapshot::matter
     pub part: Option<Part>,
-    /// Tables: the columns that are coordinates, in this order, by name or by number from 1; NumPy arrays have numbers alone. Empty
-    /// leaves it to the table: all columns if it has no names; else those named x, y (and z, if there is one) if it has both; else those
-    /// of longitude and latitude, as `lon` and `lat` or `RA` and `DEC`, and z; otherwise all columns of numbers but id, mass, type, vx, vy, vz
-    /// and those whose names say that they are indexes, ids, labels, weights or flags. [`Snapshot::notes`](crate::Snapshot::notes) names
-    /// the columns that are left out. A Gadget snapshot has no columns, and refuses to have them chosen.
+    /// Tables: the columns that are coordinates, in this order, by name or by number from 1. Columns of NumPy arrays
+    /// have only numbers. If empty, the first of these rules that applies chooses the columns:
     ///
-    /// The periodic box of a table holds for chosen columns that are coordinates without a choice. For others it is not used, which
-    /// [`Snapshot::notes`](crate::Snapshot::notes) says.
+    /// 1. All columns, if the table has no names.
+    /// 2. Those named x, y (and z, if there is one), if x and y both exist.
+    /// 3. Those of longitude and latitude, as `lon` and `lat` or `RA` and `DEC`, and z, if there is one.
+    /// 4. All columns of numbers except id, mass, type, vx, vy, vz, and those whose names mark them as indexes, ids,
+    ///    labels, weights or flags.
+    ///
+    /// [`Snapshot::notes`](crate::Snapshot::notes) names the columns that are left out. Choosing columns of a Gadget
+    /// snapshot is an error, since it has no columns.
+    ///
+    /// The periodic box of a table applies to chosen columns if they would also be the coordinates without a choice.
+    /// Otherwise the box is not used, and [`Snapshot::notes`](crate::Snapshot::notes) says so.
     pub columns: Vec<String>,
-    /// Text tables: whether rows with a missing value in a column that is read are left out; otherwise such a value is an error. Missing are
-    /// empty fields, `NA`, `N/A`, `NaN`, `null`, `None`, `--`, `?` and the other words that pandas takes for missing values.
-    /// [`Snapshot::skipped`](crate::Snapshot::skipped) has the rows that are left out. Other formats refuse this.
+    /// Text tables: if `true`, rows with a missing value in a column that is read are left out. If `false`, such a
+    /// value is an error. Missing values are empty fields, `NA`, `N/A`, `NaN`, `null`, `None`, `--`, `?` and the
+    /// other words that pandas treats as missing. [`Snapshot::skipped`](crate::Snapshot::skipped) lists the rows that
+    /// are left out. For other formats, `true` is an error.
     pub skip_missing: bool,
-    /// The unit of the file's velocities, if the user knows better than the file. Gadget: `None` stands for km/s, as
-    /// [`Snapshot::velocities`](crate::Snapshot::velocities) says.
+    /// The unit of the file's velocities, which overrides the unit that the file states. For Gadget files, `None`
+    /// means that [`Snapshot::velocities`](crate::Snapshot::velocities) are in km/s, converted as described there.
     pub velocity_unit: Option<VelocityUnit>,
-    /// The redshift, if the user knows better than the header.
+    /// The redshift, which overrides that of the header.
     pub redshift: Option<f64>,
-    /// Whether a periodic box that is no cube is taken for open; otherwise it is an error, for only cubes are periodic.
+    /// If `true`, a periodic box that is not a cube is treated as open. If `false`, such a box is an error, since
+    /// only cubes are supported as periodic boxes.
     pub open: bool,
-    /// Whether to read one file of a split snapshot alone, without the others. Its particles are a part of the snapshot, so
-    /// [`Snapshot::matter`](crate::Snapshot::matter) is `None`, and [`Snapshot::notes`](crate::Snapshot::notes) names the part.
+    /// If `true`, only one file of a split snapshot is read, without the others. Its particles are a part of the
+    /// snapshot, so [`Snapshot::matter`](crate::Snapshot::matter) is `None`, and
+    /// [`Snapshot::notes`](crate::Snapshot::notes) names the part.
     pub single_part: bool,
 }
 
 impl Default for ReadOptions {
-    /// All particles of all types, and all that belongs to them.
+    /// Selects all particles of all types, with velocities, ids and masses.
     fn default() -> Self {
         Self {
             types: vec![],
@@ -156,7 +178,8 @@ impl ReadOptions {
         self
     }
 
-    /// Sets [`ReadOptions::part`]: which one, from 0, of how many. What the parts hold, one after the other, is what the whole read holds.
+    /// Sets [`ReadOptions::part`]: the index of the part, from 0, and the number of parts. The rows of all parts,
+    /// concatenated, are the rows of the whole reading.
     ///
     /// ```
     /// use ropewalk_io::{ReadOptions, read_from};
@@ -223,8 +246,8 @@ impl ReadOptions {
         self
     }
 
-    /// What to multiply numbers in `unit` with to be peculiar velocities, in a file that says its redshift and, where it has more
-    /// digits, its scale factor.
+    /// Returns the factor that converts numbers in `unit` to peculiar velocities. The file states `redshift` and, if
+    /// that has more digits, `scale_factor`.
     pub(super) fn velocity_factor(
         &self,
         unit: VelocityUnit,
@@ -246,7 +269,8 @@ impl ReadOptions {
         }
     }
 
-    /// What is in doubt about a header's epoch and not settled by these options; velocities depend on it if `has_velocities`.
+    /// Returns the doubt about a header's epoch that these options do not settle. Velocities depend on the epoch if
+    /// `has_velocities`.
     pub(super) fn in_doubt<'a>(&self, doubt: Option<&'a Doubt>, has_velocities: bool) -> Option<&'a str> {
         let depends = has_velocities && self.velocity_unit.is_none();
         match doubt? {
@@ -256,9 +280,9 @@ impl ReadOptions {
         }
     }
 
-    /// What is to be said of a doubt about a header's epoch, on which velocities depend if `has_velocities`.
+    /// Returns the notes on a doubt about a header's epoch. Velocities depend on the epoch if `has_velocities`.
     ///
-    /// Errors: velocities whose meaning nothing tells.
+    /// Errors: velocities whose unit nothing settles.
     pub(super) fn settled(&self, path: &Path, doubt: Option<&Doubt>, has_velocities: bool) -> Result<Vec<String>> {
         let Some(text) = self.in_doubt(doubt, has_velocities) else { return Ok(vec![]) };
         let depends = has_velocities && self.velocity_unit.is_none();
@@ -272,8 +296,10 @@ impl ReadOptions {
         }
     }
 
-    /// The wanted ones of these types in their order, or an error that names those which are there. `counts` has particles of each type.
+    /// Returns the requested types among these, in their order. `counts` holds the number of particles of each type.
     /// Readers call [`Reading::wanted_types`](crate::reading::Reading::wanted_types), which keeps the counts.
+    ///
+    /// Errors: a requested type has no particles; the message names the types that exist.
     pub(super) fn wanted_types(&self, path: &Path, counts: &[(u8, u64)]) -> Result<Vec<u8>> {
         let there = |t: u8| counts.iter().any(|&(other, n)| other == t && n > 0);
         if let Some(&missing) = self.types.iter().find(|&&t| !there(t)) {

@@ -1,7 +1,8 @@
-//! Parts of a whole: which rows each has.
+//! Parts of a whole, and the rows of each part.
 //!
-//! In: the part that is wanted, and how many rows the whole has. Out: the rows of this part; parts lie one after the other and leave out none.
-//! Cost: none; where a subsample leaves rows out, all rows are counted once, in parallel, some nanoseconds each.
+//! In: the requested part, and the number of rows of the whole. Out: the rows of this part. The parts are
+//! consecutive, disjoint and cover all rows. Cost: for a subsample, a hash of every row to count those kept, in
+//! parallel, some nanoseconds each. Otherwise none.
 
 use std::ops::Range;
 
@@ -11,10 +12,10 @@ use ropewalk::{Error, Result};
 
 use crate::subsample::Keep;
 
-/// Places of rows that are counted at a time.
+/// Rows that are counted by one task.
 const BLOCK: u64 = 1 << 20;
 
-/// One of several parts of about as many rows each.
+/// One of several parts with about the same number of rows each.
 ///
 /// ```
 /// use ropewalk_io::Part;
@@ -25,22 +26,23 @@ const BLOCK: u64 = 1 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Part {
-    /// Which one, from 0.
+    /// The index of the part, from 0.
     pub index: usize,
-    /// How many there are.
+    /// The number of parts.
     pub count: usize,
 }
 
 impl Part {
-    /// The rows of this part of `total`: from `total * index / count` to `total * (index + 1) / count`. All of them if there are no parts.
+    /// The rows of this part of `total`: from `total * index / count` to `total * (index + 1) / count`. If `count` is
+    /// 0, all rows.
     pub fn rows(self, total: u64) -> Range<u64> {
-        // A part of `total` is no more than it.
+        // A part of `total` does not exceed `total`, which is a `u64`.
         let at = |index: u128| (u128::from(total) * index / self.count.max(1) as u128).min(total.into()) as u64;
         let index = self.index as u128;
         at(index)..if self.count == 0 { total } else { at(index + 1) }
     }
 
-    /// Errors: there is no such part.
+    /// Errors: `count` is 0, or `index` is not below it.
     pub(super) fn check(self) -> Result<()> {
         let wrong = |name, value: usize, must| Err(Error::parameter_must(name, value as f64, must));
         match self {
@@ -57,29 +59,30 @@ pub(super) fn common(a: &Range<u64>, b: &Range<u64>) -> Range<u64> {
     start..a.end.min(b.end).max(start)
 }
 
-/// Where the rows of a part are in the whole.
+/// The location of the rows of a part in the whole.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Slice {
-    /// Rows of the whole before the first one of this part.
+    /// The number of rows of the whole before the first row of this part.
     pub first: u64,
-    /// Rows of the whole.
+    /// The number of rows of the whole.
     pub total: u64,
-    /// This part's share of the mass of all particles, where that is a sum that no part has read alone:
-    /// [`Snapshot::matter`](crate::Snapshot::matter) is `None` then, and is the sum of the shares of all parts.
+    /// This part's share of the mass of all particles, if no part has read the masses of all.
+    /// [`Snapshot::matter`](crate::Snapshot::matter) is `None` then, and the mass is the sum of the shares of all
+    /// parts.
     pub matter: Option<MassSum>,
 }
 
-/// Rows of a part among those of the wanted types.
+/// The rows of a part among those of the requested types. A place is an index among all rows of the requested types.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Places {
-    /// How many places there are in all.
+    /// The number of places.
     pub all: u64,
-    /// Those between which this part's rows are.
+    /// The range of places that contains this part's rows.
     pub range: Range<u64>,
-    /// This part's rows among those that are kept.
+    /// The indices of this part's rows among the rows that are kept.
     pub rows: Range<u64>,
-    /// How many are kept in all.
+    /// The number of rows that are kept in the whole.
     pub total: u64,
 }
 
@@ -93,7 +96,7 @@ impl Places {
         let blocks = usize::try_from(all.div_ceil(BLOCK)).unwrap_or(usize::MAX);
         let counts = map_tasks(blocks, 1, &|at| keep.count(block(at.start as u64)));
         let total = counts.iter().sum();
-        // The place of the kept row with this number.
+        // Returns the place of the kept row with this number.
         let place = |number: u64| {
             let mut before = 0;
             for (k, &count) in (0..).zip(&counts) {

@@ -1,8 +1,8 @@
-//! Particle types: their names, the numbers of a table that stand for them, and how many particles have each.
+//! Particle types: their names, their numbers in tables, and the counts of particles per type.
 //!
-//! In: names, numbers, stretches of particles of one type. Out: types from 0 to 6, as Gadget numbers them. Cost: none.
+//! In: names, numbers, or runs of particles of one type. Out: types from 0 to 6, numbered as in Gadget. Cost: none.
 
-/// The names of each type by which a caller chooses it. Types 2 and 3 are other matter in every code, and have no name.
+/// The names by which a caller selects each type. Types 2 and 3 differ between codes, and have no name.
 const NAMES: [(u8, &[&str]); 5] = [
     (0, &["gas"]),
     (1, &["dm", "dark", "dark-matter", "halo"]),
@@ -13,11 +13,12 @@ const NAMES: [(u8, &[&str]); 5] = [
 
 /// The highest type.
 pub(super) const LAST: u8 = 6;
-/// Stands for a value that is no particle type.
+/// Marks a value that is not a particle type.
 pub(super) const NO_TYPE: u8 = u8::MAX;
 
-/// Returns the particle type of a name, as the command line and the Python package take it: `gas` (0), `dm` (1), `stars` (4), `bh` (5),
-/// `neutrinos` (6) and their synonyms, in upper or lower case, with hyphens, underscores or spaces. `None` if no type has the name.
+/// Returns the particle type with this name, as accepted by the command line and the Python package: `gas` (0), `dm`
+/// (1), `stars` (4), `bh` (5), `neutrinos` (6) and their synonyms. Case is ignored, and words may be joined by
+/// hyphens, underscores or spaces. `None` if no type has the name.
 ///
 /// ```
 /// use ropewalk_io::particle_type;
@@ -29,19 +30,19 @@ pub fn particle_type(name: &str) -> Option<u8> {
     NAMES.iter().find(|(_, names)| names.contains(&name.as_str())).map(|(number, _)| *number)
 }
 
-/// The particle type that a number is, or [`NO_TYPE`].
+/// Returns the particle type equal to a number, or [`NO_TYPE`].
 pub(super) fn of_number(number: f64) -> u8 {
     if (0.0..=f64::from(LAST)).contains(&number) && number.fract() == 0.0 { number as u8 } else { NO_TYPE }
 }
 
-/// Particles of each type of these stretches, by type; of each that is there.
+/// Returns the number of particles of each type, ascending by type, for the types that occur in `stretches`.
 pub(super) fn counts(stretches: impl Iterator<Item = (u8, u64)>) -> Vec<(u8, u64)> {
     let mut counts = [0u64; u8::MAX as usize + 1];
     stretches.for_each(|(kind, n)| counts[usize::from(kind)] += n);
     (0..=u8::MAX).zip(counts).filter(|(_, n)| *n > 0).collect()
 }
 
-/// The kind of matter of a particle type.
+/// Returns the kind of matter of a particle type.
 pub(super) fn name(kind: u8) -> &'static str {
     match kind {
         0 => "gas",

@@ -26,7 +26,7 @@ pub(super) struct Element {
 }
 
 impl Element {
-    /// The bytes of each in a binary file; `None` if it has lists.
+    /// Returns the bytes per element in a binary file; `None` if the element has lists.
     pub(super) fn bytes(&self) -> Option<u64> {
         let of = |property: &Property| property.length.is_none().then(|| property.number.bytes());
         self.properties.iter().map(of).sum()
@@ -39,7 +39,7 @@ pub(super) struct Header {
     pub elements: Vec<Element>,
     /// Comments and `obj_info` lines.
     pub comments: Vec<String>,
-    /// The byte where the elements begin, and the lines before them.
+    /// The byte offset of the first element; `lines` counts the lines before it.
     pub at: u64,
     pub lines: u64,
 }
@@ -61,7 +61,7 @@ fn number(name: &[u8]) -> Option<Number> {
 }
 
 impl Header {
-    /// Parses the header that `bytes` begin with.
+    /// Parses the header at the beginning of `bytes`.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         let mut header = Self { encoding: Encoding::Text, elements: vec![], comments: vec![], at: 0, lines: 0 };
         let mut has_format = false;

@@ -1,8 +1,9 @@
-//! Reads and describes files of any format.
+//! Reading and description of files of any format.
 //!
-//! In: a path, or bytes that are in no file. Out: a [`Snapshot`], [`Contents`], or the header of a Gadget snapshot. Steps: the file that the
-//! path stands for (`locate`), its format (`registry`), a copy of a compressed file (`spool`), then the format's own reader.
-//! Cost: the first 4096 bytes are read once more than the format itself does; a compressed file other than text is copied.
+//! In: a path, or bytes that are not in a file. Out: a [`Snapshot`], [`Contents`], or the header of a Gadget
+//! snapshot. Steps: find the file that the path names (`locate`), detect its format (`registry`), copy a compressed
+//! file (`spool`), and call the format's reader. Cost: the first 4096 bytes are read once more than by the format
+//! itself. A compressed file is copied, unless it is text.
 
 use std::io::Read;
 use std::path::Path;
@@ -20,19 +21,21 @@ use crate::{Background, Contents, ReadOptions, Role, Snapshot};
 
 /// Reads a snapshot or table of points.
 ///
-/// The format is told by the content. A snapshot split over several files is named by any of them, or by what they have in
-/// common: `snap_005.0` and `snap_005` both read `snap_005.0`, `snap_005.1`, and so on. In HDF5, where they are `snap_099.0.hdf5`,
-/// `snap_099.1.hdf5`, and so on, also by `snap_099.hdf5` and by `snap_099.*.hdf5`. A folder is read if it holds the files of one
-/// snapshot; [`Snapshot::notes`] counts the other files in it. [`ReadOptions::single_part`] reads one file alone.
+/// The format is detected from the content. A snapshot split over several files is named by any of them, or by the
+/// common part of their names: `snap_005.0` and `snap_005` both read `snap_005.0`, `snap_005.1`, and so on. In HDF5,
+/// where the files are `snap_099.0.hdf5`, `snap_099.1.hdf5`, and so on, `snap_099.hdf5` and `snap_099.*.hdf5` name
+/// them, too. A folder is read if it holds the files of one snapshot; [`Snapshot::notes`] counts the other files in
+/// it. [`ReadOptions::single_part`] reads one file alone.
 ///
 /// # Errors
-/// If the file cannot be read, is truncated or contradicts itself, or lacks the wanted particle type. Blocks missing
-/// after the positions are no error: `velocities` and `ids` are `None` then, `masses` is [`Masses::Unknown`](crate::Masses::Unknown).
+/// If the file cannot be read, is truncated, contradicts itself, or lacks a requested particle type. Blocks missing
+/// after the positions are not an error: `velocities` and `ids` are `None` then, and `masses` is
+/// [`Masses::Unknown`](crate::Masses::Unknown).
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Snapshot> {
     read_with(path, options, None)
 }
 
-/// [`read`], which tells how far it has come.
+/// Reads a file as [`read`] does, and reports its progress.
 ///
 /// # Errors
 /// As [`read`].
@@ -41,7 +44,7 @@ pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions, progress: Option
     read_all(path.as_ref(), reading)
 }
 
-/// Reads the file that a path stands for.
+/// Reads the file that `path` names.
 pub(super) fn read_all(path: &Path, reading: Reading<'_>) -> Result<Snapshot> {
     let (path, note) = located(path)?;
     let mut snapshot = guarded(|| uncompressed(&path, &reading, |format, at| read_as(format, at, &reading)))?;
@@ -55,8 +58,8 @@ pub(super) fn read_all(path: &Path, reading: Reading<'_>) -> Result<Snapshot> {
     Ok(Snapshot { slice, file_types, subsample, one_of_files, ..snapshot })
 }
 
-/// [`read`] of what is in no file, as standard input; errors call it `name`. It is copied into a temporary file first, for most formats
-/// are not read from their beginning to their end.
+/// Reads points from a stream, such as standard input, as [`read`] reads a file. Error messages name the stream
+/// `name`. The stream is first copied into a temporary file, since most formats are not read sequentially.
 ///
 /// ```
 /// use ropewalk_io::{ReadOptions, read_from};
@@ -67,7 +70,7 @@ pub(super) fn read_all(path: &Path, reading: Reading<'_>) -> Result<Snapshot> {
 /// ```
 ///
 /// # Errors
-/// As [`read`]; if the temporary folder is full.
+/// As [`read`]; also if the temporary folder is full.
 pub fn read_from(
     reader: impl Read,
     name: impl AsRef<Path>,
@@ -80,19 +83,20 @@ pub fn read_from(
     read_all(spool.path(), reading).map_err(|error| error.renamed(spool.path(), name.as_ref()))
 }
 
-/// Describes a file without reading its particles: its types and fields, units, cosmology, and the files it is split over; of all types, whichever the
-/// options choose. Particles are read only where nothing else tells how many there are, as in text.
+/// Describes a file without reading its particles: its types and fields, units, cosmology, and the files it is split
+/// over. All types are described, whichever the options select. Particles are read only if nothing else shows their
+/// number, as in text.
 ///
 /// # Errors
-/// As [`read`], but for what only the particles themselves can show.
+/// As [`read`], except errors that only the particles themselves reveal.
 pub fn inspect(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Contents> {
     let (path, note) = located(path.as_ref())?;
-    // Also types that are not wanted, and where those that are wanted are none.
+    // Describes also types that are not requested, and files that lack the requested types.
     let every = ReadOptions { part: None, ..options.clone().types([]) };
     let reading = Reading::new(&every, None)?;
     let work = |format: &dyn FileFormat, at: &Path| {
         let mut contents = format.inspect(at, &reading)?;
-        // The file that was compressed, not its copy.
+        // Report the compressed file instead of its copy.
         contents.files.iter_mut().filter(|file| *file == at).for_each(|file| file.clone_from(&path));
         Ok(contents)
     };
@@ -107,7 +111,7 @@ pub fn inspect(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Contents
     Ok(contents)
 }
 
-/// Errors: a redshift for which there is no scale factor; a Hubble constant that no universe has.
+/// Errors: a redshift without a scale factor (not above -1, or not finite); an invalid Hubble constant.
 fn check_epoch(path: &Path, redshift: Option<f64>, background: &Background) -> Result<()> {
     if let Some(redshift) = redshift.filter(|&redshift| !(redshift > -1.0 && redshift < f64::INFINITY)) {
         return Err(Error::file(path, format!("has redshift {redshift}; it must be above -1")));
@@ -115,13 +119,13 @@ fn check_epoch(path: &Path, redshift: Option<f64>, background: &Background) -> R
     background.check().map_err(|error| Error::file(path, format!("names a Hubble constant: {error}")))
 }
 
-/// Runs `work` on a file; on a compressed one once it is uncompressed.
+/// Runs `work` on a file. A compressed file is uncompressed first.
 fn uncompressed<T>(
     path: &Path,
     reading: &Reading<'_>,
     work: impl Fn(&dyn FileFormat, &Path) -> Result<T>,
 ) -> Result<T> {
-    // A folder, or a file whose name and neighbours tell more than its own content.
+    // A folder, or a file whose format is shown by its name and the files beside it, not by its own content.
     if let Some(format) = owner(path) {
         return work(format, path);
     }
@@ -129,7 +133,7 @@ fn uncompressed<T>(
     if !matches!(found, Detected::Gzip) {
         return work(found.format(path)?, path);
     }
-    // Text is uncompressed as it is read: nothing of it needs a place of its own.
+    // Text is uncompressed while it is read, without a temporary file.
     if let Detected::Known(format) = detect(&uncompressed_prefix(path, 4096)?)
         && format.is_text_table()
     {
@@ -145,7 +149,7 @@ fn uncompressed<T>(
     Ok(done)
 }
 
-/// Up to `n` bytes from the start of what a gzip file holds.
+/// Returns up to `n` bytes from the start of the uncompressed content of a gzip file.
 fn uncompressed_prefix(path: &Path, n: u64) -> Result<Vec<u8>> {
     let file = std::fs::File::open(path).map_err(|error| Error::io(path, "cannot be opened", error))?;
     let mut bytes = vec![];
@@ -154,9 +158,9 @@ fn uncompressed_prefix(path: &Path, n: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a file of a format.
+/// Reads a file of the given format.
 ///
-/// Errors: options that the format has not; those of [`read`].
+/// Errors: options that the format does not support; those of [`read`].
 fn read_as(format: &dyn FileFormat, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     if reading.options.skip_missing && !format.is_text_table() {
         return Err(Error::file(path, "is no text table; rows with missing values are skipped in those alone"));
@@ -170,7 +174,7 @@ fn read_as(format: &dyn FileFormat, path: &Path, reading: &Reading<'_>) -> Resul
     format.read(path, reading)
 }
 
-/// The header of a Gadget snapshot, without its particles. All its files are checked as [`read`] would.
+/// Reads the header of a Gadget snapshot, without its particles. Checks all its files as [`read`] does.
 ///
 /// # Errors
 /// If the file is not a Gadget snapshot, or is truncated or contradicts itself.

@@ -1,4 +1,4 @@
-//! One reading of a file: what is wanted of it, how far it has come, and whether the file stays as it was.
+//! The state of one reading of a file: options, progress, and checks that the file does not change.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -20,20 +20,20 @@ use crate::subsample::Keep;
 use crate::type_column::TypeColumn;
 use crate::{ReadOptions, TypeRun};
 
-/// How far a reading has come.
+/// The progress of a reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
     /// Bytes of arrays that are filled.
     pub done: u64,
-    /// Bytes of arrays to be filled, of the columns met so far.
+    /// Total bytes of arrays to be filled, for the columns encountered so far.
     pub total: u64,
 }
 
-/// What a caller does with each [`Progress`]; threads call it at the same time.
+/// The callback that receives each [`Progress`]. Several threads call it at the same time.
 pub type OnProgress<'a> = &'a (dyn Fn(Progress) + Sync);
 
-/// A file when it was first opened.
+/// The size and the modification time of a file when it was first opened.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Stamp {
     len: u64,
@@ -50,25 +50,25 @@ impl Stamp {
 pub(super) struct Reading<'a> {
     pub options: &'a ReadOptions,
     pub keep: Keep,
-    /// Whether columns are fields, and not what their names say of points.
+    /// If `true`, columns are read as fields, and their names assign no roles (velocities, ids, ...).
     pub is_of_fields: bool,
     part: Option<Part>,
-    /// Where the rows of the part are, once it is known how many the whole has.
+    /// The rows of the part within the whole, set once the number of rows of the whole is known.
     places: OnceLock<Places>,
-    /// The part's share of the mass of all particles, if it is to be summed.
+    /// The part's share of the mass of all particles, if that mass is to be summed.
     share: OnceLock<MassSum>,
-    /// The types of the rows of a table, once they are read.
+    /// The types of the rows of a table, set once they are read.
     types: OnceLock<TypeColumn>,
-    /// The note on a column of types that holds other values.
+    /// The note on a column named as types that holds other values.
     other_types: OnceLock<String>,
-    /// The number of particles of each type in the file, once it is known.
+    /// The number of particles of each type in the file, set once it is known.
     counts: OnceLock<Vec<(u8, u64)>>,
-    /// The number of files of the snapshot, if one of them is read alone.
+    /// The number of files of the snapshot, if only one of them is read.
     one_of_files: OnceLock<u32>,
     on_progress: Option<OnProgress<'a>>,
     done: AtomicU64,
     total: AtomicU64,
-    /// Whether the file is a copy, beside which no others of its snapshot are.
+    /// If `true`, the file is a copy in another folder, so the other files of its snapshot are not beside it.
     is_copy: AtomicBool,
     stamps: Mutex<BTreeMap<PathBuf, Stamp>>,
 }
@@ -95,50 +95,51 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// The same, of fields.
+    /// Returns the same reading, with columns read as fields.
     pub(super) fn of_fields(self) -> Self {
         Self { is_of_fields: true, ..self }
     }
 
-    /// Opens a file, which must be as it was when it was opened before.
+    /// Opens a file. If the file changed since it was first opened, returns an error.
     pub(super) fn open(&self, path: &Path) -> Result<Source> {
         let source = Source::open(path)?;
         self.watch(path, source.metadata()?)?;
         Ok(source)
     }
 
-    /// Notes what a file is like; an error if it was otherwise before.
+    /// Records the size and the modification time of a file. If they differ from those recorded before, returns an
+    /// error.
     pub(super) fn watch(&self, path: &Path, meta: Metadata) -> Result<()> {
         let mut stamps = self.stamps.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Stamp::of(&meta);
         if *stamps.entry(path.to_path_buf()).or_insert(now) == now { Ok(()) } else { Err(changed(path)) }
     }
 
-    /// Notes that the file is a copy in the folder for temporary files.
+    /// Records that the file is a copy in the folder for temporary files.
     pub(super) fn of_copy(&self) {
         self.is_copy.store(true, Ordering::Relaxed);
     }
 
-    /// Whether files beside the one that is read may belong to it.
+    /// Returns `true` if files beside the one that is read may belong to it.
     pub(super) fn has_companions(&self) -> bool {
         !self.is_copy.load(Ordering::Relaxed)
     }
 
-    /// Returns the wanted types in the order of `counts`, the number of particles of each type in the file, and keeps these counts for
-    /// [`Snapshot::file_types`](crate::Snapshot::file_types).
+    /// Returns the requested types in the order of `counts`, the number of particles of each type in the file. Keeps
+    /// the counts for [`Snapshot::file_types`](crate::Snapshot::file_types).
     pub(super) fn wanted_types(&self, path: &Path, counts: &[(u8, u64)]) -> Result<Vec<u8>> {
         let types = self.options.wanted_types(path, counts)?;
-        // A snapshot is read once in a reading.
+        // One reading reads one snapshot.
         _ = self.counts.set(counts.iter().copied().filter(|&(_, count)| count > 0).collect());
         Ok(types)
     }
 
-    /// Keeps for [`Snapshot::one_of_files`](crate::Snapshot::one_of_files) that one of so many files is read alone.
+    /// Records for [`Snapshot::one_of_files`](crate::Snapshot::one_of_files) that only one of `files` files is read.
     pub(super) fn read_alone(&self, files: u32) {
         _ = self.one_of_files.set(files);
     }
 
-    /// The number of files of the snapshot, if one of them is read alone.
+    /// The number of files of the snapshot, if only one of them is read.
     pub(super) fn one_of_files(&self) -> Option<u32> {
         self.one_of_files.get().copied()
     }
@@ -148,10 +149,11 @@ impl<'a> Reading<'a> {
         self.counts.get().cloned().unwrap_or_default()
     }
 
-    /// The types of the rows of the table `path`, which its column `name` has. `None` if it has other values than particle types and no
-    /// types are wanted: it means something else, which is noted.
+    /// Returns the types of the rows of the table `path`, read from its column `name`. If the column holds values
+    /// other than particle types and no types are requested, the column has another meaning: this is noted, and
+    /// `None` is returned.
     ///
-    /// Errors: types are wanted, and there are other values, or a type that is not there.
+    /// Errors: types are requested, and the column holds other values, or lacks a requested type.
     pub(super) fn type_column(&self, path: &Path, name: &str, each: Vec<u8>) -> Result<Option<TypeColumn>> {
         if let Some(row) = each.iter().position(|&kind| kind == NO_TYPE) {
             if self.options.types.is_empty() {
@@ -167,9 +169,9 @@ impl<'a> Reading<'a> {
         Ok(Some(TypeColumn::new(each, counts, &wanted)))
     }
 
-    /// Leaves out rows of a table whose types are not wanted.
+    /// Sets the types of the rows of a table. Rows of types that are not requested are left out.
     pub(super) fn choose(&self, types: Option<TypeColumn>) {
-        // A table is read once in a reading.
+        // One reading reads one table.
         _ = types.map(|types| self.types.set(types));
     }
 
@@ -178,37 +180,38 @@ impl<'a> Reading<'a> {
         self.types.get()
     }
 
-    /// Notes that a column has the name of types and is not read, since `what` is no particle type.
+    /// Records the note that a column named as types is not read, since `what` is not a particle type.
     pub(super) fn refuse_types(&self, what: &str) {
-        // A table is read once in a reading.
+        // One reading reads one table.
         _ = self.other_types.set(format!("types are not read: {what} is not {}", <u8 as Target>::MUST));
     }
 
-    /// The note on a column that has the name of types and is not read.
+    /// The note on a column that is named as types and is not read.
     pub(super) fn note_on_types(&self) -> Option<String> {
         self.other_types.get().cloned()
     }
 
-    /// Whether all rows of a table are read, by all parts together.
+    /// Returns `true` if the parts together read all rows of a table.
     #[cfg(feature = "parquet")]
     pub(super) fn is_whole(&self) -> bool {
         self.keep.is_all() && self.types().is_none_or(TypeColumn::is_all)
     }
 
-    /// Whether all particles of wanted types are read.
+    /// Returns `true` if this reading reads all particles of the requested types.
     pub(super) fn keeps_all(&self) -> bool {
         self.keep.is_all() && self.part.is_none()
     }
 
-    /// The places of this part among those of all particles of wanted types, of which there are `all`. Of these the subsample is kept.
+    /// Returns the range of this part among the `all` particles of the requested types. The subsample is taken from
+    /// this range.
     pub(super) fn places(&self, all: u64) -> Range<u64> {
         let Some(part) = self.part else { return 0..all };
         let places = self.places.get_or_init(|| Places::of(part, all, &self.keep));
-        // All columns have as many rows.
+        // All columns have the same number of rows.
         if places.all == all { places.range.clone() } else { Places::of(part, all, &self.keep).range }
     }
 
-    /// What this part has of a list of all rows that are kept.
+    /// Returns this part's share of `all`, the list of all rows that are kept.
     #[cfg(feature = "parquet")]
     pub(super) fn own<T: Copy>(&self, all: Vec<T>) -> Vec<T> {
         match self.places.get() {
@@ -217,12 +220,13 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The rows of this part of what all parts sum together.
+    /// Returns the rows of this part in a sum that all parts compute together.
     pub(super) fn share(&self, rows: u64) -> Range<u64> {
         self.part.map_or(0..rows, |part| part.rows(rows))
     }
 
-    /// The mass of all particles. `None` if it is not above 0, and in a part whose share was summed, which [`Reading::slice`] hands out.
+    /// Returns the mass of all particles. `None` if it is not above 0, and in a part whose share was summed:
+    /// [`Reading::slice`] returns that share.
     pub(super) fn matter(&self, matter: Matter) -> Option<f64> {
         let Matter { mut known, share } = matter;
         match (self.part, share) {
@@ -230,7 +234,7 @@ impl<'a> Reading<'a> {
                 if part.index == 0 {
                     share.merge(&known);
                 }
-                // A snapshot is read once in a reading.
+                // One reading reads one snapshot.
                 _ = self.share.set(share);
                 return None;
             }
@@ -239,7 +243,7 @@ impl<'a> Reading<'a> {
         Some(known.value()).filter(|&matter| matter > 0.0)
     }
 
-    /// Where the part is in the whole, if it is one.
+    /// Returns the location of the part in the whole, if this reading reads a part.
     pub(super) fn slice(&self) -> Option<Slice> {
         self.part.map(|_| {
             let places = self.places.get();
@@ -248,12 +252,12 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// Ends watching a file that goes.
+    /// Stops checking a file that will be removed.
     pub(super) fn forget(&self, path: &Path) {
         self.stamps.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
     }
 
-    /// An error if a file is not what it was when it was opened first.
+    /// Returns an error if a file changed since it was first opened.
     pub(super) fn finish(self) -> Result<()> {
         for (path, stamp) in self.stamps.into_inner().unwrap_or_else(PoisonError::into_inner) {
             let meta =
@@ -265,7 +269,7 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// The types of the particles that are kept, of stretches of particles of one type.
+    /// Returns the types of the particles that are kept, as runs. `stretches` lists runs of particles of one type.
     pub(super) fn runs(&self, stretches: impl Iterator<Item = (u8, u64)>) -> Vec<TypeRun> {
         let stretches: Vec<(u8, u64)> = stretches.collect();
         let places = self.places(stretches.iter().map(|(_, n)| n).sum());
@@ -283,18 +287,18 @@ impl<'a> Reading<'a> {
         runs
     }
 
-    /// The types of the rows of a table that are kept; empty if it has none.
+    /// Returns the types of the rows of a table that are kept, as runs; empty if the table has no types.
     pub(super) fn type_runs(&self) -> Vec<TypeRun> {
         self.types().map(|types| self.runs(types.wanted_runs())).unwrap_or_default()
     }
 
-    /// Announces bytes to come.
+    /// Adds to the number of bytes to be filled, and reports progress.
     pub(super) fn expect(&self, bytes: u64) {
         self.total.fetch_add(bytes, Ordering::Relaxed);
         self.advance(0);
     }
 
-    /// Announces bytes that are there.
+    /// Adds to the number of bytes filled, and reports progress.
     pub(super) fn advance(&self, bytes: u64) {
         let done = self.done.fetch_add(bytes, Ordering::Relaxed) + bytes;
         if let Some(tell) = self.on_progress {

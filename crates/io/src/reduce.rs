@@ -1,14 +1,14 @@
-//! The rows and quantities of a table that are wanted, of a table that was read whole.
+//! Reduction of a table that was read whole to the requested rows and quantities.
 //!
-//! In: a [`Snapshot`] with all rows of the wanted types. Out: those of the part and of the subsample that are read; velocities, ids and
-//! masses only if they are wanted. Cost: one pass over each array, in place.
+//! In: a [`Snapshot`] with all rows of the requested types. Out: the rows of the part and of the subsample that are
+//! read. Velocities, ids and masses remain only if they are requested. Cost: one pass over each array, in place.
 
 use std::ops::Range;
 
 use crate::reading::Reading;
 use crate::{Masses, Points, Snapshot};
 
-/// Leaves out of a table that was read whole what is not wanted.
+/// Removes from a table that was read whole the rows and quantities that are not requested.
 pub(super) fn reduced(mut snapshot: Snapshot, reading: &Reading<'_>) -> Snapshot {
     let (options, fraction) = (reading.options, reading.keep.fraction);
     snapshot.velocities = snapshot.velocities.filter(|_| options.velocities);
@@ -42,7 +42,7 @@ pub(super) fn reduced(mut snapshot: Snapshot, reading: &Reading<'_>) -> Snapshot
     snapshot
 }
 
-/// The rows that are kept of a table.
+/// The rows of a table that are kept.
 struct KeptRows<'a> {
     reading: &'a Reading<'a>,
     /// The places of the part that is read.
@@ -50,7 +50,7 @@ struct KeptRows<'a> {
 }
 
 impl KeptRows<'_> {
-    /// Leaves out the other rows of an array with `width` values a row.
+    /// Removes the other rows from an array with `width` values per row.
     fn retain<T: Copy>(&self, width: usize, values: &mut Vec<T>) {
         let (start, end) = (self.places.start as usize * width, self.places.end as usize * width);
         values.truncate(end);

@@ -1,7 +1,7 @@
-//! All file formats, and which of them a file has.
+//! The list of file formats, and the detection of a file's format.
 //!
-//! In: the first bytes of a file, or a path. Out: the format that reads it. This is the one file that knows all formats.
-//! Cost: a few comparisons of bytes for each format.
+//! In: the first bytes of a file, or a path. Out: the format that reads it. Only this file knows all formats. Cost: a
+//! few comparisons of bytes per format.
 
 use std::path::Path;
 
@@ -27,9 +27,10 @@ use crate::text::TextTable;
 use crate::tipsy::Tipsy;
 use crate::unreadable;
 
-/// Formats that a path shows, before the content is looked at.
+/// Formats detected from a path, before the content is read.
 const BY_PATH: &[&dyn FileFormat] = &[&Ramses];
-/// Formats with marks of their own in their first bytes, in the order in which they are tried: Tipsy has the weakest mark.
+/// Formats with a signature in their first bytes, in the order in which they are tried. Tipsy has the weakest
+/// signature.
 const MARKED: &[&dyn FileFormat] = &[
     &Gadget,
     &Npy,
@@ -45,26 +46,26 @@ const MARKED: &[&dyn FileFormat] = &[
     &GenericIo,
     &Tipsy,
 ];
-/// Formats of text without a mark, in the order in which they are tried. The last one takes any text.
+/// Text formats without a signature, in the order in which they are tried. The last one accepts any text.
 const TEXT: &[&dyn FileFormat] = &[&Obj, &TextTable];
 
-/// The message for other binary files.
+/// The error message for other binary files.
 const UNKNOWN: &str = "is binary, and in no format that is read: Gadget, Tipsy, GenericIO, HDF5 of simulations, RAMSES, Abacus, \
                        NumPy arrays and archives, Parquet, FITS tables, LAS, PCD, PLY";
 
-/// The format of a file by its first bytes.
+/// The format of a file, detected from its first bytes.
 #[derive(Clone, Copy)]
 pub(super) enum Detected {
     Known(&'static dyn FileFormat),
     Gzip,
-    /// It is not read; the text says what it is.
+    /// A format that is not supported; the text says what the file is.
     Unreadable(&'static str),
 }
 
 impl Detected {
     /// Returns the format that reads the file `path`.
     ///
-    /// Errors: it is compressed, or in no format that is read.
+    /// Errors: the file is compressed twice, or its format is not supported.
     pub(super) fn format(self, path: &Path) -> Result<&'static dyn FileFormat> {
         match self {
             Self::Known(format) => Ok(format),
@@ -74,7 +75,7 @@ impl Detected {
     }
 }
 
-/// Returns what a file is that begins with `prefix`, its first 4096 bytes.
+/// Returns the format of a file whose first 4096 bytes are `prefix`.
 pub(super) fn detect(prefix: &[u8]) -> Detected {
     let first = |formats: &[&'static dyn FileFormat]| formats.iter().copied().find(|format| format.sniff(prefix));
     if prefix.starts_with(GZIP) {
@@ -96,7 +97,7 @@ pub(super) fn detect(prefix: &[u8]) -> Detected {
     }
 }
 
-/// Returns the format that a path shows by its name and the files beside it.
+/// Returns the format that the name of a path and the files beside it show.
 pub(super) fn owner(path: &Path) -> Option<&'static dyn FileFormat> {
     BY_PATH.iter().copied().find(|format| format.owns(path))
 }

@@ -1,8 +1,12 @@
-//! Whether all ranks read the same files.
+//! A check that all ranks read the same files.
 //!
-//! In: the path by which each rank names a snapshot. Out: an error on all ranks if they have other files. Steps: each rank describes its files
-//! by name, size, time of modification and a checksum of their beginnings and ends; ranks compare one hash of all; where hashes differ, all
-//! ranks get the descriptions and name the first difference. Cost: up to 128 KiB read of each file, 8 MiB of all.
+//! In: the path by which each rank names a snapshot. Out: an error on all ranks if their files differ. Steps:
+//!
+//! 1. Each rank describes its files by name, size, modification time and a checksum of their beginnings and ends.
+//! 2. Ranks compare one hash of these descriptions.
+//! 3. If the hashes differ, all ranks gather the descriptions and report the first difference.
+//!
+//! Cost: up to 128 KiB are read of each file, and 8 MiB of up to 1024 files; of more files, 8 KiB each.
 
 use std::fmt::Write;
 use std::fs::{self, File};
@@ -15,24 +19,24 @@ use ropewalk::internals::distributed::{all_gather, all_gather_v};
 use ropewalk::internals::random::mixed;
 use ropewalk::{Error, ErrorKind, Result};
 
-/// The most bytes read at either end of a file, and the least.
+/// The minimum and the maximum number of bytes read at either end of a file.
 const BLOCK: [usize; 2] = [1 << 12, 1 << 16];
-/// Bytes read at the beginnings of all files.
+/// Target for the number of bytes read at the beginnings of all files together.
 const ALL: usize = 1 << 22;
 
-/// A file, as one rank sees it.
+/// The description of a file by one rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Stamp {
-    /// The number of bytes of its name, which follows those of the files before.
+    /// The number of bytes of its name. Names are concatenated in the order of the files.
     name: u64,
     bytes: u64,
-    /// Nanoseconds since 1970.
+    /// Modification time in nanoseconds since 1970.
     modified: u64,
     checksum: u64,
 }
 
 impl Stamp {
-    /// The numbers that are sent.
+    /// Returns the numbers that ranks exchange.
     fn words(self) -> [u64; 4] {
         [self.name, self.bytes, self.modified, self.checksum]
     }
@@ -61,10 +65,13 @@ impl<'a> Files<'a> {
     }
 }
 
-/// An error on all ranks if the files that `path` stands for on each of them, and those beside it that are read with it, differ in name, size,
-/// time of modification or contents. Ranks that read parts of a snapshot ([`ReadOptions::part`](crate::ReadOptions::part)) call it first,
-/// for a rank with an old copy would mix parts of both. Of contents the beginning and the end of each file are compared. Folders and paths
-/// may differ. A file that is missing on all ranks is left to the reader. Collective.
+/// Returns an error on all ranks if their files differ in name, size, modification time or contents. The files are
+/// those that `path` names on each rank, and the files beside them that are read with them.
+///
+/// Ranks that read parts of a snapshot ([`ReadOptions::part`](crate::ReadOptions::part)) call this first, since a
+/// rank with an old copy would mix parts of two versions. Contents are compared only at the beginning and the end of
+/// each file. Folders and paths may differ. A file that is missing on all ranks is left to the reader to report.
+/// Collective.
 ///
 /// ```
 /// use ropewalk::distributed::{Communicator, on_threads};
@@ -84,7 +91,7 @@ impl<'a> Files<'a> {
 /// ```
 ///
 /// # Errors
-/// The same on all ranks: if they differ. If a rank has ended.
+/// If the files differ: the same error on all ranks. If a rank has ended.
 pub fn agree_on_files(ranks: &dyn Communicator, path: impl AsRef<Path>) -> Result<()> {
     let path = path.as_ref();
     let (names, stamps) = described(path);
@@ -100,12 +107,12 @@ pub fn agree_on_files(ranks: &dyn Communicator, path: impl AsRef<Path>) -> Resul
     Err(Error::new(ErrorKind::Input, difference(&files)))
 }
 
-/// A number of a stamp.
+/// Extracts a number from a stamp.
 type PartOf = fn(&Stamp) -> u64;
-/// The words of an error for such a number.
+/// Formats such a number for an error message.
 type Said = fn(u64) -> String;
 
-/// The first file that not all ranks have alike, and how it differs.
+/// Describes the first file that differs between ranks, and the difference.
 fn difference(files: &[Files<'_>]) -> String {
     let mut names: Vec<&[u8]> = files.iter().flat_map(|files| files.0.iter().map(|file| file.0)).collect();
     names.sort_unstable();
@@ -136,20 +143,20 @@ fn difference(files: &[Files<'_>]) -> String {
         let first = what.0(&stamps[0]);
         let other = stamps.iter().map(what.0).find(|value| *value != first).unwrap_or(first);
         let [a, b] = [first, other].map(|value| (what.1(value), listed(&stamps, |stamp| what.0(stamp) == value)));
-        // The verb of the first serves both.
+        // The verb of the first phrase applies to both.
         let b0 = b.0.split_once(' ').map_or(b.0.as_str(), |(_, rest)| rest);
         return format!("{text} {} on {} and {b0} on {}; all ranks must read the same files", a.0, a.1, b.1);
     }
     "ranks read other files; all ranks must read the same files".into()
 }
 
-/// The numbers of some ranks: the first few of many.
+/// Lists the numbers of the ranks that `is_wanted` selects, at most the first eight.
 fn listed<T>(all: &[T], is_wanted: impl Fn(&T) -> bool) -> String {
     const MOST: usize = 8;
     let ranks: Vec<usize> = all.iter().enumerate().filter(|(_, one)| is_wanted(one)).map(|(rank, _)| rank).collect();
     let mut text = if ranks.len() == 1 { "rank ".to_string() } else { "ranks ".to_string() };
     for (at, rank) in ranks.iter().take(MOST).enumerate() {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         _ = write!(text, "{}{rank}", if at > 0 { ", " } else { "" });
     }
     if ranks.len() > MOST {
@@ -158,7 +165,7 @@ fn listed<T>(all: &[T], is_wanted: impl Fn(&T) -> bool) -> String {
     text
 }
 
-/// The names of all files of a path that exist, one after the other, and what they are like.
+/// Returns the concatenated names and the descriptions of all files of a path that exist.
 fn described(path: &Path) -> (Vec<u8>, Vec<Stamp>) {
     let files = crate::parts(path).into_iter().chain(crate::companions(path));
     let mut files: Vec<_> = files.filter(|file| file.is_file()).collect();
@@ -180,7 +187,7 @@ fn described(path: &Path) -> (Vec<u8>, Vec<Stamp>) {
     (names, stamps)
 }
 
-/// A checksum of the first and the last bytes of a file.
+/// Returns a checksum of the first and the last `block` bytes of a file.
 fn checksum(path: &Path, block: usize) -> std::io::Result<u64> {
     let mut file = File::open(path)?;
     let mut bytes = vec![];
@@ -204,7 +211,8 @@ mod tests {
 
     use super::*;
 
-    /// What ranks say that have these files: names, contents, and seconds since 1970.
+    /// Returns the error message of ranks that have these files, given as name, contents, and modification time in
+    /// seconds since 1970.
     fn said(name: &str, ranks: &[&[(&str, &str, u64)]]) -> String {
         let folder = std::env::temp_dir().join(format!("ropewalk-same-files-{name}-{}", std::process::id()));
         for (rank, files) in ranks.iter().enumerate() {

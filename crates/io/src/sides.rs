@@ -1,7 +1,8 @@
-//! Periodic boxes that are no cubes: one rule for all formats.
+//! Handling of periodic boxes that are not cubes: one rule for all formats.
 //!
-//! In: the sides that a file names. Out: the side of a cube, or an error that says what to do. Sides of 0, and none, are an open box.
-//! If columns are chosen, the box holds for those that are coordinates without a choice ([`of_chosen`]).
+//! In: the sides that a file states. Out: the side of a cube, or an error that advises what to do. Sides of 0, and no
+//! sides, mean an open box. If columns are chosen, the box applies to those that would also be coordinates without a
+//! choice ([`of_chosen`]).
 
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use ropewalk::{Error, Result};
 
 use crate::ReadOptions;
 
-/// The side of the cube; or what the sides are, and why they are none.
+/// Returns the side of the cube. Otherwise returns a message with the sides, and the reason why they are not a cube.
 fn cube(sides: &[f64]) -> std::result::Result<Option<f64>, String> {
     let Some(&first) = sides.first() else { return Ok(None) };
     let is_valid = sides.iter().all(|&side| (0.0..f64::INFINITY).contains(&side));
@@ -21,15 +22,15 @@ fn cube(sides: &[f64]) -> std::result::Result<Option<f64>, String> {
     Err(format!("has a box with sides of {}; {must}", sides.join(", ")))
 }
 
-/// The side of the periodic box, and what is to be told of one that is no cube.
+/// Returns the side of the periodic box, and a note if it is not a cube.
 pub(super) fn told(sides: &[f64]) -> (Option<f64>, Vec<String>) {
     cube(sides).map_or_else(|text| (None, vec![text]), |side| (side, vec![]))
 }
 
-/// Returns the sides of the box in which the chosen columns lie. `own` are the columns that are coordinates without a choice.
+/// Returns the sides of the box for the chosen columns. `own` are the columns that are coordinates without a choice.
 ///
-/// The box holds for all or some of these columns, in any order. If there is a side for each of them, the sides of the chosen columns are
-/// returned. For other columns the box is not used, which `notes` says.
+/// If all chosen columns are among `own`, in any order, the box applies. If there is one side per column of `own`,
+/// the sides of the chosen columns are returned. Otherwise the box is not used, which is added to `notes`.
 pub(super) fn of_chosen<T: PartialEq>(sides: &[f64], own: &[T], chosen: &[T], notes: &mut Vec<String>) -> Vec<f64> {
     let places: Option<Vec<usize>> = chosen.iter().map(|column| own.iter().position(|other| other == column)).collect();
     match places {
@@ -48,7 +49,7 @@ pub(super) fn of_chosen<T: PartialEq>(sides: &[f64], own: &[T], chosen: &[T], no
     }
 }
 
-/// Returns the side of a box that is a cube, as [`of_chosen`] does for sides.
+/// Returns the side of a cubic box for the chosen columns, as [`of_chosen`] does for several sides.
 pub(super) fn side_of_chosen<T: PartialEq>(
     side: Option<f64>,
     own: &[T],
@@ -59,9 +60,9 @@ pub(super) fn side_of_chosen<T: PartialEq>(
 }
 
 impl ReadOptions {
-    /// The side of the periodic box; `notes` gets what is left out.
+    /// Returns the side of the periodic box. If the box is treated as open, adds a note.
     ///
-    /// Errors: sides that differ or are no lengths, unless the box is to be open.
+    /// Errors: sides that differ or are not lengths, unless [`ReadOptions::open`] is set.
     pub(super) fn side(&self, path: &Path, sides: &[f64], notes: &mut Vec<String>) -> Result<Option<f64>> {
         match cube(sides) {
             Ok(side) => Ok(side),

@@ -1,4 +1,4 @@
-//! What a file holds, in memory.
+//! The contents of a file, in memory.
 
 use ropewalk::halo::{Background, StatedUniverse, Universe, UniverseOptions};
 use ropewalk::units::KnownUnits;
@@ -10,11 +10,11 @@ use crate::{Format, Points, Slice};
 #[derive(Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Masses {
-    /// All the same.
+    /// All masses are equal.
     Equal(f64),
-    /// One per point, in the order of the points.
+    /// One mass per point, in the order of the points.
     Each(Vec<f64>),
-    /// The file does not say.
+    /// The file does not state masses.
     Unknown,
 }
 
@@ -28,76 +28,86 @@ impl std::fmt::Debug for Masses {
     }
 }
 
-/// Particles of one type, next to each other.
+/// A run of consecutive particles of one type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TypeRun {
     /// The type, as in [`ReadOptions::types`](crate::ReadOptions::types).
     pub particle_type: u8,
-    /// How many.
+    /// The number of particles.
     pub count: usize,
 }
 
 impl TypeRun {
-    /// The type that particles have in formats without types: dark matter.
+    /// The type of particles in formats without types: dark matter.
     pub(super) const DARK: u8 = 1;
 }
 
-/// The contents of a file. All per-point parts have the length and the order of `points`.
+/// The contents of a file. All arrays with one value per point have the length and the order of `points`.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Snapshot {
-    /// The points, as read, in the file's unit. With several files: file by file, in each type by type.
+    /// The points as stored, in the file's unit. Points of several files are in the order of the files, and within a
+    /// file in the order of the types.
     pub points: Points,
-    /// The type of each point, as stretches of points of one type, in their order; empty if the format has no types.
+    /// The types of the points, as runs of consecutive points of one type; empty if the format has no types.
     pub types: Vec<TypeRun>,
-    /// The number of particles of each type in the file, including types that were not read, ascending; empty if the format has no types.
+    /// The number of particles of each type in the file, ascending by type, including types that were not read. Empty
+    /// if the format has no types.
     pub file_types: Vec<(u8, u64)>,
-    /// Peculiar velocities, if the file has them, in the file's unit.
+    /// Peculiar velocities in the file's unit, if the file has velocities.
     ///
-    /// Gadget stores u = v / sqrt(a) for a comoving run; these are peculiar velocities v = u sqrt(a). A run is comoving if its header says
-    /// so, or if its time is 1 / (1 + redshift); in others the file's numbers are velocities already. At a = 1 both are the same. What a
-    /// header leaves open is in [`Snapshot::notes`]; one whose time and redshift exclude each other is refused.
-    /// [`ReadOptions::velocity_unit`](crate::ReadOptions::velocity_unit) overrules this.
+    /// Gadget stores u = v / sqrt(a) for a comoving run; this field holds peculiar velocities v = u sqrt(a). A run is
+    /// comoving if its header says so, or if its time is 1 / (1 + redshift). In other runs the stored numbers are
+    /// peculiar velocities. At a = 1 both are the same. [`Snapshot::notes`] lists assumptions about an ambiguous
+    /// header. A header whose time and redshift contradict each other is rejected.
+    /// [`ReadOptions::velocity_unit`](crate::ReadOptions::velocity_unit) overrides the header.
     pub velocities: Option<Points>,
-    /// Particle ids, if the file has them. Those of particles without an id are 2^64 - 1: see [`Snapshot::types_without_ids`].
+    /// Particle ids, if the file has them. Particles without an id have the value 2^64 - 1: see
+    /// [`Snapshot::types_without_ids`].
     pub ids: Option<Vec<u64>>,
-    /// The types whose particles have no ids, ascending, where other types have some ([`ReadOptions::partial_ids`](crate::ReadOptions::partial_ids)).
+    /// The types whose particles have no ids, ascending, if other types have ids
+    /// ([`ReadOptions::partial_ids`](crate::ReadOptions::partial_ids)).
     pub types_without_ids: Vec<u8>,
     /// Particle masses.
     pub masses: Masses,
-    /// The mass of all particles in the file, of all types, also of those that were not read; `None` where masses are unknown, and in a part
-    /// of a whole ([`ReadOptions::part`](crate::ReadOptions::part)) where it is the sum of [`Slice::matter`] of all parts.
+    /// The mass of all particles in the file, including types and particles that were not read. `None` if masses are
+    /// unknown. Also `None` in a part ([`ReadOptions::part`](crate::ReadOptions::part)) whose share is in
+    /// [`Slice::matter`]: the mass is then the sum over all parts.
     pub matter: Option<f64>,
-    /// The units that the file names, which Gadget's and arrays do not; those of Gadget's velocities are km/s by custom.
+    /// The units that the file names. Gadget binaries and arrays name none; velocities of Gadget are in km/s by
+    /// convention.
     pub units: KnownUnits,
     /// The redshift, if the file names one.
     pub redshift: Option<f64>,
-    /// Side of the periodic box, if the file names one.
+    /// The side of the periodic box, if the file names one.
     pub box_size: Option<f64>,
     /// The cosmology that the file names.
     pub background: Background,
-    /// The header of a Gadget binary.
+    /// The header of a Gadget binary file.
     pub header: Option<Header>,
-    /// The format found.
+    /// The detected format.
     pub format: Format,
-    /// The columns of a table that coordinates were read from, as it names them or as they were chosen; empty if neither did.
+    /// The names of the columns from which coordinates of a table were read, as in the table or as chosen; empty if
+    /// there are no names.
     pub columns: Vec<String>,
-    /// The rows of a table that are left out as values are missing ([`ReadOptions::skip_missing`](crate::ReadOptions::skip_missing)),
-    /// ascending, from 0 among those of the wanted types; of the whole table, also in a part or a subsample of it.
+    /// The rows of a table that are left out because values are missing
+    /// ([`ReadOptions::skip_missing`](crate::ReadOptions::skip_missing)). Indices are ascending, from 0 among the
+    /// rows of the requested types. The list covers the whole table, also in a part or a subsample.
     pub skipped: Vec<u64>,
-    /// What the file leaves open and was taken for so, in sentences for people.
+    /// Assumptions about what the file does not settle, as sentences for users.
     pub notes: Vec<String>,
-    /// Where these points are in the whole that they are a part of; `None` if they are the whole.
+    /// The location of these points in the whole, if they are a part; `None` if they are the whole.
     pub slice: Option<Slice>,
-    /// The fraction of the particles that were kept, as [`ReadOptions::subsample`](crate::ReadOptions::subsample) asks. `None` if all
-    /// were.
+    /// The fraction of the particles that were kept, as requested by
+    /// [`ReadOptions::subsample`](crate::ReadOptions::subsample). `None` if all particles were kept.
     pub subsample: Option<f64>,
-    /// The number of files of the snapshot, where one of several was read alone ([`ReadOptions::single_part`](crate::ReadOptions::single_part)).
+    /// The number of files of the snapshot, if only one of them was read
+    /// ([`ReadOptions::single_part`](crate::ReadOptions::single_part)).
     pub one_of_files: Option<u32>,
 }
 
-/// Without the header, which repeats the rest.
+/// Omits the header, which repeats other fields.
 impl std::fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Snapshot")
@@ -120,7 +130,8 @@ impl std::fmt::Debug for Snapshot {
 }
 
 impl Snapshot {
-    /// Points alone, which are not from a file: nothing else is known of them. Set the fields that are.
+    /// Creates a snapshot of points that are not from a file. All other fields are empty or unknown; set those that
+    /// are known.
     pub fn new(points: Points) -> Self {
         Self {
             points,
@@ -146,7 +157,7 @@ impl Snapshot {
         }
     }
 
-    /// What is known of all points, without any.
+    /// Returns this snapshot without its points: only the information about the whole.
     #[doc(hidden)]
     pub fn without_particles(&self) -> Self {
         Self {
@@ -166,17 +177,18 @@ impl Snapshot {
         }
     }
 
-    /// Points of the whole before the first of these: 0, unless these are a part.
+    /// The number of points of the whole before the first of these points: 0, unless they are a part.
     pub fn first_row(&self) -> u64 {
         self.slice.as_ref().map_or(0, |slice| slice.first)
     }
 
-    /// Points of the whole that these are, or are a part of.
+    /// The number of points of the whole, of which these points may be a part.
     pub fn total_rows(&self) -> u64 {
         self.slice.as_ref().map_or(self.points.len() as u64, |slice| slice.total)
     }
 
-    /// The values of the particles of one type, in the order of these particles in the file; `values` has one for each particle.
+    /// Returns the values of the particles of one type, in their order in the file. `values` has one value per
+    /// particle.
     ///
     /// ```
     /// use ropewalk_io::{Points, Snapshot, Table, TypeRun};
@@ -199,7 +211,8 @@ impl Snapshot {
         of_type
     }
 
-    /// Whether particles have types that are to be told: some are not of type 1, dark matter, which readers take those without types for.
+    /// Returns `true` if the types carry information: some differ from 1 (dark matter), the type that readers assign
+    /// in formats without types.
     ///
     /// ```
     /// use ropewalk_io::{Points, Snapshot, Table, TypeRun};
@@ -215,8 +228,8 @@ impl Snapshot {
         self.types.iter().any(|run| run.particle_type != TypeRun::DARK)
     }
 
-    /// The units and the cosmology, from the options and from what the snapshot states. `side` is that of the periodic box, whether or
-    /// not halos are found in it.
+    /// Returns the units and the cosmology that follow from the options and from the statements of the snapshot.
+    /// `side` is the side of the periodic box, whether or not halos are found in it.
     pub fn universe(&self, options: &UniverseOptions, side: Option<f64>) -> Universe {
         let (background, redshift, units, matter) = (self.background, self.redshift, self.units, self.matter);
         Universe::new(options, &StatedUniverse { background, redshift, units, matter, side })
@@ -224,8 +237,9 @@ impl Snapshot {
 }
 
 impl Snapshot {
-    /// One mass in place of a list, where the header of a table says that all particles have that one. Masses in the list are divided
-    /// by `fraction`; `rows` are those of the table, read or not.
+    /// Replaces a list of masses by one mass, if the header of a table states that all particles have mass `mass` and
+    /// the list agrees. The listed masses are divided by `fraction`; `rows` is the number of rows of the table, read
+    /// or not.
     pub(super) fn with_equal_masses(mut self, mass: Option<f64>, fraction: f64, rows: u64) -> Self {
         if let (Masses::Each(masses), Some(mass)) = (&self.masses, mass)
             && masses.iter().all(|own| *own == mass / fraction)

@@ -1,4 +1,4 @@
-//! A binary file with its length at hand, so that a promise is checked before memory is given to it.
+//! A binary file of known length, against which stated lengths are checked before memory is allocated.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -11,15 +11,15 @@ use ropewalk::{Error, Result};
 use crate::memory_limit;
 use crate::number_types::{Word, foreign};
 
-/// Bytes read at a time: enough for the disk, and still in the cache when they are converted.
+/// Bytes read at a time: enough for efficient disk access, and few enough to remain in the cache for the conversion.
 const CHUNK: usize = 1 << 18;
 
-/// The byte that ends the lines of a text which begins so: CR if it has CR and no LF.
+/// Returns the byte that ends the lines of a text with the given start: CR if it contains CR and no LF.
 pub(super) fn line_end(start: &[u8]) -> u8 {
     if start.contains(&b'\r') && !start.contains(&b'\n') { b'\r' } else { b'\n' }
 }
 
-/// The words of a line.
+/// Returns the words of a line.
 pub(super) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
@@ -47,7 +47,7 @@ impl Source {
         self.len
     }
 
-    /// What the system says of the open file.
+    /// Returns the metadata of the open file.
     pub(super) fn metadata(&self) -> Result<fs::Metadata> {
         self.file.metadata().map_err(|error| Error::io(&self.path, "cannot be looked at", error))
     }
@@ -56,7 +56,7 @@ impl Source {
         self.at
     }
 
-    /// Bytes between here and the end.
+    /// Returns the number of bytes between the position and the end.
     pub(super) fn left(&self) -> u64 {
         self.len.saturating_sub(self.at)
     }
@@ -77,7 +77,7 @@ impl Source {
         Ok(())
     }
 
-    /// The next bytes, exactly as many as `into` holds.
+    /// Reads exactly as many bytes as `into` holds.
     pub(super) fn fill(&mut self, into: &mut [u8]) -> Result<()> {
         check();
         let n = into.len() as u64;
@@ -93,13 +93,13 @@ impl Source {
         Ok(())
     }
 
-    /// A note on the bytes from `end` on, which are after the last `what`; `None` if there are none.
+    /// Returns a note on the bytes from `end` on, which follow the last `what`; `None` if there are none.
     pub(super) fn note_after(&self, end: u64, what: &str) -> Option<String> {
         let left = self.len.saturating_sub(end);
         (left > 0).then(|| format!("{left} bytes after the last {what} are not read"))
     }
 
-    /// Up to `n` bytes from the start of the file, and back to the start.
+    /// Returns up to `n` bytes from the start of the file, and seeks back to the start.
     pub(super) fn prefix(&mut self, n: usize) -> Result<Vec<u8>> {
         let n = self.len.min(n as u64);
         let mut bytes = room(&self.path, n)?;
@@ -121,7 +121,7 @@ impl Source {
         Ok(if big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
     }
 
-    /// Hands the next `n` words to `each`, a chunk at a time.
+    /// Reads the next `n` words and passes them to `each` in chunks.
     pub(super) fn words<T: Word>(&mut self, n: u64, big_endian: bool, mut each: impl FnMut(&[T])) -> Result<()> {
         let room = (CHUNK / size_of::<T>()) as u64;
         let mut buffer = vec![T::zeroed(); n.min(room) as usize];
@@ -141,7 +141,7 @@ impl Source {
     }
 }
 
-/// What ends when the call is cancelled, wherever it is read.
+/// A reader that ends when the call is cancelled.
 pub(super) struct Cancellable<R>(pub R);
 
 impl<R: Read> Read for Cancellable<R> {
@@ -151,15 +151,16 @@ impl<R: Read> Read for Cancellable<R> {
     }
 }
 
-/// An empty vector with room for `n` values; the caller has checked `n` against the file `path`.
+/// Returns an empty vector with capacity for `n` values. The caller has checked `n` against the size of the file
+/// `path`.
 ///
-/// Errors: the system refuses the memory, or has less than that left.
+/// Errors: the allocation fails, or less memory is available.
 pub(super) fn room<T>(path: &Path, n: u64) -> Result<Vec<T>> {
     memory_limit::check(path, n.saturating_mul(size_of::<T>() as u64))?;
     usize::try_from(n).ok().and_then(try_with_capacity).ok_or_else(|| no_room::<T>(path, n))
 }
 
-/// There is no memory for `n` values of the file `path`.
+/// Returns the error for `n` values of the file `path` that do not fit into memory.
 pub(super) fn no_room<T>(path: &Path, n: u64) -> Error {
     let failed = format!("{n} values of {} bytes", size_of::<T>());
     Error::io(path, failed, std::io::ErrorKind::OutOfMemory.into())

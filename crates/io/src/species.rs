@@ -1,20 +1,20 @@
-//! The particles of one type, as writers of snapshots take them.
+//! The particles of one type, as input to snapshot writers.
 //!
 //! In: references to arrays of one length. Out: one [`Species`]. Cost: none; nothing is copied.
 
 use crate::{Masses, Points};
 
-/// The particles of one type. All parts have the same length.
+/// The particles of one type. All arrays have the same length.
 #[derive(Debug, Clone, Copy)]
 pub struct Species<'a> {
-    /// 0 to 5.
+    /// The particle type, from 0 to 5.
     pub particle_type: u8,
-    /// Three coordinates each; the precision is that of the file.
+    /// Three coordinates per particle. The file stores them in the same precision.
     pub positions: &'a Points,
-    /// Peculiar velocities, three components each.
+    /// Peculiar velocities, three components per particle.
     pub velocities: Option<&'a Points>,
     /// Particle ids.
     pub ids: Option<&'a [u64]>,
-    /// Masses: equal ones go to the header, others to a block in the precision of the positions.
+    /// Particle masses. Equal masses are written to the header, others to a block in the precision of the positions.
     pub masses: &'a Masses,
 }

@@ -1,24 +1,24 @@
 //! The files in a folder that belong together by their names.
 //!
-//! In: a folder and the names that are wanted, or the names of the parts of a split snapshot. Out: the files that exist, and what to say of
-//! those that do not. Cost: the names in the folder are listed once.
+//! In: a folder and a condition on names, or the names of the parts of a split snapshot. Out: the files that exist,
+//! and notes or errors about those that do not. Cost: the names in the folder are listed once.
 
 use std::path::{Path, PathBuf};
 
-/// Returns `true` if a name ends with a point and a number, as `snap_005.3`.
+/// Returns `true` if a name ends with a dot and a number, as `snap_005.3`.
 pub(super) fn ends_with_number(path: &Path) -> bool {
     path.extension().is_some_and(|end| !end.is_empty() && end.as_encoded_bytes().iter().all(u8::is_ascii_digit))
 }
 
-/// The files in a folder whose names are wanted.
+/// Returns the files in a folder whose names satisfy `is_wanted`.
 pub(super) fn named(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     entries.filter(|entry| entry.file_name().to_str().is_some_and(&is_wanted)).map(|entry| entry.path()).collect()
 }
 
-/// The numbers of the files of a split snapshot that exist, ascending. The folder is listed, so that a header which promises billions of
-/// files costs nothing.
+/// Returns the numbers of the files of a split snapshot that exist, ascending. The folder is listed, so that a header
+/// that states billions of files costs no time.
 pub(super) fn present(files: u32, part: &dyn Fn(u32) -> PathBuf) -> Vec<u32> {
     let folder = part(0).parent().filter(|folder| !folder.as_os_str().is_empty()).map_or(".".into(), Path::to_path_buf);
     let number = |entry: std::fs::DirEntry| {
@@ -31,7 +31,7 @@ pub(super) fn present(files: u32, part: &dyn Fn(u32) -> PathBuf) -> Vec<u32> {
     present
 }
 
-/// A sentence about the files of a split snapshot that do not exist; `None` if all do.
+/// Returns a sentence about the files of a split snapshot that do not exist; `None` if all exist.
 pub(super) fn absent(files: u32, present: &[u32], part: &dyn Fn(u32) -> PathBuf) -> Option<String> {
     let first = (0..files).zip(present).find(|(k, own)| k != *own).map_or(present.len() as u32, |(k, _)| k);
     let n = files as usize - present.len();
@@ -40,7 +40,7 @@ pub(super) fn absent(files: u32, present: &[u32], part: &dyn Fn(u32) -> PathBuf)
     })
 }
 
-/// A sentence about a file that is missing.
+/// Returns a sentence about a missing file.
 pub(super) fn missing(files: u32) -> String {
     format!(
         "is missing: the snapshot is split over {files} files; one of them can be read alone \

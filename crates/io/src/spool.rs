@@ -1,4 +1,5 @@
-//! What cannot be read twice, as a file that can: standard input, a pipe, a compressed file.
+//! A temporary file with the content of an input that cannot be read twice: standard input, a pipe, or a compressed
+//! file.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -12,15 +13,16 @@ use crate::atomic::Temporary;
 use crate::memory_limit;
 use crate::source::Cancellable;
 
-/// Bytes that are copied between two checks of their number.
+/// Bytes that are copied between two checks of the limit.
 const STEP: u64 = 1 << 24;
-/// How gzip files begin.
+/// The first bytes of gzip files.
 pub(super) const GZIP: &[u8] = b"\x1f\x8b\x08";
 
-/// A copy in the folder for temporary files. On Linux it has no name, so that it is gone when the process has ended, however it ends.
+/// A copy in the folder for temporary files. On Linux it has no name, so that it vanishes when the process ends, even
+/// after a crash.
 pub(super) struct Spool {
     path: PathBuf,
-    /// The file that `path` leads to, which is gone when this is closed or dropped.
+    /// The file at `path`, which is removed when this handle is closed or dropped.
     _held: Held,
 }
 
@@ -34,7 +36,7 @@ enum Held {
     },
 }
 
-/// A new file, and a path by which this process opens it.
+/// Creates a new file, and returns it with a path by which this process can open it.
 fn scratch(name: &Path) -> Result<(File, Spool)> {
     let failed = |error| Error::io(name, "cannot be copied into the temporary folder", error);
     #[cfg(target_os = "linux")]
@@ -42,7 +44,7 @@ fn scratch(name: &Path) -> Result<(File, Spool)> {
         let file = tempfile::tempfile().map_err(failed)?;
         let held = file.try_clone().map_err(failed)?;
         let path = crate::atomic::descriptor(&held);
-        // Without /proc it needs a name.
+        // Without /proc, the file needs a name.
         if path.is_file() {
             return Ok((file, Spool { path, _held: Held::Unnamed { _file: held } }));
         }
@@ -53,12 +55,13 @@ fn scratch(name: &Path) -> Result<(File, Spool)> {
 }
 
 impl Spool {
-    /// All that `reader` has, which errors call `name`.
+    /// Copies all bytes of `reader` into a file. Error messages name the input `name`.
     pub(super) fn of(reader: impl Read, name: &Path) -> Result<Self> {
         Self::checked(reader, name, |_| Ok(()))
     }
 
-    /// The same, for files of a limited size. `check` refuses a number of bytes that is too large; it is called once for each [`STEP`] bytes.
+    /// Copies as [`Spool::of`] does, with a limit. `check` is called once per [`STEP`] bytes, and returns an error if
+    /// that number of bytes is too large.
     fn checked(reader: impl Read, name: &Path, check: impl Fn(u64) -> Result<()>) -> Result<Self> {
         let (mut file, spool) = scratch(name)?;
         let (mut reader, mut buffer, mut bytes) = (Cancellable(reader), vec![0; 1 << 18], 0);
@@ -83,16 +86,17 @@ impl Spool {
         Ok(spool)
     }
 
-    /// A gzip file, uncompressed. A small file can hold far more than the disk has room for, so the memory that a run may take is the limit.
+    /// Uncompresses a gzip file. A small file can contain far more than the disk can hold, so the memory available to
+    /// the process is the limit.
     ///
-    /// Errors: the file is no gzip, or holds more bytes than there is memory.
+    /// Errors: the file is not gzip, or contains more bytes than memory is available.
     pub(super) fn uncompressed(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(|error| Error::io(path, "cannot be opened", error))?;
         let check = |bytes| memory_limit::check(path, bytes);
         Self::checked(MultiGzDecoder::new(io::BufReader::new(file)), path, check)
     }
 
-    /// Where it is.
+    /// Returns the path of the copy.
     pub(super) fn path(&self) -> &PathBuf {
         &self.path
     }

@@ -1,19 +1,19 @@
-//! Subsamples: the particles that are kept, chosen by their places.
+//! Subsamples: the particles that are kept, selected by their places.
 //!
-//! In: the fraction to keep, and the place of a particle among those of the wanted types. Out: whether it is kept, the same in every run
-//! and in every part. Cost: a hash a particle, some nanoseconds.
+//! In: the fraction to keep, and the place of a particle: its index among those of the requested types. Out: whether
+//! the particle is kept, the same in every run and in every part. Cost: a hash per particle, some nanoseconds.
 
 use std::ops::Range;
 
 use ropewalk::internals::random::mixed;
 use ropewalk::{Error, Result};
 
-/// The particles that are kept: all, or a part that looks random and is the same in every run.
+/// The selection of particles that are kept: all, or a pseudo-random fraction that is the same in every run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Keep {
-    /// The hash of a particle that is kept is at most this.
+    /// The maximum hash of a particle that is kept.
     most: u64,
-    /// The part that is kept.
+    /// The fraction that is kept.
     pub fraction: f64,
 }
 
@@ -22,7 +22,7 @@ impl Keep {
         match fraction {
             None => Ok(Self { most: u64::MAX, fraction: 1.0 }),
             Some(fraction) if fraction > 0.0 && fraction <= 1.0 => {
-                // Conversion saturates, so that 1 keeps all.
+                // The conversion saturates, so that a fraction of 1 keeps all particles.
                 Ok(Self { most: (fraction * 2.0f64.powi(64)) as u64, fraction })
             }
             Some(value) => Err(Error::parameter_must("subsample", value, "above 0 and at most 1")),
@@ -33,12 +33,12 @@ impl Keep {
         self.most == u64::MAX
     }
 
-    /// Returns `true` if the particle with this place among all that are wanted is kept.
+    /// Returns `true` if the particle at this place is kept.
     pub(super) fn keeps(&self, place: u64) -> bool {
         mixed(place) <= self.most
     }
 
-    /// The number of these that are kept.
+    /// Returns the number of places in this range that are kept.
     pub(super) fn count(&self, places: Range<u64>) -> u64 {
         if self.is_all() {
             return places.end.saturating_sub(places.start);

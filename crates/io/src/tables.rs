@@ -1,10 +1,10 @@
-//! Tables in the formats that others read: enhanced CSV, plain CSV, HDF5, Parquet.
+//! Writing of tables in formats that other programs read: enhanced CSV, plain CSV, HDF5, Parquet.
 //!
-//! In: columns, their units, entries for the header, and lists of members. Out: bytes through [`Write`].
-//! Cost: one pass; nothing is copied.
+//! In: columns, their units, entries for the header, and lists of members. Out: bytes through [`Write`]. Cost: one
+//! pass; nothing is copied.
 //!
-//! HDF5 has a data set for each column, with attributes `unit` (as astropy spells it), `description` and `frame` where there is one;
-//! entries are attributes of the root group; members are in a group of their own.
+//! HDF5 files have one data set per column, with the attributes `unit` (spelled as in astropy), `description` and
+//! `frame`, if they apply. Entries are attributes of the root group, and members are in a group of their own.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -16,30 +16,31 @@ use ropewalk_table::columns::{Column, Meta, Values, rows_of, write_csv, write_ec
 
 use crate::hdf5_write::{Dataset, Group, Value};
 
-/// How to write a table.
+/// The format of a table to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum TableFormat {
-    /// CSV with a header in YAML, which `astropy.table.Table.read` reads with units: see [`write_ecsv`].
+    /// CSV with a YAML header, which `astropy.table.Table.read` reads with units: see [`write_ecsv`].
     Ecsv,
     /// CSV with a line of names: see [`write_csv`].
     Csv,
-    /// HDF5, a data set for each column.
+    /// HDF5 with one data set per column.
     Hdf5,
     /// Parquet with units: see [`write_parquet`](crate::write_parquet).
     #[cfg(feature = "parquet")]
     Parquet,
 }
 
-/// What [`TableFormat::of`] knows.
+/// The extensions that [`TableFormat::of`] recognises.
 #[cfg(feature = "parquet")]
 const ENDINGS: &str = ".ecsv, .csv, .hdf5, .h5 and .parquet";
 #[cfg(not(feature = "parquet"))]
 const ENDINGS: &str = ".ecsv, .csv, .hdf5 and .h5";
 
 impl TableFormat {
-    /// The format that a name's ending stands for: `.ecsv`, `.csv`, `.hdf5` or `.h5`, and `.parquet` with the feature `parquet`.
+    /// Returns the format for the extension of a file name: `.ecsv`, `.csv`, `.hdf5` or `.h5`, and `.parquet` with
+    /// the feature `parquet`.
     ///
     /// ```
     /// use ropewalk_io::TableFormat;
@@ -50,7 +51,7 @@ impl TableFormat {
     /// ```
     ///
     /// # Errors
-    /// Another ending, or none.
+    /// Another extension, or none.
     pub fn of(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         match ending(path).as_str() {
@@ -76,12 +77,12 @@ impl fmt::Display for TableFormat {
     }
 }
 
-/// What is after the last point of a name, in lower case; nothing if there is no point.
+/// Returns the extension of a file name in lower case, without the dot; empty for a name without extension.
 pub(super) fn ending(path: &Path) -> String {
     path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default()
 }
 
-/// A table to be written: columns, and what belongs to them.
+/// A table to be written: columns, their units, entries for the header, and lists of members.
 ///
 /// ```
 /// use ropewalk_table::columns::{Column, Meta, Values};
@@ -107,27 +108,27 @@ pub struct TableWriter<'a> {
 }
 
 impl<'a> TableWriter<'a> {
-    /// These columns.
+    /// Creates a table with these columns, without units, entries and members.
     pub fn new(columns: &'a [Column]) -> Self {
         Self { columns, units: KnownUnits::default(), meta: &[], members: &[] }
     }
 
-    /// The units of the columns, by what they measure.
+    /// Sets the units of the columns, by the quantity that each measures.
     #[must_use]
     pub fn units(mut self, units: impl Into<KnownUnits>) -> Self {
         self.units = units.into();
         self
     }
 
-    /// Entries for the header. Plain CSV has none, and leaves them out.
+    /// Sets the entries for the header. Plain CSV has no header, so they are omitted there.
     #[must_use]
     pub fn meta(mut self, meta: &'a [(&'a str, Meta)]) -> Self {
         self.meta = meta;
         self
     }
 
-    /// Lists of members, as `Pipeline::members` of `ropewalk-pipeline` makes them: the members of row i are
-    /// `ids[offsets[i]..offsets[i + 1]]`. Of the formats HDF5 alone has a place for them.
+    /// Sets lists of members, as returned by `Pipeline::members` of `ropewalk-pipeline`: the members of row i are
+    /// `ids[offsets[i]..offsets[i + 1]]`. Only HDF5 can store them.
     #[must_use]
     pub fn members(mut self, members: &'a [(&'a str, Values)]) -> Self {
         self.members = members;
@@ -137,8 +138,8 @@ impl<'a> TableWriter<'a> {
     /// Writes the table.
     ///
     /// # Errors
-    /// What `out` refuses; columns of unequal length; members in another format than HDF5; in HDF5 names that are taken twice or have a
-    /// slash, and entries of 64 kB or more.
+    /// If `out` fails; if columns differ in length; if there are members, and the format is not HDF5. In HDF5, also
+    /// if a name occurs twice or contains a slash, or if an entry has 64 kB or more.
     pub fn write(&self, mut out: impl Write + Send, format: TableFormat) -> Result<()> {
         if !self.members.is_empty() && format != TableFormat::Hdf5 {
             let message = format!("{format} has no place for lists of members; HDF5 has");

@@ -1,8 +1,8 @@
-//! Which columns of a table with typed columns are what, and which are left out.
+//! Roles of the columns of a table with typed columns.
 //!
-//! In: names of the columns, and what they hold. Out: the columns that are read, and sentences about the others.
-//! Columns without numbers are left out. An unreadable column that a caller named, or that has the name of a coordinate or of another
-//! quantity that is wanted, is an error.
+//! In: names and kinds of the columns. Out: the columns that are read, and notes on the others. Columns without
+//! numbers are left out. An unreadable column is an error if the caller chose it, or if it has the name of a
+//! coordinate or of another requested quantity.
 
 use crate::csv_columns::{ADVICE, Columns};
 use crate::reading::Reading;
@@ -11,23 +11,24 @@ use crate::reading::Reading;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Typed {
     pub name: String,
-    /// What it holds, if it cannot be read as numbers.
+    /// The kind of its values, if they cannot be read as numbers.
     pub unread: Option<&'static str>,
-    /// Whether what it holds are numbers all the same, in a form that is not read.
+    /// If `true`, unreadable values are numbers in an unsupported form.
     pub is_of_numbers: bool,
-    /// Whether it is an index of a pandas table.
+    /// If `true`, the column is an index of a pandas table.
     pub is_index: bool,
 }
 
-/// Chooses the columns that are read: those that `chosen` names, or those that have the names of quantities.
+/// Chooses the columns that are read: those that `chosen` names, or those with the names of quantities.
 ///
-/// Errors: as [`Columns::named_of`]; a column of numbers that cannot be read, where all columns of numbers are coordinates.
+/// Errors: as [`Columns::named_of`]; a column of numbers that cannot be read, if all columns of numbers are
+/// coordinates.
 pub(super) fn choose_typed(typed: &[Typed], chosen: &[String], reading: &Reading<'_>) -> Result<Columns, String> {
     if reading.is_of_fields {
         return fields(typed, chosen);
     }
     let why = |place: usize| -> Option<String> {
-        // An index has no coordinates, but it may have ids.
+        // An index is not a coordinate, but it may hold ids.
         let is_index = is_index(&typed[place]) && chosen.is_empty();
         typed[place].unread.or(is_index.then_some(INDEX)).map(Into::into)
     };
@@ -46,7 +47,7 @@ fn is_index(column: &Typed) -> bool {
     column.is_index && !column.name.eq_ignore_ascii_case("id")
 }
 
-/// Chooses fields: all columns of numbers but an index, or those that `chosen` names.
+/// Chooses fields: those that `chosen` names, or all columns of numbers except an index.
 fn fields(typed: &[Typed], chosen: &[String]) -> Result<Columns, String> {
     let names: Vec<String> = typed.iter().map(|column| column.name.clone()).collect();
     if !chosen.is_empty() {

@@ -1,6 +1,6 @@
-//! Files that are no table of numbers as they are: what they are, and what to do about it.
+//! Detection of files in unsupported formats, with messages that name the format and advise what to do.
 
-/// How files begin, and what to say of them.
+/// The first bytes of files, and the messages for them.
 const BINARY: [(&[u8], &str); 16] = [
     (b"\xff\xfe", "is text in UTF-16; write it in UTF-8 (iconv -f UTF-16 -t UTF-8)"),
     (b"\xfe\xff", "is text in UTF-16; write it in UTF-8 (iconv -f UTF-16 -t UTF-8)"),
@@ -19,7 +19,7 @@ const BINARY: [(&[u8], &str); 16] = [
     (b"MATLAB 5.0 MAT-file", "is a file of MATLAB; write its arrays as CSV or a NumPy archive"),
     (b"%PDF-", "is a PDF document, and no table"),
 ];
-/// How the text of markup begins, in lower case.
+/// The first characters of text formats, in lower case, and the messages for them. An empty message means XML.
 const MARKUP: [(&str, &str); 7] = [
     ("<?xml", ""),
     ("<votable", ""),
@@ -32,17 +32,18 @@ const MARKUP: [(&str, &str); 7] = [
 const VOTABLE: &str = "is a VOTable; write it as enhanced CSV (astropy.table.Table.read(..).write(\"table.ecsv\"))";
 const XML: &str = "is XML, and no table; write the table as CSV";
 
-/// Beginnings of binary files that may also begin a line of names.
+/// Signatures of binary files that consist of letters, with which a line of column names may also begin.
 const LIKE_NAMES: [&[u8]; 5] = [b"BZh", b"Rar!", b"ARROW1", b"FEA1", b"ORC"];
 
-/// Returns `true` if a file begins with letters that mark a binary format, and is no text that begins with a name of these letters.
+/// Returns `true` if a file begins with `letters`, the signature of a binary format, and is not text that happens to
+/// begin with them.
 pub(super) fn is_marked(prefix: &[u8], letters: &[u8]) -> bool {
     let is_binary = |byte: &u8| byte.is_ascii_control() && !b"\t\n\r\x0b\x0c".contains(byte);
-    // A file that ends after the letters is cut off.
+    // A file that ends after the signature is truncated.
     prefix.starts_with(letters) && (prefix.len() == letters.len() || prefix.iter().any(is_binary))
 }
 
-/// What a file that begins with `prefix` is, if it is known and not read.
+/// Returns the message for a file that begins with `prefix`, if its format is known and not supported.
 pub(super) fn sniff(prefix: &[u8]) -> Option<&'static str> {
     let is_it = |start: &[u8]| match LIKE_NAMES.contains(&start) {
         true => is_marked(prefix, start),
@@ -51,7 +52,7 @@ pub(super) fn sniff(prefix: &[u8]) -> Option<&'static str> {
     if let Some((_, why)) = BINARY.iter().find(|(start, _)| is_it(start)) {
         return Some(why);
     }
-    // Text in Latin letters has every other byte 0 in UTF-16.
+    // In UTF-16, every other byte of ASCII text is 0.
     let halves = prefix.as_chunks::<2>().0;
     let is_utf16 = |zero: usize| {
         halves.len() > 1

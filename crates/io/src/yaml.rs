@@ -1,7 +1,8 @@
-//! The scalars of a YAML text, each with the keys and places that lead to it. Aliases stand for what their anchors mark.
+//! The scalars of a YAML text, each with its path of keys and list indices. Aliases are replaced by the nodes that
+//! their anchors mark.
 //!
-//! In: text. Out: paths and scalars. Cost: the text, and the copies that aliases make, of which there is a limit: no text takes more memory or
-//! stack than that.
+//! In: text. Out: paths and scalars. Cost: the text, and the copies that aliases make. Their number is limited, so
+//! that no text can exhaust memory or stack.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,16 +10,16 @@ use std::ops::Range;
 use yaml_rust2::Event;
 use yaml_rust2::parser::Parser;
 
-/// Lists and maps within each other.
+/// The maximum depth of nested lists and maps.
 const DEEPEST: usize = 32;
-/// Nodes, and bytes of their scalars, with all copies.
+/// The maximum number of nodes, and of bytes of their scalars, including copies.
 const MOST_NODES: usize = 1 << 16;
 const MOST_BYTES: usize = 1 << 24;
 
-/// A scalar, and the keys and places in lists that lead to it.
+/// A scalar, preceded by the keys and list indices that lead to it.
 pub(super) type Scalar = (Vec<String>, String);
 
-/// A node, or the end of one that holds others.
+/// A node, or the end of a list or map.
 #[derive(Clone)]
 enum Node {
     Scalar(String),
@@ -27,19 +28,20 @@ enum Node {
     End,
 }
 
-/// All scalars in their order.
+/// Returns all scalars in order.
 ///
-/// Errors: no YAML, too deep, too long, or with aliases that multiply too often or stand for what they are in.
+/// Errors: text that is not YAML, too deep or too long; aliases that make too many copies, or that refer to a node
+/// which contains them.
 pub(super) fn scalars(yaml: &str) -> Result<Vec<Scalar>, String> {
     paths(nodes(yaml)?)
 }
 
-/// The nodes of a text, with copies for aliases.
+/// Returns the nodes of a text, with copies for aliases.
 fn nodes(yaml: &str) -> Result<Vec<Node>, String> {
     let mut parser = Parser::new_from_str(yaml);
     let mut nodes: Vec<Node> = vec![];
     let mut anchors: HashMap<usize, Range<usize>> = HashMap::new();
-    // Anchors of lists and maps that have not ended, and where these begin.
+    // The anchors of lists and maps that have not ended, and the indices of their first nodes.
     let mut open: Vec<(usize, usize)> = vec![];
     let mut bytes = 0;
     loop {
@@ -80,9 +82,9 @@ fn nodes(yaml: &str) -> Result<Vec<Node>, String> {
     }
 }
 
-/// The scalars among nodes, with their paths.
+/// Returns the scalars among nodes, with their paths.
 ///
-/// Errors: the paths have too many bytes in all, as each scalar has a copy of the keys that lead to it.
+/// Errors: the paths have too many bytes in total, since each scalar has a copy of the keys that lead to it.
 fn paths(nodes: Vec<Node>) -> Result<Vec<Scalar>, String> {
     enum Nesting {
         Map { key: Option<String> },
@@ -131,7 +133,7 @@ fn paths(nodes: Vec<Node>) -> Result<Vec<Scalar>, String> {
         };
         if is_complete {
             match nestings.last_mut() {
-                // A key that is itself a list or a map has no name.
+                // A key that is itself a list or a map is represented by an empty name.
                 Some(Nesting::Map { key: key @ None }) => *key = Some(String::new()),
                 Some(Nesting::Map { key }) => *key = None,
                 Some(Nesting::List { at }) => *at += 1,

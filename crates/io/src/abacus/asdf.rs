@@ -1,9 +1,9 @@
 //! ASDF files: a tree in YAML, and blocks of bytes.
 //!
-//! In: a file. Out: the scalars of its tree, and its blocks, plain or compressed by Blosc as Abacus does it.
-//! Cost: the tree, and the headers of blocks and of the containers in them.
-//! Source: the ASDF standard, "File layout"; `BloscCompressor` of abacusutils: containers one after the other, each after its length
-//! in four bytes, most significant first. MD5 sums of blocks are not looked at.
+//! In: a file. Out: the scalars of its tree, and its blocks, either plain or compressed with Blosc as Abacus does.
+//! Cost: reading the tree, and the headers of blocks and of their containers. Source: the ASDF standard, "File
+//! layout"; `BloscCompressor` of abacusutils: a compressed block is a sequence of containers, each preceded by its
+//! length as a big-endian 32-bit number. MD5 sums of blocks are not checked.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -16,30 +16,30 @@ use crate::messages::shorten;
 use crate::reading::Reading;
 use crate::source::Source;
 
-/// How files begin, and how blocks do.
+/// The first bytes of files and of blocks.
 pub(super) const MAGIC: &[u8] = b"#ASDF";
 const BLOCK: [u8; 4] = [0xd3, b'B', b'L', b'K'];
-/// Bytes of a tree that are read.
+/// The number of bytes in which the end of the tree is searched.
 const LONGEST_TREE: usize = 1 << 20;
-/// Bytes of a block's header without its first six.
+/// The minimum size of a block's header in bytes, excluding its first six.
 const LEAST: u16 = 48;
 
-/// A file's tree and blocks.
+/// The tree and the blocks of a file.
 pub(super) struct Asdf {
     pub path: PathBuf,
-    /// The scalars of the tree, and the keys and places that lead to them.
+    /// The scalars of the tree, each preceded by the keys and list indices that lead to it.
     tree: Vec<(Vec<String>, String)>,
     blocks: Vec<Block>,
 }
 
-/// What follows the tree.
+/// A block of bytes after the tree.
 pub(super) struct Block {
     at: u64,
-    /// Bytes of it in the file, and when it is unpacked.
+    /// Bytes in the file, and after decompression.
     used: u64,
     pub bytes: u64,
     code: [u8; 4],
-    /// Of a compressed one: where each container begins in what is unpacked, and the end of the last.
+    /// For a compressed block: each container, with the offset of its content in the decompressed block.
     containers: Vec<(u64, Container)>,
 }
 
@@ -60,7 +60,7 @@ impl Asdf {
         let Some(end) = end else {
             return Err(source.error("has no end of its tree in the first megabyte (a line of three points)"));
         };
-        // The lines before the first directive of YAML are comments to it.
+        // YAML treats the lines before its first directive as comments.
         let text = String::from_utf8_lossy(&start[..end + 5]);
         let Some(tree) = values(&text) else {
             return Err(source.error("has a tree that is no YAML, is too deep, or has aliases"));
@@ -78,15 +78,15 @@ impl Asdf {
         Ok(Self { path, tree, blocks })
     }
 
-    /// The scalar that these keys lead to.
+    /// Returns the scalar at this path of keys.
     pub(super) fn text(&self, keys: &[&str]) -> Option<&str> {
         let is = |(path, _): &&(Vec<String>, String)| path.iter().map(String::as_str).eq(keys.iter().copied());
         self.tree.iter().find(is).map(|(_, value)| value.as_str())
     }
 
-    /// The number that these keys lead to, if there is an entry.
+    /// Returns the number at this path of keys, if there is such an entry.
     ///
-    /// Errors: an entry that is not a finite number.
+    /// Errors: the entry is not a finite number.
     pub(super) fn named_number(&self, keys: &[&str]) -> Result<Option<f64>> {
         let Some(text) = self.text(keys) else { return Ok(None) };
         match text.parse::<f64>().ok().filter(|number| number.is_finite()) {
@@ -98,7 +98,7 @@ impl Asdf {
         }
     }
 
-    /// The names under a key.
+    /// Returns the names of the entries under a key.
     pub(super) fn names(&self, key: &str) -> Vec<&str> {
         let mut names: Vec<&str> = self
             .tree
@@ -110,7 +110,7 @@ impl Asdf {
         names
     }
 
-    /// The array of this name among the data.
+    /// Returns the array with this name in the tree's `data`.
     pub(super) fn array(&self, name: &str) -> Option<Array> {
         let value = |key: &str| self.text(&["data", name, key]);
         let shape = (0..4).map_while(|at| self.text(&["data", name, "shape", &at.to_string()])?.parse().ok()).collect();
@@ -118,7 +118,7 @@ impl Asdf {
         Some(Array { datatype, big_endian: value("byteorder") == Some("big"), shape, source })
     }
 
-    /// The block of an array of rows of `row` bytes.
+    /// Returns the block of an array with `row` bytes per row.
     pub(super) fn block(&self, name: &str, array: &Array, row: u64, reading: &Reading<'_>) -> Result<Block> {
         let refuse = |message: String| Error::file(&self.path, format!("array {name} {message}"));
         let Some(block) = self.blocks.get(array.source) else {
@@ -168,7 +168,7 @@ impl Block {
         Ok(Self { at: after, used, bytes, code, containers: vec![] })
     }
 
-    /// The same with its containers known.
+    /// Returns the same block with its list of containers.
     fn unpacked(&self, source: &mut Source) -> std::result::Result<Self, String> {
         let told = |error: Error| error.to_string();
         let (mut at, end, mut start) = (self.at, self.at + self.used, 0);
@@ -193,7 +193,7 @@ impl Block {
         Ok(Self { containers, ..*self })
     }
 
-    /// Reads bytes of what it holds.
+    /// Reads a range of the decompressed content.
     pub(super) fn fill(&self, source: &mut Source, range: Range<u64>, out: &mut [u8]) -> Result<()> {
         if self.containers.is_empty() {
             source.seek(self.at + range.start)?;

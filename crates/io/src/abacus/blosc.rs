@@ -1,19 +1,19 @@
-//! Blosc's first container: blocks that are shuffled and compressed apart from each other.
+//! Containers of Blosc version 1: blocks that are shuffled and compressed independently.
 //!
-//! In: a container in a file, and a stretch of what it holds. Out: these bytes. Cost: the blocks that have some of them.
-//! Source: "Blosc chunk format" (README_CHUNK_FORMAT.rst of c-blosc); Masui et al. 2015 for the shuffle of bits; RFC 8878 for the
-//! frames of Zstandard.
+//! In: a container in a file, and a range of its decompressed content. Out: these bytes. Cost: decompression of the
+//! blocks that overlap the range. Source: "Blosc chunk format" (README_CHUNK_FORMAT.rst of c-blosc); Masui et al.
+//! 2015 for the bit shuffle; RFC 8878 for frames of Zstandard.
 
 use std::io::Read;
 use std::ops::Range;
 
 use crate::source::Source;
 
-/// Bytes before the places of blocks.
+/// Bytes of a container's header. The offsets of the blocks follow it.
 pub(super) const HEADER: u64 = 16;
-/// Blocks are meant to fit a cache.
+/// The maximum size of a block in bytes. Writers choose blocks that fit into a cache.
 const LARGEST_BLOCK: u64 = 1 << 26;
-/// Data are hardly ever compressed by more.
+/// The maximum compression ratio that is accepted. Real data hardly ever exceed it.
 const MOST_RATIO: u64 = 256;
 
 const SHUFFLE: u8 = 1;
@@ -21,10 +21,10 @@ const COPY: u8 = 2;
 const BIT_SHUFFLE: u8 = 4;
 const WHOLE: u8 = 16;
 
-/// A container.
+/// A container of compressed blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Container {
-    /// The byte of the file where it begins.
+    /// The byte offset of the container in the file.
     at: u64,
     flags: u8,
     word: usize,
@@ -40,7 +40,7 @@ fn told(error: ropewalk::Error) -> String {
 }
 
 impl Container {
-    /// The container at the place of the file where `source` is, which has `room` bytes for it.
+    /// Reads the header of the container at the position of `source`. The container has at most `room` bytes.
     pub(super) fn read(source: &mut Source, room: u64) -> Told<Self> {
         let at = source.at();
         if room < HEADER {
@@ -70,7 +70,7 @@ impl Container {
         self.bytes.div_ceil(self.block.max(1))
     }
 
-    /// The bytes `range` of what it holds.
+    /// Reads the range `range` of the decompressed content into `out`.
     pub(super) fn fill(&self, source: &mut Source, range: Range<u64>, out: &mut [u8]) -> Told<()> {
         if self.flags & COPY != 0 {
             source.seek(self.at + HEADER + range.start).map_err(told)?;
@@ -88,7 +88,7 @@ impl Container {
         Ok(())
     }
 
-    /// A block of this many bytes.
+    /// Reads and decompresses a block of `bytes` decompressed bytes.
     fn block(&self, source: &mut Source, block: u64, bytes: usize) -> Told<Vec<u8>> {
         source.seek(self.at + HEADER + 4 * block).map_err(told)?;
         let start = u64::from(source.u32(false).map_err(told)?);
@@ -96,7 +96,8 @@ impl Container {
             return Err(format!("block {block} at byte {} begins beyond its end", self.at));
         }
         source.seek(self.at + start).map_err(told)?;
-        // Bytes of one place of words are compressed together, unless the block is the last and shorter.
+        // The first bytes of all words are compressed together, then the second ones, and so on, except in a shorter
+        // last block.
         let is_split = self.flags & WHOLE == 0 && self.word <= 16 && self.block as usize / self.word >= 128;
         let parts = if is_split && bytes as u64 == self.block { self.word } else { 1 };
         let part = bytes / parts;
@@ -147,7 +148,7 @@ impl Container {
     }
 }
 
-/// The memory that a frame of Zstandard asks for.
+/// Returns the memory that decompressing a frame of Zstandard needs (its window size).
 fn zstd_window(frame: &[u8]) -> Option<u64> {
     let rest = frame.strip_prefix(&[0x28, 0xb5, 0x2f, 0xfd])?;
     let (&descriptor, rest) = rest.split_first()?;
@@ -168,7 +169,7 @@ fn zstd_window(frame: &[u8]) -> Option<u64> {
     Some(if size == 2 { value + 256 } else { value })
 }
 
-/// All first bytes of words, then all second ones, and so on, back to words.
+/// Reverts a byte shuffle, which stores the first bytes of all words, then all second bytes, and so on.
 fn bytes_in_order(shuffled: &[u8], word: usize) -> Vec<u8> {
     let words = shuffled.len() / word;
     let mut out = vec![0; shuffled.len()];
@@ -181,7 +182,8 @@ fn bytes_in_order(shuffled: &[u8], word: usize) -> Vec<u8> {
     out
 }
 
-/// All first bits of words, eight to a byte, and so on, back to words; as they are if words are no multiple of eight.
+/// Reverts a bit shuffle, which stores the first bits of all words, eight per byte, then all second bits, and so on.
+/// Returns the input if the number of words is not a multiple of eight.
 fn bits_in_order(shuffled: Vec<u8>, word: usize) -> Vec<u8> {
     let words = shuffled.len() / word;
     if !words.is_multiple_of(8) {

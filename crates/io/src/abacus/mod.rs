@@ -1,12 +1,14 @@
-//! Particles of Abacus, in ASDF.
+//! Particles of Abacus, in ASDF files.
 //!
-//! - in: a file with `rvint` (20 bits of position and 12 of velocity a coordinate) or `pack9` (12 bits each, relative to cells), its blocks
-//!   plain or compressed by Blosc; ids of the file beside it, `halo_pid_A_000.asdf` for `halo_rv_A_000.asdf`, if it is there
-//! - out: a [`Snapshot`], in comoving Mpc/h and peculiar km/s, with the mass that the header gives a particle
-//! - cost: bytes are unpacked once for positions and once for velocities
-//! - layout: the ASDF standard; abacusutils for what bits mean
+//! - in: a file with `rvint` (20 bits of position and 12 of velocity per coordinate) or `pack9` (12 bits each,
+//!   relative to cells). Its blocks are plain or compressed with Blosc. Ids come from the file beside it,
+//!   `halo_pid_A_000.asdf` for `halo_rv_A_000.asdf`, if it exists
+//! - out: a [`Snapshot`] in comoving Mpc/h and peculiar km/s, with the particle mass of the header
+//! - cost: bytes are decoded once for positions and once for velocities; those of `pack9` twice each
+//! - source: the ASDF standard for the file layout; abacusutils for the meaning of the bits
 //!
-//! Files hold a part of the particles often (subsamples A and B): masses are those of a particle all the same.
+//! Files often hold only a fraction of the particles (subsamples A and B). Masses are still those of single
+//! particles.
 
 mod asdf;
 mod blosc;
@@ -40,11 +42,11 @@ const USED: [&str; 10] = [
     "w0",
     "wa",
 ];
-/// Bytes of a row of `rvint`, and of an id.
+/// Bytes per row of `rvint`, and per id.
 const ROW: u64 = 12;
 const ID: u64 = 8;
 
-/// Particles of Abacus, in files of ASDF.
+/// The format of Abacus particles in ASDF files.
 pub(crate) struct Abacus;
 
 impl FileFormat for Abacus {
@@ -69,15 +71,15 @@ impl FileFormat for Abacus {
     }
 }
 
-/// How positions and velocities are packed.
+/// The encoding of positions and velocities.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Packing {
     Rvint,
-    /// With what velocities in units of the box are in km/s.
+    /// The factor from velocities in units of the box to km/s.
     Pack9(f64),
 }
 
-/// A file of positions and velocities.
+/// The description of a file of positions and velocities.
 struct Scan {
     asdf: Asdf,
     array: Array,
@@ -87,7 +89,7 @@ struct Scan {
     background: Background,
     expansion: Expansion,
     mass: Option<f64>,
-    /// The part of the particles that the file holds.
+    /// The fraction of the particles that the file holds.
     fraction: Option<f64>,
 }
 
@@ -105,7 +107,7 @@ impl Scan {
         };
         let (datatype, width) = if name == "rvint" { ("int32", 3) } else { ("uint8", 9) };
         let is_big = array.big_endian && name == "rvint";
-        // Packed bits have no sign, and writers name either.
+        // Packed bits have no sign, and writers use both signed and unsigned types.
         let is_type = array.datatype == datatype || name == "pack9" && array.datatype == "int8";
         if !is_type || array.shape.len() != 2 || array.shape.get(1) != Some(&width) || is_big {
             let (found, shape) = (array.datatype.escape_debug(), &array.shape);
@@ -142,7 +144,7 @@ impl Scan {
         self.array.shape.first().copied().unwrap_or(0)
     }
 
-    /// The block of packed cells, if there is one, and the scale of its numbers.
+    /// Returns the block of packed cells with the scale of its numbers; `None` for other packings.
     fn pack9(&self, path: &Path, reading: &Reading<'_>) -> Result<Option<(Block, pack9::Scale)>> {
         let Packing::Pack9(velocity) = self.packing else { return Ok(None) };
         let block = self.asdf.block("pack9", &self.array, pack9::ROW, reading)?;
@@ -152,7 +154,7 @@ impl Scan {
         Ok(Some((block, pack9::Scale { box_size: self.box_size, velocity })))
     }
 
-    /// Sentences about the part of the particles that the file holds, and about dark energy that is not used.
+    /// Returns notes about the fraction of the particles that the file holds, and about dark energy that is not used.
     fn warnings(&self) -> impl Iterator<Item = String> {
         let part = self.fraction.filter(|&fraction| fraction != 1.0).map(|fraction| {
             format!(
@@ -162,7 +164,7 @@ impl Scan {
         part.into_iter().chain(self.expansion.note(&self.background, self.redshift))
     }
 
-    /// The same, and a sentence about entries of the header that are not used.
+    /// Returns the notes of [`Scan::warnings`], and a note about entries of the header that are not used.
     fn notes(&self) -> Vec<String> {
         let names = self.asdf.names("header").into_iter().filter(|name| !USED.contains(name));
         let names: Vec<String> = names.map(|name| name.escape_debug().to_string()).collect();
@@ -179,7 +181,7 @@ impl Scan {
     }
 }
 
-/// The file of ids of the same particles, by its name.
+/// Returns the file beside `path` with the ids of the same particles, found by its name.
 fn ids_beside(path: &Path) -> Option<PathBuf> {
     let renamed = |name: &std::ffi::OsStr| name.to_str().map(|name| name.replacen("_rv_", "_pid_", 1));
     let (own, folder) = (path.file_name()?, path.parent()?);
@@ -188,7 +190,7 @@ fn ids_beside(path: &Path) -> Option<PathBuf> {
     [Some(folder.join(&name)), other].into_iter().flatten().find(|path| path.is_file())
 }
 
-/// What the file says about itself.
+/// Describes the file.
 fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let scan = Scan::new(path, reading)?;
     let name = if scan.packing == Packing::Rvint { "rvint" } else { "pack9" };
@@ -221,7 +223,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     })
 }
 
-/// The particles of the file.
+/// Reads the particles of the file.
 fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let scan = Scan::new(path, reading)?;
     let (options, rows) = (reading.options, scan.rows());
@@ -279,7 +281,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     })
 }
 
-/// The ids in the file `path`, of as many particles.
+/// Reads the ids of `rows` particles from the file `path`.
 fn ids(path: &Path, rows: u64, reading: &Reading<'_>) -> Result<Vec<u64>> {
     let asdf = Asdf::read(path.to_path_buf(), reading)?;
     let found = ["packedpid", "pid"].into_iter().find_map(|name| Some((name, asdf.array(name)?)));

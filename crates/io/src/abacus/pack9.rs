@@ -1,8 +1,9 @@
-//! Particles that Abacus packs into nine bytes, each relative to its cell.
+//! Particles that Abacus packs into nine bytes each, relative to a cell.
 //!
-//! In: rows of nine bytes; a row whose first byte is 255 is the header of a cell, the rows after it are its particles. Out: positions and
-//! velocities. Cost: rows are unpacked three times: to count particles, for positions, for velocities.
-//! Source: `_unpack_pack9` of abacusutils, for the meaning of the bits.
+//! In: rows of nine bytes. A row whose first byte is 255 is the header of a cell, and the rows after it are the
+//! particles of the cell. Out: positions and velocities. Cost: rows are unpacked twice for positions, to count
+//! particles and to convert them, and twice more for velocities. Source: `_unpack_pack9` of abacusutils, for the
+//! meaning of the bits.
 
 use std::path::Path;
 
@@ -15,14 +16,14 @@ use crate::reading::Reading;
 
 /// Bytes of a row.
 pub(super) const ROW: u64 = 9;
-/// Rows that are unpacked at a time.
+/// Rows that are unpacked together.
 const BAND: u64 = 1 << 18;
-/// What a row of a cell begins with.
+/// The first byte of a cell header.
 const HEADER: u8 = 0xff;
-/// Steps of a position or a velocity in a cell.
+/// The step of packed positions and velocities, relative to the scale of a cell.
 const STEP: f64 = 0.0005;
 
-/// The six numbers of 12 bits in a row, about zero.
+/// Returns the six 12-bit numbers of a row, shifted to be symmetric about zero.
 fn numbers(row: &[u8; 9]) -> [i32; 6] {
     let pair = |at: usize| {
         let [a, b, c] = [row[at], row[at + 1], row[at + 2]].map(i32::from);
@@ -32,17 +33,17 @@ fn numbers(row: &[u8; 9]) -> [i32; 6] {
     [a, b, c, d, e, f]
 }
 
-/// What the header of a cell says.
+/// A cell, decoded from its header.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     middle: [f64; 3],
-    /// Of a step of a position, in the unit of the box.
+    /// The step of packed positions, in the unit of the box.
     length: f64,
-    /// Of a step of a velocity, in km/s.
+    /// The step of packed velocities, in km/s.
     velocity: f64,
 }
 
-/// The side of the box, and what velocities in units of the box are in km/s.
+/// The side of the box, and the factor from velocities in units of the box to km/s.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
     pub box_size: f64,
@@ -61,7 +62,7 @@ impl Scale {
     }
 }
 
-/// Rows of a file, their particles, and the cell that they begin in.
+/// A range of rows of a file, the number of their particles, and the cell in which the range begins.
 pub(super) struct Band<'a> {
     file: File<'a>,
     rows: std::ops::Range<u64>,
@@ -70,15 +71,15 @@ pub(super) struct Band<'a> {
     wants: Wanted,
 }
 
-/// What to make of the rows.
+/// The quantity to unpack from the rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Wanted {
     Positions,
-    /// Times a factor.
+    /// Velocities, multiplied by a factor.
     Velocities(f64),
 }
 
-/// Where the rows are.
+/// The location of the rows.
 #[derive(Clone, Copy)]
 pub(super) struct File<'a> {
     pub reading: &'a Reading<'a>,
@@ -89,7 +90,7 @@ pub(super) struct File<'a> {
 }
 
 impl<'a> File<'a> {
-    /// Bands of rows that can be unpacked each for itself.
+    /// Returns bands of rows that can be unpacked independently.
     ///
     /// Errors: particles before the first cell.
     pub(super) fn bands(self, wants: Wanted) -> Result<Vec<Band<'a>>> {
@@ -108,7 +109,7 @@ impl<'a> File<'a> {
         Ok(all)
     }
 
-    /// The particles in rows, whether the first row is a cell's, and the last cell.
+    /// Returns the number of particles in these rows, whether the first row is a cell header, and the last cell.
     fn count(&self, rows: std::ops::Range<u64>) -> Result<(u64, bool, Option<Cell>)> {
         let bytes = self.bytes(rows)?;
         let rows = bytes.as_chunks::<9>().0;
@@ -143,7 +144,7 @@ impl Rows<f32> for Band<'_> {
                 cell = Some(self.file.scale.cell(row));
                 continue;
             }
-            // There is room for as many as were counted.
+            // `out` has room for the particles that were counted.
             let (Some(cell), Some(out)) = (cell, out.next()) else { break };
             let [x, y, z, vx, vy, vz] = numbers(row).map(f64::from);
             *out = match self.wants {
@@ -165,7 +166,7 @@ mod tests {
     #[test]
     fn numbers_of_twelve_bits() {
         assert_eq!(numbers(&[0; 9]), [-2048; 6]);
-        // 0xabc and 0x123, as one byte, the low half of the next, its high half, and the third.
+        // 0xabc and 0x123 are stored as: one byte, the low half of the next, its high half, and the third byte.
         let row = [0xab, 0x1c, 0x23, 0x80, 0x70, 0xff, 0, 0x0f, 0];
         assert_eq!(numbers(&row), [0xabc, 0x123, 0x800, 0x7ff, 0xf, 0].map(|number: i32| number - 2048));
     }

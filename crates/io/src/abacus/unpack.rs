@@ -1,7 +1,7 @@
-//! How Abacus packs particles into few bytes.
+//! Decoding of the particles that Abacus packs into few bytes.
 //!
-//! In: rows of bytes. Out: positions, velocities, ids. Cost: a band of unpacked bytes a thread.
-//! Source: `unpack_rvint`, `unpack_pids` and `unpack_pack9` of abacusutils, for the meaning of the bits.
+//! In: rows of bytes. Out: positions, velocities, ids. Cost: one band of decompressed bytes per thread. Source:
+//! `unpack_rvint`, `unpack_pids` and `unpack_pack9` of abacusutils, for the meaning of the bits.
 
 use ropewalk::Result;
 
@@ -13,15 +13,15 @@ use crate::reading::Reading;
 /// Bytes of a band.
 const BAND: u64 = 1 << 22;
 
-/// Rows that are made of bytes each for itself.
+/// Rows that are decoded independently, each from a fixed number of bytes.
 pub(super) struct Unpacked<'a, F> {
     pub reading: &'a Reading<'a>,
     pub path: &'a std::path::Path,
     pub block: &'a Block,
     pub rows: u64,
-    /// Bytes of a row.
+    /// Bytes per row.
     pub row: u64,
-    /// Values of a row.
+    /// Values per row.
     pub width: usize,
     pub convert: F,
 }
@@ -51,12 +51,12 @@ impl<T: Target, F: Fn(&[u8], &mut [T]) + Sync> Rows<T> for Unpacked<'_, F> {
     }
 }
 
-/// The words of a row.
+/// Returns the 32-bit words of a row.
 fn words(row: &[u8]) -> impl Iterator<Item = i32> {
     row.as_chunks::<4>().0.iter().map(|word| i32::from_le_bytes(*word))
 }
 
-/// `rvint`: in each word of 32 bits the upper 20 are a coordinate in millionths of the box.
+/// Decodes positions of `rvint`: the upper 20 bits of each 32-bit word are a coordinate in millionths of the box.
 pub(super) fn rvint_position(box_size: f64) -> impl Fn(&[u8], &mut [f32]) + Sync {
     let scale = box_size / 1e6;
     move |row, values| {
@@ -64,7 +64,8 @@ pub(super) fn rvint_position(box_size: f64) -> impl Fn(&[u8], &mut [f32]) + Sync
     }
 }
 
-/// The lower 12 bits are a velocity, from -6000 to 6000 km/s, times `factor`.
+/// Decodes velocities of `rvint`: the lower 12 bits of each word are a velocity from -6000 to 6000 km/s. The result
+/// is multiplied by `factor`.
 pub(super) fn rvint_velocity(factor: f64) -> impl Fn(&[u8], &mut [f32]) + Sync {
     const SCALE: f64 = 6000.0 / 2048.0;
     move |row, values| {
@@ -75,7 +76,7 @@ pub(super) fn rvint_velocity(factor: f64) -> impl Fn(&[u8], &mut [f32]) + Sync {
     }
 }
 
-/// Of 64 bits three times 15 are an id, the place of the particle in the initial lattice.
+/// Decodes an id: three groups of 15 among the 64 bits, which are the particle's position in the initial lattice.
 pub(super) fn pid(row: &[u8], values: &mut [u64]) {
     let word = row.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
     values.fill(word & 0x7fff_7fff_7fff);

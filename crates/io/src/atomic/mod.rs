@@ -1,8 +1,8 @@
 //! Files that take their names only when they are complete.
 //!
 //! - in: a path, and bytes through [`Write`]
-//! - out: the file under its name after [`AtomicFile::commit`]; nothing before that, and nothing if there is an error
-//! - how: an incomplete file in the directory of the target ([`temporary`]), which is renamed
+//! - out: the file under its name after [`AtomicFile::commit`]; no file before that or after an error
+//! - how: an incomplete file is written in the directory of the target ([`temporary`]), and then renamed
 
 mod temporary;
 
@@ -20,14 +20,14 @@ use ropewalk::{Error, Result};
 
 /// Bytes written at a time.
 const CHUNK: usize = 1 << 18;
-/// Bytes written between looks whether the call is cancelled.
+/// Bytes written between two checks for cancellation.
 const LOOK: usize = 1 << 22;
 
-/// A file that appears under its name when it is complete, and then replaces what was there.
+/// A file that appears under its name only when it is complete, and then replaces an existing file.
 ///
-/// A link is followed: the file that it leads to is replaced, and the link stays. What is there but is no file, as `/dev/null`,
-/// `/dev/stdout` or a named pipe, is written through as bytes come; so is a file that standard output goes to. The name `-` is
-/// standard output itself.
+/// A symbolic link is followed: the file that it points to is replaced, and the link stays. An existing path that is
+/// not a file, as `/dev/null`, `/dev/stdout` or a named pipe, is written to directly; so is a file that standard
+/// output goes to. The name `-` means standard output.
 ///
 /// ```
 /// use std::io::Write;
@@ -43,28 +43,28 @@ const LOOK: usize = 1 << 22;
 /// ```
 #[derive(Debug)]
 pub struct AtomicFile {
-    /// As it was named.
+    /// The path passed to `create`.
     name: PathBuf,
     out: BufWriter<File>,
-    /// What is to be renamed; `None` if bytes are written through.
+    /// The temporary file to be renamed; `None` if bytes are written to the target directly.
     temporary: Option<Temporary>,
     is_stdout: bool,
-    /// Whether standard output lost its reader.
+    /// If `true`, the reader of standard output has ended.
     is_closed: bool,
     written: u64,
 }
 
 impl AtomicFile {
-    /// An empty file that will be `path`. A named pipe is waited for until it has a reader.
+    /// Creates an empty file that will become `path`. If `path` is a named pipe, waits until it has a reader.
     ///
     /// # Errors
-    /// If `path` is a directory, if it is a link that leads nowhere or to a file that may not be written, or if its directory
-    /// is not there or may not be written into.
+    /// If `path` is a directory, or a link to a missing file or to a file that is not writable. If the directory of
+    /// `path` does not exist or is not writable.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         Self::create_as(path.as_ref(), false)
     }
 
-    /// [`AtomicFile::create`] of a file with a temporary name, by which other processes open it.
+    /// Creates a file as [`AtomicFile::create`] does, with a temporary name by which other processes can open it.
     pub(super) fn create_named(path: &Path) -> Result<Self> {
         Self::create_as(path, true)
     }
@@ -90,7 +90,7 @@ impl AtomicFile {
                 if fs::symlink_metadata(path).is_ok_and(|own| own.is_symlink()) {
                     target =
                         path.canonicalize().map_err(|error| Error::io(path, "is a link that leads nowhere", error))?;
-                    // The system does not follow every link, and this asks it.
+                    // The system may refuse to follow a link; opening the file detects that.
                     drop(open()?);
                 }
                 let (file, temporary) = Temporary::create(target, is_named)?;
@@ -101,12 +101,13 @@ impl AtomicFile {
         Ok(Self { name, out, temporary, is_stdout, is_closed: false, written: 0 })
     }
 
-    /// The name it was created with.
+    /// The path passed to `create`.
     pub fn path(&self) -> &Path {
         &self.name
     }
 
-    /// Whether bytes go to standard output. False if that is a terminal or another device.
+    /// Returns `true` if bytes go to standard output: for the name `-`, and for a path to the file or pipe of
+    /// standard output. For a path to a terminal or another device, returns `false`.
     pub fn is_stdout(&self) -> bool {
         self.is_stdout
     }
@@ -126,54 +127,57 @@ impl AtomicFile {
         self.temporary.as_ref().and_then(Temporary::name)
     }
 
-    /// Gives the file a length, whatever of it is written.
+    /// Sets the length of the file, regardless of the bytes written.
     pub(super) fn set_len(&mut self, len: u64) -> io::Result<()> {
         self.out.flush()?;
         self.out.get_ref().set_len(len)
     }
 
-    /// Gives the file its name.
+    /// Renames the file to its final name.
     ///
     /// # Errors
-    /// If it cannot be written; what was there is then unchanged.
+    /// If the file cannot be written; an existing file is then unchanged.
     pub fn commit(self) -> Result<()> {
         Self::commit_all(vec![self])
     }
 
-    /// Gives the files their names, in order. All are written and all targets looked at before the first is renamed.
+    /// Renames the files to their final names, in order. All files are flushed and all targets checked before the
+    /// first is renamed.
     ///
     /// # Errors
-    /// If one cannot be written. What was there is then unchanged, unless the system fails to rename one of them that could be
-    /// renamed by all signs: the error names those that are new by then.
+    /// If a file cannot be written. Existing files are then unchanged, unless the system fails to rename a file that
+    /// passed all checks. In that case the error names the files that are already replaced.
     pub fn commit_all(mut files: Vec<Self>) -> Result<()> {
         for file in &mut files {
             file.out.flush().map_err(|error| cannot_be_written(&file.name, error))?;
         }
-        // A signal's cleaner waits until all are renamed. The files are dropped after this, for they lock it, too.
+        // The lock keeps the signal handler from removing files until all are renamed. Dropping the files also takes
+        // this lock, so they are dropped afterwards.
         let mut locked = unfinished();
         let renamed = rename_all(&mut files, &mut locked);
         drop(locked);
         renamed
     }
 
-    /// Removes the temporary files of all that are not committed, then calls `then`; meanwhile none is made or committed by
-    /// another thread. For a process that is about to end by a signal, which drops no files.
+    /// Removes the temporary files that are not committed, then calls `then`. Meanwhile no other thread can create or
+    /// commit a file. For a process that is about to be ended by a signal, which does not drop its files.
     pub fn remove_unfinished(then: impl FnOnce()) {
         let mut locked = unfinished();
         for path in locked.drain(..) {
-            // What cannot be removed stays; there is nothing else to do about it.
+            // A file that cannot be removed remains, since no other remedy exists.
             _ = fs::remove_file(path);
         }
         then();
     }
 
-    /// Removes the temporary files in a directory that processes left which were killed. On Linux most incomplete files have no name, and
-    /// nothing is left of them. A file that another process writes stays, and so does one that cannot be removed.
+    /// Removes temporary files in a directory that killed processes left behind. On Linux, most incomplete files have
+    /// no name, and vanish by themselves. Files that another process is still writing, and files that cannot be
+    /// removed, remain.
     pub fn remove_stale(directory: impl AsRef<Path>) {
         remove_stale(directory.as_ref());
     }
 
-    /// Notes that standard output is closed.
+    /// Records whether the result means that standard output is closed.
     fn noted<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
         let is_broken = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
         self.is_closed |= self.is_stdout && result.as_ref().is_err_and(is_broken);
@@ -204,14 +208,14 @@ impl Write for AtomicFile {
     }
 }
 
-/// Standard output as a file.
+/// Returns standard output as a file.
 #[cfg(unix)]
 fn own_output() -> io::Result<File> {
     use std::os::fd::AsFd;
     Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
 }
 
-/// Standard output as a file.
+/// Returns standard output as a file.
 #[cfg(windows)]
 fn own_output() -> io::Result<File> {
     use std::os::windows::io::AsHandle;
@@ -223,8 +227,8 @@ fn own_output() -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Standard output, if it goes to the file or pipe that `there` describes. Opened once more, a file would be overwritten from its
-/// start by whatever else is printed.
+/// Returns standard output, if it goes to the file or pipe that `there` describes. If the file were opened a second
+/// time, other output would overwrite it from its start.
 #[cfg(unix)]
 fn standard_output(there: &fs::Metadata) -> Option<File> {
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -276,7 +280,7 @@ fn cannot_be_written(path: &Path, why: impl std::fmt::Display) -> Error {
     Error::file(path, format!("cannot be written: {why}"))
 }
 
-/// Writes `path` as an [`AtomicFile`], which is committed when `write` has succeeded.
+/// Writes `path` as an [`AtomicFile`], and commits it if `write` succeeds.
 pub(super) fn replace(path: &Path, write: impl FnOnce(&mut AtomicFile) -> io::Result<()>) -> Result<()> {
     let mut file = AtomicFile::create(path)?;
     write(&mut file).map_err(|error| Error::io(path, "cannot be written", error))?;

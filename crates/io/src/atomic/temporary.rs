@@ -1,8 +1,9 @@
-//! Files that are not complete: without a name where the system can, else with a temporary one.
+//! Incomplete files: without a name if the system supports it, otherwise with a temporary name.
 //!
-//! On Linux a file is opened without a name (`O_TMPFILE`) and linked when it is complete, so that nothing stays after SIGKILL. Elsewhere, and
-//! on file systems without such files, the name is `.ropewalk-` and eight random characters. The process that writes a file holds a lock on
-//! it: a temporary file without a lock is of a process that was killed, and [`remove_stale`] removes it.
+//! On Linux, a file is opened without a name (`O_TMPFILE`) and linked when it is complete, so that no file remains
+//! after SIGKILL. On other systems, and on file systems without unnamed files, the name is `.ropewalk-` and eight
+//! random characters. The writing process holds a lock on the file. A temporary file without a lock belongs to a
+//! killed process, and [`remove_stale`] removes it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -13,33 +14,33 @@ use tempfile::TempPath;
 
 use ropewalk::{Error, Result};
 
-/// How temporary names begin.
+/// The beginning of temporary names.
 const PREFIX: &str = ".ropewalk-";
 /// The number of random characters after [`PREFIX`].
 const RANDOM: usize = 8;
 
-/// The temporary names of this process. While it is locked, none is made and none is renamed.
+/// The temporary names of this process. While this is locked, no temporary file is created or renamed.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 pub(super) fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
-    // The list is right after each step, so that a panic elsewhere leaves it right.
+    // The list is valid after each step, so a panic while it is locked cannot corrupt it.
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An incomplete file, which is removed when this is dropped.
+/// An incomplete file, which is removed when this handle is dropped.
 #[derive(Debug)]
 pub(crate) struct Temporary {
-    /// `None` while the file has no name, and after it took the name of the target.
+    /// `None` while the file has no name, and after it was renamed to its target.
     path: Option<TempPath>,
     /// The temporary name in [`UNFINISHED`].
     name: Option<PathBuf>,
-    /// The path that the complete file takes, links followed.
+    /// The final path of the file, with links resolved.
     target: PathBuf,
 }
 
 impl Temporary {
-    /// Creates a file for `target`, in its directory, with the permissions of the file that it replaces. With `is_named` the file has a
-    /// temporary name, by which other processes open it.
+    /// Creates a file for `target` in its directory, with the permissions of the file that it replaces. If
+    /// `is_named`, the file has a temporary name by which other processes can open it.
     pub(super) fn create(target: PathBuf, is_named: bool) -> Result<(File, Self)> {
         if target.file_name().is_none() {
             return Err(Error::file(target, "is not the name of a file"));
@@ -55,7 +56,7 @@ impl Temporary {
                 (file, Some(path))
             }
         };
-        // Where the permissions of the old file cannot be set, those of a new file are no reason to fail.
+        // If the permissions of the old file cannot be set, the default permissions are acceptable.
         if let Ok(old) = fs::metadata(&target) {
             _ = file.set_permissions(old.permissions());
         }
@@ -64,7 +65,7 @@ impl Temporary {
         Ok((file, Self { path, name, target }))
     }
 
-    /// Creates a file in the folder for temporary files, for its owner alone; errors call it `name`.
+    /// Creates a file in the folder for temporary files, accessible only to its owner. Error messages call it `name`.
     pub(crate) fn scratch(name: &Path) -> Result<(File, Self)> {
         let mut unfinished = unfinished();
         let made = tempfile::Builder::new()
@@ -83,17 +84,17 @@ impl Temporary {
         self.name.as_deref()
     }
 
-    /// The path that the complete file takes.
+    /// The final path of the file.
     pub(super) fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Returns `true` if the file had a temporary name and is no longer there.
+    /// Returns `true` if the file had a temporary name and no longer exists.
     pub(super) fn is_gone(&self) -> bool {
         self.path.as_ref().is_some_and(|path| !path.exists())
     }
 
-    /// Gives a file without a name a temporary one beside its target.
+    /// Gives an unnamed file a temporary name beside its target.
     pub(super) fn link(&mut self, file: &File, unfinished: &mut Vec<PathBuf>) -> io::Result<()> {
         if self.path.is_some() {
             return Ok(());
@@ -123,12 +124,12 @@ impl Drop for Temporary {
     }
 }
 
-/// The directory of a file; `.` for a bare name.
+/// Returns the directory of a file; `.` for a file name without a directory.
 fn directory_of(file: &Path) -> &Path {
     file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A new file with a temporary name, locked.
+/// Creates a new file with a temporary name, and locks it.
 fn named(directory: &Path) -> io::Result<(File, TempPath)> {
     loop {
         let made = tempfile::Builder::new()
@@ -136,21 +137,21 @@ fn named(directory: &Path) -> io::Result<(File, TempPath)> {
             .rand_bytes(RANDOM)
             .make_in(directory, |path| OpenOptions::new().read(true).write(true).create_new(true).open(path))?;
         let (file, path) = made.into_parts();
-        // Until it is locked, another process may take it for one that was left, and remove it.
+        // Before the file is locked, another process may consider it stale and remove it.
         if lock(&file) != Lock::OfAnother && path.exists() {
             return Ok((file, path));
         }
     }
 }
 
-/// A new file without a name, locked; `None` if the system or the file system has none.
+/// Creates a new file without a name, and locks it; `None` if the system or the file system does not support that.
 #[cfg(target_os = "linux")]
 fn unnamed(directory: &Path) -> Option<File> {
     use std::os::unix::fs::OpenOptionsExt;
 
     let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_TMPFILE).open(directory).ok()?;
     lock(&file);
-    // Without /proc it cannot be linked.
+    // Without /proc, the file cannot be linked.
     fs::metadata(descriptor(&file)).is_ok().then_some(file)
 }
 
@@ -159,14 +160,15 @@ fn unnamed(_: &Path) -> Option<File> {
     None
 }
 
-/// The path of an open file, by which this process opens it once more, also if it has no name.
+/// Returns a path by which this process can open an open file again, even if it has no name.
 #[cfg(target_os = "linux")]
 pub(crate) fn descriptor(file: &File) -> PathBuf {
     use std::os::fd::AsRawFd;
     format!("/proc/self/fd/{}", file.as_raw_fd()).into()
 }
 
-/// Gives a file without a name a temporary one in a directory. Where the file system refuses that, its contents are copied.
+/// Gives an unnamed file a temporary name in a directory. If the file system refuses that, copies its contents to a
+/// new file.
 #[cfg(target_os = "linux")]
 fn linked(file: &File, directory: &Path) -> io::Result<TempPath> {
     use rustix::fs::{AtFlags, CWD, linkat};
@@ -190,16 +192,16 @@ fn linked(_: &File, _: &Path) -> io::Result<TempPath> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// What came of locking a file.
+/// The result of locking a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Lock {
     Own,
     OfAnother,
-    /// The system or the file system has no locks.
+    /// The system or the file system does not support locks.
     Unsupported,
 }
 
-/// Locks a file until it is closed, which the system does when the process ends, however it ends.
+/// Locks a file until it is closed. The system closes it when the process ends, even after a crash.
 #[cfg(unix)]
 fn lock(file: &File) -> Lock {
     use rustix::fs::{FlockOperation, flock};
@@ -217,7 +219,7 @@ fn lock(_: &File) -> Lock {
     Lock::Unsupported
 }
 
-/// Removes the temporary files in a directory whose processes have ended. A file that cannot be removed stays.
+/// Removes the temporary files in a directory whose processes have ended. Files that cannot be removed remain.
 pub(super) fn remove_stale(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let is_temporary =
@@ -228,7 +230,7 @@ pub(super) fn remove_stale(directory: &Path) {
             continue;
         }
         let path = entry.path();
-        // Network file systems lock files for writing only if they are open for it.
+        // Network file systems require write access for an exclusive lock.
         if let Ok(file) = OpenOptions::new().write(true).open(&path)
             && lock(&file) == Lock::Own
         {
@@ -248,7 +250,7 @@ mod tests {
         let target = folder.path().join("target");
         let (file, temporary) = Temporary::create(target, true).unwrap();
         let name = temporary.name().unwrap().to_path_buf();
-        // As SIGKILL leaves it, and what only looks like it.
+        // A file left after SIGKILL, and files with similar names.
         let left = folder.path().join(".ropewalk-AbCd1234");
         let others = [".ropewalk-AbCd12345", ".ropewalk-AbCd123_", "AbCd1234"].map(|name| folder.path().join(name));
         others.iter().chain([&left]).for_each(|path| fs::write(path, "x").unwrap());

@@ -1,10 +1,10 @@
 //! LAS point clouds, versions 1.0 to 1.4.
 //!
-//! - in: point formats 0 to 10; the integers of a coordinate become `integer * scale + offset`, in 64-bit floats
+//! - in: point formats 0 to 10. The integers of a coordinate become `integer * scale + offset`, in 64-bit floats
 //! - used: the counts, the scales and offsets, the layout of records
-//! - printed: the coordinate reference system and its units ([`las_records`](super::las_records)), columns that are not read, that flags of
-//!   points are not read, bytes after the last point
-//! - refused: compressed files (LAZ), contradicting headers
+//! - noted: the coordinate reference system and its units ([`las_records`](super::las_records)), columns that are not
+//!   read, bytes after the last point, and that flags of points are not read
+//! - rejected: compressed files (LAZ), contradictory headers
 //!
 //! Source: ASPRS LAS 1.4 specification, revision 15.
 
@@ -26,11 +26,11 @@ use super::{Cloud, Field, Kind};
 
 /// The first bytes of LAS files.
 const MAGIC: &[u8] = b"LASF";
-/// Bytes of the header of version 1.0 to 1.2, and of 1.4.
+/// Bytes of the header of versions 1.0 to 1.2, and of version 1.4.
 const HEADER: usize = 227;
 const HEADER_4: usize = 375;
 
-/// Bytes of the point formats 0 to 10.
+/// Bytes per point in the point formats 0 to 10.
 const SIZES: [u64; 11] = [20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67];
 
 fn cloud<'a>(path: &'a Path, mut source: Source) -> Result<Cloud<'a>> {
@@ -90,7 +90,7 @@ fn cloud<'a>(path: &'a Path, mut source: Source) -> Result<Cloud<'a>> {
     Ok(cloud)
 }
 
-/// The fields of a point other than its coordinates.
+/// Returns the fields of a point other than its coordinates: name, offset in the point, and kind.
 fn others(format: u8, size: u64, stride: u64) -> Vec<(&'static str, u64, Kind)> {
     let number = |number| Kind::Number(number, Mapping::Same);
     let (u8s, u16s, f64s) = (number(Number::U8), number(Number::U16), number(Number::F64));
@@ -142,7 +142,7 @@ fn others(format: u8, size: u64, stride: u64) -> Vec<(&'static str, u64, Kind)> 
     all
 }
 
-/// LAS point clouds.
+/// The format of LAS point clouds.
 pub(crate) struct Las;
 
 impl FileFormat for Las {

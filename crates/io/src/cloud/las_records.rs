@@ -1,44 +1,45 @@
-//! The coordinate reference system that variable-length records of LAS files name, and its units.
+//! The coordinate reference system and units that variable-length records of LAS files name.
 //!
-//! In: the records before the points and, of version 1.4, the extended records after them. Out: notes; coordinates stay as they are.
-//! Source: ASPRS LAS 1.4 specification, revision 15, sections 2.5 to 2.7; OGC GeoTIFF standard 1.1, annexes A and B.
+//! In: the records before the points and, in version 1.4, the extended records after them. Out: notes; coordinates
+//! are not converted. Source: ASPRS LAS 1.4 specification, revision 15, sections 2.5 to 2.7; OGC GeoTIFF standard
+//! 1.1, annexes A and B.
 
 use ropewalk::Result;
 
 use crate::messages::{list, shorten};
 use crate::source::Source;
 
-/// Bytes of the header of a record, and of an extended one.
+/// Bytes of the header of a record, and of an extended record.
 const RECORD: u64 = 54;
 const EXTENDED: u64 = 60;
-/// Bytes of a record that are read.
+/// The maximum number of bytes that are read of a record.
 const LONGEST: u64 = 1 << 16;
-/// Names of units in a note, and characters of names.
+/// The maximum number of unit names in a note, and of characters of names.
 const MOST_UNITS: usize = 8;
 const LONGEST_NAMES: usize = 200;
 
-/// The number of 16 bits at a byte, 0 if that is beyond the end.
+/// Returns the 16-bit number at byte `at`; 0 beyond the end.
 pub(super) fn short(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..at + 2).and_then(|bytes| bytes.try_into().ok()).map_or(0, u16::from_le_bytes).into()
 }
 
-/// The number of 32 bits at a byte, 0 if that is beyond the end.
+/// Returns the 32-bit number at byte `at`; 0 beyond the end.
 pub(super) fn word(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes).into()
 }
 
-/// The number of 64 bits at a byte, 0 if that is beyond the end.
+/// Returns the 64-bit number at byte `at`; 0 beyond the end.
 pub(super) fn long(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
 }
 
-/// The text of a field that zeros fill up.
+/// Returns the text of a field that is padded with zeros.
 pub(super) fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     shorten(bytes[..end].trim_ascii())
 }
 
-/// The number of records, and the bytes between which they are.
+/// The number of records, and the range of bytes that contains them.
 pub(super) struct Span {
     pub start: u64,
     pub count: u64,
@@ -52,16 +53,16 @@ pub(super) struct Records {
     keys: Vec<u8>,
     names: Vec<u8>,
     well_known_texts: Vec<String>,
-    /// Records that are not read: who defined them, and their numbers.
+    /// Records that are not read: the id of their owner, and their number.
     others: Vec<String>,
-    /// The byte after the last record.
+    /// The byte offset after the last record.
     pub end: u64,
 }
 
 impl Records {
     /// Reads the records of a span.
     ///
-    /// Errors: they end beyond the span.
+    /// Errors: the records end beyond the span.
     pub(super) fn read(&mut self, source: &mut Source, span: &Span) -> Result<()> {
         let end = span.end.min(source.len());
         let (size, what) = match span.is_extended {
@@ -90,7 +91,7 @@ impl Records {
                 2112 if is_known => self.well_known_texts.push(String::from_utf8_lossy(&data).into_owned()),
                 34735 if is_known => self.keys = data,
                 34737 if is_known => self.names = data,
-                // Superseded records, and those without content.
+                // Superseded records and records without content have no owner.
                 _ if owner.is_empty() => {}
                 _ => self.others.push(format!("{owner} {number}")),
             }
@@ -99,7 +100,7 @@ impl Records {
         Ok(())
     }
 
-    /// Notes on all records.
+    /// Returns notes on all records.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes: Vec<String> = self.well_known_texts.iter().map(|text| of_well_known_text(text)).collect();
         notes.extend(of_keys(&self.keys));
@@ -116,12 +117,12 @@ impl Records {
     }
 }
 
-/// The start of a well-known text, which names the system, and its units.
+/// Returns a note with the start of a well-known text, which names the system, and with its units.
 fn of_well_known_text(wkt: &str) -> String {
     let wkt = wkt.trim_end_matches('\0').trim();
     let start = shorten(wkt.as_bytes());
     let quoted = |from: usize| wkt.get(from..)?.split('"').nth(1);
-    // Units are called UNIT, LENGTHUNIT or ANGLEUNIT.
+    // Units have the keyword UNIT, LENGTHUNIT or ANGLEUNIT.
     let mut units: Vec<String> = vec![];
     for (at, keyword) in wkt.match_indices("UNIT") {
         let is_opened = wkt.get(at + keyword.len()..).is_some_and(|rest| rest.starts_with(['[', '(']));
@@ -138,7 +139,7 @@ fn of_well_known_text(wkt: &str) -> String {
     }
 }
 
-/// The unit of a GeoTIFF code.
+/// Returns the name of the unit with a GeoTIFF code.
 fn unit(code: u64) -> String {
     match code {
         9001 => "metres".into(),
@@ -148,7 +149,7 @@ fn unit(code: u64) -> String {
     }
 }
 
-/// The name of the system with a GeoTIFF code.
+/// Returns the name of the system with a GeoTIFF code.
 fn system(code: u64) -> String {
     match code {
         0 => "not defined".into(),
@@ -157,13 +158,13 @@ fn system(code: u64) -> String {
     }
 }
 
-/// Keys that are read, or that say where the text of a name is.
+/// Keys that are read, or that locate the text of a name.
 const KNOWN_KEYS: [u64; 11] = [1024, 1025, 1026, 2048, 2049, 3072, 3073, 3076, 4096, 4097, 4099];
 
-/// The systems and the units that GeoTIFF keys name.
+/// Returns notes on the systems and units that GeoTIFF keys name.
 fn of_keys(data: &[u8]) -> Vec<String> {
     let keys: Vec<&[u8]> = data.chunks_exact(8).skip(1).collect();
-    // Values in other records are names and parameters.
+    // Keys whose values are in other records are names and parameters.
     let find = |id: u64| keys.iter().find(|key| short(key, 0) == id && short(key, 2) == 0).map(|key| short(key, 6));
     let mut notes = vec![];
     let of = |what: &str| format!("coordinate reference system: {what}");
@@ -211,7 +212,8 @@ fn of_keys(data: &[u8]) -> Vec<String> {
     notes
 }
 
-/// The spans of the records of a header: those before the points, which begin at `points`, and the extended ones.
+/// Returns the spans of records of a file: those before the points, which begin at byte `points`, and the extended
+/// records.
 pub(super) fn spans(header: &[u8], points: u64, len: u64, is_new: bool) -> Vec<Span> {
     let own = Span { start: short(header, 94), count: word(header, 100), end: points, is_extended: false };
     let (start, count) = (long(header, 235), word(header, 243));

@@ -1,11 +1,13 @@
 //! Point clouds and tables of fixed-size records: FITS, LAS, PCD and PLY, and the text forms of these and OBJ.
 //!
-//! - in: a [`Cloud`], which each reader makes of the header of its format: the fields of a record, their units, entries and notes
-//! - out: a [`Snapshot`] of the columns that their names, or the caller, choose; other columns are named in a note
+//! - in: a [`Cloud`], which each reader creates from the header of its format: the fields of a record, their units,
+//!   entries and notes
+//! - out: a [`Snapshot`] of the columns chosen by their names or by the caller. Other columns are named in a note
 //! - cost: one pass over the records for each column that is read, in parallel
 //!
-//! Text forms have their rows in [`text`]. Every count of a header is checked against the length of the file before memory is reserved.
-//! Coordinates that are not finite are errors that name the row: these formats mark missing points by them.
+//! Rows of text forms are read in [`text`]. Every count in a header is checked against the length of the file before
+//! memory is reserved. Coordinates that are not finite are errors that name the row, since these formats use them to
+//! mark missing points.
 
 pub(super) mod fits;
 pub(super) mod las;
@@ -37,9 +39,9 @@ use crate::spool::Spool;
 use crate::type_column::TypeColumn;
 use crate::{Format, Masses, Points, ReadOptions, Snapshot, Table, ecsv};
 
-/// Values of a field that are columns of their own; fields with more are left out.
+/// The maximum number of values of a field that become columns. Fields with more values are left out.
 const WIDEST: u64 = 64;
-/// Names of fields of several values that are positions, and velocities.
+/// Names of fields of several values that are positions, and of those that are velocities.
 const POSITIONS: [&str; 8] = ["pos", "position", "positions", "coordinates", "coords", "xyz", "point", "points"];
 const VELOCITIES: [&str; 4] = ["vel", "velocity", "velocities", "v"];
 
@@ -47,7 +49,7 @@ const VELOCITIES: [&str; 4] = ["vel", "velocity", "velocities", "v"];
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Number(Number, Mapping),
-    /// Anything but numbers, as messages call it: text, truth values, lists, bits.
+    /// Values other than numbers, as named in messages: text, truth values, lists, bits.
     Other(&'static str),
 }
 
@@ -55,11 +57,11 @@ enum Kind {
 #[derive(Clone, Debug)]
 struct Field {
     name: String,
-    /// The byte of its first value in the file.
+    /// The byte offset of its first value in the file.
     at: u64,
     /// Bytes between its values in successive records.
     stride: u64,
-    /// Values in a record.
+    /// The number of values per record.
     width: u64,
     kind: Kind,
     unit: Option<String>,
@@ -67,7 +69,7 @@ struct Field {
 }
 
 impl Field {
-    /// A field of numbers without unit, one in a record.
+    /// Creates a field with one value per record, without a unit.
     fn new(name: impl Into<String>, at: u64, stride: u64, kind: Kind) -> Self {
         Self { name: name.into(), at, stride, width: 1, kind, unit: None, null: None }
     }
@@ -77,12 +79,12 @@ impl Field {
 struct Cloud<'a> {
     format: Format,
     path: &'a Path,
-    /// The uncompressed records, if the file has them compressed.
+    /// The uncompressed records, if the file stores them compressed.
     spool: Option<Spool>,
     rows: u64,
     big_endian: bool,
     fields: Vec<Field>,
-    /// Entries of the header that may be the redshift, the box and the cosmology, by their names.
+    /// Entries of the header, by name, that may be the redshift, the box and the cosmology.
     entries: Vec<(String, String)>,
     code: Option<String>,
     notes: Vec<String>,
@@ -94,17 +96,17 @@ struct Choice {
     slots: Vec<Slot>,
     /// The field of each slot.
     owners: Vec<usize>,
-    /// The slots that are coordinates without a choice.
+    /// The slots that are coordinates if no columns are chosen.
     own: Vec<usize>,
 }
 
 impl Cloud<'_> {
-    /// The file that holds the records.
+    /// Returns the path of the file that contains the records.
     fn data(&self) -> &Path {
         self.spool.as_ref().map_or(self.path, |spool| spool.path())
     }
 
-    /// An error that names the file.
+    /// Returns an error that names the file.
     fn error(&self, message: impl std::fmt::Display) -> Error {
         Error::file(self.path, message)
     }
@@ -126,8 +128,9 @@ impl Cloud<'_> {
         }
     }
 
-    /// The numbers of a record, those of a field of several values one by one. The names of fields that are positions or velocities by
-    /// their names become those of their components.
+    /// Returns the numbers of a record as slots, and the field of each slot. A field of several values has one slot
+    /// per value. If the field is named as positions or velocities, its slots have the names of the components,
+    /// unless `is_plain`.
     fn slots(&self, is_plain: bool) -> (Vec<Slot>, Vec<usize>) {
         let is_named = |name: &str| self.fields.iter().any(|field| field.name.eq_ignore_ascii_case(name));
         let has_axes = is_plain || (is_named("x") && is_named("y"));
@@ -162,7 +165,7 @@ impl Cloud<'_> {
         (slots, owners)
     }
 
-    /// Describes the values of a field without slots.
+    /// Describes the values of a field that has no slots.
     fn what(&self, field: usize) -> String {
         match self.fields[field].kind {
             Kind::Other(what) => what.to_string(),
@@ -177,7 +180,7 @@ impl Cloud<'_> {
         let (slots, owners) = self.slots(reading.is_of_fields || !wanted.is_empty());
         let names: Vec<String> = slots.iter().map(|slot| slot.name.clone()).collect();
         let own: Vec<String> = self.fields.iter().map(|field| field.name.clone()).collect();
-        // A number, or the name of a field of several values, stands for all of its columns.
+        // A number, or the name of a field of several values, chooses all columns of the field.
         let mut chosen = vec![];
         for name in wanted {
             let exact = names.iter().position(|slot| slot == name.trim());
@@ -213,14 +216,14 @@ impl Cloud<'_> {
         Ok(Choice { columns, slots, owners, own })
     }
 
-    /// The units, the redshift, the box and the cosmology that the header names.
+    /// Returns the units, the redshift, the box and the cosmology that the header states.
     fn header(&self, choice: &Choice) -> Result<ecsv::Header> {
         let columns = choice.slots.iter().zip(&choice.owners);
         let columns = columns.map(|(slot, &owner)| (slot.name.as_str(), self.fields[owner].unit.as_deref()));
         header_of(self.path, columns, &self.entries, &choice.columns.called())
     }
 
-    /// Notes on the file, on units that are no lengths, masses or velocities, and on columns that are not read.
+    /// Returns notes on the file, on units that are not used, and on columns that are not read.
     fn remarks(&self, choice: &Choice, reading: &Reading<'_>) -> Vec<String> {
         let mut notes = self.notes.clone();
         let columns = &choice.columns;
@@ -278,7 +281,7 @@ impl Cloud<'_> {
         })
     }
 
-    /// The types of the rows, if there is a column of types.
+    /// Returns the types of the rows, if there is a column of types.
     fn types(&self, reading: &Reading<'_>, choice: &Choice) -> Result<Option<TypeColumn>> {
         let Some(kind) = choice.columns.kind else { return Ok(None) };
         let mut each: Vec<u8> = room(self.path, self.rows)?;
@@ -390,7 +393,8 @@ impl Cloud<'_> {
     }
 }
 
-/// The units, redshift, box and cosmology of columns with these names and units, and of the entries of a header.
+/// Returns the units, redshift, box and cosmology that follow from the names and units of columns and from the
+/// entries of a header.
 fn header_of<'a>(
     path: &Path,
     columns: impl Iterator<Item = (&'a str, Option<&'a str>)>,

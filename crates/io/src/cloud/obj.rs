@@ -1,8 +1,8 @@
 //! The vertices of Wavefront OBJ files as points: lines `v x y z`.
 //!
 //! - used: `v`; a fourth number divides the other three, as in meshes
-//! - printed: how many lines of other kinds there are, and colours of vertices
-//! - refused: vertices with other than 3, 4, 6 or 7 numbers, points that are not finite
+//! - noted: the number of lines of other kinds, and of vertices with colours
+//! - rejected: vertices that do not have 3, 4, 6 or 7 numbers, points that are not finite
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,11 +21,12 @@ use crate::{Format, Snapshot};
 
 use super::text::{self, TextCloud};
 
-/// Words that begin the lines of OBJ files.
+/// First words of the lines of OBJ files.
 const KEYWORDS: [&[u8]; 13] =
     [b"v", b"vn", b"vt", b"vp", b"f", b"l", b"p", b"o", b"g", b"s", b"mtllib", b"usemtl", b"cstype"];
 
-/// Returns `true` if `prefix` begins an OBJ file: its first line begins with a keyword, and one of its lines is a vertex.
+/// Returns `true` if `prefix` begins an OBJ file: its first line begins with a keyword, and one of its lines is a
+/// vertex.
 fn sniff(prefix: &[u8]) -> bool {
     let text = prefix.strip_prefix(b"\xef\xbb\xbf").unwrap_or(prefix);
     let is_vertex =
@@ -43,7 +44,7 @@ fn sniff(prefix: &[u8]) -> bool {
     false
 }
 
-/// The vertices of Wavefront OBJ files.
+/// The format of vertices in Wavefront OBJ files.
 pub(crate) struct Obj;
 
 impl FileFormat for Obj {
@@ -103,7 +104,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     Ok(text::inspect(path, &read(path, reading)?))
 }
 
-/// Puts the coordinates of a vertex into a record; returns whether a colour follows.
+/// Appends the coordinates of a vertex to a record. Returns `true` if a colour follows.
 fn push(words: &[&[u8]], record: &mut Record) -> std::result::Result<bool, String> {
     let weight = match words.len() {
         3 | 6 | 7 => None,

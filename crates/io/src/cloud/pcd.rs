@@ -1,9 +1,9 @@
 //! PCD, the point clouds of the Point Cloud Library.
 //!
-//! - in: version 0.5 to 0.7, as text, binary, or binary compressed by LZF; the latter stores each field as one array
+//! - in: versions 0.5 to 0.7, as text, binary, or binary compressed with LZF, which stores each field as one array
 //! - used: `FIELDS`, `SIZE`, `TYPE`, `COUNT`, `WIDTH`, `HEIGHT`, `POINTS`, `DATA`
-//! - printed: `VIEWPOINT`, if it is not the identity; fields that are not read. Fields named `_` are padding.
-//! - refused: other lines, headers that contradict themselves, points that are not finite
+//! - noted: `VIEWPOINT`, if it is not the identity; fields that are not read. Fields named `_` are padding.
+//! - rejected: other lines, contradictory headers, points that are not finite
 
 use std::io::Cursor;
 use std::path::Path;
@@ -24,11 +24,11 @@ use super::rows::Mapping;
 use super::text::{self, Lines, TextCloud};
 use super::{Cloud, Field, Kind};
 
-/// Bytes of a header that are read.
+/// The maximum number of bytes of a header.
 const LONGEST_HEADER: usize = 1 << 16;
 /// Bytes of the largest page to which files are padded.
 const MOST_PADDING: u64 = 1 << 16;
-/// The maximum number of bytes that one compressed byte becomes: a reference of three bytes copies 264.
+/// The maximum decompressed bytes per compressed byte: a reference of three bytes copies 264.
 const MOST_BYTES: u64 = 88;
 
 /// Returns `true` if `prefix` begins a PCD file.
@@ -43,7 +43,7 @@ fn sniff(prefix: &[u8]) -> bool {
     first.starts_with(b"# .PCD v") || (words.next() == Some(b"VERSION") && words.next().is_some_and(is_version))
 }
 
-/// The byte that ends the lines of a header: CR if the first CR is before any LF and ends a line alone.
+/// Returns the byte that ends the lines of a header: CR if the first CR precedes any LF and is not followed by one.
 fn header_line_end(bytes: &[u8]) -> u8 {
     let first = bytes.iter().position(|&byte| byte == b'\r' || byte == b'\n');
     match first.map(|at| (bytes[at], bytes.get(at + 1))) {
@@ -59,16 +59,16 @@ enum Encoding {
     Compressed,
 }
 
-/// A header.
+/// The header of a file.
 struct Header {
     names: Vec<String>,
-    /// The bytes, the kind and the number of the values of each field.
+    /// The bytes per value, the type and the number of values of each field.
     sizes: Vec<u64>,
     kinds: Vec<char>,
     counts: Vec<u64>,
     points: u64,
     encoding: Encoding,
-    /// The byte where the data begin, and the lines before them.
+    /// The byte offset of the data; `lines` counts the lines before them.
     at: u64,
     lines: u64,
     notes: Vec<String>,
@@ -179,7 +179,7 @@ impl Header {
         })
     }
 
-    /// The bytes of a point.
+    /// Returns the bytes per point.
     fn record(&self) -> Option<u64> {
         self.sizes
             .iter()
@@ -188,7 +188,7 @@ impl Header {
     }
 }
 
-/// Returns `true` for the name of padding.
+/// Returns `true` if fields with this name are padding.
 fn is_padding(name: &str) -> bool {
     name == "_"
 }
@@ -205,7 +205,7 @@ fn cloud<'a>(path: &'a Path, mut source: Source, header: &Header) -> Result<Clou
         if !is_padding(name) && width > 0 {
             let number = header.number(place).map_err(|message| source.error(message))?;
             let kind = Kind::Number(number, Mapping::Same);
-            // Of compressed data each field is an array of its own.
+            // In compressed data, each field is a separate array.
             let (at, stride) =
                 if is_compressed { (before * header.points, size * width) } else { (first + before, record) };
             fields.push(Field { width, ..Field::new(name.clone(), at, stride, kind) });
@@ -237,7 +237,8 @@ fn cloud<'a>(path: &'a Path, mut source: Source, header: &Header) -> Result<Clou
     Ok(cloud)
 }
 
-/// Returns `true` if zeros alone are left of a compressed file, fewer than a page: the Point Cloud Library pads files to whole pages.
+/// Returns `true` if only zeros remain in a compressed file, fewer than a page. The Point Cloud Library pads files to
+/// whole pages.
 fn is_padding_left(source: &mut Source) -> Result<bool> {
     let (at, left) = (source.at(), source.left());
     if left >= MOST_PADDING {
@@ -249,7 +250,7 @@ fn is_padding_left(source: &mut Source) -> Result<bool> {
     Ok(bytes.iter().all(|&byte| byte == 0))
 }
 
-/// The data of a compressed file.
+/// Decompresses the data of a file into a temporary file.
 fn uncompressed(path: &Path, source: &mut Source, header: &Header, record: u64) -> Result<Spool> {
     source.seek(header.at)?;
     let (packed, whole) = (u64::from(source.u32(false)?), u64::from(source.u32(false)?));
@@ -273,7 +274,7 @@ fn uncompressed(path: &Path, source: &mut Source, header: &Header, record: u64) 
     Spool::of(Cursor::new(data), path)
 }
 
-/// PCD point clouds.
+/// The format of PCD point clouds.
 pub(crate) struct Pcd;
 
 impl FileFormat for Pcd {
@@ -311,7 +312,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
 fn read_text(path: &Path, reading: &Reading<'_>, source: &Source, header: &Header) -> Result<Snapshot> {
     let (mut names, mut places, mut place) = (vec![], vec![], 0usize);
     for (field, name) in header.names.iter().enumerate() {
-        // Each value of a field is a word, of which a line has no more than it has bytes.
+        // Each value of a field is a word, and a line cannot have more words than bytes.
         let count = header.counts[field].min(1 << 16) as usize;
         for k in 0..count {
             if !is_padding(name) {
@@ -324,7 +325,7 @@ fn read_text(path: &Path, reading: &Reading<'_>, source: &Source, header: &Heade
             return Err(Error::file(path, "its header has more than 65,536 values in a line"));
         }
     }
-    // Each value has a byte at least, and one after it.
+    // Each value takes at least one byte, and one byte after it.
     let most_rows = header.points.min(source.len() / (2 * place).max(1) as u64 + 1);
     let cloud = TextCloud { format: Format::Pcd, path, names, unread: vec![], most_rows, notes: header.notes.clone() };
     let mut lines = Lines::open(path, header.at, header.lines)?;

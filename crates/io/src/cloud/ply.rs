@@ -1,8 +1,8 @@
 //! The vertices of PLY files as points.
 //!
-//! - in: text, and binary of either byte order; the properties of the element `vertex` are columns
-//! - printed: comments, other elements, properties that are not read, and what follows the last value or element
-//! - refused: vertices without `x`, `y` and `z` or with lists, unless they are text; points that are not finite
+//! - in: text, and binary in either byte order; the properties of the element `vertex` are columns
+//! - noted: comments, other elements, properties that are not read, and data after the last value or element
+//! - rejected: vertices without `x`, `y` and `z`; binary vertices with lists; points that are not finite
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -25,16 +25,16 @@ use super::text::{self, Lines, TextCloud};
 use super::{Cloud, Field, Kind};
 use crate::ply_header::{Element, Encoding, Header};
 
-/// Bytes of a header that are read.
+/// The maximum number of bytes of a header.
 const LONGEST_HEADER: usize = 1 << 18;
-/// Comments that are printed.
+/// The maximum number of comments in the notes.
 const MOST_COMMENTS: usize = 5;
 
 /// Returns `true` if `prefix` begins a PLY file.
 fn sniff(prefix: &[u8]) -> bool {
     let text = prefix.strip_prefix(b"\xef\xbb\xbf").unwrap_or(prefix);
     let Some(rest) = text.strip_prefix(b"ply") else { return false };
-    // A column of a text table may be called ply.
+    // A column of a text table may have the name ply.
     let rest = rest.trim_ascii_start();
     rest.len() < text.len() - 3
         && [&b"format"[..], b"comment", b"obj_info", b"element"].iter().any(|word| rest.starts_with(word))
@@ -49,7 +49,7 @@ fn header(source: &mut Source) -> Result<Header> {
     Ok(header)
 }
 
-/// The place of the vertices among the elements.
+/// Returns the index of the vertices among the elements.
 fn vertices(header: &Header, source: &Source) -> Result<usize> {
     let place = header.elements.iter().position(|element| element.name == "vertex" && element.count > 0);
     let place = place.ok_or_else(|| source.error("has no points: no element vertex of its header has any"))?;
@@ -113,7 +113,8 @@ fn cloud<'a>(path: &'a Path, source: &Source, header: &Header, big_endian: bool)
     Ok(cloud)
 }
 
-/// A note on the bytes after the last of these elements, of which the first begins at `at`; or on those that are missing.
+/// Returns a note on the bytes after the last of these elements, the first of which begins at `at`, or on a truncated
+/// element.
 fn note_after(
     path: &Path,
     source: &Source,
@@ -133,7 +134,7 @@ fn note_after(
     Ok(source.note_after(at, "element"))
 }
 
-/// The byte after all of an element that begins at `at`.
+/// Returns the byte offset after all data of an element that begins at `at`.
 fn after(path: &Path, source: &Source, element: &Element, at: u64, big_endian: bool) -> Result<u64> {
     let truncated =
         || source.error(format!("truncated: it ends within the element {}", shorten(element.name.as_bytes())));
@@ -157,7 +158,7 @@ fn after(path: &Path, source: &Source, element: &Element, at: u64, big_endian: b
     Ok(file.at)
 }
 
-/// A file that is passed over.
+/// A file in which data are skipped.
 struct Seeker {
     file: BufReader<File>,
     at: u64,
@@ -170,7 +171,7 @@ impl Seeker {
         self.file.seek_relative(bytes.try_into().ok()?).ok()
     }
 
-    /// A whole number from 0, as the length of a list is.
+    /// Reads an integer of at least 0, such as the length of a list.
     fn whole(&mut self, number: Number, big_endian: bool) -> Option<u64> {
         let mut bytes = [0; 8];
         let n = number.bytes() as usize;
@@ -186,7 +187,7 @@ impl Seeker {
     }
 }
 
-/// The vertices of PLY files.
+/// The format of vertices in PLY files.
 pub(crate) struct Ply;
 
 impl FileFormat for Ply {
@@ -227,11 +228,11 @@ fn read_text(path: &Path, reading: &Reading<'_>, source: &Source, header: &Heade
     let (numbers, lists): (Vec<_>, Vec<_>) = vertex.properties.iter().partition(|property| property.length.is_none());
     let names = numbers.iter().map(|property| property.name.clone()).collect();
     let unread = lists.iter().map(|property| (property.name.clone(), "lists".to_string())).collect();
-    // Each value has a byte at least, and one after it.
+    // Each value takes at least one byte, and one byte after it.
     let most_rows = vertex.count.min(source.len() / (2 * vertex.properties.len() as u64).max(1) + 1);
     let cloud = TextCloud { format: Format::Ply, path, names, unread, most_rows, notes: notes(header) };
     let mut lines = Lines::open(path, header.at, header.lines)?;
-    // Other elements: a line each.
+    // Other elements have one line each.
     let lines_of = |elements: &[Element]| {
         let with_lines = elements.iter().filter(|element| !element.properties.is_empty());
         with_lines.fold(0, |sum: u64, element| sum.saturating_add(element.count))
@@ -274,7 +275,8 @@ fn read_text(path: &Path, reading: &Reading<'_>, source: &Source, header: &Heade
     text::finish(path, snapshot, reading, None)
 }
 
-/// Puts the single values of a vertex into a record, and returns whether values follow that no property has. Lists are passed over.
+/// Appends the values of a vertex to a record, except lists. Returns `true` if more values follow than the element
+/// has properties.
 fn push(line: &[u8], vertex: &Element, record: &mut Record) -> std::result::Result<bool, String> {
     let mut words = words(line);
     for property in &vertex.properties {

@@ -1,19 +1,20 @@
 //! The roles of the columns of a table of records.
 //!
-//! In: the names of the columns, and the contents of those without numbers. Out: the columns that are read, and notes on the others.
+//! In: the names of the columns, and the kinds of values in columns without numbers. Out: the columns that are read,
+//! and notes on the others.
 
 use crate::ReadOptions;
 use crate::csv_columns::Columns;
 use crate::messages::{list, shorten};
 use crate::reading::Reading;
 
-/// A column without numbers: its name, and its contents as messages call them.
+/// A column without numbers: its name, and the kind of its values, as in messages.
 pub(super) type Unread = (String, String);
 
-/// The columns of points or fields of a table whose columns of numbers have these names. Columns without numbers have places after these, and
-/// no role.
+/// Returns the columns of points or fields of a table. `names` are its columns of numbers. The columns `unread`,
+/// without numbers, get the positions after these, and no role.
 ///
-/// Errors: as [`Columns::named_of`], as for a column `x` of text, which is not passed over for another.
+/// Errors: as [`Columns::named_of`]. For example, a column `x` of text is an error, and no other column replaces it.
 pub(super) fn named(
     mut names: Vec<String>,
     unread: &[Unread],
@@ -27,13 +28,13 @@ pub(super) fn named(
     names.extend(unread.iter().map(|(name, _)| name.clone()));
     let why = |place: usize| Some(unread.get(place.checked_sub(width)?)?.1.clone());
     let columns = Columns::named_of(names.clone(), &why, &reading.options.clone().columns(chosen))?;
-    // Columns have their roles also where these are not wanted, so that notes do not list them.
+    // Roles are assigned even to columns that are not requested, so that notes do not list them.
     let all = ReadOptions::default().columns(chosen);
     let all = ReadOptions { coordinates_only: reading.options.coordinates_only, ..all };
     Ok(Columns::named_of(names, &why, &all).unwrap_or(columns))
 }
 
-/// A note that names columns that are not read; `None` if all are read.
+/// Returns a note that names the columns that are not read; `None` if all are read.
 pub(super) fn left_out(names: &[&str]) -> Option<String> {
     let list = list(&names.iter().map(|name| shorten(name.as_bytes())).collect::<Vec<_>>());
     (!names.is_empty()).then(|| format!("columns that are not read: {list} (choose columns with ReadOptions::columns)"))

@@ -1,7 +1,7 @@
 //! Columns of fixed-size records: words at a constant stride, mapped to numbers.
 //!
-//! In: where the words of each column are. Out: rows of values, or an error that names the row and the column.
-//! Cost: one pass over the records for each column, a quarter of a megabyte a thread.
+//! In: the locations of the words of each column. Out: rows of values, or an error that names the row and the column.
+//! Cost: one pass over the records for each column, and a quarter of a megabyte per thread.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -21,35 +21,35 @@ const BAND: u64 = 1 << 20;
 /// The mapping from the words of a column to numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Mapping {
-    /// Words are numbers.
+    /// The words are the numbers.
     Same,
-    /// The sign bit is inverted: unsigned numbers stored as signed ones, and signed bytes stored as unsigned ones.
+    /// The sign bit is inverted: unsigned integers stored as signed ones, or signed bytes stored as unsigned ones.
     Flipped,
     /// The number is `word * scale + offset`, in 64-bit floats.
     Linear { scale: f64, offset: f64 },
 }
 
-/// One number of each record.
+/// A value that every record has.
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
     pub name: String,
-    /// The byte of the first record's word.
+    /// The byte offset of the word in the first record.
     pub at: u64,
     /// Bytes between the words of successive records.
     pub stride: u64,
     pub number: Number,
     pub mapping: Mapping,
-    /// The word of missing values.
+    /// The word that marks a missing value.
     pub null: Option<i64>,
 }
 
 impl Slot {
-    /// Returns `true` if 32-bit floats hold the values.
+    /// Returns `true` if 32-bit floats represent the values exactly.
     pub(super) fn is_narrow(&self) -> bool {
         self.number == Number::F32 && self.mapping == Mapping::Same
     }
 
-    /// The type of the values, as Rust calls it.
+    /// Returns the Rust name of the type of the values.
     pub(super) fn kind(&self) -> &'static str {
         match (self.mapping, self.number) {
             (Mapping::Linear { .. }, _) => "f64",
@@ -62,22 +62,22 @@ impl Slot {
     }
 }
 
-/// Rows put together from several slots.
+/// Rows assembled from several slots.
 pub(super) struct Joined<'a> {
     pub reading: &'a Reading<'a>,
-    /// The file that holds the records.
+    /// The file that contains the records.
     pub path: &'a Path,
     pub rows: u64,
     pub big_endian: bool,
     pub slots: Vec<&'a Slot>,
-    /// Multiplies every value.
+    /// The factor that multiplies every value.
     pub factor: f64,
     /// If `true`, NaN and infinity are errors.
     pub is_finite: bool,
 }
 
 impl Joined<'_> {
-    /// Reads words of one slot, of which `widen` makes numbers; it returns `None` for missing values.
+    /// Reads the words of one slot, and converts them with `widen`, which returns `None` for missing values.
     fn read_words<W: Word, V: Word, T: Target>(
         &self,
         slot: &Slot,
@@ -107,7 +107,7 @@ impl Joined<'_> {
         })
     }
 
-    /// The value of a word; `None` if it has none that is wanted, which [`Self::refused`] explains.
+    /// Returns the value of a word; `None` if the value is not valid, for which [`Self::refused`] returns the error.
     fn value<V: Word, T: Target>(&self, slot: &Slot, word: V) -> Option<T> {
         let is_wanted = |x: f64| !self.is_finite || x.is_finite();
         if !word.number().is_none_or(is_wanted) {
@@ -122,7 +122,7 @@ impl Joined<'_> {
         Some(value?.times(self.factor))
     }
 
-    /// The error of a word without a value that is wanted.
+    /// Returns the error for a word without a valid value.
     #[cold]
     fn refused(&self, slot: &Slot, row: u64, word: Option<(&dyn Display, Option<f64>)>, must: &str) -> Error {
         let what = match (word, slot.mapping) {
@@ -182,7 +182,7 @@ impl<T: Target> Rows<T> for Joined<'_> {
                 Number::U16 => whole!(u16),
                 Number::U32 => whole!(u32),
                 Number::U64 => self.read_words(slot, place, first, out, |word: u64| Some(word)),
-                // No point cloud has them.
+                // No point cloud format has 16-bit floats.
                 Number::F16 => Err(Error::file(self.path, "has numbers of 16 bits, which are not read")),
                 Number::F32 => self.read_words(slot, place, first, out, |word: f32| Some(word)),
                 Number::F64 => self.read_words(slot, place, first, out, |word: f64| Some(word)),
@@ -192,7 +192,7 @@ impl<T: Target> Rows<T> for Joined<'_> {
     }
 }
 
-/// The sum of one slot over this part's share of all rows; read in bands.
+/// Returns the sum of one slot over this part's share of all rows. Rows are read in bands.
 pub(super) fn sum(joined: &Joined<'_>) -> Result<MassSum> {
     let step = Rows::<f64>::band(joined);
     let share = joined.reading.share(joined.rows);

@@ -1,4 +1,4 @@
-//! Point clouds as text: rows of words, whose columns the header of the file names.
+//! Point clouds as text: rows of words, whose columns are named in the header of the file.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
@@ -16,24 +16,25 @@ use crate::{Contents, Format, Snapshot};
 
 use super::roles::{Unread, left_out, named};
 
-/// Bytes in the longest line.
+/// The maximum number of bytes of a line.
 const LONGEST_LINE: u64 = 1 << 16;
 
 /// A file whose rows are text.
 pub(super) struct TextCloud<'a> {
     pub format: Format,
     pub path: &'a Path,
-    /// The columns, and their names.
+    /// The names of the columns of numbers.
     pub names: Vec<String>,
-    /// The columns that rows do not have here, as they hold no numbers.
+    /// The columns without numbers, which the rows passed to `read` do not contain.
     pub unread: Vec<Unread>,
-    /// The maximum number of rows, for which memory is taken at once.
+    /// The maximum number of rows, for which memory is reserved at once.
     pub most_rows: u64,
     pub notes: Vec<String>,
 }
 
 impl TextCloud<'_> {
-    /// Reads the rows that `next` puts into a record, whose number it returns; `None` after the last.
+    /// Reads all rows. `next` fills a record with the next row and returns its location for messages, or `None` after
+    /// the last row.
     pub(super) fn read(
         &self,
         reading: &Reading<'_>,
@@ -81,7 +82,8 @@ impl TextCloud<'_> {
     }
 }
 
-/// Converts the velocities to peculiar ones, from the unit that the options or the file name, and keeps the rows of the subsample.
+/// Converts the velocities to peculiar ones, from the unit that the options or the file state, and keeps the rows of
+/// the subsample.
 pub(super) fn finish(
     path: &Path,
     snapshot: Snapshot,
@@ -91,23 +93,23 @@ pub(super) fn finish(
     Ok(reduced(with_velocities(path, snapshot, reading.options, unit)?, reading))
 }
 
-/// Describes a file by the points that were read from it.
+/// Describes a file from the points that were read from it.
 pub(super) fn inspect(path: &Path, snapshot: &Snapshot) -> Contents {
     Contents { notes: snapshot.notes.clone(), ..Contents::of_table(path, snapshot) }
 }
 
-/// The lines of a file, one at a time. They end by LF or CR LF, or by CR alone if the file has no LF.
+/// The lines of a file, read one at a time. Lines end with LF or CR LF, or with CR alone if the file has no LF.
 pub(super) struct Lines<'a> {
     path: &'a Path,
     reader: BufReader<Cancellable<File>>,
     end: u8,
     line: Vec<u8>,
-    /// The number of the line that was read last.
+    /// The number of the last line that was read.
     number: u64,
 }
 
 impl<'a> Lines<'a> {
-    /// Lines from byte `at` on, after `number` others.
+    /// Opens a file to read lines from byte `at` on, which `number` lines precede.
     pub(super) fn open(path: &'a Path, at: u64, number: u64) -> Result<Self> {
         let failed = |error| Error::io(path, "cannot be read", error);
         let mut file = File::open(path).map_err(failed)?;
@@ -121,7 +123,7 @@ impl<'a> Lines<'a> {
         Error::io(self.path, "cannot be read", error)
     }
 
-    /// The next line, without its end, and its number.
+    /// Reads the next line. Returns it without its end, and its number.
     pub(super) fn next(&mut self) -> Result<Option<(&[u8], u64)>> {
         self.line.clear();
         let mut bounded = Read::take(&mut self.reader, LONGEST_LINE);
@@ -138,7 +140,7 @@ impl<'a> Lines<'a> {
         Ok(Some((self.line.trim_ascii(), self.number)))
     }
 
-    /// Reads the lines that are left, of any length, and returns the number of those that are not blank.
+    /// Reads the remaining lines, of any length, and returns the number of those that are not blank.
     pub(super) fn count_rest(&mut self) -> Result<u64> {
         let (mut count, mut is_blank) = (0, true);
         loop {

@@ -1,12 +1,13 @@
-//! The 256-byte header of a Gadget-2 snapshot, that of GADGET-4, and the two ways to lay out the file around them.
+//! The 256-byte header of a Gadget-2 snapshot, the header of GADGET-4, and the two ways to frame blocks in a file.
 //!
 //! | field | use |
 //! |---|---|
 //! | counts, high words, masses, time, redshift, box, matter, lambda, h, number of files | read; impossible values are errors |
-//! | flags, and what fills up the 256 bytes | [`inspect`](crate::inspect) names those that are not 0 |
+//! | flags, and the bytes that fill up the 256 bytes | [`inspect`](crate::inspect) names those that are not 0 |
 //! | trees of GADGET-4 | not used |
 //!
-//! Source: Springel, Users guide for GADGET-2, section 6; the structure `io_header` of GADGET-4, with `GADGET2_HEADER` and without.
+//! Source: Springel, Users guide for GADGET-2, section 6; the structure `io_header` of GADGET-4, with
+//! `GADGET2_HEADER` and without.
 
 use ropewalk::{Error, Result};
 use std::path::Path;
@@ -15,7 +16,7 @@ use crate::gadget_header::Header;
 use crate::same_headers::check_same;
 use crate::{Background, Format};
 
-/// Flags of a header, and their first bytes.
+/// Flags of a header, with their byte offsets.
 const FLAGS: [(usize, &str); 8] = [
     (88, "Flag_Sfr"),
     (92, "Flag_Feedback"),
@@ -26,14 +27,14 @@ const FLAGS: [(usize, &str); 8] = [
     (196, "Flag_DoublePrecision"),
     (200, "Flag_IC_Info"),
 ];
-/// Bytes of GADGET-4's header for each type, and the others.
+/// Bytes of GADGET-4's header per type, and the remaining bytes.
 const LONG_TYPE: usize = 24;
 const LONG_REST: usize = 48;
-/// Types in GADGET-4's header.
+/// The maximum number of types in GADGET-4's header.
 const MOST_TYPES: usize = 32;
 
 impl Header {
-    /// The cosmology; a header without matter has none.
+    /// Returns the cosmology. Its density parameters are unknown if the header states no matter density.
     pub(super) fn background(&self) -> Background {
         let has_matter = self.omega_m != 0.0;
         Background {
@@ -43,7 +44,7 @@ impl Header {
         }
     }
 
-    /// The fields that all files of a snapshot share, by name.
+    /// Returns the fields that all files of a snapshot share, by name.
     fn shared(&self) -> [(&'static str, String); 9] {
         [
             ("total particle counts", format!("{:?}", self.counts)),
@@ -58,12 +59,12 @@ impl Header {
         ]
     }
 
-    /// An error if `other`, of the file `path`, is not of the same snapshot.
+    /// Returns an error if `other`, the header of the file `path`, belongs to another snapshot.
     pub(super) fn check_same(&self, other: &Self, path: &Path) -> Result<()> {
         check_same(&self.shared(), &other.shared(), path)
     }
 
-    /// The 256 bytes for a file that holds `here` of the particles.
+    /// Returns the 256 bytes of the header of a file that holds the particles `here`, counted by type.
     pub(super) fn encode(&self, here: [u32; 6], big_endian: bool) -> [u8; 256] {
         let mut raw = Raw { bytes: [0; 256], big_endian };
         for (t, ((here, mass), count)) in here.into_iter().zip(self.mass_table).zip(self.counts).enumerate() {
@@ -80,7 +81,7 @@ impl Header {
         raw.bytes
     }
 
-    /// The header in `bytes`, and how many particles of each type its file holds.
+    /// Returns the header in `bytes`, and the number of particles of each type in its file.
     pub(super) fn decode(bytes: [u8; 256], big_endian: bool) -> (Self, [u64; 6]) {
         let raw = Raw { bytes, big_endian };
         let mut header = Self {
@@ -95,16 +96,17 @@ impl Header {
             files: raw.u32(124) as u32,
         };
         let here = std::array::from_fn(|t| raw.u32(4 * t));
-        // Some makers of initial conditions leave the totals of a single file empty.
+        // Some generators of initial conditions leave the totals of a single file empty.
         if header.files == 1 && header.counts == [0; 6] {
             header.counts = here;
         }
         (header, here)
     }
 
-    /// The header of GADGET-4 in `bytes`, and how many particles of each type its file of `len` bytes holds.
+    /// Returns the GADGET-4 header in `bytes`, and the number of particles of each type in its file, which has `len`
+    /// bytes.
     ///
-    /// Errors: particles of types above 5; more than the file has bytes.
+    /// Errors: particles of types above 5; more particles than the file has bytes.
     pub(super) fn decode_long(
         bytes: &[u8],
         big_endian: bool,
@@ -147,10 +149,11 @@ impl Header {
         Ok((header, here))
     }
 
-    /// A sentence about what the 256 bytes have beside the fields that are read, if that is not 0.
+    /// Returns a note on bytes that are not 0 outside the fields that are read.
     pub(super) fn unused(bytes: [u8; 256], big_endian: bool) -> Option<String> {
         let raw = Raw { bytes, big_endian };
-        // GADGET-4 repeats the counts where others fill the header up, and has the Hubble constant where others have flags.
+        // GADGET-4 repeats the counts in the bytes that other codes use as filler, and stores the Hubble constant in
+        // place of flags.
         let is_gadget4 = (0..6).any(|t| raw.u32(96 + 4 * t) > 0)
             && (0..6).all(|t| u64::from_be_bytes(raw.get(208 + 8 * t)) == raw.u32(96 + 4 * t));
         let flags = FLAGS.iter().filter(|(at, _)| !is_gadget4 || !(160..168).contains(at));
@@ -165,7 +168,7 @@ impl Header {
         (!found.is_empty()).then(|| format!("its header has what is not used: {}", found.join(", ")))
     }
 
-    /// An error if the header alone is impossible.
+    /// Returns an error if a value of the header is impossible.
     pub(super) fn check(&self, path: &Path) -> Result<()> {
         if self.files == 0 {
             return Err(Error::file(path, "its header says the snapshot is split over 0 files; it must be 1 or more"));
@@ -184,14 +187,14 @@ impl Header {
     }
 }
 
-/// The header's bytes; every offset is a constant of this file.
+/// The bytes of the header; every offset is a constant in this file.
 struct Raw {
     bytes: [u8; 256],
     big_endian: bool,
 }
 
 impl Raw {
-    /// `N` bytes in big-endian order.
+    /// Returns `N` bytes in big-endian order.
     fn get<const N: usize>(&self, at: usize) -> [u8; N] {
         let mut word: [u8; N] = std::array::from_fn(|i| self.bytes[at + i]);
         if !self.big_endian {
@@ -216,16 +219,16 @@ impl Raw {
     }
 }
 
-/// How the blocks of a file are framed.
+/// The framing of the blocks of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) big_endian: bool,
-    /// Each block comes after a record with its label (`SnapFormat` 2).
+    /// If `true`, a record with a label precedes each block (`SnapFormat` 2).
     pub(super) labels: bool,
 }
 
 impl Layout {
-    /// The layout of a file that begins with `prefix`: the marker of the header, or of the label before it.
+    /// Returns the layout of a file that begins with `prefix`: the marker of the header, or of the label before it.
     pub(super) fn sniff(prefix: &[u8]) -> Option<Self> {
         let (marker, rest) = prefix.split_first_chunk::<4>()?;
         let (big_endian, labels) = match marker {
@@ -238,7 +241,7 @@ impl Layout {
         Some(Self { big_endian, labels })
     }
 
-    /// Whether a header may have as many bytes.
+    /// Returns `true` if a header can have this number of bytes.
     pub(super) fn is_header(bytes: u64) -> bool {
         bytes == 256 || is_long(bytes)
     }
@@ -248,13 +251,14 @@ impl Layout {
     }
 }
 
-/// Whether GADGET-4's header has as many bytes for some number of types.
+/// Returns `true` if GADGET-4's header has this number of bytes for some number of types.
 fn is_long(bytes: u64) -> bool {
     let of_types = bytes.checked_sub(LONG_REST as u64).filter(|of_types| of_types % LONG_TYPE as u64 == 0);
     of_types.is_some_and(|of_types| (1..=MOST_TYPES as u64).contains(&(of_types / LONG_TYPE as u64)))
 }
 
-/// Whether the most significant byte comes first in a file that begins with the marker of GADGET-4's header, which the same marker ends.
+/// Returns the byte order (`true` for big-endian) of a file that begins with GADGET-4's header; `None` for other
+/// files. The same marker precedes and follows the header.
 fn begins_long(big: u32, marker: &[u8; 4], rest: &[u8]) -> Option<bool> {
     [(big, true), (big.swap_bytes(), false)].into_iter().find_map(|(bytes, big_endian)| {
         let after = rest.get(bytes as usize..).filter(|_| is_long(bytes.into()))?;

@@ -1,9 +1,11 @@
 //! Gadget-2 binary snapshots.
 //!
-//! - in: one file or the parts of a split snapshot; `SnapFormat` 1 or 2, either byte order, any widths; the header of Gadget-2 or of GADGET-4
+//! - in: one file or the parts of a split snapshot; `SnapFormat` 1 or 2, either byte order, any widths of values; the
+//!   header of Gadget-2 or of GADGET-4
 //! - out: a [`Snapshot`] of all particles, or of some types
-//! - cost: every file is scanned first, headers and markers only, so that what is read is known to be there
-//! - layout: Springel, Users guide for GADGET-2, section 6
+//! - cost: the headers and block markers of every file are scanned first, so that all data to be read are known to
+//!   exist
+//! - source: Springel, Users guide for GADGET-2, section 6
 
 mod header;
 mod scan;
@@ -32,7 +34,7 @@ use crate::snapshot::TypeRun;
 use crate::split_files::ends_with_number;
 use crate::{Masses, Points, Snapshot, Table};
 
-/// Gadget-2 binary snapshots, and those of GADGET-4.
+/// The format of Gadget-2 and GADGET-4 binary snapshots.
 pub(crate) struct Gadget;
 
 impl FileFormat for Gadget {
@@ -67,7 +69,7 @@ impl FileFormat for Gadget {
     fn parts(&self, path: &Path) -> Vec<PathBuf> {
         let number = path.extension().filter(|number| number.as_encoded_bytes().iter().all(u8::is_ascii_digit));
         let base = path.with_extension("");
-        // As many as there are: the first missing number ends it.
+        // The first missing number ends the list.
         let named = (0..=u32::MAX).map(|k| part(&base, k)).take_while(|part| part.is_file());
         if number.is_some() { named.collect() } else { vec![] }
     }
@@ -77,7 +79,7 @@ impl FileFormat for Gadget {
     }
 }
 
-/// What the snapshot that `path` is, or is part of, says about itself.
+/// Describes the snapshot that `path` names or belongs to.
 fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let (first, others, missing) = scan_present(path, reading)?;
     let (header, format) = (first.header.clone(), first.layout.format());
@@ -121,7 +123,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
 /// Gadget's names of the particle types.
 const TYPES: [&str; 6] = ["gas", "halo", "disk", "bulge", "stars", "boundary"];
 
-/// The particles of the snapshot that `path` is, or is part of.
+/// Reads the particles of the snapshot that `path` names or belongs to.
 fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let (first, others) = scan_all(path, reading)?;
     let (header, format, options) = (first.header.clone(), first.layout.format(), reading.options);
@@ -144,9 +146,9 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let columns = Columns { path, reading, parts: &parts, types: &types };
     let none = Points::F32(Table::of(3, Vec::new()));
     let masses = if options.masses { columns.masses(&header)? } else { Masses::Unknown };
-    // A block of masses that is broken is told where it is needed.
+    // A corrupt block of masses is reported only where the mass is used.
     let matter = columns.matter(&masses, counts.len() == types.len()).unwrap_or_else(|_| Some(Matter::broken()));
-    // The mass of one part says nothing about the whole.
+    // The mass in one part does not determine the mass of the whole.
     let matter = matter.filter(|_| !is_alone).and_then(|matter| reading.matter(matter));
     Ok(Snapshot {
         points: columns.vectors(Field::Pos, 1.0)?.unwrap_or(none),
@@ -172,7 +174,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     })
 }
 
-/// What is wanted of the parts of a snapshot.
+/// The data to read from the parts of a snapshot.
 struct Columns<'a> {
     path: &'a Path,
     reading: &'a Reading<'a>,
@@ -181,13 +183,13 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// Parts and types, in the order of the particles.
+    /// Returns pairs of part and type, in the order of the particles.
     fn pieces(&self) -> impl Iterator<Item = (&'a Part, usize)> {
         let types = self.types;
         self.parts.iter().flat_map(move |part| types.iter().map(move |&t| (part, usize::from(t))))
     }
 
-    /// The values of a type in a part, each as `convert` makes it.
+    /// Returns the rows of a type in a part, with values converted by `convert`.
     fn plain<W: Word + Sync, T, F: Fn(W) -> T + Sync + 'a>(
         &self,
         part: &'a Part,
@@ -210,7 +212,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// The values of `field`, each as `convert` makes it.
+    /// Returns the values of `field`, converted by `convert`.
     fn gather<W, T, F>(&self, field: Field, convert: F) -> Result<Vec<T>>
     where
         W: Word + Sync,
@@ -224,7 +226,7 @@ impl<'a> Columns<'a> {
         fill(self.reading, self.path, field.width() as usize, &rows)
     }
 
-    /// Positions or velocities, times `factor`; `None` if there is no such block.
+    /// Returns positions or velocities, multiplied by `factor`; `None` if there is no such block.
     fn vectors(&self, field: Field, factor: f64) -> Result<Option<Points>> {
         Ok(match bytes_per_value(self.parts, field)? {
             None => None,
@@ -267,15 +269,15 @@ impl<'a> Columns<'a> {
                     Box::new(self.plain(part, t, block, Field::Mass, move |m: f32| f64::from(m) * each))
                 }
                 Some(block) => Box::new(self.plain(part, t, block, Field::Mass, move |m: f64| m * each)),
-                // A type with a mass; or none of the particles, which have no block.
+                // The type has one mass, or the part has no particles with masses, and so no block.
                 None => Box::new(Constant { rows: part.here[t], value: mass * each }),
             }
         });
         Ok(Masses::Each(fill(self.reading, self.path, 1, &pieces.collect::<Vec<_>>())?))
     }
 
-    /// The mass of all particles of all types; `None` where some have none. Masses of all types may have been `read`; else they are, in
-    /// chunks, of all files or this part's share.
+    /// Returns the mass of all particles of all types; `None` if some have no mass. If masses of all types were read,
+    /// they are in `read`. Otherwise they are read here in chunks: those of all files, or this part's share.
     fn matter(&self, read: &Masses, is_all_types: bool) -> Result<Option<Matter>> {
         if let Masses::Each(own) = read
             && is_all_types
@@ -308,7 +310,7 @@ impl<'a> Columns<'a> {
         Ok(Some(matter))
     }
 
-    /// The types of the particles that are kept.
+    /// Returns the types of the particles that are kept.
     fn runs(&self) -> Vec<TypeRun> {
         self.reading.runs(self.pieces().map(|(part, t)| (t as u8, part.here[t])))
     }

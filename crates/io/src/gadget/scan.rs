@@ -1,4 +1,5 @@
-//! The blocks of Gadget-2 binary files: where they are, whether they are whole, and whether the files of a snapshot agree.
+//! The blocks of Gadget-2 binary files: their locations, and checks that they are complete and that the files of a
+//! snapshot agree.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,7 @@ use crate::reading::Reading;
 use crate::source::Source;
 use crate::split_files::{absent, missing, present};
 
-/// The blocks that are read, in the order of the file.
+/// The blocks that are read, in their order in the file.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Field {
     Pos,
@@ -40,7 +41,7 @@ impl Field {
     }
 }
 
-/// A block's data within its file.
+/// The location of a block's data in its file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Block {
     pub at: u64,
@@ -53,23 +54,23 @@ pub(super) struct Part {
     pub path: PathBuf,
     pub layout: Layout,
     pub header: Header,
-    /// Particles of each type in this file.
+    /// The number of particles of each type in this file.
     pub here: [u64; 6],
-    /// By `Field`.
+    /// Indexed by `Field`.
     blocks: [Option<Block>; 4],
-    /// What its header has that is not used.
+    /// The note on entries of the header that are not used.
     pub flags: Option<String>,
     unread: Unread,
 }
 
-/// What follows or lies between the blocks that are read.
+/// The data between and after the blocks that are read.
 #[derive(Default)]
 struct Unread {
-    /// Labels of blocks.
+    /// The labels of the blocks.
     labels: Vec<String>,
-    /// Blocks without labels.
+    /// The number of blocks without labels.
     nameless: usize,
-    /// Bytes that are no whole blocks.
+    /// The number of bytes that are not complete blocks.
     bytes: u64,
 }
 
@@ -78,7 +79,7 @@ impl Part {
         self.blocks[field as usize]
     }
 
-    /// Values in the block of `field` that belong to the type `t`.
+    /// Returns the number of values of type `t` in the block of `field`.
     pub(super) fn values(&self, field: Field, t: usize) -> u64 {
         match field {
             Field::Mass if self.header.mass_table[t] != 0.0 => 0,
@@ -86,16 +87,16 @@ impl Part {
         }
     }
 
-    /// Values in the block of `field`.
+    /// Returns the number of values in the block of `field`.
     fn all_values(&self, field: Field) -> u64 {
         (0..6).map(|t| self.values(field, t)).sum()
     }
 }
 
-/// Blocks without labels that are counted.
+/// The maximum number of blocks without labels that are counted.
 const MOST_BLOCKS: usize = 1000;
 
-/// Sentences about what no reader takes of any part.
+/// Returns notes on the data that no reader uses, of all parts.
 pub(super) fn unread(parts: &[Part]) -> Vec<String> {
     let mut labels: Vec<&str> = vec![];
     for label in parts.iter().flat_map(|part| &part.unread.labels) {
@@ -118,14 +119,14 @@ pub(super) fn unread(parts: &[Part]) -> Vec<String> {
     notes
 }
 
-/// The name of part `k` of the split snapshot `base`.
+/// Returns the name of part `k` of the split snapshot `base`.
 pub(super) fn part(base: &Path, k: u32) -> PathBuf {
     let mut name = base.as_os_str().to_os_string();
     name.push(format!(".{k}"));
     PathBuf::from(name)
 }
 
-/// Bytes per value of `field`, the same in all parts that have such values; `None` if none has the block.
+/// Returns the bytes per value of `field`, if all parts with such values agree; `None` if no part has the block.
 pub(super) fn bytes_per_value(parts: &[Part], field: Field) -> Result<Option<u64>> {
     let mut owners = parts.iter().filter(|part| part.all_values(field) > 0);
     let Some(first) = owners.next() else { return Ok(None) };
@@ -142,7 +143,8 @@ pub(super) fn bytes_per_value(parts: &[Part], field: Field) -> Result<Option<u64
     Ok(expected)
 }
 
-/// All files of the snapshot that `path` is, or is part of, scanned and found to agree: the first, and the others.
+/// Scans all files of the snapshot that `path` names or belongs to, and checks that they agree. Returns the first
+/// file, and the others.
 pub(super) fn scan_all(path: &Path, reading: &Reading<'_>) -> Result<(Part, Vec<Part>)> {
     let mut given = scan(path, reading)?;
     let files = given.header.files;
@@ -177,7 +179,8 @@ pub(super) fn scan_all(path: &Path, reading: &Reading<'_>) -> Result<(Part, Vec<
     Ok((first, others))
 }
 
-/// The files of a snapshot that exist: as [`scan_all`] if none is missing, else that of `path` alone with a sentence about the others.
+/// Scans the files of a snapshot that exist. If none is missing, returns the files of [`scan_all`]; otherwise only
+/// the file `path`, and a note about the missing ones.
 pub(super) fn scan_present(path: &Path, reading: &Reading<'_>) -> Result<(Part, Vec<Part>, Option<String>)> {
     let given = scan(path, reading)?;
     let (files, base) = (given.header.files, path.with_extension(""));
@@ -188,7 +191,7 @@ pub(super) fn scan_present(path: &Path, reading: &Reading<'_>) -> Result<(Part, 
     }
 }
 
-/// An error if the files do not hold the particles that their headers count in all.
+/// Returns an error if the files do not hold the total numbers of particles in their headers.
 fn check_counts(first: &Part, others: &[Part]) -> Result<()> {
     for (t, &promised) in first.header.counts.iter().enumerate() {
         let found: u64 = first.here[t] + others.iter().map(|part| part.here[t]).sum::<u64>();
@@ -203,7 +206,8 @@ fn check_counts(first: &Part, others: &[Part]) -> Result<()> {
     Ok(())
 }
 
-/// Finds the blocks of one file, and checks that they are whole and as long as the header has it.
+/// Locates the blocks of one file, and checks that they are complete and have the lengths that follow from the
+/// header.
 fn scan(path: &Path, reading: &Reading<'_>) -> Result<Part> {
     let mut source = reading.open(path)?;
     let Some(layout) = Layout::sniff(&source.prefix(4096)?) else {
@@ -245,7 +249,7 @@ fn scan(path: &Path, reading: &Reading<'_>) -> Result<Part> {
             }
         }
     } else {
-        // Blocks without values are not written at all.
+        // Blocks without values are not written.
         for field in Field::ALL.into_iter().filter(|&field| part.all_values(field) > 0).collect::<Vec<_>>() {
             if source.left() == 0 {
                 break;
@@ -270,14 +274,14 @@ fn scan(path: &Path, reading: &Reading<'_>) -> Result<Part> {
     Ok(part)
 }
 
-/// Notes where the block of `field` is, if its length is right.
+/// Records the location of the block of `field`, if its length is valid.
 fn place(part: &mut Part, source: &Source, field: Field, at: u64, bytes: u64) -> Result<()> {
     let (name, n) = (field.name(), part.all_values(field));
     if part.block(field).is_some() {
         return Err(source.error(format!("block {name} comes twice, again at byte {at}")));
     }
     let wide = match bytes {
-        // Also the block of no values, which is not looked at again.
+        // This case includes a block without values, which is not read again.
         bytes if bytes == 4 * n => 4,
         bytes if bytes == 8 * n => 8,
         _ => {
@@ -293,7 +297,7 @@ fn place(part: &mut Part, source: &Source, field: Field, at: u64, bytes: u64) ->
     Ok(())
 }
 
-/// Steps over a label record; the label, without the blanks that fill it up to four letters.
+/// Skips a label record, and returns the label without the blanks that pad it to four letters.
 fn label(source: &mut Source, layout: Layout) -> Result<String> {
     let (at, bytes) = record(source, "label", layout)?;
     if bytes != 8 {
@@ -306,7 +310,7 @@ fn label(source: &mut Source, layout: Layout) -> Result<String> {
     Ok(letters.escape_ascii().to_string().trim_end().to_string())
 }
 
-/// Steps over a record: where its data begin, and how many bytes they are.
+/// Skips a record, and returns the byte offset and the length of its data.
 fn record(source: &mut Source, name: &str, layout: Layout) -> Result<(u64, u64)> {
     let (start, left) = (source.at(), source.left());
     if left < 4 {

@@ -1,4 +1,4 @@
-//! Writes Gadget-2 binary snapshots, as Gadget-2 would and [`read`](crate::read) reads them.
+//! Writing of Gadget-2 binary snapshots, in the form that Gadget-2 writes and [`read`](crate::read) reads.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -12,30 +12,31 @@ use crate::number_types::{Word, foreign};
 use crate::species::Species;
 use crate::{Masses, Points, gadget};
 
-/// How to write a snapshot; the default is one little-endian file of `SnapFormat` 1 at a = 1, without a box.
+/// Options for writing a snapshot. The default is one little-endian file of `SnapFormat` 1 at a = 1, without a box.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct GadgetOptions {
-    /// A label before each block (`SnapFormat` 2).
+    /// If `true`, a label precedes each block (`SnapFormat` 2).
     pub labels: bool,
-    /// Most significant byte first.
+    /// If `true`, the most significant byte comes first.
     pub big_endian: bool,
-    /// Ids of 64 bits instead of 32.
+    /// If `true`, ids have 64 bits instead of 32.
     pub wide_ids: bool,
-    /// Files to split over; with more than one they are `path.0`, `path.1`, and so on.
+    /// The number of files. With more than one, their names are `path.0`, `path.1`, and so on.
     pub files: u32,
-    /// Scale factor a. At a redshift of 1/a - 1 velocities are divided by its root, as the format has them.
+    /// The scale factor a. If the redshift is 1/a - 1, velocities are divided by the square root of a, as the format
+    /// requires.
     pub time: f64,
-    /// Redshift.
+    /// The redshift.
     pub redshift: f64,
-    /// Side of the periodic box.
+    /// The side of the periodic box.
     pub box_size: Option<f64>,
-    /// Matter density at a = 1, in units of the critical density.
+    /// The matter density at a = 1, in units of the critical density.
     pub omega_m: f64,
-    /// Density of the cosmological constant, in the same unit.
+    /// The density of the cosmological constant, in units of the critical density.
     pub omega_lambda: f64,
-    /// Hubble constant in 100 km/s/Mpc.
+    /// The Hubble constant in 100 km/s/Mpc.
     pub hubble: f64,
 }
 
@@ -130,12 +131,17 @@ impl Default for GadgetOptions {
 
 /// Writes a snapshot of the given species, in ascending order of type.
 ///
-/// Each file is written beside its place and renamed when complete.
+/// Each file is written under a temporary name, and renamed when it is complete.
 ///
 /// # Errors
-/// If a file cannot be written, if the parts of a species differ in length or are not of three dimensions, if the
-/// species are not in order or differ in precision or in what they have, if masses are unknown or equal but not
-/// positive, if blocks other than the last are missing and there are no labels, if an id needs 64 bits and `wide_ids` is not set, or if a block is too long for its 32-bit marker.
+/// An error is returned if:
+/// - a file cannot be written
+/// - the arrays of a species differ in length, or do not have three dimensions
+/// - the species are not in ascending order, or differ in precision or in which arrays they have
+/// - masses are unknown, or equal but not positive
+/// - without labels, a block is missing before one that is written
+/// - an id needs 64 bits, and `wide_ids` is not set
+/// - a block is too long for its 32-bit marker
 pub fn write_gadget(path: impl AsRef<Path>, species: &[Species<'_>], options: &GadgetOptions) -> Result<()> {
     let path = path.as_ref();
     let refuse = |message: String| Error::file(path, message);
@@ -164,7 +170,7 @@ pub fn write_gadget(path: impl AsRef<Path>, species: &[Species<'_>], options: &G
             }
         }
     }
-    // Blocks without labels are told by their order alone.
+    // Blocks without labels are identified only by their order.
     let masses = species.iter().any(|one| matches!(one.masses, Masses::Each(_)));
     for one in species.iter().filter(|_| !options.labels) {
         if one.ids.is_none() && masses || one.velocities.is_none() && (masses || one.ids.is_some()) {
@@ -192,13 +198,13 @@ pub fn write_gadget(path: impl AsRef<Path>, species: &[Species<'_>], options: &G
     Ok(())
 }
 
-/// What must be alike in all species: precision of positions and velocities, presence of ids.
+/// Returns the properties that all species must share: precision of positions and velocities, presence of ids.
 fn layout(one: &Species<'_>) -> (bool, Option<bool>, bool) {
     let wide = |points: &Points| matches!(points, Points::F64(_));
     (wide(one.positions), one.velocities.map(wide), one.ids.is_some())
 }
 
-/// Why a species cannot be written, if so.
+/// Errors: the reason why a species cannot be written.
 fn check(one: &Species<'_>, options: &GadgetOptions) -> std::result::Result<(), String> {
     let (t, n) = (one.particle_type, one.positions.len());
     let masses = match one.masses {
@@ -226,7 +232,7 @@ fn check(one: &Species<'_>, options: &GadgetOptions) -> std::result::Result<(), 
     }
 }
 
-/// Part `k` of `files` of `n` particles.
+/// Returns the range of part `k` of `files` parts of `n` particles.
 fn share(n: usize, k: u32, files: u32) -> Range<usize> {
     let cut = |k: u32| (n as u128 * u128::from(k) / u128::from(files)) as usize;
     cut(k)..cut(k + 1)
@@ -294,12 +300,12 @@ struct Blocks<'a, W> {
 }
 
 impl<W: Write> Blocks<'_, W> {
-    /// A block of `bytes` bytes between its markers; none at all if it is empty, as Gadget does it.
+    /// Writes a block of `bytes` bytes between its markers. Like Gadget, writes nothing for an empty block.
     fn frame(&mut self, name: &[u8; 4], bytes: u64, data: impl FnOnce(&mut W) -> io::Result<()>) -> io::Result<()> {
         if bytes == 0 {
             return Ok(());
         }
-        // The label counts the two markers as well.
+        // The length in the label includes the two markers.
         let whole = bytes + 8;
         let (Ok(marker), Ok(next)) = (u32::try_from(bytes), u32::try_from(whole)) else {
             return Err(too_long(bytes));
@@ -324,7 +330,7 @@ fn too_long(bytes: u64) -> io::Error {
     io::Error::other(format!("a block of {bytes} bytes is too long for its 32-bit marker; split over more files"))
 }
 
-/// The vectors `range` of `points`, divided by `unit`.
+/// Writes the vectors `range` of `points`, divided by `unit`.
 fn vectors(out: &mut impl Write, points: &Points, range: &Range<usize>, unit: f64, big_endian: bool) -> io::Result<()> {
     let values = 3 * range.start..3 * range.end;
     match points {

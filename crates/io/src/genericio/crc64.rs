@@ -1,12 +1,12 @@
-//! The checksum of GenericIO: CRC-64 with the polynomial of ECMA-182, bits reversed, beginning with and combined with all ones at
-//! the end; catalogues of checksums call it CRC-64/XZ.
+//! The checksum of GenericIO: CRC-64 with the reflected polynomial of ECMA-182. The initial value is all ones, and
+//! the result is inverted. Catalogues of checksums call it CRC-64/XZ.
 //!
-//! In: bytes. Out: their checksum. Cost: eight bytes a step.
+//! In: bytes. Out: their checksum. Cost: one step per eight bytes.
 
-/// ECMA-182's polynomial with its bits reversed.
+/// The polynomial of ECMA-182 with its bits reversed.
 const POLYNOMIAL: u64 = 0xc96c_5795_d787_0f42;
 
-/// What a byte becomes that is followed by 0 to 7 others.
+/// The contribution of a byte that is followed by 0 to 7 other bytes.
 const TABLES: [[u64; 256]; 8] = tables();
 
 const fn tables() -> [[u64; 256]; 8] {
@@ -35,7 +35,7 @@ const fn tables() -> [[u64; 256]; 8] {
     tables
 }
 
-/// A checksum of the bytes so far.
+/// The checksum of the bytes processed so far.
 pub(super) struct Crc64(u64);
 
 impl Crc64 {
@@ -61,7 +61,7 @@ impl Crc64 {
     }
 }
 
-/// The checksum of `bytes`.
+/// Returns the checksum of `bytes`.
 pub(super) fn crc64(bytes: &[u8]) -> u64 {
     let mut crc = Crc64::new();
     crc.update(bytes);

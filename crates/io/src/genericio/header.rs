@@ -1,7 +1,7 @@
-//! The header of a GenericIO file: its variables, the ranks that wrote it, and where their blocks are.
+//! The header of a GenericIO file: its variables, the ranks that wrote it, and the locations of their blocks.
 //!
-//! In: an open file. Out: a header whose checksum and places have been checked. Cost: the header's bytes.
-//! Source: the structures GlobalHeader, VariableHeader, RankHeader and BlockHeader of GenericIO (ANL-15-066).
+//! In: an open file. Out: a header whose checksum and offsets have been checked. Cost: the header's bytes. Source:
+//! the structures GlobalHeader, VariableHeader, RankHeader and BlockHeader of GenericIO (ANL-15-066).
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -13,16 +13,16 @@ use crate::number_types::Number;
 use crate::reading::Reading;
 use crate::source::Source;
 
-/// Magic and the sizes of all versions.
+/// The minimum size of the global header in all versions, and the sizes of a checksum and of a name.
 const LEAST: u64 = 104;
 const CRC: u64 = 8;
 const NAME: u64 = 256;
-/// Bits of a variable's flags.
+/// Bits in the flags of a variable.
 const IS_FLOAT: u64 = 1;
 const IS_SIGNED: u64 = 2;
 const IS_AXIS: [u64; 3] = [4, 8, 16];
 
-/// The byte order of a file that begins with `prefix`: true for most significant byte first.
+/// Returns the byte order of a file that begins with `prefix`: `true` if the most significant byte comes first.
 pub(super) fn byte_order(prefix: &[u8]) -> Option<bool> {
     match prefix {
         [b'H', b'A', b'C', b'C', b'0', b'1', b'B', 0, ..] => Some(true),
@@ -35,13 +35,13 @@ pub(super) fn byte_order(prefix: &[u8]) -> Option<bool> {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Variable {
     pub name: String,
-    /// `None` for what is no number we know.
+    /// `None` for a type that is not supported.
     pub number: Option<Number>,
-    /// Bytes of a row.
+    /// Bytes per row.
     pub size: u64,
-    /// Values of a row.
+    /// Values per row.
     pub width: u64,
-    /// The axis of which it is a coordinate.
+    /// The axis, if the variable is a coordinate.
     pub axis: Option<usize>,
 }
 
@@ -61,28 +61,28 @@ pub(super) struct Header {
     pub ranks: Vec<Rank>,
     pub origin: [f64; 3],
     pub scale: [f64; 3],
-    /// Bytes of the file.
+    /// The length of the file in bytes.
     len: u64,
-    /// The bytes of all block headers, if there are any, and those of one.
+    /// The bytes of all block headers, and the size of one, if the file has block headers.
     blocks: Option<(Vec<u8>, u64)>,
 }
 
-/// Words of a header.
+/// The words of a header.
 struct Words<'a> {
     bytes: &'a [u8],
     big_endian: bool,
 }
 
-/// Where structures of one kind are in the header.
+/// The location of the structures of one kind in the header.
 struct List {
     n: u64,
-    /// Bytes of each.
+    /// Bytes per structure.
     size: u64,
     start: u64,
 }
 
 impl Words<'_> {
-    /// The word at a byte; 0 beyond the end, which later versions have.
+    /// Returns the word at a byte offset; 0 beyond the end, since headers of earlier versions are shorter.
     fn at(&self, at: u64) -> u64 {
         let Some(bytes) = usize::try_from(at).ok().and_then(|at| self.bytes.get(at..)?.first_chunk::<8>()) else {
             return 0;
@@ -94,7 +94,9 @@ impl Words<'_> {
         std::array::from_fn(|i| f64::from_bits(self.at(at + 8 * i as u64)))
     }
 
-    /// `n` structures of `size` bytes from `start` on, which are within the header and at least as long as we know them.
+    /// Returns the byte range of the structures of `list`.
+    ///
+    /// Errors: they exceed the header, or are shorter than the `least` bytes that are read.
     fn list(&self, what: &str, list: &List, least: u64) -> std::result::Result<Range<u64>, String> {
         let &List { n, size, start } = list;
         let end = n.checked_mul(size).and_then(|bytes| bytes.checked_add(start));
@@ -109,7 +111,7 @@ impl Words<'_> {
     }
 }
 
-/// The text before the first NUL.
+/// Returns the text before the first NUL.
 fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
@@ -180,9 +182,9 @@ impl Header {
         self.variables.iter().position(|variable| variable.name == name)
     }
 
-    /// The byte where a rank's rows of a variable begin. Its checksum follows them.
+    /// Returns the byte offset of a rank's rows of a variable. Their checksum follows them.
     ///
-    /// Errors: a place outside of the file, or a block that is compressed.
+    /// Errors: an offset outside the file, or a compressed block.
     pub(super) fn block(&self, rank: usize, variable: usize) -> Result<u64> {
         let refuse = |message: String| Err(Error::file(&self.path, message));
         let (Some(own), Some(of)) = (self.variables.get(variable), self.ranks.get(rank)) else {
@@ -227,7 +229,7 @@ impl Header {
     }
 }
 
-/// The bytes of a header with the right checksum, and their order.
+/// Returns the bytes of a header whose checksum is correct, and the byte order (`true` for big-endian).
 fn checked(source: &mut Source) -> Result<(Vec<u8>, bool)> {
     let prefix = source.prefix(LEAST as usize)?;
     let Some(big_endian) = byte_order(&prefix) else { return Err(source.error("is no GenericIO file")) };
@@ -244,7 +246,8 @@ fn checked(source: &mut Source) -> Result<(Vec<u8>, bool)> {
     Ok((bytes, big_endian))
 }
 
-/// An error unless `stored`, the bytes after what has the checksum `found`, are its complement, least byte first in any file.
+/// Returns an error unless `stored` is the complement of the checksum `found`, least significant byte first in all
+/// files. `what` names the bytes that were summed.
 pub(super) fn check(source: &Source, what: &str, found: u64, stored: &[u8]) -> Result<()> {
     let stored = stored.first_chunk().map_or(0, |bytes| !u64::from_le_bytes(*bytes));
     if stored == found {

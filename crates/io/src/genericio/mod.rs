@@ -1,11 +1,14 @@
-//! GenericIO files, as HACC writes them.
+//! GenericIO files, as written by HACC.
 //!
-//! - in: one file, of either byte order and by any number of ranks; or `base`, a map of the files `base#0`, `base#1`, and so on
-//! - out: a [`Snapshot`]: `x`, `y`, `z` or the variables marked as such, or chosen ones; `vx`, `vy`, `vz`, `id`, `mass`
-//! - cost: variables that are wanted are read twice, first for their checksums; of a part, the blocks that it has rows of
-//! - layout: GenericIO (ANL-15-066)
+//! - in: one file, in either byte order and by any number of ranks; or `base`, a map of the files `base#0`, `base#1`,
+//!   and so on
+//! - out: a [`Snapshot`]: `x`, `y`, `z` or the variables marked as coordinates, or chosen ones; `vx`, `vy`, `vz`,
+//!   `id`, `mass`
+//! - cost: requested variables are read twice, first for their checksums; for a part, only the blocks that overlap
+//!   its rows
+//! - source: GenericIO (ANL-15-066)
 //!
-//! The file names no units; those of HACC are taken: comoving Mpc/h, peculiar km/s, Msun/h.
+//! The file names no units, so those of HACC are assumed: comoving Mpc/h, peculiar km/s, Msun/h.
 
 mod crc64;
 mod header;
@@ -31,7 +34,7 @@ use crate::sides::{of_chosen, told};
 use crate::split_files::named;
 use crate::{Background, Format, Masses, Snapshot};
 
-/// Files of GenericIO.
+/// The GenericIO format.
 pub(crate) struct GenericIo;
 
 impl FileFormat for GenericIo {
@@ -52,13 +55,13 @@ impl FileFormat for GenericIo {
     }
 }
 
-/// The map of the split file that `path` is a part of, by its name.
+/// Returns the map of the split file to which `path` belongs, by its name.
 fn map_of(path: &Path) -> Option<PathBuf> {
     let (base, part) = path.to_str()?.rsplit_once('#')?;
     (!part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit())).then(|| base.into())
 }
 
-/// The files of a split file that `path` is the map of, or a part, by their names.
+/// Returns the files of a split file by their names. `path` is its map or one of its parts.
 fn parts_by_name(path: &Path) -> Vec<PathBuf> {
     let base = map_of(path).unwrap_or_else(|| path.to_path_buf());
     let Some((name, folder)) = base.file_name().and_then(|name| name.to_str()).zip(base.parent()) else {
@@ -67,7 +70,7 @@ fn parts_by_name(path: &Path) -> Vec<PathBuf> {
     named(folder, |other| other == name || map_of(Path::new(other)).is_some_and(|map| map == Path::new(name)))
 }
 
-/// The headers of all files that `path` stands for.
+/// Returns the headers of all files that `path` names.
 fn parts(path: &Path, reading: &Reading<'_>) -> Result<Vec<Header>> {
     let base = match map_of(path) {
         Some(base) if base.is_file() => base,
@@ -112,7 +115,7 @@ fn parts(path: &Path, reading: &Reading<'_>) -> Result<Vec<Header>> {
     Ok(parts)
 }
 
-/// Columns of variables of all ranks of a file.
+/// Returns the columns of `variables`, one list per rank of a file.
 fn blocks<'a>(header: &'a Header, variables: &[usize], reading: &Reading<'_>) -> Result<Vec<Vec<Column<'a>>>> {
     let mut pieces = vec![];
     for (rank, of) in header.ranks.iter().enumerate() {
@@ -136,7 +139,7 @@ fn blocks<'a>(header: &'a Header, variables: &[usize], reading: &Reading<'_>) ->
         }
         pieces.push(columns);
     }
-    // Ranks that lie upon each other would make more of a file than it has.
+    // Ranks whose blocks overlap could require more memory than the size of the file.
     let bytes = pieces.iter().flatten().map(|column| column.rows * column.stride).fold(0, u64::saturating_add);
     let source = reading.open(&header.path)?;
     if bytes > source.len() {
@@ -147,7 +150,7 @@ fn blocks<'a>(header: &'a Header, variables: &[usize], reading: &Reading<'_>) ->
     Ok(pieces)
 }
 
-/// An error unless all blocks have the checksums that follow them.
+/// Returns an error unless every block has the checksum that follows it.
 fn verify(reading: &Reading<'_>, columns: &[Column<'_>]) -> Result<()> {
     map_tasks(columns.len(), 1, &|at| verify_one(reading, &columns[at.start])).into_iter().collect()
 }
@@ -161,24 +164,24 @@ fn verify_one(reading: &Reading<'_>, column: &Column<'_>) -> Result<()> {
     check(&source, &format!("the block at byte {}", column.at), crc.value(), &stored)
 }
 
-/// Which variables are what.
+/// The roles of the variables.
 struct Variables {
     positions: Vec<usize>,
     velocities: Vec<usize>,
     id: Option<usize>,
     mass: Option<usize>,
-    /// The variables that are positions without a choice.
+    /// The variables that are positions if no columns are chosen.
     own: Vec<usize>,
-    /// `true` if the positions are among these.
+    /// If `true`, all positions are among `own`.
     has_own_positions: bool,
 }
 
-/// The variables with these names, if all are there.
+/// Returns the variables with these names, if all exist.
 fn by_name(header: &Header, names: [&str; 3]) -> Option<Vec<usize>> {
     names.iter().map(|name| header.find(name)).collect()
 }
 
-/// The variables that are positions without a choice.
+/// Returns the variables that are positions if no columns are chosen.
 fn own_positions(header: &Header) -> Option<Vec<usize>> {
     let marked = |axis: usize| {
         let mut all = (0..).zip(&header.variables).filter(|(_, variable)| variable.axis == Some(axis));
@@ -247,7 +250,7 @@ impl Variables {
         }
     }
 
-    /// HACC's units; of chosen variables that are no positions nothing is known.
+    /// Returns HACC's units. Chosen variables that are not positions have no known unit.
     fn units(&self) -> KnownUnits {
         KnownUnits {
             length: self.has_own_positions.then_some(LengthUnit::MPC_H),
@@ -257,7 +260,7 @@ impl Variables {
     }
 }
 
-/// A sentence about a box that does not begin at 0.
+/// Returns a note about a box that does not begin at 0.
 fn origin(header: &Header) -> Option<String> {
     let sides = header.origin.map(|side| side.to_string()).join(", ");
     header
@@ -267,7 +270,7 @@ fn origin(header: &Header) -> Option<String> {
         .then(|| format!("its box begins at {sides}; coordinates stay as they are"))
 }
 
-/// What the files say about themselves.
+/// Describes the files.
 fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let parts = parts(path, reading)?;
     let Some(first) = parts.first() else { return Err(Error::file(path, "has no files")) };
@@ -293,14 +296,14 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     })
 }
 
-/// The particles of the files.
+/// Reads the particles of the files.
 fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let parts = parts(path, reading)?;
     let Some(first) = parts.first() else { return Err(Error::file(path, "has no files")) };
     let options = reading.options;
     let variables = Variables::new(first, reading)?;
     let total = parts.iter().map(Header::rows).fold(0, u64::saturating_add);
-    // Of the masses of a subsample all are summed.
+    // The masses of all particles are summed, even in a subsample.
     let is_summed = |of: &[usize]| !reading.keep.is_all() && variables.mass.is_some_and(|mass| of == [mass]);
     let columns = |of: &[usize]| -> Result<Vec<Vec<Column<'_>>>> {
         let pieces = parts.iter().map(|part| blocks(part, of, reading)).collect::<Result<Vec<_>>>()?.concat();

@@ -1,7 +1,8 @@
 //! Attributes of groups and datasets: numbers and texts by name.
 //!
-//! In: the attributes of one object. Out: values of the kind that is needed, or an error that names the attribute and how it is stored.
-//! Numbers may be integers, floats, enumerations (the booleans of h5py) or texts of one number; one value or several.
+//! In: the attributes of one object. Out: values of the requested kind, or an error that names the attribute and how
+//! it is stored. Numbers may be stored as integers, floats, enumerations (the booleans of h5py) or texts of one
+//! number, with one value or several.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -31,7 +32,8 @@ enum Value {
 }
 
 impl Attributes {
-    /// The attributes of `owner`, a group or dataset of the file `path`: parsed, and with the bytes of their datatypes.
+    /// Collects the attributes of `owner`, a group or dataset of the file `path`. `all` are the parsed attributes,
+    /// and `raw` holds the bytes of their datatypes.
     pub(super) fn new(path: &Path, owner: &str, all: &[Attribute], raw: &[RawAttribute]) -> Self {
         let values = all.iter().map(|one| {
             let raw = raw.iter().find(|raw| raw.name() == one.name);
@@ -40,7 +42,7 @@ impl Attributes {
         Self { path: path.to_path_buf(), owner: owner.to_string(), values: values.collect() }
     }
 
-    /// The group or dataset that they belong to.
+    /// Returns the name of the group or dataset that has these attributes.
     pub(super) fn owner(&self) -> &str {
         &self.owner
     }
@@ -53,7 +55,8 @@ impl Attributes {
         self.values.contains_key(name)
     }
 
-    /// The attribute of this name, as the file spells it: exactly so, else without regard to case, blanks, `_` and `-`.
+    /// Returns the name of an attribute as spelled in the file. An exact match is preferred; otherwise case, blanks,
+    /// `_` and `-` are ignored.
     ///
     /// Names of one or two letters must be spelled exactly: `H` and `h` are different numbers of SWIFT.
     pub(super) fn spelled(&self, name: &str) -> Option<&str> {
@@ -73,10 +76,10 @@ impl Attributes {
         Error::file(&self.path, format!("attribute {name} of {owner} {what}"))
     }
 
-    /// The numbers of an attribute; `None` if it does not exist.
+    /// Returns the numbers of an attribute; `None` if it does not exist.
     ///
     /// # Errors
-    /// If it holds none, or something else than numbers.
+    /// If the attribute has no elements, or holds values other than numbers.
     pub(super) fn numbers(&self, name: &str) -> Result<Option<Vec<f64>>> {
         match self.values.get(name) {
             None => Ok(None),
@@ -94,10 +97,11 @@ impl Attributes {
         }
     }
 
-    /// The number of an attribute that has one, alone or as an array of one; `None` if it does not exist.
+    /// Returns the number of an attribute with one value, a scalar or an array of length one; `None` if it does not
+    /// exist.
     ///
     /// # Errors
-    /// As [`Attributes::numbers`]; if it has several.
+    /// As [`Attributes::numbers`]; also if the attribute has several values.
     pub(super) fn number(&self, name: &str) -> Result<Option<f64>> {
         match self.numbers(name)?.as_deref() {
             None => Ok(None),
@@ -106,10 +110,10 @@ impl Attributes {
         }
     }
 
-    /// The text of an attribute; `None` if it does not exist.
+    /// Returns the text of an attribute; `None` if it does not exist.
     ///
     /// # Errors
-    /// If it holds something else.
+    /// If the attribute is not a text.
     pub(super) fn text(&self, name: &str) -> Result<Option<&str>> {
         match self.values.get(name) {
             None => Ok(None),
@@ -120,7 +124,7 @@ impl Attributes {
     }
 }
 
-/// A name without what writers spell differently.
+/// Returns a name without case, blanks, `_` and `-`, in which writers differ.
 fn folded(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, ' ' | '_' | '-')).flat_map(char::to_lowercase).collect()
 }
@@ -133,7 +137,7 @@ fn value(attribute: &Attribute, raw: Option<&RawAttribute>) -> Value {
     let datatype = raw.raw_datatype();
     let number = match attribute.datatype {
         Datatype::FixedPoint { .. } | Datatype::FloatingPoint { .. } => Number::parse(datatype),
-        // The base type stands after the head of the message.
+        // The base type follows the 8 bytes at the start of the message.
         Datatype::Enum { .. } => Number::parse(datatype.get(8..).unwrap_or_default()),
         _ => return text(attribute, datatype),
     };
@@ -151,7 +155,7 @@ fn value(attribute: &Attribute, raw: Option<&RawAttribute>) -> Value {
     Value::Numbers(numbers)
 }
 
-/// The one text of an attribute.
+/// Returns the text of an attribute with one text.
 fn text(attribute: &Attribute, datatype: &[u8]) -> Value {
     let is_text = matches!(attribute.datatype, Datatype::String { .. }) || attribute.decoded_strings.is_some();
     match attribute.num_elements() {

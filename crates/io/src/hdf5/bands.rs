@@ -1,7 +1,7 @@
-//! Rows of a column: read where they lie, and decoded chunk by chunk.
+//! Rows of a column: read in place, and decoded chunk by chunk.
 //!
-//! In: a [`Column`] and what is made of its numbers. Out: [`Rows`], which `fill` reads in parallel.
-//! Cost: for each thread the bytes of a chunk as they are stored and decoded.
+//! In: a [`Column`] and the conversion of its numbers. Out: [`Rows`], which `fill` reads in parallel. Cost: for each
+//! thread, the stored and the decoded bytes of a chunk.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -19,27 +19,27 @@ use crate::lzf;
 use crate::reading::Reading;
 use crate::source::Source;
 
-/// Bytes of a band where any rows may be read together.
+/// Bytes of a band, for rows that can be read in any grouping.
 const BAND: u64 = 1 << 20;
-/// Bytes read at a time of what lies one after the other: they stay in the cache until they are converted.
+/// Bytes read at a time of contiguous data, few enough to stay in the cache until they are converted.
 const PIECE: usize = 1 << 18;
 
-/// The rows of a column, each number as `take` makes it.
+/// The rows of a column, with numbers converted by `take`.
 pub(super) struct Band<'a, T> {
     reading: &'a Reading<'a>,
     column: &'a Column,
     take: Take<T>,
     registry: FilterRegistry,
-    /// Buffers of threads that are done, for the next.
+    /// Buffers released by threads, for reuse.
     free: Mutex<Vec<Buffers>>,
 }
 
-/// What a chunk passes through.
+/// The buffers in which a chunk is decoded.
 #[derive(Default)]
 struct Buffers {
     now: Vec<u8>,
     next: Vec<u8>,
-    /// Rows of several chunks that lie side by side.
+    /// Rows assembled from several chunks that are adjacent along the columns.
     rows: Vec<u8>,
 }
 
@@ -48,7 +48,7 @@ impl<'a, T> Band<'a, T> {
         Self { reading, column, take, registry: FilterRegistry::new(), free: Mutex::default() }
     }
 
-    /// Bytes of a row.
+    /// Returns the bytes per row.
     fn row(&self) -> usize {
         self.column.shape.width as usize * self.column.shape.number.size
     }
@@ -92,7 +92,7 @@ impl<'a, T> Band<'a, T> {
         Ok(())
     }
 
-    /// Leaves a chunk's numbers in `buffers.now`.
+    /// Decodes a chunk into `buffers.now`.
     fn decode(&self, source: &mut Source, chunks: &Chunks, place: Place, buffers: &mut Buffers) -> Result<()> {
         source.seek(place.at)?;
         buffers.now.resize(place.bytes as usize, 0);
@@ -101,7 +101,7 @@ impl<'a, T> Band<'a, T> {
             if k < 32 && place.mask & (1 << k) != 0 {
                 continue;
             }
-            // What is to be decoded yet keeps its length, or is as long as it is.
+            // If the filters still to be undone preserve the length, the result has the length of the chunk.
             let keeps = chunks.filters[..k].iter().all(|earlier| earlier.id == SHUFFLE);
             let whole = keeps.then_some(chunks.bytes);
             self.undo(filter, chunks, whole, buffers)
@@ -117,7 +117,7 @@ impl<'a, T> Band<'a, T> {
         Ok(())
     }
 
-    /// Undoes a filter, whose result has `whole` bytes if that is known.
+    /// Undoes a filter. Its result has `whole` bytes, if that is known.
     fn undo(
         &self,
         filter: &FilterDescription,
@@ -135,7 +135,7 @@ impl<'a, T> Band<'a, T> {
                 _ => unshuffle(now, next, size),
             },
             (FLETCHER32, _) => {
-                // The crate's copy is what is left when the sum is right.
+                // If the checksum is correct, the crate returns a copy of the bytes without it.
                 *next = self.registry.apply(filter, now, size).map_err(|error| error.to_string())?;
             }
             _ => {
@@ -192,7 +192,7 @@ impl<T: Send + Sync> Rows<T> for Band<'_, T> {
     }
 }
 
-/// Inflates a zlib stream of `whole` bytes.
+/// Inflates a zlib stream to exactly `whole` bytes.
 fn inflate(from: &[u8], into: &mut Vec<u8>, whole: usize) -> std::result::Result<(), String> {
     into.resize(whole, 0);
     let mut stream = Decompress::new(true);
@@ -204,7 +204,7 @@ fn inflate(from: &[u8], into: &mut Vec<u8>, whole: usize) -> std::result::Result
     }
 }
 
-/// Puts bytes back that were sorted by their place in a number of `size` bytes.
+/// Reverts a byte shuffle of numbers of `size` bytes.
 fn unshuffle(from: &[u8], into: &mut Vec<u8>, size: usize) {
     into.resize(from.len(), 0);
     match size {

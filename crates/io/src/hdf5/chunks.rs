@@ -1,10 +1,11 @@
-//! The chunks of a dataset: a grid of blocks of rows and columns, and where each block lies.
+//! The chunks of a dataset: a grid of blocks of rows and columns, and the location of each block.
 //!
-//! In: the address of an index of chunks. Out: a place for each chunk, in the order of the grid; none is missing.
-//! Cost: the index is read once; it has some 40 bytes for a chunk.
-//! Source: HDF5 File Format Specification 3.0, sections III.A.1 (version 1 B-trees) and VII.C (the others, which the crate walks).
+//! In: the address of a chunk index. Out: the location of each chunk, in the order of the grid; none is missing.
+//! Cost: the index is read once; it has some 40 bytes per chunk. Source: HDF5 File Format Specification 3.0, sections
+//! III.A.1 (version 1 B-trees) and VII.C (the other indices, which `hdf5_reader` traverses).
 //!
-//! Implicit indices and fixed arrays number the chunks of the maximum shape, which may be wider than the shape of the dataset.
+//! Implicit indices and fixed arrays number the chunks of the maximum shape, which may be wider than the shape of the
+//! dataset.
 
 use hdf5_reader::Dataset;
 use hdf5_reader::btree_v1::{BTreeV1Key, BTreeV1Node};
@@ -18,20 +19,21 @@ use hdf5_reader::messages::layout::ChunkIndexing;
 use crate::hdf5::file::File;
 use crate::hdf5::shape::Shape;
 
-/// Numbers of filters, as the HDF Group registers them.
+/// Filter ids registered by the HDF Group.
 pub(super) const DEFLATE: u16 = 1;
 pub(super) const SHUFFLE: u16 = 2;
 pub(super) const FLETCHER32: u16 = 3;
 pub(super) const LZF: u16 = 32000;
 const READ: [u16; 7] = [DEFLATE, SHUFFLE, FLETCHER32, 4, 5, 6, LZF];
-/// The extent of a dimension without a maximum.
+/// The maximum extent of an unlimited dimension.
 const UNLIMITED: u64 = u64::MAX;
-/// Bytes that a byte of deflate stands for at most (zlib's own figure).
+/// The maximum number of decoded bytes per byte of deflate, as stated by zlib.
 const DEFLATE_RATIO: u64 = 1032;
-/// A chunk of any other filter: one of scale and offset has no bytes at all where all its values are equal.
+/// The maximum decoded size of a chunk that exceeds this ratio. For example, a scale-offset chunk of equal values
+/// takes no bytes.
 const FREE: u64 = 1 << 26;
 
-/// The blocks that a dataset is cut into.
+/// The grid of chunks of a dataset.
 pub(super) struct Grid<'a> {
     shape: &'a [u64],
     max_shape: Option<&'a [u64]>,
@@ -39,41 +41,41 @@ pub(super) struct Grid<'a> {
     number_size: usize,
     address: u64,
     indexing: Option<&'a ChunkIndexing>,
-    /// Whether filters skip chunks that reach beyond the shape of the dataset.
+    /// If `true`, filters are not applied to chunks that extend beyond the shape of the dataset.
     pub has_plain_edges: bool,
-    /// Rows and numbers of a row of a chunk.
+    /// Rows of a chunk, and numbers in a row of a chunk.
     rows: u64,
     width: u64,
-    /// Elements of a row of a chunk.
+    /// Elements in a row of a chunk.
     elements: u64,
-    /// Chunks along the columns.
+    /// The number of chunks along the columns.
     across: u64,
-    /// Chunks in all.
+    /// The total number of chunks.
     count: u64,
-    /// Bytes of a chunk, decoded.
+    /// Decoded bytes of a chunk.
     bytes: u64,
 }
 
-/// Where a chunk's bytes are.
+/// The location of a chunk's bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Place {
     pub at: u64,
     pub bytes: u64,
-    /// Bits of the filters that were left out.
+    /// A bit mask of the filters that were not applied.
     pub mask: u32,
 }
 
-/// All chunks of a dataset, by rows and then by columns.
+/// All chunks of a dataset, ordered by rows and then by columns.
 pub(super) struct Chunks {
-    /// Rows of a chunk; the last ones may stand out.
+    /// Rows per chunk. The last chunks may extend beyond the dataset.
     pub rows: u64,
-    /// Columns of a chunk.
+    /// Numbers per row of a chunk.
     pub width: usize,
-    /// Chunks along the columns.
+    /// The number of chunks along the columns.
     pub across: usize,
-    /// Bytes of a chunk, decoded.
+    /// Decoded bytes of a chunk.
     pub bytes: usize,
-    /// As they were applied.
+    /// The filters, in the order in which they were applied.
     pub filters: Vec<FilterDescription>,
     pub places: Vec<Place>,
 }
@@ -87,7 +89,7 @@ impl<'a> Grid<'a> {
         indexing: Option<&'a ChunkIndexing>,
     ) -> Result<Self, String> {
         let extent = dataset.shape();
-        // Newer layouts count the bytes of a number as a dimension.
+        // Newer layouts list the bytes of a number as an additional dimension.
         let dims = dims.get(..extent.len()).ok_or("has chunks of fewer dimensions than itself")?;
         let (rows, width) = (dims.first().copied().unwrap_or(0), dims.get(1).copied().unwrap_or(1));
         if rows == 0 || width == 0 {
@@ -126,12 +128,12 @@ impl<'a> Grid<'a> {
         ends.zip(self.shape).any(|(end, &extent)| end > extent)
     }
 
-    /// The shape that numbers the chunks of implicit indices and fixed arrays.
+    /// Returns the shape that determines the numbering of chunks in implicit indices and fixed arrays.
     fn numbered_shape(&self) -> &'a [u64] {
         self.max_shape.filter(|max| !max.contains(&UNLIMITED)).unwrap_or(self.shape)
     }
 
-    /// The chunks with data along each dimension: the first, and the last.
+    /// Returns the indices of the first and the last chunk with data, along each dimension.
     fn bounds(&self) -> (Vec<u64>, Vec<u64>) {
         let last = self.shape.iter().zip(self.dims).map(|(&extent, &dim)| (extent.max(1) - 1) / u64::from(dim.max(1)));
         (vec![0; self.shape.len()], last.collect())
@@ -139,10 +141,10 @@ impl<'a> Grid<'a> {
 }
 
 impl Chunks {
-    /// Finds all chunks of a grid, and checks that they are inside of the file.
+    /// Locates all chunks of a grid, and checks that they are inside the file.
     pub(super) fn find(file: &File, grid: &Grid<'_>, filters: Vec<FilterDescription>) -> Result<Self, String> {
         check_filters(&filters)?;
-        // Every chunk has a byte, in itself or in the index.
+        // Every chunk takes at least one byte, of data or of the index.
         if grid.count > file.len {
             return Err(format!("promises {} chunks in a file of {} bytes", grid.count, file.len));
         }
@@ -160,7 +162,7 @@ impl Chunks {
                 [] => continue,
             };
             let at = row.checked_mul(grid.across).and_then(|at| at.checked_add(column));
-            // A dataset that shrank may have chunks left of its old size.
+            // A dataset that shrank may retain chunks of its former size.
             let inside = at.filter(|&at| column < grid.across && at < grid.count);
             let Some(place) = inside.and_then(|at| places.get_mut(at as usize)) else { continue };
             let is_plain = filters.is_empty() || (grid.has_plain_edges && grid.is_edge(&entry.offsets));
@@ -190,7 +192,7 @@ impl Chunks {
     }
 }
 
-/// An error for a filter that is not read, by the name it has.
+/// Returns an error that names the first filter which is not supported.
 fn check_filters(filters: &[FilterDescription]) -> Result<(), String> {
     for (k, filter) in filters.iter().enumerate() {
         if !READ.contains(&filter.id) {
@@ -216,7 +218,7 @@ fn check_filters(filters: &[FilterDescription]) -> Result<(), String> {
     Ok(())
 }
 
-/// The chunks that the index has, in any order.
+/// Returns the chunks in the index, in any order.
 fn entries(file: &File, grid: &Grid<'_>) -> Result<Vec<ChunkEntry>, String> {
     let (storage, superblock) = (file.hdf5.storage(), file.hdf5.superblock());
     let (offsets, lengths) = (superblock.offset_size, superblock.length_size);
@@ -249,7 +251,8 @@ fn entries(file: &File, grid: &Grid<'_>) -> Result<Vec<ChunkEntry>, String> {
     found.map_err(|error| error.to_string())
 }
 
-/// The chunks of a version 1 B-tree: no node is met twice, since all nodes that are read have no more bytes than the file.
+/// Returns the chunks of a version 1 B-tree. Cycles are detected, since the nodes that are read may not exceed the
+/// size of the file.
 fn from_tree(file: &File, grid: &Grid<'_>) -> Result<Vec<ChunkEntry>, String> {
     let (storage, superblock) = (file.hdf5.storage(), file.hdf5.superblock());
     let (offsets, lengths, n) = (superblock.offset_size, superblock.length_size, grid.dims.len());

@@ -1,7 +1,7 @@
-//! Datasets: what they hold and where it lies.
+//! Datasets: the type, shape and location of their numbers.
 //!
-//! In: a dataset's header. Out: a [`Column`], whose bytes are known to be in the file. Cost: the index of its chunks is read,
-//! their bytes are not.
+//! In: the header of a dataset. Out: a [`Column`], whose bytes are known to be in the file. Cost: reading the index
+//! of its chunks, but not their bytes.
 
 use std::path::PathBuf;
 
@@ -28,19 +28,19 @@ pub(super) struct Column {
     pub(super) storage: Storage,
 }
 
-/// Where the numbers are.
+/// The storage of the numbers.
 pub(super) enum Storage {
-    /// One after the other from a byte of the file on.
+    /// Contiguous, from a byte offset on.
     Plain {
         at: u64,
     },
-    /// In the dataset's header.
+    /// In the header of the dataset.
     Compact(Vec<u8>),
     Chunked(Chunks),
 }
 
 impl File {
-    /// The numbers of a dataset, not read yet; `None` if it is not there.
+    /// Returns the column of a dataset, without reading its numbers; `None` if the dataset does not exist.
     pub(super) fn column(&self, group: &str, name: &str) -> Result<Option<Column>> {
         match self.dataset(group, name)? {
             Some(dataset) => Column::of(self, &format!("{group}/{name}"), &dataset).map(Some),
@@ -55,7 +55,7 @@ impl Column {
         Self::with_shape(file, name, dataset, shape)
     }
 
-    /// The column of a dataset that is read in this shape.
+    /// Returns the column of a dataset that is read with the given shape.
     pub(super) fn with_shape(file: &File, name: &str, dataset: &Dataset, shape: Shape) -> Result<Self> {
         let error = |what: &str| file.error(format!("{name} {what}"));
         let broken = |cause: Hdf5Error| error(&format!("is damaged: {cause}"));
@@ -104,7 +104,7 @@ impl Column {
                 }
                 let grid = Grid::new(dataset, &shape, dims, *address, chunk_indexing.as_ref());
                 let mut grid = grid.map_err(|what| error(&what))?;
-                // Only indices of the newer layouts come with this flag.
+                // Only indices of the newer layouts have this flag.
                 if chunk_indexing.is_some() && !filters.is_empty() {
                     grid.has_plain_edges = object_header::has_plain_edges(&file.hdf5, dataset.address())
                         .map_err(|what| error(&format!("is damaged: {what}")))?;

@@ -1,7 +1,8 @@
-//! The columns of a snapshot's particles, of all files and types that are wanted.
+//! The columns of a snapshot's particles, of all requested files and types.
 //!
-//! In: the parts of a snapshot. Out: coordinates, velocities, ids and masses, in the order of the files, and in each of the types.
-//! Cost: each column is read once, in parallel; masses of types that are not wanted are added up and forgotten.
+//! In: the parts of a snapshot. Out: coordinates, velocities, ids and masses, in the order of the files, and within a
+//! file in the order of the types. Cost: each column is read once, in parallel. Masses of types that are not
+//! requested are only summed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,33 +25,33 @@ use crate::reading::Reading;
 use crate::snapshot::TypeRun;
 use crate::{Masses, Points, Table};
 
-/// What codes call a field; EAGLE is the one that says `Velocity` and `Mass`.
+/// The names of fields in the files of all codes. EAGLE uses `Velocity` and `Mass`.
 pub(super) const COORDINATES: &[&str] = &["Coordinates"];
 pub(super) const VELOCITIES: &[&str] = &["Velocities", "Velocity"];
 pub(super) const IDS: &[&str] = &["ParticleIDs"];
-/// Black holes of SWIFT have several; the dynamical ones are those of gravity.
+/// Black holes of SWIFT have several masses; the dynamical ones determine gravity.
 pub(super) const MASSES: &[&str] = &["Masses", "Mass", "DynamicalMasses"];
 
-/// Relative difference of values that are taken for equal, one of which may be in single precision.
+/// The relative difference up to which values are considered equal, since one of them may be in single precision.
 const ROUNDING: f64 = 1e-6;
 
-/// Returns `true` for values that differ by more than rounding.
+/// Returns `true` if two values differ by more than rounding.
 fn differ(a: f64, b: f64) -> bool {
     let is_near = a == b || (a - b).abs() <= ROUNDING * a.abs().max(b.abs());
     !(is_near || a.is_nan() && b.is_nan())
 }
 
-/// The group of a type.
+/// Returns the name of the group of a type.
 pub(super) fn group(particle_type: u8) -> String {
     format!("PartType{particle_type}")
 }
 
-/// The error or note on a field that types have in different units.
+/// Returns the error or note on a field that has different units for different types.
 pub(super) fn mixed_units(field: &str) -> String {
     format!("has {field} in different units for different types; read types of one unit alone (ReadOptions::types)")
 }
 
-/// What is wanted of the parts of a snapshot.
+/// The data to read from the parts of a snapshot.
 pub(super) struct Fields<'a> {
     pub path: &'a Path,
     pub reading: &'a Reading<'a>,
@@ -66,14 +67,14 @@ pub(super) struct Piece<'a> {
     pub rows: u64,
 }
 
-/// Masses of a piece: each its own, or one for all.
+/// Masses of a piece: one per particle, or one for all.
 enum Mass {
     Each(Box<Column>),
     One(f64),
 }
 
 impl Piece<'_> {
-    /// The field by one name, if it is there; it must have a row for each particle.
+    /// Returns the field with this name, if it exists. It must have one row per particle.
     fn named(&self, name: &str, width: u64) -> Result<Option<Column>> {
         let Some(column) = self.part.file.column(&group(self.particle_type), name)? else { return Ok(None) };
         if (column.shape.rows, column.shape.width) != (self.rows, width) {
@@ -87,7 +88,7 @@ impl Piece<'_> {
         format!("has {rows} rows of {width}; for the header's {own} particles it must have {own} rows of {wanted}")
     }
 
-    /// The mass of each particle in the header; `None` without one.
+    /// Returns the mass of each particle in the header; `None` if the header states no mass for the type.
     fn table_mass(&self) -> Option<f64> {
         let mass = self.part.header.masses.get(usize::from(self.particle_type)).copied();
         mass.filter(|&mass| mass != 0.0)
@@ -101,7 +102,7 @@ impl Piece<'_> {
 }
 
 impl Mass {
-    /// The factor that makes the masses physical; `None` for a single mass of a header without a unit of mass.
+    /// Returns the factor that makes the masses physical; `None` for a mass in a header without a unit of mass.
     fn scaling(&self, header: &Header) -> Result<Option<Scaling>> {
         match self {
             Self::Each(column) => Scaling::mass(&column.attributes, header).map(Some),
@@ -112,7 +113,7 @@ impl Mass {
 }
 
 impl Fields<'_> {
-    /// Parts and types that have particles, in the order of the particles.
+    /// Returns the pairs of part and type that have particles, in the order of the particles.
     pub(super) fn pieces<'b>(&'b self, types: &'b [u8]) -> impl Iterator<Item = Piece<'b>> {
         self.parts.iter().flat_map(move |part| {
             types.iter().filter_map(move |&particle_type| {
@@ -122,9 +123,9 @@ impl Fields<'_> {
         })
     }
 
-    /// The field of a piece by the first of these names that is there.
+    /// Returns the field of a piece with the first of these names that exists.
     ///
-    /// Errors: another of the names is there, and has other values.
+    /// Errors: another of the names exists, with different values.
     pub(super) fn column(&self, piece: Piece<'_>, names: &[&str], width: u64) -> Result<Option<Column>> {
         let mut first: Option<Column> = None;
         for name in names {
@@ -142,7 +143,7 @@ impl Fields<'_> {
         Ok(first)
     }
 
-    /// Returns `true` if two columns of one length have the same values, but for rounding, in the same unit.
+    /// Returns `true` if two columns of one length have the same values, up to rounding, in the same unit.
     fn are_equal(&self, a: &Column, b: &Column) -> Result<bool> {
         let scaling = |column: &Column| Scaling::stated(&column.attributes);
         if scaling(a)? != scaling(b)? {
@@ -155,14 +156,14 @@ impl Fields<'_> {
         Ok(a.iter().zip(&b).all(|(&a, &b)| !differ(a, b)))
     }
 
-    /// A field that all particles must have.
+    /// Returns a field that all particles must have.
     pub(super) fn needed(&self, names: &[&str], width: u64) -> Result<Vec<Column>> {
         let column = |piece: Piece<'_>| self.column(piece, names, width)?.ok_or_else(|| piece.missing(names));
         self.pieces(self.types).map(column).collect()
     }
 
-    /// Positions or velocities, those of column `k` times `factor(k)`; `None` without columns. Single precision stays so if all
-    /// columns have it.
+    /// Returns positions or velocities, with column `k` multiplied by `factor(k)`; `None` if there are no columns.
+    /// The result is in single precision if all columns are.
     pub(super) fn vectors(&self, columns: &[Column], factor: impl Fn(usize) -> f64) -> Result<Option<Points>> {
         if columns.is_empty() {
             return Ok(None);
@@ -182,7 +183,7 @@ impl Fields<'_> {
         }))
     }
 
-    /// Vectors of floats, each number of column `k` as `convert(k)` makes it.
+    /// Returns vectors of floats, with the numbers of column `k` converted by `convert(k)`.
     fn gather<T, F>(&self, columns: &[Column], convert: impl Fn(usize) -> F) -> Result<Vec<T>>
     where
         T: bytemuck::Pod + Send + Sync,
@@ -203,7 +204,7 @@ impl Fields<'_> {
         }
     }
 
-    /// What the stored velocities are to be multiplied with to be peculiar ones.
+    /// Returns the factor that converts the stored velocities to peculiar ones.
     pub(super) fn velocity_factor(&self, attributes: &Attributes, header: &Header) -> Result<f64> {
         let options = self.reading.options;
         let scaling = Scaling::velocity(attributes, header)?;
@@ -226,7 +227,7 @@ impl Fields<'_> {
         Ok(if power == 0.5 { root } else { (root * root).powf(power) })
     }
 
-    /// The masses of a piece; `None` if the file does not say.
+    /// Returns the masses of a piece; `None` if the file does not state them.
     fn mass(&self, piece: Piece<'_>) -> Result<Option<Mass>> {
         if let Some(column) = self.column(piece, MASSES, 1)? {
             return Ok(Some(Mass::Each(Box::new(column))));
@@ -234,7 +235,7 @@ impl Fields<'_> {
         Ok(piece.table_mass().map(Mass::One))
     }
 
-    /// Sentences on types whose datasets have other masses than the header.
+    /// Returns notes on types whose datasets contain masses other than that of the header.
     fn other_masses(&self, pieces: &[Piece<'_>], masses: &[Mass]) -> Result<Vec<String>> {
         let mut found: BTreeMap<u8, (&Column, f64, [f64; 2])> = BTreeMap::new();
         for (piece, mass) in pieces.iter().zip(masses) {
@@ -245,7 +246,7 @@ impl Fields<'_> {
             };
             let (.., all) =
                 found.entry(piece.particle_type).or_insert((&**column, table, [f64::INFINITY, f64::NEG_INFINITY]));
-            // All rows decide, so that all parts of a whole decide alike.
+            // All rows are checked, so that all parts of a whole reach the same result.
             for [low, high] in self.fold(column, 0..column.shape.rows, range)? {
                 *all = [all[0].min(low), all[1].max(high)];
             }
@@ -260,7 +261,8 @@ impl Fields<'_> {
         Ok(other.map(sentence).collect())
     }
 
-    /// Masses; `units` gets what their own attributes say, and `notes` sentences on those of the header that are not used.
+    /// Returns the masses. Sets the unit in `units` from their own attributes, and adds notes on masses of the header
+    /// that are not used.
     pub(super) fn masses(&self, header: &Header, units: &mut KnownUnits, notes: &mut Vec<String>) -> Result<Masses> {
         let each = 1.0 / self.reading.keep.fraction;
         let (mut pieces, mut all, mut without) = (vec![], vec![], None);
@@ -272,7 +274,7 @@ impl Fields<'_> {
             pieces.push(piece);
         }
         if let Some(particle_type) = without {
-            // Some masses are no masses: each would weigh 1.
+            // Masses of only some particles are not usable: particles without a mass would count as 1.
             return match all.is_empty() {
                 true => Ok(Masses::Unknown),
                 false => {
@@ -304,7 +306,8 @@ impl Fields<'_> {
         Ok(Masses::Each(fill(self.reading, self.path, 1, &rows.collect::<Result<Vec<_>>>()?)?))
     }
 
-    /// The unit of masses by the attributes of a column: this one, or where masses are in the header those of any type.
+    /// Sets the unit of masses from the attributes of `own`. If masses are in the header, uses the attributes of the
+    /// masses of any type.
     fn mass_unit(&self, own: Option<&Column>, header: &Header, units: &mut KnownUnits) -> Result<()> {
         let others: Vec<u8> = (0..header.counts.len() as u8).collect();
         let other = match own {
@@ -317,8 +320,9 @@ impl Fields<'_> {
         Ok(())
     }
 
-    /// The mass of all particles of all `types` in `unit`; `None` where some have none or are in another unit, and where masses are not
-    /// wanted and would have to be read. Masses that are broken are told where they are needed.
+    /// Returns the mass of all particles of all `types` in `unit`. `None` if some have no mass or are in another
+    /// unit, or if masses are not requested and would have to be read. Corrupt masses are reported only where the
+    /// mass is used.
     pub(super) fn matter(&self, types: &[u8], read: &Masses, unit: Option<MassUnit>) -> Option<f64> {
         let (mut read, is_whole) = match read {
             Masses::Each(own) if self.reading.keep.is_all() && types == self.types => {
@@ -351,7 +355,7 @@ impl Fields<'_> {
         self.reading.matter(matter)
     }
 
-    /// The sum of this part's share of a column, a band at a time.
+    /// Returns the sum of this part's share of a column, read in bands.
     fn sum(&self, column: &Column) -> Result<MassSum> {
         let (step, all) = (self.floats(column, |x: f64| x)?.band().max(1), column.shape.rows);
         let share = self.reading.share(all.div_ceil(step));
@@ -363,7 +367,7 @@ impl Fields<'_> {
         }))
     }
 
-    /// What `work` makes of each band of these rows of floats, in parallel.
+    /// Returns the results of `work` for each band of these rows of floats, computed in parallel.
     pub(super) fn fold<T: Send + Sync>(
         &self,
         column: &Column,
@@ -382,7 +386,7 @@ impl Fields<'_> {
         each.into_iter().collect()
     }
 
-    /// The types of the particles that are kept.
+    /// Returns the types of the particles that are kept.
     pub(super) fn runs(&self) -> Vec<TypeRun> {
         self.reading.runs(self.pieces(self.types).map(|piece| (piece.particle_type, piece.rows)))
     }

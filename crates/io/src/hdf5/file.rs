@@ -1,6 +1,6 @@
-//! An HDF5 file: its groups, what they say, and its datasets.
+//! An HDF5 file: its groups, their attributes, and its datasets.
 //!
-//! In: a path. Out: [`Attributes`], groups and datasets. Cost: what describes the data is read, the data are not.
+//! In: a path. Out: [`Attributes`], groups and datasets. Cost: metadata are read, data are not.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use crate::hdf5::attributes::Attributes;
 use crate::hdf5::links::{dead_link, hard_links};
 use crate::reading::Reading;
 
-/// More than any writer's.
+/// Limits above the sizes that any writer uses.
 const HEADER_BYTES: usize = 1 << 24;
 const CHUNK_BYTES: usize = 1 << 30;
 
 /// An open file.
 pub(super) struct File {
     pub path: PathBuf,
-    /// Its length.
+    /// The length of the file in bytes.
     pub len: u64,
     pub hdf5: Hdf5File,
 }
@@ -35,7 +35,7 @@ impl File {
             Hdf5Error::Io(error) => Error::io(path, "cannot be read", error),
             error => Error::file(path, format!("is not a whole HDF5 file: {error}")),
         };
-        // Never mapped: a file that is cut while it is mapped would end the program.
+        // The file is not memory-mapped, since truncating a mapped file would crash the program.
         let storage = Arc::new(FileStorage::open(path).map_err(broken)?);
         let options = OpenOptions::default()
             .with_max_object_header_bytes(HEADER_BYTES.min(usize::try_from(len).unwrap_or(usize::MAX)))
@@ -57,15 +57,15 @@ impl File {
         self.error(format!("{name} is damaged: {error}"))
     }
 
-    /// The group, if there is one.
+    /// Returns the group, if it exists.
     ///
-    /// Errors: a link of that name that cannot be followed.
+    /// Errors: a link with this name that cannot be followed.
     pub(super) fn group(&self, name: &str) -> Result<Option<Group>> {
         let mut group = self.hdf5.root_group().map_err(|error| self.broken("its root group", &error))?;
         for part in name.split('/').filter(|part| !part.is_empty()) {
             group = match group.group(part) {
                 Ok(group) => group,
-                // A dataset of that name is no link that fails.
+                // A dataset with this name is not a broken link.
                 Err(error) if is_absent(&error) && group.dataset(part).is_ok() => return Ok(None),
                 Err(error) if is_absent(&error) => return self.absent(&group, part, name).map(|()| None),
                 Err(error) => return Err(self.broken(name, &error)),
@@ -74,7 +74,7 @@ impl File {
         Ok(Some(group))
     }
 
-    /// An error if `name`, which was not found in a group, is a link that cannot be followed.
+    /// Returns an error if `name`, which was not found in a group, is a link that cannot be followed.
     fn absent(&self, group: &Group, name: &str, whole: &str) -> Result<()> {
         match dead_link(&self.hdf5, group, name).map_err(|error| self.broken(whole, &error))? {
             Some(what) => Err(self.error(format!("{whole} {what}"))),
@@ -82,7 +82,7 @@ impl File {
         }
     }
 
-    /// What a group says of itself; nothing if there is none.
+    /// Returns the attributes of a group; none if it does not exist.
     pub(super) fn attributes(&self, group: &str) -> Result<Attributes> {
         let Some(found) = self.group(group)? else { return Ok(Attributes::default()) };
         let broken = |error: Hdf5Error| self.broken(group, &error);
@@ -90,23 +90,23 @@ impl File {
         Ok(Attributes::new(&self.path, group, &all, &found.raw_attributes().map_err(broken)?))
     }
 
-    /// The attributes of a dataset that is called `name` in messages.
+    /// Returns the attributes of a dataset. Error messages name it `name`.
     pub(super) fn dataset_attributes(&self, name: &str, dataset: &Dataset) -> Result<Attributes> {
         let raw = dataset.raw_attributes().map_err(|error| self.broken(name, &error))?;
         Ok(Attributes::new(&self.path, name, &dataset.attributes(), &raw))
     }
 
-    /// The names of the groups in the root group.
+    /// Returns the names of the groups in the root group.
     pub(super) fn groups(&self) -> Result<Vec<String>> {
         let root = self.hdf5.root_group().map_err(|error| self.broken("its root group", &error))?;
         Ok(self.members("its root group", &root)?.0)
     }
 
-    /// The names of the groups and of the datasets in a group that is called `name` in messages.
+    /// Returns the names of the groups and of the datasets in a group. Error messages name it `name`.
     pub(super) fn members(&self, name: &str, group: &Group) -> Result<(Vec<String>, Vec<String>)> {
         let broken = |error: Hdf5Error| self.broken(name, &error);
         match group.member_names() {
-            // One virtual dataset keeps the crate from listing all others.
+            // A single virtual dataset prevents the crate from listing the others.
             Err(error) if is_virtual(&error) => {
                 let names = hard_links(&self.hdf5, group).map_err(broken)?;
                 Ok(names.into_iter().partition(|name| group.group(name).is_ok()))
@@ -115,7 +115,7 @@ impl File {
         }
     }
 
-    /// The names of the datasets of a group, sorted.
+    /// Returns the names of the datasets of a group, sorted.
     pub(super) fn datasets(&self, group: &str) -> Result<Vec<String>> {
         let Some(found) = self.group(group)? else { return Ok(vec![]) };
         let (_, mut names) = self.members(group, &found)?;
@@ -123,7 +123,7 @@ impl File {
         Ok(names)
     }
 
-    /// A dataset, if it is there.
+    /// Returns a dataset, if it exists.
     pub(super) fn dataset(&self, group: &str, name: &str) -> Result<Option<Dataset>> {
         let Some(found) = self.group(group)? else { return Ok(None) };
         match found.dataset(name) {
@@ -138,14 +138,14 @@ impl File {
         }
     }
 
-    /// Whether a dataset is a view of other files.
+    /// Returns `true` if a dataset is a view of other files.
     pub(super) fn is_virtual(&self, group: &str, name: &str) -> Result<bool> {
         let Some(found) = self.group(group)? else { return Ok(false) };
         Ok(found.dataset(name).is_err_and(|error| is_virtual(&error)))
     }
 }
 
-/// The error behind the path at which it came.
+/// Returns the underlying error, without the context of the path.
 fn cause(error: &Hdf5Error) -> &Hdf5Error {
     let mut error = error;
     while let Hdf5Error::Context { source, .. } = error {
@@ -158,7 +158,7 @@ fn is_absent(error: &Hdf5Error) -> bool {
     matches!(cause(error), Hdf5Error::GroupNotFound(_) | Hdf5Error::DatasetNotFound(_))
 }
 
-/// Layout class 3 is the virtual one.
+/// Layout class 3 is the virtual layout.
 fn is_virtual(error: &Hdf5Error) -> bool {
     matches!(cause(error), Hdf5Error::UnsupportedLayoutClass(3))
 }

@@ -1,8 +1,9 @@
-//! What a snapshot says about itself, in the words of each code.
+//! The metadata of a snapshot, from the header conventions of each code.
 //!
-//! In: the groups `Header`, `Parameters`, `Units`, `Cosmology` and their like. Out: a [`Header`] with one meaning for all.
-//! Sources: Springel, Users guide for GADGET-2, section 6.3; the documentation of GADGET-4, "Snapshot format"; of IllustrisTNG,
-//! "Data specifications"; of GIZMO, "Reading snapshots"; of SWIFT, "Snapshots"; the EAGLE team 2017, arXiv:1706.09899.
+//! In: the groups `Header`, `Parameters`, `Units`, `Cosmology` and related groups. Out: a [`Header`] with the same
+//! meaning for all codes. Sources: Springel, Users guide for GADGET-2, section 6.3; the documentation of GADGET-4,
+//! "Snapshot format"; of IllustrisTNG, "Data specifications"; of GIZMO, "Reading snapshots"; of SWIFT, "Snapshots";
+//! the EAGLE team 2017, arXiv:1706.09899.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -17,12 +18,13 @@ use crate::hdf5::file::File;
 use crate::same_headers::check_same;
 use crate::{Background, Format};
 
-/// Whose conventions a file follows where it does not say.
+/// The family of codes whose conventions apply where a file does not state them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
-    /// Lengths and masses over h, and velocities over the root of the scale factor: Gadget, AREPO, GIZMO, EAGLE.
+    /// Lengths and masses in units of 1/h, and velocities divided by the square root of the scale factor: Gadget,
+    /// AREPO, GIZMO, EAGLE.
     Gadget,
-    /// Nothing over h, and peculiar velocities.
+    /// Units without h, and peculiar velocities.
     Swift,
 }
 
@@ -34,16 +36,16 @@ pub(super) struct Cgs {
     pub velocity: Option<f64>,
 }
 
-/// What one file says of the snapshot that it is, or is a part of.
+/// The metadata that one file states about the whole snapshot and about itself.
 #[derive(Clone, Debug)]
 pub(super) struct Header {
     pub dialect: Dialect,
     pub code: Option<String>,
-    /// Particles of each type in this file.
+    /// The number of particles of each type in this file.
     pub here: Vec<u64>,
-    /// Particles of each type in all files.
+    /// The number of particles of each type in all files.
     pub counts: Vec<u64>,
-    /// Mass of a particle of each type; 0: each has its own.
+    /// The mass of each particle of a type; 0 if the masses are stored per particle.
     pub masses: Vec<f64>,
     pub files: u32,
     pub epoch: Epoch,
@@ -51,31 +53,33 @@ pub(super) struct Header {
     pub sides: Vec<f64>,
     pub background: Background,
     pub cgs: Cgs,
-    /// Sentences about metadata that changes what is read.
+    /// Notes about metadata that affects what is read.
     pub notes: Vec<String>,
-    /// A sentence that lists the attributes that are not used; empty if all are.
+    /// A note that lists the attributes that are not used; empty if all are used.
     pub unused: String,
 }
 
-/// Relative difference of values of one quantity that are taken for equal: constants are rounded differently.
+/// The relative difference up to which values of one quantity are considered equal, since codes round constants
+/// differently.
 const EQUAL: f64 = 1e-3;
-/// The same for sides of a box, which only single precision rounds.
+/// The relative difference up to which sides of a box are considered equal. They are rounded only to single
+/// precision.
 const EQUAL_SIDES: f64 = 1e-6;
-/// Numbers at most this large are taken for 0.
+/// Numbers with at most this magnitude are considered equal to 0.
 const ZERO: f64 = 1e-9;
-/// Unused attributes of a group that are listed by name.
+/// The maximum number of unused attributes that are listed per group.
 const MOST_LISTED: usize = 24;
 
-/// The groups that describe a file, first those that know better.
+/// The groups with metadata of a file, in decreasing order of precedence.
 const GROUPS: [&str; 6] = ["Header", "Cosmology", "Parameters", "RuntimePars", "Units", "Code"];
 
 /// A number in one of the groups.
 #[derive(Clone, Copy)]
 struct Entry<'a> {
     value: f64,
-    /// As the file spells it.
+    /// The name as spelled in the file.
     name: &'a str,
-    /// Its place in [`GROUPS`].
+    /// Its index in [`GROUPS`].
     group: usize,
 }
 
@@ -93,7 +97,7 @@ fn differ(a: f64, b: f64, tolerance: f64) -> bool {
 struct Said<'a> {
     path: &'a Path,
     groups: [Attributes; 6],
-    /// Names that were looked up, as the file spells them.
+    /// The names that were looked up, as spelled in the file.
     used: RefCell<BTreeSet<String>>,
 }
 
@@ -102,21 +106,21 @@ impl Said<'_> {
         &self.groups[0]
     }
 
-    /// The name as one group spells it, which counts as used; `None` if the group has no such attribute.
+    /// Returns the name as spelled in one group, and marks it as used; `None` if the group has no such attribute.
     fn spelled(&self, group: usize, name: &str) -> Option<&str> {
         let spelled = self.groups.get(group)?.spelled(name)?;
         self.used.borrow_mut().insert(spelled.to_string());
         Some(spelled)
     }
 
-    /// The numbers of an attribute of one group.
+    /// Returns the numbers of an attribute of one group.
     fn numbers(&self, group: usize, name: &str) -> Result<Option<Vec<f64>>> {
         self.spelled(group, name).map_or(Ok(None), |name| self.groups[group].numbers(name))
     }
 
-    /// The number of an attribute of one group.
+    /// Returns the number of an attribute of one group.
     ///
-    /// Errors: it is no number, or is not finite.
+    /// Errors: the attribute is not a number, or is not finite.
     fn entry(&self, group: usize, name: &str) -> Result<Option<Entry<'_>>> {
         let Some(name) = self.spelled(group, name) else { return Ok(None) };
         let Some(value) = self.groups[group].number(name)? else { return Ok(None) };
@@ -128,7 +132,7 @@ impl Said<'_> {
         }
     }
 
-    /// The numbers of all groups by these names.
+    /// Returns the numbers with these names in all groups.
     ///
     /// Errors: as [`Said::entry`].
     fn entries(&self, names: &[&str]) -> Result<Vec<Entry<'_>>> {
@@ -138,9 +142,9 @@ impl Said<'_> {
         all.collect()
     }
 
-    /// The first of several numbers of one quantity.
+    /// Returns the first of several numbers of one quantity.
     ///
-    /// Errors: two of them differ.
+    /// Errors: two of the numbers differ.
     fn agreed(&self, entries: &[Entry<'_>]) -> Result<Option<f64>> {
         let Some(first) = entries.first() else { return Ok(None) };
         match entries.iter().find(|other| differ(first.value, other.value, EQUAL)) {
@@ -149,16 +153,16 @@ impl Said<'_> {
         }
     }
 
-    /// The number by one of these names, in which all groups agree. Zero is a value like any other.
+    /// Returns the number with one of these names, on which all groups must agree. Zero is a valid value.
     ///
     /// Errors: as [`Said::entry`] and [`Said::agreed`].
     fn number(&self, names: &[&str]) -> Result<Option<f64>> {
         self.agreed(&self.entries(names)?)
     }
 
-    /// The positive one of several numbers of one quantity. Zero stands for a value that is not set.
+    /// Returns the positive one of several numbers of one quantity. Zero means that a value is not set.
     ///
-    /// Errors: one of them is negative, or two that are set differ.
+    /// Errors: a number is negative, or two that are set differ.
     fn positive_of(&self, mut entries: Vec<Entry<'_>>) -> Result<Option<f64>> {
         if let Some(bad) = entries.iter().find(|entry| entry.value < 0.0) {
             return Err(Error::file(self.path, format!("{bad}; it must be positive, or 0 for none")));
@@ -167,7 +171,7 @@ impl Said<'_> {
         self.agreed(&entries)
     }
 
-    /// The positive number by one of these names.
+    /// Returns the positive number with one of these names.
     ///
     /// Errors: as [`Said::entry`] and [`Said::positive_of`].
     fn positive(&self, names: &[&str]) -> Result<Option<f64>> {
@@ -178,7 +182,7 @@ impl Said<'_> {
         self.spelled(group, name).map_or(Ok(None), |name| self.groups[group].text(name))
     }
 
-    /// A sentence that lists the attributes that no one looked up.
+    /// Returns a note that lists the attributes that were not looked up.
     fn unused(&self) -> String {
         let used = self.used.borrow();
         let groups = self.groups.iter().zip(GROUPS).filter_map(|(attributes, group)| {
@@ -196,7 +200,7 @@ impl Said<'_> {
         Error::file(self.path, format!("its header {what}"))
     }
 
-    /// Counts of particles by type.
+    /// Returns the counts of particles by type.
     fn counts(&self, name: &str) -> Result<Option<Vec<u64>>> {
         let Some(numbers) = self.numbers(0, name)? else { return Ok(None) };
         if numbers.len() > 256 {
@@ -209,7 +213,7 @@ impl Said<'_> {
         }
     }
 
-    /// Particles of each type in all files; the upper 32 bits may stand apart.
+    /// Returns the number of particles of each type in all files. The upper 32 bits may be in a separate attribute.
     fn totals(&self, here: &[u64]) -> Result<Vec<u64>> {
         let Some(mut totals) = self.counts("NumPart_Total")? else { return Ok(here.to_vec()) };
         let high = match self.counts("NumPart_Total_HighWord")? {
@@ -225,7 +229,7 @@ impl Said<'_> {
         Ok(totals)
     }
 
-    /// The mass of a particle of each of `n` types; 0 for those with masses of their own.
+    /// Returns the mass of each particle of each of `n` types; 0 if masses are stored per particle.
     fn masses(&self, n: usize) -> Result<Vec<f64>> {
         let Some(masses) = self.numbers(0, "MassTable")? else { return Ok(vec![0.0; n]) };
         if masses.len() != n {
@@ -239,9 +243,9 @@ impl Said<'_> {
         }
     }
 
-    /// The sides of the periodic box in one group; none if they are not set or 0.
+    /// Returns the sides of the periodic box in one group; `None` if they are not set or 0.
     ///
-    /// Errors: they are neither one nor three lengths.
+    /// Errors: the attribute does not hold one or three lengths.
     fn sides_of(&self, group: usize) -> Result<Option<Vec<f64>>> {
         let (Some(sides), name) = (self.numbers(group, "BoxSize")?, GROUPS[group]) else { return Ok(None) };
         if !matches!(sides.len(), 1 | 3) {
@@ -254,12 +258,12 @@ impl Said<'_> {
         }
     }
 
-    /// The sides of the periodic box; none if the run is not periodic, of which `notes` gets a sentence.
+    /// Returns the sides of the periodic box; none if the run is not periodic, which is added to `notes`.
     ///
     /// Errors: as [`Said::sides_of`]; two groups have different sides.
     fn sides(&self, notes: &mut Vec<String>) -> Result<Vec<f64>> {
         let mut first: Option<(Vec<f64>, usize)> = None;
-        // The header, else the parameters.
+        // Header, Parameters and RuntimePars.
         for group in [0, 2, 3] {
             let Some(sides) = self.sides_of(group)? else { continue };
             let Some((known, known_group)) = &first else {
@@ -289,7 +293,7 @@ impl Said<'_> {
         }
         Ok(Epoch::of(&SaidOfTime {
             is_comoving: self.number(&["ComovingIntegrationOn", "Cosmological run"])?.map(|flag| flag != 0.0),
-            // EAGLE's time is one, and so is SWIFT's: both name the scale factor.
+            // The times of EAGLE and SWIFT are times, so these codes name the scale factor as well.
             scale_factor: self.number(&["Scale-factor", "ExpansionFactor"])?,
             time: self.number(&["Time"])?,
             redshift,
@@ -305,9 +309,10 @@ impl Said<'_> {
         Ok(Cgs { length, mass, velocity: velocity.or_else(|| Some(length? / time?)) })
     }
 
-    /// The density parameter of the cosmological constant.
+    /// Returns the density parameter of the cosmological constant.
     ///
-    /// A group without matter has no cosmology, so that its 0 is not set, unless there is no other value.
+    /// A group without matter has no cosmology, so a value of 0 in it means that it is not set, unless no other group
+    /// has a value.
     fn lambda(&self, matter: &[&str]) -> Result<Option<f64>> {
         let with_matter: Vec<usize> =
             self.entries(matter)?.iter().filter(|entry| entry.value > 0.0).map(|entry| entry.group).collect();
@@ -321,13 +326,13 @@ impl Said<'_> {
         let matter = ["Omega0", "Omega_Matter", "Omega_m"];
         let omega_m = self.positive(&matter)?;
         let omega_lambda = self.lambda(&matter)?;
-        // Only that of SWIFT's cosmology is the Hubble parameter.
+        // `h` is the Hubble parameter only in SWIFT's group Cosmology.
         let h = [self.entries(&["HubbleParam"])?, self.entry(1, "h")?.into_iter().collect()].concat();
         // A header without matter has no cosmology.
         Ok(Background { omega_m, omega_lambda: omega_lambda.filter(|_| omega_m.is_some()), h: self.positive_of(h)? })
     }
 
-    /// The code that wrote it, and whose conventions it follows.
+    /// Returns the code that wrote the file, and the conventions that it follows.
     fn code(&self, has_swift_units: bool) -> Result<(Dialect, Option<String>)> {
         let has = |name: &str| self.spelled(0, name).is_some();
         let name = self.text(5, "Code")?.or(self.text(0, "Code")?);
@@ -340,7 +345,7 @@ impl Said<'_> {
         } else if has("ExpansionFactor") {
             Some("EAGLE")
         } else if has("Git_commit") {
-            // Both write the commit; GADGET-4 has little else in its header.
+            // Both codes write the commit, but GADGET-4 writes few other attributes to its header.
             Some(if has("Composition_vector_length") || has("HubbleParam") { "AREPO" } else { "GADGET-4" })
         } else {
             None
@@ -364,14 +369,14 @@ impl Header {
         let Some(here) = said.counts("NumPart_ThisFile")? else {
             return Err(said.error("has no NumPart_ThisFile, the particles of each type"));
         };
-        // A file that was cut out of a snapshot keeps the parameters of the run.
+        // A file extracted from a snapshot still has the parameters of the run.
         let files = match said.entry(0, "NumFilesPerSnapshot")?.map(|entry| entry.value) {
             None => 1,
             Some(files) if files >= 1.0 && files <= f64::from(u32::MAX) && files.fract() == 0.0 => files as u32,
             Some(files) => return Err(said.error(format!("says the snapshot is split over {files} files"))),
         };
         let mut counts = said.totals(&here)?;
-        // Some makers of initial conditions leave the totals of a single file empty.
+        // Some generators of initial conditions leave the totals of a single file empty.
         if files == 1 && counts.iter().all(|&n| n == 0) {
             counts.clone_from(&here);
         }
@@ -412,7 +417,7 @@ impl Header {
         }
     }
 
-    /// Values that all files of a snapshot share, by name.
+    /// Returns the values that all files of a snapshot share, by name.
     fn shared(&self) -> [(&'static str, String); 12] {
         let shown = |value: Option<f64>| value.map_or("none".into(), |value| value.to_string());
         let (background, cgs) = (self.background, self.cgs);
@@ -432,7 +437,7 @@ impl Header {
         ]
     }
 
-    /// An error if `other`, of the file `path`, is not of the same snapshot.
+    /// Returns an error if `other`, the header of the file `path`, belongs to another snapshot.
     pub(super) fn check_same(&self, other: &Self, path: &Path) -> Result<()> {
         check_same(&self.shared(), &other.shared(), path)
     }

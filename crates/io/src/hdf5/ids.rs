@@ -1,6 +1,7 @@
-//! Ids of particles: of all types, or of those that have any.
+//! Ids of particles: of all types, or of the types that have ids.
 //!
-//! In: the columns of the pieces of a snapshot. Out: ids, and the types without ids. Cost: columns of floats are read twice.
+//! In: the columns of the pieces of a snapshot. Out: ids, and the types without ids. Cost: columns of floats are read
+//! twice.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +13,7 @@ use crate::hdf5::dataset::Column;
 use crate::hdf5::fields::{Fields, IDS, Piece};
 use crate::hdf5::wanted::Wanted;
 
-/// The value in place of a missing id.
+/// The value for particles without an id.
 const NO_ID: u64 = u64::MAX;
 
 /// Returns `true` for a negative number that has wrapped around.
@@ -21,10 +22,11 @@ fn is_negative(id: u64) -> bool {
 }
 
 impl Fields<'_> {
-    /// The column of ids of each piece; nothing if no piece has one. Columns that cannot hold ids are left out, of which `notes` gets a
-    /// sentence; with them those of all pieces, unless the options allow types without ids.
+    /// Returns the column of ids of each piece; an empty list if no piece has one. Columns that cannot hold ids are
+    /// left out, with a note in `notes`. Unless the options allow types without ids, such a column leaves out the ids
+    /// of all pieces.
     ///
-    /// Errors: some pieces have none, and the options do not allow it.
+    /// Errors: some pieces have no column of ids, and the options do not allow that.
     pub(super) fn id_columns(&self, notes: &mut Vec<String>) -> Result<Vec<(Piece<'_>, Option<Column>)>> {
         let mut all = vec![];
         for piece in self.pieces(self.types) {
@@ -51,8 +53,9 @@ impl Fields<'_> {
         }
     }
 
-    /// Ids, and the types without ids where others have some. Ids are `None` without columns, and where floats are no exact ids, of which
-    /// `notes` gets a sentence; if the options allow types without ids, such floats leave out the ids of their type alone.
+    /// Returns the ids, and the types without ids if other types have them. The ids are `None` if there are no
+    /// columns, or if floats are not exact ids, with a note in `notes`. If the options allow types without ids, such
+    /// floats leave out only the ids of their type.
     pub(super) fn ids(
         &self,
         columns: &[(Piece<'_>, Option<Column>)],
@@ -65,7 +68,7 @@ impl Fields<'_> {
             let Some(column) = column.as_ref().filter(|column| column.shape.number.wholes().is_none()) else {
                 continue;
             };
-            // All rows decide, so that all parts of a whole decide alike.
+            // All rows are checked, so that all parts of a whole reach the same result.
             let value = if without.contains(&kind) { None } else { self.inexact_id(column)? };
             if let Some(value) = value {
                 let is_partial = self.reading.options.partial_ids;
@@ -98,7 +101,7 @@ impl Fields<'_> {
             }
         });
         let ids = fill(self.reading, self.path, 1, &rows.collect::<Result<Vec<_>>>()?)?;
-        // Only ids beyond those of signed numbers can be negative ones.
+        // Only ids above the maximum of signed numbers can be negative numbers that have wrapped around.
         if ids.iter().any(|&id| is_negative(id)) {
             columns.iter().filter_map(|(_, column)| column.as_ref()).try_for_each(|column| self.check_signs(column))?;
         }
@@ -120,7 +123,7 @@ impl Fields<'_> {
         Ok(())
     }
 
-    /// A value of a column of floats that stands for no id, or not for one alone.
+    /// Returns a value of a column of floats that is not an id, or that represents several ids.
     fn inexact_id(&self, column: &Column) -> Result<Option<f64>> {
         let below = column.shape.number.exact_below().unwrap_or_default() as f64;
         let bad = self.fold(column, 0..column.shape.rows, |ids| {

@@ -1,7 +1,7 @@
-//! Links that lead nowhere, which hdf5-reader leaves out of a group.
+//! The links of a group, including those without an existing target, which hdf5-reader omits.
 //!
-//! In: a group and a name. Out: what the link of that name points to. Cost: the links of the group are read.
-//! Source: HDF5 File Format Specification 3.0, sections III.B to III.D (groups of version 1) and IV.A.2.g (the link message).
+//! In: a group and a name. Out: the target of the link with that name. Cost: reading the links of the group. Source:
+//! HDF5 File Format Specification 3.0, sections III.B to III.D (groups of version 1) and IV.A.2.g (the link message).
 
 use hdf5_reader::btree_v1::collect_btree_v1_leaves_storage;
 use hdf5_reader::btree_v2::{BTreeV2Header, BTreeV2Record, collect_btree_v2_records_storage};
@@ -17,10 +17,11 @@ use hdf5_reader::messages::symbol_table_msg::SymbolTableMessage;
 use hdf5_reader::symbol_table::SymbolTableNode;
 use hdf5_reader::{FilterRegistry, Hdf5File};
 
-/// The cache type of a symbol table entry that is a soft link.
+/// The cache type of a symbol table entry for a soft link.
 const SOFT: u32 = 2;
 
-/// A phrase for the target of the link `name` of a group that is not followed; `None` if there is no link of that name.
+/// Describes the target of the link `name` of a group, which cannot be followed; `None` if there is no link with that
+/// name.
 pub(super) fn dead_link(hdf5: &Hdf5File, group: &Group, name: &str) -> Result<Option<String>> {
     Ok(target(hdf5, group, name)?.map(phrase))
 }
@@ -40,19 +41,20 @@ fn target(hdf5: &Hdf5File, group: &Group, name: &str) -> Result<Option<LinkTarge
     Ok(links(hdf5, group)?.into_iter().find(|(own, _)| own == name).map(|(_, target)| target))
 }
 
-/// The links of a group that are no hard ones, and a phrase for each; some may be followed.
+/// Returns the names of the soft and external links of a group, with descriptions of their targets. Some of them can
+/// be followed.
 pub(super) fn soft_links(hdf5: &Hdf5File, group: &Group) -> Result<Vec<(String, String)>> {
     let soft = links(hdf5, group)?.into_iter().filter(|(_, target)| !matches!(target, LinkTarget::Hard { .. }));
     Ok(soft.map(|(name, target)| (name, phrase(target))).collect())
 }
 
-/// The names of the hard links of a group.
+/// Returns the names of the hard links of a group.
 pub(super) fn hard_links(hdf5: &Hdf5File, group: &Group) -> Result<Vec<String>> {
     let hard = links(hdf5, group)?.into_iter().filter(|(_, target)| matches!(target, LinkTarget::Hard { .. }));
     Ok(hard.map(|(name, _)| name).collect())
 }
 
-/// All links of a group: their names and targets.
+/// Returns the names and targets of all links of a group.
 fn links(hdf5: &Hdf5File, group: &Group) -> Result<Vec<(String, LinkTarget)>> {
     let header = hdf5.get_or_parse_header(group.address())?;
     let mut links = vec![];
@@ -67,7 +69,7 @@ fn links(hdf5: &Hdf5File, group: &Group) -> Result<Vec<(String, LinkTarget)>> {
     Ok(links)
 }
 
-/// The links of a group that keeps them in a heap of their own.
+/// Collects the links of a group that stores them in a fractal heap.
 fn dense(group: &Group, info: &LinkInfoMessage, links: &mut Vec<(String, LinkTarget)>) -> Result<()> {
     let (storage, offsets, lengths) = (group.storage(), group.offset_size(), group.length_size());
     if Cursor::is_undefined_offset(info.fractal_heap_address, offsets) {
@@ -85,7 +87,7 @@ fn dense(group: &Group, info: &LinkInfoMessage, links: &mut Vec<(String, LinkTar
     Ok(())
 }
 
-/// The links of a group of version 1, which are hard or soft.
+/// Collects the links of a group of version 1, which are hard or soft.
 fn symbols(group: &Group, table: &SymbolTableMessage, links: &mut Vec<(String, LinkTarget)>) -> Result<()> {
     let (storage, offsets, lengths) = (group.storage(), group.offset_size(), group.length_size());
     let heap = LocalHeap::parse_at_storage(storage, table.heap_address, offsets, lengths)?;

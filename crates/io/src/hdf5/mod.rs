@@ -1,10 +1,10 @@
-//! HDF5 snapshots: of Gadget, AREPO and IllustrisTNG, GIZMO, EAGLE and SWIFT.
+//! HDF5 snapshots of Gadget, AREPO and IllustrisTNG, GIZMO, EAGLE and SWIFT.
 //!
-//! - in: one file or the parts of a split snapshot, contiguous or in chunks, compressed or not
+//! - in: one file or the parts of a split snapshot, with contiguous or chunked data, compressed or not
 //! - out: a [`Snapshot`] of all particles, or of some types
-//! - cost: all files are opened first, so that what is read is known to be there; then columns are read one after the other, their
-//!   bands of rows in parallel
-//! - what describes the data is read by the crate hdf5-reader; their bytes are read and decoded here
+//! - cost: all files are opened first, so that all data to be read are known to exist. Columns are then read one
+//!   after the other, with bands of rows in parallel
+//! - the crate hdf5-reader reads the metadata; the data are read and decoded here
 
 mod attributes;
 mod bands;
@@ -44,15 +44,15 @@ use crate::sides::told;
 use crate::split_files::ends_with_number;
 use crate::{Masses, Points, Snapshot, Table};
 
-/// The first bytes of an HDF5 file, or of what is behind a block of a user's own.
+/// The signature of an HDF5 file, at its start or after a user block.
 pub(super) const MAGIC: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
 
-/// Snapshots and tables in HDF5.
+/// The format of snapshots and tables in HDF5.
 pub(crate) struct Hdf5;
 
 impl FileFormat for Hdf5 {
     fn sniff(&self, prefix: &[u8]) -> bool {
-        // The format's own bytes come at the beginning, or behind a block of the user's.
+        // The signature is at the start of the file, or after a user block.
         [0, 512, 1024, 2048].iter().any(|&at| prefix.get(at..).is_some_and(|rest| rest.starts_with(MAGIC)))
     }
 
@@ -86,7 +86,7 @@ impl FileFormat for Hdf5 {
     }
 }
 
-/// The particles of the snapshot that `path` is, or is part of.
+/// Reads the particles of the snapshot that `path` names or belongs to.
 fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     if let Some(file) = table_file(path, reading)? {
         return table::read(&file, reading);
@@ -101,7 +101,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let header = first_header(path, &parts)?;
     let counts = particles(&parts)?;
     let uncounted = uncounted(&parts)?;
-    // A choice of types leaves out the others.
+    // A choice of types can exclude groups that are not counted.
     let is_wanted = |group: &&Uncounted| options.types.is_empty() || options.types.contains(&group.particle_type);
     if let Some(group) = uncounted.iter().find(is_wanted) {
         return Err(group.file.error(format!("{}; {UNCOUNTED_ADVICE}", group.describe())));
@@ -146,7 +146,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         velocities: fields.vectors(&velocities, |k| factors.get(k).copied().unwrap_or(1.0))?,
         ids,
         types_without_ids,
-        // The mass of one part says nothing about the whole, nor does that of some of the particles.
+        // The mass of one part, or of some of the particles, does not determine the mass of the whole.
         matter: match options.single_part && header.files > 1 || !uncounted.is_empty() {
             true => None,
             false => fields.matter(&all, &masses, units.mass),
@@ -169,7 +169,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     })
 }
 
-/// What the snapshot that `path` is, or is part of, says about itself.
+/// Describes the snapshot that `path` names or belongs to.
 fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     if let Some(file) = table_file(path, reading)? {
         return table::inspect(path, &file, reading);
@@ -213,7 +213,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     })
 }
 
-/// The file, if it has no header; with groups of particles only if columns are chosen.
+/// Returns the file if it is a table: it has no header, and it has no groups of particles unless columns are chosen.
 fn table_file(path: &Path, reading: &Reading<'_>) -> Result<Option<File>> {
     let file = File::open(path, reading)?;
     let has_header = file.group("Header")?.is_some();
@@ -226,7 +226,8 @@ fn first_header<'a>(path: &Path, parts: &'a [Part]) -> Result<&'a Header> {
     parts.first().map(|part| &part.header).ok_or_else(|| Error::file(path, "is a snapshot of no files"))
 }
 
-/// Particles of each type in all files. AREPO's tracers are numbered as a type, but have no places.
+/// Returns the number of particles of each type in all files. AREPO's tracers have a type number, but no positions,
+/// and are omitted.
 fn particles(parts: &[Part]) -> Result<Vec<(u8, u64)>> {
     let mut counts = vec![];
     let Some(first) = parts.first() else { return Ok(counts) };
@@ -245,7 +246,7 @@ fn particles(parts: &[Part]) -> Result<Vec<(u8, u64)>> {
 struct Uncounted<'a> {
     file: &'a File,
     particle_type: u8,
-    /// The name of their coordinates, and the number of rows.
+    /// The name of their dataset of coordinates, and its number of rows.
     name: String,
     rows: u64,
 }
@@ -259,7 +260,7 @@ impl Uncounted<'_> {
 
 const UNCOUNTED_ADVICE: &str = "choose the types to read without them (ReadOptions::types)";
 
-/// Groups of particles with coordinates that the headers do not count.
+/// Returns the groups of particles with coordinates that the headers do not count.
 fn uncounted(parts: &[Part]) -> Result<Vec<Uncounted<'_>>> {
     let mut found = vec![];
     for Part { file, header } in parts {
@@ -282,7 +283,7 @@ fn uncounted(parts: &[Part]) -> Result<Vec<Uncounted<'_>>> {
     Ok(found)
 }
 
-/// The units that hold for the whole snapshot, as its header and one column of coordinates have them.
+/// Returns the units of the whole snapshot, from its header and the attributes of one column of coordinates.
 fn units_of(header: &Header, coordinates: Option<&Attributes>) -> Result<KnownUnits> {
     let none = Attributes::default();
     Ok(KnownUnits {
@@ -300,12 +301,12 @@ struct StoredUnits {
 }
 
 impl StoredUnits {
-    /// Returns `true` if velocities are to be scaled.
+    /// Returns `true` if velocities must be scaled.
     fn is_scaled(&self) -> bool {
         self.scalings.iter().any(|(role, scaling)| *role == Role::Velocity && scaling.a != 0.0)
     }
 
-    /// Sentences about fields whose units differ between types.
+    /// Returns notes about fields whose units differ between types.
     fn notes(&self) -> impl Iterator<Item = String> {
         let fields = [(Role::Position, "Coordinates"), (Role::Velocity, "Velocities"), (Role::Mass, "Masses")];
         fields.into_iter().filter_map(|(role, name)| {
@@ -316,7 +317,7 @@ impl StoredUnits {
         })
     }
 
-    /// The datasets of a type, whose units are taken down.
+    /// Returns the datasets of a type, and records their units.
     fn fields(&mut self, file: &File, group: &str, header: &Header) -> Result<Vec<Field>> {
         let mut fields = vec![];
         for name in file.datasets(group)? {
@@ -334,7 +335,7 @@ impl StoredUnits {
         Ok(fields)
     }
 
-    /// The role of a dataset by its name; its unit is taken down.
+    /// Returns the role of a dataset by its name, and records its unit.
     fn role(&mut self, name: &str, attributes: &Attributes, header: &Header) -> Result<Role> {
         let (role, scaling) = if COORDINATES.contains(&name) {
             let scaling = Scaling::length(attributes, header)?;

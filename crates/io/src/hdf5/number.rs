@@ -1,15 +1,15 @@
-//! Numbers of datasets: which bits of a stored word are which, and what the word is worth.
+//! Numbers of datasets: the layout of the bits in a stored word, and the value of a word.
 //!
-//! In: the bytes of a datatype message. Out: [`Number`], and functions from stored words to values.
-//! Source: The HDF Group, HDF5 File Format Specification 3.0, section IV.A.2.d, "The Datatype Message". IEEE 754 for the rest.
+//! In: the bytes of a datatype message. Out: [`Number`], and functions from stored words to values. Source: The HDF
+//! Group, HDF5 File Format Specification 3.0, section IV.A.2.d, "The Datatype Message"; IEEE 754 for the values.
 //!
-//! Codes that compress with losses (SWIFT: Borrow and Borrisov 2023, section on output) store floats of fewer bits, and whole
-//! numbers of fewer, in words of the usual size. They are worth what IEEE 754 has it for their widths.
+//! Codes with lossy compression (SWIFT: Borrow and Borrisov 2023, section on output) store floats and integers with
+//! fewer bits in words of the usual size. Their values follow IEEE 754 for these widths.
 
-/// From stored words, one after the other, to values.
+/// A conversion from contiguous stored words to values.
 pub(super) type Take<T> = Box<dyn Fn(&[u8], &mut [T]) + Send + Sync>;
 
-/// The number in a word of 1, 2, 4 or 8 bytes.
+/// The number format of a word of 1, 2, 4 or 8 bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Number {
     pub size: usize,
@@ -23,7 +23,7 @@ enum Kind {
     Float(Float),
 }
 
-/// A float with an implied leading 1.
+/// The bit layout of a float with an implied leading 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Float {
     sign_at: u8,
@@ -33,23 +33,24 @@ struct Float {
     range: Range,
 }
 
-/// Bits and bias of an exponent.
+/// The number of bits and the bias of an exponent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Range {
-    /// 5 bits, bias 15, and at most 10 of the mantissa.
+    /// 5 bits, bias 15, and at most 10 bits of mantissa.
     Half,
-    /// 8 bits, bias 127, and at most 23 of the mantissa.
+    /// 8 bits, bias 127, and at most 23 bits of mantissa.
     Single,
-    /// 11 bits, bias 1023, and at most 52 of the mantissa.
+    /// 11 bits, bias 1023, and at most 52 bits of mantissa.
     Double,
 }
 
 impl Number {
-    /// A byte.
+    /// An unsigned byte.
     pub(super) const BYTE: Self =
         Self { size: 1, big_endian: false, kind: Kind::Whole { signed: false, at: 0, bits: 8 } };
 
-    /// The number that a datatype message describes, or what it is instead.
+    /// Returns the number format that a datatype message describes, or a description of a datatype that is not
+    /// supported.
     pub(super) fn parse(message: &[u8]) -> Result<Self, String> {
         let byte = |at: usize| message.get(at).copied().ok_or_else(|| "has a datatype that is cut off".to_string());
         let pair = |at: usize| Ok::<_, String>(u16::from_le_bytes([byte(at)?, byte(at + 1)?]));
@@ -95,7 +96,7 @@ impl Number {
         Ok(Self { size, big_endian, kind })
     }
 
-    /// As NumPy calls what it is read as: `f32`, `u64`.
+    /// Returns the NumPy name of the type as which the number is read: `f32`, `u64`.
     pub(super) fn name(&self) -> String {
         match self.kind {
             Kind::Whole { signed, .. } => format!("{}{}", if signed { 'i' } else { 'u' }, 8 * self.size),
@@ -105,12 +106,13 @@ impl Number {
         }
     }
 
-    /// Whether single precision holds all its values.
+    /// Returns `true` if single precision represents all values.
     pub(super) fn is_single(&self) -> bool {
         matches!(self.kind, Kind::Float(Float { range: Range::Half | Range::Single, .. }))
     }
 
-    /// The bound below which floats hold all whole numbers; from it on, several whole numbers are one float. `None` for whole numbers.
+    /// Returns the bound below which floats of this format represent all integers exactly. At or above it, several
+    /// integers round to one float. `None` for integers.
     pub(super) fn exact_below(&self) -> Option<u64> {
         match self.kind {
             Kind::Float(float) => Some(2 << float.mantissa_bits),
@@ -118,41 +120,42 @@ impl Number {
         }
     }
 
-    /// Takes floats, each as `convert` makes it; `None` if these are whole numbers.
+    /// Returns the conversion of floats, followed by `convert`; `None` for integers.
     pub(super) fn floats<T: 'static>(
         &self,
         convert: impl Fn(f64) -> T + Copy + Send + Sync + 'static,
     ) -> Option<Take<T>> {
         let Kind::Float(float) = self.kind else { return None };
         Some(match (float, self.size, self.big_endian) {
-            // The usual words are their own bits.
+            // Words of the usual formats need no rearrangement of bits.
             (Float::SINGLE, 4, false) => direct::<4, T>(move |word| convert(f64::from(f32::from_le_bytes(word)))),
             (Float::DOUBLE, 8, false) => direct::<8, T>(move |word| convert(f64::from_le_bytes(word))),
             _ => self.each(move |word| convert(float.value(word))),
         })
     }
 
-    /// Takes whole numbers, whose bits count: the sign of a signed one is its highest bit. `None` if these are floats.
+    /// Returns the conversion of integers to their bits, so that the sign of a signed number is its highest bit.
+    /// `None` for floats.
     pub(super) fn wholes(&self) -> Option<Take<u64>> {
         let Kind::Whole { at, bits, .. } = self.kind else { return None };
         let mask = u64::MAX >> (64 - bits);
         Some(self.each(move |word| (word >> at) & mask))
     }
 
-    /// Takes whole numbers as ids. Negative ones wrap around: they are 2^63 or more, as no others of signed numbers are. `None` if these
-    /// are floats.
+    /// Returns the conversion of integers to ids. Negative numbers wrap around to 2^63 or more, which no other signed
+    /// numbers reach. `None` for floats.
     pub(super) fn ids(&self) -> Option<Take<u64>> {
         let Kind::Whole { signed: true, at, bits } = self.kind else { return self.wholes() };
         let shift = 64 - bits;
         Some(self.each(move |word| (((word >> at) << shift) as i64 >> shift) as u64))
     }
 
-    /// Returns `true` for whole numbers that may be negative.
+    /// Returns `true` for integers that may be negative.
     pub(super) fn is_signed(&self) -> bool {
         matches!(self.kind, Kind::Whole { signed: true, .. })
     }
 
-    /// Takes numbers of either kind as floats; whole numbers beyond 2^53 are rounded.
+    /// Returns the conversion of numbers of either kind to floats. Integers beyond 2^53 are rounded.
     pub(super) fn values(&self) -> Take<f64> {
         match self.kind {
             Kind::Float(_) => self.floats(|x| x).unwrap_or_else(|| Box::new(|_, _| {})),
@@ -166,7 +169,8 @@ impl Number {
         }
     }
 
-    /// Takes words of any width and order of bytes. They are widened in blocks, so that only the loop over `value` is compiled for each `T`.
+    /// Returns the conversion of words of any width and byte order. Words are widened in blocks, so that only the
+    /// loop over `value` is compiled for each `T`.
     fn each<T: 'static>(&self, value: impl Fn(u64) -> T + Copy + Send + Sync + 'static) -> Take<T> {
         const BLOCK: usize = 128;
         let (size, widen) = (self.size, self.widen());
@@ -179,7 +183,7 @@ impl Number {
         })
     }
 
-    /// The function that widens words.
+    /// Returns the function that widens words to 64 bits.
     fn widen(&self) -> fn(&[u8], &mut [u64]) {
         match (self.size, self.big_endian) {
             (1, _) => widened::<1, false>,
@@ -242,7 +246,7 @@ impl Float {
     }
 }
 
-/// The values of a class of datatypes that are no numbers.
+/// Returns the name of the values of a datatype class other than numbers.
 pub(super) fn class_name(class: u8) -> &'static str {
     match class {
         3 => "strings",
@@ -260,7 +264,7 @@ pub(super) fn class_name(class: u8) -> &'static str {
 mod tests {
     use super::*;
 
-    /// Bits of a float.
+    /// A bit field of a float.
     struct Field {
         at: u8,
         width: u8,
@@ -270,7 +274,8 @@ mod tests {
         Field { at, width }
     }
 
-    /// A float's message by its properties: size, the place of the sign, then exponent and mantissa, and the bias.
+    /// Parses the datatype message of a float with these properties: size in bytes, position of the sign bit,
+    /// exponent, mantissa, and bias.
     fn float(size: u8, sign: u8, exponent: Field, mantissa: Field, bias: u32) -> Number {
         let mut message = vec![0x11, 0x20, sign, 0, size, 0, 0, 0, 0, 0, 8 * size, 0];
         message.extend([exponent.at, exponent.width, mantissa.at, mantissa.width]);
@@ -289,7 +294,7 @@ mod tests {
         let single = float(4, 31, field(23, 8), field(0, 23), 127);
         let double = float(8, 63, field(52, 11), field(0, 52), 1023);
         let half = float(2, 15, field(10, 5), field(0, 10), 15);
-        // SWIFT's floats of 9 bits of mantissa, in the lowest 18 of a word.
+        // SWIFT's floats with 9 bits of mantissa, in the lowest 18 bits of a word.
         let nine = float(4, 17, field(9, 8), field(0, 9), 127);
         for x in [0.0f32, -1.5, 3.25e10, f32::MIN_POSITIVE / 4.0, f32::INFINITY] {
             assert_eq!(value(single, u64::from(x.to_bits())), f64::from(x));

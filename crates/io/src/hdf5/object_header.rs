@@ -1,31 +1,32 @@
 //! The flag of a data layout message that hdf5-reader does not expose: chunks at the edge are stored without filters.
 //!
-//! In: the address of an object header. Out: the flag. Cost: the header is read once more.
-//! Source: HDF5 File Format Specification 3.0, sections IV.A.1 (object headers) and IV.A.2.i (the data layout message, version 4).
+//! In: the address of an object header. Out: the flag. Cost: the header is read a second time. Source: HDF5 File
+//! Format Specification 3.0, sections IV.A.1 (object headers) and IV.A.2.i (the data layout message, version 4).
 
 use hdf5_reader::Hdf5File;
 
-/// Numbers of messages.
+/// The type numbers of messages.
 const LAYOUT: u16 = 0x08;
 const CONTINUATION: u16 = 0x10;
-/// More continuation blocks than any writer makes.
+/// A limit above the number of continuation blocks that any writer creates.
 const MOST_BLOCKS: usize = 1024;
-/// The layout class of chunks.
+/// The layout class of chunked data.
 const CHUNKED: u8 = 2;
 /// The first version of the layout message with flags.
 const WITH_FLAGS: u8 = 4;
 
-/// Where a message starts and how its head is laid out.
+/// The form of an object header: the location and the layout of its messages.
 struct Form {
-    /// Bytes of the head of a message, from its type on.
+    /// Bytes of the header of a message, including its type.
     head: usize,
-    /// Whether type and size have one and two bytes; otherwise two and two.
+    /// If `true`, type and size take one and two bytes; otherwise two bytes each.
     is_short: bool,
     /// Bytes before and after the messages of a continuation block.
     around: (usize, usize),
 }
 
-/// Returns `true` if filters are not applied to the chunks at the edge of the dataset whose object header is at `address`.
+/// Returns `true` if filters are not applied to the chunks at the edge of the dataset whose object header is at
+/// `address`.
 ///
 /// # Errors
 /// If the object header cannot be read, or has no layout message.
@@ -64,7 +65,7 @@ pub(super) fn has_plain_edges(hdf5: &Hdf5File, address: u64) -> Result<bool, Str
     Err("it has no layout".into())
 }
 
-/// The form of an object header by its prefix, and where its messages start and how many bytes they have.
+/// Returns the form of an object header from its prefix, the offset of its messages, and their length in bytes.
 fn first_block(prefix: &[u8]) -> Result<(Form, u64, u64), String> {
     let cut = || "its header is cut off".to_string();
     if !prefix.starts_with(b"OHDR") {
@@ -76,18 +77,18 @@ fn first_block(prefix: &[u8]) -> Result<(Form, u64, u64), String> {
     let phases = if flags & 0x10 != 0 { 4 } else { 0 };
     let (at, width) = (6 + times + phases, 1 << (flags & 3));
     let len = number(prefix.get(at..at + width)).ok_or_else(cut)?;
-    // Tracked messages carry the order of their creation.
+    // Messages with tracked creation order store it in their header.
     let head = if flags & 4 != 0 { 6 } else { 4 };
     Ok((Form { head, is_short: true, around: (4, 4) }, (at + width) as u64, len))
 }
 
-/// A whole number of at most eight bytes, the least significant first.
+/// Returns an integer of at most eight bytes, least significant byte first.
 fn number(bytes: Option<&[u8]>) -> Option<u64> {
     let bytes = bytes.filter(|bytes| (1..=8).contains(&bytes.len()))?;
     Some(bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
 }
 
-/// The messages of a block: their types and their bytes.
+/// Iterator over the messages of a block, with their types and bytes.
 struct Messages<'a> {
     bytes: &'a [u8],
     form: &'a Form,

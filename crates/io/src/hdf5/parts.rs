@@ -1,6 +1,7 @@
-//! The files of a snapshot: which they are, and whether they agree.
+//! The files of a snapshot, and checks that they agree.
 //!
-//! In: one of them, the folder they are in, or what they have in common. Out: all of them, in their order, with their headers.
+//! In: one of the files, their folder, or the common part of their names. Out: all files in order, with their
+//! headers.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use crate::hdf5::header::Header;
 use crate::reading::Reading;
 use crate::split_files::{absent, missing, present};
 
-/// Ends of the names of HDF5 files.
+/// The extensions of HDF5 files.
 const ENDS: [&str; 3] = ["hdf5", "h5", "hdf"];
 
 /// One file of a snapshot.
@@ -24,7 +25,7 @@ pub(super) struct Part {
     pub header: Header,
 }
 
-/// The name of a part: `snap_099.3.hdf5` is part 3 of what begins with `snap_099` and ends with `hdf5`.
+/// The parsed name of a part: `snap_099.3.hdf5` is part 3 of the base `snap_099` with the extension `hdf5`.
 #[derive(Clone, Debug, PartialEq)]
 struct Name {
     folder: PathBuf,
@@ -54,15 +55,15 @@ impl Name {
     }
 }
 
-/// The files that the names suggest `path` to be split over, if it is the name of one.
+/// Returns the parts of the split snapshot that `path` belongs to by its name; empty if its name has no part number.
 pub(super) fn named(path: &Path) -> Vec<PathBuf> {
     let name = Name::of(path).filter(|name| name.number.is_some() && name.end.is_some());
     let Some(name) = name else { return vec![] };
     (0..=u32::MAX).map(|k| name.part(k)).take_while(|part| part.is_file()).collect()
 }
 
-/// The files whose names suggest that `path` is the view of them that SWIFT makes: `snap.0.hdf5`, `snap.1.hdf5`, and so on of `snap.hdf5`,
-/// beside it or in a folder of its name.
+/// Returns the parts of which `path`, by its name, is the virtual file that SWIFT creates. For `snap.hdf5`, these are
+/// `snap.0.hdf5`, `snap.1.hdf5`, and so on, beside it or in a folder named `snap`.
 pub(super) fn viewed(path: &Path) -> Vec<PathBuf> {
     let name = Name::of(path).filter(|name| name.number.is_none() && name.end.is_some());
     let Some(name) = name else { return vec![] };
@@ -71,8 +72,8 @@ pub(super) fn viewed(path: &Path) -> Vec<PathBuf> {
     (0..=u32::MAX).map(|k| found.part(k)).take_while(|part| part.is_file()).collect()
 }
 
-/// The first file of the snapshot that a path stands for without being a file: a name less the number, with or without a `*` in its
-/// place.
+/// Returns the first file of the snapshot that a path names without being a file. The path is a name without the part
+/// number, or with `*` in its place.
 pub(super) fn first(path: &Path) -> Option<PathBuf> {
     let text = path.to_str()?;
     let star = text.contains('*').then(|| PathBuf::from(text.replacen('*', "0", 1)));
@@ -83,12 +84,12 @@ pub(super) fn first(path: &Path) -> Option<PathBuf> {
     star.into_iter().chain(less).chain(bare).chain(whole).find(|file| file.is_file())
 }
 
-/// Returns `true` for the ending of an HDF5 file's name.
+/// Returns `true` for the extension of an HDF5 file.
 pub(super) fn is_ending(end: &OsStr) -> bool {
     end.to_str().is_some_and(|end| ENDS.contains(&end))
 }
 
-/// Returns `true` if an HDF5 file has a group of particles; `false` also if it cannot be read.
+/// Returns `true` if an HDF5 file has a group of particles; `false` also if the file cannot be read.
 pub(super) fn has_particles(path: &Path) -> bool {
     let groups = || -> Option<Vec<String>> {
         let hdf5 = Hdf5File::from_storage(Arc::new(FileStorage::open(path).ok()?)).ok()?;
@@ -97,7 +98,7 @@ pub(super) fn has_particles(path: &Path) -> bool {
     groups().unwrap_or_default().iter().any(|name| name.starts_with("PartType"))
 }
 
-/// All files of the snapshot that `path` is, or is part of, which agree with each other.
+/// Opens all files of the snapshot that `path` names or belongs to, and checks that they agree.
 pub(super) fn open_all(path: &Path, reading: &Reading<'_>) -> Result<Vec<Part>> {
     let file = File::open(path, reading)?;
     let mut header = Header::read(&file)?;
@@ -131,7 +132,7 @@ pub(super) fn open_all(path: &Path, reading: &Reading<'_>) -> Result<Vec<Part>> 
     open_parts(&name, files, reading)
 }
 
-/// The files of a snapshot that exist, which agree with each other, and a sentence about those that are missing.
+/// Opens the files of a snapshot that exist, and checks that they agree. Also returns a note about missing files.
 pub(super) fn open_present(path: &Path, reading: &Reading<'_>) -> Result<(Vec<Part>, Option<String>)> {
     let file = File::open(path, reading)?;
     let header = Header::read(&file)?;
@@ -178,7 +179,7 @@ fn open_parts(name: &Name, files: u32, reading: &Reading<'_>) -> Result<Vec<Part
     Ok(parts)
 }
 
-/// Whether a file only shows what others hold, as the one that SWIFT puts beside the parts.
+/// Returns `true` if a file is a view of data in other files, as the virtual file that SWIFT creates for the parts.
 fn is_view(file: &File, header: &Header) -> Result<bool> {
     for (t, _) in header.here.iter().enumerate().filter(|(_, n)| **n > 0) {
         if file.is_virtual(&format!("PartType{t}"), "Coordinates")? {
@@ -188,7 +189,7 @@ fn is_view(file: &File, header: &Header) -> Result<bool> {
     Ok(false)
 }
 
-/// The parts that a view shows: of its name, beside it or in a folder of its name.
+/// Opens the parts of a view, which have its name, in its folder or in a subfolder with its name.
 fn open_viewed(path: &Path, view: &Header, reading: &Reading<'_>) -> Result<Vec<Part>> {
     let Some(name) = Name::of(path) else { return Err(Error::file(path, "has a name that no parts can have")) };
     let inside = Name { folder: name.folder.join(&name.base), ..name.clone() };
@@ -211,7 +212,7 @@ fn open_viewed(path: &Path, view: &Header, reading: &Reading<'_>) -> Result<Vec<
     }
 }
 
-/// An error if the files do not hold the particles that their headers count in all.
+/// Returns an error if the files do not hold the total numbers of particles in their headers.
 fn check_counts(parts: &[Part]) -> Result<()> {
     let Some(first) = parts.first() else { return Ok(()) };
     for (t, &promised) in first.header.counts.iter().enumerate() {

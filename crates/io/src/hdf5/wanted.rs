@@ -1,6 +1,6 @@
-//! Fields that are read if they are there and hold what is wanted.
+//! Optional fields, which are read if they exist and hold valid values.
 //!
-//! In: a piece of a snapshot. Out: the reason that its field is left out.
+//! In: a piece of a snapshot. Out: the reason why its field is left out.
 
 use ropewalk::Result;
 
@@ -8,12 +8,12 @@ use crate::hdf5::dataset::Column;
 use crate::hdf5::fields::{Fields, IDS, Piece, VELOCITIES, group};
 use crate::hdf5::shape::Shape;
 
-/// A field that is read if it is there.
+/// A field that is read if it exists.
 pub(super) struct Wanted<'a> {
     names: &'a [&'a str],
-    /// Numbers of a row.
+    /// The number of numbers per row.
     width: u64,
-    /// The quantity, as messages call it.
+    /// The name of the quantity in messages.
     what: &'static str,
     are_floats: bool,
 }
@@ -24,7 +24,8 @@ impl Wanted<'_> {
 }
 
 impl Piece<'_> {
-    /// Why the field does not hold what is wanted, if it is there. Damage is told where the field is read.
+    /// Returns the reason why an existing field cannot be used; `None` if it can be, or does not exist. Damage is
+    /// reported when the field is read.
     pub(super) fn unusable(&self, wanted: &Wanted<'_>) -> Result<Option<String>> {
         let group = group(self.particle_type);
         for name in wanted.names {
@@ -46,7 +47,8 @@ impl Piece<'_> {
 }
 
 impl Fields<'_> {
-    /// A field that all particles have or none. One that holds other values than `wanted` is left out, of which `notes` gets a sentence.
+    /// Returns a field that either all particles or no particles have. A field with values other than `wanted` is
+    /// left out, with a note in `notes`.
     pub(super) fn optional(&self, wanted: &Wanted<'_>, notes: &mut Vec<String>) -> Result<Vec<Column>> {
         let (mut found, mut missing) = (vec![], None);
         let Wanted { names, width, what, .. } = *wanted;

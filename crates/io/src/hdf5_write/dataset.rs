@@ -1,16 +1,16 @@
-//! Data sets: a shape, and values that are written when their turn comes.
+//! Data sets: a shape, and values that are generated only when they are written.
 
 use std::io::{self, Write};
 
 use crate::hdf5_write::Value;
 use crate::hdf5_write::object::{Header, Number, Type};
 
-/// Values that are computed at a time.
+/// The number of values that are converted at a time.
 const BAND: usize = 1 << 16;
 
 type WriteValues<'a> = Box<dyn Fn(&mut dyn Write) -> io::Result<()> + 'a>;
 
-/// Numbers in rows, one or `width` values each.
+/// A data set of numbers, in rows of `width` values or of one value.
 pub struct Dataset<'a> {
     of: Type,
     shape: Vec<u64>,
@@ -19,7 +19,7 @@ pub struct Dataset<'a> {
 }
 
 impl<'a> Dataset<'a> {
-    /// The values of all pieces, one after the other; in rows of `width` values, if there is one.
+    /// Creates a data set of the values of all pieces, concatenated. With `width`, rows have `width` values.
     pub fn pieces<T: Number>(pieces: Vec<&'a [T]>, width: Option<usize>) -> Self {
         let values = pieces.iter().map(|piece| piece.len()).sum();
         Self::new(T::TYPE, values, width, move |out| {
@@ -27,13 +27,13 @@ impl<'a> Dataset<'a> {
         })
     }
 
-    /// These values.
+    /// Creates a data set that owns its values.
     #[doc(hidden)]
     pub fn owned<T: Number>(values: Vec<T>, width: Option<usize>) -> Self {
         Self::new(T::TYPE, values.len(), width, move |out| out.write_all(bytemuck::cast_slice(&values)))
     }
 
-    /// The values of all pieces as `convert` makes them.
+    /// Creates a data set of the values of all pieces, converted by `convert` while they are written.
     pub fn converted<S: Copy, T: Number>(
         pieces: Vec<&'a [S]>,
         width: Option<usize>,
@@ -69,7 +69,7 @@ impl<'a> Dataset<'a> {
         self
     }
 
-    /// Bytes of all values.
+    /// Returns the bytes of all values.
     pub(super) fn bytes(&self) -> u64 {
         self.shape.iter().product::<u64>() * u64::from(self.of.bytes())
     }

@@ -1,4 +1,4 @@
-//! Groups, and the file that they make.
+//! Groups, and the file that they form.
 
 use std::io::{self, Write};
 
@@ -6,10 +6,10 @@ use crate::hdf5_write::object::{Header, UNDEFINED, checksum};
 use crate::hdf5_write::{Dataset, Value};
 
 const SUPERBLOCK: u64 = 48;
-/// Where values may begin.
+/// The alignment of the values in bytes.
 const ALIGNMENT: u64 = 8;
 
-/// Attributes, groups and data sets, each with a name of its own.
+/// A group of attributes, groups and data sets, each with a unique name.
 #[derive(Default)]
 pub struct Group<'a> {
     attributes: Vec<(String, Value)>,
@@ -21,7 +21,7 @@ enum Member<'a> {
     Dataset(Dataset<'a>),
 }
 
-/// A group by its places in a list of all objects, or a data set.
+/// A group, whose links refer to indices in a list of all objects, or a data set.
 enum Object<'g, 'a> {
     Group { attributes: &'g [(String, Value)], links: Vec<(&'g str, usize)> },
     Dataset(&'g Dataset<'a>),
@@ -40,10 +40,10 @@ impl<'a> Group<'a> {
         self.members.push((name.into(), Member::Dataset(dataset)));
     }
 
-    /// Writes the file of which this is the root: superblock, all headers, then all values.
+    /// Writes the file whose root is this group: the superblock, all headers, then all values.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let objects = self.objects()?;
-        // Addresses have a fixed size, so that headers are as long with any.
+        // Addresses have a fixed size, so the length of a header does not depend on them.
         let mut addresses = vec![0; objects.len()];
         let mut end = SUPERBLOCK;
         let mut places = vec![0; objects.len()];
@@ -82,7 +82,8 @@ impl<'a> Group<'a> {
         out.flush()
     }
 
-    /// This group and all that is in it, the group first. An error if two members of a group have one name.
+    /// Returns this group and all objects in it, the group first. If two members of a group have the same name,
+    /// returns an error.
     fn objects(&self) -> io::Result<Vec<Object<'_, 'a>>> {
         let mut objects = vec![];
         let mut groups = vec![(0, self)];
@@ -111,7 +112,7 @@ impl<'a> Group<'a> {
 }
 
 impl Object<'_, '_> {
-    /// The header, with the addresses of all objects and that of the values.
+    /// Returns the header, with the addresses of all objects and the address of the values.
     fn header(&self, addresses: &[u64], values: u64) -> io::Result<Vec<u8>> {
         match self {
             Self::Dataset(dataset) => dataset.header(values),
@@ -128,7 +129,7 @@ impl Object<'_, '_> {
     }
 }
 
-/// The superblock, version 2: addresses and sizes of eight bytes.
+/// Returns the superblock, version 2, with addresses and sizes of eight bytes.
 fn superblock(root: u64, end: u64) -> Vec<u8> {
     let mut out = b"\x89HDF\r\n\x1a\n\x02\x08\x08\x00".to_vec();
     for address in [0, UNDEFINED, end, root] {
@@ -208,7 +209,7 @@ mod tests {
         let error = root.write(&mut vec![]).unwrap_err();
         assert_eq!(error.to_string(), "two members of a group have the name a");
     }
-    /// Keeps the first bytes, and counts all.
+    /// A writer that keeps the first 4096 bytes, and counts all bytes.
     struct Beginning(Vec<u8>, u64);
 
     impl Write for Beginning {
@@ -237,7 +238,7 @@ mod tests {
         let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
         assert!(len > 5 << 30);
         assert_eq!(number(28), len);
-        // The last message of a header is its layout: address and size.
+        // The last message of a header is the layout: address and size.
         let ends: Vec<usize> = (0..1000).filter(|&at| bytes[at..].starts_with(b"OHDR")).collect();
         let places = ends[1..].iter().map(|&at| at + 10 + number(at + 6) as u32 as usize);
         let [large, small] = places.map(|end| (number(end - 16), number(end - 8))).collect::<Vec<_>>()[..] else {

@@ -1,10 +1,10 @@
-//! Headers of objects: messages on what they are, in the order in which they are added.
+//! Object headers: messages that describe an object, in the order in which they are added.
 
 use std::io;
 
 use bytemuck::Pod;
 
-/// An address that leads nowhere.
+/// The undefined address.
 pub(super) const UNDEFINED: u64 = u64::MAX;
 
 const DATASPACE: u8 = 1;
@@ -16,7 +16,7 @@ const LAYOUT: u8 = 8;
 const GROUP_INFO: u8 = 10;
 const ATTRIBUTE: u8 = 12;
 
-/// What the values of a data set or an attribute are, in the byte order of this machine.
+/// The type of the values of a data set or an attribute, in the byte order of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     F32,
@@ -25,7 +25,7 @@ pub enum Type {
     I64,
     U32,
     U64,
-    /// UTF-8 of so many bytes, filled up with zeros.
+    /// UTF-8 text with this number of bytes, padded with zeros.
     Text(u32),
 }
 
@@ -38,7 +38,7 @@ impl Type {
         }
     }
 
-    /// The datatype message: class and version, a field of bits, the size, and what the class has besides.
+    /// Returns the datatype message: class and version, a bit field, the size, and the properties of the class.
     fn encode(self) -> Vec<u8> {
         let order = u8::from(cfg!(target_endian = "big"));
         let bits: u8 = if self.bytes() == 4 { 32 } else { 64 };
@@ -66,7 +66,7 @@ impl Type {
     }
 }
 
-/// A number that HDF5 has a type for.
+/// A number with an HDF5 type.
 pub trait Number: Pod + Send + Sync {
     const TYPE: Type;
 }
@@ -109,16 +109,16 @@ impl From<&str> for Value {
 }
 
 impl Value {
-    /// A list of texts.
+    /// Creates a list of texts.
     pub fn texts(texts: &[impl AsRef<str>]) -> Self {
-        // There are no types of no bytes.
+        // HDF5 has no types of zero bytes.
         let longest = texts.iter().map(|text| text.as_ref().len()).max().unwrap_or(0).max(1);
         let mut bytes = Vec::with_capacity(longest * texts.len());
         for (i, text) in texts.iter().enumerate() {
             bytes.extend(text.as_ref().as_bytes());
             bytes.resize((i + 1) * longest, 0);
         }
-        // Longer ones are refused with the attribute.
+        // A longer text is rejected when the attribute is added.
         Self { of: Type::Text(u32::try_from(longest).unwrap_or(u32::MAX)), len: Some(texts.len() as u64), bytes }
     }
 }
@@ -130,7 +130,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// A message, whose size has 16 bits.
+    /// Adds a message, whose size must fit in 16 bits.
     fn message(&mut self, kind: u8, body: &[u8], what: &str) -> io::Result<()> {
         let Ok(size) = u16::try_from(body.len()) else {
             return Err(io::Error::other(format!("{what} takes {} bytes; HDF5 has room for 65535", body.len())));
@@ -142,7 +142,7 @@ impl Header {
         Ok(())
     }
 
-    /// That this is a group, whose links are messages here.
+    /// Adds the messages that mark a group whose links are stored in this header.
     pub(super) fn group(&mut self) -> io::Result<()> {
         let mut info = vec![0, 0];
         info.extend(UNDEFINED.to_le_bytes());
@@ -151,14 +151,14 @@ impl Header {
         self.message(GROUP_INFO, &[0, 0], "a group")
     }
 
-    /// A hard link to the object whose header is at `address`.
+    /// Adds a hard link to the object whose header is at `address`.
     pub(super) fn link(&mut self, name: &str, address: u64) -> io::Result<()> {
         let refuse = |why| Err(io::Error::other(format!("the name {name:?} {why}")));
         if name.is_empty() || name == "." || name.contains(['/', '\0']) {
             return refuse("is none that HDF5 allows");
         }
         let Ok(length) = u16::try_from(name.len()) else { return refuse("is too long for HDF5") };
-        // The length of the name in two bytes; that its characters are UTF-8.
+        // Flags: the length of the name has two bytes, and the character set, UTF-8, is stated.
         let mut body = vec![1, 1 | 1 << 4, 1];
         body.extend(length.to_le_bytes());
         body.extend(name.as_bytes());
@@ -166,11 +166,12 @@ impl Header {
         self.message(LINK, &body, name)
     }
 
-    /// That this is a data set of one block at `address`.
+    /// Adds the messages of a data set with contiguous values at `address`.
     pub(super) fn dataset(&mut self, of: Type, shape: &[u64], address: u64, bytes: u64) -> io::Result<()> {
         self.message(DATASPACE, &dataspace(Some(shape)), "a shape")?;
         self.message(DATATYPE, &of.encode(), "a type")?;
-        // Space is allocated late, and filled if there is a fill value, which there is not: as libraries write it.
+        // Space is allocated late and filled only if a fill value is defined, which it is not. Libraries write the
+        // same message.
         self.message(FILL_VALUE, &[3, 2 | 2 << 2], "a fill value")?;
         let mut layout = vec![3, 1];
         layout.extend((if bytes == 0 { UNDEFINED } else { address }).to_le_bytes());
@@ -196,10 +197,10 @@ impl Header {
         self.message(ATTRIBUTE, &body, &format!("the attribute {name}"))
     }
 
-    /// The bytes of the header.
+    /// Returns the bytes of the header.
     pub(super) fn finish(self) -> io::Result<Vec<u8>> {
         let size = u32::try_from(self.messages.len()).map_err(|_| io::Error::other("a header is too long for HDF5"))?;
-        // The size of the messages has four bytes; there are no times, so that equal contents are equal bytes.
+        // The size of the messages takes four bytes. Times are omitted, so that equal contents give equal bytes.
         let mut out = b"OHDR\x02\x02".to_vec();
         out.extend(size.to_le_bytes());
         out.extend(self.messages);
@@ -209,7 +210,7 @@ impl Header {
     }
 }
 
-/// The dataspace message, version 2: of a scalar, or of values in this shape.
+/// Returns the dataspace message, version 2, of a scalar or of values with this shape.
 fn dataspace(shape: Option<&[u64]>) -> Vec<u8> {
     let dimensions = shape.unwrap_or_default();
     let mut out = vec![2, dimensions.len() as u8, 0, u8::from(shape.is_some())];
@@ -217,7 +218,7 @@ fn dataspace(shape: Option<&[u64]>) -> Vec<u8> {
     out
 }
 
-/// Jenkins, "lookup3" (2006), as the specification has it for headers.
+/// The hash "lookup3" of Jenkins (2006), which the specification prescribes for headers.
 pub(super) fn checksum(bytes: &[u8]) -> u32 {
     let mut s = [0xdead_beef_u32.wrapping_add(bytes.len() as u32); 3];
     let blocks = bytes.len().saturating_sub(1) / 12;

@@ -1,13 +1,16 @@
-//! Triangle meshes from files.
+//! Reading of triangle meshes from files.
 //!
-//! - in: Wavefront OBJ, PLY (text, and binary of either byte order) or STL (text or binary); the content decides, not the name
-//! - out: vertices, and three of them for each triangle; polygons are cut into fans about their first corner
+//! - in: Wavefront OBJ, PLY (text, and binary in either byte order) or STL (text or binary). The format is detected
+//!   from the content, not from the name
+//! - out: vertices, and three vertex indices per triangle. Polygons are divided into fans about their first corner
 //! - cost: one pass over the file, which is read whole
 //!
-//! Colours, normals, materials, lines and points are passed over, and so is a UTF-8 mark before text. Fewer bytes after the last triangle of
-//! binary STL than a triangle has, what follows the last element of PLY or the last value of its lines, and other lines of OBJ are named in notes. STL names no
-//! vertices: corners with the same coordinates become one. The solids of an STL file become one mesh, and so do the parts of an OBJ file,
-//! whose vertices stay in the order of the file.
+//! Colours, normals, materials, lines and points are ignored, and so is a UTF-8 byte order mark before text. Notes
+//! name other content that is not read: up to 49 bytes after the triangles of binary STL, data after the last element
+//! of PLY or after the last value of its lines, and other lines of OBJ.
+//!
+//! STL has no separate vertices, so corners with equal coordinates are merged into one vertex. The solids of an STL
+//! file become one mesh, and so do the parts of an OBJ file. Vertices of OBJ keep the order of the file.
 
 mod data;
 mod obj;
@@ -24,7 +27,7 @@ pub use data::MeshData;
 use ropewalk::internals::cancel::guarded;
 use ropewalk::{Error, Result};
 
-/// Reads a mesh.
+/// Reads a triangle mesh from a file.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
@@ -36,8 +39,9 @@ use ropewalk::{Error, Result};
 /// ```
 ///
 /// # Errors
-/// If the file cannot be read, is none of these, has anything but no triangles, is cut off or contradicts itself, names a vertex that is not there, or has more than
-/// 2^32 - 1 vertices. [`ErrorKind::Memory`](ropewalk::ErrorKind::Memory) if there is no memory for it.
+/// If the file cannot be read, has another format, is truncated or contradicts itself. If it is not empty but has no
+/// triangles, refers to a vertex that does not exist, or has more than 2^32 - 1 vertices.
+/// [`ErrorKind::Memory`](ropewalk::ErrorKind::Memory) if there is not enough memory.
 pub fn read_mesh(path: impl AsRef<Path>) -> Result<MeshData> {
     let path = path.as_ref();
     guarded(|| {
@@ -55,7 +59,7 @@ fn read_bytes(bytes: &[u8]) -> std::result::Result<MeshData, String> {
     } else if stl::is_binary(bytes) {
         stl::read_binary(bytes)?
     } else if text.contains(&0) {
-        // No text has this byte, and binary files have it in many places.
+        // Text does not contain this byte, and binary files contain many.
         return Err(format!("is no mesh: it is binary, but no PLY; {}", stl::wrong_length(bytes)));
     } else if stl::is_text(text) {
         stl::read_text(text)?

@@ -1,8 +1,8 @@
-//! Wavefront OBJ: lines of vertices, and of polygons that name them.
+//! Wavefront OBJ: lines of vertices, and of polygons that refer to them.
 //!
-//! - used: `v`, whose fourth number divides the other three, and `f`, with indices from 1 or from -1 backwards
-//! - passed over: colours, normals, texture coordinates, names of parts and materials, lines and points
-//! - named in a note: lines of other kinds, such as curves and surfaces
+//! - used: `v`, whose fourth number divides the other three, and `f`, with indices from 1, or from -1 backwards
+//! - ignored: colours, normals, texture coordinates, names of parts and materials, lines and points
+//! - noted: lines of other kinds, such as curves and surfaces
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::mesh::data::{MeshData, fan, vertices};
 use crate::messages::shorten;
 use crate::obj_lines::{Line, Lines, number};
 
-/// Words that begin lines without triangles.
+/// First words of lines that are ignored.
 const PASSED: [&[u8]; 10] = [b"vn", b"vt", b"vp", b"o", b"g", b"s", b"l", b"p", b"mtllib", b"usemtl"];
 
 pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
@@ -51,13 +51,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
     Ok(MeshData { vertices: vertices(coordinates, Points::F64)?, faces, notes })
 }
 
-/// Names the line, and says what is wrong in it.
+/// Returns an error message with the line and its fault.
 fn wrong(line: &Line<'_>, what: &str) -> String {
     let what = if line.is_text() { what } else { "is no text in UTF-8" };
     format!("line {}: '{}' {what}", line.number, line.quoted())
 }
 
-/// Adds the coordinates of a vertex; three more numbers, or four, are its colour.
+/// Appends the coordinates of a vertex. Three or four further numbers are its colour, and are ignored.
 fn vertex(line: &Line<'_>, words: &[&[u8]], coordinates: &mut Vec<f64>) -> Result<(), String> {
     let weight = match words.len() {
         4 | 7 | 8 => Ok(1.0),
@@ -72,13 +72,13 @@ fn vertex(line: &Line<'_>, words: &[&[u8]], coordinates: &mut Vec<f64>) -> Resul
     Ok(())
 }
 
-/// Returns `true` for a whole number of any size.
+/// Returns `true` for an integer of any size.
 fn is_whole(word: &[u8]) -> bool {
     let digits = word.strip_prefix(b"-").unwrap_or(word);
     !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
 }
 
-/// Replaces `corners` by those of a face, as indices from 0; there are `n` vertices before it.
+/// Replaces `corners` with the corners of a face, as indices from 0. `n` is the number of vertices before the face.
 fn corners_of(line: &Line<'_>, words: &[&[u8]], n: usize, corners: &mut Vec<u32>) -> Result<(), String> {
     corners.clear();
     if words.len() == 1 {
@@ -95,7 +95,7 @@ fn corners_of(line: &Line<'_>, words: &[&[u8]], n: usize, corners: &mut Vec<u32>
         let index = std::str::from_utf8(index).ok().and_then(|index| index.parse::<i64>().ok());
         let place = match index {
             Some(index) if index > 0 => Some(index - 1),
-            // The last vertex before the face is -1.
+            // The last vertex before the face has the index -1.
             Some(index) if index < 0 => (n as i64).checked_add(index).filter(|&place| place >= 0),
             _ => None,
         };
@@ -105,7 +105,7 @@ fn corners_of(line: &Line<'_>, words: &[&[u8]], n: usize, corners: &mut Vec<u32>
     Ok(())
 }
 
-/// The first face with a vertex beyond the `n` that there are.
+/// Returns an error message for the first face with a vertex beyond the `n` vertices of the file.
 fn missing(bytes: &[u8], n: usize) -> String {
     let (mut before, mut corners) = (0, vec![]);
     for line in Lines::new(bytes) {

@@ -15,7 +15,7 @@ use crate::mesh::ply_text::Lines;
 use crate::messages::shorten;
 use crate::{Points, ply_header};
 
-/// What faces call their corners.
+/// Names of the property with the corners of a face.
 const CORNERS: [&str; 2] = ["vertex_indices", "vertex_index"];
 
 pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
@@ -23,11 +23,12 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
     read_elements(&bytes).map_err(|error| format!("is no whole PLY file: {error}"))
 }
 
-/// The file with a header as the parser wants it: comments may be in any encoding, and lines may end by CR alone.
+/// Returns the file with a header that the parser accepts. Comments may be in any encoding, and lines may end with CR
+/// alone.
 fn plain_header(bytes: &[u8]) -> Cow<'_, [u8]> {
     const END: &[u8] = b"end_header";
     let end = bytes.windows(END.len()).position(|text| text == END).unwrap_or(bytes.len());
-    // With the byte that ends the last line.
+    // Includes the byte that ends the last line.
     let header = &bytes[..(end + END.len() + 1).min(bytes.len())];
     let first = header.iter().position(|&byte| byte == b'\r' || byte == b'\n').unwrap_or_default();
     let has_cr = header.get(first) == Some(&b'\r') && header.get(first + 1) != Some(&b'\n');
@@ -46,7 +47,7 @@ fn plain_header(bytes: &[u8]) -> Cow<'_, [u8]> {
 fn read_elements(bytes: &[u8]) -> Result<MeshData, String> {
     let mut reader = Reader::new(Cursor::new(bytes));
     let header = Parser::<Corner>::new().read_header(&mut reader).map_err(|error| in_header(&error, bytes))?;
-    // The parser keeps one of two properties, or elements, of one name.
+    // The parser ignores duplicate names of properties or elements, so they are detected here.
     ply_header::Header::parse(bytes)?;
     let mut payload = match header.encoding {
         Encoding::Ascii => {
@@ -107,20 +108,20 @@ fn read_elements(bytes: &[u8]) -> Result<MeshData, String> {
     Ok(MeshData { vertices, faces, notes })
 }
 
-/// What follows the header.
+/// The data after the header.
 enum Payload<'a> {
     Text(Lines<'a>),
     Binary { cursor: Cursor<&'a [u8]>, is_big_endian: bool },
 }
 
 impl Payload<'_> {
-    /// Hands all of an element to `each`, one by one.
+    /// Passes each item of an element to `each`.
     fn elements<E: PropertyAccess>(&mut self, element: &ElementDef, mut each: impl FnMut(E)) -> Result<(), String> {
         let (cursor, is_big_endian) = match self {
             Self::Text(lines) => return lines.elements(element, each),
             Self::Binary { cursor, is_big_endian } => (cursor, *is_big_endian),
         };
-        // Nothing is stored of what has no properties, however many the header promises.
+        // Elements without properties take no bytes, so a huge count in the header must not cost time.
         if element.properties.is_empty() {
             return Ok(());
         }
@@ -142,7 +143,7 @@ impl Payload<'_> {
     }
 }
 
-/// What is wrong in a header: the line, if it is one.
+/// Returns an error message for a header, with the faulty line if the parser names one.
 fn in_header(error: &ParseError, bytes: &[u8]) -> String {
     let line = error.line().and_then(|number| {
         let line = bytes.split(|&byte| byte == b'\n').nth(number.checked_sub(1)?)?.trim_ascii();
@@ -155,7 +156,7 @@ fn in_header(error: &ParseError, bytes: &[u8]) -> String {
     }
 }
 
-/// Whether a coordinate of the vertices needs 64 bits.
+/// Returns `true` if a coordinate of the vertices needs 64 bits.
 fn has_doubles(vertex: &ElementDef) -> Result<bool, String> {
     let mut is_wide = false;
     for axis in ["x", "y", "z"] {
@@ -195,7 +196,7 @@ impl PropertyAccess for Corner {
     }
 }
 
-/// The corners of a polygon; one below 0 becomes one that no mesh has.
+/// The corners of a polygon. A negative index becomes `u32::MAX`, which is never a valid vertex.
 struct Face(Vec<u32>);
 
 impl PropertyAccess for Face {
@@ -223,7 +224,7 @@ impl PropertyAccess for Face {
     }
 }
 
-/// Anything else, which is passed over.
+/// An item of another element, which is ignored.
 struct Other;
 
 impl PropertyAccess for Other {

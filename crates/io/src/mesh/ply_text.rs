@@ -1,4 +1,4 @@
-//! The elements of text PLY: a line each, of numbers as Rust reads them.
+//! The elements of text PLY: one line each, with numbers in the syntax that Rust parses.
 
 use std::str::FromStr;
 
@@ -9,23 +9,23 @@ use ropewalk::internals::cancel::check_at;
 use crate::messages::shorten;
 use crate::source::line_end;
 
-/// The lines after the header. They end by LF or CR LF, or by CR alone if there is no LF.
+/// The lines after the header. Lines end with LF or CR LF, or with CR alone if there is no LF.
 pub(super) struct Lines<'a> {
     rest: &'a [u8],
     end: u8,
-    /// Lines with more values than their element has.
+    /// The number of lines with more values than their element has.
     longer: u64,
     /// The number of the next line.
     number: usize,
 }
 
 impl<'a> Lines<'a> {
-    /// The first of these lines has this number.
+    /// Creates the lines in `rest`; `number` is the number of the first.
     pub(super) fn new(rest: &'a [u8], number: usize) -> Self {
         Self { rest, end: line_end(rest), longer: 0, number }
     }
 
-    /// The next line and its number.
+    /// Returns the next line and its number.
     fn next(&mut self) -> Option<(&'a [u8], usize)> {
         if self.rest.is_empty() {
             return None;
@@ -37,7 +37,7 @@ impl<'a> Lines<'a> {
         Some((line, self.number - 1))
     }
 
-    /// Reads all of an element. Blank lines are skipped.
+    /// Reads all items of an element. Blank lines are skipped.
     pub(super) fn elements<E: PropertyAccess>(
         &mut self,
         element: &ElementDef,
@@ -61,7 +61,7 @@ impl<'a> Lines<'a> {
         Ok(())
     }
 
-    /// Notes on values and lines that no element has.
+    /// Returns notes on values and lines that belong to no element.
     pub(super) fn notes(mut self) -> Vec<String> {
         let mut after = 0u64;
         while let Some((line, _)) = self.next() {
@@ -78,7 +78,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// One element, and whether values follow that it does not have.
+/// Parses one item of an element. Also returns `true` if more values follow than the element has.
 fn row<E: PropertyAccess>(line: &[u8], element: &ElementDef) -> Result<(E, bool), String> {
     let line = String::from_utf8_lossy(line);
     let mut words = line.split_ascii_whitespace();
@@ -99,9 +99,9 @@ fn row<E: PropertyAccess>(line: &[u8], element: &ElementDef) -> Result<(E, bool)
     Ok((found, words.next().is_some()))
 }
 
-/// What words must be that are no floats.
+/// The requirement on integers, for error messages.
 const WHOLE: &str = "a whole number that its type can hold";
-/// What others must be.
+/// The requirement on floats, for error messages.
 const FLOAT: &str = "a number";
 
 fn number<T: FromStr>(word: &str, what: &str) -> Result<T, String> {
@@ -126,7 +126,7 @@ fn list<'a>(
     n: usize,
     mut word: impl FnMut() -> Result<&'a str, String>,
 ) -> Result<Property, String> {
-    /// The next words, as numbers.
+    /// Parses the next `n` words as numbers.
     fn all<'a, T: FromStr>(
         n: usize,
         word: &mut impl FnMut() -> Result<&'a str, String>,

@@ -1,4 +1,4 @@
-//! STL: the corners of each triangle, by 32-bit numbers.
+//! STL: the corners of each triangle, as 32-bit floats.
 
 use std::collections::HashMap;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
@@ -10,35 +10,36 @@ use crate::Points;
 use crate::mesh::data::{MeshData, vertices};
 use crate::source::line_end;
 
-/// Bytes before the triangles of a binary file, and of each triangle.
+/// Bytes before the triangles of a binary file, and bytes per triangle.
 const HEADER: usize = 84;
 const TRIANGLE: usize = 50;
 
-/// How many triangles a binary file says it has, if it is long enough to say so.
+/// Returns the number of triangles that a binary file states, if it is long enough.
 fn promised(bytes: &[u8]) -> Option<u32> {
     let count = bytes.get(HEADER - 4..HEADER)?;
     count.try_into().ok().map(u32::from_le_bytes)
 }
 
-/// How long a binary file of `triangles` is.
+/// Returns the length in bytes of a binary file with this number of triangles.
 fn length(triangles: u32) -> u64 {
     HEADER as u64 + u64::from(triangles) * TRIANGLE as u64
 }
 
-/// Returns `true` if the length fits the count of triangles of a binary file, with fewer bytes after them than a triangle has.
+/// Returns `true` if the length of the file matches its stated number of triangles. After them, fewer bytes may
+/// follow than a triangle has.
 pub(super) fn is_binary(bytes: &[u8]) -> bool {
     let after = |triangles| (bytes.len() as u64).checked_sub(length(triangles));
-    // Text has no byte 0, and its length fits its characters by chance alone.
+    // Text does not contain the byte 0, and its length matches only by chance, so it must match exactly.
     let most = if bytes.contains(&0) { TRIANGLE as u64 - 1 } else { 0 };
     promised(bytes).and_then(after).is_some_and(|after| after <= most)
 }
 
-/// Whether these are text that begins as STL.
+/// Returns `true` if the bytes are text that begins as STL.
 pub(super) fn is_text(bytes: &[u8]) -> bool {
     begins(bytes.trim_ascii_start(), b"solid")
 }
 
-/// What is wrong with bytes that are neither text nor as many as a binary file has.
+/// Returns an error message for bytes that are neither text nor of the length of a binary file.
 pub(super) fn wrong_length(bytes: &[u8]) -> String {
     let there = bytes.len();
     match promised(bytes) {
@@ -53,7 +54,7 @@ pub(super) fn wrong_length(bytes: &[u8]) -> String {
 pub(super) fn read_binary(bytes: &[u8]) -> Result<MeshData, String> {
     let mut copy;
     let mut bytes = bytes;
-    // By its first word the reader would take it for text.
+    // With its first word, the reader would detect text.
     if bytes.starts_with(b"solid") {
         copy = copy_of(bytes);
         copy[..5].fill(b' ');
@@ -74,11 +75,11 @@ pub(super) fn read_text(bytes: &[u8]) -> Result<MeshData, String> {
     corners.map_err(|error| format!("is no whole STL file: line {}: {error}", solids.line))?.mesh()
 }
 
-/// The corners of triangles, those with the same coordinates as one.
+/// The corners of triangles. Corners with equal coordinates are merged.
 #[derive(Default)]
 struct Corners {
     coordinates: Vec<f32>,
-    /// The index of the vertex with these coordinates, by their bits.
+    /// The index of each vertex, by the bits of its coordinates.
     places: HashMap<[u32; 3], u32>,
     faces: Vec<[u32; 3]>,
 }
@@ -98,7 +99,7 @@ impl Corners {
         Ok(all)
     }
 
-    /// The index of the vertex with these coordinates, which is a new one if none has them.
+    /// Returns the index of the vertex with these coordinates, and adds the vertex if it is new.
     fn place(&mut self, vertex: [f32; 3]) -> io::Result<u32> {
         if self.places.try_reserve(1).is_err() {
             out_of_memory::<[u32; 4]>(2 * self.places.len());
@@ -117,12 +118,12 @@ impl Corners {
     }
 }
 
-/// Whether a line begins with this word, in upper or lower case.
+/// Returns `true` if a line begins with this word, ignoring case.
 fn begins(line: &[u8], word: &[u8]) -> bool {
     line.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
 }
 
-/// Returns `true` for the line of a normal. It is not used, and its numbers may be NaN, which the reader refuses.
+/// Returns `true` for the line of a normal. Normals are not used, and may be NaN, which the reader rejects.
 fn is_normal(line: &[u8]) -> bool {
     if !begins(line, b"facet") {
         return false;
@@ -142,17 +143,18 @@ fn is_normal(line: &[u8]) -> bool {
     }
 }
 
-/// Text of one or more solids as that of one, which is all that the reader takes: names are left out, words are in lower case, and where a
-/// solid ends and another begins is no line. It is handed out by lines, so that an error is in the line that was handed out last.
+/// The text of one or more solids, converted to the text of a single solid, since the reader accepts only one. Names
+/// are removed, words are in lower case, and the lines between solids are skipped. The text is returned line by line,
+/// so that an error belongs to the line returned last.
 struct Solids<'a> {
     text: &'a [u8],
     /// The byte that ends lines.
     end: u8,
-    /// What is not yet read.
+    /// The part of the text that is not yet processed.
     rest: &'a [u8],
-    /// What of a line is not yet handed out.
+    /// The part of the current line that is not yet returned.
     ready: Cursor<Vec<u8>>,
-    /// The number of the last line.
+    /// The number of the last line that was processed.
     line: usize,
 }
 
@@ -161,7 +163,7 @@ impl<'a> Solids<'a> {
         Self { text, end: line_end(text), rest: text, ready: Cursor::default(), line: 0 }
     }
 
-    /// The next line that is not blank, without blanks around it.
+    /// Returns the next line that is not blank, trimmed.
     fn next(&mut self) -> Option<&'a [u8]> {
         while !self.rest.is_empty() {
             let end = self.rest.iter().position(|&byte| byte == self.end).map_or(self.rest.len(), |end| end + 1);
@@ -175,7 +177,7 @@ impl<'a> Solids<'a> {
         None
     }
 
-    /// The next line of the one solid; nothing after the last.
+    /// Returns the next line of the single solid; empty after the last.
     fn prepare(&mut self) -> io::Result<Vec<u8>> {
         let mut line = self.next();
         while line.is_some_and(|line| begins(line, b"endsolid")) {
@@ -209,7 +211,7 @@ impl Read for Solids<'_> {
 }
 
 impl Seek for Solids<'_> {
-    /// The reader looks at the first line, and begins again.
+    /// Supports only a return to the start, which the reader needs after it examined the first line.
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         if to != SeekFrom::Start(0) {
             return Err(io::ErrorKind::Unsupported.into());

@@ -1,4 +1,4 @@
-//! Meshes made by hand, mutated ones, and what errors say.
+//! Tests of meshes written by hand, of mutated files, and of error messages.
 
 use super::*;
 use crate::Points;
@@ -7,7 +7,7 @@ use crate::mesh::data::fan;
 const CORNERS: [[f64; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, -4.5]];
 const FACES: [[u32; 3]; 4] = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]];
 
-/// The corners of each triangle.
+/// Returns the corners of each triangle.
 fn triangles(mesh: &MeshData) -> Vec<[[f64; 3]; 3]> {
     let wide: Vec<f64> = match &mesh.vertices {
         Points::F32(table) => table.as_slice().iter().map(|&x| x.into()).collect(),
@@ -51,7 +51,7 @@ fn one_tetrahedron_in_all_formats() {
     let packed = |is_little: bool| {
         let mut all = vec![];
         let mut push = |bytes: &mut [u8]| {
-            // Written in this machine's order.
+            // The numbers are in the byte order of this machine.
             if is_little == cfg!(target_endian = "big") {
                 bytes.reverse();
             }
@@ -100,7 +100,7 @@ fn what_is_wrong_is_an_error() {
         format!("{vertices}v 0 zero 0\n"),
         format!("{vertices}v nan 0 0\nf 1 2 4\n"),
         "<html>".into(),
-        // Points alone, faces of two corners, and a line that is continued by none.
+        // Vertices without faces, faces of two corners, and a continued line at the end of the file.
         vertices.into(),
         "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\nend_header\n0 0 0\n".into(),
         String::from_utf8_lossy(&ply("ascii", b"0 0 0 7\n1 0 0 7\n0 1 0 7\n0 0 1 7\n2 0 1\n2 0 2\n2 0 3\n2 1 2\n")).into_owned(),
@@ -112,7 +112,7 @@ fn what_is_wrong_is_an_error() {
     ] {
         assert!(read_bytes(text.as_bytes()).is_err(), "{text}");
     }
-    // Cut off anywhere.
+    // Files truncated at any byte.
     let mut body = vec![0; 4 * 17];
     (0..4).for_each(|_| body.extend([3, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0]));
     let whole = ply("binary_little_endian", &body);
@@ -142,7 +142,7 @@ fn numbers_of_text_ply_as_others_write_them() {
     assert_eq!(read_bytes(more.as_bytes()).unwrap().faces, [[0, 1, 2]]);
 }
 
-/// However many a header promises.
+/// Holds for any number of elements in the header.
 #[test]
 fn elements_without_properties_take_no_time() {
     let body = [vec![0; 4 * 17], [3, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0].repeat(4)].concat();
@@ -189,24 +189,24 @@ fn lines_of_obj_that_are_passed_over() {
     let obj = "v 0 0 0\nv 1 0 0\nv 0 1 0\n";
     let faces = [[0, 1, 2]];
     for more in [
-        // Normals and texture coordinates that are not there, and that multiply to more than a number holds.
+        // Normals and texture coordinates that do not exist, and indices whose product overflows.
         "vn 0 0 1\nf 1//6148914691236517206 2//1 3//1\n",
         "vn 0 0 1\nf 1//-9 2//1 3//1\n",
         "vn 0 0 1\nf 1//0 2 3//2\n",
         "vt 0 1\nf 1/-9 2 3\n",
         "vt 0 1\nf 1/9223372036854775807/-9223372036854775808 2/1/ 3/\n",
-        // Some that are no numbers, or too few.
+        // Normals and texture coordinates that are not numbers, or have too few.
         "vn 0 0\nvt\nvn a b c\nf 1 2 3\n",
         // Materials, lines and points.
         "mtllib\nusemtl\nl 1 2 3\nl x\np 1\nf 1 2 3\nusemtl b\n",
         "v 1 1 1 0.5 0.5 0.5\nf 1 2 3\n",
         "v 1 1 1\t0.5 red  blue \r\nf 1 2 3\n",
-        // Lines that are continued, also twice and at the end of the file, and comments after lines.
+        // Continued lines, also twice and at the end of the file, and comments at the end of lines.
         "f 1 \\\n 2 \\\r\n3\n",
         "f 1 2 3 \\",
         "f 1 2 3 # a triangle\n# f 1 2 3 \\\n",
         "f 1/1 2/2 \\\n 3/3#\n",
-        // Counted from the end, and normals that are no numbers.
+        // Indices counted from the end, and normals that are not numbers.
         "f -3 -2 -1\n",
         "vn nan nan nan\nf 1//1 2//1 3//1\n",
     ] {
@@ -236,7 +236,8 @@ fn lines_of_obj_that_are_passed_over() {
     }
 }
 
-/// What changes a few bytes is read or refused; all vertices of faces are there, and no coordinate is NaN.
+/// Files with a few changed bytes are either read or rejected. If a file is read, all vertices of faces exist, and no
+/// coordinate is NaN.
 #[test]
 fn mutated_files() {
     let corners: Vec<u8> = (0..12).flat_map(|i| (i as f32).to_le_bytes()).collect();
@@ -287,7 +288,7 @@ fn nothing_is_an_empty_mesh() {
     assert_eq!(read_bytes(b"\xef\xbb\xbf"), Err("is empty".into()));
 }
 
-/// A facet as text.
+/// Returns a facet as text.
 fn facet(corners: [[i32; 3]; 3]) -> String {
     let vertices = corners.map(|[x, y, z]| format!("  vertex {x} {y} {z}\n")).concat();
     format!("facet normal 0 0 0\n outer loop\n{vertices} endloop\nendfacet\n")
@@ -356,7 +357,7 @@ fn headers_of_ply_in_other_encodings() {
         (longer.faces, &longer.notes[..]),
         (mesh.faces, &["4 bytes after the last element are not read".into()][..])
     );
-    // Two properties of one name would shift all that follows.
+    // Two properties with the same name would shift all following values.
     let twice = String::from_utf8(ply("ascii", b"")).unwrap().replace("uchar red", "float x");
     let error = read_bytes(twice.as_bytes()).unwrap_err();
     assert!(error.contains("line 7: 'property float x' cannot be read as a line of the header"), "{error}");

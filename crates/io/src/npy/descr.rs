@@ -1,35 +1,36 @@
-//! The record type of a structured `.npy` array: its fields, and where they lie in a record.
+//! The record type of a structured `.npy` array: its fields, and their locations in a record.
 //!
-//! In: the Python literal of the header's `descr`. Out: the fields with their places, also those of records within records.
-//! Cost: the literal, which is read once, and to a limited depth.
-//! Source: NumPy enhancement proposal 1; NumPy's "The array interface protocol", `descr`.
+//! In: the Python literal in `descr` of the header. Out: the fields with their offsets, including those of nested
+//! records. Cost: the literal is read once, and to a limited depth. Source: NumPy enhancement proposal 1; NumPy's
+//! "The array interface protocol", `descr`.
 
 use npyz::{Endianness, TypeChar, TypeStr};
 
 use crate::number_types::Number;
 
-/// Records within each other.
+/// The maximum depth of nested records.
 const DEEPEST: usize = 4;
-/// Fields of a record.
+/// The maximum number of fields of a record.
 const MOST_FIELDS: usize = 10_000;
 
 /// A field of a record.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Field {
-    /// Its name, after those of the records that it is in and a point.
+    /// Its name, preceded by the names of the records that contain it, separated by dots.
     pub name: String,
-    /// Its first byte in the record.
+    /// The byte offset in the record.
     pub at: u64,
-    /// What its values are; text that describes other values than numbers.
+    /// The type of its values; for values that are not numbers, a description.
     pub number: Result<Number, &'static str>,
     pub big_endian: bool,
-    /// Values of a record.
+    /// The number of values per record.
     pub width: u64,
-    /// Bytes of a value.
+    /// The number of bytes per value.
     pub bytes: u64,
 }
 
-/// The type of the values of an array: what they are, their byte order, and the bytes of one.
+/// Parses the type of the values of an array: their number type, `true` for big-endian byte order, and the bytes per
+/// value.
 pub(super) fn scalar(name: &str) -> Option<(Result<Number, &'static str>, bool, u64)> {
     use Number::{F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
     let parsed: TypeStr = name.parse().ok().filter(|parsed: &TypeStr| !parsed.uses_pickled_array())?;
@@ -57,7 +58,7 @@ pub(super) fn scalar(name: &str) -> Option<(Result<Number, &'static str>, bool, 
     Some((number, parsed.endianness() == Endianness::Big, bytes))
 }
 
-/// The fields of records with this type, and the bytes of a record.
+/// Returns the fields of records with this type, and the bytes per record.
 pub(super) fn fields(descr: &str) -> Result<(Vec<Field>, u64), String> {
     let mut parser = Parser { rest: descr, fields: vec![] };
     let bytes = parser.record("", 0, DEEPEST)?;
@@ -77,7 +78,7 @@ impl Parser<'_> {
         ))
     }
 
-    /// Whether this mark is next; it is stepped over.
+    /// Skips this mark if it comes next, and returns `true` if it did.
     fn mark(&mut self, mark: char) -> bool {
         match self.rest.trim_start().strip_prefix(mark) {
             Some(rest) => {
@@ -105,7 +106,7 @@ impl Parser<'_> {
         Ok(text.to_string())
     }
 
-    /// `(3,)`: the product of its numbers.
+    /// Parses a shape such as `(3,)`, and returns the product of its numbers.
     fn shape(&mut self) -> Result<u64, String> {
         let mut product = 1u64;
         self.expect('(')?;
@@ -122,7 +123,7 @@ impl Parser<'_> {
         Ok(product)
     }
 
-    /// `[('x', '<f4'), ..]` at byte `start` of the record; its bytes.
+    /// Parses a record type such as `[('x', '<f4'), ..]` at byte `start` of the outer record. Returns its bytes.
     fn record(&mut self, before: &str, start: u64, depth: usize) -> Result<u64, String> {
         let Some(depth) = depth.checked_sub(1) else { return self.refuse() };
         let mut at = 0u64;
@@ -151,7 +152,7 @@ impl Parser<'_> {
                 let Some((number, big_endian, bytes)) = scalar(&text) else {
                     return Err(format!("its field {} has the type '{text}', which is not known", name.escape_debug()));
                 };
-                // Fields without a name fill records up.
+                // Fields without a name are padding.
                 if !own.is_empty() {
                     self.fields.push(Field { name, at: place, number, big_endian, width: 1, bytes });
                 }

@@ -1,11 +1,10 @@
-//! The header of a NumPy array: a Python literal that says what the values are and how they lie.
+//! The header of a NumPy array: a Python literal with the type, the order and the shape of the values.
 //!
-//! In: the first bytes of an array, in a file of its own or in an archive. Out: its [`Header`], and the columns of its values.
-//! Cost: some hundred bytes are read.
-//! Source: NumPy enhancement proposal 1.
+//! In: the first bytes of an array, in a file of its own or in an archive. Out: its [`Header`], and the columns of
+//! its values. Cost: some hundred bytes are read. Source: NumPy enhancement proposal 1.
 //!
-//! The header is read in the one form that NumPy writes: a general reader of Python literals recurses and multiplies at the mercy of the
-//! file.
+//! Only the form that NumPy writes is parsed. A general parser of Python literals could be made to recurse or to
+//! allocate without limit by a malicious file.
 
 use std::path::Path;
 
@@ -20,13 +19,13 @@ use crate::source::Source;
 /// The first bytes of a `.npy` file.
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// The longest header NumPy itself reads without being told to.
+/// The maximum length of a header that NumPy reads by default.
 pub(crate) const LONGEST_HEADER: u64 = 10_000;
 
-/// The widest row that columns are chosen of.
+/// The maximum width of rows from which columns are chosen.
 pub(super) const MOST_COLUMNS: u64 = 1 << 16;
 
-/// The Python literal at the start of the file.
+/// Reads the Python literal at the start of the file.
 pub(super) fn header_text(source: &mut Source) -> Result<String> {
     let [_, _, _, _, _, _, major, minor] = source.array()?;
     let bytes = match major {
@@ -42,7 +41,8 @@ pub(super) fn header_text(source: &mut Source) -> Result<String> {
     String::from_utf8(text).map_err(|error| source.error(format!("its header is not text: {error}")))
 }
 
-/// The literal of an array that begins with `bytes`, and where its values begin; one without dimensions has one row.
+/// Returns the literal of an array that begins with `bytes`, and the offset of its values. An array without
+/// dimensions is changed to one with one row.
 fn literal(bytes: &[u8]) -> std::result::Result<(String, u64), String> {
     let (length, start) = match bytes {
         [b'\x93', b'N', b'U', b'M', b'P', b'Y', 1, _, a, b, ..] => (u32::from(u16::from_le_bytes([*a, *b])), 10),
@@ -55,13 +55,14 @@ fn literal(bytes: &[u8]) -> std::result::Result<(String, u64), String> {
     Ok((String::from_utf8_lossy(text).replace("()", "(1,)"), end as u64))
 }
 
-/// Parses the header of an array that begins with `bytes`; also returns where its values begin.
+/// Parses the header of an array that begins with `bytes`. Also returns the offset of its values.
 pub(crate) fn decode(bytes: &[u8], of: Of) -> std::result::Result<(Header, u64), String> {
     let (text, start) = literal(bytes)?;
     Ok((Header::parse(&text, of)?, start))
 }
 
-/// The number of rows of an array that begins with `bytes`, if it holds floats, integers or complex numbers, also those that are not read.
+/// Returns the number of rows of an array that begins with `bytes`, if it holds floats, integers or complex numbers,
+/// including unsupported ones.
 pub(crate) fn rows_of_numbers(bytes: &[u8]) -> std::result::Result<Option<u64>, String> {
     let (text, _) = literal(bytes)?;
     let is_number = |name: &str| name.trim_start_matches(['<', '>', '=', '|']).starts_with(['f', 'i', 'u', 'c']);
@@ -71,17 +72,17 @@ pub(crate) fn rows_of_numbers(bytes: &[u8]) -> std::result::Result<Option<u64>, 
     }
 }
 
-/// The type of an array's values.
+/// The intended use of an array, which determines the shapes that are accepted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Of {
     Points,
-    /// Rows of any width, of which columns are chosen that are points.
+    /// Rows of any width, from which the columns of points are chosen.
     Chosen,
     /// Rows of any width.
     Fields,
 }
 
-/// A header, checked to be that of an array of points.
+/// The header of an array with a supported type and shape.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Header {
     pub big_endian: bool,
@@ -90,17 +91,17 @@ pub(crate) struct Header {
     pub fortran: bool,
     pub points: u64,
     pub dim: usize,
-    /// `true` for a shape of two sides, also if the second one is 1.
+    /// If `true`, the shape has two dimensions, even if the second has length 1.
     pub is_matrix: bool,
 }
 
 impl Header {
-    /// Bytes of a value.
+    /// Returns the bytes per value.
     pub(crate) fn bytes(&self) -> u64 {
         self.number.bytes()
     }
 
-    /// Errors: the file is too short for its values, which begin where `source` is.
+    /// Errors: the file is too short for the values, which begin at the position of `source`.
     pub(super) fn check_length(&self, source: &Source) -> Result<()> {
         let (points, dim, bytes) = (self.points, self.dim, self.bytes());
         let (promised, left) = (u128::from(points) * dim as u128 * u128::from(bytes), source.left());
@@ -112,8 +113,8 @@ impl Header {
         Ok(())
     }
 
-    /// Its values in a file that has them from byte `at` on: as one column, if its rows lie one after the other and are wanted whole, else
-    /// as several; those of `axes`, or all if there are none.
+    /// Returns the columns of the array in a file where its values begin at byte `at`: those in `axes`, or all if
+    /// `axes` is empty. If rows are contiguous and read whole, they form a single column.
     pub(crate) fn columns<'a>(&self, path: &'a Path, at: u64, axes: &[usize]) -> Vec<Column<'a>> {
         let &Self { big_endian, number, fortran, points: rows, dim, is_matrix: _ } = self;
         let bytes = self.bytes();
@@ -130,7 +131,7 @@ impl Header {
         axes.iter().map(of).collect()
     }
 
-    /// Reads `{'descr': '<f8', 'fortran_order': False, 'shape': (10, 3), }`.
+    /// Parses a header such as `{'descr': '<f8', 'fortran_order': False, 'shape': (10, 3), }`.
     pub(super) fn parse(text: &str, of: Of) -> std::result::Result<Self, String> {
         let wanted = "an array of floats of 16 to 64 bits or of integers is wanted";
         let descr = value(text, "descr")?;
@@ -165,7 +166,8 @@ impl Header {
     }
 }
 
-/// The text after `'key':` in the dictionary of the header. Texts and lists within it, as the names of fields, are no keys.
+/// Returns the text after `'key':` in the dictionary of the header. Texts in nested lists, such as names of fields,
+/// are not keys.
 pub(super) fn value<'a>(text: &'a str, key: &str) -> std::result::Result<&'a str, String> {
     let (mut depth, mut rest) = (0i64, text);
     while let Some(at) = rest.find(['\'', '"', '(', ')', '[', ']', '{', '}']) {
@@ -187,7 +189,7 @@ pub(super) fn value<'a>(text: &'a str, key: &str) -> std::result::Result<&'a str
     Err(format!("its header has no '{key}'"))
 }
 
-/// The position of the quote that ends a text.
+/// Returns the position of the quote that ends a text.
 fn end_of_text(text: &str, quote: u8) -> Option<usize> {
     let mut is_escaped = false;
     text.bytes().position(|byte| {
@@ -197,12 +199,12 @@ fn end_of_text(text: &str, quote: u8) -> Option<usize> {
     })
 }
 
-/// The text in the quotes with which a value begins.
+/// Returns the quoted text with which a value begins.
 fn quoted(value: &str) -> Option<&str> {
     value.strip_prefix(['\'', '"']).and_then(|rest| rest.split(['\'', '"']).next())
 }
 
-/// The numbers of a shape.
+/// Returns the numbers of a shape.
 pub(super) fn sides(shape: &str) -> std::result::Result<Vec<u64>, String> {
     let inner = shape.strip_prefix('(').and_then(|rest| rest.split_once(')')).map(|(inner, _)| inner);
     let sides = inner.and_then(|inner| {
@@ -212,7 +214,7 @@ pub(super) fn sides(shape: &str) -> std::result::Result<Vec<u64>, String> {
     sides.ok_or_else(|| format!("its header has shape {}", shorten(shape.as_bytes())))
 }
 
-/// A note about what follows the `bytes` of an array: several may be saved in one file.
+/// Returns a note about data after the `bytes` of an array, since several arrays may be saved in one file.
 pub(super) fn after(source: &Source, bytes: u64) -> Vec<String> {
     match source.left().saturating_sub(bytes) {
         0 => vec![],

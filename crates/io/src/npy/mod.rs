@@ -1,10 +1,10 @@
-//! NumPy `.npy` arrays: points in, points and labels out.
+//! NumPy `.npy` arrays: reading of points, and writing of points and labels.
 //!
-//! - in: N x D (1 to 10) or N floats of 16 to 64 bits, or integers of 8 to 64 bits, either byte order, C or Fortran order; N records
-//!   with named fields, see `records`
-//! - out: a [`Snapshot`] with the points alone; integers as 64-bit floats, which hold them exactly up to 2^53
-//! - cost: one pass in parallel, or one for each column, where columns are chosen or lie one after the other
-//! - layout: NumPy enhancement proposal 1
+//! - in: N x D (1 to 10) or N floats of 16 to 64 bits, or integers of 8 to 64 bits, in either byte order, in C or
+//!   Fortran order. Or N records with named fields, see `records`
+//! - out: a [`Snapshot`] with only points; integers become 64-bit floats, which represent them exactly up to 2^53
+//! - cost: one pass in parallel, or one per column if columns are chosen or stored one after the other
+//! - source: NumPy enhancement proposal 1
 
 mod descr;
 mod header;
@@ -35,7 +35,7 @@ pub use write::{
     write_npy_u32_to, write_npy_u64_to,
 };
 
-/// NumPy arrays.
+/// The format of NumPy arrays.
 pub(crate) struct Npy;
 
 impl FileFormat for Npy {
@@ -52,7 +52,7 @@ impl FileFormat for Npy {
     }
 }
 
-/// The points in a `.npy` file, from the columns `chosen` if there are any.
+/// Reads the points in a `.npy` file, from the chosen columns if there are any.
 fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let chosen = &reading.options.columns[..];
     let mut source = reading.open(path)?;
@@ -77,7 +77,8 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     Ok(Snapshot { format: Format::Npy, columns: chosen.to_vec(), notes, ..Snapshot::new(points) })
 }
 
-/// Whole numbers from 0, as ids are, of a one-dimensional `.npy` array: all of them exactly, up to 2^64 - 1.
+/// Reads integers of at least 0, such as ids, from a one-dimensional `.npy` array. All values up to 2^64 - 1 are
+/// exact.
 ///
 /// ```
 /// use ropewalk_io::{read_npy_u64, write_npy_i32};
@@ -90,7 +91,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
 /// ```
 ///
 /// # Errors
-/// If it is no such array, or has a negative number.
+/// If the file is not a one-dimensional array of integers, or contains a negative number.
 pub fn read_npy_u64(path: impl AsRef<Path>) -> Result<Vec<u64>> {
     let mut source = Source::open(path.as_ref())?;
     if source.prefix(MAGIC.len())? != MAGIC {
@@ -128,7 +129,7 @@ pub fn read_npy_u64(path: impl AsRef<Path>) -> Result<Vec<u64>> {
     }
 }
 
-/// The values of a one-dimensional array.
+/// Reads the values of a one-dimensional array, converted by `convert`.
 fn list<T: Word>(source: &mut Source, header: &Header, convert: impl Fn(T) -> u64) -> Result<Vec<u64>> {
     header.check_length(source)?;
     let mut values = room(source.path(), header.points)?;

@@ -1,9 +1,9 @@
-//! Structured `.npy` arrays: records with named fields, as columns of a table.
+//! Structured `.npy` arrays: records with named fields, read as columns of a table.
 //!
-//! - names: those of the text formats; `positions` and `velocities` of up to three values stand for x, y, z and vx, vy, vz, as archives
-//!   have them. Other fields of several values are columns with a number after the name
+//! - names: as in the text formats. As in archives, `positions` and `velocities` with up to three values become x, y,
+//!   z and vx, vy, vz. Other fields of several values become columns with a number after the name
 //! - out: a [`Snapshot`]; fields that are not numbers are left out with a note
-//! - cost: a pass over the file for positions, velocities, ids, masses and types each
+//! - cost: one pass over the file each for positions, velocities, ids, masses and types
 
 use std::path::Path;
 
@@ -22,15 +22,15 @@ use crate::type_column::TypeColumn;
 use crate::typed_columns::{Typed, choose_typed};
 use crate::{Format, Masses, Snapshot};
 
-/// Values of all fields of a record.
+/// The maximum number of values of a record, in all fields.
 const MOST_COLUMNS: u64 = 1 << 16;
 
-/// Whether a header is one of records.
+/// Returns `true` if the header text describes records.
 pub(super) fn is_record(text: &str) -> bool {
     value(text, "descr").is_ok_and(|descr| descr.starts_with('['))
 }
 
-/// The records that follow the header `text`.
+/// Reads the records that follow the header `text`.
 pub(super) fn read(path: &Path, text: &str, source: &mut Source, reading: &Reading<'_>) -> Result<Snapshot> {
     let options = reading.options;
     let refuse = |source: &Source, message: String| source.error(message);
@@ -83,7 +83,7 @@ pub(super) fn read(path: &Path, text: &str, source: &mut Source, reading: &Readi
     })
 }
 
-/// A column for each value of a record; placeholders for values that are not read.
+/// Returns a column for each value of a record, and `None` in place of values that cannot be read.
 fn spread<'a>(
     fields: &[Field],
     path: &'a Path,
@@ -94,7 +94,7 @@ fn spread<'a>(
 ) -> (Vec<Option<Column<'a>>>, Vec<Typed>) {
     let (mut columns, mut typed) = (vec![], vec![]);
     for field in fields {
-        // Lists of what is not read are named once.
+        // A list of values that cannot be read is named only once.
         let width = if field.number.is_ok() { field.width } else { 1 };
         for k in 0..width {
             let name = if is_renamed { column_name(field, k) } else { plain_name(field, k) };
@@ -119,7 +119,7 @@ fn plain_name(field: &Field, k: u64) -> String {
     if field.width > 1 { format!("{}{k}", field.name) } else { field.name.clone() }
 }
 
-/// The name of value `k` of a field among columns.
+/// Returns the name of value `k` of a field in the table of columns.
 fn column_name(field: &Field, k: u64) -> String {
     let is = |names: &[&str]| names.iter().any(|name| field.name.eq_ignore_ascii_case(name));
     let axis = ["x", "y", "z"].get(k as usize).filter(|_| (2..=3).contains(&field.width));
@@ -134,7 +134,7 @@ fn column_name(field: &Field, k: u64) -> String {
     }
 }
 
-/// Errors: two fields that stand for one column, as `pos` and `x`.
+/// Errors: two fields that represent the same column, such as `pos` and `x`.
 fn check_names(fields: &[Field]) -> std::result::Result<(), String> {
     let read = || fields.iter().filter(|field| field.number.is_ok());
     let columns = || read().flat_map(|field| (0..field.width.min(3)).map(move |k| (field, k)));
@@ -149,7 +149,7 @@ fn check_names(fields: &[Field]) -> std::result::Result<(), String> {
     Ok(())
 }
 
-/// The chosen columns, with each field of several values as its columns.
+/// Returns the chosen columns, with fields of several values replaced by their columns.
 fn chosen(fields: &[Field], chosen: &[String]) -> Vec<String> {
     let wide = |wanted: &String| {
         let field = fields.iter().find(|field| field.width > 1 && field.name == wanted.trim())?;
@@ -158,7 +158,7 @@ fn chosen(fields: &[Field], chosen: &[String]) -> Vec<String> {
     chosen.iter().flat_map(|wanted| wide(wanted).unwrap_or_else(|| vec![wanted.clone()])).collect()
 }
 
-/// The columns of the records, and which of them are what.
+/// The columns of the records, and their roles.
 struct RecordTable<'a> {
     path: &'a Path,
     columns: Vec<Option<Column<'a>>>,

@@ -1,9 +1,10 @@
 //! One NumPy array that all ranks write together.
 //!
-//! - in: from each rank its rows
-//! - out: the file under its name when all have written, byte by byte what one process would write; nothing before that
-//! - how: rank 0 makes a temporary file with the header and the length of the whole, and sends its name to all; each opens it and writes
-//!   where its rows go
+//! - in: the rows of each rank
+//! - out: the file under its name when all ranks have written, with the same bytes that one process would write; no
+//!   file before that
+//! - how: rank 0 creates a temporary file with the header and the final length, and broadcasts its name. Each rank
+//!   opens it and writes its rows at their position
 
 use std::fmt;
 use std::fs::OpenOptions;
@@ -22,16 +23,16 @@ use crate::npy::header::{Header, MAGIC, MOST_COLUMNS, Of, header_text};
 use crate::number_types::{Number, foreign};
 use crate::source::Source;
 
-/// Bytes written between looks whether the call is cancelled.
+/// Bytes written between two checks for cancellation.
 const LOOK: usize = 1 << 22;
 
-/// Numbers that a [`SharedNpy`] holds.
+/// Number types that a [`SharedNpy`] can hold.
 pub trait NpyNumber: sealed::Sealed {}
 
 mod sealed {
-    /// What only this crate knows of a number.
+    /// Properties of a number type that are private to this crate.
     pub trait Sealed: super::AutoSerialize + bytemuck::Pod {
-        /// As a header names it.
+        /// The name of the type, as returned by `Number::name`.
         #[doc(hidden)]
         const NUMBER: &'static str;
     }
@@ -48,8 +49,8 @@ macro_rules! numbers {
 
 numbers!(i32: I32, i64: I64, u32: U32, u64: U64, f32: F32, f64: F64);
 
-/// An array whose rows all ranks write, each its own: those of rank 0 come first, then those of rank 1, and so on. Dropped before
-/// [`SharedNpy::commit`], it removes what was written.
+/// An array that all ranks write together, each its own rows. The rows of rank 0 come first, then those of rank 1,
+/// and so on. If the value is dropped before [`SharedNpy::commit`], the temporary file is removed.
 ///
 /// ```
 /// use ropewalk::distributed::{Communicator, on_threads};
@@ -69,26 +70,30 @@ numbers!(i32: I32, i64: I64, u32: U32, u64: U64, f32: F32, f64: F64);
 pub struct SharedNpy<'a> {
     ranks: &'a dyn Communicator,
     path: PathBuf,
-    /// The file that all ranks write into, in the folder of the one that it will be.
+    /// The file into which all ranks write, in the folder of the final file.
     temporary: PathBuf,
-    /// The same file, open on rank 0.
+    /// The same file, opened by rank 0.
     file: Option<AtomicFile>,
-    /// Rows of lower ranks, and of this one.
+    /// The number of rows of lower ranks, and of this rank.
     first: u64,
     rows: u64,
     width: usize,
-    /// Bytes of the whole file.
+    /// The length of the complete file in bytes.
     len: u64,
 }
 
 impl<'a> SharedNpy<'a> {
-    /// An array that will be `path` on rank 0, of which this rank has `rows` rows: of `width` numbers each, or one-dimensional without one.
-    /// Rows that are not written are 0. Where the file system keeps no space for what is not written, [`SharedNpy::write`] finds that it is
-    /// full. Collective.
+    /// Creates an array that rank 0 will name `path`. This rank has `rows` rows of `width` numbers each; without a
+    /// width, the array is one-dimensional. Rows that are not written are 0. If the file system does not reserve
+    /// space for unwritten rows, [`SharedNpy::write`] may fail because the disk is full. Collective.
     ///
     /// # Errors
-    /// On all ranks: as [`AtomicFile::create`]; if `path` is there and is no file, as `/dev/stdout`; if the array is longer than files may
-    /// be, or has rows of none or of more than 65536 numbers. If a rank has ended.
+    /// On all ranks:
+    /// - as [`AtomicFile::create`]
+    /// - if `path` exists and is not a file, as `/dev/stdout`
+    /// - if the array exceeds the maximum length of files, or its width is 0 or above 65536
+    ///
+    /// If a rank has ended.
     pub fn create<T: NpyNumber>(
         ranks: &'a dyn Communicator,
         path: impl AsRef<Path>,
@@ -107,21 +112,24 @@ impl<'a> SharedNpy<'a> {
         Ok(Self { ranks, path: path.to_path_buf(), temporary, file, first, rows, width: width.unwrap_or(1), len })
     }
 
-    /// The path that the complete array takes.
+    /// The final path of the array.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The number of bytes of the complete file.
+    /// The length of the complete file in bytes.
     pub fn bytes(&self) -> u64 {
         self.len
     }
 
-    /// Writes all rows of this rank, one after the other. Collective.
+    /// Writes all rows of this rank, in row-major order. Collective.
     ///
     /// # Errors
-    /// On all ranks: if one has more or fewer values than its rows, or other numbers than those of the array; if rows cannot be written, as
-    /// where no space is left. If a rank has ended.
+    /// On all ranks:
+    /// - if a rank passes a number of values that does not match its rows, or values of another type than the array
+    /// - if rows cannot be written, for example because the disk is full
+    ///
+    /// If a rank has ended.
     pub fn write<T: NpyNumber>(&self, values: &[T]) -> Result<()> {
         let wanted = self.rows * self.width as u64;
         let written = if values.len() as u64 == wanted {
@@ -133,10 +141,12 @@ impl<'a> SharedNpy<'a> {
         agree(self.ranks, written)
     }
 
-    /// Gives the file its name, on rank 0; on the others nothing happens. Not collective, so that rank 0 can name several files together.
+    /// On rank 0, renames the file to its final name; on other ranks, does nothing. Not collective, so that rank 0
+    /// can commit several files together.
     ///
     /// # Errors
-    /// If the temporary file is gone or has another length, or cannot be renamed; what was there is then unchanged.
+    /// If the temporary file is missing, has another length, or cannot be renamed. An existing file is then
+    /// unchanged.
     pub fn commit(self) -> Result<()> {
         let Some(file) = self.file else { return Ok(()) };
         let path = file.path();
@@ -160,7 +170,7 @@ impl fmt::Debug for SharedNpy<'_> {
     }
 }
 
-/// The header of an array of so many rows, and the bytes of its file.
+/// Returns the header of an array with this number of rows, and the length of its file in bytes.
 fn header_of<T: NpyNumber>(path: &Path, rows: u64, width: Option<usize>) -> Result<(Vec<u8>, u64)> {
     if let Some(width) = width.filter(|&width| width == 0 || width as u64 > MOST_COLUMNS) {
         return Err(Error::parameter_must("width", width as f64, "from 1 to 65536"));
@@ -183,7 +193,7 @@ fn header_of<T: NpyNumber>(path: &Path, rows: u64, width: Option<usize>) -> Resu
     Ok((header, len))
 }
 
-/// A file with the header and the length of the whole, and its temporary name.
+/// Creates a file with the header and the final length, and returns it with its temporary name.
 fn named(path: &Path, header: &[u8], len: u64) -> Result<(AtomicFile, PathBuf)> {
     let mut file = AtomicFile::create_named(path)?;
     let Some(temporary) = file.temporary().map(Path::to_path_buf) else {
@@ -194,7 +204,7 @@ fn named(path: &Path, header: &[u8], len: u64) -> Result<(AtomicFile, PathBuf)> 
     Ok((file, temporary))
 }
 
-/// The bytes of a path, for another rank's [`path_of`].
+/// Returns the bytes of a path, which [`path_of`] decodes on another rank.
 #[cfg(unix)]
 fn bytes_of(path: &Path) -> Vec<u8> {
     std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str()).to_vec()
@@ -206,7 +216,7 @@ fn path_of(bytes: Vec<u8>) -> PathBuf {
     name.into()
 }
 
-/// The bytes of a path, for another rank's [`path_of`]: elsewhere names are text.
+/// Returns the bytes of a path, which [`path_of`] decodes on another rank. On these systems, paths are sent as text.
 #[cfg(not(unix))]
 fn bytes_of(path: &Path) -> Vec<u8> {
     path.to_string_lossy().into_owned().into_bytes()
@@ -217,10 +227,10 @@ fn path_of(bytes: Vec<u8>) -> PathBuf {
     String::from_utf8_lossy(&bytes).into_owned().into()
 }
 
-/// Writes rows from `first` on into an array that is there, one after the other. Others may write other rows at the same time.
+/// Writes rows into an existing array, from row `first` on. Other ranks may write other rows at the same time.
 ///
-/// Errors: if the file is not there or may not be written, or is not an array of such numbers that has these rows; if they cannot be written,
-/// as where no space is left.
+/// Errors: the file does not exist or is not writable; it is not an array of this number type with these rows; the
+/// rows cannot be written, for example because the disk is full.
 fn write_rows<T: NpyNumber>(path: &Path, first: u64, values: &[T]) -> Result<()> {
     let mut source = Source::open(path)?;
     if source.prefix(MAGIC.len())? != MAGIC {
@@ -240,7 +250,7 @@ fn write_rows<T: NpyNumber>(path: &Path, first: u64, values: &[T]) -> Result<()>
     }
     let failed = |error| Error::io(path, "cannot be written", error);
     let mut file = OpenOptions::new().write(true).open(path).map_err(failed)?;
-    // The whole array has fewer bytes than the file.
+    // Cannot overflow, since the array fits into the file.
     let at = source.at() + first * (header.dim * size_of::<T>()) as u64;
     let bytes: &[u8] = bytemuck::cast_slice(values);
     let written = file.seek(SeekFrom::Start(at)).and_then(|_| {
@@ -261,12 +271,12 @@ mod tests {
 
     use super::*;
 
-    /// A process that can write no more, as on a full disk, gets an error.
+    /// A process that reaches its limit of file size, as on a full disk, gets an error.
     #[test]
     fn no_space_is_left() {
         const NAME: &str = "ROPEWALK_TEST_SHARED_NPY";
         if let Some(path) = std::env::var_os(NAME) {
-            // The process below.
+            // This is the process that is started below.
             let path = Path::new(&path);
             write_rows(path, 0, &[1; 1000]).unwrap();
             let message = write_rows(path, 20_000, &[1; 1000]).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! NumPy arrays out: points, labels, numbers, indices.
+//! Writing of NumPy arrays: points, labels, numbers, indices.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -13,12 +13,12 @@ use crate::atomic::replace;
 /// Writes labels as a one-dimensional array of `int32`.
 ///
 /// # Errors
-/// If the file cannot be written; one that was there is then unchanged.
+/// If the file cannot be written; an existing file is then unchanged.
 pub fn write_npy_i32(path: impl AsRef<Path>, values: &[i32]) -> Result<()> {
     replace(path.as_ref(), |out| write(out, &[values.len() as u64], values))
 }
 
-/// The same into a writer.
+/// Writes labels as a one-dimensional array of `int32` into a writer.
 ///
 /// ```
 /// let mut bytes = Vec::new();
@@ -28,7 +28,7 @@ pub fn write_npy_i32(path: impl AsRef<Path>, values: &[i32]) -> Result<()> {
 /// ```
 ///
 /// # Errors
-/// If it cannot be written.
+/// If `out` cannot be written.
 pub fn write_npy_i32_to(mut out: impl Write, values: &[i32]) -> Result<()> {
     write(&mut out, &[values.len() as u64], values).map_err(Error::write)
 }
@@ -43,7 +43,7 @@ pub fn write_npy_i32_to(mut out: impl Write, values: &[i32]) -> Result<()> {
 /// ```
 ///
 /// # Errors
-/// What `out` refuses.
+/// Errors of `out`.
 pub fn write_npy_u64_to(mut out: impl Write, values: &[u64]) -> Result<()> {
     write(&mut out, &[values.len() as u64], values).map_err(Error::write)
 }
@@ -51,12 +51,12 @@ pub fn write_npy_u64_to(mut out: impl Write, values: &[u64]) -> Result<()> {
 /// Writes numbers as a one-dimensional array of `float64`.
 ///
 /// # Errors
-/// If the file cannot be written; one that was there is then unchanged.
+/// If the file cannot be written; an existing file is then unchanged.
 pub fn write_npy_f64(path: impl AsRef<Path>, values: &[f64]) -> Result<()> {
     replace(path.as_ref(), |out| write(out, &[values.len() as u64], values))
 }
 
-/// The same into a writer.
+/// Writes numbers as a one-dimensional array of `float64` into a writer.
 ///
 /// ```
 /// let mut bytes = Vec::new();
@@ -66,20 +66,20 @@ pub fn write_npy_f64(path: impl AsRef<Path>, values: &[f64]) -> Result<()> {
 /// ```
 ///
 /// # Errors
-/// If it cannot be written.
+/// If `out` cannot be written.
 pub fn write_npy_f64_to(mut out: impl Write, values: &[f64]) -> Result<()> {
     write(&mut out, &[values.len() as u64], values).map_err(Error::write)
 }
 
-/// Writes points as an array of N rows, in their own precision.
+/// Writes points as a two-dimensional array with one row per point, in the precision of the points.
 ///
 /// # Errors
-/// If the file cannot be written; one that was there is then unchanged.
+/// If the file cannot be written; an existing file is then unchanged.
 pub fn write_npy(path: impl AsRef<Path>, points: &Points) -> Result<()> {
     replace(path.as_ref(), |out| write_points(out, points))
 }
 
-/// The same into a writer.
+/// Writes points as [`write_npy`] does, into a writer.
 ///
 /// ```
 /// use ropewalk_io::{Points, Table};
@@ -91,12 +91,12 @@ pub fn write_npy(path: impl AsRef<Path>, points: &Points) -> Result<()> {
 /// ```
 ///
 /// # Errors
-/// If it cannot be written.
+/// If `out` cannot be written.
 pub fn write_npy_to(mut out: impl Write, points: &Points) -> Result<()> {
     write_points(&mut out, points).map_err(Error::write)
 }
 
-/// Writes indices, `width` in a row as edges have two, as an array of `uint32` into a writer.
+/// Writes indices as an array of `uint32` with `width` columns into a writer. For edges, the width is 2.
 ///
 /// ```
 /// let mut bytes = Vec::new();
@@ -106,12 +106,12 @@ pub fn write_npy_to(mut out: impl Write, points: &Points) -> Result<()> {
 /// ```
 ///
 /// # Errors
-/// If it cannot be written, or if the rows are not whole.
+/// If `out` cannot be written, or if the number of values is not a multiple of `width`.
 pub fn write_npy_u32_to(mut out: impl Write, values: &[u32], width: usize) -> Result<()> {
     write(&mut out, &rows_of(values.len(), width)?, values).map_err(Error::write)
 }
 
-/// Writes numbers, `width` in a row, as an array of `float64` into a writer.
+/// Writes numbers as an array of `float64` with `width` columns into a writer.
 ///
 /// ```
 /// let mut bytes = Vec::new();
@@ -121,12 +121,12 @@ pub fn write_npy_u32_to(mut out: impl Write, values: &[u32], width: usize) -> Re
 /// ```
 ///
 /// # Errors
-/// If it cannot be written, or if the rows are not whole.
+/// If `out` cannot be written, or if the number of values is not a multiple of `width`.
 pub fn write_npy_f64_rows_to(mut out: impl Write, values: &[f64], width: usize) -> Result<()> {
     write(&mut out, &rows_of(values.len(), width)?, values).map_err(Error::write)
 }
 
-/// The shape of rows of `width` values.
+/// Returns the shape of an array with `width` columns.
 fn rows_of(values: usize, width: usize) -> Result<[u64; 2]> {
     match values.checked_div(width) {
         Some(rows) if rows * width == values => Ok([rows as u64, width as u64]),
@@ -151,7 +151,7 @@ pub(crate) fn write<T: AutoSerialize + bytemuck::Pod>(
     values: &[T],
 ) -> io::Result<()> {
     let header = npyz::WriteOptions::<T>::new().default_dtype().shape(shape);
-    // The default type has this machine's byte order, so the values go out as they are.
+    // The default type has the byte order of this machine, so the values are written without conversion.
     header.writer(&mut *out).write_header_only()?;
     out.write_all(bytemuck::cast_slice(values))
 }

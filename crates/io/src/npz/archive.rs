@@ -1,7 +1,7 @@
-//! The arrays in a NumPy archive: what they are, and where their values lie.
+//! The arrays in a NumPy archive: their types, and the locations of their values.
 //!
-//! In: an archive, plain or compressed. Out: the headers of its arrays, and an array where its values can be read, in the archive itself or
-//! in a temporary file. Cost: an array that is wanted is read once for its checksum, or uncompressed.
+//! In: an archive, plain or compressed. Out: the headers of its arrays, and arrays whose values can be read, in the
+//! archive itself or in a temporary file. Cost: a requested array is read once for its checksum, or uncompressed.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -23,13 +23,13 @@ use crate::spool::Spool;
 pub(super) struct Array {
     index: usize,
     pub name: String,
-    /// Its header, and where its values begin in it; or why they cannot be read.
+    /// Its header, and the offset of its values in the array; or the reason why they cannot be read.
     pub header: std::result::Result<(npy::Header, u64), String>,
-    /// The number of its rows, if it holds numbers, also those that are not read.
+    /// The number of its rows, if it holds numbers, including unsupported ones.
     rows: std::result::Result<Option<u64>, String>,
-    /// Bytes of it, uncompressed.
+    /// Its uncompressed size in bytes.
     size: u64,
-    /// Its first byte in the archive, if it is not compressed.
+    /// Its byte offset in the archive, if it is not compressed.
     stored_at: Option<u64>,
 }
 
@@ -38,11 +38,11 @@ pub(super) struct Archive<'a> {
     pub path: &'a Path,
     zip: ZipArchive<BufReader<File>>,
     pub arrays: Vec<Array>,
-    /// The names of members that are no arrays.
+    /// The names of members that are not arrays.
     pub others: Vec<String>,
 }
 
-/// An array where it can be read.
+/// An array whose values can be read from a file.
 pub(super) struct Placed {
     path: PathBuf,
     at: u64,
@@ -100,12 +100,13 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// The first array with one of these names.
+    /// Returns the first array with one of these names.
     pub(super) fn find(&self, names: &[&str]) -> Option<usize> {
         names.iter().find_map(|name| self.arrays.iter().position(|array| array.name.eq_ignore_ascii_case(name)))
     }
 
-    /// The arrays of numbers with as many rows as the longest, all of which must be such as are read.
+    /// Returns the arrays of numbers with as many rows as the longest one. If one of them is not supported, returns
+    /// an error.
     pub(super) fn longest(&self) -> Result<Vec<usize>> {
         let refuse = |array, message: &String| self.error(array, format!("{message}. {FIELDS_ADVICE}"));
         let rows = |(place, array): (usize, &Array)| array.rows.clone().map_err(|message| refuse(place, &message));
@@ -117,7 +118,8 @@ impl<'a> Archive<'a> {
         refused.map_or(Ok(longest), |(array, message)| Err(refuse(array, message)))
     }
 
-    /// An array with the checksum it should have, in this file or in a temporary one, which is added to `spools`.
+    /// Verifies the checksum of an array, and returns its location in this file or in a temporary file, which is
+    /// added to `spools`.
     pub(super) fn place(&mut self, array: usize, reading: &Reading<'_>, spools: &mut Vec<Spool>) -> Result<Placed> {
         let header = self.header(array)?.clone();
         let Some(Array { index, size, stored_at, header: Ok((_, start)), .. }) = self.arrays.get(array) else {
@@ -135,7 +137,7 @@ impl<'a> Archive<'a> {
         let opened = self.zip.by_index(index).map_err(|error| failed(&error));
         let placed = opened.and_then(|file| {
             if let Some(at) = stored_at {
-                // The archive's reader looks at the checksum.
+                // The archive reader verifies the checksum.
                 return io::copy(&mut Cancellable(file), &mut io::sink())
                     .map(|_| (self.path.to_path_buf(), at))
                     .map_err(|error| failed(&error));
@@ -157,18 +159,18 @@ impl<'a> Archive<'a> {
 }
 
 impl Placed {
-    /// Its rows: one column, or several if it has them one after the other.
+    /// Returns its rows: as one column, or as several if the array stores columns one after the other.
     pub(super) fn columns(&self) -> Vec<Column<'_>> {
         self.header.columns(&self.path, self.at, &[])
     }
 }
 
-/// Arrays side by side.
+/// Returns the columns of several arrays, side by side.
 pub(super) fn columns(arrays: &[Placed]) -> Vec<Column<'_>> {
     arrays.iter().flat_map(Placed::columns).collect()
 }
 
-/// The values of an array.
+/// Reads the values of an array.
 pub(super) fn values<T: Target>(archive: &mut Archive<'_>, array: usize, reading: &Reading<'_>) -> Result<Vec<T>> {
     let mut spools = vec![];
     let placed = archive.place(array, reading, &mut spools)?;

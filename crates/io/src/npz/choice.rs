@@ -2,10 +2,10 @@
 //!
 //! | arrays | use |
 //! |---|---|
-//! | `positions` and other names; `X` or `data` of shape (N, D), as of scikit-learn; `x`, `y`, `z` of shape (N,); velocities, ids and masses likewise | read; it is an error if they cannot be |
-//! | `types` | read if they are particle types; it is an error if they are not and types are chosen |
-//! | `box_size`, `redshift`, `omega_m`, `omega_lambda`, `h` | one number each, or three equal ones; other values are errors. With a value of each particle (more than three): not used |
-//! | others, and members that are no arrays | named in a note |
+//! | `positions` and other names; `X` or `data` of shape (N, D), as in scikit-learn; `x`, `y`, `z` of shape (N,); velocities, ids and masses likewise | read; it is an error if they cannot be |
+//! | `types` | read if they are particle types; if they are not, and types are requested, it is an error |
+//! | `box_size`, `redshift`, `omega_m`, `omega_lambda`, `h` | one number each, or three equal ones; other values are errors. With one value per particle (more than three): not used |
+//! | others, and members that are not arrays | named in a note |
 
 use ropewalk::{Error, Result};
 
@@ -15,12 +15,12 @@ use crate::csv_columns::choose;
 use crate::npz::archive::Archive;
 use crate::reading::Reading;
 
-/// Numbers in an array that holds for the whole archive.
+/// The maximum number of values of an array that applies to the whole archive.
 pub(super) const MOST_NUMBERS: u64 = 3;
-/// Names in a note.
+/// The maximum number of names in a note.
 const MOST_NAMES: usize = 20;
 
-/// Which arrays are what.
+/// The arrays of each role.
 #[derive(Default)]
 pub(super) struct Choice {
     pub positions: Vec<usize>,
@@ -30,37 +30,37 @@ pub(super) struct Choice {
     pub types: Option<usize>,
     pub box_size: Option<usize>,
     pub redshift: Option<usize>,
-    /// Of [`COSMOLOGY`].
+    /// The arrays with the names in [`COSMOLOGY`].
     pub cosmology: [Option<usize>; 3],
 }
 
-/// The first array named `name` that is a matrix with a row for each point.
+/// Returns the first array named `name` that is a matrix with one row per point.
 fn matrix(archive: &Archive<'_>, name: &str) -> Option<usize> {
     let is_matrix = |&array: &usize| archive.header(array).is_ok_and(|header| header.is_matrix);
     (0..archive.arrays.len()).filter(is_matrix).find(|&array| archive.arrays[array].name.eq_ignore_ascii_case(name))
 }
 
-/// The matrix `X`, unless it is a column beside the column `y`.
+/// Returns the matrix `X`, unless it has one column and there is also a matrix `y`.
 fn matrix_x(archive: &Archive<'_>) -> Option<usize> {
     let x = matrix(archive, "x")?;
     let is_wide = archive.header(x).is_ok_and(|header| header.dim > 1);
     (is_wide || matrix(archive, "y").is_none()).then_some(x)
 }
 
-/// The arrays of two or three axes.
+/// Returns the arrays of two or three axes.
 fn axes(archive: &Archive<'_>, names: [&str; 3]) -> Option<Vec<usize>> {
     let two = [archive.find(&names[..1])?, archive.find(&names[1..2])?];
     Some(two.into_iter().chain(archive.find(&names[2..])).collect())
 }
 
-/// The arrays that are positions without a choice.
+/// Returns the arrays that are positions if no columns are chosen.
 pub(super) fn own_positions(archive: &Archive<'_>) -> Option<Vec<usize>> {
     let one = |array| vec![array];
     let has_axis = |array: &usize| archive.header(*array).map_or(true, |header| header.dim == 1);
     let coordinates = || {
         let arrays = axes(archive, ["x", "y", "z"])?;
         let (axes, others): (Vec<usize>, Vec<usize>) = arrays.into_iter().partition(has_axis);
-        // A matrix `z` is no coordinate.
+        // A matrix `z` is not a coordinate.
         (axes.len() > 1 && others.iter().all(|&array| archive.arrays[array].name.eq_ignore_ascii_case("z")))
             .then_some(axes)
     };
@@ -96,7 +96,7 @@ impl Choice {
             return Self { positions, ..Self::default() }.check(archive, reading);
         }
         let rest = |array: &usize| !positions.contains(array);
-        // An array with a value of each particle, as of smoothing lengths `h`, is no number of the whole.
+        // An array with one value per particle, such as smoothing lengths `h`, is not a number of the whole archive.
         let rows = |array: usize| archive.header(array).ok().map(|header| header.points);
         let particles = positions.first().and_then(|&array| rows(array)).filter(|&rows| rows > MOST_NUMBERS);
         let is_of_all = |&array: &usize| particles.is_none() || rows(array) != particles;
@@ -110,7 +110,7 @@ impl Choice {
             ids: of_particles(&IDS),
             masses: of_particles(&MASSES),
             types: match archive.find(&TYPES).filter(rest).filter(|_| has_more || !reading.options.types.is_empty()) {
-                // Other values than numbers mean something else.
+                // Values that are not numbers have another meaning.
                 Some(array) if archive.header(array).is_err() && reading.options.types.is_empty() => None,
                 array => array,
             },
@@ -122,7 +122,7 @@ impl Choice {
         choice.check(archive, reading)
     }
 
-    /// All have one number of rows, and velocities as many components as positions.
+    /// Checks that all arrays have the same number of rows, and that velocities have as many components as positions.
     fn check(mut self, archive: &Archive<'_>, reading: &Reading<'_>) -> Result<Self> {
         let Some(&first) = self.positions.first() else {
             let message = if reading.is_of_fields { "has no arrays of numbers" } else { "has no positions" };
@@ -148,7 +148,7 @@ impl Choice {
             self.positions.iter().chain(&self.velocities).chain(&self.ids).chain(&self.masses).chain(&self.types)
         {
             let found = archive.header(array)?.points;
-            // A mass that all have.
+            // A single mass applies to all particles.
             if found != rows && !(self.masses == Some(array) && found == 1) {
                 let first =
                     archive.arrays.get(first).map_or_else(String::new, |array| array.name.escape_debug().to_string());
@@ -164,7 +164,7 @@ impl Choice {
         Ok(self)
     }
 
-    /// Sentences about what is not used.
+    /// Returns notes about arrays and members that are not used.
     pub(super) fn notes(&self, archive: &Archive<'_>) -> Vec<String> {
         let scalars = self.cosmology.iter().flatten().chain(&self.box_size).chain(&self.redshift);
         let used: Vec<usize> = scalars.copied().collect();
@@ -184,12 +184,13 @@ impl Choice {
         notes
     }
 
-    /// The names of the arrays that are positions.
+    /// Returns the names of the arrays that are positions.
     pub(super) fn names(&self, archive: &Archive<'_>) -> Vec<String> {
         self.positions.iter().map(|&array| archive.arrays[array].name.clone()).collect()
     }
 
-    /// What each value of a row of fields is called: as its array, with a number if that has several.
+    /// Returns the name of each value in a row of fields: the name of its array, with a number if the array has
+    /// several columns.
     pub(super) fn fields(&self, archive: &Archive<'_>) -> Result<Vec<String>> {
         let mut names = vec![];
         for &array in &self.positions {

@@ -1,13 +1,14 @@
 //! NumPy archives as tables: arrays by name.
 //!
-//! - in: an archive of `numpy.savez` or `savez_compressed`. Positions are `positions` (or `pos`, `coordinates`, `points`, ..), an array
-//!   of N rows, a matrix `X` or `data`, or `x`, `y` and `z`; beside them velocities, `id`, `mass` and `types` in the same ways, and the numbers `box_size`, `redshift`,
-//!   `omega_m`, `omega_lambda` and `h`
-//! - fields: the arrays that are chosen, or all of numbers with as many rows as the longest, whatever their names
+//! - in: an archive of `numpy.savez` or `savez_compressed`. Positions are an array `positions` (or `pos`,
+//!   `coordinates`, `points`, ..) with N rows, a matrix `X` or `data`, or `x`, `y` and `z`. Velocities, `id`, `mass`
+//!   and `types` are given in the same ways, and `box_size`, `redshift`, `omega_m`, `omega_lambda` and `h` are
+//!   numbers
+//! - fields: the chosen arrays, or all arrays of numbers with as many rows as the longest one, whatever their names
 //! - out: a [`Snapshot`], in the precision of the arrays
-//! - cost: arrays that are wanted are read twice, first for their checksums, or uncompressed into a temporary file
-//! - steps: the arrays in the file (`archive`), what each is by its name (`choice`)
-//! - layout: NumPy enhancement proposal 1; PKWARE's APPNOTE
+//! - cost: requested arrays are read twice, first for their checksums, or uncompressed into a temporary file
+//! - steps: the arrays in the file (`archive`), their roles by name (`choice`)
+//! - source: NumPy enhancement proposal 1; PKWARE's APPNOTE
 
 mod archive;
 mod choice;
@@ -32,7 +33,7 @@ use crate::sides::{of_chosen, told};
 use crate::type_column::TypeColumn;
 use crate::{Background, Format, Masses, Snapshot};
 
-/// NumPy archives.
+/// The format of NumPy archives.
 pub(crate) struct Npz;
 
 impl FileFormat for Npz {
@@ -49,7 +50,7 @@ impl FileFormat for Npz {
     }
 }
 
-/// The values of an array of up to three numbers.
+/// Returns the values of an array of up to three numbers.
 fn numbers(archive: &mut Archive<'_>, array: Option<usize>, reading: &Reading<'_>) -> Result<Vec<f64>> {
     let Some(array) = array else { return Ok(vec![]) };
     let header = archive.header(array)?;
@@ -60,9 +61,9 @@ fn numbers(archive: &mut Archive<'_>, array: Option<usize>, reading: &Reading<'_
     values(archive, array, reading)
 }
 
-/// The one value of an array of numbers that are all the same.
+/// Returns the value of an array of numbers that are all equal.
 ///
-/// Errors: several values; one that is not finite.
+/// Errors: different values; a value that is not finite.
 fn number(archive: &mut Archive<'_>, array: Option<usize>, reading: &Reading<'_>) -> Result<Option<f64>> {
     let Some(array) = array else { return Ok(None) };
     let values = numbers(archive, Some(array), reading)?;
@@ -87,14 +88,14 @@ fn background(archive: &mut Archive<'_>, choice: &Choice, reading: &Reading<'_>)
     Ok(Background { omega_m: omega_m.filter(is_above), omega_lambda, h: h.filter(is_above) })
 }
 
-/// The types of the rows, if there is an array of types.
+/// Returns the types of the rows, if there is an array of types.
 fn types(archive: &mut Archive<'_>, choice: &Choice, reading: &Reading<'_>) -> Result<Option<TypeColumn>> {
     let Some(array) = choice.types else { return Ok(None) };
     let each = values(archive, array, reading)?;
     reading.type_column(archive.path, "its types", each)
 }
 
-/// The metadata of the archive.
+/// Describes the archive.
 fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let mut archive = Archive::open(path, reading)?;
     let choice = Choice::new(&archive, reading)?;
@@ -122,7 +123,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     })
 }
 
-/// The points of the archive.
+/// Reads the points of the archive.
 fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let mut archive = Archive::open(path, reading)?;
     let options = reading.options;

@@ -1,4 +1,4 @@
-//! NumPy archives: named arrays in one file.
+//! Writing of NumPy archives: named arrays in one file.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -12,9 +12,10 @@ use ropewalk_table::columns::Values;
 use crate::atomic::replace;
 use crate::npy;
 
-/// Writes one-dimensional arrays as an uncompressed `.npz`, which `numpy.load` reads by name: `uint64` or `float64`.
+/// Writes one-dimensional arrays of `uint64`, `int64` or `float64` as an uncompressed `.npz`, from which `numpy.load`
+/// reads them by name.
 ///
-/// Errors: if the file cannot be written; one that was there is then unchanged. Two arrays of one name.
+/// Errors: if the file cannot be written; an existing file is then unchanged. If two arrays have the same name.
 ///
 /// ```
 /// use ropewalk_table::columns::Values;
@@ -30,7 +31,7 @@ pub fn write_npz(path: impl AsRef<Path>, arrays: &[(&str, Values)]) -> Result<()
     replace(path.as_ref(), |out| write(out, arrays))
 }
 
-/// The same into a writer.
+/// Writes arrays as [`write_npz`] does, into a writer.
 ///
 /// ```
 /// use ropewalk_table::columns::Values;
@@ -43,7 +44,7 @@ pub fn write_npz(path: impl AsRef<Path>, arrays: &[(&str, Values)]) -> Result<()
 /// ```
 ///
 /// # Errors
-/// If it cannot be written, or if two arrays have one name.
+/// If `out` cannot be written, or if two arrays have the same name.
 pub fn write_npz_to(mut out: impl Write, arrays: &[(&str, Values)]) -> Result<()> {
     write(&mut out, arrays).map_err(Error::write)
 }
@@ -62,7 +63,7 @@ fn write(out: &mut impl Write, arrays: &[(&str, Values)]) -> io::Result<()> {
     Ok(())
 }
 
-/// An array as it is, of any size.
+/// Returns the options for an uncompressed array of any size.
 pub(crate) fn stored() -> SimpleFileOptions {
     SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true)
 }

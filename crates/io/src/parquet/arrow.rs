@@ -1,13 +1,14 @@
-//! The schema that Arrow's libraries put beside a Parquet file's own, for it has metadata of columns: their units.
+//! The Arrow schema that Arrow libraries store beside a Parquet file's own schema. It contains metadata of columns,
+//! such as units.
 //!
-//! In: names, kinds and metadata of columns. Out: the value of the key `ARROW:schema`: base64 of a message in Arrow's streaming format.
-//! Source: "Arrow columnar format", serialization and interprocess communication, and its Schema.fbs and Message.fbs;
-//! "FlatBuffers internals".
+//! In: names, kinds and metadata of columns. Out: the value of the key `ARROW:schema`: a message in Arrow's streaming
+//! format, encoded in base64. Source: "Arrow columnar format", serialization and interprocess communication, and its
+//! Schema.fbs and Message.fbs; "FlatBuffers internals".
 
-/// The key in a file's metadata.
+/// The key in the metadata of a file.
 pub(super) const KEY: &str = "ARROW:schema";
 
-/// What the values of a column are.
+/// The type of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Kind {
     Unsigned64,
@@ -22,14 +23,14 @@ pub(super) struct Field<'a> {
     pub metadata: Vec<(&'static str, String)>,
 }
 
-/// A field of a table.
+/// A field of a FlatBuffers table.
 enum Slot {
     Absent,
     Byte(u8),
     Short(i16),
     Int(i32),
     Long(i64),
-    /// The distance to something that follows, which is set when that is written.
+    /// An offset to an object that is written later; the offset is set then.
     Later,
 }
 
@@ -45,7 +46,7 @@ impl Slot {
     }
 }
 
-/// A buffer in the order in which it is written: what refers comes before what is referred to.
+/// A buffer in writing order: an object that refers to another one precedes it.
 #[derive(Default)]
 struct Buffer(Vec<u8>);
 
@@ -54,15 +55,16 @@ impl Buffer {
         self.0.resize(self.0.len().next_multiple_of(to), 0);
     }
 
-    /// Sets the distance at `from`, which leads to here.
+    /// Sets the offset at `from` so that it points to the end of the buffer.
     fn here(&mut self, from: usize) {
         let distance = (self.0.len() - from) as u32;
         self.0[from..from + 4].copy_from_slice(&distance.to_le_bytes());
     }
 
-    /// A table that `from` leads to; the places of what is set later.
+    /// Writes a table, to which the offset at `from` points. Returns the positions of the offsets that are set later.
     fn table(&mut self, from: usize, slots: &[Slot]) -> Vec<usize> {
-        // Fields from the widest down need no filling, after the distance to the list of their places and four bytes of filling.
+        // Fields in decreasing order of size need no padding. They follow the offset to the list of their positions
+        // and four bytes of padding.
         let mut order: Vec<usize> = (0..slots.len()).collect();
         order.sort_by_key(|&slot| std::cmp::Reverse(slots[slot].bytes()));
         let mut places = vec![0u16; slots.len()];
@@ -105,7 +107,7 @@ impl Buffer {
         self.0.push(0);
     }
 
-    /// A list of `n` distances that `from` leads to; their places.
+    /// Writes a list of `n` offsets, to which the offset at `from` points. Returns their positions.
     fn list(&mut self, from: usize, n: usize) -> std::ops::Range<usize> {
         self.align(4);
         self.here(from);
@@ -131,7 +133,7 @@ impl Buffer {
         }
     }
 
-    /// A list of keys and values.
+    /// Writes a list of keys and values.
     fn pairs<K: AsRef<str>>(&mut self, from: usize, pairs: &[(K, String)]) {
         let entries = self.list(from, pairs.len());
         for (entry, (key, value)) in entries.step_by(4).zip(pairs) {
@@ -143,11 +145,11 @@ impl Buffer {
     }
 }
 
-/// The schema of these columns, with metadata of them all, as [`KEY`]'s value.
+/// Returns the value of [`KEY`]: the schema of these columns, with metadata of the whole table.
 pub(super) fn encode(fields: &[Field<'_>], metadata: &[(String, String)]) -> String {
     use Slot::{Absent, Byte, Later, Long, Short};
     let mut buffer = Buffer(vec![0; 4]);
-    // Version 5 of the format, a message that is a schema, without a body.
+    // Version 5 of the format, with a message that is a schema and has no body.
     for schema in buffer.table(0, &[Short(4), Byte(1), Later, Long(0), Absent]) {
         // Little-endian.
         if let [list, pairs] = buffer.table(schema, &[Short(0), Later, Later])[..] {
@@ -165,7 +167,7 @@ pub(super) fn encode(fields: &[Field<'_>], metadata: &[(String, String)]) -> Str
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// RFC 4648, with filling.
+/// Encodes bytes in base64 (RFC 4648), with padding.
 fn base64(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for three in bytes.chunks(3) {

@@ -1,22 +1,24 @@
-//! What Arrow's schema in a Parquet file says of its columns.
+//! Decoding of the Arrow schema in a Parquet file.
 //!
-//! In: the value of `ARROW:schema`, see [`arrow`](super::arrow). Out: names, units and descriptions of columns, as the header of an
-//! enhanced CSV has them. Cost: the bytes of the schema; of what refers to itself, no more than a number of columns and entries.
+//! In: the value of `ARROW:schema`, see [`arrow`](super::arrow). Out: names, units and descriptions of columns, in
+//! the form of an enhanced CSV header. Cost: the bytes of the schema. If it refers to itself, the numbers of columns
+//! and entries are limited.
 
-/// Columns, entries of each, and bytes of a name that are looked at.
+/// The maximum numbers of columns, and of entries per column, and the maximum length of a name in bytes.
 const MOST_COLUMNS: usize = 10_000;
 const MOST_ENTRIES: usize = 100;
 const LONGEST: usize = 1000;
 
 /// The number of the type `Duration` in Schema.fbs.
 const DURATION: u8 = 18;
-/// The key of what a column holds, where the file's own schema does not say.
+/// The key for the kind of values in a column, if the file's own schema does not state it.
 pub(super) const KIND: &str = "kind";
 
-/// Scalars and the keys that lead to them: `datatype`, the number of the column, and `name`, `unit`, `description` or [`KIND`].
+/// Decodes scalars with the keys that lead to them: `datatype`, the number of the column, and `name`, `unit`,
+/// `description` or [`KIND`].
 pub(super) fn decode(text: &str) -> Option<Vec<(Vec<String>, String)>> {
     let bytes = base64(text)?;
-    // Since version 0.15 a mark comes before the length.
+    // Since version 0.15, a marker precedes the length.
     let message = match bytes.split_first_chunk::<8>()? {
         ([0xff, 0xff, 0xff, 0xff, ..], rest) => rest,
         _ => bytes.get(4..)?,
@@ -29,7 +31,7 @@ pub(super) fn decode(text: &str) -> Option<Vec<(Vec<String>, String)>> {
             |key: &str, value: String| found.push((vec!["datatype".into(), number.to_string(), key.into()], value));
         let field = buffer.follow(field)?;
         say("name", buffer.text(buffer.field(field, 0)?)?);
-        // The file's own schema has durations as integers.
+        // The file's own schema describes durations as integers.
         if buffer.field(field, 2).and_then(|at| buffer.0.get(at)) == Some(&DURATION) {
             say(KIND, "duration".into());
         }
@@ -47,7 +49,7 @@ pub(super) fn decode(text: &str) -> Option<Vec<(Vec<String>, String)>> {
     Some(found)
 }
 
-/// A message of FlatBuffers. Places are bytes of it.
+/// A FlatBuffers message. Positions are byte offsets in it.
 struct Buffer<'a>(&'a [u8]);
 
 impl Buffer<'_> {
@@ -59,12 +61,12 @@ impl Buffer<'_> {
         self.0.get(at..)?.first_chunk().map(|bytes| usize::from(u16::from_le_bytes(*bytes)))
     }
 
-    /// Where the distance at a place leads to.
+    /// Returns the position to which the offset at a position points.
     fn follow(&self, at: usize) -> Option<usize> {
         at.checked_add(self.word(at)?)
     }
 
-    /// The place of a table's field, if it has it.
+    /// Returns the position of a table's field, if the table has it.
     fn field(&self, table: usize, slot: usize) -> Option<usize> {
         let list = (table as i64).checked_sub(i64::from(self.word(table)? as u32 as i32))?;
         let list = usize::try_from(list).ok()?;
@@ -73,7 +75,7 @@ impl Buffer<'_> {
         (offset > 0).then_some(table + offset)
     }
 
-    /// The places in the list that a place leads to.
+    /// Returns the positions of the entries of the list to which the offset at a position points.
     fn list(&self, at: usize, most: usize) -> Option<Vec<usize>> {
         let start = self.follow(at)?;
         Some((0..self.word(start)?.min(most)).map(|i| start + 4 + 4 * i).collect())
@@ -86,7 +88,7 @@ impl Buffer<'_> {
     }
 }
 
-/// RFC 4648, with filling or without.
+/// Decodes base64 (RFC 4648), with or without padding.
 fn base64(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let (mut word, mut bits) = (0u32, 0);

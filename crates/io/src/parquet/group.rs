@@ -1,4 +1,4 @@
-//! The values of columns of a row group of a Parquet table.
+//! The values of columns in a row group of a Parquet table.
 //!
 //! In: columns whose pages have been checked. Out: rows of values, or an error that names the row and the column.
 
@@ -14,10 +14,10 @@ use crate::number_types::{Half, Number, Numeric, Target};
 use crate::parquet::kind::{Kind, decimal, unscaled};
 use crate::parquet::scan::{Scan, refuse};
 
-/// Values that are unpacked at a time.
+/// The number of values that are decoded at a time.
 const BATCH: usize = 1 << 14;
 
-/// A function that gets the row of the first of some values, and these.
+/// A callback that receives a batch of values, and the row of the first.
 type TakeBatch<'t, T> = dyn FnMut(u64, &mut Vec<T>) -> Result<()> + 't;
 
 /// Columns of a row group.
@@ -25,7 +25,7 @@ pub(super) struct Group<'a> {
     pub scan: &'a Scan<'a>,
     pub group: usize,
     pub columns: &'a [usize],
-    /// The most bytes of a page of each of the columns.
+    /// The maximum size of a page in bytes, for each of the columns.
     pub pages: Vec<u64>,
     pub factor: f64,
 }
@@ -35,7 +35,7 @@ impl<T: Target> Rows<T> for Group<'_> {
         self.scan.metadata().row_groups().get(self.group).map_or(0, |group| group.num_rows() as u64)
     }
 
-    /// Pages are read from the first on.
+    /// Pages can be read only sequentially from the first one.
     fn band(&self) -> u64 {
         Rows::<T>::len(self)
     }
@@ -77,7 +77,7 @@ impl<T: Target> Rows<T> for Group<'_> {
 }
 
 impl Group<'_> {
-    /// Decimals, of which those without a fraction are whole numbers.
+    /// Reads decimals. Those without a fraction are integers.
     fn read_decimals<T: Target>(&self, reader: ColumnReader, place: usize, kind: Kind, out: &mut [T]) -> Result<()> {
         match kind {
             Kind::Decimal { scale } if scale > 0 => {
@@ -115,7 +115,7 @@ impl Group<'_> {
         }
     }
 
-    /// Reads values, of which `word` makes numbers.
+    /// Reads values and converts them to numbers with `word`.
     fn read_column<D: DataType, W: Numeric, T: Target>(
         &self,
         reader: ColumnReaderImpl<D>,
@@ -135,7 +135,7 @@ impl Group<'_> {
         })
     }
 
-    /// Reads so many values, some at a time, which `take` gets with the row of the first.
+    /// Reads `n` values in batches. `take` receives each batch, and the row of its first value.
     fn read_batches<D: DataType>(
         &self,
         mut reader: ColumnReaderImpl<D>,
@@ -146,7 +146,7 @@ impl Group<'_> {
         let path = self.scan.path;
         let (mut values, mut levels) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
         let column = self.columns.get(place).and_then(|&column| self.scan.schema().columns().get(column));
-        // Of values that are there.
+        // The definition level of values that are not null.
         let complete = column.map_or(0, |column| column.max_def_level());
         let mut row = 0;
         while row < n {
@@ -175,7 +175,7 @@ impl Group<'_> {
         self.columns.get(place).map_or_else(String::new, |&column| self.scan.name(column))
     }
 
-    /// The error of a value that is no number of 128 bits, or of a number that is not as it must be.
+    /// Returns the error for a value that does not fit into 128 bits, or for a number that violates a requirement.
     #[cold]
     fn refused(&self, place: usize, row: u64, word: Option<(&dyn Display, &str)>) -> Error {
         let (name, row) = (self.name(place), row + 1);

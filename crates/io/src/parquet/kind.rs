@@ -1,24 +1,23 @@
-//! The kinds of values that a Parquet column holds, and which of them are numbers.
+//! The kinds of values in a Parquet column, and which of them are numbers.
 //!
-//! In: the description of a column. Out: its kind. Cost: none.
-//! Source: Apache Parquet, "Logical Types".
+//! In: the description of a column. Out: its kind. Cost: none. Source: Apache Parquet, "Logical Types".
 
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::schema::types::ColumnDescriptor;
 
 use crate::number_types::Number;
 
-/// The largest number of decimal digits that 128 bits hold.
+/// The maximum number of decimal digits that 128 bits hold.
 const MOST_DIGITS: i32 = 38;
 
-/// What the values of a column are.
+/// The kind of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Kind {
-    /// Numbers, one in each row.
+    /// Numbers, one per row.
     Number(Number),
-    /// Whole multiples of 10^-scale, one in each row; the nearest 64-bit floats are read.
+    /// Integer multiples of 10^-scale, one per row. They are read as the nearest 64-bit floats.
     Decimal { scale: i32 },
-    /// Numbers in a form that is not read.
+    /// Numbers in an unsupported form.
     UnreadNumbers(&'static str),
     /// Values that are not numbers.
     Other(&'static str),
@@ -80,12 +79,12 @@ impl Kind {
         }
     }
 
-    /// Whether the values are read as numbers.
+    /// Returns `true` if the values are read as numbers.
     pub(super) fn is_read(self) -> bool {
         matches!(self, Self::Number(_) | Self::Decimal { .. })
     }
 
-    /// Whether 32-bit floats hold all values.
+    /// Returns `true` if 32-bit floats represent all values.
     pub(super) fn is_narrow_float(self) -> bool {
         matches!(self, Self::Number(number) if number.is_narrow_float())
     }
@@ -100,7 +99,7 @@ impl Kind {
     }
 }
 
-/// The whole number of a decimal in big-endian two's complement. `None` if 128 bits do not hold it.
+/// Returns the integer of a decimal in big-endian two's complement. `None` if it does not fit into 128 bits.
 pub(super) fn unscaled(bytes: &[u8]) -> Option<i128> {
     let is_negative = bytes.first().is_some_and(|byte| byte & 0x80 != 0);
     let fill = if is_negative { 0xff } else { 0 };
@@ -111,9 +110,9 @@ pub(super) fn unscaled(bytes: &[u8]) -> Option<i128> {
     (extra.iter().all(|&byte| byte == fill) && (value < 0) == is_negative).then_some(value)
 }
 
-/// The 64-bit float nearest to a decimal.
+/// Returns the 64-bit float nearest to a decimal.
 pub(super) fn decimal(unscaled: i128, scale: i32) -> f64 {
-    // The library's parser rounds to nearest, whatever the number of digits.
+    // The parser of the standard library rounds to nearest for any number of digits.
     format!("{unscaled}e{}", -scale).parse().unwrap_or(f64::NAN)
 }
 

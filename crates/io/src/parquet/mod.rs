@@ -1,12 +1,13 @@
 //! Parquet tables.
 //!
-//! - in: columns of numbers by their names, as of text, not null; plain, or compressed by Snappy, gzip, Zstandard, Brotli or LZ4; `said`
-//!   lists the metadata that is used
-//! - kinds: integers, floats of 16 to 64 bits, and decimals of up to 38 digits, of which the nearest float is taken; members of structures
-//!   by names as `pos.x`. Other kinds are left out with a note, or refused where a name or a caller asks for them
-//! - out: a [`Snapshot`](crate::Snapshot); positions of 32 bits if all coordinates are
-//! - cost: row groups in parallel, each column of one from its beginning to its end
-//! - layout: Apache Parquet, by its own library
+//! - in: columns of numbers by their names, as in text tables, without nulls; plain, or compressed with Snappy, gzip,
+//!   Zstandard, Brotli or LZ4. `said` lists the metadata that are used
+//! - kinds: integers, floats of 16 to 64 bits, and decimals of up to 38 digits, which become the nearest float;
+//!   members of structures, with names such as `pos.x`. Other kinds are left out with a note, or are an error if
+//!   their name or the caller requires them
+//! - out: a [`Snapshot`](crate::Snapshot); positions have 32 bits if all coordinates do
+//! - cost: row groups are read in parallel, each column of a row group sequentially
+//! - source: Apache Parquet, through its own library
 
 mod arrow;
 mod arrow_schema;
@@ -31,7 +32,7 @@ use crate::reading::Reading;
 use crate::unreadable::is_marked;
 use crate::{Contents, Snapshot};
 
-/// Parquet tables.
+/// The format of Parquet tables.
 pub(crate) struct Parquet;
 
 impl FileFormat for Parquet {

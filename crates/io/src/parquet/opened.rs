@@ -1,6 +1,6 @@
-//! A file that several threads read at once.
+//! A file that several threads read at the same time.
 //!
-//! The library's own reader of a file shares one position among all of them.
+//! The reader of the `parquet` crate shares one file position among all threads.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -12,7 +12,7 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use ropewalk::internals::cancel::check;
 
-/// A file that is opened anew for each stretch of it.
+/// A file that is opened again for each range that is read.
 pub(super) struct Opened {
     pub path: PathBuf,
     pub len: u64,
@@ -40,7 +40,7 @@ impl ChunkReader for Opened {
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
-        // No more memory than the file has bytes.
+        // Allocate no more memory than the file has bytes.
         if start.checked_add(length as u64).is_none_or(|end| end > self.len) {
             return Err(ParquetError::EOF(format!("{length} bytes are due at byte {start} of {}", self.len)));
         }

@@ -1,9 +1,8 @@
-//! The pages of a column chunk: whether what they promise can be true, before memory is given to it.
+//! The pages of a column chunk, and checks that their stated sizes are possible before memory is allocated.
 //!
-//! In: where a chunk lies in a file. Out: the largest size of an unpacked page by the headers, or an error if a page is cut, or promises
-//! to unpack to more than its bytes can.
-//! Cost: the headers of pages.
-//! Source: parquet.thrift, PageHeader; "Thrift compact protocol".
+//! In: the location of a chunk in a file. Out: the maximum decompressed size of a page according to the headers. It
+//! is an error if a page is truncated, or states a decompressed size that its bytes cannot produce. Cost: reading the
+//! headers of pages. Source: parquet.thrift, PageHeader; "Thrift compact protocol".
 
 use parquet::basic::Compression;
 
@@ -11,16 +10,17 @@ use ropewalk::Result;
 
 use crate::source::Source;
 
-/// Bytes of a header that are looked at; its statistics may be long.
+/// The maximum number of bytes of a header, whose statistics may be long.
 const LONGEST: u64 = 1 << 16;
-/// The largest ratio of Deflate; that of Snappy and LZ4 is smaller.
+/// The maximum compression ratio of Deflate. Those of Snappy and LZ4 are smaller.
 const MOST_RATIO: u64 = 1032;
-/// The largest ratio of Zstandard: 128 KiB for a block of four bytes. Brotli has no bound, and the same limit.
+/// The maximum ratio of Zstandard: 128 KiB for a block of four bytes. The ratio of Brotli is unbounded, but the same
+/// limit is applied.
 const MOST_ZSTD_RATIO: u64 = 1 << 15;
-/// Structures and lists within each other.
+/// The maximum depth of nested structures and lists.
 const DEEPEST: u32 = 8;
 
-/// The largest ratio of a compression.
+/// Returns the maximum ratio of a compression.
 pub(super) fn most_ratio(compression: Compression) -> u64 {
     match compression {
         Compression::ZSTD(_) | Compression::BROTLI(_) => MOST_ZSTD_RATIO,
@@ -28,8 +28,8 @@ pub(super) fn most_ratio(compression: Compression) -> u64 {
     }
 }
 
-/// Looks at the pages in `length` bytes from `start` on, which unpack to at most `ratio` times as many bytes. Returns the most bytes that
-/// one of them unpacks to by its header.
+/// Checks the pages in the `length` bytes from `start` on. They may decompress to at most `ratio` times their size.
+/// Returns the maximum decompressed size of a page according to its header.
 pub(super) fn check(source: &mut Source, start: u64, length: u64, ratio: u64, column: &str) -> Result<u64> {
     let end = start.checked_add(length).filter(|&end| end <= source.len());
     let Some(end) = end else {
@@ -64,7 +64,7 @@ struct Compact<'a> {
 }
 
 impl Compact<'_> {
-    /// Bytes of a page when it is unpacked, and as it is in the file, after its header has been stepped over.
+    /// Parses the header of a page. Returns the decompressed size of the page, and its size in the file.
     fn header(&mut self) -> Option<(u64, u64)> {
         let (mut sizes, mut field) = ([None; 2], 0u64);
         loop {
@@ -77,7 +77,7 @@ impl Compact<'_> {
                 delta => field + u64::from(delta),
             };
             match (field, head & 15) {
-                // Sizes are whole numbers of 32 bits from 0.
+                // Sizes are integers of 32 bits, at least 0.
                 (2 | 3, 5) => sizes[field as usize - 2] = Some(u64::from(u32::try_from(self.zigzag()?).ok()?)),
                 (_, kind) => self.skip(kind, DEEPEST)?,
             }
@@ -112,11 +112,11 @@ impl Compact<'_> {
         Some((value >> 1) as i64 ^ -((value & 1) as i64))
     }
 
-    /// Steps over a value of a kind.
+    /// Skips a value of a kind.
     fn skip(&mut self, kind: u8, depth: u32) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         match kind {
-            // Truth is in the kind.
+            // The kind of a boolean includes its value.
             1 | 2 => Some(()),
             3 => self.step(1),
             4..=6 => self.varint().map(drop),
@@ -128,7 +128,7 @@ impl Compact<'_> {
             9 | 10 => {
                 let head = self.byte()?;
                 let n = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
-                // Values of a byte at least, which truth in a list has, too.
+                // Every value takes at least one byte, including booleans in a list.
                 let own = if head & 15 <= 2 { 3 } else { head & 15 };
                 (0..n).try_for_each(|_| self.skip(own, depth))
             }
@@ -153,12 +153,12 @@ mod tests {
 
     #[test]
     fn headers_of_pages() {
-        // A data page: type 0, 24 bytes unpacked, 20 packed, and a structure with a list.
+        // A data page: type 0, 24 bytes decompressed, 20 compressed, and a structure with a list.
         let bytes = [0x15, 0, 0x15, 48, 0x15, 40, 0x2c, 0x15, 6, 0x19, 0x25, 2, 4, 0, 0, 99];
         let mut words = Compact { bytes: &bytes };
         assert_eq!((words.header(), words.bytes), (Some((24, 20)), &[99][..]));
         assert_eq!(Compact { bytes: &bytes[..12] }.header(), None);
-        // Structures within structures without end, and a size below 0.
+        // Endlessly nested structures, and a negative size.
         assert_eq!(Compact { bytes: &[0x1c; 1000] }.header(), None);
         assert_eq!(Compact { bytes: &[0x25, 1, 0x15, 2, 0] }.header(), None);
     }

@@ -1,4 +1,4 @@
-//! Reads Parquet tables: columns by name, as of text.
+//! Reading of Parquet tables: columns by name, as in text tables.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ use crate::type_column::TypeColumn;
 use crate::{Format, Masses, Points, ReadOptions, Snapshot, Table, ecsv};
 
 impl Scan<'_> {
-    /// Columns of a row group, times `factor`.
+    /// Returns columns of a row group, multiplied by `factor`.
     fn group<'b>(
         &'b self,
         group: usize,
@@ -31,7 +31,7 @@ impl Scan<'_> {
         Ok(Group { scan: self, group, columns, pages, factor })
     }
 
-    /// Rows of these columns together, times `factor`.
+    /// Returns the rows of these columns, multiplied by `factor`.
     fn gather<T: Target>(&self, columns: &[usize], factor: f64, reading: &Reading<'_>) -> Result<Vec<T>> {
         fill(reading, self.path, columns.len(), &self.pieces(columns, factor, reading)?)
     }
@@ -58,7 +58,7 @@ impl Scan<'_> {
         })
     }
 
-    /// The sum of a column that has been read.
+    /// Returns the sum of a column that has been read.
     fn sum(&self, column: usize, reading: &Reading<'_>) -> Result<f64> {
         let (mut total, column) = (0.0, [column]);
         for group in 0..self.metadata().num_row_groups() {
@@ -70,7 +70,7 @@ impl Scan<'_> {
         Ok(total)
     }
 
-    /// The types of the rows, if there is a column of types.
+    /// Returns the types of the rows, if there is a column of types.
     fn types(&self, reading: &Reading<'_>) -> Result<Option<TypeColumn>> {
         let Some(column) = self.columns.kind.map(|column| [column]) else { return Ok(None) };
         let mut each: Vec<u8> = room(self.path, self.rows())?;
@@ -84,7 +84,7 @@ impl Scan<'_> {
     }
 }
 
-/// What the table says about itself.
+/// Describes the table.
 pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let scan = Scan::new(path, reading)?;
     let field =
@@ -105,7 +105,7 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     })
 }
 
-/// The points of the table.
+/// Reads the points of the table.
 pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let scan = Scan::new(path, reading)?;
     let ecsv::Header { units, redshift, box_size, background, particle_mass, .. } = scan.header;
@@ -122,7 +122,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let has_velocities = options.velocities && !columns.velocities.is_empty();
     let (mut masses, mut matter) = (Masses::Unknown, None);
     if let Some(mass) = columns.mass.filter(|_| options.masses) {
-        // Whether all are the same, none of the parts can tell alone.
+        // Every part reads all masses, since no part alone can determine whether all masses are equal.
         let all: Vec<f64> = fill_whole(reading, path, 1, &scan.pieces(&[mass], 1.0 / reading.keep.fraction, reading)?)?;
         let total = if reading.is_whole() { all.iter().sum() } else { scan.sum(mass, reading)? };
         matter = Some(total).filter(|&matter: &f64| matter > 0.0);

@@ -5,7 +5,7 @@
 //! | `ARROW:schema` | units of columns: `unit` or `units` of their metadata; which columns are durations |
 //! | `table_meta_yaml` | astropy's header: units of columns, and the quantities below |
 //! | `pandas` | index columns, which are not coordinates |
-//! | `box_size`, `redshift`, `omega_m`, `omega_lambda`, `h`, `particle_mass` | quantities of the snapshot; other values than numbers are errors. A `box_size` of 0 is an open box, and 0 for `omega_m` and `h` is none |
+//! | `box_size`, `redshift`, `omega_m`, `omega_lambda`, `h`, `particle_mass` | quantities of the snapshot; values that are not numbers are errors. A `box_size` of 0 is an open box, and 0 for `omega_m` and `h` means that the value is not set |
 //! | `program` | not used |
 //! | others | named in a note |
 
@@ -24,12 +24,12 @@ use crate::typed_columns::Typed;
 
 const ASTROPY: &str = "table_meta_yaml";
 const PANDAS: &str = "pandas";
-/// The numbers that an entry may hold.
+/// The range of the number in an entry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Limit {
     Finite,
     Positive,
-    /// Zero stands for none.
+    /// Zero means that the value is not set.
     PositiveOrZero,
 }
 
@@ -42,23 +42,23 @@ const NUMBERS: [(&str, Limit); 6] = [
     ("h", Limit::PositiveOrZero),
     ("particle_mass", Limit::Positive),
 ];
-/// Entries named in a note.
+/// The maximum number of entries that are named in a note.
 const MOST_NAMES: usize = 20;
 
 /// The metadata of a table.
 #[derive(Default)]
 pub(super) struct Said {
-    /// Scalars and the keys that lead to them, as of an enhanced CSV.
+    /// Scalars with the keys that lead to them, in the form of an enhanced CSV header.
     pub values: Vec<(Vec<String>, String)>,
     /// Columns that are indexes of pandas.
     pub indexes: Vec<String>,
-    /// Columns of durations, which are integers but for Arrow's schema.
+    /// Columns of durations. Only Arrow's schema distinguishes them from integers.
     durations: Vec<String>,
-    /// Sentences about what is not used.
+    /// Notes about metadata that are not used.
     pub notes: Vec<String>,
 }
 
-/// The quantity that an entry of this key holds.
+/// Returns the quantity in an entry with this key.
 fn quantity(key: &str) -> Option<&'static str> {
     let key = key.to_lowercase();
     if BOX.contains(&key.as_str()) {
@@ -70,7 +70,7 @@ fn quantity(key: &str) -> Option<&'static str> {
     NUMBERS.iter().map(|(name, _)| *name).find(|name| *name == key)
 }
 
-/// Returns `true` for an entry whose 0 stands for none.
+/// Returns `true` for an entry whose value 0 means that it is not set.
 fn is_none(keys: &[String], value: &str) -> bool {
     let is = |name: &str| keys.first().is_some_and(|key| key == "meta") && keys.last().is_some_and(|key| key == name);
     let of = NUMBERS.iter().find(|(name, _)| is(name));
@@ -124,12 +124,12 @@ impl Said {
         Ok(said)
     }
 
-    /// The kind of a column of this name, which the file's own schema says is `kind`.
+    /// Returns the kind of the column with this name. `kind` is its kind according to the file's own schema.
     pub(super) fn kind(&self, name: &String, kind: Kind) -> Kind {
         if self.durations.contains(name) && kind.is_read() { Kind::Other("durations") } else { kind }
     }
 
-    /// A column of this name and kind.
+    /// Returns the description of a column with this name and kind.
     pub(super) fn typed(&self, name: String, kind: Kind) -> Typed {
         Typed {
             is_index: self.indexes.contains(&name) || name.starts_with("__index_level_"),
@@ -139,7 +139,7 @@ impl Said {
         }
     }
 
-    /// Errors: a quantity that is no number, or is below 0 and must not be.
+    /// Errors: a quantity that is not a number, or is outside its range.
     fn check(&self, path: &Path) -> Result<()> {
         for (keys, value) in self.values.iter().filter(|(keys, _)| keys.first().is_some_and(|key| key == "meta")) {
             let Some((name, must)) = NUMBERS.iter().find(|(name, _)| keys.last().is_some_and(|key| key == name)) else {

@@ -1,6 +1,7 @@
 //! A Parquet table whose metadata has been read.
 //!
-//! In: the file, and what is asked for. Out: its columns and their kinds, what it says about itself, and readers of its columns.
+//! In: the file, and the options of the reading. Out: its columns and their kinds, its metadata, and readers of its
+//! columns.
 
 use std::path::Path;
 
@@ -23,7 +24,7 @@ use crate::parquet::unpack::{is_unpacked_here, packed_reader};
 use crate::reading::Reading;
 use crate::typed_columns::{Typed, choose_typed};
 
-/// Rows that a byte of a file may stand for.
+/// The maximum number of rows per byte of a file.
 const MOST_ROWS: u64 = 256;
 
 /// A table whose metadata has been read.
@@ -35,7 +36,7 @@ pub(super) struct Scan<'a> {
     /// The kinds of all columns of the file.
     pub kinds: Vec<Kind>,
     pub header: ecsv::Header,
-    /// Sentences about what is not used.
+    /// Notes about content that is not used.
     pub notes: Vec<String>,
 }
 
@@ -43,7 +44,7 @@ pub(super) fn refuse(path: &Path) -> impl Fn(ParquetError) -> Error {
     move |error| Error::file(path, format!("is a Parquet table that cannot be read: {error}"))
 }
 
-/// The name of a column: of lists, that of the outermost field.
+/// Returns the name of a column; for lists, the name of the outermost field.
 fn name_of(column: &ColumnDescriptor) -> String {
     let path = column.path();
     let outermost = path.parts().first().filter(|_| column.max_rep_level() > 0);
@@ -86,7 +87,7 @@ impl<'a> Scan<'a> {
         self.metadata().file_metadata().schema_descr()
     }
 
-    /// The reader of a column of a row group, whose pages unpack to at most `most` bytes each.
+    /// Returns the reader of a column of a row group, whose pages decompress to at most `most` bytes each.
     pub(super) fn reader(&self, group: usize, column: usize, most: u64) -> Result<ColumnReader> {
         let metadata = self.metadata().row_group(group);
         let reader = match is_unpacked_here(metadata.column(column).compression()) {
@@ -105,7 +106,8 @@ impl<'a> Scan<'a> {
         column.map_or_else(String::new, |column| name_of(column).escape_debug().to_string())
     }
 
-    /// The most bytes of a page of each of these columns of a row group, whose pages can be what they promise.
+    /// Checks the pages of these columns of a row group. Returns the maximum decompressed size of a page of each
+    /// column.
     pub(super) fn check(&self, group: usize, columns: &[usize], reading: &Reading<'_>) -> Result<Vec<u64>> {
         let mut sizes = vec![];
         let mut source = reading.open(self.path)?;

@@ -1,8 +1,8 @@
-//! Column chunks whose pages are unpacked here: those of gzip, Zstandard and Brotli.
+//! Column chunks whose pages are decompressed here: those with gzip, Zstandard or Brotli.
 //!
-//! In: the place of a column chunk, and how many bytes its pages may have. Out: a reader of its values. The Parquet library hands out the
-//! pages as they lie in the file: its own decoders of gzip and Brotli have no bound on what a page unpacks to, and that of Zstandard is
-//! not in Rust. Cost: that of the decoders.
+//! In: the location of a column chunk, and the maximum size of its pages in bytes. Out: a reader of its values. The
+//! Parquet library returns the pages as stored. Its own decoders of gzip and Brotli do not bound the decompressed
+//! size of a page, and its decoder of Zstandard is not written in Rust. Cost: that of the decoders.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -20,15 +20,15 @@ use ruzstd::decoding::StreamingDecoder;
 
 use crate::parquet::opened::Opened;
 
-/// Bytes that the decoder of Brotli reads at a time.
+/// The number of bytes that the decoder of Brotli reads at a time.
 const CHUNK: usize = 1 << 12;
 
-/// Returns `true` for compressions that [`packed_reader`] unpacks.
+/// Returns `true` for compressions that [`packed_reader`] decompresses.
 pub(super) fn is_unpacked_here(compression: Compression) -> bool {
     matches!(compression, Compression::GZIP(_) | Compression::ZSTD(_) | Compression::BROTLI(_))
 }
 
-/// The reader of a column of a row group whose pages unpack to at most `most` bytes each.
+/// Returns the reader of a column of a row group, whose pages decompress to at most `most` bytes each.
 pub(super) fn packed_reader(file: Opened, group: &RowGroupMetaData, column: usize, most: u64) -> Result<ColumnReader> {
     let chunk = group.column(column);
     let as_stored = chunk.clone().into_builder().set_compression(Compression::UNCOMPRESSED).build()?;
@@ -38,11 +38,11 @@ pub(super) fn packed_reader(file: Opened, group: &RowGroupMetaData, column: usiz
     Ok(get_column_reader(chunk.column_descr_ptr(), Box::new(pages)))
 }
 
-/// Pages that are packed.
+/// A reader that decompresses pages.
 struct PackedPages {
     pages: SerializedPageReader<Opened>,
     compression: Compression,
-    /// The most bytes of an unpacked page.
+    /// The maximum size of a decompressed page in bytes.
     most: u64,
 }
 
@@ -84,7 +84,7 @@ impl PackedPages {
     fn unpacked(&self, mut page: Page) -> Result<Page> {
         match &mut page {
             Page::DataPage { buf, .. } | Page::DictionaryPage { buf, .. } => *buf = self.unpack(buf, 0)?,
-            // The levels before the values are never packed.
+            // The levels before the values are never compressed.
             Page::DataPageV2 { buf, is_compressed: true, def_levels_byte_len, rep_levels_byte_len, .. } => {
                 *buf = self.unpack(buf, *def_levels_byte_len as usize + *rep_levels_byte_len as usize)?;
             }
@@ -93,13 +93,13 @@ impl PackedPages {
         Ok(page)
     }
 
-    /// The first bytes as they are, and the others unpacked.
+    /// Returns the first `plain` bytes unchanged, followed by the other bytes decompressed.
     fn unpack(&self, bytes: &Bytes, plain: usize) -> Result<Bytes> {
         let (Some(start), Some(mut packed)) = (bytes.get(..plain), bytes.get(plain..)) else {
             return Err(ParquetError::General(format!("a page of {} bytes has {plain} bytes of levels", bytes.len())));
         };
         let mut out = start.to_vec();
-        // Empty values take no bytes. Frames of Zstandard may follow each other.
+        // Empty values take no bytes. Several frames of Zstandard may be concatenated.
         while !packed.is_empty() {
             match self.compression {
                 Compression::ZSTD(_) => {
@@ -113,9 +113,9 @@ impl PackedPages {
         Ok(out.into())
     }
 
-    /// Adds the bytes of a decoder.
+    /// Appends the bytes of a decoder.
     ///
-    /// Errors: the page has more bytes than it may have.
+    /// Errors: the page exceeds its maximum size.
     fn take(&self, decoder: impl Read, out: &mut Vec<u8>) -> Result<()> {
         let left = self.most.saturating_sub(out.len() as u64);
         decoder.take(left.saturating_add(1)).read_to_end(out).map_err(|error| self.failed(&error))?;

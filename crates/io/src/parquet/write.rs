@@ -1,4 +1,4 @@
-//! Writes tables as Parquet, which pyarrow, pandas and astropy read with units.
+//! Writing of tables as Parquet, which pyarrow, pandas and astropy read with units.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -17,16 +17,17 @@ use ropewalk_table::columns::{Column, Meta, Values, ecsv_header, rows_of};
 
 use crate::parquet::arrow::{self, Field, Kind};
 
-/// Rows that are compressed together.
+/// The number of rows per row group.
 const GROUP: usize = 1 << 20;
 
-/// Writes columns as a Parquet table: `uint64`, `int64` or `float64`, compressed by Snappy.
+/// Writes columns as a Parquet table of `uint64`, `int64` or `float64`, compressed with Snappy.
 ///
-/// A column that measures something has its unit, and its description, as metadata of its field (`unit`, `description`) where `units`
-/// are known; astropy finds both as well. Each entry of `meta` is one of the file's metadata, a list a line for each of its texts.
+/// If `units` are known, each column of a physical quantity has its unit and its description as metadata of its field
+/// (`unit`, `description`); astropy finds both as well. Each entry of `meta` becomes an entry of the file's metadata.
+/// A list of texts has one line per text.
 ///
 /// # Errors
-/// What `out` refuses; columns of unequal length; two of one name.
+/// If `out` fails, columns differ in length, or two columns have the same name.
 ///
 /// ```
 /// use ropewalk_table::columns::{Column, Values};
@@ -71,7 +72,7 @@ fn write(
     let properties = WriterProperties::builder()
         .set_created_by(format!("ropewalk {}", env!("CARGO_PKG_VERSION")))
         .set_compression(Compression::SNAPPY)
-        // Measurements hardly repeat.
+        // Values of measurements rarely repeat.
         .set_dictionary_enabled(false)
         .set_key_value_metadata(Some(entries(columns, units, meta)))
         .build();
@@ -83,7 +84,7 @@ fn write(
             let Some(mut chunk) = writer.next_column()? else { break };
             match column.values() {
                 Values::Integers(values) => {
-                    // The same bits: the type of the column says what they mean.
+                    // The bits are the same; the type of the column determines their meaning.
                     let values: &[i64] = bytemuck::cast_slice(&values[group.clone()]);
                     chunk.typed::<Int64Type>().write_batch(values, None, None)?;
                 }
@@ -112,7 +113,7 @@ fn primitive(column: &Column) -> std::result::Result<Arc<Type>, ParquetError> {
     Ok(Arc::new(field.with_logical_type(logical).build()?))
 }
 
-/// The metadata of the file: the caller's, astropy's and Arrow's.
+/// Returns the metadata of the file: those of the caller, of astropy and of Arrow.
 fn entries(columns: &[Column], units: KnownUnits, meta: &[(&str, Meta)]) -> Vec<KeyValue> {
     let text = |value: &Meta| match value {
         Meta::Text(text) => text.clone(),
@@ -137,7 +138,7 @@ fn entries(columns: &[Column], units: KnownUnits, meta: &[(&str, Meta)]) -> Vec<
         .collect();
     let mut all: Vec<(String, String)> = meta.iter().map(|(name, value)| (name.to_string(), text(value))).collect();
     all.push(("table_meta_yaml".into(), ecsv_header(columns, units, meta)));
-    // Where there is a schema of Arrow's, its libraries look for metadata there.
+    // If there is an Arrow schema, Arrow libraries look for metadata there.
     let schema = arrow::encode(&fields, &all);
     all.push((arrow::KEY.into(), schema));
     all.into_iter().map(|(key, value)| KeyValue::new(key, value)).collect()

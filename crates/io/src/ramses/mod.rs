@@ -1,12 +1,14 @@
 //! Particles of RAMSES.
 //!
-//! - in: a folder `output_00080`, or its info file, or one of its particle files; with families and a descriptor or without
-//! - out: a [`Snapshot`] of the particles of all processes, file by file and in each type by type, as [`Part::types`] has them
-//! - cost: markers first, and what tells types; then columns that are wanted
-//! - layout: Teyssier, RAMSES; records of Fortran
+//! - in: a folder `output_00080`, or its info file, or one of its particle files; with families and a descriptor, or
+//!   without
+//! - out: a [`Snapshot`] of the particles of all processes, in the order of the files, and within a file in the order
+//!   of the types that [`Part::types`] assigns
+//! - cost: the markers and the data that determine the types are read first, then the requested columns
+//! - source: Teyssier, RAMSES; records of Fortran
 //!
-//! Coordinates go from 0 to `boxlen`. Units are those of the info file, lengths made comoving; velocities are peculiar there already.
-//! Gas is in cells, which are not read, nor are sinks.
+//! Coordinates range from 0 to `boxlen`. Units are those of the info file, with lengths converted to comoving ones.
+//! Velocities are stored as peculiar velocities. Gas is in cells, which are not read; sinks are not read either.
 
 mod output;
 mod part;
@@ -32,10 +34,10 @@ use crate::{Format, Masses, Points, Snapshot, Table};
 
 const POSITION: [&str; 3] = ["position_x", "position_y", "position_z"];
 const VELOCITY: [&str; 3] = ["velocity_x", "velocity_y", "velocity_z"];
-/// What types are called.
+/// The names of the types.
 const NAMES: [(u8, &str); 5] = [(1, "dark"), (2, "debris"), (3, "tracer"), (4, "star"), (5, "cloud")];
 
-/// Outputs of RAMSES, which are known by the names of their files.
+/// The format of RAMSES outputs, which is detected from the names of files.
 pub(crate) struct Ramses;
 
 impl FileFormat for Ramses {
@@ -64,7 +66,7 @@ impl FileFormat for Ramses {
     }
 }
 
-/// The files of the output that `path` is, or is a file of; none if it is no output.
+/// Returns the files of the output that `path` names or belongs to; empty if it is not an output.
 fn files(path: &Path) -> Vec<PathBuf> {
     let Some((folder, number)) = output::find(path) else { return vec![] };
     let starts = [format!("info_{number}."), format!("header_{number}."), format!("part_{number}.")];
@@ -104,7 +106,7 @@ impl Scan {
         NAMES.iter().map(|&(t, _)| (t, self.parts.iter().map(|(_, types)| types.count(t)).sum())).collect()
     }
 
-    /// Sentences about what is not read.
+    /// Returns notes about data that is not read.
     fn notes(&self) -> Vec<String> {
         let nameless = self.parts.iter().map(|(part, _)| part.nameless()).max().unwrap_or(0);
         let note =
@@ -112,13 +114,13 @@ impl Scan {
         self.output.unread().into_iter().chain(note).collect()
     }
 
-    /// Whether files that have particles have these columns.
+    /// Returns `true` if every file with particles has these columns.
     fn has(&self, names: &[&str]) -> bool {
         let mut owners = self.parts.iter().filter(|(part, _)| part.particles > 0);
         owners.all(|(part, _)| names.iter().all(|name| part.column(name).is_some()))
     }
 
-    /// The values of columns of these types.
+    /// Returns the values of these columns for these types, multiplied by `factor`.
     fn gather<T: Target>(
         &self,
         path: &Path,
@@ -167,7 +169,7 @@ fn role(name: &str) -> Role {
     }
 }
 
-/// What the output says about itself.
+/// Describes the output.
 fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let scan = Scan::new(path, reading)?;
     let Scan { output, parts } = &scan;
@@ -194,7 +196,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     })
 }
 
-/// The particles of the output.
+/// Reads the particles of the output.
 fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let scan = Scan::new(path, reading)?;
     let (options, output) = (reading.options, &scan.output);

@@ -1,8 +1,8 @@
-//! The folder of a RAMSES output, and what its text files say.
+//! The folder of a RAMSES output, and the metadata in its text files.
 //!
-//! In: `output_00080`, or a file in it. Out: numbers of `info_00080.txt`; the columns of particle files by `part_file_descriptor.txt`, by
-//! `header_00080.txt`, or as they have always been.
-//! Source: RAMSES, "Outputs" in its documentation; yt's and pynbody's frontends for the versions in use.
+//! In: `output_00080`, or a file in it. Out: the numbers in `info_00080.txt`, and the columns of particle files.
+//! Their names come from `part_file_descriptor.txt`, from `header_00080.txt`, or else from the convention of early
+//! versions. Source: RAMSES, "Outputs" in its documentation; yt's and pynbody's frontends for the versions in use.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -13,27 +13,28 @@ use ropewalk::{Error, Result};
 
 use crate::Background;
 
-/// Bytes of a text file that are read; real ones have a few thousand, and a line for each process.
+/// The maximum number of bytes that are read of a text file. Real files have a few thousand bytes, and a line per
+/// process.
 const LONGEST: u64 = 1 << 24;
-/// More processes than any machine has.
+/// A limit above the number of processes on any machine.
 const MOST_FILES: f64 = 1e7;
 
-/// An output.
+/// The metadata of an output.
 #[derive(Clone, Debug)]
 pub(super) struct Output {
     pub folder: PathBuf,
-    /// `00080`.
+    /// The number of the output as text, such as `00080`.
     number: String,
     pub files: u32,
     pub dimensions: usize,
     pub box_size: f64,
-    /// The scale factor, of a cosmological run.
+    /// The scale factor of a cosmological run; `None` for other runs.
     pub scale_factor: Option<f64>,
     pub background: Background,
     pub units: KnownUnits,
 }
 
-/// The folder and the number of the output that `path` is, or is a file of.
+/// Returns the folder and the number of the output that `path` names or belongs to.
 pub(super) fn find(path: &Path) -> Option<(PathBuf, String)> {
     if path.is_dir() {
         let mut numbers = fs::read_dir(path).ok()?.filter_map(|entry| {
@@ -50,7 +51,7 @@ pub(super) fn find(path: &Path) -> Option<(PathBuf, String)> {
     folder.join(format!("info_{number}.txt")).is_file().then(|| (folder.to_path_buf(), number))
 }
 
-/// `00080`, and nothing else.
+/// Returns the text if it consists only of digits, such as `00080`.
 fn number_of(text: &str) -> Option<String> {
     (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.to_string())
 }
@@ -76,13 +77,13 @@ impl Output {
         };
         let positive = |key: &str| within(key, f64::MIN_POSITIVE..=f64::MAX);
         let (aexp, h0, time) = (positive("aexp")?, positive("H0")?, value("time")?);
-        // Runs without expansion have these.
+        // Runs without expansion have these values.
         let is_cosmological = !(time >= 0.0 && h0 == 1.0 && aexp == 1.0);
         let (unit_l, unit_d, unit_t) = (positive("unit_l")?, positive("unit_d")?, positive("unit_t")?);
         let length = format!("{unit_l:e} cm").parse::<LengthUnit>().ok();
         let frame = if is_cosmological { Frame::Comoving } else { Frame::Physical };
         let units = KnownUnits {
-            // The unit is physical, the coordinates are comoving.
+            // The unit is physical, but the coordinates are comoving.
             length: length.map(|unit| LengthUnit { mpc: unit.mpc / aexp, frame, ..unit }),
             mass: format!("{:e} g", unit_d * unit_l.powi(3)).parse::<MassUnit>().ok(),
             velocity: Some(VelocityUnit { km_s: unit_l / unit_t * 1e-5, is_internal: false }),
@@ -104,17 +105,17 @@ impl Output {
         })
     }
 
-    /// The file of particles of a process, counted from 1.
+    /// Returns the file with the particles of a process; processes are numbered from 1.
     pub(super) fn part(&self, process: u32) -> PathBuf {
         self.folder.join(format!("part_{}.out{process:05}", self.number))
     }
 
-    /// Whether there is gas, which is no particles.
+    /// Returns `true` if the output has gas, which is not stored as particles.
     pub(super) fn has_gas(&self) -> bool {
         self.folder.join(format!("hydro_{}.out00001", self.number)).exists()
     }
 
-    /// Sentences about files of the output that are not read.
+    /// Returns notes about files of the output that are not read.
     pub(super) fn unread(&self) -> Vec<String> {
         let mut notes = vec![];
         if self.has_gas() {
@@ -127,7 +128,7 @@ impl Output {
         notes
     }
 
-    /// The names of the columns of particle files, as far as anything tells, and whether they are floats.
+    /// Returns the known names of the columns of particle files, each with `true` if the column holds floats.
     pub(super) fn columns(&self) -> Vec<(String, bool)> {
         self.described().or_else(|| self.listed()).unwrap_or_else(|| self.usual(&["birth_time", "metallicity"]))
     }
@@ -142,7 +143,7 @@ impl Output {
         Some(columns.collect()).filter(|columns: &Vec<_>| !columns.is_empty())
     }
 
-    /// `pos vel mass iord level tform metal`, in a line of the header file.
+    /// Returns the columns listed in a line of the header file, such as `pos vel mass iord level tform metal`.
     fn listed(&self) -> Option<Vec<(String, bool)>> {
         let text = text(&self.folder.join(format!("header_{}.txt", self.number))).ok()?;
         let line = text.lines().find(|line| line.split_whitespace().any(|word| word == "level"))?;
@@ -158,7 +159,7 @@ impl Output {
         Some(self.usual(&rest))
     }
 
-    /// What all versions have, and then others.
+    /// Returns the columns that all versions write, followed by `others`.
     fn usual(&self, others: &[&str]) -> Vec<(String, bool)> {
         let axes = ["x", "y", "z"].into_iter().take(self.dimensions);
         let vectors = ["position", "velocity"]

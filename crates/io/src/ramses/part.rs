@@ -1,6 +1,8 @@
-//! The particles of one process of RAMSES: records as Fortran writes them, their length before and after.
+//! The particles of one process of RAMSES. The file consists of Fortran records, with their length before and after
+//! the data.
 //!
-//! In: a `part_` file. Out: where each column is. Cost: the markers are read, not the columns, but for families or times of birth.
+//! In: a `part_` file. Out: the location of each column. Cost: reading the markers, but no columns except families or
+//! birth times.
 
 use std::path::PathBuf;
 
@@ -13,12 +15,12 @@ use crate::ramses::pick::Types;
 use crate::reading::Reading;
 use crate::source::Source;
 
-/// Numbers of a header: processes, dimensions, particles, seeds, stars, two masses of stars, sinks.
+/// The number of records of a header: processes, dimensions, particles, seeds, stars, two masses of stars, sinks.
 const HEADER: usize = 8;
-/// Records a file may have.
+/// The maximum number of columns that are scanned in a file.
 const MOST_RECORDS: usize = 1000;
 
-/// A scanned file.
+/// A file that has been scanned.
 pub(super) struct Part {
     pub path: PathBuf,
     pub particles: u64,
@@ -26,7 +28,7 @@ pub(super) struct Part {
     columns: Vec<Stored>,
 }
 
-/// A column of the file.
+/// The location and type of a column in the file.
 struct Stored {
     name: String,
     at: u64,
@@ -34,7 +36,7 @@ struct Stored {
 }
 
 impl Part {
-    /// The file of a process, whose columns have these names.
+    /// Scans the file of a process, whose columns have these names.
     pub(super) fn scan(output: &Output, process: u32, names: &[(String, bool)], reading: &Reading<'_>) -> Result<Self> {
         let path = output.part(process);
         if !path.is_file() {
@@ -79,7 +81,7 @@ impl Part {
         let mut columns = vec![];
         while source.left() > 0 && columns.len() < MOST_RECORDS {
             let (at, bytes) = record(&mut source, big_endian)?;
-            // Those without a name are of no use here.
+            // Columns without a name are not used.
             let (name, is_float) = names.get(columns.len()).cloned().unwrap_or_default();
             let number = match (bytes.checked_div(particles), is_float) {
                 _ if particles > 0 && bytes % particles != 0 => None,
@@ -110,7 +112,7 @@ impl Part {
         self.columns.iter().filter(|column| !column.name.is_empty()).map(|column| (column.name.as_str(), column.number))
     }
 
-    /// The number of columns that nothing names.
+    /// Returns the number of columns without a name.
     pub(super) fn nameless(&self) -> usize {
         self.columns.iter().filter(|column| column.name.is_empty()).count()
     }
@@ -128,14 +130,14 @@ impl Part {
         })
     }
 
-    /// Types by families: dark matter 1, debris and others 2, tracers 3, stars 4, clouds of sinks 5. In files without families, stars
-    /// have been born at some time.
+    /// Returns the types by family: dark matter 1, debris and others 2, tracers 3, stars 4, clouds of sinks 5. In
+    /// files without families, particles with a birth time are stars.
     pub(super) fn types(&self, reading: &Reading<'_>) -> Result<Types> {
         let each = if let Some(family) = self.column("family") {
             whole::<i8>(reading, &[family])?.into_iter().map(particle_type).collect()
         } else if let Some(born) = self.column("birth_time") {
             let mut types = Vec::new();
-            // In stretches, for times have eight bytes.
+            // In chunks, since times have eight bytes.
             for first in (0..born.rows).step_by(1 << 17) {
                 let rows = (born.rows - first).min(1 << 17);
                 let times: Vec<f64> = whole(reading, &[Column { at: born.at + first * born.stride, rows, ..born }])?;
@@ -149,7 +151,7 @@ impl Part {
     }
 }
 
-/// The type of a family, as RAMSES numbers these.
+/// Returns the type of a family, as numbered by RAMSES.
 fn particle_type(family: i8) -> u8 {
     match family {
         1 => 1,
@@ -160,7 +162,7 @@ fn particle_type(family: i8) -> u8 {
     }
 }
 
-/// Steps over a record: where its data begin, and how many bytes they are.
+/// Skips a record, and returns the byte offset and the length of its data.
 fn record(source: &mut Source, big_endian: bool) -> Result<(u64, u64)> {
     let start = source.at();
     let bytes = u64::from(source.u32(big_endian)?);

@@ -1,7 +1,7 @@
-//! The particles of one type among those of a file, where types are mixed.
+//! The particles of one type in a file where types are mixed.
 //!
-//! In: the type of each particle. Out: rows of one type, in their order. Cost: a byte a particle; a file's rows are read once for each
-//! type that is wanted and has some.
+//! In: the type of each particle. Out: the rows of one type, in their order. Cost: one byte per particle. The rows of
+//! a file are read once for each requested type that occurs in it.
 
 use ropewalk::Result;
 
@@ -9,22 +9,22 @@ use crate::columns::Joined;
 use crate::fill::Rows;
 use crate::number_types::Target;
 
-/// Particles between two of which it is known how many of each type come before.
+/// The interval, in particles, at which cumulative counts of each type are stored.
 const STEP: usize = 1 << 14;
-/// Steps that are read at a time.
+/// The number of steps that are read together.
 const STEPS: usize = 4;
-/// Types are below this.
+/// The number of types; all types are below it.
 const TYPES: usize = 8;
 
-/// The types of a file's particles.
+/// The types of the particles in a file.
 pub(super) struct Types {
     each: Vec<u8>,
-    /// For each step, how many of each type come before it; and of all.
+    /// For each step, the number of particles of each type before it. The last entry counts all particles.
     before: Vec<[u64; TYPES]>,
 }
 
 impl Types {
-    /// Types below 8.
+    /// Creates the counts of these types, which are below 8.
     pub(super) fn new(each: Vec<u8>) -> Self {
         let mut counts = [0; TYPES];
         let mut before = vec![counts];
@@ -42,7 +42,7 @@ impl Types {
     }
 }
 
-/// The rows of particles of one type.
+/// The rows of the particles of one type.
 pub(super) struct Picked<'a> {
     pub all: Joined<'a>,
     pub types: &'a Types,
@@ -65,7 +65,7 @@ impl<T: Target> Rows<T> for Picked<'_> {
     fn read(&self, first: u64, out: &mut [T]) -> Result<()> {
         let width = self.all.width();
         let own = usize::from(self.particle_type) % TYPES;
-        // The last step before which there are no more of this type than come before the first one wanted.
+        // The last step that at most `first` particles of this type precede.
         let mut step = self.types.before.partition_point(|counts| counts[own] <= first).saturating_sub(1);
         let mut place = self.types.before[step][own];
         let mut slots = out.chunks_exact_mut(width);

@@ -1,13 +1,14 @@
-//! The epoch that the header of a written snapshot names.
+//! The epoch in the header of a written snapshot.
 //!
-//! In: a snapshot. Out: its scale factor and redshift, and what its velocities are divided by in a file. Cost: none.
+//! In: a snapshot. Out: its scale factor and redshift, and the number by which its velocities are divided in a file.
+//! Cost: none.
 
 use crate::Snapshot;
 
-/// When a snapshot is.
+/// The epoch of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Epoch {
-    /// The scale factor; the time of a run that is not in comoving coordinates.
+    /// The scale factor; in a run that is not in comoving coordinates, the time.
     pub time: f64,
     pub redshift: f64,
     pub is_comoving: bool,
@@ -26,7 +27,7 @@ impl Epoch {
         }
     }
 
-    /// The factor between peculiar velocities and those in the file.
+    /// Returns the number by which peculiar velocities are divided in the file.
     pub(super) fn velocity_divisor(self) -> f64 {
         if self.is_comoving { self.time.sqrt() } else { 1.0 }
     }

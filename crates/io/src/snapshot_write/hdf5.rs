@@ -1,8 +1,8 @@
-//! Snapshots as HDF5 in the layout of Gadget: a group `Header`, and a group for each type of particles.
+//! Writing of snapshots as HDF5 in the layout of Gadget: a group `Header`, and a group for each particle type.
 //!
-//! In: a [`Snapshot`]. Out: a file that [`read`](crate::read), yt and pynbody take for Gadget's. Cost: one pass; ids and masses are
-//! looked at once more, for the smallest number that holds them.
-//! Source: Springel, Users guide for GADGET-2, section 6.3; the documentation of GADGET-4, "Snapshot format".
+//! In: a [`Snapshot`]. Out: a file that [`read`](crate::read), yt and pynbody recognise as a Gadget snapshot. Cost:
+//! one pass. Ids and masses are scanned once more to choose the smallest number type that represents them. Source:
+//! Springel, Users guide for GADGET-2, section 6.3; the documentation of GADGET-4, "Snapshot format".
 
 use std::io::Write;
 use std::ops::Range;
@@ -19,7 +19,7 @@ use crate::snapshot_write::epoch::Epoch;
 use crate::snapshot_write::types::{Types, pieces};
 use crate::{Masses, Points, Snapshot};
 
-/// Types that every header has.
+/// The minimum number of types in a header.
 const TYPES: usize = 6;
 
 pub(super) fn write(out: &mut dyn Write, path: &Path, snapshot: &Snapshot) -> Result<()> {
@@ -36,7 +36,7 @@ fn root<'a>(path: &Path, snapshot: &'a Snapshot) -> Result<Group<'a>> {
     let epoch = Epoch::of(snapshot);
     let universe = snapshot.universe(&UniverseOptions::default(), snapshot.box_size);
     let cgs = universe.units().and_then(|units| units.conversion(epoch.redshift, universe.h).ok());
-    // Velocities are written in km/s: whoever overlooks the units takes them for that.
+    // Velocities are written in km/s, which programs assume if they ignore the units.
     let cgs = cgs.map(|mut conversion| {
         conversion.velocity = 1.0;
         Cgs::of(&conversion)
@@ -86,14 +86,14 @@ fn header<'a>(snapshot: &Snapshot, types: &Types, epoch: Epoch, cgs: Option<Cgs>
     header
 }
 
-/// Units of a snapshot: all of them in CGS, or those that are named.
+/// The units of a snapshot: either all of them in CGS, or those that are known.
 #[derive(Clone, Copy)]
 struct Stated {
     cgs: Option<Cgs>,
     known: KnownUnits,
 }
 
-/// Names the unit that values have by itself, where it is known, with the powers of the scale factor and of h that it has.
+/// Adds the scaling attributes of values whose unit is known, with its powers of the scale factor and of h.
 fn scale_known(values: Dataset<'_>, quantity: Quantity, velocity_a: f64, known: KnownUnits) -> Dataset<'_> {
     let per_h = |per_h: bool| if per_h { -1.0 } else { 0.0 };
     let scaling = match quantity {
@@ -117,7 +117,7 @@ fn scale_known(values: Dataset<'_>, quantity: Quantity, velocity_a: f64, known: 
     }
 }
 
-/// The particles in these rows.
+/// Returns the group of the particles in these rows.
 fn particles<'a>(snapshot: &'a Snapshot, stretches: &[Range<usize>], epoch: Epoch, stated: Stated) -> Group<'a> {
     let velocity_a = if epoch.is_comoving { 0.5 } else { 0.0 };
     let scale = |values: Dataset<'a>, quantity| match stated.cgs {
@@ -150,7 +150,7 @@ fn particles<'a>(snapshot: &'a Snapshot, stretches: &[Range<usize>], epoch: Epoc
     group
 }
 
-/// Vectors over `divisor`, in their own precision.
+/// Returns the data set of vectors divided by `divisor`, in the precision of the points.
 fn vectors<'a>(points: &'a Points, stretches: &[Range<usize>], divisor: f64) -> Dataset<'a> {
     match points {
         Points::F32(table) => {

@@ -1,17 +1,17 @@
 //! Quantities of a snapshot that a format does not store.
 //!
-//! | quantity | lost by |
+//! | quantity | not stored by |
 //! |---|---|
 //! | positions | none |
-//! | names of their columns | formats that are no tables; tables where readers would not take the columns for coordinates by them |
+//! | names of their columns | formats other than tables; tables whose readers would not recognise the columns as coordinates by these names |
 //! | velocities, ids, masses | npy; Tipsy and Gadget binaries round masses to the precision of the format |
-//! | types | npy; formats that do not have a type refuse it |
+//! | types | npy; formats that do not have a type reject it |
 //! | box, cosmology | npy, CSV, Tipsy without units |
-//! | redshift | npy, CSV, Tipsy without units; Gadget's formats and Tipsy invent one that is not known |
+//! | redshift | npy, CSV, Tipsy without units; Gadget's formats and Tipsy assume a value if it is not known |
 //! | units | [`SnapshotFormat::lacks_units`] |
-//! | unit of velocities | npz, npy, CSV; Gadget's formats invent one that is not known |
+//! | unit of velocities | npz, CSV, Tipsy without units; Gadget's formats and Tipsy with units assume km/s if it is not known |
 //!
-//! In: a snapshot and a format. Out: sentences. Cost: a pass over the masses.
+//! In: a snapshot and a format. Out: sentences for users. Cost: one pass over the masses.
 
 use crate::array_names::POSITIONS;
 use crate::messages::{list, shorten};
@@ -21,7 +21,8 @@ use crate::snapshot_write::{SnapshotFormat, tipsy_units};
 use crate::{Background, Masses, Points, Snapshot};
 
 impl SnapshotFormat {
-    /// Quantities of the snapshot that a file of this format has no place for, but for units ([`SnapshotFormat::lacks_units`]).
+    /// Returns the quantities of the snapshot that a file of this format cannot store, except units
+    /// ([`SnapshotFormat::lacks_units`]).
     ///
     /// ```
     /// use ropewalk_io::{Points, Snapshot, SnapshotFormat, Table};
@@ -57,8 +58,8 @@ impl SnapshotFormat {
             }
     }
 
-    /// Returns sentences on differences between a file of this format and the snapshot: numbers that are rounded, values that the snapshot
-    /// does not have, and columns that are renamed.
+    /// Describes the differences between a file of this format and the snapshot: numbers that are rounded, assumed
+    /// values that the snapshot does not have, and columns that are renamed.
     ///
     /// ```
     /// use ropewalk_io::{Points, Snapshot, SnapshotFormat, Table};
@@ -96,14 +97,14 @@ impl SnapshotFormat {
         changes
     }
 
-    /// Whether some masses have more digits than their numbers in the file.
+    /// Returns `true` if some masses have more digits than the file stores.
     fn rounds_masses(self, snapshot: &Snapshot) -> bool {
         let is_rounded = |mass: &f64| f64::from(*mass as f32) != *mass;
         let is_narrow = matches!(snapshot.points, Points::F32(_));
         match (self, &snapshot.masses) {
             (Self::Tipsy, Masses::Equal(mass)) => is_rounded(mass),
             (Self::Tipsy, Masses::Each(masses)) => masses.iter().any(is_rounded),
-            // The one mass of a type goes to the header, which has 64 bits.
+            // The common mass of a type is stored in the header, with 64 bits.
             (Self::Gadget1 | Self::Gadget2, Masses::Each(masses)) if is_narrow => {
                 let mut start = 0;
                 let mut by_type = std::collections::BTreeMap::<u8, Vec<f64>>::new();
@@ -121,8 +122,8 @@ impl SnapshotFormat {
         }
     }
 
-    /// A sentence about the columns of coordinates whose names a file of this format does not have; `None` if it has them, or if they are
-    /// the usual ones.
+    /// Describes the renaming of columns of coordinates, whose names a file of this format does not store. `None` if
+    /// the names are kept, or are the usual ones.
     fn renames(self, snapshot: &Snapshot) -> Option<String> {
         let columns = &snapshot.columns;
         let is_table = match self {

@@ -1,7 +1,7 @@
-//! Snapshots in the formats that programs read, whatever they were read from.
+//! Writing of snapshots, whatever their original format, in the formats that other programs read.
 //!
-//! In: a [`Snapshot`] and a format. Out: a file, or bytes. What a format has no place for is left out: arrays have points alone, CSV has no
-//! units, and no binary format has those columns that were not read. Cost: one pass.
+//! In: a [`Snapshot`] and a format. Out: a file, or bytes. Quantities that a format cannot store are omitted: arrays
+//! store only points, CSV stores no units, and no binary format stores columns that were not read. Cost: one pass.
 
 mod epoch;
 mod hdf5;
@@ -28,10 +28,10 @@ use crate::atomic::AtomicFile;
 use crate::tables::ending;
 use crate::{GadgetOptions, Points, Snapshot, Table, TipsyOptions, write_gadget, write_npy_to, write_tipsy};
 
-/// How to write a snapshot.
+/// The format of a snapshot to be written.
 ///
-/// Its text is the ending of a name without the point: `hdf5`, `gadget1`, `gadget2`, `npz`, `npy`, `csv`, `ecsv`,
-/// `tipsy`, and `parquet` with the feature `parquet`.
+/// Its text form is the extension of a file name without the dot: `hdf5`, `gadget1`, `gadget2`, `npz`, `npy`, `csv`,
+/// `ecsv`, `tipsy`, and `parquet` with the feature `parquet`.
 ///
 /// ```
 /// use ropewalk_io::SnapshotFormat;
@@ -46,27 +46,30 @@ use crate::{GadgetOptions, Points, Snapshot, Table, TipsyOptions, write_gadget, 
 pub enum SnapshotFormat {
     /// HDF5 in Gadget's layout, one file, with units: `.hdf5`, `.h5`.
     GadgetHdf5,
-    /// Gadget-2 binary, `SnapFormat` 1: `.gadget1`. It has masses, and velocities if it has ids.
+    /// Gadget-2 binary, `SnapFormat` 1: `.gadget1`. Masses are required, and if the snapshot has ids, velocities are,
+    /// too.
     Gadget1,
-    /// Gadget-2 binary, `SnapFormat` 2: `.gadget2`. It has masses.
+    /// Gadget-2 binary, `SnapFormat` 2: `.gadget2`. Masses are required.
     Gadget2,
     /// A NumPy archive of named arrays: `.npz`.
     Npz,
-    /// The points alone, as a NumPy array: `.npy`.
+    /// Only the points, as a NumPy array: `.npy`.
     Npy,
-    /// CSV with columns x, y, z, vx, vy, vz, id and mass; coordinates of a table keep their names: `.csv`.
+    /// CSV with columns x, y, z, vx, vy, vz, id and mass: `.csv`. Coordinates read from a table keep their names.
     Csv,
-    /// The same with a header that has units, box, redshift and cosmology: `.ecsv`.
+    /// CSV as above, with a header that contains units, box, redshift and cosmology: `.ecsv`.
     Ecsv,
-    /// Tipsy, big-endian, with ids and units in files beside it: `.tipsy`. It has gas, dark matter and stars, and masses.
+    /// Tipsy, big-endian, with ids and units in files beside it: `.tipsy`. It stores gas, dark matter and stars, and
+    /// requires masses.
     Tipsy,
-    /// Parquet with the columns of the text formats, and units: `.parquet`. All columns are in memory as 64-bit numbers.
+    /// Parquet with the columns of the text formats, and units: `.parquet`. All columns are held in memory as 64-bit
+    /// numbers.
     #[cfg(feature = "parquet")]
     Parquet,
 }
 
 impl SnapshotFormat {
-    /// All, with their endings.
+    /// All formats with their extensions.
     const ENDINGS: &[(&str, Self)] = &[
         ("hdf5", Self::GadgetHdf5),
         ("h5", Self::GadgetHdf5),
@@ -81,10 +84,10 @@ impl SnapshotFormat {
         ("parquet", Self::Parquet),
     ];
 
-    /// The format that a name's ending stands for.
+    /// Returns the format for the extension of a file name.
     ///
     /// # Errors
-    /// Another ending, or none.
+    /// Another extension, or none.
     pub fn of(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         Self::ended(&ending(path)).ok_or_else(|| {
@@ -92,9 +95,12 @@ impl SnapshotFormat {
         })
     }
 
-    /// Why a file of this format will not have the units that the snapshot names; `None` if it will, or if the snapshot names none. Tipsy and
-    /// the header of HDF5 need both of length and mass, and where these are without 1/h the Hubble constant; the data sets of HDF5 have
-    /// those that are named. NumPy arrays, CSV and Gadget's binaries have no place for units.
+    /// Returns the reason why a file of this format will not contain the units of the snapshot. `None` if it will, or
+    /// if the snapshot has no units.
+    ///
+    /// Tipsy and the header of HDF5 need the units of both length and mass. If these are without 1/h, the Hubble
+    /// constant is required, too. The data sets of HDF5 store the units that are known. NumPy arrays, CSV and
+    /// Gadget's binaries cannot store units.
     ///
     /// ```
     /// use ropewalk_io::{Points, Snapshot, SnapshotFormat, Table};
@@ -168,16 +174,18 @@ impl fmt::Display for SnapshotFormat {
     }
 }
 
-/// Writes a snapshot. The file is written beside its place and renamed when it is complete.
+/// Writes a snapshot. The file is written under a temporary name, and renamed when it is complete.
 ///
-/// Velocities are written as the format has them: Gadget's are over the root of the scale factor in runs in comoving coordinates. A
-/// redshift that is not known is written as 0 where the format must have one, as a velocity unit that is not known is km/s there
-/// ([`SnapshotFormat::changes`]). HDF5 names
-/// the units that the snapshot names, or that fit the mean density of matter ([`Units::matching`](ropewalk::units::Units::matching)).
+/// Velocities are written in the convention of the format. Gadget's formats divide them by the square root of the
+/// scale factor, in runs in comoving coordinates. If the redshift is not known and the format requires one, it is
+/// written as 0. Similarly, an unknown unit of velocities is taken to be km/s ([`SnapshotFormat::changes`]). HDF5
+/// stores the units that the snapshot names, or units that fit the mean matter density
+/// ([`Units::matching`](ropewalk::units::Units::matching)).
 ///
 /// # Errors
-/// If the file cannot be written; parts of the snapshot of other lengths than its points; what the format does not have: other than three
-/// dimensions, for Gadget's binaries unknown masses, and what else [`write_gadget`] refuses.
+/// If the file cannot be written, or if arrays of the snapshot differ in length from its points. If the format cannot
+/// store the snapshot: other than three dimensions, unknown masses in Gadget's binaries, and other cases in which
+/// [`write_gadget`] fails.
 ///
 /// ```
 /// use ropewalk_io::{Points, ReadOptions, Snapshot, SnapshotFormat, Table};
@@ -220,7 +228,7 @@ pub fn write_snapshot(path: impl AsRef<Path>, snapshot: &Snapshot, format: Snaps
     }
 }
 
-/// Velocities in what those of Gadget are by custom, also where the snapshot has others; unknown ones are taken for these.
+/// Returns the velocities in km/s, the conventional unit of Gadget. An unknown unit is taken to be km/s.
 fn velocities_in_km_s(snapshot: &Snapshot) -> Option<Cow<'_, Points>> {
     let velocities = snapshot.velocities.as_ref()?;
     let factor = snapshot.units.velocity.map_or(1.0, |unit| unit.km_s);
@@ -258,7 +266,7 @@ fn tipsy_options(snapshot: &Snapshot) -> TipsyOptions {
     options
 }
 
-/// The units of a Tipsy file: none with 1/h where h is not known, for it has no such units.
+/// Returns the units of a Tipsy file. Since Tipsy has no units with 1/h, such units require that h is known.
 fn tipsy_units(snapshot: &Snapshot) -> Option<Units> {
     let universe = snapshot.universe(&UniverseOptions::default(), snapshot.box_size);
     let units = universe.units().copied()?;

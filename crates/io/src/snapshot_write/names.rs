@@ -1,8 +1,8 @@
 //! The names of the columns of a snapshot in a table.
 //!
-//! In: a snapshot, with the names of the columns that its coordinates were read from. Out: a name for each column that is written. Names of
-//! coordinates are kept if readers take the same columns for coordinates by them, in the same order; otherwise they become x, y and z, or x1,
-//! x2 and so on. Cost: that of looking at the names.
+//! In: a snapshot, with the names of the columns from which its coordinates were read. Out: a name for each column
+//! that is written. Names of coordinates are kept if readers recognise the same columns as coordinates by them, in
+//! the same order. Otherwise they become x, y and z, or x1, x2 and so on. Cost: comparison of the names.
 
 use crate::csv_columns::own_coordinates;
 use crate::text::may_name_a_column;
@@ -36,7 +36,7 @@ impl Names {
         Self { coordinates, velocities }
     }
 
-    /// The names of all columns.
+    /// Returns the names of all columns.
     fn all(&self, snapshot: &Snapshot) -> Vec<String> {
         let mut names = self.coordinates.clone();
         names.extend(snapshot.velocities.iter().flat_map(|_| self.velocities.iter().cloned()));
@@ -50,7 +50,7 @@ impl Names {
     }
 }
 
-/// The names of coordinates that have none.
+/// Returns the default names of the coordinates.
 pub(super) fn plain(snapshot: &Snapshot) -> Vec<String> {
     let dim = snapshot.points.dim();
     match dim <= AXES.len() {

@@ -1,7 +1,8 @@
-//! Snapshots as NumPy archives: an array for each part.
+//! Writing of snapshots as NumPy archives, with one array per quantity.
 //!
-//! In: a [`Snapshot`]. Out: `positions`, and as far as they are known `velocities` (peculiar), `ids`, `masses` (a single number if all
-//! are the same), `types` (if not all are dark matter), `box_size`, `redshift`, `omega_m`, `omega_lambda`, `h`. Cost: one pass; nothing is copied.
+//! In: a [`Snapshot`]. Out: `positions` and, if they are known, `velocities` (peculiar), `ids`, `masses` (a single
+//! number if all are equal), `types` (if not all are dark matter), `box_size`, `redshift`, `omega_m`, `omega_lambda`,
+//! `h`. Cost: one pass; nothing is copied.
 
 use std::io::{self, Write};
 use std::path::Path;

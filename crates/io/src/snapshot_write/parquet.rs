@@ -1,6 +1,7 @@
-//! Snapshots as Parquet tables.
+//! Writing of snapshots as Parquet tables.
 //!
-//! In: a [`Snapshot`]. Out: the columns of the text formats, with units. Cost: the columns as 64-bit numbers, which are in memory together.
+//! In: a [`Snapshot`]. Out: the columns of the text formats, with units. Cost: all columns are held in memory as
+//! 64-bit numbers.
 
 use std::io::Write;
 use std::path::Path;
@@ -17,7 +18,7 @@ use crate::{Masses, Snapshot, write_parquet};
 pub(super) fn write(out: &mut (dyn Write + Send), path: &Path, snapshot: &Snapshot) -> Result<()> {
     let types = Types::of(snapshot, path)?;
     let universe = snapshot.universe(&UniverseOptions::default(), snapshot.box_size);
-    // Without a unit of their own velocities are pure numbers.
+    // Velocities without a known unit are written as pure numbers.
     let velocity = if universe.has_velocity_unit { Quantity::Velocity } else { Quantity::Pure };
     let rows = 0..snapshot.points.len();
     let column = |(name, part): (String, Part)| {

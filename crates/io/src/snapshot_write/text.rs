@@ -1,9 +1,9 @@
-//! Snapshots as text: columns x, y, z, or with the names that the snapshot was read with; vx, vy, vz, id and mass, and type if not all are dark
-//! matter.
+//! Writing of snapshots as text. The columns of coordinates are x, y, z, or have the names with which the snapshot
+//! was read. They are followed by vx, vy, vz, id and mass, and by type if not all particles are dark matter.
 //!
-//! In: a [`Snapshot`]. Out: CSV with a line of names, and for enhanced CSV a header with units, box, redshift and cosmology before it,
-//! which [`read`](crate::read) reads back. Numbers have the digits that they need to be the same again; those of 32 bits are written as
-//! the 64-bit numbers that readers take them for. Cost: one pass.
+//! In: a [`Snapshot`]. Out: CSV with a line of names, which [`read`](crate::read) reads back. Enhanced CSV has a
+//! header before it, with units, box, redshift and cosmology. Numbers have as many digits as are needed to restore
+//! them exactly. Those of 32 bits are written as 64-bit numbers, since readers parse them as such. Cost: one pass.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ use crate::snapshot_write::names::Names;
 use crate::snapshot_write::types::Types;
 use crate::{Masses, Points, Snapshot};
 
-/// The most components of velocities.
+/// The maximum number of components of velocities.
 const MOST_AXES: usize = 3;
 
 pub(super) fn write(out: &mut dyn Write, path: &Path, snapshot: &Snapshot, is_enhanced: bool) -> Result<()> {
@@ -28,7 +28,7 @@ pub(super) fn write(out: &mut dyn Write, path: &Path, snapshot: &Snapshot, is_en
     write_lines(out, snapshot, &types, &columns, is_enhanced).map_err(Error::write)
 }
 
-/// What stands in a column.
+/// The content of a column.
 #[derive(Clone, Copy)]
 pub(super) enum Part {
     Position(usize),
@@ -119,7 +119,7 @@ pub(super) fn component(points: &Points, row: usize, axis: usize) -> f64 {
     }
 }
 
-/// A number with all its digits, with an exponent where that is shorter.
+/// A number with all its digits, with an exponent if that is shorter.
 struct Exact(f64);
 
 impl fmt::Display for Exact {

@@ -1,4 +1,4 @@
-//! Particles type by type, where they are in a snapshot.
+//! The particles of a snapshot by type, without changing their order in memory.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,11 +9,11 @@ use ropewalk::{Error, Result};
 
 use crate::{Masses, Points, Snapshot, Species, Table, TypeRun};
 
-/// The stretches of particles of each type, in their order.
+/// The row ranges of the particles of each type, in ascending order.
 pub(super) struct Types(BTreeMap<u8, Vec<Range<usize>>>);
 
 impl Types {
-    /// Errors: types or parts that are not of as many particles as there are points.
+    /// Errors: the number of types, or the length of an array, differs from the number of points.
     pub(super) fn of(snapshot: &Snapshot, path: &Path) -> Result<Self> {
         let n = snapshot.points.len();
         let masses = if let Masses::Each(masses) = &snapshot.masses { masses.len() } else { n };
@@ -42,7 +42,7 @@ impl Types {
         self.0.iter().map(|(&kind, stretches)| (kind, stretches.as_slice()))
     }
 
-    /// The type of each particle.
+    /// Returns the type of each particle.
     pub(super) fn each(&self) -> Vec<u8> {
         let all = self.0.values().flatten().map(|rows| rows.end).max().unwrap_or(0);
         let mut kinds = vec![0; all];
@@ -52,7 +52,7 @@ impl Types {
         kinds
     }
 
-    /// The particles of each type, next to each other, with these velocities.
+    /// Returns the particles of each type, contiguous in memory, with these velocities.
     pub(super) fn gathered<'a>(&self, snapshot: &'a Snapshot, velocities: Option<&'a Points>) -> Vec<Gathered<'a>> {
         let gather = |(particle_type, stretches): (u8, &[Range<usize>])| Gathered {
             particle_type,
@@ -71,7 +71,7 @@ impl Types {
     }
 }
 
-/// The particles of a type. They are copied only where those of other types are between them.
+/// The particles of one type. They are copied only if particles of other types lie between them.
 pub(super) struct Gathered<'a> {
     particle_type: u8,
     positions: Cow<'a, Points>,
@@ -92,12 +92,13 @@ impl Gathered<'_> {
     }
 }
 
-/// The mass of all particles of a type, if it is one and above 0. Tables of masses have more digits than lists.
+/// Returns the mass of all particles of a type, if all masses are equal and above 0. Tables of masses have more
+/// digits than lists.
 pub(super) fn one_mass(masses: &[f64]) -> Option<f64> {
     masses.first().copied().filter(|&first| first > 0.0 && masses.iter().all(|&mass| mass == first))
 }
 
-/// The values of these rows, `width` values each, as slices.
+/// Returns the values of these rows, `width` values each, as slices.
 pub(super) fn pieces<'a, T>(values: &'a [T], width: usize, stretches: &[Range<usize>]) -> Vec<&'a [T]> {
     stretches.iter().filter_map(|rows| values.get(width * rows.start..width * rows.end)).collect()
 }

@@ -1,7 +1,8 @@
-//! The header of ARFF, the format of Weka: `@relation`, an `@attribute` with name and type for each column, and `@data` before the rows.
+//! The header of ARFF, the format of Weka: `@relation`, an `@attribute` with name and type for each column, and
+//! `@data` before the rows.
 //!
-//! Numbers are `numeric`, `real` or `integer`; other types are no coordinates. Comments begin with `%`, missing values are `?`.
-//! Source: Witten et al., "Data Mining", section 2.4.
+//! Numbers have the type `numeric`, `real` or `integer`; columns of other types are not coordinates. Comments begin
+//! with `%`, and missing values are `?`. Source: Witten et al., "Data Mining", section 2.4.
 
 use std::path::Path;
 
@@ -11,10 +12,10 @@ use crate::messages::shorten;
 use crate::text::comments::Unused;
 use crate::text::lines::{Lines, Record, Syntax};
 
-/// A header of ARFF.
+/// The header of an ARFF file.
 pub(super) struct Arff {
     pub names: Vec<String>,
-    /// Why columns hold no numbers.
+    /// For each column, the reason why it holds no numbers, or `None`.
     pub declared: Vec<Option<String>>,
     /// The number of the line `@data`.
     pub data: u64,
@@ -23,14 +24,14 @@ pub(super) struct Arff {
     pub comments: Unused,
 }
 
-/// The rest of a line after a keyword.
+/// Returns the rest of a line after a keyword.
 fn after<'a>(line: &'a [u8], keyword: &[u8]) -> Option<&'a [u8]> {
     let (start, rest) = line.split_at_checked(keyword.len())?;
     start.eq_ignore_ascii_case(keyword).then(|| rest.trim_ascii())
 }
 
 impl Arff {
-    /// The header of a file; `None` if its first line that is no comment does not begin one.
+    /// Reads the header of a file; `None` if its first line that is not a comment does not begin an ARFF header.
     pub(super) fn read(path: &Path) -> Result<Option<Self>> {
         let refuse = |message: String| Error::file(path, message);
         let mut lines = Lines::open(path)?;
@@ -72,7 +73,7 @@ impl Arff {
         }
     }
 
-    /// Adds `name type`.
+    /// Adds an attribute given as `name type`.
     fn add(&mut self, attribute: &[u8]) -> std::result::Result<(), String> {
         let mut fields = Record::default();
         Syntax { single_quotes: true, ..Syntax::new(b' ') }.split(attribute, &mut fields);
@@ -89,7 +90,7 @@ impl Arff {
         Ok(())
     }
 
-    /// The syntax of the rows.
+    /// Returns the syntax of the rows.
     pub(super) fn syntax(&self) -> Syntax {
         let delimiter = if self.first.contains(&b',') || self.names.len() < 2 { b',' } else { b'\t' };
         Syntax { comment: b'%', single_quotes: true, ..Syntax::new(delimiter) }

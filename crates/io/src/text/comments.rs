@@ -1,15 +1,15 @@
-//! Comments of a text table: the names of its columns, and a note about the comments that are not used.
+//! Comments of a text table: the names of its columns, and a note about comments that are not used.
 //!
-//! In: the comments, and the number of columns. Out: the names, if one comment has a name for each column, or if each column has a comment of
-//! its own, as `1 NUMBER` or `Column 1: id`; a note that lists the other comments. Names may have numbers before them, as `1:id 2:x`, and units
-//! after them, as `x (kpc)`.
+//! In: the comments, and the number of columns. Out: the names, and a note that lists the other comments. Names are
+//! found if one comment has a name for each column, or if each column has its own comment, such as `1 NUMBER` or
+//! `Column 1: id`. Names may be preceded by numbers, as `1:id 2:x`, and followed by units, as `x (kpc)`.
 
 use crate::column_names::{not_a_coordinate, quantity_and_unit};
 use crate::messages::{list, shorten};
 use crate::text::lines::{Line, Record, Syntax};
 use crate::text::values::{is_name, is_name_with_a_number, number};
 
-/// Words of comments that say what readers of other formats use. A note lists these comments before others.
+/// Words that mark comments with metadata which readers of other formats use. A note lists these comments first.
 const SAID: [&str; 26] = [
     "box",
     "boxsize",
@@ -38,10 +38,11 @@ const SAID: [&str; 26] = [
     "omegalambda",
     "littleh",
 ];
-/// Comments that a note lists: those that say what readers of other formats use, and as many of all.
+/// The maximum number of comments with such words that a note lists, and of comments in total if there are fewer of
+/// these.
 const MOST_TELLING: usize = 8;
 const MOST: usize = 3;
-/// Names by which a comment is known to name columns.
+/// Names that identify a comment as one that names columns.
 const KNOWN: [&str; 18] = [
     "x",
     "y",
@@ -63,18 +64,18 @@ const KNOWN: [&str; 18] = [
     "target",
 ];
 
-/// The names of the columns, as comments give them.
+/// The names of the columns found in comments.
 #[derive(Debug, Default)]
 pub(super) struct Naming {
     /// Empty if no comment names the columns.
     pub names: Vec<String>,
-    /// A sentence about the comments that name them, or seem to.
+    /// A note about the comments that name the columns, or seem to.
     pub note: Option<String>,
-    /// The numbers of the lines that the note is about.
+    /// The numbers of the lines to which the note refers.
     pub lines: Vec<u64>,
 }
 
-/// The names that comments give to `width` columns.
+/// Returns the names that comments assign to `width` columns.
 ///
 /// Errors: several comments that may name the columns.
 pub(super) fn names(comments: &[Line], width: usize, delimiter: u8) -> Result<Naming, String> {
@@ -113,7 +114,7 @@ pub(super) fn names(comments: &[Line], width: usize, delimiter: u8) -> Result<Na
             let note = format!("{which} the columns: {}", shorten(list(&names).as_bytes()));
             Ok(Naming { names, note: Some(note), lines })
         }
-        // Prose that happens to have as many words.
+        // Prose can have the same number of words as there are columns.
         [first, .., (lines, names)]
             if !is_known(names) && names.iter().all(|name| not_a_coordinate(name).is_none()) =>
         {
@@ -128,7 +129,8 @@ pub(super) fn names(comments: &[Line], width: usize, delimiter: u8) -> Result<Na
     }
 }
 
-/// The names that comments give to one column each, in order, and the numbers of their lines; `None` unless all columns have one.
+/// Returns the names from comments that name one column each, in order, with the numbers of their lines. `None`
+/// unless every column has such a comment.
 fn numbered(comments: &[Line], width: usize) -> Option<(Vec<u64>, Vec<String>)> {
     let (mut lines, mut numbers, mut names) = (vec![], vec![], vec![]);
     for (line, comment) in comments {
@@ -143,7 +145,8 @@ fn numbered(comments: &[Line], width: usize) -> Option<(Vec<u64>, Vec<String>)> 
     (width > 1 && first < 2 && is_complete).then_some((lines, names))
 }
 
-/// The number and the name of a column in a comment that names one, as `1 NUMBER` or `Column 1: id`.
+/// Parses a comment that names one column, as `1 NUMBER` or `Column 1: id`. Returns the number and the name of the
+/// column.
 fn numbered_name(text: &[u8]) -> Option<(usize, String)> {
     let text = std::str::from_utf8(text).ok()?;
     let of = |word: &str| {
@@ -161,7 +164,7 @@ fn numbered_name(text: &[u8]) -> Option<(usize, String)> {
     let mut words = name.split_whitespace();
     let first = words.next()?;
     let bare = first.trim_end_matches([',', ';', ':']);
-    // Without a mark a description follows the name; after a mark the name may have several words.
+    // Without a mark, a description follows the name. After a mark, the name may have several words.
     let is_phrase = marked.is_some()
         && bare.len() == first.len()
         && words.next().is_some_and(|next| !next.starts_with(['[', '(', '-', '=']));
@@ -176,18 +179,19 @@ fn numbered_name(text: &[u8]) -> Option<(usize, String)> {
     (has_space && !name.is_empty() && is_name(name.as_bytes())).then_some((number, name))
 }
 
-/// The signs that begin comments of other programs, before the first row.
+/// Prefixes of comments of other programs, recognised before the first row.
 const SIGNS: [&[u8]; 3] = [b"%", b"//", b"!"];
 
-/// Returns `true` if a line begins with a sign of comments of other programs.
+/// Returns `true` if a line begins with a comment prefix of other programs.
 pub(super) fn has_other_sign(line: &[u8]) -> bool {
     SIGNS.iter().any(|sign| line.trim_ascii().starts_with(sign))
 }
 
-/// The names in a comment that counts its columns, as `1:id 2:x`, `[1] id [2] x` or `(1) id, (2) x`. Names may have several words.
+/// Returns the names in a comment that numbers the columns, as `1:id 2:x`, `[1] id [2] x` or `(1) id, (2) x`. Names
+/// may have several words.
 fn numbered_names(text: &[u8]) -> Option<Vec<String>> {
     let text = std::str::from_utf8(text).ok()?;
-    // The rest of a word that begins with the number of a column, or with that number in brackets.
+    // Returns the offset of the name after a column number, which may be in brackets, at the start of a word.
     let after_number = |word: &'_ str, number: usize| -> Option<usize> {
         let rest = word.trim_start_matches(['(', '[']).strip_prefix(&number.to_string())?;
         let name = rest.trim_start_matches([':', '=', ')', ']', '.']);
@@ -206,7 +210,7 @@ fn numbered_names(text: &[u8]) -> Option<Vec<String>> {
     Some(names.iter().map(|name| name.trim().trim_end_matches([',', ';']).to_string()).collect())
 }
 
-/// The words of a comment, with a unit in brackets as a part of the word before it: `x (kpc)`.
+/// Returns the words of a comment. A unit in brackets belongs to the word before it, as in `x (kpc)`.
 fn with_units(text: &[u8]) -> Vec<String> {
     let mut names: Vec<String> = vec![];
     let mut depth = 0i64;
@@ -222,7 +226,7 @@ fn with_units(text: &[u8]) -> Vec<String> {
     names
 }
 
-/// The text of a comment.
+/// Returns the text of a comment without its prefix.
 fn bare(comment: &[u8]) -> &[u8] {
     let text = comment.trim_ascii();
     let text = SIGNS.iter().find_map(|sign| text.strip_prefix(*sign)).unwrap_or(text);
@@ -248,12 +252,12 @@ fn are_names(names: &[String]) -> bool {
     names.iter().all(is_one)
 }
 
-/// A name in lower case without a number or unit in brackets after it.
+/// Returns a name in lower case, without a number or unit in brackets after it.
 fn base(name: &str) -> String {
     name.split(['(', '[']).next().unwrap_or_default().trim().to_lowercase()
 }
 
-/// A sentence about a comment that has names that are known, but not as many as there are columns.
+/// Returns a note about a comment with known column names whose number differs from the number of columns.
 fn seems_to_name(comments: &[Line], width: usize) -> Naming {
     let found = comments.iter().find_map(|(number, comment)| {
         let words: Vec<String> = bare(comment)
@@ -274,17 +278,17 @@ fn seems_to_name(comments: &[Line], width: usize) -> Naming {
     Naming { names: vec![], note, lines }
 }
 
-/// The comments that are not used, as far as a note lists them.
+/// The comments that are not used: their number, and those that a note lists.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Unused {
     count: u64,
-    /// Comments that say what readers of other formats use.
+    /// Comments with metadata that readers of other formats use.
     telling: Vec<(u64, String)>,
     others: Vec<(u64, String)>,
 }
 
 impl Unused {
-    /// Adds the comment in line `number`, if it has letters or digits.
+    /// Adds the comment in line `number`, if it contains letters or digits.
     pub(super) fn add(&mut self, number: u64, comment: &[u8]) {
         let text = bare(comment);
         if !text.iter().any(|byte| byte.is_ascii_alphanumeric() || *byte >= 0x80) {
@@ -298,7 +302,7 @@ impl Unused {
         }
     }
 
-    /// A sentence about these comments; `None` if there are none.
+    /// Returns a note about these comments; `None` if there are none.
     pub(super) fn note(&self) -> Option<String> {
         let others = MOST.saturating_sub(self.telling.len());
         let mut shown: Vec<&(u64, String)> = self.telling.iter().chain(self.others.iter().take(others)).collect();
@@ -312,7 +316,7 @@ impl Unused {
     }
 }
 
-/// Returns `true` if a comment speaks of the box, units or cosmology, or gives a value to a name.
+/// Returns `true` if a comment mentions the box, units or cosmology, or assigns a value to a name.
 fn is_telling(text: &[u8]) -> bool {
     let text = String::from_utf8_lossy(text).to_lowercase();
     let has_value = text.contains([':', '=']) || text.bytes().any(|byte| byte.is_ascii_digit());

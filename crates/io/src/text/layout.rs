@@ -1,7 +1,11 @@
 //! The layout of a text table: its delimiter, its line of names, and its header.
 //!
-//! In: the lines up to a few rows. Out: a [`Layout`]. Steps: comments and the first rows; ARFF (`arff`) or enhanced CSV (`ecsv`), if it is
-//! one; the delimiter; names of the first row, or else of a comment (`comments`).
+//! In: the lines up to the first few rows. Out: a [`Layout`]. Steps:
+//!
+//! 1. Read the comments and the first rows.
+//! 2. Read an ARFF header (`arff`) or an enhanced CSV header (`ecsv`), if there is one.
+//! 3. Determine the delimiter.
+//! 4. Find the names in the first row, or else in a comment (`comments`).
 
 use std::path::Path;
 
@@ -14,12 +18,13 @@ use crate::text::comments::{self, Unused};
 use crate::text::lines::{Line, Lines, Record, Syntax};
 use crate::text::values::{begins_like_a_number, is_missing, is_name, is_name_with_a_number, is_whole, number};
 
-/// Bytes of comments before the first row that may name the columns, and of a header of enhanced CSV.
+/// The maximum number of bytes of comments before the first row in which names of columns are searched, and of a
+/// header of enhanced CSV.
 const MOST_COMMENTS: usize = 1 << 22;
-/// Rows by which the delimiter is found.
+/// The number of rows from which the delimiter is determined.
 const SAMPLE: usize = 12;
 
-/// Text in a row of numbers.
+/// A field of text in a row of numbers.
 pub(super) struct Slip {
     pub line: u64,
     pub column: usize,
@@ -31,17 +36,17 @@ pub(super) struct Layout {
     pub syntax: Syntax,
     /// The number of the last line before the rows.
     pub before: u64,
-    /// Fields in a row.
+    /// The number of fields per row.
     pub width: usize,
-    /// The names of the columns; empty if nothing names them.
+    /// The names of the columns; empty if they have none.
     pub names: Vec<String>,
-    /// Why columns hold no numbers, as the header of the table declares.
+    /// For each column, the reason why it holds no numbers, according to the header of the table.
     pub declared: Vec<Option<String>>,
-    /// Scalars of the header of enhanced CSV.
+    /// The scalars of an enhanced CSV header.
     pub header: Option<Vec<(Vec<String>, String)>>,
-    /// Text in the first row, if that has numbers beside it and nothing names the columns.
+    /// The text in the first row, if the row also has numbers and the columns have no names.
     pub slip: Option<Slip>,
-    /// The comments up to `before` that are not used.
+    /// The comments up to line `before` that are not used.
     pub comments: Unused,
     pub notes: Vec<String>,
 }
@@ -55,7 +60,7 @@ struct Start {
 }
 
 impl Layout {
-    /// The layout of a file.
+    /// Determines the layout of a file.
     pub(super) fn of(path: &Path) -> Result<Self> {
         let refuse = |message: String| Error::file(path, message);
         if let Some(arff) = Arff::read(path)? {
@@ -126,7 +131,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// The layout of a table of ARFF.
+    /// Returns the layout of an ARFF table.
     fn of_arff(arff: Arff) -> Self {
         Self {
             syntax: arff.syntax(),
@@ -141,10 +146,12 @@ impl Layout {
         }
     }
 
-    /// Adds an empty name to a line of names that has one less than its rows have fields: the names of rows come first, as R writes tables.
-    /// If the last field is empty in all of these rows, a delimiter ends them instead.
+    /// Adds an empty name to a line of names that has one field less than the rows. The names of rows are then in the
+    /// first column, as R writes tables. If the last field is empty in all of these rows, they end with a delimiter
+    /// instead.
     ///
-    /// Errors: the last field is empty, and the first one counts the rows: both may be the column without a name.
+    /// Errors: the last field is empty, and the first one counts the rows, so either may be the column without a
+    /// name.
     fn name_first_column(&mut self, rows: &[Record]) -> std::result::Result<(), String> {
         let (names, width) = (self.names.len(), self.names.len() + 1);
         if rows.iter().all(|row| row.len() == width && row.get(names).is_empty()) {
@@ -170,7 +177,7 @@ impl Layout {
 }
 
 impl Layout {
-    /// The error message for a row with another number of fields.
+    /// Returns the error message for a row with another number of fields.
     pub(super) fn wrong_width(&self, fields: &Record, number: u64) -> String {
         let text = shorten(&fields.iter().collect::<Vec<_>>().join(&b' '));
         let is_first = number == self.before + 1 && !self.names.is_empty() && self.header.is_none();
@@ -215,8 +222,9 @@ impl Start {
         Ok(start)
     }
 
-    /// Adds lines that begin with signs of comments of other programs: to the comments, unless there are no other rows, or the last of these lines
-    /// has a name for each field of the first row, as `%,a,b`.
+    /// Adds lines that begin with comment prefixes of other programs to the comments. The last of these lines becomes
+    /// the first row instead if there are no other rows. The same holds if it has a name for each field of the first
+    /// row, as `%,a,b`.
     fn place(&mut self, mut signed: Vec<Line>) {
         let count = |line: &[u8], delimiter: u8| {
             let mut fields = Record::default();
@@ -240,7 +248,8 @@ impl Start {
     }
 }
 
-/// Returns `true` if a line may be a row with one of the delimiters. With blanks, `#NA x y` names columns, unless there are rows before it.
+/// Returns `true` if a line may be a row with one of the delimiters. With blanks as delimiters, `#NA x y` names
+/// columns, unless rows precede it.
 fn may_be_row(line: &[u8], has_rows: bool) -> bool {
     let is_row = |delimiter: &u8| Syntax::new(*delimiter).is_row(line);
     let mut rest = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).skip(1);
@@ -248,7 +257,7 @@ fn may_be_row(line: &[u8], has_rows: bool) -> bool {
         || (is_row(&b' ') && (has_rows || rest.all(|word| number(word).is_some() || is_missing(word))))
 }
 
-/// The meaning of the first line that is no comment, with a note for the report.
+/// The meaning of the first line that is not a comment, with a note for the user.
 enum FirstLine {
     Names(Option<String>),
     Row(Option<String>),
@@ -281,7 +290,7 @@ fn first_line(fields: &Record, second: Option<&Record>) -> FirstLine {
     }
 }
 
-/// Returns `true` for the name of a point cloud in text, whose rows are `x y z` and colours or normals.
+/// Returns `true` for the file name of a point cloud as text, whose rows are `x y z` and colours or normals.
 fn is_xyz(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     name.strip_suffix(".gz").unwrap_or(&name).ends_with(".xyz")
@@ -292,8 +301,9 @@ fn is_text(field: &[u8]) -> bool {
     number(field).is_none() && !is_missing(field)
 }
 
-/// The syntax that a header of enhanced CSV declares. If it names no delimiter, it is a blank, or a comma if only commas split the lines into
-/// as many fields as the header declares columns; arrays in the fields have commas, too.
+/// Returns the syntax that a header of enhanced CSV declares. Without a declared delimiter, it is a blank, or a comma
+/// if only commas split the lines into as many fields as the header declares columns. Arrays in the fields also
+/// contain commas.
 fn declared_syntax(declared: &Declared, rows: &[Line]) -> Option<Syntax> {
     let mut fields = Record::default();
     let mut is_as_wide = |delimiter: &u8| {
@@ -306,8 +316,8 @@ fn declared_syntax(declared: &Declared, rows: &[Line]) -> Option<Syntax> {
     declared.delimiter.or_else(|| [b' ', b','].into_iter().find(|delimiter| is_as_wide(delimiter))).map(Syntax::new)
 }
 
-/// Finds the syntax of lines: the first delimiter that splits all lines into equally many fields, or else the first one
-/// in the first line.
+/// Determines the syntax of lines: the first delimiter that splits all lines into the same number of fields, or else
+/// the first delimiter that occurs in the first line.
 fn find_syntax(rows: &[Line]) -> Syntax {
     let mut fields = Record::default();
     let mut width = |syntax: Syntax, line: &[u8]| {
@@ -322,7 +332,7 @@ fn find_syntax(rows: &[Line]) -> Syntax {
             let syntax = Syntax { trims, ..Syntax::new(delimiter) };
             let widths: Vec<usize> = rows.iter().map(|(_, line)| width(syntax, line)).filter(|&n| n > 0).collect();
             let rest = widths.get(1..).unwrap_or_default();
-            // The first line may lack a name for the names of rows.
+            // The line of names may lack a name for the column of row names.
             let has_row_names = rest.first().is_some_and(|&n| n == widths[0] + 1);
             let most = if has_row_names { widths[0] + 1 } else { widths[0] };
             let may_trim = !trims || delimiter == b'\t';
@@ -334,7 +344,7 @@ fn find_syntax(rows: &[Line]) -> Syntax {
     Syntax::new(there.first().copied().unwrap_or(b','))
 }
 
-/// Names without the numbers of columns in parentheses after them, as `x(3)`, if all have theirs.
+/// Returns names without the column numbers in parentheses after them, as `x(3)`, if all names have one.
 fn without_numbers(names: Vec<String>) -> Vec<String> {
     let bare = |first: usize| -> Option<Vec<String>> {
         let of = |(place, name): (usize, &String)| {

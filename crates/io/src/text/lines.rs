@@ -1,7 +1,7 @@
-//! The lines of a text file, compressed by gzip or not, and their fields.
+//! The lines of a text file, compressed with gzip or not, and their fields.
 //!
-//! In: a path. Out: one line at a time, without its end, and with its number. Lines end by LF, CR LF, or by CR alone where the file has no LF.
-//! Cost: one pass, and memory for the longest line.
+//! In: a path. Out: one line at a time, without its end, and with its number. Lines end with LF or CR LF, or with CR
+//! alone if the file has no LF. Cost: one pass, and memory for the longest line.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -17,10 +17,10 @@ use crate::text::values::MISSING_AFTER_HASH;
 
 /// Bytes read at a time.
 const CHUNK: usize = 1 << 18;
-/// The limit on the bytes of a line, which must be fewer: rows of a wide table have thousands of fields.
+/// The bytes of a line must be fewer than this. Rows of a wide table can have thousands of fields.
 const LONGEST_LINE: usize = 1 << 24;
 
-/// The lines of a file, one at a time.
+/// The lines of a file, read one at a time.
 pub(super) struct Lines {
     reader: Box<dyn BufRead>,
     end: u8,
@@ -42,7 +42,7 @@ impl Lines {
         Ok(Self { reader, end, line: vec![], number: 0 })
     }
 
-    /// Reads the next line, whatever it holds; false at the end.
+    /// Reads the next line, whatever it contains. Returns `false` at the end of the file.
     pub(super) fn advance(&mut self) -> std::result::Result<bool, String> {
         self.line.clear();
         self.number += 1;
@@ -62,12 +62,12 @@ impl Lines {
         Ok(n > 0)
     }
 
-    /// The line read last.
+    /// The line that was read last.
     pub(super) fn line(&self) -> &[u8] {
         &self.line
     }
 
-    /// Its number, from 1.
+    /// The number of the line that was read last, from 1.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
@@ -79,15 +79,15 @@ pub(super) type Line = (u64, Vec<u8>);
 /// The syntax of lines.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Syntax {
-    /// Between fields; a blank stands for any number of blanks and tabs.
+    /// The delimiter between fields. A blank means any number of blanks and tabs.
     pub delimiter: u8,
-    /// Begins lines that are no rows.
+    /// The first character of comments.
     pub comment: u8,
-    /// `true` if single quotes also enclose fields.
+    /// If `true`, single quotes also enclose fields.
     pub single_quotes: bool,
-    /// `true` if empty fields at the ends of a line do not count.
+    /// If `true`, empty fields at both ends of a line are ignored.
     pub trims: bool,
-    /// `true` if a delimiter ends each row: the empty field after it does not count.
+    /// If `true`, each row ends with a delimiter, and the empty field after it is ignored.
     pub ends_rows: bool,
 }
 
@@ -102,7 +102,8 @@ impl Syntax {
         line.first().is_some_and(|&byte| byte != self.comment) || self.begins_with_missing(line)
     }
 
-    /// Returns `true` if the first field is a word for a missing value that begins with the sign of comments, as `#N/A`.
+    /// Returns `true` if the first field is a word for a missing value that begins with the comment character, as
+    /// `#N/A`.
     fn begins_with_missing(&self, line: &[u8]) -> bool {
         let is_first = |word: &&[u8]| {
             let Some(rest) = line.strip_prefix(*word) else { return false };
@@ -120,8 +121,8 @@ impl Syntax {
         byte == b'"' || (self.single_quotes && byte == b'\'')
     }
 
-    /// The end of the field that begins at byte `start`: at a delimiter outside of quotes. A quote that has no end in this line is a
-    /// byte as any other.
+    /// Returns the end of the field that begins at byte `start`: the next delimiter outside quotes. A quote that is
+    /// not closed in this line is an ordinary character.
     fn field_end(&self, line: &[u8], start: usize) -> usize {
         let rest = &line[start..];
         let plain = || rest.iter().position(|&byte| self.separates(byte)).map_or(line.len(), |at| start + at);
@@ -141,7 +142,7 @@ impl Syntax {
         if is_open { plain() } else { line.len() }
     }
 
-    /// Splits a line into its fields, cleaned of blanks and quotes around them.
+    /// Splits a line into its fields, and removes blanks and quotes around them.
     pub(super) fn split(&self, line: &[u8], fields: &mut Record) {
         fields.clear();
         let line = if self.delimiter == b' ' { line.trim_ascii() } else { line };
@@ -166,7 +167,7 @@ impl Syntax {
         }
     }
 
-    /// Adds a field without blanks and quotes around it; in quotes two of them stand for one.
+    /// Adds a field without the blanks and quotes around it. Inside quotes, a doubled quote represents one quote.
     fn clean(&self, field: &[u8], fields: &mut Record) {
         let field = field.trim_ascii();
         match field {
@@ -189,7 +190,7 @@ pub(crate) struct Record {
     bytes: Vec<u8>,
     /// The end of each field in `bytes`.
     ends: Vec<usize>,
-    /// The first field that counts.
+    /// The index of the first field that is not ignored.
     first: usize,
 }
 
@@ -198,7 +199,7 @@ impl Record {
         self.ends.len() - self.first
     }
 
-    /// A field; empty beyond the last.
+    /// Returns a field; empty beyond the last.
     pub(crate) fn get(&self, field: usize) -> &[u8] {
         let field = field + self.first;
         let start = if field == 0 { 0 } else { self.ends.get(field - 1).copied().unwrap_or(self.bytes.len()) };
@@ -210,7 +211,7 @@ impl Record {
         (0..self.len()).map(|field| self.get(field))
     }
 
-    /// The fields as text.
+    /// Returns the fields as text.
     pub(super) fn texts(&self) -> Vec<String> {
         self.iter().map(|field| String::from_utf8_lossy(field).into_owned()).collect()
     }
@@ -226,7 +227,7 @@ impl Record {
         self.ends.push(self.bytes.len());
     }
 
-    /// Leaves out empty fields at both ends.
+    /// Removes empty fields at both ends.
     fn trim(&mut self) {
         while self.len() > 0 && self.get(self.len() - 1).is_empty() {
             self.ends.pop();
@@ -236,7 +237,7 @@ impl Record {
         }
     }
 
-    /// Leaves out an empty field at the end.
+    /// Removes an empty field at the end.
     fn drop_empty_end(&mut self) {
         if self.len() > 1 && self.get(self.len() - 1).is_empty() {
             self.ends.pop();

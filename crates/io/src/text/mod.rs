@@ -1,22 +1,24 @@
-//! Text tables: numbers separated by commas, semicolons, vertical lines, tabs or blanks.
+//! Text tables: numbers separated by commas, semicolons, vertical bars, tabs or blanks.
 //!
-//! - in: a row per point; empty lines and those that begin with `#` are skipped, but not rows that begin with `#N/A` or `#NA`; lines that
-//!   begin with `%`, `//` or `!` are comments before the first row; enhanced CSV and ARFF by their headers
+//! - in: one row per point. Empty lines and those that begin with `#` are skipped, but not rows that begin with
+//!   `#N/A` or `#NA`. Before the first row, lines that begin with `%`, `//` or `!` are comments. Enhanced CSV and
+//!   ARFF are recognised by their headers
 //! - out: a [`Snapshot`] in f64
-//! - names: the first line, if none of its fields is a number; else a comment before the rows that has as many names as they have columns, or
-//!   a comment for each column
-//! - steps: how the file is laid out (`layout`), what its columns hold and how many rows there are (`survey`), the rows (`rows`)
+//! - names: from the first line, if none of its fields is a number. Otherwise from a comment before the rows with one
+//!   name per column, or from one comment per column
+//! - steps: the layout of the file (`layout`), the kinds of its columns and the number of its rows (`survey`), the
+//!   rows (`rows`)
 //!
 //! | metadata | treatment |
 //! |---|---|
-//! | names of columns in the first line, or in a comment | used; those of a comment are printed |
-//! | comments that may name the columns, but do not fit | printed, or refused where two fit |
-//! | other comments, before and between the rows, and after them | the first are printed, with their number |
-//! | units in names, as `x [kpc]` | printed; refused if the coordinates x, y, z have different ones |
-//! | columns of labels, ids, indexes and text; columns beside x and y | left out, printed; refused if they are named x, y, z, vx, vy, vz or mass |
-//! | whole numbers without a point that 64-bit floats round, as 9007199254740993, in coordinates and fields | refused |
-//! | missing values | refused, or left out and printed with [`ReadOptions::skip_missing`] |
-//! | header of enhanced CSV: units, box, redshift, cosmology, kinds of columns, masks, objects | used; what is not known is printed; what cannot be read, or differs between coordinates, is refused |
+//! | names of columns in the first line, or in a comment | used; names from a comment are noted |
+//! | comments that may name the columns, but do not match them | noted, or an error if two match |
+//! | other comments, before, between and after the rows | the first ones are noted, with their number |
+//! | units in names, as `x [kpc]` | noted; an error if the coordinates x, y, z have different units |
+//! | columns of labels, ids, indexes and text; columns beside x and y | left out and noted; an error if they are named x, y, z, vx, vy, vz or mass |
+//! | integers without a decimal point that 64-bit floats round, as 9007199254740993, in coordinates and fields | an error |
+//! | missing values | an error, or left out and noted with [`ReadOptions::skip_missing`] |
+//! | header of enhanced CSV: units, box, redshift, cosmology, kinds of columns, masks, objects | used; unknown entries are noted; it is an error if an entry cannot be read, or differs between coordinates |
 
 mod arff;
 mod comments;
@@ -46,7 +48,7 @@ use crate::reduce::reduced;
 use crate::sides::side_of_chosen;
 use crate::{Format, Points, ReadOptions, Snapshot, ecsv, particle_type};
 
-/// Text tables: any text that is of no other format.
+/// The format of text tables: any text without another format.
 pub(crate) struct TextTable;
 
 impl FileFormat for TextTable {
@@ -67,9 +69,9 @@ impl FileFormat for TextTable {
     }
 }
 
-/// Reads the rows of the text file `path` whose types are wanted.
+/// Reads the rows of requested types from the text file `path`.
 fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
-    // All passes must find the same file.
+    // Ensures that all passes read the same version of the file.
     drop(reading.open(path)?);
     let options = reading.options;
     let mut layout = Layout::of(path)?;
@@ -93,7 +95,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     Ok(with_velocities(path, snapshot, options, units.velocity)?.with_equal_masses(particle_mass, 1.0, rows))
 }
 
-/// Velocities as peculiar ones, in the unit that the options or the file name.
+/// Converts velocities to peculiar ones, from the unit that the options or the file state.
 pub(super) fn with_velocities(
     path: &Path,
     mut snapshot: Snapshot,
@@ -111,7 +113,7 @@ pub(super) fn with_velocities(
     Ok(snapshot)
 }
 
-/// The columns that are read of a table.
+/// Returns the columns of a table that are read.
 fn columns(layout: &Layout, survey: &Survey, reading: &Reading<'_>) -> std::result::Result<Columns, String> {
     let (names, chosen) = (layout.names.clone(), &reading.options.columns);
     let declared = |column: usize| layout.declared.get(column).cloned().flatten();
@@ -130,7 +132,7 @@ fn columns(layout: &Layout, survey: &Survey, reading: &Reading<'_>) -> std::resu
         return Ok(columns);
     }
     if !names.is_empty() {
-        // An error about a column that is chosen names the line.
+        // Text in a chosen column causes an error later that names the line.
         let picked = choose(chosen, &names, layout.width)?;
         let no_numbers = |column: usize| if picked.contains(&column) { declared(column) } else { no_numbers(column) };
         return Columns::named_of(names, &no_numbers, reading.options);
@@ -144,7 +146,8 @@ fn columns(layout: &Layout, survey: &Survey, reading: &Reading<'_>) -> std::resu
     }
 }
 
-/// Errors: a field is text in the first row and a number in the second: the first was no row, or it lacks a number.
+/// Errors: a field is text in the first row and a number in the second. Either the first line is not a row, or it
+/// lacks a number.
 fn check_mixed(columns: &Columns, survey: &Survey) -> std::result::Result<(), String> {
     for &column in &columns.coordinates {
         let Some(Kind::Mixed(first, second)) = survey.columns.get(column).map(|column| &column.kind) else { continue };
@@ -163,7 +166,7 @@ fn check_mixed(columns: &Columns, survey: &Survey) -> std::result::Result<(), St
     Ok(())
 }
 
-/// The rows, and how many there are of all types.
+/// Reads the rows. Also returns the number of rows of all types.
 fn read_rows(path: &Path, layout: &Layout, survey: &Survey, reading: &Reading<'_>) -> Result<(Snapshot, u64)> {
     let refuse = |message: String| Error::file(path, message);
     if survey.rows == 0 {
@@ -193,7 +196,7 @@ fn read_rows(path: &Path, layout: &Layout, survey: &Survey, reading: &Reading<'_
     Ok((rows.finish(), all))
 }
 
-/// Describes the columns of the text file `path`, and what cannot be read of them.
+/// Describes the columns of the text file `path`, and their unreadable content.
 fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     drop(reading.open(path)?);
     let layout = Layout::of(path)?;
@@ -263,7 +266,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     })
 }
 
-/// Counts the rows of each particle type; returns the value in `column` that is no type if there is one.
+/// Counts the rows of each particle type. If `column` holds a value that is not a type, returns that value.
 fn types(path: &Path, layout: &Layout, column: usize) -> Result<std::result::Result<Vec<(u8, u64)>, String>> {
     let (mut lines, mut fields) = (Lines::open(path)?, Record::default());
     let mut each = vec![];

@@ -1,6 +1,7 @@
-//! The rows of a text table read so far.
+//! The rows of a text table that have been read.
 //!
-//! In: the fields of a row, one at a time. Out: a [`Snapshot`]. Memory for all rows is taken at once, as their number is known.
+//! In: the fields of a row, one at a time. Out: a [`Snapshot`]. Memory for all rows is reserved at once, since their
+//! number is known.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,36 +21,36 @@ use crate::{Format, Masses, Points, ReadOptions, Snapshot, Table, TypeRun};
 /// The advice in errors about missing values.
 const SKIP_ADVICE: &str = ". Leave out rows with missing values (ReadOptions::skip_missing)";
 
-/// The rows read so far.
+/// The rows that have been read so far.
 pub(crate) struct Rows {
     columns: Columns,
     coordinates: Vec<f64>,
     velocities: Vec<f64>,
     ids: Vec<u64>,
     masses: Vec<f64>,
-    /// The sum of all masses, of all types.
+    /// The sum of the masses of all types.
     matter: f64,
-    /// The types of the rows that are kept, as stretches; none if there is a value that is no type.
+    /// The types of the rows that are kept, as runs; `None` without types, or if a value is not a type.
     types: Option<Vec<TypeRun>>,
     /// The types whose rows are kept; empty for all.
     wanted: Vec<u8>,
-    /// Rows of each type, and of none.
+    /// The number of rows of each type; rows without a type are counted as [`NO_TYPE`].
     counts: BTreeMap<u8, u64>,
-    /// Rows of wanted types so far.
+    /// The number of rows of requested types so far.
     place: u64,
-    /// The rows among these that are left out.
+    /// The indices of the rows among these that are left out.
     skipped: Vec<u64>,
     skips: bool,
 }
 
-/// The reason why a row is not read.
+/// The reason why a row is rejected.
 enum Refused {
     Missing(String),
     Wrong(String),
 }
 
 impl Rows {
-    /// None yet, with memory for `rows`.
+    /// Creates an empty table with memory for `rows` rows.
     pub(crate) fn new(path: &Path, columns: Columns, rows: u64, options: &ReadOptions) -> Result<Self> {
         let [dim, speeds] = [&columns.coordinates, &columns.velocities].map(|all| all.len() as u64);
         let [has_id, has_mass] = [&columns.id, &columns.mass].map(|column| u64::from(column.is_some()));
@@ -71,12 +72,12 @@ impl Rows {
         })
     }
 
-    /// The number of rows of all types.
+    /// Returns the number of rows of all types.
     pub(crate) fn len(&self) -> u64 {
         self.counts.values().sum()
     }
 
-    /// The number of rows of each type, or `None` without types.
+    /// Returns the number of rows of each type; `None` without types.
     pub(crate) fn counts(&self) -> Option<Vec<(u8, u64)>> {
         self.types.as_ref().map(|_| self.counts.iter().map(|(&kind, &n)| (kind, n)).collect())
     }
@@ -92,7 +93,7 @@ impl Rows {
         let kind = columns.kind.map_or(NO_TYPE, |column| number(fields.get(column)).map_or(NO_TYPE, of_number));
         *self.counts.entry(kind).or_default() += 1;
         if self.types.is_some() && kind != NO_TYPE && !self.wanted.is_empty() && !self.wanted.contains(&kind) {
-            // The sum of masses is that of all types.
+            // The sum of masses includes all types.
             return match mass {
                 Some((column, Err(refused))) => self.refused(refused.with(&self.columns.advice(column))),
                 _ => Ok(()),
@@ -114,7 +115,7 @@ impl Rows {
         }
     }
 
-    /// The error message about a row, unless its value is missing and may be.
+    /// Returns the error message for a row, unless the row is skipped because of a missing value.
     fn refused(&self, refused: Refused) -> std::result::Result<(), String> {
         match refused {
             Refused::Missing(_) if self.skips => Ok(()),
@@ -173,7 +174,7 @@ impl Rows {
                     <u8 as Target>::MUST
                 ));
             }
-            // Other values than types mean something else.
+            // Values other than types have another meaning.
             (types @ Some(_), Some(column)) if kind == NO_TYPE => {
                 *types = None;
                 self.columns.leave_out_types(&shorten(fields.get(column)));
@@ -226,7 +227,7 @@ impl Refused {
     }
 }
 
-/// The value in `column`, or what was found instead of `what`.
+/// Returns the value in `column`, or an error that states that it is not `what`.
 fn parse<T>(
     fields: &Record,
     column: usize,

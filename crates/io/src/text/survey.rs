@@ -1,8 +1,8 @@
 //! The first pass over a text table: the kinds of its columns and the number of its rows.
 //!
-//! In: the layout of a table. Out: for each column whether its values are numbers or text. The first value that is not missing decides, and
-//! the second where the first is text; a thorough survey looks at all values, for a description of the file.
-//! Cost: one pass; fields are looked at only until all columns are decided.
+//! In: the layout of a table. Out: for each column, whether its values are numbers or text. The first value that is
+//! not missing decides; if it is text, the second value also counts. For a description of the file, all values are
+//! examined. Cost: one pass; fields are examined only until the kinds of all columns are decided.
 
 use std::path::Path;
 
@@ -14,25 +14,25 @@ use crate::text::layout::Layout;
 use crate::text::lines::{Lines, Record};
 use crate::text::values::{begins_like_a_number, is_missing, is_rounded, is_whole, number};
 
-/// The purpose of a survey.
+/// The purpose of a survey, which determines the values that are examined.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Purpose {
     Points,
-    /// Fields have no missing values: what begins like a number must be one.
+    /// Fields without missing values: a value that begins like a number must be one.
     Fields,
-    /// To describe the file.
+    /// A description of the file, for which all values are examined.
     Description,
 }
 
 /// The kind of a column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Kind {
-    /// Nothing, in all rows.
+    /// All values are missing.
     #[default]
     Empty,
     Number,
     Text,
-    /// Text in the first row, which is here, and a number in the second.
+    /// Text in the first row and a number in the second; both are stored here.
     Mixed(String, String),
 }
 
@@ -40,16 +40,16 @@ pub(super) enum Kind {
 #[derive(Clone, Debug, Default)]
 pub(super) struct ColumnSurvey {
     pub kind: Kind,
-    /// The first value, if that is text.
+    /// The first value, if it is text.
     first: Option<String>,
     is_decided: bool,
-    /// Rows without a value; of a thorough survey.
+    /// The number of rows without a value; counted only for a description.
     pub missing: u64,
-    /// `true` if a number has a fraction; of a thorough survey.
+    /// If `true`, a number has a fraction; determined only for a description.
     pub has_fractions: bool,
-    /// The first value among numbers that is text or not finite, and its line; of a thorough survey.
+    /// The line and the text of the first value among numbers that is text or not finite; only for a description.
     pub text: Option<(u64, String)>,
-    /// The first whole number that 64-bit floats round, and its line; of a thorough survey.
+    /// The line and the text of the first integer that 64-bit floats round; only for a description.
     pub rounded: Option<(u64, String)>,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct ColumnSurvey {
 pub(super) struct Survey {
     pub rows: u64,
     pub columns: Vec<ColumnSurvey>,
-    /// The comments that are not used, those before the rows included.
+    /// The comments that are not used, including those before the rows.
     pub comments: Unused,
 }
 
@@ -76,7 +76,7 @@ impl Survey {
                 survey.comments.add(lines.number(), lines.line());
                 continue;
             }
-            // A line of blanks and delimiters alone.
+            // A line of only blanks and delimiters is skipped.
             if layout.syntax.trims || !is_decided {
                 layout.syntax.split(lines.line(), &mut fields);
                 if fields.len() == 0 {
@@ -87,7 +87,8 @@ impl Survey {
             if is_decided {
                 continue;
             }
-            // The first row tells more than a column that it leaves without values.
+            // An error about the first row is more helpful than one about a column that the row leaves without
+            // values.
             if (purpose == Purpose::Description || survey.rows == 1) && fields.len() != layout.width {
                 let message = layout.wrong_width(&fields, lines.number());
                 return Err(refuse(format!("line {}: {message}", lines.number())));
@@ -133,7 +134,7 @@ impl ColumnSurvey {
                 self.kind = Kind::Text;
                 self.first = Some(shorten(field));
             }
-            // What is missing may be `nan` among text.
+            // Among text, `nan` may mark a missing value.
             (Kind::Text, true) if self.first.is_some() && number(field).is_some_and(f64::is_finite) => {
                 self.kind = Kind::Mixed(self.first.take().unwrap_or_default(), shorten(field));
             }

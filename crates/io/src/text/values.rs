@@ -1,4 +1,4 @@
-//! Values of text tables: numbers, ids, and what stands for a missing value.
+//! Values of text tables: numbers, ids, and words for missing values.
 
 /// The words for a missing value in tables of pandas, R and astropy.
 const MISSING: [&[u8]; 20] = [
@@ -24,15 +24,15 @@ const MISSING: [&[u8]; 20] = [
     b"--",
 ];
 
-/// The words for a missing value that begin as comments do.
+/// The words for a missing value that begin with the comment character.
 pub(super) const MISSING_AFTER_HASH: [&[u8]; 3] = [b"#N/A N/A", b"#N/A", b"#NA"];
 
-/// Returns `true` if a field stands for a missing value.
+/// Returns `true` if a field marks a missing value.
 pub(super) fn is_missing(field: &[u8]) -> bool {
     MISSING.contains(&field) || field == b"?"
 }
 
-/// The number that a field is; also with the exponents of Fortran, as `1.5D+03`.
+/// Parses a number, which may have a Fortran exponent, as `1.5D+03`.
 pub(super) fn number(field: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(field).ok()?;
     text.parse().ok().or_else(|| {
@@ -43,7 +43,7 @@ pub(super) fn number(field: &[u8]) -> Option<f64> {
     })
 }
 
-/// A whole number from 0, also written as `1.0` or `1e3` as long as it is exact, which is up to 2^53.
+/// Parses an integer of at least 0. Forms such as `1.0` or `1e3` are accepted if they are exact, which is up to 2^53.
 pub(super) fn id(field: &[u8]) -> Option<u64> {
     if let Some(id) = std::str::from_utf8(field).ok().and_then(|text| text.parse().ok()) {
         return Some(id);
@@ -58,18 +58,19 @@ pub(super) fn begins_like_a_number(field: &[u8]) -> bool {
     field.first().is_some_and(|byte| byte.is_ascii_digit() || b"+-.".contains(byte))
 }
 
-/// Returns `true` if a field may name a column. A mistake in the first row must not turn it into a line of names.
+/// Returns `true` if a field may name a column. A typing error in the first row must not turn it into a line of
+/// names.
 pub(super) fn is_name(field: &[u8]) -> bool {
     !begins_like_a_number(field) && number(field).is_none()
 }
 
-/// Returns `true` if a field begins like a number and has a word in it, as `2mass_k`, but not `1,5` and `1e`.
+/// Returns `true` if a field begins like a number and contains a word, as `2mass_k`, but not `1,5` or `1e`.
 pub(super) fn is_name_with_a_number(field: &[u8]) -> bool {
     let is_word = |pair: &[u8]| pair.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'_' || *byte >= 0x80);
     begins_like_a_number(field) && number(field).is_none() && field.windows(2).any(is_word)
 }
 
-/// Returns `true` if a name in the first line is sure to be taken for one.
+/// Returns `true` if readers certainly recognise this text in the first line as the name of a column.
 pub(crate) fn may_name_a_column(name: &str) -> bool {
     let field = name.as_bytes();
     let begins = name.starts_with(|letter: char| letter.is_alphabetic() || letter == '_');
@@ -77,14 +78,14 @@ pub(crate) fn may_name_a_column(name: &str) -> bool {
     begins && is_plain && number(field).is_none() && !is_missing(field)
 }
 
-/// Returns `true` if a field is a whole number.
+/// Returns `true` if a field is an integer.
 pub(super) fn is_whole(field: &[u8]) -> bool {
     let digits = field.strip_prefix(b"-").or(field.strip_prefix(b"+")).unwrap_or(field);
     !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
 }
 
-/// Returns `true` if a field is a whole number, written without point and exponent, that is another number as a float, `value`. Floats that
-/// programs write without a point, as `1e20` by all its digits, stay what they are.
+/// Returns `true` if a field is an integer, without decimal point and exponent, that differs from its float `value`.
+/// Floats that programs write with all digits, as `1e20` without a decimal point, are not considered rounded.
 pub(super) fn is_rounded(field: &[u8], value: f64) -> bool {
     let size = value.abs();
     if size < (1u64 << f64::MANTISSA_DIGITS) as f64 || !is_whole(field) {
@@ -93,7 +94,7 @@ pub(super) fn is_rounded(field: &[u8], value: f64) -> bool {
     let digits = field.strip_prefix(b"-").or(field.strip_prefix(b"+")).unwrap_or(field);
     let zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
     let is_same = |text: String| text.as_bytes() == &digits[zeros..];
-    // All digits of the float, and the fewest that stand for it, with zeros.
+    // All digits of the float, and its shortest digits padded with zeros.
     !is_same(format!("{size:.0}")) && !is_same(format!("{size}"))
 }
 

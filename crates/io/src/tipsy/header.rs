@@ -1,13 +1,13 @@
-//! The 32 bytes at the start of a Tipsy file, and the records that follow.
+//! The 32 bytes at the start of a Tipsy file, and the layout of the records that follow.
 
 use std::path::Path;
 
 use ropewalk::{Error, Result};
 
-/// Bytes of the header: a double, six words of 32 bits.
+/// Bytes of the header: a double, and six 32-bit words.
 const BYTES: usize = 32;
 
-/// Gas, dark matter and stars, in the order of the file.
+/// The particle families, in the order of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
     Gas,
@@ -18,7 +18,7 @@ pub(super) enum Family {
 impl Family {
     pub(super) const ALL: [Self; 3] = [Self::Gas, Self::Dark, Self::Star];
 
-    /// Its type, as [`ReadOptions::types`](crate::ReadOptions::types) numbers them.
+    /// Returns the particle type, numbered as in [`ReadOptions::types`](crate::ReadOptions::types).
     pub(super) fn particle_type(self) -> u8 {
         match self {
             Self::Gas => 0,
@@ -35,7 +35,7 @@ impl Family {
         }
     }
 
-    /// Values after mass, position and velocity, of 32 bits each.
+    /// Returns the names of the values after mass, position and velocity, of 32 bits each.
     pub(super) fn others(self) -> &'static [&'static str] {
         match self {
             Self::Gas => &["rho", "temp", "eps", "metals", "phi"],
@@ -45,18 +45,18 @@ impl Family {
     }
 }
 
-/// What a header says.
+/// The contents of a header.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Header {
     pub big_endian: bool,
-    /// The scale factor of a run in comoving coordinates, else the time.
+    /// The scale factor of a run in comoving coordinates; in other runs, the time.
     pub time: f64,
-    /// Particles of each family.
+    /// The number of particles of each family.
     pub counts: [u64; 3],
 }
 
 impl Header {
-    /// The header that a file begins with, if it is one of three dimensions whose counts agree.
+    /// Returns the header at the start of a file, if it has three dimensions and its counts agree.
     pub(super) fn sniff(prefix: &[u8]) -> Option<Self> {
         let bytes: &[u8; BYTES] = prefix.first_chunk()?;
         [true, false].into_iter().find_map(|big_endian| Self::decode(bytes, big_endian))
@@ -74,13 +74,13 @@ impl Header {
             return None;
         }
         let counts = [gas, dark, star].map(u64::from);
-        // Counts beyond 32 bits have their next eight bits in the last word.
+        // Counts beyond 32 bits have eight further bits each in the last word.
         let high = high.to_le_bytes().map(|byte| u64::from(byte) << 32);
         let large = [counts[0] | high[1], counts[1] | high[2], counts[2] | high[3]];
         let agrees = |counts: &[u64; 3], total: u64| counts.iter().sum::<u64>() == total;
         let counts = if agrees(&large, u64::from(total) | high[0]) {
             large
-        // The last word may hold anything in files of programs that do not know of these bits.
+        // Programs that do not use these bits may write any value in the last word.
         } else if agrees(&counts, total.into()) && total > 0 {
             counts
         } else {
@@ -93,7 +93,7 @@ impl Header {
         self.counts.iter().sum()
     }
 
-    /// The bytes of a header. Counts above 40 bits have no room; `None` for these.
+    /// Returns the bytes of the header; `None` if a count exceeds 40 bits.
     pub(super) fn encode(&self) -> Option<[u8; BYTES]> {
         let numbers = [self.total(), self.counts[0], self.counts[1], self.counts[2]];
         if numbers.iter().any(|&n| n >> 40 != 0) {
@@ -110,8 +110,8 @@ impl Header {
         Some(bytes)
     }
 
-    /// How records are laid out in a file of `len` bytes, which tell it; where positions and velocities alone may be wide, `is_wide_velocity`
-    /// says which.
+    /// Returns the layout of the records, which follows from `len`, the length of the file in bytes. If either
+    /// positions or velocities have 64 bits, `is_wide_velocity` decides which of them.
     pub(super) fn layout(&self, path: &Path, len: u64, is_wide_velocity: bool) -> Result<Layout> {
         let one = if is_wide_velocity { (false, true) } else { (true, false) };
         let layouts =
@@ -134,14 +134,14 @@ impl Header {
         ))
     }
 
-    /// Where the records of a family begin.
+    /// Returns the byte offset of the records of a family.
     pub(super) fn start(&self, layout: &Layout, family: Family) -> u64 {
         let before = Family::ALL.into_iter().zip(self.counts).take_while(|(other, _)| *other != family);
         BYTES as u64 + before.map(|(other, n)| n * layout.record(other)).sum::<u64>()
     }
 }
 
-/// Which of a record's values have 64 bits; all others have 32.
+/// The values of a record that have 64 bits; all other values have 32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub positions: bool,
@@ -149,12 +149,12 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Bytes before the velocities: mass and position.
+    /// Returns the bytes before the velocities: mass and position.
     pub(super) fn velocity_at(&self) -> u64 {
         4 + if self.positions { 24 } else { 12 }
     }
 
-    /// Bytes of a particle.
+    /// Returns the bytes per particle.
     pub(super) fn record(&self, family: Family) -> u64 {
         self.velocity_at() + if self.velocities { 24 } else { 12 } + 4 * family.others().len() as u64
     }

@@ -1,7 +1,7 @@
-//! The ids of a Tipsy file's particles, in a file of its name with `.iord` after it.
+//! The ids of the particles of a Tipsy file, in a file with the same name and `.iord` appended.
 //!
-//! In: text, the number of particles and then an id a line; or binary, the same in words of 32 bits, ids also of 64.
-//! Out: the ids of the particles that are kept. Cost: those of all particles, where text has them.
+//! In: text, with the number of particles and then one id per line. Or binary, with the same values as 32-bit words,
+//! or ids of 64 bits. Out: the ids of the particles that are kept. Cost: text is read for all particles.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -14,10 +14,10 @@ use crate::number_types::Number;
 use crate::reading::Reading;
 use crate::source::{Cancellable, room};
 
-/// Characters of the longest line: an id has 20.
+/// The maximum number of characters of a line; an id has at most 20.
 const LONGEST_LINE: u64 = 64;
 
-/// The file of ids beside the snapshot `path`, if there is one.
+/// Returns the file of ids beside the snapshot `path`, if it exists.
 pub(super) fn find(path: &Path) -> Option<PathBuf> {
     let mut name = path.as_os_str().to_os_string();
     name.push(".iord");
@@ -25,7 +25,8 @@ pub(super) fn find(path: &Path) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// The ids in `path`, in stretches `(first, count)` of its `total` particles.
+/// Returns the ids in `path`, which has `total` particles. `stretches` lists the ranges to read, as first index and
+/// count.
 pub(super) fn read<'a>(
     reading: &'a Reading<'a>,
     path: &'a Path,
@@ -73,7 +74,7 @@ fn read_text(reading: &Reading<'_>, path: &Path, len: u64, total: u64, stretches
         let message = format!("has ids of {count} particles, but the snapshot beside it has {total}");
         return Err(Error::file(path, message));
     }
-    // A line has a digit and its end at least; the last may lack the end.
+    // A line takes at least one digit and a line end; the last may lack the line end.
     if total > len / 2 + 1 {
         return Err(Error::file(path, format!("truncated: {total} ids are due in {len} bytes")));
     }

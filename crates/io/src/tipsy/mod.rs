@@ -1,12 +1,13 @@
-//! Tipsy files, as PKDGRAV, Gasoline and ChaNGa write them.
+//! Tipsy files, as written by PKDGRAV, Gasoline and ChaNGa.
 //!
-//! - in: one file, of either byte order ("standard" is big-endian); positions and velocities of 32 or 64 bits
+//! - in: one file, in either byte order ("standard" is big-endian), with positions and velocities of 32 or 64 bits
 //! - beside it: ids in `FILE.iord`, units and cosmology in the run's `.param` file
-//! - out: a [`Snapshot`] of gas, dark matter and stars, types 0, 1 and 4, or of some of them
-//! - cost: one pass over the file for each of positions, velocities and masses, which lie in one record
-//! - layout: Katz and Quinn, "TIPSY code"; counts of 40 bits as PKDGRAV3 has them
+//! - out: a [`Snapshot`] of gas, dark matter and stars (types 0, 1 and 4), or of some of them
+//! - cost: one pass over the file each for positions, velocities and masses, which are interleaved in records
+//! - source: Katz and Quinn, "TIPSY code"; counts of 40 bits as in PKDGRAV3
 //!
-//! A comoving run stores velocities as v / a, in units in which the constant of gravity is 1; what is handed out is v in these units.
+//! A comoving run stores velocities as v / a, in units in which the gravitational constant is 1. The snapshot has v
+//! in these units.
 
 mod header;
 mod iord;
@@ -32,7 +33,7 @@ use crate::reading::Reading;
 use crate::sides::told;
 use crate::{Format, Masses, Snapshot};
 
-/// Tipsy files.
+/// The format of Tipsy files.
 pub(crate) struct Tipsy;
 
 impl FileFormat for Tipsy {
@@ -57,7 +58,7 @@ impl FileFormat for Tipsy {
     }
 }
 
-/// What is known of a file before its particles are read.
+/// The metadata of a file, read before its particles.
 struct Scan<'a> {
     path: &'a Path,
     header: Header,
@@ -75,7 +76,7 @@ impl<'a> Scan<'a> {
         Ok(Self { path, header, layout, param })
     }
 
-    /// The scale factor, of a comoving run.
+    /// Returns the scale factor of a comoving run; `None` for other runs.
     fn scale_factor(&self) -> Result<Option<f64>> {
         let time = self.header.time;
         match self.param.is_comoving {
@@ -89,7 +90,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Sentences about the parameter file, and about terms of the cosmology that are not used.
+    /// Returns notes about the parameter file, and about terms of the cosmology that are not used.
     fn notes(&self) -> Result<Vec<String>> {
         let note = self.param.expansion.note(&self.param.background, self.redshift()?);
         Ok(self.param.notes.iter().cloned().chain(note).collect())
@@ -103,7 +104,7 @@ impl<'a> Scan<'a> {
         Family::ALL.into_iter().zip(self.header.counts)
     }
 
-    /// The values of a family that begin at byte `at` of its records.
+    /// Returns the column of the values that begin at byte `at` of a family's records.
     fn column(&self, family: Family, rows: u64, at: u64, width: usize, number: Number) -> Column<'_> {
         let (at, stride) = (self.header.start(&self.layout, family) + at, self.layout.record(family));
         Column { path: self.path, at, rows, width, stride, number, big_endian: self.header.big_endian }
@@ -118,7 +119,7 @@ fn float(is_wide: bool) -> Number {
     if is_wide { Number::F64 } else { Number::F32 }
 }
 
-/// What the file says about itself.
+/// Describes the file.
 fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let scan = Scan::new(path, reading)?;
     let has_ids = reading.has_companions() && iord::find(path).is_some();
@@ -155,7 +156,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     })
 }
 
-/// The particles of the file.
+/// Reads the particles of the file.
 fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let scan = Scan::new(path, reading)?;
     let options = reading.options;

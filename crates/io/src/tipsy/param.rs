@@ -1,8 +1,8 @@
-//! The parameter file of a run of PKDGRAV, Gasoline or ChaNGa: `key = value` lines beside its snapshots.
+//! The parameter file of a run of PKDGRAV, Gasoline or ChaNGa: `key = value` lines in a file beside its snapshots.
 //!
-//! In: the path of a snapshot. Out: units, cosmology and box, as far as a `.param` file in its folder or the one above says that is of its
-//! run, or of no other file.
-//! Source: Gasoline and ChaNGa's parameters; as pynbody reads them, the constant of gravity is 1 in a run's units.
+//! In: the path of a snapshot. Out: units, cosmology and box, from a `.param` file in its folder or the parent
+//! folder. The file must belong to the run of the snapshot, or at least to no other file. Source: the parameters of
+//! Gasoline and ChaNGa; as in pynbody, the gravitational constant is 1 in the units of a run.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -15,10 +15,10 @@ use crate::Background;
 use crate::expansion::Expansion;
 use crate::messages::shorten;
 
-/// Bytes of a parameter file that are read; real ones have a few thousand.
+/// The maximum number of bytes of a parameter file; real files have a few thousand.
 const LONGEST: u64 = 1 << 18;
 
-/// Keys that are used, and whether their values must be above 0. All others are settings of the program.
+/// Keys that are used, with `true` if their values must be above 0. All other keys are settings of the program.
 const KEYS: [(&str, bool); 16] = [
     ("dKpcUnit", true),
     ("dMsolUnit", true),
@@ -38,7 +38,7 @@ const KEYS: [(&str, bool); 16] = [
     ("bDoubleVel", false),
 ];
 
-/// What a parameter file says.
+/// The contents of a parameter file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Param {
     pub units: KnownUnits,
@@ -46,18 +46,19 @@ pub(super) struct Param {
     pub expansion: Expansion,
     /// The sides of the periodic box.
     pub sides: Vec<f64>,
-    /// Whether coordinates are comoving and times are scale factors.
+    /// If `true`, coordinates are comoving and times are scale factors.
     pub is_comoving: bool,
-    /// Whether velocities are stored in 64 bits, and positions not.
+    /// If `true`, velocities have 64 bits, but positions do not.
     pub is_wide_velocity: bool,
-    /// What was taken for so.
+    /// Notes about assumptions.
     pub notes: Vec<String>,
 }
 
 impl Param {
-    /// That of the run which the snapshot `path` is of; nothing known if there is none.
+    /// Reads the parameter file of the run to which the snapshot `path` belongs. Without a file, all values are
+    /// unknown.
     ///
-    /// Errors: a file that cannot be read; a key that is used and has another value than a number, or one that cannot be.
+    /// Errors: the file cannot be read; the value of a key that is used is not a number, or not a valid one.
     pub(super) fn of(path: &Path) -> Result<Self> {
         let (param, of_another) = search(path);
         let Some(param) = param else {
@@ -82,7 +83,7 @@ impl Param {
 
     fn parse(text: &str) -> std::result::Result<Self, String> {
         let values = assignments(text);
-        // The last one counts.
+        // The last assignment of a key counts.
         let find = |key: &str| values.iter().rev().find(|(own, _)| *own == key).map(|(_, value)| *value);
         let mut numbers = [None; KEYS.len()];
         for (slot, (key, must_be_positive)) in numbers.iter_mut().zip(KEYS) {
@@ -103,14 +104,14 @@ impl Param {
         let is_comoving = flag("bComove").unwrap_or(false);
         let (kpc, msun) = (positive("dKpcUnit"), positive("dMsolUnit"));
         let frame = if is_comoving { Frame::Comoving } else { Frame::Physical };
-        // sqrt(G M / L) with the G of the run's units, which is 1.
+        // sqrt(G M / L), where G is 1 in the units of the run.
         let km_s = kpc.zip(msun).map(|(kpc, msun)| (GRAVITY * msun / (kpc * 1e-3)).sqrt());
         let units = KnownUnits {
             length: kpc.map(|kpc| LengthUnit { mpc: kpc * 1e-3, per_h: false, frame }),
             mass: msun.map(|msun| MassUnit { msun, per_h: false }),
             velocity: km_s.map(|km_s| VelocityUnit { km_s, is_internal: false }),
         };
-        // The Hubble constant is in units of the run: velocities over lengths.
+        // The Hubble constant is in units of the run: velocity divided by length.
         let hubble =
             positive("dHubble0").zip(kpc.zip(km_s)).map(|(own, (kpc, km_s))| own * km_s / (kpc * 1e-3) / 100.0);
         let background = Background {
@@ -119,7 +120,7 @@ impl Param {
             h: hubble.filter(|_| is_comoving),
         };
         let is_periodic = flag("bPeriodic").unwrap_or(is_comoving);
-        // The one for all axes is overruled by those for each.
+        // The values of single axes override the value for all axes.
         let all = positive("dPeriod").unwrap_or(1.0);
         let sides = ["dxPeriod", "dyPeriod", "dzPeriod"].map(|axis| positive(axis).unwrap_or(all));
         let sides = if is_periodic { sides.to_vec() } else { vec![] };
@@ -130,17 +131,22 @@ impl Param {
     }
 }
 
-/// Keys whose values are names of files: the base of the snapshots that a run writes, and the file that it starts from.
+/// Keys whose values are names of files: the base name of the snapshots that a run writes, and the file from which it
+/// starts.
 const OUT_NAME: &str = "achOutName";
 const IN_FILE: &str = "achInFile";
 
-/// The parameter file of a snapshot: in its folder or the one above, the one whose name, less `.param`, begins the snapshot's name, the
-/// longest of these; else the one whose text names the snapshot; else the only one, unless it belongs to another file.
+/// Returns the parameter file of a snapshot, in its folder or the parent folder. The first of these rules that
+/// applies chooses the file:
+///
+/// 1. The file whose name without `.param` is the longest beginning of the snapshot's name.
+/// 2. The file whose text names the snapshot.
+/// 3. The only file, unless it belongs to another file.
 pub(super) fn find(path: &Path) -> Option<PathBuf> {
     search(path).0
 }
 
-/// [`find`], and the only parameter file where that belongs to another file.
+/// Returns the result of [`find`], and the only parameter file if it belongs to another file.
 fn search(path: &Path) -> (Option<PathBuf>, Option<PathBuf>) {
     let none = (None, None);
     let (Some(name), Ok(whole)) = (path.file_name().and_then(|name| name.to_str()), fs::canonicalize(path)) else {
@@ -169,12 +175,13 @@ fn search(path: &Path) -> (Option<PathBuf>, Option<PathBuf>) {
     (None, of_another)
 }
 
-/// The name of a parameter file without `.param`.
+/// Returns the name of a parameter file without `.param`.
 fn stem(param: &Path) -> Option<&str> {
     param.file_stem()?.to_str()
 }
 
-/// Returns `true` if a name begins with another one, which ends there or before a character that is no letter or digit.
+/// Returns `true` if `name` begins with `base`, followed by the end or by a character that is neither a letter nor a
+/// digit.
 fn begins(name: &str, base: &str) -> bool {
     let rest = name.strip_prefix(base).filter(|_| !base.is_empty());
     rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
@@ -192,7 +199,7 @@ impl Names {
     }
 }
 
-/// The files that a parameter file names; `None` if it names none, or cannot be read.
+/// Returns the files that a parameter file names; `None` if it names none, or cannot be read.
 fn names(param: &Path) -> Option<Names> {
     let text = text(param).ok()?;
     let values = assignments(&text);
@@ -204,8 +211,9 @@ fn names(param: &Path) -> Option<Names> {
     (names.out.is_some() || names.start.is_some()).then_some(names)
 }
 
-/// Returns `true` if a parameter file, which neither by its name nor by its text belongs to `snapshot`, belongs to another file: its text
-/// names one, or its name is that of a file, as `a.tipsy.param` and `a.00010.param`, or of one that is there.
+/// Returns `true` if a parameter file belongs to another file than `snapshot`, to which neither its name nor its text
+/// refers. Its text names another file, or its name contains that of a file, as `a.tipsy.param` and `a.00010.param`,
+/// or of a file that exists.
 fn is_of_another(param: &Path, snapshot: &Path) -> bool {
     if names(param).is_some() {
         return true;
@@ -228,7 +236,7 @@ fn is_of_another(param: &Path, snapshot: &Path) -> bool {
     [param.parent(), snapshot.parent()].into_iter().flatten().any(has)
 }
 
-/// The lines `key = value`, without comments.
+/// Returns the lines `key = value`, without comments.
 fn assignments(text: &str) -> Vec<(&str, &str)> {
     let lines = text.lines().filter_map(|line| line.split('#').next()?.split_once('='));
     lines.map(|(key, value)| (key.trim(), value.trim())).collect()
@@ -256,7 +264,7 @@ mod tests {
         let length = param.units.length.unwrap();
         assert_eq!((length.mpc, length.frame, &param.sides[..]), (50.0, Frame::Comoving, &[1.0; 3][..]));
         assert_eq!(param.background.omega_lambda, Some(0.76));
-        // pynbody gives 0.730 and 1261 km/s.
+        // pynbody returns 0.730 and 1261 km/s.
         assert!((param.background.h.unwrap() - 0.73).abs() < 1e-3, "{param:?}");
         assert!((param.units.velocity.unwrap().km_s - 1260.8).abs() < 1.0, "{param:?}");
         for (line, said) in [

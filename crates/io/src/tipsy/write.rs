@@ -1,4 +1,4 @@
-//! Writes Tipsy files, which [`read`](crate::read) and pynbody read.
+//! Writing of Tipsy files, which [`read`](crate::read) and pynbody can read.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -11,21 +11,23 @@ use crate::number_types::{Word, foreign};
 use crate::tipsy::header::{Family, Header};
 use crate::{Background, Masses, Points, Species};
 
-/// How to write a Tipsy file; the default is a big-endian one at a = 1, in units that are not told.
+/// Options for writing a Tipsy file. The default is a big-endian file at a = 1, without stated units.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct TipsyOptions {
-    /// Most significant byte first ("standard"); else last ("native").
+    /// If `true`, the most significant byte comes first ("standard"); otherwise last ("native").
     pub big_endian: bool,
-    /// Scale factor a, or the time if lengths are physical.
+    /// The scale factor a; if lengths are physical, the time.
     pub time: f64,
-    /// What the particles are in. It is written into a `.param` file beside the snapshot. Positions and masses stay as they are;
-    /// velocities are stored as v / a, in the unit with which the constant of gravity is 1. `None`: velocities stay, too.
+    /// The units of the particles, which are written to a `.param` file beside the snapshot. Positions and masses are
+    /// unchanged. Velocities are stored as v / a, in the unit in which the gravitational constant is 1. If `None`,
+    /// velocities are unchanged, too.
     pub units: Option<Units>,
-    /// The cosmology; units of 1/h need its h.
+    /// The cosmology. Units of 1/h require its h.
     pub background: Background,
-    /// Side of the periodic box. It goes to the `.param` file; pynbody has no eye for it, and takes the unit of length for the side.
+    /// The side of the periodic box, which is written to the `.param` file. pynbody ignores it, and uses the unit of
+    /// length as the side.
     pub box_size: Option<f64>,
 }
 
@@ -72,15 +74,19 @@ impl TipsyOptions {
     }
 }
 
-/// Writes gas, dark matter and stars (types 0, 1 and 4) as a Tipsy file, ids as text into `path.iord`, and units, if they are
-/// given, into `path.param`. Fields that a species does not have, as softening and potential, are 0.
+/// Writes gas, dark matter and stars (types 0, 1 and 4) as a Tipsy file. Ids are written as text to `path.iord` and,
+/// if units are given, the units are written to `path.param`. Fields that a species does not have, such as softening
+/// and potential, are 0.
 ///
-/// All files are written beside their places and renamed when complete.
+/// All files are written under temporary names, and renamed when they are complete.
 ///
 /// # Errors
-/// If a file cannot be written; if a species is of another type, comes twice, or has parts that differ in length or are not of three
-/// dimensions; if some have ids and others not; if positions or velocities differ in precision; if masses are unknown, or a unit needs an
-/// h that is not given; if velocities have 64 bits, positions 32, and no units are given.
+/// An error is returned if:
+/// - a file cannot be written
+/// - a species has another type, occurs twice, or has arrays that differ in length or do not have three dimensions
+/// - only some species have ids, or positions or velocities differ in precision
+/// - masses are unknown, or a unit requires an h that is not given
+/// - velocities have 64 bits, positions have 32 bits, and no units are given
 ///
 /// ```
 /// use ropewalk_io::{Masses, Points, ReadOptions, Species, Table, TipsyOptions, read, write_tipsy};
@@ -148,7 +154,7 @@ pub fn write_tipsy(path: impl AsRef<Path>, species: &[Species<'_>], options: &Ti
         })?);
     }
     if let Some((mut text, _)) = run {
-        // pynbody takes any value for yes.
+        // pynbody interprets any value as yes.
         for (name, is_wide) in [("bDoublePos", is_wide_position), ("bDoubleVel", is_wide_velocity)] {
             if is_wide {
                 text += &format!("{name} = 1\n");
@@ -163,21 +169,21 @@ pub fn write_tipsy(path: impl AsRef<Path>, species: &[Species<'_>], options: &Ti
     AtomicFile::commit_all(files)
 }
 
-/// A file that `write` has written, and which is not committed yet.
+/// Creates a file and fills it with `write`. The file is not committed yet.
 fn filled(path: &Path, write: impl FnOnce(&mut AtomicFile) -> io::Result<()>) -> Result<AtomicFile> {
     let mut file = AtomicFile::create(path)?;
     write(&mut file).map_err(|error| Error::io(path, "cannot be written", error))?;
     Ok(file)
 }
 
-/// `path` with another ending after its own.
+/// Returns `path` with a further extension appended.
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_os_string();
     name.push(format!(".{ending}"));
     name.into()
 }
 
-/// Why a species cannot be written, if so.
+/// Errors: the reason why a species cannot be written.
 fn check(one: &Species<'_>) -> std::result::Result<(), String> {
     let (t, n) = (one.particle_type, one.positions.len());
     let masses = match one.masses {
@@ -199,10 +205,10 @@ fn check(one: &Species<'_>) -> std::result::Result<(), String> {
     }
 }
 
-/// The parameter file of a run in these units, and what to multiply velocities with.
+/// Returns the parameter file of a run in these units, and the factor that multiplies velocities.
 fn run(units: &Units, options: &TipsyOptions) -> Result<(String, f64)> {
     let h = options.background.h;
-    // Refuses an h that is missing or none.
+    // Returns an error if h is required and missing, or invalid.
     units.conversion(0.0, h)?;
     if (units.length.per_h || units.mass.per_h) && h.is_none() {
         let message = format!("{units} need the Hubble constant, for Tipsy has no units of 1/h");

@@ -1,4 +1,4 @@
-//! The columns of FITS tables: where their values are, and what they are.
+//! The columns of FITS tables: locations and types of their values.
 
 use crate::messages::shorten;
 use crate::number_types::Number;
@@ -7,12 +7,12 @@ use super::super::rows::Mapping;
 use super::super::{Field, Kind};
 use super::header::{Hdu, real};
 
-/// The most columns that a table has.
+/// The maximum number of columns of a table.
 const MOST_COLUMNS: u64 = 999;
-/// Characters of a number at most.
+/// The maximum number of characters of a number.
 const WIDEST_NUMBER: u64 = 256;
 
-/// `TFORM` of a binary table: a count and a letter; what follows is of no interest here.
+/// Parses `TFORM` of a binary table: a count and a letter. The rest of the text is ignored.
 fn form(text: &str) -> Option<(u64, char)> {
     let text = text.trim();
     let end = text.find(|letter: char| !letter.is_ascii_digit())?;
@@ -20,7 +20,7 @@ fn form(text: &str) -> Option<(u64, char)> {
     Some((count, text[end..].chars().next()?))
 }
 
-/// The column's name, or what it is called without one.
+/// Returns the name of a column; without a name, `col` and its number.
 fn name(table: &Hdu, column: u64) -> String {
     let name = table.text(&format!("TTYPE{column}")).filter(|name| !name.is_empty());
     name.map_or_else(|| format!("col{column}"), str::to_string)
@@ -35,11 +35,11 @@ fn count(table: &Hdu) -> Result<u64, String> {
     if n > MOST_COLUMNS { Err(format!("its keyword TFIELDS is {n}; there are at most {MOST_COLUMNS}")) } else { Ok(n) }
 }
 
-/// Returns the mapping that `TSCAL` and `TZERO` make of a column of this kind.
+/// Returns the mapping from stored to actual values, from `TSCAL` and `TZERO` of a column.
 fn mapping(table: &Hdu, column: u64, number: Number) -> Result<Mapping, String> {
     let scale = table.real(&format!("TSCAL{column}"))?.unwrap_or(1.0);
     let offset = table.real(&format!("TZERO{column}"))?.unwrap_or(0.0);
-    // Integers of the other sign.
+    // The offset by which integers of the opposite signedness are stored.
     let half = match number {
         Number::U8 => -128.0,
         Number::I16 => 32_768.0,
@@ -54,7 +54,7 @@ fn mapping(table: &Hdu, column: u64, number: Number) -> Result<Mapping, String> 
     })
 }
 
-/// The columns of a binary table.
+/// Returns the columns of a binary table.
 pub(super) fn binary(table: &Hdu) -> Result<Vec<Field>, String> {
     let stride = table.count("NAXIS1")?;
     let (mut fields, mut at) = (vec![], table.at);
@@ -104,14 +104,14 @@ pub(super) struct TextColumn {
     pub is_number: bool,
     start: usize,
     width: usize,
-    /// Digits after a point that is not written.
+    /// The number of digits after an implied decimal point.
     digits: i32,
     scale: f64,
     offset: f64,
     null: Option<String>,
 }
 
-/// The columns of a text table.
+/// Returns the columns of a text table.
 pub(super) fn texts(table: &Hdu) -> Result<Vec<TextColumn>, String> {
     let length = table.count("NAXIS1")?;
     let mut columns = vec![];
@@ -149,7 +149,8 @@ pub(super) fn texts(table: &Hdu) -> Result<Vec<TextColumn>, String> {
 }
 
 impl TextColumn {
-    /// The number in a row, as text; empty if the row has no value. What is no number stays as it is.
+    /// Returns the number in a row, as text; empty if the value is missing. Text that is not a number is returned
+    /// unchanged.
     pub(super) fn word(&self, row: &[u8]) -> Result<String, String> {
         let bytes = row.get(self.start..self.start + self.width).ok_or("has no value")?;
         let text = String::from_utf8_lossy(bytes).trim().to_string();

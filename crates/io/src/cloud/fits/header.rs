@@ -1,7 +1,7 @@
-//! FITS headers: blocks of 2880 bytes, with cards of 80 bytes that hold a keyword and a value.
+//! FITS headers: blocks of 2880 bytes, divided into cards of 80 bytes that hold a keyword and a value.
 //!
-//! In: a file. Out: its header-data units (HDUs): keywords with values, and where the data are. Cost: one pass over the headers.
-//! Source: FITS standard 4.0, sections 3, 4 and 7.
+//! In: a file. Out: its header-data units (HDUs): keywords with values, and the locations of the data. Cost: one pass
+//! over the headers. Source: FITS standard 4.0, sections 3, 4 and 7.
 
 use ropewalk::Result;
 
@@ -17,7 +17,7 @@ const CARD: usize = 80;
 #[derive(Clone, Debug, PartialEq)]
 enum Value {
     Text(String),
-    /// A number, `T` or `F`, as it is written.
+    /// A number, `T` or `F`, as text.
     Other(String),
 }
 
@@ -26,13 +26,13 @@ pub(super) struct Hdu {
     /// Its number in the file, from 0.
     pub number: usize,
     cards: Vec<(String, Value)>,
-    /// The texts of comments, of its history, and of other cards without a value.
+    /// The texts of comments, of the history, and of other cards without a value.
     pub comments: Vec<String>,
-    /// The byte where its data begin.
+    /// The byte offset of its data.
     pub at: u64,
 }
 
-/// Returns `true` if another HDU begins here.
+/// Returns `true` if another HDU begins at the position of `source`.
 fn is_extension(source: &mut Source) -> Result<bool> {
     let at = source.at();
     if source.left() < 8 {
@@ -43,7 +43,7 @@ fn is_extension(source: &mut Source) -> Result<bool> {
     Ok(&start == b"XTENSION")
 }
 
-/// All HDUs of a file, and the bytes after the last.
+/// Returns all HDUs of a file, and the number of bytes after the last one.
 pub(super) fn hdus(source: &mut Source) -> Result<(Vec<Hdu>, u64)> {
     source.seek(0)?;
     let mut all: Vec<Hdu> = vec![];
@@ -110,7 +110,7 @@ impl Hdu {
         self.cards.iter().find(|(own, _)| own == keyword).map(|(_, value)| value)
     }
 
-    /// The text of a keyword.
+    /// Returns the value of a keyword, if it is text.
     pub(super) fn text(&self, keyword: &str) -> Option<&str> {
         match self.find(keyword)? {
             Value::Text(text) => Some(text),
@@ -123,7 +123,7 @@ impl Hdu {
         matches!(self.find(keyword), Some(Value::Other(text)) if text == "T")
     }
 
-    /// A whole number; an error if there is something else.
+    /// Returns the value of a keyword as an integer; an error if it is not an integer.
     pub(super) fn whole(&self, keyword: &str) -> std::result::Result<Option<i64>, String> {
         let wrong =
             |text: &str| format!("its keyword {keyword} is {}, which is no whole number", shorten(text.as_bytes()));
@@ -134,7 +134,7 @@ impl Hdu {
         }
     }
 
-    /// A number; an error if there is something else.
+    /// Returns the value of a keyword as a number; an error if it is not a number.
     pub(super) fn real(&self, keyword: &str) -> std::result::Result<Option<f64>, String> {
         let wrong = |text: &str| format!("its keyword {keyword} is {}, which is no number", shorten(text.as_bytes()));
         match self.find(keyword) {
@@ -144,13 +144,13 @@ impl Hdu {
         }
     }
 
-    /// A whole number from 0 that must be there.
+    /// Returns the value of a required keyword as an integer of at least 0.
     pub(super) fn count(&self, keyword: &str) -> std::result::Result<u64, String> {
         let value = self.whole(keyword)?.ok_or_else(|| format!("its header has no keyword {keyword}"))?;
         value.try_into().map_err(|_| format!("its keyword {keyword} is {value}, which is negative"))
     }
 
-    /// Keywords and what they are, as text.
+    /// Returns the keywords and their values, as text.
     pub(super) fn entries(&self) -> impl Iterator<Item = (&str, &str)> {
         self.cards.iter().map(|(keyword, value)| {
             let (Value::Text(text) | Value::Other(text)) = value;
@@ -158,7 +158,7 @@ impl Hdu {
         })
     }
 
-    /// Bytes of its data, without padding.
+    /// Returns the bytes of the data, without padding.
     fn size(&self) -> std::result::Result<u64, String> {
         let axes = self.count("NAXIS")?;
         if axes > 999 {
@@ -174,7 +174,7 @@ impl Hdu {
         let mut values = u64::from(axes > 0);
         for axis in 1..=axes {
             let n = self.count(&format!("NAXIS{axis}"))?;
-            // The first axis of random groups is 0, and counts for nothing.
+            // The first axis of random groups has length 0, and is not counted.
             if !(is_of_groups && axis == 1 && n == 0) {
                 values = values.checked_mul(n).ok_or("its axes have more values than memory")?;
             }
@@ -187,14 +187,14 @@ impl Hdu {
     }
 }
 
-/// Adds a card. A keyword without a value is undefined, as if it were not there.
+/// Adds a card. A keyword without a value is undefined, so it is omitted.
 fn push(cards: &mut Vec<(String, Value)>, keyword: String, value: Value) {
     if value != Value::Other(String::new()) {
         cards.push((keyword, value));
     }
 }
 
-/// Text that goes on in the next card.
+/// Text that continues in the next card.
 trait Continued {
     fn pop_if_continued(&mut self);
 }
@@ -207,12 +207,12 @@ impl Continued for String {
     }
 }
 
-/// A number, also with the exponent `D` of Fortran.
+/// Parses a number, which may have the Fortran exponent `D`.
 pub(super) fn real(text: &str) -> Option<f64> {
     text.trim().replace(['D', 'd'], "E").parse().ok()
 }
 
-/// The value of a card, from the bytes after `=`.
+/// Parses the value of a card from the bytes after `=`.
 fn value(bytes: &[u8]) -> Value {
     let bytes = bytes.trim_ascii_start();
     let Some(rest) = bytes.strip_prefix(b"'") else {

@@ -1,10 +1,13 @@
 //! FITS tables: the first binary or text table of a file.
 //!
-//! - in: columns of bytes, integers, floats and vectors of them (`TFORM` B, I, J, K, E, D, and I, F, E, D of text tables)
-//! - used: `TTYPE`, `TFORM`, `TUNIT`, `TSCAL`, `TZERO` (unsigned integers stay exact), `TNULL`; redshift, box and cosmology by their names
-//! - printed: other tables and images, other keywords, comments, columns that are not read, bytes after the last HDU
-//! - refused: images, compressed tables, random groups, contradicting headers, missing values in columns that are read, and the choice of
-//!   columns of text, truth values, bits, complex numbers or lists of variable length
+//! - in: columns of bytes, integers, floats and vectors of them (`TFORM` B, I, J, K, E, D, and I, F, E, D of text
+//!   tables)
+//! - used: `TTYPE`, `TFORM`, `TUNIT`, `TSCAL`, `TZERO` (unsigned integers stay exact), `TNULL`; redshift, box and
+//!   cosmology, by their names
+//! - noted: other tables and images, other keywords, comments, columns that are not read, bytes after the last HDU
+//! - rejected: images, compressed tables, random groups, contradictory headers, and missing values in columns that
+//!   are read. Choosing a column of text, booleans, bits, complex numbers or lists of variable length is also an
+//!   error
 
 mod columns;
 mod header;
@@ -33,14 +36,14 @@ use header::{Hdu, hdus};
 /// The first bytes of FITS files.
 const MAGIC: &[u8] = b"SIMPLE  =";
 
-/// Keywords that describe the layout, a column or the writer; others are printed.
+/// Keywords that describe the layout, a column or the writer. Other keywords are noted.
 const PLAIN: [&str; 22] = [
     "XTENSION", "SIMPLE", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", "TFIELDS", "EXTNAME", "EXTVER", "EXTLEVEL", "EXTEND",
     "THEAP", "CHECKSUM", "DATASUM", "DATE", "ORIGIN", "AUTHOR", "CREATOR", "LONGSTRN", "NEXTEND", "INHERIT", "BLOCKED",
 ];
 const PLAIN_OF_COLUMNS: [&str; 12] =
     ["TTYPE", "TFORM", "TUNIT", "TSCAL", "TZERO", "TNULL", "TDISP", "TDIM", "TBCOL", "TCOMM", "TUCD", "NAXIS"];
-/// Keywords whose values are numbers, and the names that tables have for them.
+/// Keywords whose values are numbers, and the names of these entries in tables.
 const NUMBERS: [(&str, &str); 10] = [
     ("REDSHIFT", "redshift"),
     ("BOXSIZE", "box_size"),
@@ -54,13 +57,13 @@ const NUMBERS: [(&str, &str); 10] = [
     ("H", "h"),
 ];
 
-/// The beginnings of the comments that writers put into every file.
+/// The beginnings of comments that FITS writers put into every file.
 const USUAL_COMMENTS: [&str; 2] =
     ["FITS (Flexible Image Transport System) format is defined in", "and Astrophysics', volume 376, page 359"];
-/// Comments that are printed.
+/// The maximum number of comments in a note.
 const MOST_COMMENTS: usize = 3;
 
-/// A table that has been found in a file.
+/// The table to read in a file.
 struct Found {
     table: Hdu,
     is_binary: bool,
@@ -68,7 +71,7 @@ struct Found {
     notes: Vec<String>,
 }
 
-/// The name of an HDU in messages.
+/// Returns the name of an HDU for messages.
 fn called(hdu: &Hdu) -> String {
     match hdu.text("EXTNAME") {
         Some(name) => format!("HDU {} ({})", hdu.number, shorten(name.as_bytes())),
@@ -120,7 +123,7 @@ fn find(source: &mut Source) -> Result<Found> {
     Ok(Found { table, is_binary, entries, notes })
 }
 
-/// The note on comments, which are not used.
+/// Returns the note on comments, which are not used.
 fn note_on_comments<'a>(comments: impl Iterator<Item = &'a String>) -> Option<String> {
     let is_usual = |comment: &&String| USUAL_COMMENTS.iter().any(|usual| comment.starts_with(usual));
     let comments: Vec<&String> = comments.filter(|comment| !is_usual(comment)).collect();
@@ -132,7 +135,7 @@ fn note_on_comments<'a>(comments: impl Iterator<Item = &'a String>) -> Option<St
     (!list.is_empty()).then(|| format!("comments that are not used: {}", list.join(", ")))
 }
 
-/// A value as messages quote it.
+/// Returns a value as messages quote it.
 fn shown(value: &str) -> String {
     if value.is_empty() { "an empty text".into() } else { shorten(value.as_bytes()) }
 }
@@ -140,7 +143,7 @@ fn shown(value: &str) -> String {
 /// A keyword or name, and its value.
 type Entry = (String, String);
 
-/// The numbers of a header that are used, by the names that tables have for them, and the keywords that are not used.
+/// Returns the numbers of a header that are used, with their names in tables, and the keywords that are not used.
 fn entries(table: &Hdu, primary: &[Entry]) -> std::result::Result<(Vec<Entry>, Vec<String>), String> {
     let (mut used, mut unused): (Vec<Entry>, Vec<String>) = (vec![], vec![]);
     let primary = primary.iter().map(|(keyword, value)| (keyword.as_str(), value.as_str()));
@@ -184,7 +187,7 @@ fn cloud<'a>(path: &'a Path, source: &Source, found: Found) -> Result<Cloud<'a>>
     Ok(cloud)
 }
 
-/// FITS tables.
+/// The format of FITS tables.
 pub(crate) struct Fits;
 
 impl FileFormat for Fits {
@@ -216,7 +219,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     Ok(text::inspect(path, &read_text(path, source, &found, reading)?))
 }
 
-/// The rows of a text table.
+/// Reads the rows of a text table.
 fn read_text(path: &Path, mut source: Source, found: &Found, reading: &Reading<'_>) -> Result<Snapshot> {
     let table = &found.table;
     let refuse = |message: String| Error::file(path, format!("{}: {message}", called(table)));
@@ -241,7 +244,7 @@ fn read_text(path: &Path, mut source: Source, found: &Found, reading: &Reading<'
         }
         row += 1;
         source.fill(&mut line)?;
-        // A value that is missing is empty.
+        // A missing value yields an empty word.
         for column in &columns {
             let word = column.word(&line).map_err(|message| {
                 Error::file(path, format!("row {row}, column {}: {message}", shorten(column.name.as_bytes())))
@@ -253,7 +256,7 @@ fn read_text(path: &Path, mut source: Source, found: &Found, reading: &Reading<'
     finish(path, snapshot, found, &columns, reading)
 }
 
-/// Adds what the header of a text table says of its points.
+/// Adds to `snapshot` the units, epoch, cosmology and box in the header of a text table.
 fn finish(
     path: &Path,
     mut snapshot: Snapshot,

@@ -1,9 +1,12 @@
-//! The choice of the columns of an HDF5 table, and their roles.
+//! The choice of the columns of an HDF5 table, and of their roles.
 //!
-//! - default: the columns of the one group or dataset of compounds that has numbers; their names decide, as in all tables
-//! - chosen: columns by path, or by name if one column has it; the others of their group are what their names say
-//! - fields: all columns of numbers, or those that are chosen, whatever their names
-//! - errors: several groups of columns, columns of different lengths, and unread columns with the name of a quantity that is wanted
+//! - default: the columns of the only group, or dataset of compounds, that contains numbers. Their names determine
+//!   the roles, as in all tables
+//! - chosen: columns by path, or by name if the name is unique; the other columns of their group have the roles of
+//!   their names
+//! - fields: all columns of numbers, or the chosen ones, whatever their names
+//! - errors: several groups of columns, columns of different lengths, and unreadable columns with the name of a
+//!   requested quantity
 
 use ropewalk::Result;
 
@@ -13,33 +16,33 @@ use crate::hdf5::file::File;
 use crate::hdf5::table::list::Column;
 use crate::reading::Reading;
 
-/// Columns that an error lists.
+/// The maximum number of columns that an error lists.
 const MOST_LISTED: usize = 30;
-/// Numbers of a row of fields.
+/// The maximum number of numbers per row of fields.
 const MOST_NUMBERS: u64 = 1 << 16;
-/// Names of quantities, in lower case.
+/// Names of columns that are quantities, in lower case.
 const AXES: [&str; 3] = ["x", "y", "z"];
 const SPEEDS: [&str; 3] = ["vx", "vy", "vz"];
 const OTHERS: [&str; 2] = ["id", "type"];
 
-/// One number of a row: a column of the file, and which of its numbers.
+/// One number of a row: the index of a column of the file, and the index of the number within a row of that column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pick {
     pub column: usize,
     pub number: usize,
 }
 
-/// The numbers of a row, with the roles of those that are read. `Columns` counts in `picks`.
+/// The numbers of a row, with the roles of those that are read. `Columns` refers to indices of `picks`.
 pub(super) struct Choice {
     pub picks: Vec<Pick>,
     pub roles: Columns,
 }
 
-/// A number of a row as a column of a table.
+/// A number of a row, regarded as a column of a table.
 struct Cell {
     pick: Pick,
     name: String,
-    /// The reason why it is no coordinate.
+    /// The reason why it cannot be a coordinate.
     why: Option<String>,
 }
 
@@ -73,14 +76,14 @@ pub(super) fn choose(file: &File, all: &[Column], reading: &Reading<'_>) -> Resu
     Ok(Choice { picks: cells.iter().map(|cell| cell.pick).collect(), roles })
 }
 
-/// The start of a list of columns.
+/// Lists the first columns, for messages.
 fn listed(all: &[Column]) -> String {
     let more = if all.len() > MOST_LISTED { " and others" } else { "" };
     let listed: Vec<String> = all.iter().take(MOST_LISTED).map(Column::describe).collect();
     if listed.is_empty() { "none".into() } else { listed.join(", ") + more }
 }
 
-/// The columns, read or not, of the one container that has columns of numbers.
+/// Returns the columns, readable or not, of the only container that has columns of numbers.
 fn own_columns(all: &[Column]) -> std::result::Result<Vec<usize>, String> {
     let read = all.iter().filter(|column| column.unread.is_none());
     let mut containers: Vec<&str> = read.map(|column| column.container.as_str()).collect();
@@ -93,18 +96,18 @@ fn own_columns(all: &[Column]) -> std::result::Result<Vec<usize>, String> {
     }
 }
 
-/// The columns of other containers, none of which is read, and the reasons.
+/// Returns the unreadable columns of other containers, and the reasons.
 fn elsewhere<'a>(all: &'a [Column], own: &'a [usize]) -> impl Iterator<Item = (String, String)> + 'a {
     let others = (0..all.len()).filter(|i| !own.contains(i));
     others.filter_map(|i| Some((all[i].path.clone(), all[i].unread.as_ref()?.what.clone())))
 }
 
-/// The columns of the container that are not read, and the reasons.
+/// Returns the unreadable columns of the container, and the reasons.
 fn unread<'a>(all: &'a [Column], own: &'a [usize]) -> impl Iterator<Item = (String, String)> + 'a {
     own.iter().filter_map(|&i| Some((all[i].short.clone(), all[i].unread.as_ref()?.what.clone())))
 }
 
-/// Errors: a column that is not read, but may hold numbers; nameless columns of pandas beside others.
+/// Errors: an unreadable column that may hold numbers.
 fn check_read(all: &[Column], own: &[usize]) -> std::result::Result<(), String> {
     let may_be_numbers = |i: &&usize| all[**i].unread.as_ref().is_some_and(|unread| unread.may_be_numbers);
     match own.iter().find(may_be_numbers) {
@@ -113,7 +116,7 @@ fn check_read(all: &[Column], own: &[usize]) -> std::result::Result<(), String> 
     }
 }
 
-/// Errors: columns of a pandas table whose names cannot be read, unless it is the only one.
+/// Errors: columns of a pandas table whose names cannot be read, unless the table has only one number per row.
 fn check_names(all: &[Column], own: &[usize]) -> std::result::Result<(), String> {
     let is_nameless = |i: &&usize| all[**i].is_nameless && all[**i].unread.is_none();
     let numbers: u64 = own.iter().map(|&i| all[i].numbers.count).fold(0, u64::saturating_add);
@@ -133,7 +136,7 @@ fn check_rows(all: &[Column], own: impl Iterator<Item = usize>) -> std::result::
     if rows.all(|rows| Some(rows) == first) { Ok(()) } else { Err("has columns of different lengths".into()) }
 }
 
-/// The cells of a table of points, which names then sort.
+/// Returns the cells of a table of points. Their names then determine the roles.
 fn points(all: &[Column], own: &[usize], options: &ReadOptions) -> std::result::Result<Vec<Cell>, String> {
     let lower = |i: usize| all[i].short.to_lowercase();
     let is_number = |i: usize| all[i].unread.is_none() && all[i].numbers.count == 1;
@@ -176,13 +179,13 @@ fn points(all: &[Column], own: &[usize], options: &ReadOptions) -> std::result::
     Ok(cells)
 }
 
-/// The only column of numbers, if it has several in a row.
+/// Returns the only column of numbers, if it has several numbers per row.
 fn lone_array(all: &[Column], own: &[usize]) -> Option<usize> {
     let mut read = own.iter().copied().filter(|&i| all[i].unread.is_none());
     read.next().filter(|&i| read.next().is_none() && all[i].numbers.count > 1)
 }
 
-/// An array of points, whatever its name is.
+/// Returns the choice for an array of points, whatever its name is.
 fn of_array(
     cells: Vec<Cell>,
     array: usize,
@@ -197,9 +200,9 @@ fn of_array(
     Ok(Choice { picks: cells.iter().map(|cell| cell.pick).collect(), roles })
 }
 
-/// A cell for each number of a column that is called `name`.
+/// Returns a cell for each number of a column that is named `name`.
 ///
-/// Errors: more than a row can have.
+/// Errors: the column has more numbers per row than are supported.
 fn numbers_of(all: &[Column], column: usize, name: &str) -> std::result::Result<Vec<Cell>, String> {
     let count = all[column].numbers.count;
     if count > MOST_NUMBERS {
@@ -212,7 +215,7 @@ fn numbers_of(all: &[Column], column: usize, name: &str) -> std::result::Result<
     Ok((0..count as usize).map(cell).collect())
 }
 
-/// The numbers of several columns in one row.
+/// Returns the cells of several columns, joined into one row.
 fn row_of(all: &[Column], columns: &[usize]) -> std::result::Result<Vec<Cell>, String> {
     let count = columns.iter().fold(0u64, |count, &i| count.saturating_add(all[i].numbers.count));
     if count > MOST_NUMBERS {
@@ -220,14 +223,14 @@ fn row_of(all: &[Column], columns: &[usize]) -> std::result::Result<Vec<Cell>, S
     }
     let mut cells = vec![];
     for &i in columns {
-        // A name that two groups have tells too little.
+        // If columns of several groups have the same name, their paths distinguish them.
         let is_twice = columns.iter().filter(|&&other| all[other].short == all[i].short).count() > 1;
         cells.extend(numbers_of(all, i, if is_twice { &all[i].path } else { &all[i].short })?);
     }
     Ok(cells)
 }
 
-/// All columns of numbers as fields.
+/// Returns the choice of all columns of numbers as fields.
 fn fields(all: &[Column], own: &[usize]) -> std::result::Result<Choice, String> {
     check_read(all, own)?;
     check_names(all, own)?;
@@ -240,7 +243,7 @@ fn fields(all: &[Column], own: &[usize]) -> std::result::Result<Choice, String> 
     Ok(Choice { picks: cells.iter().map(|cell| cell.pick).collect(), roles })
 }
 
-/// The columns that are chosen by path or by name.
+/// Returns the columns that are chosen by path or by name.
 fn chosen_columns(file: &File, all: &[Column], chosen: &[String]) -> Result<Vec<usize>> {
     let mut found: Vec<usize> = vec![];
     for wanted in chosen {
@@ -272,7 +275,8 @@ fn chosen_columns(file: &File, all: &[Column], chosen: &[String]) -> Result<Vec<
     Ok(found)
 }
 
-/// The chosen columns as coordinates or fields. The other columns of the container are what their names say if all chosen ones are of it.
+/// Returns the choice of the given columns as coordinates or fields. If they are all in one container, its other
+/// columns have the roles of their names.
 fn of_chosen(all: &[Column], wanted: &[usize], reading: &Reading<'_>) -> std::result::Result<Choice, String> {
     let options = reading.options;
     let mut cells = row_of(all, wanted)?;

@@ -1,10 +1,11 @@
-//! The columns of an HDF5 file without a header: 1-d and 2-d datasets, and the fields of compounds.
+//! The columns of an HDF5 file without a snapshot header: 1-d and 2-d datasets, and the fields of compounds.
 //!
-//! In: a file. Out: columns by container (a group, or a dataset of compounds), datasets of single numbers, and the attributes of all groups.
-//! Cost: object headers are read, data are not, but for the names in a pandas table.
+//! In: a file. Out: columns by container (a group, or a dataset of compounds), datasets of single numbers, and the
+//! attributes of all groups. Cost: object headers are read, but no data except the names in a pandas table.
 //!
-//! pandas: in the format "fixed" a dataset `block0_values` holds the columns that `block0_items` names, and axes are no columns. In the
-//! format "table" the field `index` is no column, and a field `values_block_0` holds columns whose names are pickled.
+//! pandas: in the format "fixed", a dataset `block0_values` holds the columns that `block0_items` names, and axes are
+//! not columns. In the format "table", the field `index` is not a column, and a field `values_block_0` holds columns
+//! whose names are pickled.
 
 use ropewalk::{Error, Result};
 
@@ -16,36 +17,37 @@ use crate::hdf5::table::quantities::is_quantity;
 use crate::hdf5::table::record::{Numbers, Unread, fields};
 use crate::hdf5::table::scalar::texts;
 
-/// The number of groups in a file, of groups within each other, of datasets, and of columns, above which a file is refused.
+/// The maximum numbers of groups in a file, of nested groups, of datasets, and of columns. Files that exceed them are
+/// rejected.
 const MOST_GROUPS: usize = 1 << 12;
 const DEEPEST: usize = 32;
 const MOST_DATASETS: usize = 1 << 12;
 const MOST_COLUMNS: usize = 1 << 16;
 
-/// A column: a dataset, a field of one, or a column of a block of pandas.
+/// A column: a dataset, a field of a dataset of compounds, or a column of a pandas block.
 #[derive(Clone, Debug)]
 pub(super) struct Column {
-    /// The group and the name of its dataset.
+    /// The group that contains its dataset, and the name of the dataset.
     pub group: String,
     pub dataset: String,
-    /// What users call it: the path, with the field of a compound behind it.
+    /// The name of the column for users: the path of the dataset, followed by the field of a compound.
     pub path: String,
-    /// The last part of the path.
+    /// The last component of the path.
     pub short: String,
-    /// The group, or the dataset of compounds, that it is a column of.
+    /// The group, or the dataset of compounds, that contains the column.
     pub container: String,
     pub rows: u64,
-    /// The numbers of a row, and the bytes of an element.
+    /// The location of its numbers in a row, and the bytes per element.
     pub numbers: Numbers,
     pub element: u64,
-    /// The reason why it is not read.
+    /// The reason why it cannot be read.
     pub unread: Option<Unread>,
-    /// `true` if it holds columns of a pandas table whose names cannot be read.
+    /// If `true`, it holds columns of a pandas table whose names cannot be read.
     pub is_nameless: bool,
 }
 
 impl Column {
-    /// A description for people, as `points (100 x 3 f64)`.
+    /// Returns a description for users, as `points (100 x 3 f64)`.
     pub(super) fn describe(&self) -> String {
         let (path, rows) = (&self.path, self.rows);
         let Numbers { number, count, .. } = self.numbers;
@@ -56,13 +58,13 @@ impl Column {
         }
     }
 
-    /// The path of its dataset.
+    /// Returns the path of its dataset.
     pub(super) fn dataset_path(&self) -> String {
         join(&self.group, &self.dataset)
     }
 }
 
-/// A dataset of one number or text, or of a few numbers of a box or cosmology.
+/// A dataset of one number or text, or of a few numbers for a box or cosmology.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Scalar {
     pub group: String,
@@ -78,30 +80,30 @@ impl Scalar {
 /// The contents of a file.
 #[derive(Default)]
 pub(super) struct Listing {
-    /// By the paths of their datasets, then in the order of the fields.
+    /// Sorted by the path of the dataset, then in the order of the fields.
     pub columns: Vec<Column>,
     pub scalars: Vec<Scalar>,
     /// The attributes of all groups.
     pub groups: Vec<Attributes>,
 }
 
-/// Everything in a file.
+/// Lists the contents of a file.
 ///
-/// Errors: more groups, datasets or columns than are looked at; groups nested too deep.
+/// Errors: too many groups, datasets or columns; groups nested too deeply.
 pub(super) fn listing(file: &File) -> Result<Listing> {
     let refuse = |what: String| Error::file(&file.path, format!("has {what}, and no header of a snapshot"));
     let mut found = Listing::default();
     let mut groups = vec![(String::new(), 0)];
     let (mut seen, mut datasets) = (0, 0);
     while let Some((group, depth)) = groups.pop() {
-        // A group of a damaged file may be in itself.
+        // A group of a damaged file may contain itself, which this limit detects.
         seen += 1;
         if seen > MOST_GROUPS {
             return Err(refuse(format!("more than {MOST_GROUPS} groups")));
         }
         let members = members(file, &group)?;
         for name in members.groups {
-            // PyTables keeps the indexes of its tables in hidden groups.
+            // PyTables stores the indexes of its tables in hidden groups.
             if name.starts_with("_i_") || name.starts_with("_p_") {
                 continue;
             }
@@ -137,7 +139,8 @@ pub(super) fn listing(file: &File) -> Result<Listing> {
 }
 
 impl Listing {
-    /// Moves to the scalars what has the name of a box, redshift or cosmology, and one to three rows where no column has as many.
+    /// Moves to the scalars each column of one to three rows that is named as a box, redshift or cosmology. Columns
+    /// that have as many rows as another column of their container stay.
     fn take_quantities(&mut self) {
         let is_few = |column: &Column| {
             let is_one = column.numbers.count == 1 || column.unread.is_some();
@@ -158,7 +161,7 @@ impl Listing {
     }
 }
 
-/// The format of a group that pandas wrote.
+/// The pandas format of a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Pandas {
     None,
@@ -179,7 +182,7 @@ impl Pandas {
 struct Members {
     groups: Vec<String>,
     datasets: Vec<String>,
-    /// Links that lead nowhere, with a phrase.
+    /// Links whose target does not exist, with a description.
     dead: Vec<(String, String)>,
 }
 
@@ -212,7 +215,8 @@ fn unread(group: &str, name: &str, unread: Unread) -> Column {
     }
 }
 
-/// The columns of a dataset, or a phrase why it has none; `None` if it is a scalar.
+/// Returns the columns of a dataset; `None` if it is a scalar. The error is a phrase that describes an unsupported
+/// dataset.
 fn dataset(file: &File, group: &str, name: &str, pandas: Pandas) -> std::result::Result<Option<Vec<Column>>, String> {
     let found = file.dataset(group, name).map_err(|error| error.to_string())?.ok_or("is missing")?;
     let (rows, width) = match *found.shape() {
@@ -255,13 +259,13 @@ fn dataset(file: &File, group: &str, name: &str, pandas: Pandas) -> std::result:
     Ok(Some(columns))
 }
 
-/// The numbers of a row of `width` elements, each of which holds `numbers` and nothing else.
+/// Returns the numbers of a row of `width` elements, each of which consists of `numbers` only.
 fn repeated(numbers: Numbers, width: u64) -> std::result::Result<Numbers, Unread> {
     let count = numbers.count.checked_mul(width);
     count.map(|count| Numbers { count, ..numbers }).ok_or_else(|| Unread::numbers("rows of 2^64 numbers or more"))
 }
 
-/// The columns of a block of pandas, which the dataset `items` names.
+/// Returns the columns of a pandas block, which are named in the dataset `items`.
 fn named(file: &File, block: &Column, items: &str) -> Vec<Column> {
     if block.unread.is_some() {
         return vec![block.clone()];

@@ -1,8 +1,9 @@
 //! The quantities of an HDF5 table: box, redshift, cosmology, and the units of its columns.
 //!
-//! - in: attributes of the root group, of the groups above the columns that are read, and of their datasets; small datasets in these groups
+//! - in: attributes of the root group, of the groups that contain columns that are read, and of their datasets; small
+//!   datasets in these groups
 //! - out: one value for each quantity, and notes that name the attributes and small datasets that are not used
-//! - errors: values that cannot be read or that contradict each other; mixed units; packed numbers
+//! - errors: values that cannot be read, or that contradict each other; mixed units; packed numbers
 
 use std::str::FromStr;
 
@@ -17,11 +18,12 @@ use crate::messages::list;
 use crate::{Background, ecsv};
 
 const UNITS: [&str; 2] = ["units", "unit"];
-/// Attributes that stand for missing values.
+/// Attributes that specify the value for missing data.
 const MISSING: [&str; 2] = ["_FillValue", "missing_value"];
-/// Attributes of datasets, besides units, that are read with their numbers.
+/// Attributes of datasets, besides units, that affect how their numbers are read.
 const OF_DATASETS: [&str; 5] = ["_FillValue", "_Unsigned", "add_offset", "missing_value", "scale_factor"];
-/// Attributes, in lower case, that describe without a number that counts, and those that h5py, netCDF and PyTables need themselves.
+/// Attributes, in lower case, without relevant numbers: descriptions, and those that h5py, netCDF and PyTables write
+/// for their own use.
 const KNOWN: [&str; 32] = [
     "_nc3_strict",
     "_ncproperties",
@@ -56,7 +58,7 @@ const KNOWN: [&str; 32] = [
     "title",
     "version",
 ];
-/// Attributes that pandas needs itself.
+/// Attributes that pandas writes for its own use.
 const PANDAS: [&str; 15] = [
     "data_columns",
     "index_class",
@@ -75,26 +77,26 @@ const PANDAS: [&str; 15] = [
     "values_cols",
 ];
 
-/// The quantities that hold for all points.
+/// The quantities that apply to all points.
 #[derive(Default)]
 pub(super) struct Metadata {
     /// The sides of the box.
     pub sides: Vec<f64>,
     pub redshift: Option<f64>,
     pub background: Background,
-    /// Sentences about what is not used.
+    /// Notes about metadata that is not used.
     pub notes: Vec<String>,
 }
 
-/// A place of a quantity, and the values in it.
+/// One occurrence of a quantity in the file, with its values.
 struct Place {
-    /// For messages: `attribute BoxSize of the root group`.
+    /// Its description for messages: `attribute BoxSize of the root group`.
     name: String,
     values: Vec<f64>,
 }
 
 impl Metadata {
-    /// The metadata that holds for the columns `used`, whose datasets have the attributes `of_columns`.
+    /// Returns the metadata that apply to the columns `used`, whose datasets have the attributes `of_columns`.
     pub(super) fn of(file: &File, all: &Listing, used: &[&Column], of_columns: &[Attributes]) -> Result<Self> {
         let is_above = |group: &str| {
             let is = |column: &&Column| {
@@ -133,7 +135,7 @@ impl Metadata {
     }
 }
 
-/// The name of a group or dataset in messages.
+/// Returns the name of a group or dataset for messages.
 fn owner(path: &str) -> &str {
     if path.is_empty() { "the root group" } else { path }
 }
@@ -146,7 +148,7 @@ fn read(file: &File, place: &Scalar) -> Result<Vec<f64>> {
     if numbers.is_empty() { Err(refuse("has no elements; it must hold a number".into())) } else { Ok(numbers) }
 }
 
-/// Errors: a box in another unit than the coordinates, the first of `used`.
+/// Errors: the unit of a box differs from that of the coordinates, which are the first of `used`.
 fn check_unit(file: &File, place: &Scalar, used: &[&Column], of_columns: &[Attributes]) -> Result<()> {
     let Some(found) = file.dataset(&place.group, &place.name)? else { return Ok(()) };
     let own = unit_text(&file.dataset_attributes(&place.path(), &found)?)?;
@@ -160,16 +162,17 @@ fn check_unit(file: &File, place: &Scalar, used: &[&Column], of_columns: &[Attri
     }
 }
 
-/// The unit that attributes name.
+/// Returns the unit that attributes state.
 fn unit_text(attributes: &Attributes) -> Result<Option<String>> {
     let is_unit = |name: &&str| UNITS.contains(&name.to_lowercase().as_str());
     let Some(name) = attributes.names().find(is_unit) else { return Ok(None) };
     Ok(attributes.text(name)?.map(str::to_string).filter(|text| !text.trim().is_empty()))
 }
 
-/// The value on which all places agree, as one number if all numbers are equal. If `may_be_unset`, 0 stands for none.
+/// Returns the value on which all places agree, as one number if all its numbers are equal. If `may_be_unset`, 0
+/// means that the value is not set.
 ///
-/// Errors: two places with different values; more than three numbers.
+/// Errors: places with different values; more than three numbers.
 fn one_value(file: &File, mut places: Vec<Place>, may_be_unset: bool) -> Result<Vec<f64>> {
     for place in &mut places {
         let n = place.values.len();
@@ -192,7 +195,7 @@ fn one_value(file: &File, mut places: Vec<Place>, may_be_unset: bool) -> Result<
     Ok(first.values.clone())
 }
 
-/// The one finite number on which all places agree, above 0 if `is_positive`.
+/// Returns the finite number on which all places agree, above 0 if `is_positive`.
 fn number(file: &File, places: Vec<Place>, is_positive: bool) -> Result<Option<f64>> {
     let name = places.first().map(|place| place.name.clone()).unwrap_or_default();
     let must = if is_positive { "one finite number from 0" } else { "one finite number" };
@@ -206,7 +209,7 @@ fn number(file: &File, places: Vec<Place>, is_positive: bool) -> Result<Option<f
     }
 }
 
-/// Notes on the attributes of groups and read columns, and on the small datasets, that are not used.
+/// Returns notes on the attributes of groups and read columns, and on the small datasets, that are not used.
 fn unused(all: &Listing, of_columns: &[Attributes], is_above: impl Fn(&str) -> bool) -> Vec<String> {
     let of = |attributes: &Attributes, is_used: bool, is_dataset: bool| {
         let is_pandas = attributes.has("CLASS") || attributes.has("pandas_type");
@@ -241,9 +244,10 @@ fn is_of_pandas(name: &str) -> bool {
     name.starts_with("pandas_") || PANDAS.contains(&name) || ends.iter().any(|end| name.ends_with(end))
 }
 
-/// The one unit of columns, each with its name and the attributes of its dataset. `notes` gets a unit that is not known.
+/// Returns the unit that the columns share. Each column is given by its name and the attributes of its dataset. Adds
+/// a note on a unit that is not known.
 ///
-/// Errors: different units; a unit that is no text.
+/// Errors: different units; a unit that is not a text.
 pub(super) fn unit<T: FromStr + PartialEq + Copy>(
     file: &File,
     columns: &[(&str, &Attributes)],
@@ -257,9 +261,10 @@ pub(super) fn unit<T: FromStr + PartialEq + Copy>(
     ecsv::common(&own.iter().collect::<Vec<_>>(), what, notes).map_err(|message| file.error(message))
 }
 
-/// The values that stand for missing ones in a dataset.
+/// Returns the values that mark missing data in a dataset.
 ///
-/// Errors: numbers that are packed, as netCDF does with `scale_factor` and `add_offset`, or signed where they are to be unsigned.
+/// Errors: numbers that are packed with `scale_factor` and `add_offset`, as in netCDF, or signed numbers marked as
+/// unsigned.
 pub(super) fn missing_values(file: &File, attributes: &Attributes) -> Result<Vec<f64>> {
     for (name, neutral) in [("scale_factor", 1.0), ("add_offset", 0.0)] {
         if let Some(value) = attributes.number(name)?.filter(|value| *value != neutral) {

@@ -1,8 +1,11 @@
-//! Tables in HDF5: datasets of one length, compounds, and arrays of points, as h5py, PyTables and pandas write them.
+//! Tables in HDF5: datasets of one length, compounds, and arrays of points, as written by h5py, PyTables and pandas.
 //!
-//! - in: a file without the groups of a snapshot, and the columns that are chosen, by path (`group/x`, `table/x`, `points`) or by name
-//! - out: points with what the names of other columns say, as of text tables; boxes, redshifts, cosmologies and units from attributes
-//! - columns that are not chosen must be clear: of several groups of columns, or of arrays of several widths, none is taken
+//! - in: a file without the groups of a snapshot, and the chosen columns, by path (`group/x`, `table/x`, `points`) or
+//!   by name
+//! - out: points, with the quantities that the names of other columns identify, as in text tables; boxes, redshifts,
+//!   cosmologies and units from attributes
+//! - without a choice, the columns must be unambiguous: several groups of columns, or arrays of several widths, are
+//!   an error
 //! - cost: that of `fill`
 
 mod choose;
@@ -41,7 +44,7 @@ use crate::{Background, Format, Masses, Points, ReadOptions, Snapshot, Table};
 struct Scan<'a> {
     file: &'a File,
     all: Listing,
-    /// The numbers of a row of the table, and how they are used.
+    /// The numbers of a row of the table, and their roles.
     picks: Vec<Pick>,
     roles: Columns,
     /// The attributes of the datasets that are read.
@@ -84,12 +87,12 @@ impl<'a> Scan<'a> {
         Ok(scan)
     }
 
-    /// The column that a number of a row is of.
+    /// Returns the column that contains a number of a row.
     fn column(&self, place: usize) -> &Column {
         &self.all.columns[self.picks[place].column]
     }
 
-    /// The attributes of the dataset that a number of a row is in.
+    /// Returns the attributes of the dataset that contains a number of a row.
     fn attributes(&self, place: usize) -> Option<&Attributes> {
         let path = self.column(place).dataset_path();
         self.attributes.iter().find(|attributes| attributes.owner() == path)
@@ -103,7 +106,7 @@ impl<'a> Scan<'a> {
         self.column(place).numbers.number
     }
 
-    /// The quantities of the table, which fields have none of.
+    /// Returns the quantities of the table; none for fields.
     fn metadata(&self, reading: &Reading<'_>) -> Result<Metadata> {
         if reading.is_of_fields {
             return Ok(Metadata::default());
@@ -112,7 +115,7 @@ impl<'a> Scan<'a> {
         Metadata::of(self.file, &self.all, &used, &self.attributes)
     }
 
-    /// The sides of the box in which the columns lie that are read; `notes` gets what is not used.
+    /// Returns the sides of the box for the columns that are read, and adds notes on sides that are not used.
     fn sides(&self, reading: &Reading<'_>, sides: &[f64], notes: &mut Vec<String>) -> Result<Vec<f64>> {
         if reading.options.columns.is_empty() {
             return Ok(sides.to_vec());
@@ -126,7 +129,7 @@ impl<'a> Scan<'a> {
         self.roles.coordinates.iter().map(|&place| self.picks[place]).collect()
     }
 
-    /// The units that the attributes of columns name.
+    /// Returns the units that the attributes of columns state.
     fn units(&self, notes: &mut Vec<String>) -> Result<KnownUnits> {
         let of = |places: &[usize]| -> Vec<(&str, &Attributes)> {
             let one = |&place: &usize| Some((self.roles.names.get(place)?.as_str(), self.attributes(place)?));
@@ -140,7 +143,7 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// The datasets of these places, opened.
+    /// Opens the datasets that contain these numbers of a row.
     fn open(&self, places: &[usize]) -> Result<Vec<Opened>> {
         let mut all: Vec<Opened> = vec![];
         for &place in places {
@@ -162,7 +165,7 @@ impl<'a> Scan<'a> {
         Ok(all)
     }
 
-    /// The rows of these places together, each value as `scale` makes it with `factor`.
+    /// Returns the rows of these numbers, with each value scaled by `scale` with `factor`.
     fn gather<T: Value>(
         &self,
         reading: &Reading<'_>,
@@ -187,7 +190,7 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// The types of all rows, if there is a column of types.
+    /// Returns the types of all rows, if there is a column of types.
     fn types(&self, reading: &Reading<'_>) -> Result<Option<TypeColumn>> {
         let Some(place) = self.roles.kind else { return Ok(None) };
         let opened = self.open(&[place])?;
@@ -198,7 +201,7 @@ impl<'a> Scan<'a> {
         reading.type_column(&self.file.path, "column type", each)
     }
 
-    /// The role of a column.
+    /// Returns the role of a column.
     fn role(&self, column: usize) -> Role {
         let is = |places: &[usize]| places.iter().any(|&place| self.picks[place].column == column);
         let roles = &self.roles;
@@ -213,7 +216,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// The points of a table.
+/// Reads the points of a table.
 pub(super) fn read(file: &File, reading: &Reading<'_>) -> Result<Snapshot> {
     let (scan, options) = (Scan::new(file, reading)?, reading.options);
     let (roles, metadata) = (&scan.roles, scan.metadata(reading)?);
@@ -252,7 +255,7 @@ pub(super) fn read(file: &File, reading: &Reading<'_>) -> Result<Snapshot> {
     })
 }
 
-/// The contents of a file without a header: the table that is read, or all groups of columns if none is clear.
+/// Describes a file without a header: the table that is read, or all groups of columns if the choice is ambiguous.
 pub(super) fn inspect(path: &Path, file: &File, reading: &Reading<'_>) -> Result<Contents> {
     let field = |scan: Option<&Scan<'_>>, index: usize, column: &Column| {
         let numbers = column.numbers;
@@ -284,7 +287,7 @@ pub(super) fn inspect(path: &Path, file: &File, reading: &Reading<'_>) -> Result
             let (box_size, no_cube) = told(&metadata.sides);
             let mut notes = [no_cube, scan.roles.notes(), metadata.notes].concat();
             let units = scan.units(&mut notes)?;
-            // Packed numbers are an error here as in reading.
+            // Packed numbers are an error here, as in reading.
             scan.attributes.iter().try_for_each(|attributes| missing_values(file, attributes).map(|_| ()))?;
             Ok(Contents {
                 box_size,

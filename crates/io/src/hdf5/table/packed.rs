@@ -1,7 +1,7 @@
-//! Rows of numbers that are put together from the elements of one or more datasets.
+//! Rows of numbers assembled from the elements of one or more datasets.
 //!
-//! In: columns that are read as bytes, and the places of numbers in their rows. Out: [`Rows`] for `fill`.
-//! Cost: for each thread the bytes of a band.
+//! In: columns that are read as bytes, and the locations of numbers in their rows. Out: [`Rows`] for `fill`. Cost:
+//! for each thread, the bytes of a band.
 
 use ropewalk::{Error, Result};
 
@@ -13,26 +13,26 @@ use crate::hdf5::table::record::Spot;
 use crate::number_types::Target;
 use crate::reading::Reading;
 
-/// Numbers from one dataset.
+/// The numbers from one dataset.
 pub(super) struct Source<'a> {
     pub column: &'a Column,
-    /// The place of each number in a row, and the name of its column.
+    /// The location of each number in a row, and the name of its column.
     pub spots: &'a [Spot],
     pub names: &'a [String],
-    /// Values that stand for missing ones.
+    /// Values that mark missing data.
     pub missing: &'a [f64],
 }
 
-/// A value that numbers of a file become.
+/// A type to which numbers of a file are converted.
 pub(super) trait Value: bytemuck::Pod + Send + Sync {
-    /// What numbers must be.
+    /// The requirement on numbers, for error messages.
     const MUST: &'static str;
 
-    /// Takes the words of a number; the result is `None` where it is no such value.
+    /// Returns the conversion of the words of a number. Its results are `None` for numbers that are not valid values.
     fn take(spot: &Spot) -> Take<Option<Self>>;
 }
 
-/// Whole numbers up to this one are exact floats.
+/// Floats represent integers up to this one exactly.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 impl Value for f64 {
@@ -99,10 +99,11 @@ impl Value for u8 {
     }
 }
 
-/// A source, its bytes in bands, and how each of its columns is taken from a row of them.
+/// A source, the bands of its bytes, and the conversion of each of its columns.
 type Banded<'a, T> = (Source<'a>, Band<'a, u8>, Vec<Take<Option<T>>>);
 
-/// Rows of the numbers of all sources, which have as many rows, each times `factor` where that is possible.
+/// Rows of the numbers of all sources, which have the same number of rows. Values are scaled by `scale` with
+/// `factor`.
 pub(super) struct Packed<'a, T> {
     sources: Vec<Banded<'a, T>>,
     width: usize,
@@ -179,7 +180,7 @@ impl<T: Value> Rows<T> for Packed<'_, T> {
     }
 }
 
-/// The first of `rows` numbers that is one of `missing`, and its place.
+/// Returns the index and the value of the first of `rows` numbers that is in `missing`.
 fn missing(number: Number, words: &[u8], rows: usize, missing: &[f64]) -> Option<(usize, f64)> {
     if missing.is_empty() {
         return None;
@@ -189,7 +190,7 @@ fn missing(number: Number, words: &[u8], rows: usize, missing: &[f64]) -> Option
     values.into_iter().enumerate().find(|(_, value)| missing.contains(value))
 }
 
-/// The bytes of `rows` rows of `row` bytes from `first` on, whatever steps the band has.
+/// Returns the bytes of `rows` rows of `row` bytes from row `first` on, for any step of the band.
 fn read_rows(band: &Band<'_, u8>, all: u64, first: u64, rows: usize, row: usize) -> Result<Vec<u8>> {
     let step = band.step().max(1);
     let start = first / step * step;

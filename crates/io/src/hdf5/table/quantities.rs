@@ -1,10 +1,10 @@
-//! The names of the quantities that hold for all points of an HDF5 table: box, redshift and cosmology.
+//! The names of the quantities that apply to all points of an HDF5 table: box, redshift and cosmology.
 //!
-//! In: the name of an attribute or of a small dataset. Out: the quantity that it names. Cost: none.
+//! In: the name of an attribute or of a small dataset. Out: the quantity with that name. Cost: none.
 
 use crate::array_names::{BOX, COSMOLOGY, REDSHIFT};
 
-/// Names in lower case of the box, the redshift, and the three numbers of a cosmology.
+/// Names, in lower case, of the box, the redshift, and the three numbers of a cosmology.
 const QUANTITIES: [&[&str]; 5] = [
     &BOX,
     &REDSHIFT,
@@ -13,13 +13,13 @@ const QUANTITIES: [&[&str]; 5] = [
     &[COSMOLOGY[2], "hubbleparam"],
 ];
 
-/// The place of a quantity with this name among [`QUANTITIES`].
+/// Returns the index in [`QUANTITIES`] of the quantity with this name.
 pub(super) fn quantity(name: &str) -> Option<usize> {
     let name = name.to_lowercase();
     QUANTITIES.iter().position(|names| names.contains(&name.as_str()))
 }
 
-/// Returns `true` if `name` is that of a box, redshift or number of a cosmology.
+/// Returns `true` if `name` is the name of a box, redshift or number of a cosmology.
 pub(super) fn is_quantity(name: &str) -> bool {
     quantity(name).is_some()
 }

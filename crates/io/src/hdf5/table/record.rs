@@ -1,8 +1,8 @@
-//! The numbers in an element of a dataset: of a compound its fields, otherwise the element itself.
+//! The numbers in an element of a dataset: the fields of a compound, or the element itself.
 //!
-//! In: the bytes of a datatype message. Out: for each field its name and the place and kind of its numbers.
-//! Source: HDF5 File Format Specification 3.0, section IV.A.2.d, "The Datatype Message", classes 6 (compound), 9 (variable length)
-//! and 10 (array).
+//! In: the bytes of a datatype message. Out: the name of each field, and the location and type of its numbers.
+//! Source: HDF5 File Format Specification 3.0, section IV.A.2.d, "The Datatype Message", classes 6 (compound), 9
+//! (variable length) and 10 (array).
 
 use hdf5_reader::Datatype;
 use hdf5_reader::io::Cursor;
@@ -16,36 +16,36 @@ const COMPOUND: u8 = 6;
 pub(super) const VARIABLE: u8 = 9;
 const ARRAY: u8 = 10;
 
-/// A number in a row: the byte at which it starts, and its kind.
+/// A number in a row: its byte offset, and its format.
 pub(super) type Spot = (usize, Number);
 
-/// Numbers of one kind, one after the other.
+/// Contiguous numbers of one format.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Numbers {
-    /// The byte at which the first number starts.
+    /// The byte offset of the first number.
     pub at: usize,
     pub number: Number,
     pub count: u64,
 }
 
 impl Numbers {
-    /// The place of number `k`.
+    /// Returns the location of number `k`.
     pub(super) fn spot(&self, k: usize) -> Spot {
         (self.at + k * self.number.size, self.number)
     }
 
-    /// The byte after the last number; `None` if it overflows.
+    /// Returns the byte offset after the last number; `None` if it overflows.
     fn end(&self) -> Option<u64> {
         self.count.checked_mul(self.number.size as u64)?.checked_add(self.at as u64)
     }
 }
 
-/// The reason why a column is not read.
+/// The reason why a column cannot be read.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Unread {
-    /// A phrase, as `text` or `numbers of 16 bytes`.
+    /// A phrase for messages, as `text` or `numbers of 16 bytes`.
     pub what: String,
-    /// `false` if the column certainly holds no numbers.
+    /// If `false`, the column certainly holds no numbers.
     pub may_be_numbers: bool,
 }
 
@@ -59,17 +59,17 @@ impl Unread {
     }
 }
 
-/// The content of a field: numbers, or the reason why they are not read.
+/// The content of a field: numbers, or the reason why they cannot be read.
 pub(super) type Content = Result<Numbers, Unread>;
 
-/// A field of an element; the element itself has no name.
+/// A field of an element. The element itself has an empty name.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Field {
     pub name: String,
     pub content: Content,
 }
 
-/// The bytes of an element, and its fields.
+/// Returns the bytes per element, and its fields.
 pub(super) fn fields(message: &[u8]) -> Result<(u64, Vec<Field>), String> {
     let head: [u8; 8] =
         message.get(..8).and_then(|head| head.try_into().ok()).ok_or("has a datatype that is cut off")?;
@@ -88,7 +88,7 @@ pub(super) fn fields(message: &[u8]) -> Result<(u64, Vec<Field>), String> {
     }
 }
 
-/// The fields of a compound of `size` bytes.
+/// Returns the fields of a compound of `size` bytes.
 fn members(message: &[u8], head: [u8; 8], size: u32) -> Result<Vec<Field>, String> {
     let (version, n) = (head[0] >> 4, u16::from_le_bytes([head[1], head[2]]));
     let broken = |error: hdf5_reader::error::Error| format!("has a damaged datatype: {error}");
@@ -100,7 +100,7 @@ fn members(message: &[u8], head: [u8; 8], size: u32) -> Result<Vec<Field>, Strin
         let rest = message.get(start..).unwrap_or_default();
         let len = rest.iter().position(|&byte| byte == 0).ok_or("has a field without a name")?;
         let name = String::from_utf8_lossy(&rest[..len]).into_owned();
-        // Before version 3 names are padded to eight bytes.
+        // Before version 3, names are padded to a multiple of eight bytes.
         let padded = if version < 3 { (len + 8) & !7 } else { len + 1 };
         cursor.skip(padded).map_err(broken)?;
         let width = match size {
@@ -112,7 +112,7 @@ fn members(message: &[u8], head: [u8; 8], size: u32) -> Result<Vec<Field>, Strin
         };
         let place = cursor.read_bytes(width).map_err(broken)?;
         let place = place.iter().rev().fold(0, |place, &byte| place << 8 | usize::from(byte));
-        // Version 1 has the shape of an array here; one without dimensions is one number.
+        // In version 1, the shape of an array follows here. Without dimensions it is a single number.
         let is_old_array = version == 1 && cursor.read_bytes(28).map_err(broken)?.first() != Some(&0);
         let start = cursor.position() as usize;
         parse_datatype_description(&mut cursor).map_err(broken)?;
@@ -123,12 +123,12 @@ fn members(message: &[u8], head: [u8; 8], size: u32) -> Result<Vec<Field>, Strin
     Ok(fields)
 }
 
-/// The numbers of a datatype that starts at byte `place` of an element.
+/// Returns the numbers of a datatype that starts at byte `place` of an element.
 fn content(message: &[u8], place: usize) -> Result<Content, String> {
     let class = message.first().map_or(0, |first| first & 15);
     match class {
         TEXT => Ok(Err(Unread::other("text"))),
-        // Type 1 of the variable length is a string.
+        // A datatype of variable length with type 1 is a string.
         VARIABLE if message.get(1).is_some_and(|flags| flags & 15 == 1) => Ok(Err(Unread::other("text"))),
         ARRAY => array(message, place),
         _ => Ok(match Number::parse(message) {
@@ -164,7 +164,7 @@ fn array(message: &[u8], place: usize) -> Result<Content, String> {
 mod tests {
     use super::*;
 
-    /// The message of an array of `count` doubles in elements of `size` bytes.
+    /// Returns the datatype message of an array of `count` doubles in elements of `size` bytes.
     fn array_of_doubles(size: u32, count: u32) -> Vec<u8> {
         let mut message = vec![0x3a, 0, 0, 0];
         message.extend(size.to_le_bytes());

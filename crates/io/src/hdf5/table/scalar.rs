@@ -1,6 +1,6 @@
 //! Small datasets that are read whole: single numbers and texts.
 //!
-//! In: a dataset. Out: its values, or a phrase that says why it has none.
+//! In: a dataset. Out: its values, or a phrase that says why they cannot be read.
 
 use hdf5_reader::Dataset;
 
@@ -8,11 +8,11 @@ use crate::hdf5::number::{Number, class_name};
 use crate::hdf5::table::record::{TEXT, VARIABLE};
 use crate::messages::shorten;
 
-/// Elements, and bytes of a text, that are read.
+/// The maximum number of elements that are read, and of bytes of a text.
 const MOST_ELEMENTS: u64 = 1 << 16;
 const LONGEST_TEXT: usize = 1 << 12;
 
-/// The numbers of a dataset; a text that is a number counts.
+/// Returns the numbers of a dataset. Texts that are numbers are parsed.
 pub(super) fn numbers(dataset: &Dataset) -> Result<Vec<f64>, String> {
     if let Some(numbers) = stored_numbers(dataset)? {
         return Ok(numbers);
@@ -24,7 +24,7 @@ pub(super) fn numbers(dataset: &Dataset) -> Result<Vec<f64>, String> {
     texts(dataset)?.iter().map(number).collect()
 }
 
-/// The texts of a dataset; numbers as they are written.
+/// Returns the texts of a dataset. Numbers are formatted.
 pub(super) fn texts(dataset: &Dataset) -> Result<Vec<String>, String> {
     if let Some(numbers) = stored_numbers(dataset)? {
         return Ok(numbers.iter().map(f64::to_string).collect());
