@@ -1,15 +1,16 @@
-//! What every reader does with any bytes: it returns points with all their parts, or an error. It never panics, and it never
-//! reserves memory for more than the file holds.
+//! The contract of every reader for arbitrary bytes: it returns points with complete fields, or an error. It never
+//! panics, and it never allocates memory for more than the file holds.
 //!
-//! In: bytes. Out: nothing, or a panic that says what is wrong. Fuzz targets and a test with mutated files share this.
-#![allow(dead_code)] // A target is one of the readers, and has no use for seeds.
+//! In: bytes. Out: nothing, or a panic that states the violation. Shared by the fuzz targets and a test with mutated
+//! files.
+#![allow(dead_code)] // A target uses one reader, and no seeds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use ropewalk_io::{Masses, ReadOptions, Snapshot, inspect, read, read_fields, read_header};
 
-/// A reader, which the first bytes of a file choose.
+/// A reader, selected by the first bytes of a file.
 #[derive(Clone, Copy, Debug)]
 pub enum Reader {
     Csv,
@@ -30,7 +31,7 @@ pub enum Reader {
     Obj,
 }
 
-/// What `tests/data/make_snapshots.py` wrote: old and new groups and indexes of chunks, all filters.
+/// Files written by `tests/data/make_snapshots.py`: old and new groups and chunk indexes, all filters.
 const HDF5: [&[u8]; 5] = [
     include_bytes!("../tests/data/snapshots/gadget2.hdf5"),
     include_bytes!("../tests/data/snapshots/indexes_new.hdf5"),
@@ -38,13 +39,13 @@ const HDF5: [&[u8]; 5] = [
     include_bytes!("../tests/data/snapshots/swift.hdf5"),
     include_bytes!("../tests/data/snapshots/swift_writer.hdf5"),
 ];
-/// Bytes that a byte of gzip stands for at most.
+/// The maximum number of bytes that one byte of gzip decompresses to.
 const GZIP: usize = 1032;
 
-/// The maximum number of bytes that one byte of LZF becomes.
+/// The maximum number of bytes that one byte of LZF decompresses to.
 const LZF: usize = 88;
 
-/// A file for one process.
+/// Returns the path of a scratch file of this process.
 pub fn scratch() -> PathBuf {
     let folder = Path::new("/dev/shm");
     let folder = if folder.is_dir() { folder.to_path_buf() } else { std::env::temp_dir() };
@@ -71,7 +72,7 @@ impl Reader {
         Self::Obj,
     ];
 
-    /// Reads `data` as a file at `path`, in several ways.
+    /// Writes `data` to a file at `path`, and reads it with several options.
     pub fn run(self, data: &[u8], path: &Path) {
         let bytes = self.file(data);
         let path = &self.place(path);
@@ -104,7 +105,7 @@ impl Reader {
         }
     }
 
-    /// Where the file goes, with what must be beside it.
+    /// Returns the path of the data file. For RAMSES, creates its folder and the info file beside it.
     pub fn place(self, path: &Path) -> PathBuf {
         if !matches!(self, Self::Ramses) {
             return path.to_path_buf();
@@ -115,16 +116,16 @@ impl Reader {
         folder.join("part_00001.out00001")
     }
 
-    /// `data` with the first bytes that choose this reader.
+    /// Prepends to `data` the first bytes that select this reader.
     fn file(self, data: &[u8]) -> Vec<u8> {
         let with = |magic: &[u8]| [magic, data].concat();
         match self {
-            // Text: a NUL, or the first bytes of another format, chooses another reader.
+            // Text. NUL bytes are removed, since they select another reader, as do the first bytes of another format.
             Self::Csv => data.iter().copied().filter(|&byte| byte != 0).collect(),
             Self::Ecsv => with(b"# %ECSV 1.0\n# ---\n"),
             Self::Npy => with(b"\x93NUMPY"),
             Self::Hdf5 => with(b"\x89HDF\r\n\x1a\n"),
-            // Both formats and byte orders.
+            // Both layouts and byte orders.
             Self::Gadget => match data.split_first() {
                 Some((first, rest)) => {
                     let markers: [&[u8]; 4] = [&[0, 1, 0, 0], &[0, 0, 1, 0], b"\x08\0\0\0HEAD", b"\0\0\0\x08HEAD"];
@@ -132,9 +133,9 @@ impl Reader {
                 }
                 None => vec![0, 1, 0, 0],
             },
-            // The file beside it says what it is.
+            // The info file beside it selects the format.
             Self::Ramses => data.to_vec(),
-            // Nothing marks it but numbers that agree.
+            // The format has no magic bytes; the reader recognizes it by consistent numbers.
             Self::Tipsy => data.to_vec(),
             Self::Abacus => with(b"#ASDF"),
             Self::Parquet => with(b"PAR1"),
@@ -144,12 +145,12 @@ impl Reader {
             Self::Pcd => with(b"# .PCD v0.7\n"),
             Self::Ply => with(b"ply\nformat "),
             Self::Obj => with(b"v 0 0 0\n"),
-            // Checksums are made right, else nothing else would be tried.
+            // Checksums are corrected, since the reader would reject everything otherwise.
             Self::GenericIo => generic_io(data),
         }
     }
 
-    /// Good files, less the bytes that [`Reader::run`] puts before them.
+    /// Returns valid files, without the bytes that [`Reader::run`] prepends.
     pub fn seeds(self) -> Vec<Vec<u8>> {
         let texts = |texts: &[&str]| texts.iter().map(|text| text.as_bytes().to_vec()).collect();
         match self {
@@ -192,8 +193,8 @@ impl Reader {
     }
 }
 
-/// A snapshot of three particles of type 1: header, positions, velocities, ids. The first byte stands for the marker or label
-/// that chooses its layout.
+/// A snapshot of three particles of type 1: header, positions, velocities, ids. The first byte selects the layout and
+/// byte order, in place of the marker or label that [`Reader::run`] inserts.
 fn gadget(big_endian: bool, labels: bool) -> Vec<u8> {
     let word = |x: u32| if big_endian { x.to_be_bytes() } else { x.to_le_bytes() };
     let wide = |x: f64| if big_endian { x.to_be_bytes() } else { x.to_le_bytes() };
@@ -222,13 +223,13 @@ fn gadget(big_endian: bool, labels: bool) -> Vec<u8> {
 /// Forty particles in one container.
 const ABACUS: &[u8] = include_bytes!("../tests/data/snapshots/abacus/tiny.asdf");
 
-/// x, y and id of three points.
+/// The columns x, y and id of three points.
 const PARQUET: &[u8] = include_bytes!("../tests/data/snapshots/parquet/tiny.parquet");
 
 const RAMSES: &str = "ncpu = 1\nndim = 2\nboxlen = 1\ntime = -1\naexp = 0.5\nH0 = 70\nomega_m = 0.3\nomega_l = 0.7\nunit_l = 1e26\n\
                       unit_d = 1e-29\nunit_t = 1e17\n";
 
-/// Two particles in two dimensions, dark matter and a star, in columns of all versions.
+/// Two particles in two dimensions, dark matter and a star, with the columns of all versions.
 fn ramses() -> Vec<u8> {
     let record =
         |data: Vec<u8>| [&(data.len() as u32).to_le_bytes()[..], &data, &(data.len() as u32).to_le_bytes()].concat();
@@ -243,10 +244,10 @@ fn ramses() -> Vec<u8> {
     bytes
 }
 
-/// x, y and id of two points, uncompressed, and their masses, deflated.
+/// The arrays x, y and id of two points, uncompressed, and their masses, deflated.
 const NPZ: &[u8] = include_bytes!("../tests/data/snapshots/npz/tiny.npz");
 
-/// A file of one rank with right checksums, if its header has places for them.
+/// Creates a file of one rank, with correct checksums wherever its header allows for them.
 fn generic_io(data: &[u8]) -> Vec<u8> {
     let crc = |bytes: &[u8]| {
         bytes.iter().fold(u64::MAX, |crc, &byte| {
@@ -263,7 +264,7 @@ fn generic_io(data: &[u8]) -> Vec<u8> {
     };
     let size = bytes.get(8..16).and_then(|size| size.first_chunk()).map_or(0, |size| u64::from_le_bytes(*size));
     let mut at = fix(&mut bytes, 0, size as usize);
-    // Three rows, as the seed has them.
+    // Three rows, as in the seed.
     for size in [4, 4, 4, 8] {
         at = at.and_then(|at| fix(&mut bytes, at, size * 3));
     }
@@ -287,7 +288,8 @@ fn generic_io_seed() -> Vec<u8> {
     bytes
 }
 
-/// A gas, two dark and a star particle at a = 0.5, with `wide` bytes more than a particle of 32-bit numbers has.
+/// A gas, two dark matter and a star particle at a = 0.5. Each particle has `wide` bytes more than one with 32-bit
+/// numbers.
 fn tipsy(big_endian: bool, wide: usize) -> Vec<u8> {
     let word = |x: u32| if big_endian { x.to_be_bytes() } else { x.to_le_bytes() };
     let time = 0.5f64;
@@ -299,7 +301,7 @@ fn tipsy(big_endian: bool, wide: usize) -> Vec<u8> {
     bytes
 }
 
-/// Cards and data, in blocks.
+/// Writes header cards and data in FITS blocks.
 fn fits(hdus: &[(&[&str], &[u8])]) -> Vec<u8> {
     let mut bytes = vec![];
     for (cards, data) in hdus {
@@ -379,7 +381,7 @@ fn pcd_seeds() -> Vec<Vec<u8>> {
     ]
 }
 
-/// Two points as text and binary, behind faces.
+/// Two points as text and binary, after a face element.
 fn ply_seeds() -> Vec<Vec<u8>> {
     let header = |format: &str| {
         format!(
@@ -396,7 +398,7 @@ fn ply_seeds() -> Vec<Vec<u8>> {
     ]
 }
 
-/// All parts are as long as the points, which are no more than the file has bytes.
+/// Asserts that all fields have the length of the points, and that there are at most `bytes` points.
 fn assert_whole(snapshot: &Snapshot, bytes: usize) {
     let n = snapshot.points.len();
     assert!(n <= bytes, "{n} points of {bytes} bytes");

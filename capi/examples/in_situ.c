@@ -1,11 +1,12 @@
 /*
- * A simulation that finds its halos while it runs: clumps of particles drift towards each other in a periodic box and merge.
+ * A simulation that finds halos while it runs: clumps of particles drift towards each other in a periodic box and
+ * merge.
  *
  *     cargo build --release --package ropewalk-capi
  *     mpicc -O2 -Icapi/include capi/examples/in_situ.c -o in_situ -Ltarget/release -lropewalk -Wl,-rpath,$PWD/target/release -lm
  *     mpirun -n 3 ./in_situ
  *
- * It prints the same lines for any number of ranks.
+ * The output is the same for any number of ranks.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 enum { CLUMPS = 6, PER_CLUMP = 800, PARTICLES = CLUMPS * PER_CLUMP, STEPS = 3 };
 static const double side = 100.0;
 
-/* What a simulation has of a particle, as it likes it. */
+/* The particle of the simulation, in a layout of its own. */
 struct particle {
     uint64_t id;
     double position[3];
@@ -28,7 +29,7 @@ static void fail(const char *what) {
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* From 0 to 1: SplitMix64 (Steele et al. 2014). */
+/* A random number from 0 to 1: SplitMix64 (Steele et al. 2014). */
 static double uniform(uint64_t seed) {
     uint64_t x = (seed + 1) * UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -36,7 +37,7 @@ static double uniform(uint64_t seed) {
     return (double)((x ^ (x >> 31)) >> 11) / 9007199254740992.0;
 }
 
-/* A particle of a clump: three clumps on each side of the box's edge, which move towards it. */
+/* A particle of one of six clumps: three on each side of the boundary of the box, which move towards it. */
 static struct particle particle(uint64_t index) {
     struct particle p = {.id = 1000000 + index, .mass = index % 2 ? 1.0f : 3.0f};
     const uint64_t clump = index / PER_CLUMP;
@@ -62,9 +63,9 @@ static void move(struct particle *particles, uint64_t count) {
     }
 }
 
-/* The halos of a step. Rank 0 gets their rows, each rank the labels of its own particles. */
+/* Finds the halos of a step. Rank 0 gets their rows, and each rank the labels of its own particles. */
 static void find_halos(const ropewalk_communicator *ranks, const struct particle *own, uint64_t count, int step) {
-    /* Where the simulation has them; what has gaps between particles is copied by the call. */
+    /* The columns are those of the simulation. They have gaps, so the call copies them. */
     const uint64_t stride = sizeof(struct particle);
     const ropewalk_particles particles = {
         .count = count,
@@ -107,7 +108,7 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     ropewalk_mpi mpi;
     if (ropewalk_mpi_open(&mpi, MPI_COMM_WORLD) != MPI_SUCCESS) fail("ropewalk_mpi_open");
-    /* Ranks of one machine share its processors. */
+    /* Ranks on one machine share its processors. */
     if (ropewalk_set_threads(1) != ROPEWALK_OK) fail("ropewalk_set_threads");
 
     /* This rank's particles. */

@@ -1,14 +1,15 @@
 /*
- * The ranks of an MPI communicator for ropewalk.h:
+ * A communicator for ropewalk.h that uses MPI:
  *
  *     ropewalk_mpi mpi;
  *     ropewalk_mpi_open(&mpi, MPI_COMM_WORLD);
  *     ropewalk_fof(&mpi.ranks, &particles, &options, &result);
  *     ropewalk_mpi_close(&mpi);
  *
- * Both functions are collective and return MPI_SUCCESS or an error of MPI. The communicator is duplicated, so that no message meets one of
- * the simulation's. MPI may be of any thread level: its functions are called from the caller's thread. What goes from rank to rank is cut
- * into messages of at most 2^30 bytes, as counts of MPI have 31 bits; it is not copied. Any MPI of version 2.2 or later does.
+ * ropewalk_mpi_open and ropewalk_mpi_close are collective, and return MPI_SUCCESS or an error of MPI. The
+ * communicator is duplicated, so that messages cannot be confused with those of the simulation. MPI may have any
+ * thread level, since its functions are called from the caller's thread. Data are split into messages of at most 2^30
+ * bytes, because counts of MPI have 31 bits. They are not copied. MPI 2.2 or later is required.
  */
 #ifndef ROPEWALK_MPI_H
 #define ROPEWALK_MPI_H
@@ -19,21 +20,21 @@
 
 #include "ropewalk.h"
 
-/* Ranks that one sends to at a time. */
+/* The number of ranks that a rank exchanges messages with at a time. */
 #define ROPEWALK_MPI_PARTNERS 32
 
-/* Stays where it is while it is open. */
+/* Must not be moved while it is open, because `ranks.context` points to it. */
 typedef struct ropewalk_mpi {
-    /* What calls take. */
+    /* The communicator to pass to ropewalk_fof and ropewalk_dbscan. */
     ropewalk_communicator ranks;
     MPI_Comm comm;
-    /* The most bytes of a message, from 8 to 2^30; the same on all ranks. */
+    /* The maximum number of bytes of a message, from 8 to 2^30. It must be the same on all ranks. */
     uint64_t message;
 } ropewalk_mpi;
 
 static inline uint64_t ropewalk_mpi_least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* Where each rank's stretch begins, in `starts`. */
+/* Stores the offset of each rank's bytes in `starts`. */
 static inline void ropewalk_mpi_starts(const uint64_t *counts, uint64_t size, uint64_t *starts) {
     uint64_t start = 0;
     for (uint64_t rank = 0; rank < size; rank++) {
@@ -43,9 +44,10 @@ static inline void ropewalk_mpi_starts(const uint64_t *counts, uint64_t size, ui
 }
 
 /*
- * Each rank sends to the one `distance` after it and receives from the one `distance` before it, for some distances at a time. Both sides
- * know the count and cut alike; what is empty is not sent. A rank waits in a pass only for ranks that are not beyond it, so the one that is
- * furthest behind goes on.
+ * Each rank sends to the rank `distance` after it and receives from the rank `distance` before it, for several
+ * distances per pass. Both sides know the count and split it into the same messages; empty messages are not sent. In
+ * a pass a rank waits only for ranks that have not passed it, so the rank that is furthest behind can always proceed:
+ * there is no deadlock.
  */
 static inline int ropewalk_mpi_all_to_all_v(void *context, const void *send, const uint64_t *sent, void *receive,
                                             const uint64_t *received) {
@@ -86,7 +88,7 @@ static inline int ropewalk_mpi_all_to_all_v(void *context, const void *send, con
                                    &requests[count]);
                 if (status == MPI_SUCCESS) count++;
             }
-            /* Also after an error: the memory is the caller's. */
+            /* Wait also after an error, because the buffers belong to the caller. */
             const int waited = MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
             if (status == MPI_SUCCESS) status = waited;
         }

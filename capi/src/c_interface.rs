@@ -1,6 +1,6 @@
-//! The functions as C calls them. `tests/compare.c` has more, across processes of MPI.
+//! Tests that call the functions as C does. `tests/compare.c` has more tests, across processes of MPI.
 
-#![allow(unsafe_code)] // It calls what C calls.
+#![allow(unsafe_code)] // The tests call the C functions.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ use crate::types::*;
 const HEADER: &str = include_str!("../include/ropewalk.h");
 
 fn message() -> String {
-    // SAFETY: a string that holds until the next call.
+    // SAFETY: the function returns a C string that is valid until the next call on this thread.
     unsafe { CStr::from_ptr(ropewalk_error_message()) }.to_str().unwrap().into()
 }
 
@@ -38,7 +38,7 @@ fn particles(points: &[[f64; 3]]) -> Particles {
 const FOF: FofOptions =
     FofOptions { linking_length: 1.0, min_members: 0, box_size: [0.0; 3], rows: 0, center: 0, softening: 0.0 };
 
-/// The status, and labels and rows if it is good.
+/// Calls `ropewalk_fof`. Returns labels and rows if the status is `OK`, otherwise status and message.
 fn fof(
     ranks: Option<&Communicator>,
     particles: &Particles,
@@ -46,7 +46,9 @@ fn fof(
 ) -> Result<(Vec<i64>, Vec<Halo>), (c_int, String)> {
     let mut result = ptr::null_mut();
     let ranks = ranks.map_or(ptr::null(), ptr::from_ref);
-    // SAFETY: all is as the header says, or what a function must refuse.
+    // SAFETY: `result` is a local variable, `options` is a reference, and `ranks` is null or a reference. Pointers in
+    // `particles` are those of live arrays or such that the function must refuse. Lengths are those that the result
+    // reports.
     unsafe {
         match ropewalk_fof(ranks, particles, options, &mut result) {
             OK => {
@@ -86,7 +88,7 @@ fn one_rank_alone() {
 fn what_is_null_is_refused() {
     let (points, options, mut result) = (particles(&POINTS), FOF, ptr::null_mut());
     let dbscan = DbscanOptions { eps: 1.0, min_pts: 2, box_size: [0.0; 3] };
-    // SAFETY: null pointers are allowed.
+    // SAFETY: all pointers are null or those of live values, and the functions accept null.
     unsafe {
         for (particles, options, result, word) in [
             (ptr::null(), &raw const options, &raw mut result, "particles is NULL"),
@@ -125,17 +127,17 @@ fn options_out_of_range_are_refused() {
         assert!(status == REFUSED && message.contains(word), "{word}: {message}");
     }
     let (dbscan, mut result) = (DbscanOptions { eps: 1.0, min_pts: 0, box_size: [0.0; 3] }, ptr::null_mut());
-    // SAFETY: as the header says.
+    // SAFETY: all pointers are those of live values, and `POINTS` has `count` points.
     let status = unsafe { ropewalk_dbscan(ptr::null(), &particles(&POINTS), &dbscan, &mut result) };
     assert_eq!((status, message()), (REFUSED, "min_pts is 0; it must be at least 1".into()));
     let narrow = DbscanOptions { eps: 0.1, min_pts: 2, box_size: [10.0, 2.5, 10.0] };
-    // SAFETY: as the header says.
+    // SAFETY: all pointers are those of live values, and `POINTS` has `count` points.
     let status = unsafe { ropewalk_dbscan(ptr::null(), &particles(&POINTS), &narrow, &mut result) };
     assert_eq!(status, OK);
-    // SAFETY: a result that is used no more.
+    // SAFETY: the result is not used again.
     unsafe { ropewalk_result_free(result) };
     let narrow = DbscanOptions { box_size: [10.0, 1.5, 10.0], ..narrow };
-    // SAFETY: as the header says.
+    // SAFETY: all pointers are those of live values, and `POINTS` has `count` points.
     let status = unsafe { ropewalk_dbscan(ptr::null(), &particles(&POINTS), &narrow, &mut result) };
     assert!(status == REFUSED && message().contains("the periodic box is 1.5, but along axis 1"), "{}", message());
 }
@@ -168,29 +170,30 @@ fn particles_that_are_none_are_refused() {
     }
 }
 
-/// The functions of a communicator of threads; contexts are `ThreadRank`s.
+/// The functions of a communicator of threads. Contexts are `ThreadRank`s.
 mod of_threads {
     use super::*;
 
     /// # Safety
-    /// As all of them: the context is a `ThreadRank`, and arrays are as long as the header says.
+    /// `context` is a pointer to a live `ThreadRank`. The same holds for all functions of this module, whose arrays
+    /// are as long as `ropewalk.h` says.
     unsafe fn rank<'a>(context: *mut c_void) -> &'a ThreadRank {
-        // SAFETY: as asked of the caller.
+        // SAFETY: the contract of this function.
         unsafe { &*context.cast::<ThreadRank>() }
     }
 
     unsafe fn bytes<'a>(start: *const c_void, len: usize) -> &'a [u8] {
-        // SAFETY: as asked of the caller.
+        // SAFETY: the caller passes `len` readable bytes at `start`.
         if len == 0 { &[] } else { unsafe { slice::from_raw_parts(start.cast(), len) } }
     }
 
     unsafe fn bytes_mut<'a>(start: *mut c_void, len: usize) -> &'a mut [u8] {
-        // SAFETY: as asked of the caller.
+        // SAFETY: the caller passes `len` writable bytes at `start`, and no other reference to them.
         if len == 0 { &mut [] } else { unsafe { slice::from_raw_parts_mut(start.cast(), len) } }
     }
 
     unsafe fn counts(start: *const u64, len: usize) -> Vec<usize> {
-        // SAFETY: as asked of the caller.
+        // SAFETY: the caller passes `len` counts at `start`.
         unsafe { slice::from_raw_parts(start, len) }.iter().map(|&count| count as usize).collect()
     }
 
@@ -201,7 +204,8 @@ mod of_threads {
         receive: *mut c_void,
         received: *const u64,
     ) -> c_int {
-        // SAFETY: as above.
+        // SAFETY: `Ranks` calls this with the context of `communicator`, a `ThreadRank`, with a count per rank, and
+        // with arrays whose lengths are the sums of the counts.
         unsafe {
             let ranks = rank(context);
             let (sent, received) = (counts(sent, ranks.size()), counts(received, ranks.size()));
@@ -216,7 +220,8 @@ mod of_threads {
         receive: *mut c_void,
         counts: *const u64,
     ) -> c_int {
-        // SAFETY: as above.
+        // SAFETY: `Ranks` calls this with the context of `communicator`, a `ThreadRank`, with a count per rank, with
+        // this rank's count of bytes at `own`, and with an array whose length is the sum of the counts.
         unsafe {
             let ranks = rank(context);
             let counts = self::counts(counts, ranks.size());
@@ -227,7 +232,7 @@ mod of_threads {
 
     pub unsafe extern "C" fn all_reduce(context: *mut c_void, numbers: *mut u64, count: u64, how: u32) -> c_int {
         let how = [Reduction::Sum, Reduction::Min, Reduction::Max][how as usize];
-        // SAFETY: as above.
+        // SAFETY: `Ranks` calls this with the context of `communicator`, a `ThreadRank`, and with `count` numbers.
         unsafe { rank(context).all_reduce(slice::from_raw_parts_mut(numbers, count as usize), how) }.map_or(7, |()| 0)
     }
 
@@ -261,7 +266,7 @@ fn ranks_that_ask_for_the_same() {
         });
         let found = found.unwrap();
         let labels: Vec<i64> = found.iter().flat_map(|found| found.0.iter().copied()).collect();
-        // Numbers that are not known are NaN, which text compares.
+        // Unknown numbers are NaN, so rows are compared as text.
         let text = |rows: &[Halo]| rows.iter().map(|row| format!("{row:?}")).collect::<Vec<_>>();
         let mut of_owners: Vec<Halo> = found.iter().flat_map(|found| found.2.iter().copied()).collect();
         of_owners.sort_by_key(|row| row.label);
@@ -334,7 +339,7 @@ fn a_panic_is_a_status() {
     assert_eq!((status(|| std::panic::panic_any(7)), message()), (BUG, "a bug of ropewalk: it has no message".into()));
 }
 
-/// What the structures are in C: a program that the compiler takes only if they are so.
+/// Compiles a C program whose assertions compare sizes, offsets and constants with those of the header.
 #[test]
 fn structures_are_those_of_the_header() {
     let mut program = String::from("#include <stddef.h>\n");
@@ -399,7 +404,7 @@ fn functions_are_those_of_the_header() {
     let source = include_str!("ffi/mod.rs");
     let mut exported = [names(source, "fn ropewalk_"), names(source, "\n    ropewalk_")].concat();
     exported.sort_unstable();
-    // Each declaration ends with its arguments.
+    // Names of functions are followed by their arguments.
     let declared: Vec<&str> = names(HEADER, "ropewalk_")
         .into_iter()
         .filter(|name| HEADER.contains(&format!(" {name}(")) || HEADER.contains(&format!("*{name}(")))

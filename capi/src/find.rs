@@ -1,4 +1,4 @@
-//! The calculations, on what [`crate::ffi`] has read.
+//! The calculations on the snapshots that [`crate::ffi`] reads.
 
 use ropewalk::distributed::{Communicator, Term, agree, agree_on};
 use ropewalk::{BoxSize, Dbscan, Error, ErrorKind, Fof, Result};
@@ -9,7 +9,7 @@ use ropewalk_table::{Catalog, check_sides_across, dbscan_across, fof_across};
 
 use crate::types::{self, DbscanOptions, FofOptions, Found, Halo};
 
-/// The numbers of the functions in messages.
+/// The numbers by which ranks compare the functions that they call.
 const FOF: u64 = 1;
 const DBSCAN: u64 = 2;
 
@@ -17,12 +17,12 @@ pub(crate) fn refused(sentence: impl Into<std::borrow::Cow<'static, str>>) -> Er
     Error::new(ErrorKind::Parameter, sentence)
 }
 
-/// The sides of a periodic box, or none.
+/// Returns the sides of a periodic box; `None` for zeros, which mean open space.
 fn box_size(sides: [f64; 3]) -> Option<BoxSize> {
     (sides != [0.0; 3]).then(|| BoxSize::from(sides))
 }
 
-/// Refuses particles that together span more than the periodic box. Collective.
+/// Refuses particles of all ranks that together span more than the periodic box. Collective.
 fn check_box(ranks: &dyn Communicator, part: &Snapshot, sides: [f64; 3]) -> Result<()> {
     box_size(sides).map_or(Ok(()), |_| check_sides_across(ranks, &part.points, &sides))
 }
@@ -32,13 +32,13 @@ fn sides(sides: [f64; 3]) -> [(&'static str, Term); 3] {
     std::array::from_fn(|k| (names[k], Term::Real(sides[k])))
 }
 
-/// The type of the positions, as ranks compare it.
+/// Returns the type of the positions as an option that ranks compare.
 fn kind(positions: &Points) -> (&'static str, Term) {
     let kind = if matches!(positions, Points::F32(_)) { types::F32 } else { types::F64 };
     ("positions.type", Term::Whole(kind.into()))
 }
 
-/// What DBSCAN finds. Collective.
+/// Finds the clusters of DBSCAN. Collective.
 pub fn dbscan(ranks: &dyn Communicator, own: Result<(Snapshot, DbscanOptions)>) -> Result<Found> {
     let (part, options) = agree(ranks, own)?;
     let mut terms =
@@ -53,7 +53,7 @@ pub fn dbscan(ranks: &dyn Communicator, own: Result<(Snapshot, DbscanOptions)>) 
     Ok(Found { labels: labels.into_vec(), core: Some(core), clusters, halos: clusters, rows: vec![] })
 }
 
-/// What friends of friends find. Collective.
+/// Finds friends-of-friends halos, with rows if the options request them. Collective.
 pub fn fof(ranks: &dyn Communicator, own: Result<(Snapshot, FofOptions)>) -> Result<Found> {
     let own = own.and_then(|(part, options)| {
         let center = check(&options)?;
@@ -87,7 +87,7 @@ pub fn fof(ranks: &dyn Communicator, own: Result<(Snapshot, FofOptions)>) -> Res
     })
 }
 
-/// Checks what is a number in C and a choice here; the centre that is asked for.
+/// Checks the options that are numbers in C, and returns the requested centre.
 fn check(options: &FofOptions) -> Result<Option<CenterKind>> {
     let FofOptions { rows, center, box_size, .. } = *options;
     if rows > types::ROWS_ON_RANK_0 {
@@ -109,7 +109,7 @@ fn check(options: &FofOptions) -> Result<Option<CenterKind>> {
     Ok(kind)
 }
 
-/// Halos with their rows.
+/// Finds halos and measures their rows. Collective.
 fn with_rows(
     ranks: &dyn Communicator,
     part: &Snapshot,
@@ -170,7 +170,7 @@ fn rows_of(catalog: &Catalog) -> Vec<Halo> {
     catalog.halos().iter().zip(catalog.labels()).enumerate().map(row).collect()
 }
 
-/// More than there can be is as good as the most.
+/// Converts a number to `usize`, with `usize::MAX` for larger numbers. No count exceeds it.
 fn whole(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }

@@ -1,8 +1,9 @@
-//! ropewalk for programs in C, as simulations that run: `include/ropewalk.h` is its documentation.
+//! The C interface of ropewalk, for programs such as running simulations. It is documented in `include/ropewalk.h`.
 //!
-//! In: particles in the memory of a program, and its functions by which ranks talk. Out: a label for each, and rows of halos.
-//! What a program hands over by pointers is taken apart in [`ffi`], the one module with `unsafe` code: it reads the particles into a
-//! snapshot, wraps the functions of the communicator, and hands out results. No algorithm is here.
+//! In: particles in the memory of a program, and its functions for communication between ranks. Out: a label for each
+//! particle, and rows of halos.
+//! The module [`ffi`] has all `unsafe` code: it reads the particles into a snapshot, wraps the functions of the
+//! communicator, and returns results. The algorithms are in other crates.
 
 mod ffi;
 mod find;
@@ -10,6 +11,6 @@ mod find;
 mod c_interface;
 mod types;
 
-/// Without memory a call fails; the program goes on.
+/// Lets a call on one rank fail with an error when memory runs out, instead of ending the program.
 #[global_allocator]
 static ALLOCATOR: ropewalk::memory::ReserveAllocator = ropewalk::memory::ReserveAllocator;

@@ -1,4 +1,4 @@
-//! The structures and numbers of `ropewalk.h`. A test holds their sizes and places against it.
+//! The structures and constants of `ropewalk.h`. A test compares their sizes, offsets and values with the header.
 
 use std::ffi::{c_int, c_void};
 
@@ -26,7 +26,7 @@ pub const MOST_BOUND: u32 = 1;
 pub const MOST_CONNECTED: u32 = 2;
 pub const SHRINKING_SPHERE: u32 = 3;
 
-/// Functions by which ranks talk.
+/// The functions for communication between ranks.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Communicator {
@@ -109,7 +109,7 @@ pub struct Halo {
     pub center_id: u64,
 }
 
-/// What is found; C knows its name alone.
+/// A result. For C this is an opaque type.
 pub struct Found {
     pub labels: Vec<i64>,
     pub core: Option<Vec<u8>>,

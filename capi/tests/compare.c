@@ -1,9 +1,10 @@
 /*
- * Labels and rows of many particles, given in all ways, against definitions: every pair is looked at. Also what is refused.
+ * Compares labels and rows with their definitions, computed from all pairs of particles, for all memory layouts. Also
+ * tests errors.
  *
- *     mpirun -n 3 ./compare [BYTES]     BYTES is the most of a message
+ *     mpirun -n 3 ./compare [BYTES]     BYTES is the maximum size of a message
  *
- * Rank 0 prints how many comparisons have passed; a difference ends the program.
+ * Rank 0 prints "passed" after more than 1000 comparisons. A difference ends the program.
  */
 #include <math.h>
 #include <stdio.h>
@@ -50,8 +51,9 @@ static int root(int *parents, int i) {
     return i;
 }
 
-/* Labels by all pairs: components of core particles by their smallest one, others by the least label near them. Friends of friends
-   are those of two. Returns how many there are. */
+/* Computes labels from all pairs. Components of core particles are numbered by their smallest particle; other
+   particles get the minimum label of core particles near them. Friends of friends are the case min_pts = 2. Returns
+   the number of clusters. */
 static int64_t label_all(int n, double length, double side, int min_pts, uint8_t *core) {
     static int parents[MOST];
     const double length2 = length * length;
@@ -86,7 +88,7 @@ static int64_t label_all(int n, double length, double side, int min_pts, uint8_t
     return count;
 }
 
-/* Some clumps in a box of side 10, in numbers that both types hold. */
+/* Places clumps in a box of side 10, at coordinates that are exact in 32 bits. */
 static void place(int n) {
     for (int i = 0; i < n; i++) {
         const double width = i % 3 == 0 ? 10.0 : 1.5;
@@ -97,7 +99,7 @@ static void place(int n) {
     }
 }
 
-/* This rank's share: of some of the kinds none for the first rank. */
+/* The index of a rank's first particle. For kind 1 the first of several ranks has no particles. */
 static int start_of(int n, uint64_t rank, int kind) {
     const int size = (int)mpi.ranks.size;
     if (kind == 0) return n * (int)rank / size;
@@ -112,14 +114,14 @@ struct record {
     uint32_t id;
 };
 
-/* The positions of this rank in one of six ways. */
+/* The positions of this rank in one of six layouts. */
 static ropewalk_vectors vectors(int way, const struct record *records, const double *wide, const float *narrow, int n) {
     const ropewalk_vectors ways[6] = {
         {.x = wide, .type = ROPEWALK_F64},
         {.x = narrow, .type = ROPEWALK_F32},
         {.x = records[0].wide, .stride = sizeof(struct record), .type = ROPEWALK_F64},
         {.x = records[0].narrow, .stride = sizeof(struct record), .type = ROPEWALK_F32},
-        /* Three columns. */
+        /* Three arrays. */
         {.x = wide + 3 * n, .y = wide + 4 * n, .z = wide + 5 * n, .type = ROPEWALK_F64},
         {.x = &records[0].narrow[0], .y = &records[0].narrow[1], .z = &records[0].narrow[2],
          .stride = sizeof(struct record), .type = ROPEWALK_F32},
@@ -213,7 +215,7 @@ static void compare(int n, double length, double side, int way, int share) {
     free(records), free(wide), free(narrow), free(moving);
 }
 
-/* What one rank gets wrong, and the words of the error that all get. */
+/* Errors of one rank, and words of the message that all ranks get. */
 static void refusals(void) {
     const double good[6] = {1.0, 1.0, 1.0, 2.0, 2.0, 2.0};
     const double bad[6] = {1.0, 1.0, 1.0, NAN, 2.0, 2.0};
@@ -224,7 +226,7 @@ static void refusals(void) {
     for (int fault = 0; fault < 8; fault++) {
         ropewalk_particles particles = {.count = 2, .positions = {.x = good, .type = ROPEWALK_F64}};
         ropewalk_fof_options options = {.linking_length = 1.0};
-        /* All ask for the same length, wrong or not. */
+        /* Options must be the same on all ranks, valid or not. */
         if (fault == 2) options.linking_length = -1.0;
         if (mine && fault == 0) particles.positions.x = bad;
         if (mine && fault == 1) particles.positions.x = NULL;
@@ -237,7 +239,7 @@ static void refusals(void) {
         CHECK(status == ROPEWALK_REFUSED && found == NULL, "status %d of fault %d", status, fault);
         CHECK(strstr(ropewalk_error_message(), words[fault]), "fault %d: %s", fault, words[fault]);
     }
-    /* Particles that span more than the box, each rank's own and those of all ranks together. */
+    /* Particles that span more than the box, on each rank or together. */
     for (int fault = 0; fault < 3; fault++) {
         const double spread = last == 0 || fault == 2 ? 100.0 : 100.0 * (double)mpi.ranks.rank;
         const double wide[6] = {fault == 2 || last == 0 ? 0.0 : spread, 1.0, 1.0, spread, 1.0, 1.0};
@@ -250,7 +252,7 @@ static void refusals(void) {
         CHECK(status == ROPEWALK_REFUSED && found == NULL, "status %d of a narrow box", status);
         CHECK(strstr(ropewalk_error_message(), "the periodic box is 1, but along axis 0"), "a narrow box");
     }
-    /* Ranks that do not ask for the same. */
+    /* Ranks with different options, types or functions. */
     if (last == 0) return;
     for (int fault = 0; fault < 3; fault++) {
         const float narrow[6] = {1.0f};

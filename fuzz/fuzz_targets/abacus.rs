@@ -1,4 +1,4 @@
-//! The reader of particles of Abacus.
+//! Fuzzes the reader of Abacus particles.
 #![no_main]
 
 #[path = "../readers.rs"]

@@ -1,4 +1,4 @@
-//! The reader of text tables.
+//! Fuzzes the reader of text tables.
 #![no_main]
 
 #[path = "../readers.rs"]

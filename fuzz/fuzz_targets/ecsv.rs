@@ -1,4 +1,4 @@
-//! The reader of enhanced CSV.
+//! Fuzzes the reader of enhanced CSV.
 #![no_main]
 
 #[path = "../readers.rs"]

@@ -1,4 +1,4 @@
-//! The reader of FITS tables.
+//! Fuzzes the reader of FITS tables.
 #![no_main]
 
 #[path = "../readers.rs"]

@@ -1,4 +1,4 @@
-//! The reader of Gadget snapshots.
+//! Fuzzes the reader of Gadget snapshots.
 #![no_main]
 
 #[path = "../readers.rs"]

@@ -1,4 +1,4 @@
-//! The reader of GenericIO files.
+//! Fuzzes the reader of GenericIO files.
 #![no_main]
 
 #[path = "../readers.rs"]

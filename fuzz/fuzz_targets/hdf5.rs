@@ -1,4 +1,4 @@
-//! The reader of HDF5 snapshots.
+//! Fuzzes the reader of HDF5 snapshots.
 #![no_main]
 
 #[path = "../readers.rs"]

@@ -1,4 +1,4 @@
-//! The reader of LAS point clouds.
+//! Fuzzes the reader of LAS point clouds.
 #![no_main]
 
 #[path = "../readers.rs"]

@@ -1,4 +1,5 @@
-//! The readers of meshes: OBJ, PLY and STL, by the first bytes. `ropewalk-io` has the same test of some mutated files.
+//! Fuzzes the readers of meshes, OBJ, PLY and STL, chosen by the first bytes. `ropewalk-io` has the same test for
+//! mutated files.
 #![no_main]
 
 #[path = "../readers.rs"]

@@ -1,4 +1,4 @@
-//! The reader of NumPy arrays.
+//! Fuzzes the reader of NumPy arrays.
 #![no_main]
 
 #[path = "../readers.rs"]

@@ -1,4 +1,4 @@
-//! The reader of NumPy archives.
+//! Fuzzes the reader of NumPy archives.
 #![no_main]
 
 #[path = "../readers.rs"]

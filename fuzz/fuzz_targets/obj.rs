@@ -1,4 +1,4 @@
-//! The reader of vertices of OBJ files.
+//! Fuzzes the reader of the vertices of OBJ files.
 #![no_main]
 
 #[path = "../readers.rs"]

@@ -1,4 +1,4 @@
-//! The reader of Parquet tables.
+//! Fuzzes the reader of Parquet tables.
 #![no_main]
 
 #[path = "../readers.rs"]

@@ -1,4 +1,4 @@
-//! The reader of PCD point clouds.
+//! Fuzzes the reader of PCD point clouds.
 #![no_main]
 
 #[path = "../readers.rs"]

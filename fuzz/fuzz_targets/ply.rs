@@ -1,4 +1,4 @@
-//! The reader of vertices of PLY files.
+//! Fuzzes the reader of the vertices of PLY files.
 #![no_main]
 
 #[path = "../readers.rs"]

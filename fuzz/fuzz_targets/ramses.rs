@@ -1,4 +1,4 @@
-//! The reader of particles of RAMSES.
+//! Fuzzes the reader of RAMSES particles.
 #![no_main]
 
 #[path = "../readers.rs"]

@@ -1,4 +1,4 @@
-//! The reader of Tipsy files.
+//! Fuzzes the reader of Tipsy files.
 #![no_main]
 
 #[path = "../readers.rs"]

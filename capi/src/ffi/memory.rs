@@ -1,6 +1,7 @@
-//! Particles in a program's memory, as a snapshot.
+//! Particles in the memory of a program, as a snapshot.
 //!
-//! In: pointers, strides and types. Out: tables, which share positions that are side by side and aligned; anything else is copied.
+//! In: pointers, strides and types. Out: tables. They share positions that are contiguous and aligned; all other
+//! values are copied.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -12,32 +13,34 @@ use ropewalk_io::{Masses, Points, Snapshot, Table};
 use crate::find::refused;
 use crate::types::{self, Numbers, Particles, Vectors};
 
-/// The positions alone.
+/// Returns a snapshot of the positions only.
 ///
 /// # Safety
-/// What pointers lead to is as `ropewalk.h` says, and stays so until the snapshot is dropped.
+/// Each pointer in `particles` that is not null leads to the values that `ropewalk.h` describes. These are one or
+/// three values of the given type for each of `count` particles, `stride` bytes apart. Nothing writes to them until
+/// the snapshot is dropped.
 pub unsafe fn positions(particles: &Particles) -> Result<Snapshot> {
-    // SAFETY: as asked of the caller.
+    // SAFETY: the contract of this function covers the positions.
     let points = unsafe { vectors("positions", &particles.positions, particles.count) }?;
     Ok(Snapshot::new(points))
 }
 
-/// All that is known of the particles.
+/// Returns a snapshot of all columns of the particles.
 ///
 /// # Safety
 /// As [`positions`].
 pub unsafe fn snapshot(particles: &Particles) -> Result<Snapshot> {
     let Particles { count, velocities, masses, mass, ids, .. } = particles;
-    // SAFETY: as asked of the caller.
+    // SAFETY: the contract of this function is that of `positions`.
     let mut snapshot = unsafe { positions(particles) }?;
     if !velocities.x.is_null() {
-        // SAFETY: as asked of the caller.
+        // SAFETY: the contract of this function covers the velocities.
         snapshot.velocities = Some(unsafe { vectors("velocities", velocities, *count) }?);
     }
     snapshot.masses = if masses.data.is_null() {
         Masses::Equal(if *mass == 0.0 { 1.0 } else { *mass })
     } else {
-        // SAFETY: as asked of the caller.
+        // SAFETY: the contract of this function covers the masses, whose type is `kind`.
         Masses::Each(match masses.kind {
             types::F32 => unsafe { numbers::<f32, f64>("masses", masses, *count) }?,
             types::F64 => unsafe { numbers::<f64, f64>("masses", masses, *count) }?,
@@ -45,7 +48,7 @@ pub unsafe fn snapshot(particles: &Particles) -> Result<Snapshot> {
         })
     };
     if !ids.data.is_null() {
-        // SAFETY: as asked of the caller.
+        // SAFETY: the contract of this function covers the ids, whose type is `kind`.
         snapshot.ids = Some(match ids.kind {
             types::U32 => unsafe { numbers::<u32, u64>("ids", ids, *count) }?,
             types::U64 => unsafe { numbers::<u64, u64>("ids", ids, *count) }?,
@@ -59,27 +62,29 @@ fn unknown(what: &str, kind: u32, known: &str) -> Error {
     refused(format!("{what}.type is {kind}; it must be {known}"))
 }
 
-/// Memory that values are read from.
+/// The start of memory that values are read from.
 #[derive(Clone, Copy)]
 struct Place(*const u8);
 
-// SAFETY: it is only read, which any thread may; that nothing writes to it meanwhile is asked of the caller.
+// SAFETY: memory is only read, and the contracts of `numbers` and `table` exclude writes meanwhile. Reads are valid
+// on any thread.
 unsafe impl Send for Place {}
-// SAFETY: as above.
+// SAFETY: as for `Send`, since `Place` only reads.
 unsafe impl Sync for Place {}
 
 impl Place {
-    /// The value so many bytes on.
+    /// Reads the value at an offset of `bytes`.
     ///
     /// # Safety
-    /// There are as many values of this size; any bytes are one.
+    /// The `size_of::<T>()` bytes at this offset are readable, and any bytes are a valid `T`.
     unsafe fn at<T: Copy>(self, bytes: usize) -> T {
-        // SAFETY: as asked of the caller. It need not be aligned.
+        // SAFETY: the contract of this function. `read_unaligned` does not need alignment.
         unsafe { self.0.add(bytes).cast::<T>().read_unaligned() }
     }
 }
 
-/// The number of particles and the bytes from one to the next, of values of `width` bytes; an error if no memory can hold them.
+/// Returns the number of particles and the stride in bytes, for `width` bytes per particle. Refuses a stride below
+/// `width`, and a count that exceeds the address space.
 fn layout(what: &str, count: u64, stride: u64, width: usize) -> Result<(usize, usize)> {
     let stride = if stride == 0 { width as u64 } else { stride };
     if stride < width as u64 {
@@ -92,7 +97,7 @@ fn layout(what: &str, count: u64, stride: u64, width: usize) -> Result<(usize, u
     }
 }
 
-/// A list of so many values that are made one by one, in parallel.
+/// Collects `count` values, computed in parallel. Running out of memory is an error.
 fn collect<T: Copy + Send>(count: usize, value: impl Fn(usize) -> T + Sync + Send) -> Result<Vec<T>> {
     let mut all = vec![];
     let memory = |_| Error::new(ErrorKind::Memory, format!("there is no memory for a copy of {count} particles"));
@@ -110,14 +115,16 @@ unsafe fn numbers<T: Copy + Send + Into<U>, U: Copy + Send>(
 ) -> Result<Vec<U>> {
     let (count, stride) = layout(what, count, numbers.stride, size_of::<T>())?;
     let start = Place(numbers.data.cast());
-    // SAFETY: the header asks for so many values, `stride` bytes after one another.
+    // SAFETY: `i < count`. By the contract there are `count` values of type `T`, `stride` bytes apart, and `T` is an
+    // integer or a float. `layout` has checked that `stride >= size_of::<T>()` and that
+    // `count * stride <= isize::MAX`.
     collect(count, |i| unsafe { start.at::<T>(i * stride) }.into())
 }
 
 /// # Safety
 /// As [`positions`].
 unsafe fn vectors(what: &str, vectors: &Vectors, count: u64) -> Result<Points> {
-    // SAFETY: as asked of the caller.
+    // SAFETY: the contract of this function covers the vectors, whose type is `kind`.
     match vectors.kind {
         types::F32 => Ok(Points::F32(unsafe { table(what, vectors, count) }?)),
         types::F64 => Ok(Points::F64(unsafe { table(what, vectors, count) }?)),
@@ -145,32 +152,37 @@ unsafe fn table<S: Scalar>(what: &str, vectors: &Vectors, count: u64) -> Result<
             return Table::shared(3, Arc::new(Shared::<S> { start: x.cast(), len: 3 * count }));
         }
         let start = Place(x.cast());
-        // SAFETY: the header asks for three values side by side, and so many threes `stride` bytes after one another.
+        // SAFETY: `i < count` and `k < 3`. By the contract `x` leads to `count` groups of three contiguous values of
+        // type `S`, `stride` bytes apart. `layout` has checked that `stride >= 3 * width` and that
+        // `count * stride <= isize::MAX`.
         let rows = collect(count, |i| [0, 1, 2].map(|k| unsafe { start.at::<S>(i * stride + k * width) }))?;
         return Table::new(3, rows.into_flattened());
     }
     let (count, stride) = layout(what, count, stride, width)?;
     let starts = [x, y, z].map(|start| Place(start.cast()));
-    // SAFETY: the header asks for three arrays of so many values, `stride` bytes after one another.
+    // SAFETY: `i < count`. By the contract `x`, `y` and `z` lead to `count` values of type `S` each, `stride` bytes
+    // apart. `layout` has checked that `stride >= width` and that `count * stride <= isize::MAX`.
     let rows = collect(count, |i| starts.map(|start| unsafe { start.at::<S>(i * stride) }))?;
     Table::new(3, rows.into_flattened())
 }
 
-/// Values that a program holds.
+/// Values in the memory of a program, shared without a copy.
 struct Shared<S> {
     start: *const S,
     len: usize,
 }
 
-// SAFETY: they are only read, which any thread may.
+// SAFETY: the values are only read, and the contract of `table` excludes writes meanwhile. Reads are valid on any
+// thread.
 unsafe impl<S: Scalar> Send for Shared<S> {}
-// SAFETY: as above.
+// SAFETY: as for `Send`, since `Shared` only reads.
 unsafe impl<S: Scalar> Sync for Shared<S> {}
 
 impl<S> AsRef<[S]> for Shared<S> {
     fn as_ref(&self) -> &[S] {
-        // SAFETY: there are `len` values at `start`, aligned (`table` has looked) and in no more bytes than memory has (`layout`). The
-        // snapshot with this table is dropped before the call ends, until when nothing writes to them: the caller has been asked.
+        // SAFETY: by the contract of `table` there are `len` values at `start`. `table` has checked that `start` is
+        // aligned, and `layout` that their size is at most `isize::MAX`. The snapshot with this table is dropped
+        // before the call returns, and the contract excludes writes until then.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 }

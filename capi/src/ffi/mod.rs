@@ -1,9 +1,10 @@
-//! The functions of `ropewalk.h`: what is not Rust's to check.
+//! The functions of `ropewalk.h`, with their unsafe code.
 //!
-//! That a pointer is null is an error. That it leads to as much memory as the header says, which nothing writes to during a call, is asked
-//! of the caller. No panic leaves a function: it becomes the status `ROPEWALK_BUG`.
+//! A null pointer is an error where the header does not allow it. Callers guarantee that other pointers lead to the
+//! memory that the header describes, and that nothing writes to it during a call. A panic does not leave a function,
+//! but becomes the status `ROPEWALK_BUG`.
 
-#![allow(unsafe_code)] // Pointers of C are read here, and nowhere else.
+#![allow(unsafe_code)] // This module alone reads pointers of C.
 
 mod memory;
 mod ranks;
@@ -22,7 +23,7 @@ use crate::find::{self, refused};
 use crate::types::{self, DbscanOptions, FofOptions, Found, Halo, Particles};
 
 thread_local! {
-    /// Why the last call failed.
+    /// The error message of the last call that failed.
     static MESSAGE: RefCell<CString> = RefCell::default();
 }
 
@@ -31,7 +32,7 @@ const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_V
     Err(_) => c"",
 };
 
-/// The status of what was done; its error is kept for `ropewalk_error_message`.
+/// Runs `work` and returns its status. Keeps the message of an error for `ropewalk_error_message`.
 pub(crate) fn status(work: impl FnOnce() -> Result<()>) -> c_int {
     let (status, sentence) = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(())) => return types::OK,
@@ -55,13 +56,14 @@ pub(crate) fn status(work: impl FnOnce() -> Result<()>) -> c_int {
     status
 }
 
-/// A calculation of all ranks, with what each gives or why it cannot.
+/// A calculation on all ranks, given the particles and options of this rank, or the error of reading them.
 type Find<O> = fn(&dyn Communicator, Result<(Snapshot, O)>) -> Result<Found>;
 
-/// Calls `find` with the ranks, the particles and the options, and hands out what it finds.
+/// Calls `find` with the ranks, the particles and the options, and stores its result in `*result`.
 ///
 /// # Safety
-/// As the header says of `ropewalk_fof`.
+/// Each pointer is null or valid as `ropewalk.h` requires for `ropewalk_fof`; this includes the pointers in `*ranks`
+/// and `*particles`. `read` requires no more.
 unsafe fn call<O: Copy>(
     ranks: *const types::Communicator,
     particles: *const Particles,
@@ -70,21 +72,23 @@ unsafe fn call<O: Copy>(
     read: unsafe fn(&Particles) -> Result<Snapshot>,
     find: Find<O>,
 ) -> c_int {
-    // A rank that ends alone would leave the others waiting: without memory the process ends.
+    // With a communicator a rank must not return alone when memory runs out, because the other ranks would wait for
+    // it. So the process ends.
     let is_alone = ranks.is_null();
     let find_all = || {
-        // SAFETY: not null, it leads to a pointer that the caller lets be written.
+        // SAFETY: by the contract, `result` is null or leads to a pointer that this function may write.
         let result = unsafe { result.as_mut() };
-        // SAFETY: not null, it leads to a communicator.
+        // SAFETY: by the contract, `ranks` is null or leads to a communicator.
         let ranks = unsafe { ranks.as_ref() }.map(Ranks::new).transpose()?;
         let ranks: &dyn Communicator = ranks.as_ref().map_or(&Alone, |ranks| ranks);
         let own = match &result {
             None => Err(refused("result is NULL")),
-            // SAFETY: not null, they lead to particles and options; what the particles' pointers lead to is as the header says.
+            // SAFETY: by the contract, both pointers are null or lead to particles and options.
             Some(_) => match unsafe { (particles.as_ref(), options.as_ref()) } {
                 (None, _) => Err(refused("particles is NULL")),
                 (_, None) => Err(refused("options is NULL")),
-                // SAFETY: as above; the snapshot is dropped before this function returns.
+                // SAFETY: by the contract, the pointers in `particles` are valid as the header says. `find` consumes
+                // the snapshot, so that it is dropped before this function returns.
                 (Some(particles), Some(options)) => unsafe { read(particles) }.map(|part| (part, *options)),
             },
         };
@@ -102,7 +106,7 @@ unsafe fn call<O: Copy>(
 /// See `ropewalk.h`.
 ///
 /// # Safety
-/// As the header says.
+/// Pointers are null or valid as `ropewalk.h` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ropewalk_fof(
     ranks: *const types::Communicator,
@@ -110,14 +114,14 @@ pub unsafe extern "C" fn ropewalk_fof(
     options: *const FofOptions,
     result: *mut *mut Found,
 ) -> c_int {
-    // SAFETY: as the header asks of the caller.
+    // SAFETY: the contract of this function is that of `call`.
     unsafe { call(ranks, particles, options, result, memory::snapshot, find::fof) }
 }
 
 /// See `ropewalk.h`.
 ///
 /// # Safety
-/// As the header says.
+/// Pointers are null or valid as `ropewalk.h` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ropewalk_dbscan(
     ranks: *const types::Communicator,
@@ -125,20 +129,20 @@ pub unsafe extern "C" fn ropewalk_dbscan(
     options: *const DbscanOptions,
     result: *mut *mut Found,
 ) -> c_int {
-    // SAFETY: as the header asks of the caller.
+    // SAFETY: the contract of this function is that of `call`.
     unsafe { call(ranks, particles, options, result, memory::positions, find::dbscan) }
 }
 
-/// Functions that tell a part of a result.
+/// Defines functions that return a part of a result.
 macro_rules! getters {
     ($($name:ident -> $type:ty, $missing:expr, |$found:ident| $value:expr;)*) => {$(
         /// See `ropewalk.h`.
         ///
         /// # Safety
-        /// As the header says.
+        /// `result` is null, or a result of this library that has not been freed.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(result: *const Found) -> $type {
-            // SAFETY: not null, it is a result that has not been freed.
+            // SAFETY: by the contract, `result` is null or leads to a live `Found`.
             unsafe { result.as_ref() }.map_or($missing, |$found| $value)
         }
     )*};
@@ -157,11 +161,12 @@ getters! {
 /// See `ropewalk.h`.
 ///
 /// # Safety
-/// As the header says.
+/// `result` is null, or a result of this library that has not been freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ropewalk_result_free(result: *mut Found) {
     if !result.is_null() {
-        // SAFETY: it is from `call`, which made it of a box, and has not been freed.
+        // SAFETY: `result` is not null, so by the contract it comes from `Box::into_raw` in `call`, and has not been
+        // freed.
         drop(unsafe { Box::from_raw(result) });
     }
 }

@@ -1,4 +1,4 @@
-//! The simulation's functions as a [`Communicator`].
+//! The communicator of a program as a [`Communicator`].
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -12,7 +12,8 @@ type AllToAllV = unsafe extern "C" fn(*mut c_void, *const c_void, *const u64, *m
 type AllGatherV = unsafe extern "C" fn(*mut c_void, *const c_void, *mut c_void, *const u64) -> c_int;
 type AllReduce = unsafe extern "C" fn(*mut c_void, *mut u64, u64, u32) -> c_int;
 
-/// A communicator whose functions are there. It stays on the thread that calls.
+/// A communicator whose functions are all set. The raw pointer `context` makes it neither `Send` nor `Sync`, so that
+/// the functions are called on the caller's thread only.
 pub struct Ranks {
     context: *mut c_void,
     rank: usize,
@@ -40,7 +41,7 @@ impl Ranks {
         })
     }
 
-    /// Counts as C has them, one for each rank and as many in all as there is memory for.
+    /// Converts the counts of bytes per rank. There must be one for each rank, and their sum must be `bytes`.
     fn counts(&self, counts: &[usize], bytes: usize) -> Result<Vec<u64>> {
         if counts.len() != self.size || counts.iter().sum::<usize>() != bytes {
             return Err(Error::new(ErrorKind::Internal, format!("{bytes} bytes are shared as {counts:?}")));
@@ -49,12 +50,13 @@ impl Ranks {
     }
 }
 
-/// The address of bytes; of none NULL, for Rust's own might be `MPI_IN_PLACE`.
+/// Returns the address of bytes. It is NULL for no bytes, because the address of an empty slice could equal
+/// `MPI_IN_PLACE`.
 fn address(bytes: &[u8]) -> *const c_void {
     if bytes.is_empty() { ptr::null() } else { bytes.as_ptr().cast() }
 }
 
-/// The same for bytes that are written.
+/// Returns the address of bytes to be written, NULL for no bytes.
 fn address_mut(bytes: &mut [u8]) -> *mut c_void {
     if bytes.is_empty() { ptr::null_mut() } else { bytes.as_mut_ptr().cast() }
 }
@@ -78,7 +80,8 @@ impl Communicator for Ranks {
     fn all_to_all_v(&self, send: &[u8], sent: &[usize], receive: &mut [u8], received: &[usize]) -> Result<()> {
         let (sent, received) = (self.counts(sent, send.len())?, self.counts(received, receive.len())?);
         let (send, receive) = (address(send), address_mut(receive));
-        // SAFETY: there are as many bytes as the counts say (`counts`), and a count for each rank.
+        // SAFETY: `counts` has checked that there is a count for each rank, and that the sums are the lengths of
+        // `send` and `receive`. By the contract of the header the function reads and writes no more than that.
         let status = unsafe { (self.all_to_all_v)(self.context, send, sent.as_ptr(), receive, received.as_ptr()) };
         check("all_to_all_v", status)
     }
@@ -90,7 +93,8 @@ impl Communicator for Ranks {
             return Err(Error::new(ErrorKind::Internal, sentence));
         }
         let (own, receive) = (address(own), address_mut(receive));
-        // SAFETY: as above; `own` has this rank's count.
+        // SAFETY: `counts` has checked that there is a count for each rank, and that their sum is the length of
+        // `receive`. `own` has this rank's count, checked above.
         let status = unsafe { (self.all_gather_v)(self.context, own, receive, numbers.as_ptr()) };
         check("all_gather_v", status)
     }
@@ -101,7 +105,7 @@ impl Communicator for Ranks {
             Reduction::Min => types::MIN,
             Reduction::Max => types::MAX,
         };
-        // SAFETY: there are so many numbers.
+        // SAFETY: the function gets the length of `numbers`, and writes no more than these.
         let status = unsafe { (self.all_reduce)(self.context, numbers.as_mut_ptr(), numbers.len() as u64, reduction) };
         check("all_reduce", status)
     }
@@ -110,7 +114,7 @@ impl Communicator for Ranks {
         self.all_reduce(&mut [0], Reduction::Sum)
     }
 
-    /// What is calculated here splits none.
+    /// Not supported, because the functions of this crate do not split communicators.
     fn split(&self, _color: usize, _key: usize) -> Result<Box<dyn Communicator>> {
         Err(Error::new(ErrorKind::Unsupported, "a communicator of C cannot be split"))
     }

@@ -1,4 +1,4 @@
-//! `--center`: which centre.
+//! The values of `--center`.
 
 use ropewalk_pipeline::CenterKind;
 
@@ -7,9 +7,9 @@ use ropewalk_pipeline::CenterKind;
 pub enum Kind {
     /// Most bound particle, exact
     Mbp,
-    /// The same by sums over all pairs
+    /// Most bound particle by sums over all pairs
     MbpBrute,
-    /// The same by a best-first search on a grid
+    /// Most bound particle by a best-first search on a grid
     MbpAstar,
     /// Most bound particle near the lowest cell of a grid's potential
     MbpPoisson,
@@ -17,7 +17,7 @@ pub enum Kind {
     Mcp,
     /// Centre of mass
     Com,
-    /// Centre of mass within a sphere that shrinks about it
+    /// Centre of mass within a shrinking sphere
     ShrinkingSphere,
 }
 

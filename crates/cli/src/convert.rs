@@ -1,4 +1,4 @@
-//! `ropewalk convert`.
+//! `ropewalk convert`: converts a snapshot to another format.
 
 use std::io::Write;
 
@@ -26,10 +26,10 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         }
         (None, named) => named?,
     };
-    // What cannot be written shows before the reading.
+    // Check before reading that the output can be written.
     let mut outputs = Outputs::files(&[&args.out], &[&args.input])?;
     if format == SnapshotFormat::Tipsy {
-        // Ids and units are written beside the file.
+        // Ids and units are written to files of their own.
         for ending in [".iord", ".param"] {
             let mut name = args.out.clone().into_os_string();
             name.push(ending);
@@ -46,7 +46,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     options.redshift = args.redshift;
     options.open = args.open;
     options.single_part = args.single_part;
-    // Arrays of points have no place for more.
+    // An array of points cannot store anything else.
     let has_all = format != SnapshotFormat::Npy;
     (options.velocities, options.ids, options.masses) = (has_all, has_all, has_all);
     let mut phases = Phases::default();
@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     }
     let report = report(args, &snapshot, format);
     if is_stdout {
-        // A report that cannot be printed has no other place to go.
+        // If the report cannot be printed, there is no other place for it.
         _ = std::io::stderr().write_all(report.as_bytes());
         return Ok(String::new());
     }
@@ -85,7 +85,7 @@ fn report(args: &Args, snapshot: &Snapshot, format: SnapshotFormat) -> String {
     }
     let mut left_out = format.lacks(snapshot);
     if format == SnapshotFormat::Npy {
-        // They have not been read.
+        // These are not read.
         left_out.insert(0, "velocities, ids and masses");
     }
     if !left_out.is_empty() {
@@ -94,7 +94,8 @@ fn report(args: &Args, snapshot: &Snapshot, format: SnapshotFormat) -> String {
     report
 }
 
-/// The names of the fields of a snapshot that readers leave out. Readers of tables note them.
+/// Returns the names of the fields that the reader of a snapshot ignores. Readers of tables list such columns in
+/// notes instead.
 fn unread_fields(args: &Args, format: Format) -> Vec<String> {
     let is_table = matches!(format, Format::Csv | Format::Npy | Format::Npz | Format::Parquet);
     if is_table || args.input.as_os_str() == STANDARD_INPUT {

@@ -1,4 +1,4 @@
-//! `ropewalk dbscan`.
+//! `ropewalk dbscan`: finds the clusters of DBSCAN.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let device = args.device.find()?;
     let targets: Vec<&Path> =
         [&args.out, &args.plot, &args.points.json].into_iter().flatten().map(AsRef::as_ref).collect();
-    // First, so that hours of work do not end at a full disk's closed door.
+    // Create the outputs first, so that a file that cannot be written is an error before hours of work.
     let mut outputs = Outputs::files(&targets, &[&args.points.file])?;
     let column = args.out.as_ref().map(|out| Column::of("--out", out)).transpose()?;
     let format = args.plot.as_ref().map(|plot| picture_format("--plot", plot)).transpose()?;
@@ -92,7 +92,7 @@ pub fn on_host(args: &Args) -> Dbscan {
     Dbscan::new(args.eps, args.min_pts).algorithm(args.algorithm.into()).star(args.star).periodic(args.points.periodic)
 }
 
-/// What the labels add up to.
+/// The numbers of points of each kind.
 struct Counts {
     points: u64,
     clusters: u64,
@@ -117,7 +117,7 @@ impl Counts {
         }
     }
 
-    /// The lines above the picture.
+    /// Returns the two title lines of the picture.
     fn title(&self, args: &Args) -> [String; 2] {
         let clusters =
             if self.clusters == 1 { "1 cluster".into() } else { format!("{} clusters", grouped(self.clusters)) };

@@ -1,9 +1,9 @@
-//! `--device`: where the work is done.
+//! `--device`: the CPU or the GPUs that do the work.
 
 use std::fmt;
 use std::str::FromStr;
 
-// What a device can store; without devices, any coordinate.
+// The coordinates that a device can store; in builds without devices, any coordinate.
 #[cfg(not(feature = "gpu"))]
 pub use ropewalk::Scalar as Coordinate;
 #[cfg(feature = "gpu")]
@@ -13,7 +13,7 @@ pub use ropewalk::gpu::Coordinate;
 
 use super::failure::Failure;
 
-/// What the command line asks for, whether or not this build has it.
+/// A device on the command line, whether or not this build supports it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Name {
     Cpu,
@@ -21,7 +21,7 @@ pub enum Name {
     Vulkan(usize),
 }
 
-/// What there is.
+/// A device that is available.
 #[derive(Clone, Copy)]
 pub enum Device {
     Cpu,
@@ -29,22 +29,23 @@ pub enum Device {
     Gpu(gpu::Device),
 }
 
-/// One device, or several of a kind that share the work; then each is a rank's, and one that is named twice is two ranks'.
+/// One device, or several of one kind that share the work, one rank each. A device that is named twice serves two
+/// ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Names(Vec<Name>);
 
 impl Names {
-    /// The processor.
+    /// The CPU alone.
     pub fn cpu() -> Self {
         Self(vec![Name::Cpu])
     }
 
-    /// Looks for all of them.
+    /// Opens all devices.
     pub fn find(&self) -> Result<Vec<Device>, Failure> {
         self.0.iter().map(|name| name.find()).collect()
     }
 
-    /// The device that is so many after this one, in turn: for processes that share a host's.
+    /// Returns the device `turns` places after this one, cyclically, for processes that share the devices of a host.
     #[cfg(feature = "mpi")]
     pub fn after(&self, turns: usize) -> Result<Device, Failure> {
         let &[name] = &self.0[..] else {
@@ -52,7 +53,7 @@ impl Names {
             let why = "with --mpi the ranks of one host take its devices in turn; name the first one";
             return Err(format!("--device {self}: {why}{first}").into());
         };
-        // What there is not is told as without ranks.
+        // A device that does not exist is the same error as without ranks.
         let first = name.find()?;
         let all = |of: &dyn Fn(usize) -> Name| (0..).take_while(|&index| of(index).find().is_ok()).count();
         match name {
@@ -63,7 +64,7 @@ impl Names {
     }
 }
 
-/// Whether it is this one alone.
+/// Equal if `other` is the only device.
 impl PartialEq<Name> for Names {
     fn eq(&self, other: &Name) -> bool {
         self.0 == [*other]
@@ -96,10 +97,10 @@ impl fmt::Display for Names {
     }
 }
 
-/// What a device is called.
+/// The names of a single device, for messages.
 const ONE: &str = "cpu, cuda or vulkan, or one of several by its number, as cuda:1";
 
-/// The device of this name.
+/// Parses the name of a single device.
 fn one(text: &str) -> Option<Name> {
     let (kind, index) = match text.split_once(':') {
         Some((kind, index)) => (kind, index.parse().ok()),
@@ -114,7 +115,7 @@ fn one(text: &str) -> Option<Name> {
 }
 
 impl Name {
-    /// Looks for the device.
+    /// Opens the device.
     pub fn find(self) -> Result<Device, Failure> {
         match self {
             Self::Cpu => Ok(Device::Cpu),
@@ -187,7 +188,7 @@ mod tests {
         for text in ["cuda:3", "vulkan:0,0,12"] {
             assert_eq!(parse(text).unwrap().to_string(), text);
         }
-        // Where it must be one.
+        // Arguments that take a single device refuse several.
         assert!("cuda:0,1".parse::<Name>().unwrap_err().contains("name one"));
     }
 }

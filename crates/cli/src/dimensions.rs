@@ -1,9 +1,9 @@
-//! From a table whose width is known at run time to arrays whose length is known when compiling.
+//! Conversion of tables, whose width is known at run time, to slices of arrays of fixed length.
 //!
-//! For what the library has no table function for.
+//! For functions that the library does not offer for tables.
 
-/// Runs `$work` with `$rows` as a slice of arrays of 32 or 64-bit floats; `None` if the points have another number of
-/// coordinates than those listed. `$work` is compiled for each.
+/// Runs `$work` with `$rows` as a slice of arrays of 32 or 64-bit floats. `None` if the number of coordinates is not
+/// one of those listed. `$work` is compiled once for each.
 macro_rules! with_rows {
     ($points:expr, f32 [$($narrow:literal),*], f64 [$($wide:literal),*], $rows:ident => $work:expr) => {
         'done: {

@@ -1,6 +1,6 @@
 //! Errors for the user.
 
-/// An error for the user: its text is all that is shown.
+/// An error for the user. Only its text is shown.
 pub type Failure = Box<dyn std::error::Error>;
 
 /// Joins the lines of a message, so that an error is one line.

@@ -1,4 +1,4 @@
-//! `ropewalk hdbscan`.
+//! `ropewalk hdbscan`: finds the clusters of HDBSCAN*.
 
 use std::fmt::Write;
 use std::io::Write as _;
@@ -25,7 +25,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let device = args.device.find()?;
     let named = [&args.out, &args.probabilities, &args.outliers, &args.plot, &args.tree, &args.points.json];
     let targets: Vec<&Path> = named.into_iter().flatten().map(AsRef::as_ref).collect();
-    // First, so that hours of work do not end at a full disk's closed door.
+    // Create the outputs first, so that a file that cannot be written is an error before hours of work.
     let mut outputs = Outputs::files(&targets, &[&args.points.file])?;
     let labels_to = To::new("--out", &args.out)?;
     let probabilities_to = To::new("--probabilities", &args.probabilities)?;
@@ -118,7 +118,7 @@ fn hdbscan(args: &Args) -> Hdbscan {
     hdbscan
 }
 
-/// An error with the command line's name for the parameter.
+/// Returns the error with the command-line name of its parameter.
 fn by_option(error: &Error) -> Failure {
     match error.parameter() {
         Some(name @ "cluster_selection_epsilon") => error.to_string().replacen(name, "--epsilon", 1).into(),
@@ -126,7 +126,7 @@ fn by_option(error: &Error) -> Failure {
     }
 }
 
-/// Where a column goes, if anywhere.
+/// The file and format of a column; `None` if it is not written.
 struct To<'a>(Option<(&'a PathBuf, Column)>);
 
 impl<'a> To<'a> {
@@ -134,7 +134,7 @@ impl<'a> To<'a> {
         Ok(Self(path.as_ref().map(|path| Column::of(option, path).map(|column| (path, column))).transpose()?))
     }
 
-    /// Writes the values, which are only asked for where they are wanted.
+    /// Writes the values. They are computed only if there is a file.
     fn write<T: std::fmt::Debug>(
         &self,
         outputs: &mut Outputs,
@@ -151,7 +151,7 @@ impl<'a> To<'a> {
     }
 }
 
-/// The lines above the pictures.
+/// The title lines of the pictures.
 struct Title {
     points: String,
     options: String,

@@ -1,4 +1,4 @@
-//! `ropewalk info`.
+//! `ropewalk info`: prints the contents of files.
 
 use ropewalk::Scalar;
 use ropewalk::halo::{Universe, UniverseOptions};
@@ -14,16 +14,17 @@ use super::text::{grouped, short};
 use super::universe::describe_matter;
 use super::wording;
 
-/// Bytes a particle that halos of friends of friends take beside positions, velocities, ids and masses: measured on 2 million
-/// particles of a simulation, for positions of 32 and of 64 bits.
+/// Bytes per particle that friends of friends need in addition to positions, velocities, ids and masses, for
+/// positions of 32 and 64 bits. Measured on 2 million particles of a simulation.
 const FOF_BYTES: [f64; 2] = [32.0, 47.0];
 
-/// Bytes that attaching takes beside what is read, for each linked particle and for each attached particle that is searched for at a time:
-/// measured on 87 thousand to 262 thousand of either, for positions of 32 and of 64 bits.
+/// Bytes that attaching needs in addition to the particles read: per linked particle, and per attached particle
+/// searched for at a time. For positions of 32 and 64 bits; measured on 87 thousand to 262 thousand particles of
+/// either kind.
 const ATTACH_BYTES: [[f64; 2]; 2] = [[31.0, 90.0], [72.0, 140.0]];
-/// The number of attached particles that are searched for at a time, at most.
+/// The maximum number of attached particles searched for at a time.
 const ATTACHED_AT_A_TIME: f64 = 1_048_576.0;
-/// Bytes of the label of an attached particle, and of its label, halo and place among the members of a halo.
+/// Bytes of the label of an attached particle, and of its label, halo and index among the members of a halo.
 const LABEL_BYTES: [f64; 2] = [4.0, 24.0];
 
 pub fn run(args: &Args) -> Result<String, Failure> {
@@ -51,7 +52,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// What the file says about itself.
+/// Adds the metadata of a file to the summary.
 fn about(summary: &mut Summary, contents: &Contents) -> Result<(), Failure> {
     let code = contents.code.as_ref().map_or(String::new(), |code| format!(", written by {code}"));
     summary.line("format", format!("{}{code}", contents.format));
@@ -100,7 +101,7 @@ fn about(summary: &mut Summary, contents: &Contents) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The name, kind and unit of a field, and what it is read as.
+/// Describes a field: its name, number type, unit and role.
 fn describe(field: &Field) -> String {
     let width = if field.width == 1 { String::new() } else { format!("{} x ", field.width) };
     let unit = if field.unit.is_empty() { String::new() } else { format!(" [{}]", field.unit) };
@@ -115,12 +116,13 @@ fn describe(field: &Field) -> String {
     format!("{}: {width}{}{unit}{role}", field.name, field.number)
 }
 
-/// The units that the file names, or that fit the mean density, where the masses of all types are known without reading them.
+/// Returns the units of the file. If the file does not name them, they are inferred from the mean density of matter,
+/// provided that the masses of all types are known without reading them.
 fn universe(contents: &Contents) -> Result<Universe, Failure> {
     let mass = |kind: &ropewalk_io::TypeContents| Some(kind.mass? * kind.count as f64);
     let matter: Option<f64> = contents.types.iter().filter(|kind| kind.count > 0).map(mass).sum();
     let mut snapshot = Snapshot::new(Points::F32(Table::new(3, vec![])?));
-    // Abacus has a part of the particles in a file.
+    // A file of Abacus has only a part of the particles.
     snapshot.matter = matter.filter(|&matter| matter > 0.0 && contents.format != Format::Abacus);
     snapshot.units = contents.units;
     snapshot.redshift = contents.redshift;
@@ -129,7 +131,7 @@ fn universe(contents: &Contents) -> Result<Universe, Failure> {
     Ok(snapshot.universe(&UniverseOptions::default(), contents.box_size))
 }
 
-/// What reading takes, and finding halos.
+/// Adds the memory for reading the particles and for finding halos to the summary.
 fn memory(summary: &mut Summary, contents: &Contents) {
     let size = |bytes: f64| match bytes {
         bytes if bytes < 1e5 => format!("{:.1} kB", bytes / 1e3),
@@ -137,7 +139,7 @@ fn memory(summary: &mut Summary, contents: &Contents) {
         bytes => format!("{:.1} GB", bytes / 1e9),
     };
     let all = contents.bytes(&ReadOptions::default()) as f64;
-    // Type 1 is what halos are found among unless --type says otherwise.
+    // Halos are found among type 1 unless --type is given.
     let is_linked = |number: Option<u8>| number.is_none_or(|number| number == 1);
     let Some(linked) = contents.types.iter().find(|kind| is_linked(kind.particle_type) && kind.count > 0) else {
         summary.line("memory", format!("{} for all particles", size(all)));
@@ -149,7 +151,7 @@ fn memory(summary: &mut Summary, contents: &Contents) {
     let find = FOF_BYTES[usize::from(is_wide(linked))] * n;
     let of = linked.particle_type.map_or(String::new(), |number| format!(" of type {number}"));
     let alone = format!("{} to find the halos{of} by friends of friends", size(linked_bytes + find));
-    // All types with positions that are not linked are attached unless --attach says otherwise.
+    // All other types with positions are attached unless --attach is given.
     let has_positions = |kind: &TypeContents| kind.fields.iter().any(|field| field.role == Role::Position);
     let others: Vec<&TypeContents> = contents
         .types
@@ -175,13 +177,13 @@ fn memory(summary: &mut Summary, contents: &Contents) {
     summary.line("memory", text);
 }
 
-/// Returns `true` if positions are read as numbers of 64 bits.
+/// Returns `true` if positions are read as 64-bit floats.
 fn is_wide(kind: &TypeContents) -> bool {
     kind.fields.iter().any(|field| field.role == Role::Position && !matches!(field.number.as_str(), "f16" | "f32"))
 }
 
-/// The bytes of attached particles, which are read without velocities. If one type has positions of 64 bits or masses of its own, all
-/// have.
+/// Returns the number of bytes of the attached particles, which are read without velocities. If one type has 64-bit
+/// positions or a mass for each particle, all types are stored so.
 fn attached_bytes(contents: &Contents, others: &[&TypeContents]) -> f64 {
     let options = ReadOptions::default().types(others.iter().filter_map(|kind| kind.particle_type)).velocities(false);
     let has_masses = |kind: &TypeContents| kind.fields.iter().any(|field| field.role == Role::Mass);
@@ -194,7 +196,7 @@ fn attached_bytes(contents: &Contents, others: &[&TypeContents]) -> f64 {
     contents.bytes(&options) as f64 + others.iter().map(|kind| widened(kind)).sum::<f64>()
 }
 
-/// What the particles span.
+/// Adds the ranges of the particles' values to the summary.
 fn ranges(summary: &mut Summary, snapshot: &Snapshot) {
     if !snapshot.columns.is_empty() {
         summary.line("columns", snapshot.columns.join(", "));
@@ -223,7 +225,7 @@ fn ranges(summary: &mut Summary, snapshot: &Snapshot) {
     }
 }
 
-/// The precision of a table, and what each of its columns spans.
+/// Adds the precision of a table and the range of each of its columns to the summary.
 fn spans<S: Scalar>(summary: &mut Summary, name: &str, precision: &str, table: &Table<S>) {
     summary.line(name, format!("{} of {precision}", table.dim()));
     let values = table.as_slice();
@@ -240,7 +242,7 @@ fn spans<S: Scalar>(summary: &mut Summary, name: &str, precision: &str, table: &
     }
 }
 
-/// The least and the largest; NaN is passed over.
+/// Returns the minimum and the maximum; NaN is ignored.
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), value| (lo.min(value), hi.max(value)))
 }

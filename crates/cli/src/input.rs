@@ -1,4 +1,4 @@
-//! What is read: a file, or standard input.
+//! Reading of files and of standard input.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use super::failure::Failure;
 use super::phases::Phases;
 use super::{args, periodic, wording};
 
-/// What standard input is called on the command line, and in messages.
+/// The name of standard input on the command line.
 pub const STANDARD_INPUT: &str = "-";
 
-/// Reads a file, or standard input for `-`, with a bar meanwhile.
+/// Reads a file, or standard input for `-`, and shows a progress bar.
 pub fn read(path: &Path, options: &ReadOptions, phases: &mut Phases) -> Result<Snapshot, Failure> {
     let mut snapshot = phases.run_with_bar("read", |tell: &(dyn Fn(Progress) + Sync)| {
         if path.as_os_str() == STANDARD_INPUT {
@@ -25,7 +25,7 @@ pub fn read(path: &Path, options: &ReadOptions, phases: &mut Phases) -> Result<S
     Ok(snapshot)
 }
 
-/// Returns the name of a file in messages; `standard input` for `-`.
+/// Returns the name of a file for messages; `standard input` for `-`.
 fn shown(path: &Path) -> std::borrow::Cow<'_, str> {
     match path.as_os_str() == STANDARD_INPUT {
         true => "standard input".into(),
@@ -33,7 +33,8 @@ fn shown(path: &Path) -> std::borrow::Cow<'_, str> {
     }
 }
 
-/// Refuses coordinates that are not finite, with the file that has them and the row there. `first_row` is the row of the first point.
+/// Refuses coordinates that are not finite. The error names the file and the row; `first_row` is the row of the first
+/// point.
 pub fn check_finite(path: &Path, points: &Points, first_row: u64) -> ropewalk::Result<()> {
     points.check_finite().map_err(|error| {
         let row = first_row as usize + error.index().unwrap_or(0);
@@ -42,19 +43,19 @@ pub fn check_finite(path: &Path, points: &Points, first_row: u64) -> ropewalk::R
     })
 }
 
-/// Points that were read.
+/// A snapshot, and the number of its points outside of the periodic box.
 pub struct Read {
     pub snapshot: Snapshot,
-    /// Points outside of the periodic box.
+    /// The number of points outside of the periodic box.
     pub outside: u64,
 }
 
-/// Reads the points of a command, which must fit the periodic box that is named.
+/// Reads the points of a command. They must fit the periodic box, if there is one.
 pub fn points(args: &args::Points, phases: &mut Phases) -> Result<Read, Failure> {
     points_of(&args.file, args, phases)
 }
 
-/// Reads another file of points, as queries and targets, which must fit the same periodic box.
+/// Reads another file of points, such as queries or targets. They must fit the same periodic box.
 pub fn points_of(path: &Path, args: &args::Points, phases: &mut Phases) -> Result<Read, Failure> {
     let snapshot = read(path, &args.options(), phases)?;
     check_finite(path, &snapshot.points, 0)?;
@@ -63,8 +64,8 @@ pub fn points_of(path: &Path, args: &args::Points, phases: &mut Phases) -> Resul
     Ok(Read { snapshot, outside })
 }
 
-/// The values of the fields that are chosen, or of all, a row for each of `points`. Each has a name: that of the file, or value; value0,
-/// value1 and so on.
+/// Reads the chosen fields, or all of them, with one row per point. If the file has no names, the fields are called
+/// value, or value0, value1 and so on.
 pub fn fields(path: &Path, chosen: &[String], points: usize) -> Result<Fields, Failure> {
     let mut fields = ropewalk_io::read_fields(path, chosen)?;
     fields.notes = wording::notes(&fields.notes);
@@ -81,7 +82,7 @@ pub fn fields(path: &Path, chosen: &[String], points: usize) -> Result<Fields, F
     Ok(fields)
 }
 
-/// Values of points as those of all rows of the file, with `missing` for the rows that were left out (`skipped`, ascending).
+/// Expands values of points to all rows of the file. The `skipped` rows, in ascending order, get the value `missing`.
 pub fn of_rows<T: Copy>(values: &[T], skipped: &[u64], missing: T) -> Vec<T> {
     let mut rows = Vec::with_capacity(values.len() + skipped.len());
     let mut rest = values.iter().copied();
@@ -93,7 +94,7 @@ pub fn of_rows<T: Copy>(values: &[T], skipped: &[u64], missing: T) -> Vec<T> {
     rows
 }
 
-/// Notes on another file than that of the points, which `what` names.
+/// Returns notes with the prefix `what`, the role of the file that they are about.
 pub fn notes_of<'a>(what: &'a str, notes: &'a [String]) -> impl Iterator<Item = String> + 'a {
     notes.iter().map(move |note| format!("{what}: {note}"))
 }
@@ -105,7 +106,8 @@ fn wide(points: Points) -> Vec<f64> {
     }
 }
 
-/// One value for each point of a file of one column; `option` names it. Its notes are added to `notes`.
+/// Reads a file of one column with one value per point, for the option `option`. Adds the notes of its reader to
+/// `notes`.
 pub fn values(option: &str, path: &Path, points: usize, notes: &mut Vec<String>) -> Result<Vec<f64>, Failure> {
     let read = ropewalk_io::read(path, &ReadOptions::default().coordinates_only(true))?;
     notes.extend(notes_of(option, &wording::notes(&read.notes)));

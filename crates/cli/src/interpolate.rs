@@ -1,4 +1,4 @@
-//! `ropewalk interpolate`.
+//! `ropewalk interpolate`: interpolates values from sources to targets.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use super::summary::Summary;
 use super::text::{grouped, short};
 use super::threads::start_threads;
 
-/// The degree of mls, unless told.
+/// The default degree of mls.
 const DEGREE: usize = 2;
 
 pub fn run(args: &Args) -> Result<String, Failure> {
@@ -68,7 +68,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     summary.close(&phases, outputs, &targets, args.points.json.as_ref())
 }
 
-/// An error with the field that it is about, if one has no finite value there.
+/// Returns an error about a source with the name of the field whose value there is not finite, if there is one.
 fn of_value(error: ropewalk::Error, path: &Path, fields: &Fields) -> Failure {
     let row = error.index().and_then(|source| fields.values.chunks(fields.columns).nth(source));
     match row.and_then(|row| row.iter().zip(&fields.names).find(|(value, _)| !value.is_finite())) {
@@ -77,7 +77,7 @@ fn of_value(error: ropewalk::Error, path: &Path, fields: &Fields) -> Failure {
     }
 }
 
-/// Errors: an option of another method.
+/// Refuses options of other methods.
 fn check(args: &Args) -> Result<(), Failure> {
     let (is_mls, is_idw) = (args.method == Method::Mls, args.method == Method::Idw);
     let is_scatter = args.method == Method::Scatter;
@@ -99,7 +99,7 @@ fn method(args: &Args) -> Interpolation {
     let (k, size) = (args.k.map(|k| k as usize), args.points.periodic);
     let fallback = args.fallback.map(Into::into).unwrap_or_default();
     let sph = || Sph::new(args.kernel.map_or(SmoothingKernel::CubicSpline, Into::into));
-    // The options have one vocabulary, but no type in common.
+    // The option types have the same methods, but no common trait.
     macro_rules! with_reach {
         ($options:expr) => {{
             let options = $options.fallback(fallback).periodic(size);
@@ -122,7 +122,7 @@ fn method(args: &Args) -> Interpolation {
     }
 }
 
-/// Names in a line: all, or the first of many.
+/// Joins names by commas, at most the first 12.
 fn listed(names: &[String]) -> String {
     const MOST: usize = 12;
     let first = names.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join(", ");

@@ -1,4 +1,4 @@
-//! `ropewalk kdist`.
+//! `ropewalk kdist`: prints and draws the distances to k-th neighbours.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -14,12 +14,12 @@ use super::summary::Summary;
 use super::text::{grouped, percent, rounded_up, short};
 use super::threads::start_threads;
 
-/// Shares of the points, in percent, whose distance is told.
+/// The percentiles that are printed.
 const QUANTILES: [usize; 10] = [1, 5, 10, 25, 50, 75, 90, 95, 99, 100];
-/// Where the chord begins, in percent of the distances that are not zero.
+/// The percentile of the non-zero distances at which the chord starts.
 const CHORD: usize = 5;
-/// How far below the chord a knee is at least, in parts of the chord's height. Moons in noise are 0.58 below, blobs 0.41;
-/// galaxies, whose density knows no gap, 0.14: what the formula finds there is the emptiest voids.
+/// The minimum depth of a knee below the chord, as a fraction of the chord's height. Two moons in noise have a depth
+/// of 0.58, blobs 0.41. Galaxies, whose density has no gap, have 0.14; there the formula finds the emptiest voids.
 const LEAST_DEPTH: f64 = 0.2;
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.points.threads)?;
@@ -42,7 +42,8 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let sorted = phases.run("neighbours", || ropewalk_table::k_distances(points, args.k, args.points.periodic))?;
     let knee = knee(&sorted);
     let advice = knee.and_then(|[_, knee]| sorted.get(knee)).map(|&eps| {
-        // Upwards, so that the knee itself is core with what is printed; some above it may be, too.
+        // Rounded up, so that the point at the knee is core with the printed eps. Points slightly above may be core,
+        // too.
         let eps = rounded_up(eps);
         let core = sorted.partition_point(|&distance| distance <= eps);
         (short(eps), percent(core as f64, n as f64))
@@ -89,8 +90,8 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     summary.close(&phases, outputs, &targets, args.points.json.as_ref())
 }
 
-/// Where the chord of the ascending distances begins and which is the farthest below it, on a logarithmic axis; none if the
-/// curve hardly bends.
+/// Returns the indices at which the chord of the ascending distances starts and which lies farthest below it, on a
+/// logarithmic axis. `None` if the curve hardly bends.
 fn knee(sorted: &[f64]) -> Option<[usize; 2]> {
     let zeros = sorted.partition_point(|&distance| distance <= 0.0);
     let start = zeros + (sorted.len() - zeros) * CHORD / 100;
@@ -98,7 +99,7 @@ fn knee(sorted: &[f64]) -> Option<[usize; 2]> {
     let (from, to) = (sorted.get(start)?.ln(), sorted.get(end)?.ln());
     let run = end.checked_sub(start).filter(|&run| run > 0)? as f64;
     let depth = |rank: usize| from + (to - from) * (rank - start) as f64 / run - sorted[rank].ln();
-    // The first of equals: chunks are compared in order.
+    // Ties go to the lowest rank, so that the result does not depend on the number of threads.
     let deepest = (start..=end).into_par_iter().map(|rank| (depth(rank), rank));
     let (depth, rank) = deepest.reduce_with(|a, b| if b.0 > a.0 || (b.0 == a.0 && b.1 < a.1) { b } else { a })?;
     (depth > LEAST_DEPTH * (to - from)).then_some([start, rank])

@@ -1,4 +1,4 @@
-//! Pictures of the largest halos: `ropewalk halos --gallery`, with all kinds of centres, and `--profiles`.
+//! Pictures of the largest halos: `ropewalk halos --gallery` with all kinds of centres, and `--profiles`.
 
 use ropewalk::halo::Profile;
 use ropewalk::units::Quantity;
@@ -12,7 +12,7 @@ use super::pictures::Picture;
 use super::shown_units::{axes, factor, of_pictures};
 use super::text::{grouped, short};
 
-/// What the gallery marks beside the most bound particle, which comes first.
+/// The centres that the gallery marks in addition to the most bound particle, which comes first.
 const KINDS: [(CenterKind, &str); 4] = [
     (CenterKind::MostBoundPoisson, "MBP by Poisson's grid"),
     (CenterKind::MostConnected, "most connected particle"),
@@ -20,10 +20,10 @@ const KINDS: [(CenterKind, &str); 4] = [
     (CenterKind::ShrinkingSphere, "shrinking sphere"),
 ];
 
-/// Panels of halos that a picture of profiles has at most.
+/// The maximum number of halos in a picture of profiles.
 const PANELS: usize = 100;
 
-/// Members and centres.
+/// Draws the members and centres of the largest halos.
 pub fn gallery(args: &Args, pipeline: &Pipeline<'_>, largest: &Largest) -> Result<Vec<u8>, Failure> {
     let others = KINDS.iter().map(|&(kind, _)| pipeline.centers_of(&largest.halos, kind));
     let others = others.collect::<ropewalk::Result<Vec<Centers>>>()?;
@@ -34,7 +34,7 @@ pub fn gallery(args: &Args, pipeline: &Pipeline<'_>, largest: &Largest) -> Resul
     let units = axes(pipeline, factors.as_ref());
     let panel = |halo: usize| {
         let members = largest.halos.members(halo);
-        // About the middle of the members, seen from the first of them.
+        // Offsets are from the first member; the picture is centred on the middle of the members.
         let first = members.first().map_or([f64::NAN; 3], position);
         let offset = |at: [f64; 3]| {
             let [x, y, _] = space.offset(&first, &at);
@@ -56,7 +56,7 @@ pub fn gallery(args: &Args, pipeline: &Pipeline<'_>, largest: &Largest) -> Resul
                 format!("{}: halo {}", halo + 1, largest.tags[halo]),
                 format!("{} members{shown}", grouped(members.len() as u64)),
             ],
-            // A missing centre is NaN, and not drawn.
+            // A missing centre is NaN and is not drawn.
             centers: centers.map(|kind| about(offset(kind.as_slice()[halo].position))).collect(),
             radius,
             members,
@@ -74,7 +74,7 @@ pub fn gallery(args: &Args, pipeline: &Pipeline<'_>, largest: &Largest) -> Resul
     Ok(ropewalk_plot::gallery(&panels, &names, [&title, sphere], &units, Picture::Gallery.style(args))?)
 }
 
-/// Density profiles and their fits: of halos with these tags, profiles and R200c.
+/// Draws density profiles and their fits. `tags`, `profiles` and `r200c` have one entry per halo.
 pub fn profiles_picture(
     args: &Args,
     pipeline: &Pipeline<'_>,

@@ -1,7 +1,8 @@
-//! The command line: `ropewalk halos`, `dbscan`, `hdbscan`, `kdist`, `knn`, `pairs`, `interpolate`, `emst`, `linkage`, `raycast`, `info`,
-//! `convert`, `sample` and `bench`.
+//! The command line: `ropewalk halos`, `dbscan`, `hdbscan`, `kdist`, `knn`, `pairs`, `interpolate`, `emst`,
+//! `linkage`, `raycast`, `info`, `convert`, `sample` and `bench`.
 //!
-//! A library with one function, since cargo compiles libraries beside those that they use, and a program only after them.
+//! The program is a library with one public function because cargo compiles a library while its dependencies are
+//! still being compiled, but a binary only after them.
 
 mod across;
 mod args;
@@ -55,7 +56,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(2);
         }
         Err(help) => {
-            // Where help cannot be printed, neither can an error.
+            // If the help cannot be printed, neither can an error.
             _ = help.print();
             return ExitCode::SUCCESS;
         }
@@ -79,15 +80,15 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Does what `args` ask for. A lack of memory is an error.
+/// Runs the command. Running out of memory is an error.
 fn run_in_memory(args: &Args) -> Result<String, Failure> {
     let _reserve = ropewalk::memory::hold()?;
     ropewalk::Cancel::new().run(|| Ok(run(args)))?
 }
 
-/// Does what `args` ask for; the text is for standard output.
+/// Runs the command; returns the text for standard output.
 fn run(args: &Args) -> Result<String, Failure> {
-    // Without it a signal leaves temporary files, and results are the same.
+    // If this fails, a signal leaves temporary files behind; the results are the same.
     _ = signals::watch();
     match &args.command {
         args::Command::Halos(args) => find_halos(args),
@@ -111,7 +112,7 @@ fn run(args: &Args) -> Result<String, Failure> {
 fn find_halos(args: &args::Halos) -> Result<String, Failure> {
     start_threads(args.threads)?;
     let devices = args.device.find()?;
-    // What cannot be is said before any file is looked for.
+    // Refuse invalid options before looking for any file.
     halos::options::runs(args, &args.out)?;
     match devices[..] {
         [device] => halos::run(args, device),

@@ -1,15 +1,16 @@
-//! How much memory the program uses, and used at most.
+//! The current and peak memory of the program.
 //!
-//! The library's allocator, which has a reserve for when memory runs out, with two counters. What asks for zeros gets them from the system, which gives fresh ones without writing them:
-//! each thread then touches its own part first.
-#![allow(unsafe_code)] // An allocator is unsafe to write; this one hands everything on.
+//! The allocator is that of the library, which has a reserve for running out of memory, with two counters.
+//! `alloc_zeroed` is passed on, so that the system can provide fresh zero pages without writing them. Each thread is
+//! then the first to touch its own part.
+#![allow(unsafe_code)] // A global allocator is unsafe to implement; this one passes all calls on.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use ropewalk::memory::ReserveAllocator;
 
-/// Counts the bytes in use, for the table of phases.
+/// Counts the allocated bytes for the table of phases.
 #[global_allocator]
 pub static MEMORY: Counted = Counted::new();
 
@@ -24,24 +25,24 @@ impl Counted {
         Self { current: AtomicUsize::new(0), peak: AtomicUsize::new(0) }
     }
 
-    /// Bytes in use.
+    /// The number of allocated bytes.
     pub fn current(&self) -> usize {
         self.current.load(Relaxed)
     }
 
-    /// The most bytes in use at a time since the last reset.
+    /// The maximum number of bytes allocated at a time since the last reset.
     pub fn peak(&self) -> usize {
         self.peak.load(Relaxed)
     }
 
-    /// Forgets what was in use and is no more.
+    /// Sets the peak to the current number of bytes.
     pub fn reset_peak(&self) {
         self.peak.store(self.current(), Relaxed);
     }
 
     fn add(&self, bytes: usize) {
         let current = self.current.fetch_add(bytes, Relaxed) + bytes;
-        // Most often it is no more than before: look before writing.
+        // Read before writing: the peak rarely changes.
         if current > self.peak.load(Relaxed) {
             self.peak.fetch_max(current, Relaxed);
         }
@@ -52,10 +53,10 @@ impl Counted {
     }
 }
 
-// SAFETY: each call is the library allocator's own, with the caller's arguments.
+// SAFETY: each method passes its arguments unchanged to `ReserveAllocator`, which is a valid `GlobalAlloc`.
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as the caller promises.
+        // SAFETY: `layout.size() > 0`, required of the caller by `GlobalAlloc::alloc`.
         let start = unsafe { ReserveAllocator.alloc(layout) };
         if !start.is_null() {
             self.add(layout.size());
@@ -64,7 +65,7 @@ unsafe impl GlobalAlloc for Counted {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as the caller promises.
+        // SAFETY: `layout.size() > 0`, required of the caller by `GlobalAlloc::alloc_zeroed`.
         let start = unsafe { ReserveAllocator.alloc_zeroed(layout) };
         if !start.is_null() {
             self.add(layout.size());
@@ -73,16 +74,20 @@ unsafe impl GlobalAlloc for Counted {
     }
 
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
+        // SAFETY: `start` was allocated with `layout` by this allocator, required of the caller by
+        // `GlobalAlloc::dealloc`, and so by `ReserveAllocator`.
         unsafe { ReserveAllocator.dealloc(start, layout) };
         self.subtract(layout.size());
     }
 
     unsafe fn realloc(&self, start: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: as the caller promises.
+        // SAFETY: `start` was allocated with `layout` by this allocator, and so by `ReserveAllocator`. `size > 0`,
+        // and rounded up to the alignment it is at most `isize::MAX`. Both are required of the caller by
+        // `GlobalAlloc::realloc`.
         let moved = unsafe { ReserveAllocator.realloc(start, layout, size) };
         if !moved.is_null() {
-            // What grows is not in two places: the system moves pages, not bytes, where there are many.
+            // A block that grows is not counted twice: for large blocks the system moves pages instead of copying
+            // bytes.
             self.add(size.saturating_sub(layout.size()));
             self.subtract(layout.size().saturating_sub(size));
         }
@@ -98,7 +103,8 @@ mod tests {
     fn what_is_in_use_is_counted() {
         let counted = Counted::new();
         let layout = Layout::from_size_align(1000, 8).unwrap();
-        // SAFETY: the layout has a size, and what is given back is what was taken.
+        // SAFETY: the layouts have sizes above 0. Each block is read within its size, and freed once with its current
+        // layout.
         unsafe {
             let zeros = counted.alloc_zeroed(layout);
             assert!(std::slice::from_raw_parts(zeros, 1000).iter().all(|&byte| byte == 0));

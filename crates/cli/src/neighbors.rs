@@ -1,4 +1,4 @@
-//! `ropewalk knn` and `ropewalk pairs`.
+//! `ropewalk knn` and `ropewalk pairs`: write neighbours and pairs of points.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -120,7 +120,7 @@ fn targets(named: [Option<&PathBuf>; 3]) -> Vec<&Path> {
     named.into_iter().flatten().map(AsRef::as_ref).collect()
 }
 
-/// Writes distances: an array of rows of `width`, or of one dimension without it.
+/// Writes distances: an array with rows of `width` values, or a one-dimensional array if `width` is `None`.
 fn write_distances(
     outputs: &mut Outputs,
     path: &Path,

@@ -1,4 +1,4 @@
-//! Output files that appear together, or not at all.
+//! Output files that are all written, or none of them.
 
 mod column;
 mod committed;
@@ -23,17 +23,18 @@ pub use folder::{Earlier, SUMMARY, other_run};
 pub use identity::{Identity, Inputs};
 pub use run_folders::Plan;
 
-/// The outputs of a run, no two of them one file and none of them an input. They are incomplete until [`Outputs::commit`] gives them their
-/// names. Dropped before that, they are removed, and so are the directories that were made for them.
+/// The outputs of a run. No two of them are the same file, and none is an input. They are temporary files until
+/// [`Outputs::commit`] gives them their names. If they are dropped before that, they are removed together with the
+/// directories that were created for them.
 #[derive(Default)]
 pub struct Outputs {
     inputs: Rc<Inputs>,
-    /// All outputs, also those that are written by other means.
+    /// All outputs, including those that are written by other code.
     targets: Vec<(PathBuf, Identity)>,
     made: Vec<PathBuf>,
     files: Vec<AtomicFile>,
     folders: Vec<Folder>,
-    /// The folder that the user names, which is the folder of a run or has the folders of runs in it.
+    /// The folder that the user specified: the folder of the run, or the parent of the folders of runs.
     root: PathBuf,
     /// The names that any run may write into its folder.
     known: Vec<&'static str>,
@@ -46,7 +47,7 @@ impl Outputs {
         outputs
     }
 
-    /// Creates outputs in directories that exist, of a run that reads `inputs`.
+    /// Creates outputs in existing directories, for a run that reads `inputs`.
     pub fn files(targets: &[&Path], inputs: &[&Path]) -> Result<Self, Failure> {
         let mut outputs = Self::new(Rc::new(Inputs::of(inputs)));
         for target in targets {
@@ -59,9 +60,9 @@ impl Outputs {
         Ok(outputs)
     }
 
-    /// Registers an output that is written by other means.
+    /// Registers an output that is written by other code.
     ///
-    /// Errors: an output that is one file with another one, or with an input.
+    /// Errors: an output that is the same file as another output or an input.
     pub fn reserve(&mut self, target: &Path) -> Result<(), Failure> {
         let identity = Identity::of_output(target);
         if self.inputs.contain(&identity) {
@@ -78,7 +79,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// Adds an output in a directory that exists.
+    /// Adds an output in an existing directory.
     pub fn add(&mut self, target: &Path) -> Result<(), Failure> {
         self.reserve(target)?;
         self.create(target)
@@ -89,7 +90,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// Makes a directory and those that it is in.
+    /// Creates a directory and its missing parents.
     fn make(&mut self, directory: &Path) -> Result<(), Failure> {
         let missing: Vec<&Path> =
             directory.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists()).collect();
@@ -108,8 +109,8 @@ impl Outputs {
         Ok(())
     }
 
-    /// Writes the contents of a file, one of those given. If standard output loses its reader, as `head` ends, the rest of its contents is
-    /// left out, and the run goes on for the other outputs.
+    /// Writes the contents of an output. If the reader of standard output ends, as `head` does, the rest of its
+    /// contents is dropped, and the other outputs are still written.
     pub fn write<E: Display>(
         &mut self,
         target: impl AsRef<Path>,
@@ -129,7 +130,8 @@ impl Outputs {
         }
     }
 
-    /// Gives the files their names, replacing older ones. If it fails, directories that were made are removed when this is dropped.
+    /// Gives the files their names and replaces existing files. If this fails, the directories that were created are
+    /// removed when `self` is dropped.
     pub fn commit(&mut self) -> Result<Committed, Failure> {
         let to_stdout = self.files.iter().any(AtomicFile::is_stdout);
         self.files.retain(|file| !file.is_closed());
@@ -142,7 +144,7 @@ impl Outputs {
 
 impl Drop for Outputs {
     fn drop(&mut self) {
-        // What cannot be removed stays; the error that led here is the one to report.
+        // Directories that cannot be removed stay; the error that led here is the one to report.
         self.files.clear();
         signals::with_made(|made| {
             for directory in self.made.iter().rev() {

@@ -5,8 +5,10 @@ use ropewalk_io::Points;
 use super::failure::Failure;
 use super::text::{grouped, short};
 
-/// The number of points outside of the periodic box `[0, side]`, which are wrapped into it; 0 without a box. `file_box` is the side
-/// that the file names. Errors as [`Points::check_box`].
+/// Returns the number of points outside of the periodic box `[0, side]`, which will be wrapped into it; 0 without a
+/// box. `file_box` is the side that the file names.
+///
+/// Errors: as [`Points::check_box`].
 pub fn wrapped(points: &Points, side: Option<f64>, file_box: Option<f64>) -> Result<u64, Failure> {
     match side {
         Some(side) => Ok(points.check_box(side, file_box == Some(side))?),
@@ -14,7 +16,7 @@ pub fn wrapped(points: &Points, side: Option<f64>, file_box: Option<f64>) -> Res
     }
 }
 
-/// The line of a report that tells of points outside.
+/// Describes points outside of the box for the report.
 pub fn sentence(outside: u64, side: f64) -> String {
     format!("{} points, which lay outside of the box from 0 to {}", grouped(outside), short(side))
 }

@@ -1,4 +1,4 @@
-//! How long each phase takes and how much memory, with a spinner meanwhile.
+//! The time and peak memory of each phase of a run, with a spinner or progress bar while it runs.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::memory::MEMORY;
 
-/// The phases so far.
+/// The phases so far: name, time, and peak memory in bytes.
 #[derive(Default)]
 pub struct Phases {
     rows: Vec<(&'static str, Duration, usize)>,
@@ -17,18 +17,20 @@ pub struct Phases {
 }
 
 impl Phases {
-    /// Phases of a thread beside one that shows the same: they are not shown, and their memory is not measured.
+    /// Returns the phases of a thread that runs the same phases as another. They are not shown, and their memory is
+    /// not measured.
     pub fn hidden() -> Self {
         Self { is_hidden: true, ..Self::default() }
     }
 
-    /// Does some work; on a terminal it says what and for how long on standard error. What has a name again is added to what had it.
+    /// Runs `work` as a phase, with a spinner on standard error if that is a terminal. The times of phases with the
+    /// same name are added.
     pub fn run<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
         if self.is_hidden {
             return self.time(name, work);
         }
         let spinner = ProgressBar::new_spinner().with_message(name);
-        // Ticks need a thread, for which there may be no memory.
+        // The spinner needs a thread, for which there may be no memory.
         if !spinner.is_hidden() {
             spinner.enable_steady_tick(Duration::from_millis(100));
         }
@@ -37,7 +39,7 @@ impl Phases {
         result
     }
 
-    /// The same for work that tells how far it has come.
+    /// Runs `work` as a phase, with a progress bar that `work` updates.
     pub fn run_with_bar<T>(&mut self, name: &'static str, work: impl FnOnce(&(dyn Fn(Progress) + Sync)) -> T) -> T {
         let bar = ProgressBar::new(0).with_message(name);
         if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {bytes} of {total_bytes}") {
@@ -67,17 +69,18 @@ impl Phases {
         result
     }
 
-    /// The seconds of each phase, by name.
+    /// Returns the seconds of each phase, by name.
     pub fn seconds(&self) -> Value {
         self.rows.iter().map(|(name, time, _)| ((*name).to_string(), Value::from(time.as_secs_f64()))).collect()
     }
 
-    /// The most bytes that were in use at a time.
+    /// Returns the maximum number of bytes allocated at a time.
     pub fn peak(&self) -> usize {
         self.rows.iter().map(|row| row.2).max().unwrap_or(0)
     }
 
-    /// A line per phase, and their sum. Memory is the most that was in use at a time, what earlier phases left included.
+    /// Returns a table with a line per phase and their total. Memory is the peak during the phase, including
+    /// allocations of earlier phases.
     pub fn table(&self) -> String {
         let total =
             ("total", self.rows.iter().map(|row| row.1).sum(), self.rows.iter().map(|row| row.2).max().unwrap_or(0));

@@ -1,4 +1,4 @@
-//! The pictures of `ropewalk halos`, and the words on them.
+//! The pictures of `ropewalk halos`, and their titles.
 
 use ropewalk::Particles;
 use ropewalk::halo::MassFunction;
@@ -17,12 +17,12 @@ use super::failure::Failure;
 use super::shown_units::{axes, factor, in_units, mass_factor, of_pictures};
 use super::text::{grouped, short};
 
-/// Why there is no projection; halos are refused before.
+/// The error if there is no projection. Finding halos refuses such points earlier.
 const NOT_OF_SPACE: &str = "points have not three coordinates";
-/// The numbers of the mass function.
+/// The file with the values of the mass function.
 const MASS_TABLE: &str = "mass_function.ecsv";
 
-/// The pictures, each with its files in the order of [`PictureFormat::ALL`].
+/// The pictures. The files of each are in the order of [`PictureFormat::ALL`].
 #[derive(Clone, Copy, Debug)]
 pub enum Picture {
     MassFunction,
@@ -45,7 +45,7 @@ impl Picture {
         }
     }
 
-    /// The format that is asked for, or the usual one.
+    /// Returns the format that `--format` names, or the default of the picture, with the resolution.
     pub fn style(self, args: &Args) -> Style {
         args.pictures.style(match self {
             Self::Projection | Self::Gallery => PictureFormat::Png,
@@ -53,7 +53,7 @@ impl Picture {
         })
     }
 
-    /// The name of the file in that format.
+    /// Returns the name of the file in that format.
     pub fn file(self, args: &Args) -> &'static str {
         let format = self.style(args).format();
         let [png, svg, pdf] = self.files();
@@ -74,7 +74,7 @@ impl Picture {
     }
 }
 
-/// The files of the pictures that are asked for.
+/// Returns the files of the requested pictures.
 pub fn files(args: &Args) -> impl Iterator<Item = &'static str> + '_ {
     let table = (!args.no_pictures).then_some(MASS_TABLE);
     table
@@ -82,12 +82,12 @@ pub fn files(args: &Args) -> impl Iterator<Item = &'static str> + '_ {
         .chain(Picture::ALL.into_iter().filter(|picture| picture.is_wanted(args)).map(|picture| picture.file(args)))
 }
 
-/// The files of all pictures in all formats.
+/// Returns the files of all pictures in all formats.
 pub fn all_files() -> Vec<&'static str> {
     [MASS_TABLE].into_iter().chain(Picture::ALL.into_iter().flat_map(Picture::files)).collect()
 }
 
-/// The linking length in the units of `factors` and its meaning for the user.
+/// Describes the linking length in the units of `factors`, with its value in mean separations.
 pub fn linking_length(pipeline: &Pipeline<'_>, factors: Option<&Factors>) -> String {
     let scales = pipeline.scales();
     let length = short(factor(factors, Quantity::Length) * scales.linking_length);
@@ -103,14 +103,15 @@ pub fn linking_length(pipeline: &Pipeline<'_>, factors: Option<&Factors>) -> Str
 /// The lower and the upper corner of a box around particles.
 pub type Extent = ([f64; 3], [f64; 3]);
 
-/// The box around the particles; `None` if there are none, or if they have not three coordinates, which is refused by what
-/// finds halos.
+/// Returns the box around the particles. `None` if there are none, or if they do not have three coordinates, which
+/// finding halos refuses.
 pub fn extent(snapshot: &Snapshot) -> Option<Extent> {
     let extent = with_rows!(&snapshot.points, f32 [3], f64 [3], rows => Particles::new(rows).extent());
     extent.filter(|_| !snapshot.points.is_empty())
 }
 
-/// Errors: a slab that no particle is in, if they have this extent. One of a periodic box reaches around it, and lies in it wherever it begins.
+/// Refuses a slab without particles, if they have the given extent. In a periodic box any slab is valid, because it
+/// is wrapped into the box.
 pub fn check_slab(
     args: &Args,
     snapshot: &Snapshot,
@@ -124,7 +125,7 @@ pub fn check_slab(
     let Some((lo, hi)) = extent()? else { return Ok(()) };
     let (axis, [from, to]) = (slab.axis(), slab.ends());
     let (lo, hi) = (lo[axis], hi[axis]);
-    // Coordinates that are no numbers have no extent, and are refused where halos are found.
+    // If all coordinates are NaN, `lo > hi`; finding halos refuses such points.
     if lo > hi || (from <= hi && to >= lo) {
         return Ok(());
     }
@@ -132,7 +133,8 @@ pub fn check_slab(
     Err(format!("--slab {axis}:{from}..{to}: the particles are from {lo} to {hi} along {axis}").into())
 }
 
-/// The projection of all particles, the mass function and its table, and the dendrogram of a halo if there are subhalos: names and contents.
+/// Draws the projection of all particles, the mass function with its table and, if there are subhalos, the dendrogram
+/// of a halo. Returns names and contents of the files.
 pub fn pictures(
     args: &Args,
     snapshot: &Snapshot,
@@ -156,7 +158,7 @@ pub fn pictures(
     Ok(pictures)
 }
 
-/// The projection of the particles of all ranks, on the rank with the catalogue.
+/// Draws the projection of the particles of all ranks, on the rank that has the catalogue.
 pub fn projection_across(
     args: &Args,
     ranks: &dyn ropewalk::distributed::Communicator,
@@ -176,7 +178,7 @@ pub fn projection_across(
     Ok(picture.ok_or(NOT_OF_SPACE)??)
 }
 
-/// The line above the projection, and its units and slab.
+/// Returns the title of the projection, its units and its slab.
 fn shown(args: &Args, pipeline: &Pipeline<'_>, catalog: &Catalog) -> Result<Projection, Failure> {
     let factors = of_pictures(args, pipeline)?;
     let length = factor(factors.as_ref(), Quantity::Length);
@@ -191,7 +193,7 @@ fn shown(args: &Args, pipeline: &Pipeline<'_>, catalog: &Catalog) -> Result<Proj
         Some(side) => format!("box {}", short(side)),
     };
     let when = units.when();
-    // Other types are not drawn.
+    // Only linked types are drawn.
     let sets = pipeline.particle_sets();
     let kinds: Vec<String> = sets.linked.iter().map(u8::to_string).collect();
     let of = if sets.is_one_type() { String::new() } else { format!(" of type {}", kinds.join(", ")) };
@@ -199,13 +201,13 @@ fn shown(args: &Args, pipeline: &Pipeline<'_>, catalog: &Catalog) -> Result<Proj
     Ok(Projection { title, units, slab: args.pictures.slab })
 }
 
-/// What pictures are in: particles are counted where they have no masses.
+/// Returns the units of pictures. Particles without masses are counted.
 fn units_of(pipeline: &Pipeline<'_>, factors: Option<&Factors>) -> AxisUnits {
     let units = axes(pipeline, factors);
     if pipeline.counts_particles() { units.counting_particles() } else { units }
 }
 
-/// The mass function and its table: names and contents.
+/// Draws the mass function and writes its table. Returns names and contents of the files.
 pub fn mass_function(
     args: &Args,
     pipeline: &Pipeline<'_>,
@@ -230,9 +232,9 @@ pub fn mass_function(
     let of_part = part.as_ref().map_or(String::new(), |part| format!(", {part}"));
     let title = format!("{halos} of {} or more particles, {how}{of}{of_part}{}", args.min_members, units.when());
     let measured = MassCounts::new(catalog, pipeline.scales().volume);
-    // A picture's curve is no reason to lose a catalogue.
+    // If the expected curves fail, the catalogue is still written.
     let curves = match &part {
-        // These are of a whole volume.
+        // Expected mass functions are those of a whole volume.
         Some(part) => Err(format!("the particles are {part}")),
         None => expected(pipeline.about(), pipeline.universe(), &measured),
     };
@@ -252,7 +254,7 @@ pub fn mass_function(
     Ok(vec![(Picture::MassFunction.file(args), picture), (MASS_TABLE, table)])
 }
 
-/// How many halos a catalogue has, and after a comma how many subhalos, if it knows them.
+/// Describes the number of halos of a catalogue and, after a comma, that of its subhalos, if there are any.
 fn counts(catalog: &Catalog) -> [String; 2] {
     let hosts = (0..catalog.halos().len()).filter(|&row| catalog.is_host(row)).count();
     let name = |count: usize, what: &str| match count {
@@ -266,7 +268,7 @@ fn counts(catalog: &Catalog) -> [String; 2] {
     [name(hosts, "halo"), subhalos]
 }
 
-/// The tree of the halo that is asked for, or of the largest.
+/// Draws the dendrogram of the halo of `--dendrogram`, or of the largest halo.
 fn dendrogram(args: &Args, catalog: &Catalog, units: &AxisUnits, pipeline: &Pipeline<'_>) -> Result<Vec<u8>, Failure> {
     let factors = of_pictures(args, pipeline)?;
     let row = match args.adaptahop.dendrogram {
@@ -289,7 +291,7 @@ fn dendrogram(args: &Args, catalog: &Catalog, units: &AxisUnits, pipeline: &Pipe
     Ok(ropewalk_plot::dendrogram(catalog, row, &title, Picture::Dendrogram.style(args))?)
 }
 
-/// The mass functions that are expected, in the snapshot's units, or why there are none.
+/// Returns the expected mass functions in the snapshot's units, or the reason why there are none.
 fn expected(snapshot: &Snapshot, universe: &Universe, measured: &MassCounts) -> Result<Vec<Expected>, String> {
     if snapshot.masses == Masses::Unknown {
         return Err("the snapshot has no masses".into());
@@ -297,7 +299,7 @@ fn expected(snapshot: &Snapshot, universe: &Universe, measured: &MassCounts) -> 
     let (Some(&lightest), Some(&heaviest)) = (measured.masses().last(), measured.masses().first()) else {
         return Ok(vec![]);
     };
-    // A little beyond both ends, and at the edges of the table's bins.
+    // The masses extend slightly beyond both ends and include the edges of the table's bins.
     let (from, to) = (0.7 * lightest, 2.0 * heaviest);
     let mut masses: Vec<f64> = (0..=100).map(|i| from * (to / from).powf(f64::from(i) / 100.0)).collect();
     masses.extend(measured.edges());

@@ -1,4 +1,4 @@
-//! `ropewalk raycast`.
+//! `ropewalk raycast`: draws a triangle mesh.
 
 use std::io::Write as _;
 use std::path::Path;

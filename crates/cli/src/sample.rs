@@ -1,4 +1,4 @@
-//! `ropewalk sample`.
+//! `ropewalk sample`: writes a clustered set of points.
 
 use std::io::Write as _;
 
@@ -34,14 +34,14 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     }
     let report = format!("{} points of {sample} are in {}\n", grouped(n as u64), args.out.display());
     if args.out.as_os_str() == "-" {
-        // A report that cannot be printed has no other place to go.
+        // If the report cannot be printed, there is no other place for it.
         _ = std::io::stderr().write_all(report.as_bytes());
         return Ok(String::new());
     }
     Ok(report)
 }
 
-/// Writes the points as a snapshot of particles at rest: readers of this format expect velocities before ids.
+/// Writes the points as a snapshot of particles at rest, because readers of this format expect velocities before ids.
 fn write_gadget_file(args: &Args, sample: &Sample, table: Table<f32>) -> ropewalk::Result<()> {
     let n = table.len();
     let ids: Vec<u64> = (1..=n as u64).collect();
@@ -53,7 +53,7 @@ fn write_gadget_file(args: &Args, sample: &Sample, table: Table<f32>) -> ropewal
     write_gadget(&args.out, &[species], &GadgetOptions::default().box_size(sample.side()))
 }
 
-/// What `--format` or the name says; they must not contradict each other.
+/// Returns the format of `--format`, or that of the ending of the name. Refuses endings that contradict `--format`.
 fn format(args: &Args) -> Result<SampleFormat, Failure> {
     let named = Column::of("--out", &args.out).map(|column| match column {
         Column::Npy => SampleFormat::Npy,

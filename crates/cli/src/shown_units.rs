@@ -10,13 +10,14 @@ use ropewalk_table::columns::{Column, Meta, meta_in_units};
 use super::args::Halos as Args;
 use super::failure::Failure;
 
-/// Factors from the units of the snapshot to those that `--units` names; `None` without it.
+/// Returns the factors from the units of the snapshot to those of `--units`; `None` without `--units`.
 pub fn of_report(args: &Args, pipeline: &Pipeline<'_>) -> Result<Option<Factors>, Failure> {
     let factors = args.units.map(|system| pipeline.universe().factors(system)).transpose();
     factors.map_err(|error| format!("--units: {error}").into())
 }
 
-/// Factors to the units of pictures: those of `--units`, or comoving Mpc/h where the snapshot has comoving kpc/h.
+/// Returns the factors to the units of pictures: those of `--units`, or comoving Mpc/h for snapshots in comoving
+/// kpc/h.
 pub fn of_pictures(args: &Args, pipeline: &Pipeline<'_>) -> Result<Option<Factors>, Failure> {
     let is_kpc = pipeline.universe().units().is_some_and(|units| {
         let length = units.length;
@@ -28,31 +29,31 @@ pub fn of_pictures(args: &Args, pipeline: &Pipeline<'_>) -> Result<Option<Factor
     }
 }
 
-/// The factor of lengths or masses; 1 where units stay.
+/// Returns the factor for lengths or masses; 1 if units are unchanged.
 pub fn factor(factors: Option<&Factors>, quantity: Quantity) -> f64 {
     factors.map_or(1.0, |factors| factors.of(quantity))
 }
 
-/// The factor of masses; 1 where units stay, and for particles without masses, which are counted.
+/// Returns the factor for masses; 1 if units are unchanged, or if particles have no masses and are counted.
 pub fn mass_factor(pipeline: &Pipeline<'_>, factors: Option<&Factors>) -> f64 {
     if pipeline.counts_particles() { 1.0 } else { factor(factors, Quantity::Mass) }
 }
 
-/// What the numbers of pictures are in, and when.
+/// Returns the units and the redshift of pictures.
 pub fn axes(pipeline: &Pipeline<'_>, factors: Option<&Factors>) -> AxisUnits {
     let universe = pipeline.universe();
     let units = factors.map_or(universe.known_units(), |factors| (*factors.units()).into());
     AxisUnits::new(units, universe.redshift).times(factor(factors, Quantity::Length))
 }
 
-/// A table in the units that `--units` names.
+/// A table in the units of `--units`.
 pub struct InUnits<'a> {
     pub columns: Cow<'a, [Column]>,
     pub units: KnownUnits,
     pub meta: Vec<(&'a str, Meta)>,
 }
 
-/// Converts a table and the entries of its header to the units that `--units` names; without it, they stay.
+/// Converts a table and the entries of its header to the units of `--units`. Without `--units` they are unchanged.
 pub fn in_units<'a>(
     args: &Args,
     pipeline: &Pipeline<'_>,

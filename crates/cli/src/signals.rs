@@ -1,9 +1,9 @@
-//! A run that is ended by a signal leaves nothing unfinished behind.
+//! Removal of unfinished outputs when a signal ends the program.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// Directories that were made for outputs which are not complete, each after those that it lies in.
+/// The directories that were created for incomplete outputs, each after its parents.
 static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Changes the list of directories that a signal removes.
@@ -11,9 +11,9 @@ pub fn with_made<T>(change: impl FnOnce(&mut Vec<PathBuf>) -> T) -> T {
     change(&mut MADE.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Waits for signals in a thread of its own. SIGINT, SIGTERM, SIGHUP and SIGXCPU remove what is unfinished and end the process
-/// as they do by themselves; those that the process was started to ignore, as under `nohup`, stay ignored. SIGXFSZ does nothing,
-/// so that a file that is too large is an error like any other.
+/// Starts a thread that waits for signals. SIGINT, SIGTERM, SIGHUP and SIGXCPU remove unfinished outputs and then end
+/// the process as by default. Signals that the process was started to ignore, as under `nohup`, stay ignored. SIGXFSZ
+/// does nothing, so that a file that is too large is an ordinary error.
 #[cfg(unix)]
 pub fn watch() -> std::io::Result<()> {
     use ropewalk_io::AtomicFile;
@@ -28,7 +28,7 @@ pub fn watch() -> std::io::Result<()> {
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         for signal in signals.forever().filter(|&signal| signal != SIGXFSZ) {
             AtomicFile::remove_unfinished(|| {
-                // What cannot be removed stays, and the process ends in any case.
+                // Directories that cannot be removed stay; the process ends in any case.
                 with_made(|made| made.drain(..).rev().for_each(|directory| _ = std::fs::remove_dir(directory)));
                 _ = emulate_default_handler(signal);
             });
@@ -37,7 +37,8 @@ pub fn watch() -> std::io::Result<()> {
     Ok(())
 }
 
-/// The signals that are ignored, as Linux tells: bit `s - 1` for signal `s`. None elsewhere.
+/// Returns the mask of ignored signals, with bit `s - 1` for signal `s`, from `/proc/self/status`. 0 on systems other
+/// than Linux.
 #[cfg(unix)]
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -45,7 +46,7 @@ fn ignored() -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// Elsewhere nothing is waited for.
+/// Other systems have no signals to wait for.
 #[cfg(not(unix))]
 pub fn watch() -> std::io::Result<()> {
     Ok(())

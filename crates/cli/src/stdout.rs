@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::failure::Failure;
 
-/// Prints at once. Standard output without a reader is no error: `head` has seen enough.
+/// Prints and flushes `text`. If the reader of standard output has ended, as `head` does, returns [`Closed`].
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -13,7 +13,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// The reader of standard output has ended, as `head` does, which ends the run without a word.
+/// The reader of standard output has ended, as `head` does. It ends the run without a message.
 #[derive(Debug)]
 pub struct Closed;
 
@@ -25,7 +25,7 @@ impl std::fmt::Display for Closed {
 
 impl std::error::Error for Closed {}
 
-/// Returns `true` if the error is that of a pipe whose reader has ended.
+/// Returns `true` if `error` is caused by a pipe whose reader has ended.
 pub fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
     std::iter::successors(Some(error), |error| error.source())
         .filter_map(|error| error.downcast_ref::<io::Error>())

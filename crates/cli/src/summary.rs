@@ -1,4 +1,4 @@
-//! What a run found: lines for a reader, and the same numbers as JSON for a program.
+//! The results of a run: lines for people, and the same values as JSON for programs.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -13,7 +13,7 @@ use super::phases::Phases;
 use super::text::{grouped, short};
 use super::{args, periodic};
 
-/// Lines and numbers in the order in which they came.
+/// The lines and the values of a report, in the order in which they were added.
 #[derive(Default)]
 pub struct Summary {
     pub text: String,
@@ -21,30 +21,31 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// A line of the report: a name, and what it is.
+    /// Adds a line with a name and its value to the report.
     pub fn line(&mut self, name: &str, text: impl AsRef<str>) {
         // Writing to a string does not fail.
         _ = writeln!(self.text, "{name:<16}{}", text.as_ref());
     }
 
-    /// A number or a text for programs. What is not finite is null.
+    /// Adds a value to the JSON. Numbers that are not finite become null.
     pub fn value(&mut self, key: &str, value: impl Into<Value>) {
         self.values.insert(key.into(), value.into());
     }
 
-    /// Both.
+    /// Adds a line to the report and a value to the JSON.
     pub fn both(&mut self, name: &str, text: impl AsRef<str>, value: impl Into<Value>) {
         self.line(name, text);
         self.value(&name.replace(' ', "_"), value);
     }
 
-    /// Points: what the summaries of clustering begin with. `outside` of them lay outside of the periodic box.
+    /// Adds the points, their dimensions, columns and notes, and the box. `outside` is the number of points outside
+    /// of the periodic box.
     pub fn describe(&mut self, snapshot: &Snapshot, args: &args::Points, outside: u64) {
         let points = &snapshot.points;
         let bits = if let Points::F32(_) = points { 32 } else { 64 };
         let boundaries = match (args.periodic, snapshot.box_size) {
             (Some(side), _) => format!("{}, periodic", short(side)),
-            // Nothing is assumed, but a snapshot that has a box was hardly meant without it.
+            // Boundaries are open by default, but a file that names a box was probably meant to be periodic.
             (None, Some(side)) => format!("open (the file names a box: --periodic {})", short(side)),
             (None, None) => "open".into(),
         };
@@ -61,21 +62,21 @@ impl Summary {
         self.wrapped("wrapped", outside, args);
     }
 
-    /// The number of points outside of the periodic box, if there are any.
+    /// Adds the number of points outside of the periodic box, if there are any.
     pub fn wrapped(&mut self, name: &str, outside: u64, args: &args::Points) {
         if let Some(side) = args.periodic.filter(|_| outside > 0) {
             self.both(name, periodic::sentence(outside, side), outside);
         }
     }
 
-    /// Adds the columns of a table that are coordinates.
+    /// Adds the names of the coordinate columns, if the points are from a table.
     pub fn columns(&mut self, columns: &[String]) {
         if !columns.is_empty() {
             self.both("columns", columns.join(", "), columns);
         }
     }
 
-    /// Adds the notes of the reader: assumptions, and columns that are left out.
+    /// Adds the notes of the reader, on assumptions and unused columns.
     pub fn notes(&mut self, notes: &[String]) {
         for note in notes {
             self.line("note", note);
@@ -83,19 +84,19 @@ impl Summary {
         self.value("notes", notes.to_vec());
     }
 
-    /// The times of the phases.
+    /// Adds the times of the phases.
     pub fn times(&mut self, phases: &Phases) {
         _ = write!(self.text, "\n{}", phases.table());
         self.value("seconds", phases.seconds());
     }
 
-    /// The times of the phases, and the files that were written.
+    /// Adds the times of the phases and the names of the files that were written.
     fn finish(&mut self, phases: &Phases, written: &[impl AsRef<Path>]) {
         self.times(phases);
         self.value("written", written.iter().map(|path| path.as_ref().display().to_string()).collect::<Value>());
     }
 
-    /// Gives the outputs their names, with the summary where `json` asks for it; returns what is to be printed.
+    /// Commits the outputs, after writing the summary to the file of `--json`; returns the text to print.
     pub fn close(
         mut self,
         phases: &Phases,
@@ -113,7 +114,7 @@ impl Summary {
         Ok(committed.report(self.text))
     }
 
-    /// The JSON text.
+    /// Returns the values as a JSON text.
     pub fn json(&self) -> Result<Vec<u8>, Failure> {
         let mut bytes = serde_json::to_vec_pretty(&self.values)?;
         bytes.push(b'\n');

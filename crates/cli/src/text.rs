@@ -1,8 +1,8 @@
-//! Numbers and sentences of summaries.
+//! Formatting of numbers in summaries.
 
 pub use ropewalk::internals::format::{grouped, percent, short};
 
-/// A number of points and which part of all that is.
+/// Formats a number of points and its percentage of all `points`.
 pub fn share(count: u64, points: u64) -> String {
     if points == 0 {
         return "0".into();
@@ -10,13 +10,13 @@ pub fn share(count: u64, points: u64) -> String {
     format!("{} ({})", grouped(count), percent(count as f64, points as f64))
 }
 
-/// The least number of six significant digits that is not below `x`, which is not negative.
+/// Rounds `x >= 0` up to six significant digits.
 pub fn rounded_up(x: f64) -> f64 {
     let near = format!("{x:.5e}");
     let rounded = near.parse().unwrap_or(x);
     match near.split_once('e') {
         Some((digits, exponent)) if rounded < x => {
-            // One more in the last of the digits, which are whole without the point.
+            // Adds one to the last digit. Without the decimal point the digits are an integer.
             let next = digits.replace('.', "").parse::<u32>().unwrap_or(0) + 1;
             let exponent = exponent.parse::<i32>().unwrap_or(0) - 5;
             format!("{next}e{exponent}").parse().unwrap_or(x)

@@ -2,10 +2,10 @@
 
 use super::failure::Failure;
 
-/// Limits the number of threads, if a number is given.
+/// Sets the number of threads, if one is given.
 pub fn start_threads(threads: Option<u16>) -> Result<(), Failure> {
     let Some(threads) = threads.map(usize::from) else { return Ok(()) };
-    // Some more than there are processors do no harm, but thousands take longer to start than most work does.
+    // A few more threads than processors do no harm, but thousands take longer to start than most work takes.
     let most = std::thread::available_parallelism().map_or(1, usize::from).saturating_mul(4).max(256);
     if threads > most {
         return Err(format!("--threads is {threads}; here it may be at most {most}, more would only wait").into());

@@ -1,4 +1,4 @@
-//! `ropewalk emst` and `ropewalk linkage`.
+//! `ropewalk emst` and `ropewalk linkage`: write spanning trees and dendrograms.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub fn emst(args: &Emst) -> Result<String, Failure> {
         .flatten()
         .map(AsRef::as_ref)
         .collect();
-    // First, so that hours of work do not end at a full disk's closed door.
+    // Create the outputs first, so that a file that cannot be written is an error before hours of work.
     let mut outputs = Outputs::files(&targets, &[&args.spanned.points.file])?;
     let edges = Column::of("--out", &args.out)?;
     let weights = args.weights.as_ref().map(|path| Column::of("--weights", path)).transpose()?;
@@ -48,7 +48,7 @@ pub fn emst(args: &Emst) -> Result<String, Failure> {
         }
         Ok(())
     })?;
-    // Not `sum`, which is -0 of nothing.
+    // Not `sum()`, which is -0 for an empty list.
     let sum = read.tree.edges().iter().fold(0.0, |sum, edge| sum + edge.weight());
     let mut summary = about(&args.spanned, &read);
     summary.both("sum of weights", short(sum), sum);
@@ -83,10 +83,10 @@ pub fn linkage(args: &Linkage) -> Result<String, Failure> {
     about(&args.spanned, &read).close(&phases, outputs, &targets, args.spanned.points.json.as_ref())
 }
 
-/// A file and its spanning tree.
+/// The points of a file, and their spanning tree.
 struct Read {
     snapshot: Snapshot,
-    /// Points outside of the periodic box.
+    /// The number of points outside of the periodic box.
     outside: u64,
     tree: SpanningTree,
 }
@@ -111,7 +111,7 @@ impl Read {
     }
 }
 
-/// What all these commands say.
+/// Returns the part of the summary that both commands share.
 fn about(args: &Spanned, read: &Read) -> Summary {
     let mut summary = Summary::default();
     summary.describe(&read.snapshot, &args.points, read.outside);

@@ -1,10 +1,11 @@
-//! Sentences of the library in the words of the command line.
+//! Rewording of library messages for the command line.
 //!
-//! In: sentences that name options of the library, as `ReadOptions::columns`. Out: the same with options of the program, as `--coordinates A,B`.
+//! Messages name options of the library, such as `ReadOptions::columns`. They are replaced by options of the program,
+//! such as `--coordinates A,B`.
 
 use super::args::Command;
 
-/// Options of the library, and those of the program that stand for them.
+/// Options of the library, and the corresponding options of the program.
 const OPTIONS: [(&str, &str); 8] = [
     ("ReadOptions::columns", "--coordinates A,B"),
     ("ReadOptions::types", "--type"),
@@ -16,17 +17,17 @@ const OPTIONS: [(&str, &str); 8] = [
     ("(read_fields)", "(--fields A,B)"),
 ];
 
-/// A sentence with options of the program.
+/// Returns a sentence with the options of the program.
 pub fn sentence(text: &str) -> String {
     OPTIONS.iter().fold(text.to_string(), |text, (own, option)| text.replace(own, option))
 }
 
-/// Notes with options of the program.
+/// Returns notes with the options of the program.
 pub fn notes(notes: &[String]) -> Vec<String> {
     notes.iter().map(|note| sentence(note)).collect()
 }
 
-/// An error of a command with options of this command.
+/// Returns the error of a command with the options of that command.
 pub fn error(text: &str, command: &Command) -> String {
     let has_skipping =
         matches!(command, Command::Dbscan(_) | Command::Hdbscan(_) | Command::Kdist(_) | Command::Convert(_));

@@ -1,8 +1,9 @@
 //! Halos of particles that ranks share.
 //!
-//! In: on each rank a part of the particles. Out: halos, each on one rank with all of its members, and where spheres or profiles are asked
-//! for all particles in the regions of ranks. There halos are measured as in one process, and rank 0 gets all rows.
-//! Cost: what is known of a member, as velocities and ids, is sent once, to the rank that owns its halo.
+//! In: on each rank a part of the particles. Out: halos, each on one rank with all of its members. If spheres or
+//! profiles are requested, also all particles, in the regions of ranks. Halos are then measured as in one process,
+//! and rank 0 gets all rows.
+//! Cost: the data of a member, such as its velocity and id, are sent once, to the rank that owns its halo.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -36,7 +37,7 @@ enum OneOf {
 }
 
 impl<'a> Pipeline<'a> {
-    /// The halos of all ranks. Collective.
+    /// Finds the halos of all ranks. Collective.
     pub(super) fn find_across(&self, place: Place) -> Result<Found<'a>> {
         let (ranks, part, census) = (self.ranks, self.snapshot, &self.whole.census);
         begin(ranks, Step::Finding)?;
@@ -63,7 +64,8 @@ impl<'a> Pipeline<'a> {
         Ok(Found { shared: Some(Box::new(shared)), ..Found::of(owned) })
     }
 
-    /// The halos of positions, and all of them in regions if spheres or profiles are asked for of these alone. Collective.
+    /// Finds the halos of `positions`. If spheres or profiles are requested and there are no other particles, also
+    /// returns the particles in the regions of ranks. Collective.
     fn groups<S: Coordinate>(
         &self,
         positions: &[[S; 3]],
@@ -100,18 +102,19 @@ impl<'a> Pipeline<'a> {
         Ok((halos, Some(InRegions::new(ranks, domain, &each(self.snapshot), masses, None)?)))
     }
 
-    /// Returns `true` if spheres or profiles are asked for, which are over particles of all ranks.
+    /// Returns `true` if spheres or profiles are requested. They are over particles of all ranks.
     fn needs_regions(&self) -> bool {
         !self.options.overdensities.is_empty() || self.options.profiles > 0
     }
 
-    /// HOP with what is known of the particles.
+    /// Returns HOP with the masses, the volume and the minimum number of members of the pipeline.
     fn hop_across(&self, hop: &Hop) -> Hop {
         let hop = hop.clone().min_members(self.options.min_members).volume(self.whole.scales.filled_volume());
         if let Masses::Each(_) = self.whole.census.masses { hop.masses(each(self.snapshot)) } else { hop }
     }
 
-    /// Attaches other particles to the halos of all ranks: what joins a halo goes to the rank that owns it. Collective.
+    /// Attaches other particles to the halos of all ranks. Particles that join a halo are sent to the rank that owns
+    /// it. Collective.
     pub(super) fn attach_across(&self, others: &Others<'_>, shared: &mut Shared<'a>) -> Result<Attached<'a>> {
         let (ranks, linked, part, census) = (self.ranks, self.snapshot, others.part, &others.census);
         let (length, period) = (self.whole.scales.linking_length, self.whole.period);
@@ -122,7 +125,7 @@ impl<'a> Pipeline<'a> {
         } else {
             halos.attach(ranks, narrow(&linked.points), narrow(&part.points), length, period)?
         };
-        // Without an id, the index of a particle of this rank among those of its type on all ranks.
+        // A particle without an id gets its index among all particles of its type on all ranks.
         let ids = points.bring(ranks, &ids_or_places(part, &others.before))?;
         let mut joined = gathered(ranks, &points, part, census, census.has_wide_points, ids)?;
         joined.types_without_ids = vec![];
@@ -130,12 +133,13 @@ impl<'a> Pipeline<'a> {
             shared.around = Some(self.around_all(others)?);
         }
         let halo_of = points.halos.iter().map(|&halo| Some(halo as usize));
-        // Labels have been counted.
+        // Labels are below 2^31: `check_clusters` in `find_across`.
         let labels = points.labels.iter().map(|&label| label as i32).collect();
         Ok(Attached::new(Cow::Owned(joined), labels, shared.halos.owned().len(), halo_of))
     }
 
-    /// Linked and other particles together in the regions of ranks, in the precision in which one process joins them. Collective.
+    /// Returns linked and other particles together in the regions of ranks, in the precision in which one process
+    /// joins them. Collective.
     fn around_all(&self, others: &Others<'_>) -> Result<Around<'a>> {
         let (linked, part) = (self.snapshot, others.part);
         let masses = [linked, part].map(|part| match &part.masses {
@@ -158,9 +162,9 @@ impl<'a> Pipeline<'a> {
         InRegions::new(ranks, domain, masses, &Masses::Each(vec![]), Some(order))
     }
 
-    /// The rows of the halos of all ranks on rank 0, `None` on the others, from what [`Pipeline::measure`] returns on each: the catalogue, its
-    /// order and its notes are those of one process. Centres stay where their halos are, and only their columns come; those of one process
-    /// it keeps. Collective.
+    /// Gathers the rows of the halos of all ranks on rank 0, from the results of [`Pipeline::measure`] on each rank.
+    /// The other ranks get `None`. The catalogue, its order and its notes are those of one process. Across ranks only
+    /// the columns of centres are gathered, and [`Measured::centers`] is `None`. Collective.
     ///
     /// # Errors
     /// If a rank has ended.
@@ -176,7 +180,8 @@ impl<'a> Pipeline<'a> {
     }
 }
 
-/// The notes of all ranks as those of one; `rows` has the tag and the size of each halo here. Collective.
+/// Combines the notes of all ranks into those of one process. `rows` has the tag and the size of each halo of this
+/// rank. Collective.
 fn join_notes(ranks: &dyn Communicator, notes: Vec<Note>, rows: &[(u64, usize)]) -> Result<Vec<Note>> {
     let own = notes.iter().filter_map(|note| match note {
         Note::NoCenter { tag, reason, others } => Some((*tag, reason, *others)),
@@ -191,7 +196,7 @@ fn join_notes(ranks: &dyn Communicator, notes: Vec<Note>, rows: &[(u64, usize)])
         [size as u64, tag, others as u64, reason[0], reason[1], reason[2]]
     };
     let (_, mut all) = gather(ranks, &own.map(pack).collect::<Vec<_>>(), 0)?.into_parts();
-    // The largest halo first.
+    // The largest halo first, ties by tag.
     all.sort_by_key(|note| (Reverse(note[0]), note[1]));
     let joined = all.first().map(|&[_, tag, _, axis, width, size]| {
         let [width, size] = [width, size].map(f64::from_bits);

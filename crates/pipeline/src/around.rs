@@ -1,11 +1,12 @@
 //! Spheres and profiles about centres, among the particles of all ranks.
 //!
-//! In: particles in the regions of ranks, and on each rank centres of its own. Out: for each centre what one process finds.
-//! All open spheres grow together. The rank of a centre asks for what lies in the next shell, adds it in the order of the distance, ties by
-//! global index, and keeps the sums alone; where a sphere ends does not depend on the steps in which it has grown. Most are closed after
-//! one or two.
-//! Cost: 24 bytes for each particle in a sphere, sent once. Memory: the tree of a rank's region, and 72 bytes for each particle under way,
-//! which are some four million on each rank, or those of one shell.
+//! In: particles in the regions of ranks, and on each rank its own centres. Out: for each centre the result of one
+//! process.
+//! All open spheres grow in steps. The rank of a centre requests the particles of the next shell, adds them in the
+//! order of distance, ties by global index, and keeps only the sums. The end of a sphere does not depend on the
+//! steps. Most spheres end after one or two steps.
+//! Cost: 24 bytes for each particle in a sphere, sent once. Memory: the tree of a rank's region, and 72 bytes per
+//! particle in transit. These are about four million per rank, or those of one shell.
 
 use std::ops::Range;
 
@@ -21,10 +22,10 @@ use ropewalk_io::Masses;
 /// For each centre, a sphere for each threshold.
 pub(super) type Spheres = Vec<Vec<std::result::Result<SphericalOverdensity, NoSphere>>>;
 
-/// Particles that a rank asks for at once, at most, unless one shell has more.
+/// The maximum number of particles that a rank requests at once, unless one shell has more.
 const LOAD: u64 = 1 << 22;
 
-/// The particles of all ranks in the precision in which one process has them.
+/// The particles of all ranks, in the precision in which one process has them.
 #[derive(Debug)]
 pub(super) enum Around<'a> {
     F32(InRegions<'a, f32>),
@@ -36,63 +37,63 @@ pub(super) enum Around<'a> {
 pub(super) struct InRegions<'a, S> {
     bvh: Bvh<'a, S, 3>,
     masses: Masses,
-    /// The order of particles at one distance, if it is not that of their global indices.
+    /// The order of particles at equal distances, if it is not that of their global indices.
     order: Option<OneOrder>,
 }
 
-/// The order in which one process has linked particles and others: all linked ones come first. Across ranks each rank has its linked
-/// particles before its others.
+/// The order in which one process has the particles: all linked ones, then the others. Across ranks each rank has its
+/// linked particles before its others.
 #[derive(Clone, Debug)]
 pub(super) struct OneOrder {
-    /// The global index of the first particle of each rank, and at last the number of all.
+    /// The global index of the first particle of each rank, and the number of all particles.
     pub all: Vec<u64>,
-    /// Likewise among the linked particles.
+    /// The same for the linked particles only.
     pub linked: Vec<u64>,
 }
 
 impl OneOrder {
-    /// The index of a particle in one process by its global index.
+    /// Converts a global index to the index in one process.
     fn index(&self, global: u64) -> u64 {
         let rank = self.all.partition_point(|&start| start <= global) - 1;
         let (here, first) = (global - self.all[rank], self.linked[rank]);
         let n_linked = self.linked[rank + 1] - first;
-        // Others before those of this rank: all particles but the linked ones.
+        // The number of other particles on lower ranks.
         let others = self.all[rank] - first;
         let all_linked = self.linked.last().copied().unwrap_or(0);
         if here < n_linked { first + here } else { all_linked + others + here - n_linked }
     }
 }
 
-/// A sphere that grows.
+/// A sphere that is growing.
 struct Open {
-    /// Which of the centres.
+    /// The index of the centre.
     at: usize,
     center: [f64; 3],
-    /// What has been looked at: its radius, negative at first, and the number of particles.
+    /// The radius within which all particles are added, negative at first, and the number of these particles.
     inner: f64,
     count: u64,
-    /// The radius that comes next.
+    /// The outer radius of the next shell.
     radius: f64,
-    /// Of each threshold.
+    /// The state for each threshold.
     crossings: Vec<Crossing>,
     is_closed: bool,
 }
 
-/// The particles of a shell by its number, by their distance.
+/// Returns the particles of a shell, given its index, in the order of distance.
 type Near<'l> = &'l (dyn Fn(usize) -> Vec<ParticleInSphere> + Sync);
 
-/// What is asked about spheres.
+/// The spheres to measure.
 pub(super) struct Asked<'q> {
     pub centers: Places<'q>,
-    /// The mass of each halo, which tells about how large its spheres are.
+    /// The mass of each halo, from which the first radius of its spheres is estimated.
     pub masses: &'q [f64],
     pub thresholds: &'q [f64],
-    /// The least radius to begin with.
+    /// The minimum of the first radius.
     pub least: f64,
 }
 
 impl Around<'_> {
-    /// The spheres about this rank's centres. Collective.
+    /// Measures the spheres about this rank's centres. Collective.
     pub fn spheres(&self, ranks: &dyn Communicator, asked: &Asked<'_>) -> Result<Spheres> {
         match self {
             Self::F32(all) => all.spheres(ranks, asked),
@@ -100,7 +101,7 @@ impl Around<'_> {
         }
     }
 
-    /// The profiles about this rank's centres. Collective.
+    /// Measures the profiles about this rank's centres. Collective.
     pub fn profiles(
         &self,
         ranks: &dyn Communicator,
@@ -116,7 +117,8 @@ impl Around<'_> {
 }
 
 impl<'a, S: Scalar> InRegions<'a, S> {
-    /// The particles of a domain. `own` has the masses of those that this rank came with, `whole` what the masses of all are. Collective.
+    /// Collects the particles of a domain. `own` has the masses of the particles that this rank put in, `whole` the
+    /// kind of masses of all particles. Collective.
     pub fn new(
         ranks: &dyn Communicator,
         domain: Domain<'a, S, 3>,
@@ -131,7 +133,7 @@ impl<'a, S: Scalar> InRegions<'a, S> {
         let bvh = Bvh::of_domain(domain)?;
         let all = Self { bvh, masses, order };
         let total = (0..all.bvh.domain().points().len()).map(|at| mass_of(&all.masses, at)).sum::<f64>();
-        // A rank whose sum is infinite knows of it, and so do all.
+        // A rank with an infinite sum of masses shares it, so that all ranks return the error.
         let sums = ropewalk::internals::distributed::all_gather(ranks, total)?;
         let value = sums.into_iter().sum::<f64>();
         if value == f64::INFINITY {
@@ -197,8 +199,9 @@ impl<'a, S: Scalar> InRegions<'a, S> {
         Ok(profiles)
     }
 
-    /// Calls `work` with a range of shells and what gives the particles of each by its number in the range: as often as it takes for all,
-    /// where each has about so many. Collective.
+    /// Calls `work` with consecutive ranges of shells until all are done, and with a function that returns the
+    /// particles of a shell, given its index in the range. A range has at most [`LOAD`] particles, or a single shell.
+    /// Collective.
     fn in_loads(
         &self,
         ranks: &dyn Communicator,
@@ -234,7 +237,8 @@ impl<'a, S: Scalar> InRegions<'a, S> {
 }
 
 impl Open {
-    /// With the particles of its shell, which come by their distance; `n` is how many there are in all.
+    /// Returns the sphere with the particles of its next shell added. `near` has these particles in the order of
+    /// distance; `n` is the number of all particles.
     fn grown(&self, near: Vec<ParticleInSphere>, n: u64, reach: f64, most: f64) -> Self {
         let count = self.count + near.len() as u64;
         let all_known = count == n || self.radius >= most;
@@ -248,7 +252,7 @@ impl Open {
     }
 }
 
-/// All that is within `outer` and not within `inner`, which is negative for none.
+/// Returns the shell between `inner`, excluded, and `outer`, included. A negative `inner` includes the centre.
 fn shell<S: Scalar>(center: &[f64; 3], inner: f64, outer: f64) -> ShellAbout<S, 3> {
     let inner2 = if inner < 0.0 { -1.0 } else { inner * inner };
     ShellAbout { center: *center, ball: ball_about(center, outer), limits: [inner2, outer * outer] }

@@ -1,7 +1,7 @@
-//! Particles that joined halos after these were found, and what they add to each halo.
+//! Particles that are attached to halos, and their number and mass in each halo.
 //!
-//! In: the particles of other types than the linked ones, and the halo of each. Out: [`Attached`], with the places, ids, numbers and masses
-//! of each type in each halo. Cost: O(particles).
+//! In: the particles of other types than the linked ones, and the halo of each. Out: [`Attached`], with the indices,
+//! ids, numbers and masses of each type in each halo. Cost: O(particles).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use ropewalk_io::{Masses, Snapshot};
 
 use crate::particle_sets::kinds;
 
-/// The names of the lists of members of a type.
+/// Returns the names of the lists of members of a type.
 pub(super) fn list_names(kind: u8) -> [&'static str; 2] {
     static NAMES: LazyLock<Vec<[String; 2]>> = LazyLock::new(|| {
         (0..=u8::MAX).map(|kind| ["offsets", "ids"].map(|what| format!("{what}_type{kind}"))).collect()
@@ -20,18 +20,19 @@ pub(super) fn list_names(kind: u8) -> [&'static str; 2] {
     NAMES[usize::from(kind)].each_ref().map(String::as_str)
 }
 
-/// Particles that joined halos after these were found.
+/// Particles that were attached to halos after these were found.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Attached<'a> {
-    /// The label of each particle in the order of the snapshot of [`Pipeline::attaching`](super::Pipeline::attaching), -1 for none. Labels are
-    /// those of [`Found::labels`](super::Found::labels). [`Snapshot::of_type`] gives those of one type.
+    /// The label of each particle, -1 for none, in the order of the snapshot of
+    /// [`Pipeline::attaching`](super::Pipeline::attaching). Labels are those of
+    /// [`Found::labels`](super::Found::labels). [`Snapshot::of_type`] returns those of one type.
     pub labels: Vec<i32>,
     /// For each type, the number and the mass of its particles in each halo.
     pub(super) sums: BTreeMap<u8, Sums>,
-    /// For each halo, the places of its particles in their snapshot, ascending.
+    /// For each halo, the indices of its particles in their snapshot, ascending.
     members: Vec<Vec<u32>>,
-    /// Across ranks those that joined halos of this rank.
+    /// The other particles. Across ranks, those that joined halos of this rank.
     pub(super) others: Cow<'a, Snapshot>,
 }
 
@@ -43,7 +44,8 @@ pub(super) struct Sums {
 }
 
 impl<'a> Attached<'a> {
-    /// Particles of `others` that joined one of `halos` halos each: `halo_of` has the halo of each, `None` for none.
+    /// Collects the particles of `others` that joined halos. `halos` is the number of halos, `halo_of` the halo of
+    /// each particle, `None` for none.
     pub(super) fn new(
         others: Cow<'a, Snapshot>,
         labels: Vec<i32>,
@@ -60,23 +62,25 @@ impl<'a> Attached<'a> {
         Self { labels, sums, members, others }
     }
 
-    /// The places in their snapshot of the particles that joined a halo, ascending; empty if there is no such halo.
+    /// Returns the indices in their snapshot of the particles that joined a halo, ascending; empty if there is no
+    /// such halo.
     pub fn members(&self, halo: usize) -> &[u32] {
         self.members.get(halo).map_or(&[], Vec::as_slice)
     }
 
-    /// The snapshot of the particles that [`Attached::members`] has places in: all that could join a halo; across ranks those that joined a
-    /// halo of this rank.
+    /// Returns the snapshot that the indices of [`Attached::members`] refer to. It has all particles that could join
+    /// a halo; across ranks, those that joined a halo of this rank.
     pub fn snapshot(&self) -> &Snapshot {
         &self.others
     }
 
-    /// The types of the attached particles, ascending.
+    /// Returns the types of the attached particles, ascending.
     pub fn types(&self) -> Vec<u8> {
         kinds(&self.others)
     }
 
-    /// The particles of one type in each halo: their ids, or where they have none their indices among the particles of their type.
+    /// Returns the ids of the particles of one type in each halo. Particles without ids are named by their index
+    /// among the particles of their type.
     pub(super) fn ids_of_type(&self, kind: u8) -> Vec<Vec<u64>> {
         let each = type_of_each(&self.others);
         let ids = ids_or_places(&self.others, &[0; 256]);
@@ -88,12 +92,13 @@ impl<'a> Attached<'a> {
     }
 }
 
-/// The type of each particle.
+/// Returns the type of each particle.
 pub(super) fn type_of_each(snapshot: &Snapshot) -> Vec<u8> {
     snapshot.types.iter().flat_map(|run| std::iter::repeat_n(run.particle_type, run.count)).collect()
 }
 
-/// The id of each particle; where it has none its index among the particles of its type, of which `before` come earlier.
+/// Returns the id of each particle. Particles without ids get their index among the particles of their type, starting
+/// at the number in `before`.
 pub(super) fn ids_or_places(snapshot: &Snapshot, before: &[u64; 256]) -> Vec<u64> {
     let Some(ids) = &snapshot.ids else { return places_in_types(snapshot, before) };
     if snapshot.types_without_ids.is_empty() {
@@ -104,7 +109,7 @@ pub(super) fn ids_or_places(snapshot: &Snapshot, before: &[u64; 256]) -> Vec<u64
     named.map(|((kind, &id), place)| if lacks_ids(kind) { place } else { id }).collect()
 }
 
-/// The index of each particle among those of its type, of which `before` come earlier.
+/// Returns the index of each particle among those of its type, starting at the number in `before`.
 fn places_in_types(snapshot: &Snapshot, before: &[u64; 256]) -> Vec<u64> {
     let mut next = *before;
     let place = |kind: u8| {
@@ -115,7 +120,7 @@ fn places_in_types(snapshot: &Snapshot, before: &[u64; 256]) -> Vec<u64> {
     type_of_each(snapshot).into_iter().map(place).collect()
 }
 
-/// Counts and masses of each type in each halo; members are added in their order.
+/// Sums counts and masses of each type in each halo, in the order of the members.
 pub(super) fn sums_of<'a>(
     snapshot: &Snapshot,
     halos: usize,

@@ -1,6 +1,7 @@
-//! Takes particles of other types into a pipeline: they join halos, or count in spheres and profiles alone.
+//! Adds particles of other types to a pipeline: they join halos, or count in spheres and profiles only.
 //!
-//! In: on each rank its part of the other particles. Out: the pipeline with them, with lengths and types of all particles.
+//! In: on each rank its part of the other particles. Out: the pipeline with them, with lengths and types of all
+//! particles.
 //! Cost: a pass over their points, velocities and masses.
 
 use ropewalk::distributed::agree;
@@ -14,18 +15,23 @@ use crate::others::{Others, check_others, counts_before, types_without_ids};
 use crate::whole::{Known, Step, begin, joins};
 use crate::{Pipeline, Scales};
 
-/// The name of all particles in an error about the periodic box.
+/// The name of all particles in errors about the periodic box.
 const ALL_POINTS: &str = "linked and attached points";
 
 impl<'a> Pipeline<'a> {
-    /// Adds particles of other types, of which `others` has those of this rank. Halos are found among the linked particles alone;
-    /// [`Pipeline::attach`] then attaches the others to them. Spheres and profiles are over all particles, linked or not, attached or not.
-    /// For halos with subhalos ([`Finder::AdaptaHop`](super::Finder::AdaptaHop)) the others count in spheres and profiles alone. Collective.
+    /// Adds particles of other types; `others` has those of this rank. Collective.
     ///
-    /// Errors: positions or velocities without three coordinates; coordinates or velocities that are not finite; more than 2^32 - 1
-    /// particles in all on one rank; linked and other particles that together span more than the periodic box; masses of the linked or of
-    /// the other particles alone; masses that are negative or not finite; units that differ; across ranks velocities, ids, masses or types
-    /// that only some ranks have.
+    /// Halos are found among the linked particles only; [`Pipeline::attach`] then attaches the others to them.
+    /// Spheres and profiles are over all particles, attached or not. For halos with subhalos
+    /// ([`Finder::AdaptaHop`](super::Finder::AdaptaHop)) the others count in spheres and profiles only.
+    ///
+    /// # Errors
+    /// - positions or velocities without three coordinates, or with values that are not finite
+    /// - more than 2^32 - 1 linked and other particles on one rank
+    /// - linked and other particles that together span more than the periodic box
+    /// - masses of only the linked or only the other particles; masses that are negative or not finite
+    /// - units that differ from those of the linked particles
+    /// - across ranks: velocities, ids, masses or types that only some ranks have
     pub fn attaching(mut self, others: &'a Snapshot) -> Result<Self> {
         let (ranks, linked, whole) = (self.ranks, self.snapshot, &mut self.whole);
         begin(ranks, Step::Attaching)?;

@@ -1,6 +1,6 @@
-//! The number of particles on all ranks, and the columns that these have.
+//! The number of particles on all ranks, and their columns.
 //!
-//! In: on each rank its part of the particles. Out: the same on all ranks.
+//! In: on each rank its part of the particles. Out: the same census on all ranks.
 //! Cost: some reductions of one number.
 
 use std::collections::BTreeSet;
@@ -21,18 +21,19 @@ pub(super) struct Census {
     pub has_ids: bool,
     pub has_wide_points: bool,
     pub has_wide_velocities: bool,
-    /// [`Masses::Each`] without values.
+    /// The kind of masses; [`Masses::Each`] has no values here.
     pub masses: Masses,
     /// The types of the particles, ascending.
     pub kinds: Vec<u8>,
 }
 
 impl Census {
-    /// Errors on all ranks: velocities, ids, masses or types that only some ranks have; ranks without particles lack nothing. Collective.
+    /// Takes the census of all ranks. Columns that only some ranks have are an error on all; ranks without particles
+    /// are ignored. Collective.
     pub fn of(ranks: &dyn Communicator, part: &Snapshot) -> Result<Self> {
         let own = part.points.len() as u64;
         let n = reduce(ranks, own, Reduction::Sum)?;
-        // Ranks without particles know nothing against it, unless none has any.
+        // Ranks without particles are ignored, unless no rank has particles.
         let knows = own > 0 || n == 0;
         let any = |is: bool| any(ranks, is && knows);
         let all = |is: bool, what: &'static str| {
@@ -54,7 +55,8 @@ impl Census {
         })
     }
 
-    /// The same of other particles than the linked ones: where there are none, they lack no velocities and need no precision.
+    /// Returns the census for other particles than the linked ones. If there are none, they do not lack velocities
+    /// and need no precision.
     pub fn of_others(self) -> Self {
         match self.n {
             0 => Self { has_velocities: true, has_wide_points: false, has_wide_velocities: false, ..self },
@@ -62,7 +64,7 @@ impl Census {
         }
     }
 
-    /// Returns `true` if points and velocities are taken in 64 bits, as in one process, where both have one precision.
+    /// Returns `true` if points and velocities are converted to 64 bits, since one process has both in one precision.
     pub fn is_wide(&self) -> bool {
         self.has_wide_points || self.has_wide_velocities
     }
@@ -78,7 +80,7 @@ pub(super) fn any(ranks: &dyn Communicator, is: bool) -> Result<bool> {
     Ok(reduce(ranks, is.into(), Reduction::Max)? == 1)
 }
 
-/// The masses of all ranks: unknown, equal, or [`Masses::Each`] without values. Collective.
+/// Returns the kind of masses of all ranks: unknown, equal, or [`Masses::Each`] without values. Collective.
 fn masses_of(ranks: &dyn Communicator, part: &Snapshot, has_masses: bool) -> Result<Masses> {
     let one = if let Masses::Equal(mass) = part.masses { mass.to_bits() } else { u64::MAX };
     let all = all_gather(ranks, [one, part.points.len() as u64])?;
@@ -93,7 +95,7 @@ fn masses_of(ranks: &dyn Communicator, part: &Snapshot, has_masses: bool) -> Res
     })
 }
 
-/// The types that particles of any rank have, ascending. Collective.
+/// Returns the types of the particles of all ranks, ascending. Collective.
 fn kinds_of(ranks: &dyn Communicator, part: &Snapshot) -> Result<Vec<u8>> {
     let all = all_gather_v(ranks, &kinds(part))?;
     let all: BTreeSet<u8> = all.values().iter().copied().collect();

@@ -1,6 +1,7 @@
-//! The centres of halos, by the search that the options name.
+//! The centres of halos, by the search of the options.
 //!
-//! In: halos of the pipeline's snapshot. Out: [`Centers`], by the device that found the halos where it has the search, else by the CPU.
+//! In: halos of the pipeline's snapshot. Out: [`Centers`], found by the device that found the halos if it has the
+//! search, otherwise by the CPU.
 
 use ropewalk::Result;
 use ropewalk::halo::{CenterFinder, Centers, Halos};
@@ -11,7 +12,7 @@ use super::state::with_particles;
 use super::{CenterKind, Found, Pipeline};
 
 impl Pipeline<'_> {
-    /// The centres of all halos, on the device that found them if there is one.
+    /// Finds the centres of all halos, on the device that found them if there is one.
     pub(super) fn centers(
         &self,
         found: &Found<'_>,
@@ -19,7 +20,7 @@ impl Pipeline<'_> {
         kind: CenterKind,
     ) -> Result<Centers> {
         match on_device {
-            // Devices have the usual searches.
+            // Devices do not have the searches of the module `reference`.
             Some(find) if !kind.is_reference() => {
                 find(kind.center(self.options.softening, self.whole.scales.linking_length))
             }
@@ -27,9 +28,10 @@ impl Pipeline<'_> {
         }
     }
 
-    /// The centres of some halos of the snapshot, by the CPU.
+    /// Finds the centres of some halos of the snapshot, on the CPU.
     ///
-    /// Errors as [`CenterFinder::run`].
+    /// # Errors
+    /// As [`CenterFinder::run`].
     pub fn centers_of(&self, halos: &Halos, kind: CenterKind) -> Result<Centers> {
         let center = kind.center(self.options.softening, self.whole.scales.linking_length);
         let mut finder = CenterFinder::new(center).periodic(self.whole.period);

@@ -1,4 +1,4 @@
-//! Columns of the catalogue about the centres of halos: positions, most connected particles, spheres and structure.
+//! Columns of the catalogue about centres, most connected particles, unbinding, spheres and structure.
 
 use ropewalk::Result;
 use ropewalk::halo::{BoundStructure, Centers, HaloCenter, NoSphere, Overdensity, SphericalOverdensity, Structure};
@@ -10,10 +10,10 @@ use crate::Unbound;
 use crate::around::Spheres as Found;
 use crate::options::CenterKind;
 
-/// What stands for no particle in a column of ids: all bits, which readers of signed numbers see as -1.
+/// The id for a missing particle: all bits set, which is -1 as a signed number.
 const NO_ID: u64 = u64::MAX;
 
-/// The id of a particle, or its index.
+/// Returns the id of a particle, or its index if there are no ids.
 pub(super) fn id(ids: Option<&[u64]>, index: u32) -> u64 {
     ids.map_or(index.into(), |ids| ids[index as usize])
 }
@@ -22,7 +22,7 @@ fn ids_of(rows: &[HaloCenter], ids: Option<&[u64]>) -> Values {
     Values::Integers(rows.iter().map(|row| row.member.map_or(NO_ID, |member| id(ids, member))).collect())
 }
 
-/// Adds the centre. Where a halo has none, its position is NaN and its id [`NO_ID`].
+/// Adds the columns of centres. The position of a missing centre is NaN, its id [`NO_ID`].
 pub(super) fn add_centers(
     catalog: &mut Catalog,
     kind: CenterKind,
@@ -42,7 +42,7 @@ pub(super) fn add_centers(
     Ok(())
 }
 
-/// Adds the most connected particle: its position, its id and its friends.
+/// Adds the position, the id and the number of friends of the most connected particle.
 pub(super) fn add_most_connected(catalog: &mut Catalog, centers: &Centers, ids: Option<&[u64]>) -> Result<()> {
     let rows = centers.as_slice();
     let numbers = |value: fn(&HaloCenter) -> Option<u32>| {
@@ -64,7 +64,7 @@ pub(super) fn add_most_connected(catalog: &mut Catalog, centers: &Centers, ids: 
     Ok(())
 }
 
-/// Adds what unbinding found.
+/// Adds the columns of unbinding.
 pub(super) fn add_unbound(catalog: &mut Catalog, unbound: &Unbound) -> Result<()> {
     let numbers = |value: fn(&BoundStructure) -> f64| Values::Numbers(unbound.rows.iter().map(value).collect());
     let columns = [
@@ -93,18 +93,21 @@ pub(super) fn add_unbound(catalog: &mut Catalog, unbound: &Unbound) -> Result<()
     Ok(())
 }
 
-/// Spheres about the centres, and the structure within the first of them.
+/// The options for the columns of spheres, and of the structure within the first sphere of each halo.
 pub(super) struct Spheres<'a> {
     pub overdensities: &'a [Overdensity],
-    /// Spheres of fewer particles are noise.
+    /// Spheres of fewer particles are noise and have no mass and radius.
     pub min_particles: usize,
-    /// Whether velocities are known and in a known unit.
+    /// `true` if velocities and their unit are known.
     pub with_spin: bool,
 }
 
 impl Spheres<'_> {
-    /// Adds mass, radius and count of the spheres. NaN where the density is too low at the centre or does not fall so far within half
-    /// the box, where few particles are in the sphere, and where a halo has no centre.
+    /// Adds mass, radius and count of the spheres. Mass and radius are NaN in these cases:
+    ///
+    /// - the density is too low at the centre, or does not fall to the threshold within half the box
+    /// - the sphere has too few particles
+    /// - the halo has no centre
     pub fn add(&self, catalog: &mut Catalog, found: &Found) -> Result<()> {
         let is_measured = |sphere: &SphericalOverdensity| sphere.count >= self.min_particles;
         let column = |which: usize, value: fn(SphericalOverdensity) -> f64| {
@@ -125,7 +128,7 @@ impl Spheres<'_> {
         Ok(())
     }
 
-    /// The first sphere of each halo; of radius 0 where it is not measured.
+    /// Returns the first sphere of each halo, with radius 0 if it is not measured.
     pub fn first(&self, found: &Found) -> Vec<SphericalOverdensity> {
         let is_measured = |sphere: &SphericalOverdensity| sphere.count >= self.min_particles;
         let first = |row: &Vec<std::result::Result<SphericalOverdensity, NoSphere>>| {
@@ -134,7 +137,7 @@ impl Spheres<'_> {
         found.iter().map(first).collect()
     }
 
-    /// Adds the structure of halos.
+    /// Adds the columns of the structure of halos.
     pub fn add_structure(
         &self,
         catalog: &mut Catalog,
@@ -203,7 +206,7 @@ impl Spheres<'_> {
     }
 }
 
-/// Lists of ids of all halos in the order of the catalogue: offsets, and ids.
+/// Returns lists of ids of all halos in the order of the catalogue: offsets, and ids.
 pub(super) fn lists(catalog: &Catalog, ids: &dyn Fn(usize) -> Vec<u64>) -> [Values; 2] {
     let (mut offsets, mut all) = (vec![0], vec![]);
     for &halo in catalog.order() {

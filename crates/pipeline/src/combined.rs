@@ -1,8 +1,8 @@
-//! Linked and other particles together: spheres, profiles and the structure of halos.
+//! Spheres, profiles and structure of halos over linked and other particles together.
 //!
-//! In: the linked particles and the others that were read ([`Pipeline::attaching`]). Out: spheres and profiles over all of them, and the
-//! structure and motion of halos over their linked members and attached particles.
-//! Cost: where there are others, a copy of all positions, velocities and masses.
+//! In: the linked particles and the others of [`Pipeline::attaching`]. Out: spheres and profiles over all of them,
+//! and the structure and motion of halos over linked members and attached particles.
+//! Cost: if there are others, a copy of all positions, velocities and masses.
 
 use ropewalk::halo::{
     Centers, Halos, Particles, Profile, Profiles, SphericalOverdensity, Structure, measure_structure, overdensities,
@@ -42,7 +42,7 @@ macro_rules! with_all {
 }
 
 impl Pipeline<'_> {
-    /// All particles together, if there are others than the linked ones: positions, velocities and masses.
+    /// Returns positions, velocities and masses of all particles together. `None` if there are only linked particles.
     fn all(&self) -> Option<&Snapshot> {
         let others = self.others()?;
         Some(self.all.get_or_init(|| {
@@ -66,7 +66,7 @@ impl Pipeline<'_> {
         }))
     }
 
-    /// Spheres about centres, over all particles that this process has read.
+    /// Measures spheres about centres, over all particles that this process has read.
     pub(super) fn spheres_here(&self, centers: &Centers, thresholds: &[f64]) -> Result<Spheres> {
         match self.all().map(|all| (&all.points, all)) {
             None => with_particles!(self, |_positions, particles| overdensities(&particles, centers, thresholds)),
@@ -75,7 +75,7 @@ impl Pipeline<'_> {
         }
     }
 
-    /// Profiles about centres, over all particles that this process has read.
+    /// Measures profiles about centres, over all particles that this process has read.
     pub(super) fn shells_here(&self, centers: &Centers, radii: &[f64], how: &Profiles) -> Result<Vec<Profile>> {
         match self.all().map(|all| (&all.points, all)) {
             None => with_particles!(self, |_positions, particles| how.run(&particles, centers, radii)),
@@ -84,7 +84,8 @@ impl Pipeline<'_> {
         }
     }
 
-    /// The structure of halos over their linked members and attached particles, about centres and within spheres.
+    /// Measures the structure of halos over their linked members and attached particles, about centres and within
+    /// spheres.
     pub(super) fn structure(
         &self,
         found: &Found<'_>,
@@ -102,8 +103,8 @@ impl Pipeline<'_> {
         with_all!(self, all, |particles| measure_structure(&halos, &particles, centers, spheres, gravity))
     }
 
-    /// Mass, mean position and motion of each halo over its linked members and attached particles, in the order of `found`. `None` without
-    /// attached particles.
+    /// Returns mass, mean position and motion of each halo over its linked members and attached particles, in the
+    /// order of `found`. `None` without attached particles.
     pub(super) fn halos_of_all(&self, found: &Found<'_>) -> Result<Option<Vec<Halo>>> {
         let Some(all) = found.attached.is_some().then(|| self.all()).flatten() else { return Ok(None) };
         let halos = self.halos_with_attached(found)?;
@@ -115,7 +116,7 @@ impl Pipeline<'_> {
         Ok(Some(rows))
     }
 
-    /// The halos with their attached particles, among all particles together.
+    /// Returns the halos with their attached particles as members, among all particles together.
     fn halos_with_attached(&self, found: &Found<'_>) -> Result<Halos> {
         let first = self.points.len() as u32;
         let (mut offsets, mut members) = (vec![0], vec![]);
@@ -138,13 +139,13 @@ fn rows<'s, S: Scalar>(what: &'static str, table: &'s Table<S>) -> Result<&'s [[
     table.rows::<3>().ok_or_else(|| errors::halo_dimension(what, table.dim()))
 }
 
-/// Whether linked points and others are joined in 64 bits.
+/// Returns `true` if linked and other points are joined as 64-bit floats.
 fn is_wide(linked: &Points, others: &Snapshot) -> bool {
     let wide = |points: &Points| matches!(points, Points::F64(_)) && !points.is_empty();
     matches!(linked, Points::F64(_)) || wide(&others.points) || others.velocities.as_ref().is_some_and(wide)
 }
 
-/// Points one after the other, widened if asked for, which is exact.
+/// Concatenates points. If `is_wide` is `true`, they are converted to 64 bits, which is exact.
 fn joined(a: &Points, b: &Points, is_wide: bool) -> Points {
     match (a, b) {
         (Points::F32(a), Points::F32(b)) if !is_wide => {

@@ -3,17 +3,17 @@
 use ropewalk::internals::format::short;
 use ropewalk::{Error, ErrorKind};
 
-/// Points or velocities without three coordinates.
+/// Returns the error of points or velocities without three coordinates.
 pub(super) fn halo_dimension(what: &'static str, dim: usize) -> Error {
     Error::new(ErrorKind::Input, format!("{what} have {dim} coordinates; halos need 3"))
 }
 
-/// A value that occurs twice in a list.
+/// Returns the error of a value that occurs twice in a list.
 pub(super) fn named_twice(name: &'static str, value: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::Parameter, format!("{name}: {value} is named twice")).about(name)
 }
 
-/// A volume from which no mean separation follows.
+/// Returns the error of a volume that has no mean separation.
 pub(super) fn no_separation(volume: f64) -> Error {
     let sentence = format!("the volume of the particles is {}, which gives no mean separation", short(volume));
     Error::new(ErrorKind::Missing, sentence).about("linking_length")

@@ -1,6 +1,6 @@
-//! Sentences on particles that are a part of the matter of their volume, or may be.
+//! Notes on particles that are, or may be, only a part of the matter of their volume.
 //!
-//! In: what is known of all particles. Out: sentences for reports and headers, and words for titles.
+//! In: the data that all ranks share. Out: sentences for reports and headers, and phrases for titles.
 
 use ropewalk::internals::format::share_in_percent;
 use ropewalk_io::Masses;
@@ -10,8 +10,9 @@ use crate::particle_sets::named;
 use crate::{ParticleSets, Pipeline};
 
 impl Pipeline<'_> {
-    /// The part of a snapshot or volume that the particles are, for titles: `one of 3 files`, `5.3% of the matter of the box`. `None` where
-    /// they are the whole, or where that is not known. Numbers of halos per volume are then not those of the whole volume.
+    /// Describes, for titles, which part of a snapshot or volume the particles are: `one of 3 files`,
+    /// `5.3% of the matter of the box`. `None` if they are the whole, or if this is not known. Otherwise numbers of
+    /// halos per volume are not those of the whole volume.
     pub fn part_of_volume(&self) -> Option<String> {
         if let Some(files) = self.whole.about.one_of_files {
             return Some(format!("one of {files} files"));
@@ -22,7 +23,7 @@ impl Pipeline<'_> {
             .map(|share| format!("{} of the matter of the {}", share_in_percent(share), self.place()))
     }
 
-    /// A sentence on particles of one file of several.
+    /// Returns a sentence for particles from one file of several.
     pub(super) fn one_file_sentence(&self) -> Option<String> {
         let (files, place) = (self.whole.about.one_of_files?, self.place());
         Some(format!(
@@ -31,7 +32,8 @@ impl Pipeline<'_> {
         ))
     }
 
-    /// A sentence on the column of contamination, which finders of subhalos do not have.
+    /// Returns a sentence on the missing contamination column, if the finder has subhalos and the file has
+    /// low-resolution dark matter.
     pub(super) fn contamination_sentence(&self) -> Option<String> {
         let coarse = named(&coarse(&self.whole.about, &self.whole.sets.linked)).filter(|_| !self.joins())?;
         Some(format!(
@@ -40,11 +42,11 @@ impl Pipeline<'_> {
         ))
     }
 
-    /// A sentence on particles that do not fill their volume, if so.
+    /// Returns a sentence for particles that do not fill their volume.
     pub(super) fn filling_sentence(&self) -> Option<String> {
         let (share, place) = (share_in_percent(self.whole.scales.share_of_matter?), self.place());
         if self.whole.about.one_of_files.is_some() && self.means() == [false; 2] {
-            // The sentence on the file says all.
+            // The sentence on the file is sufficient.
             return None;
         }
         let sets = &self.whole.sets;
@@ -62,7 +64,7 @@ impl Pipeline<'_> {
         ))
     }
 
-    /// A sentence on particles that may fill a part of their volume, where it is not known what share of the matter they are.
+    /// Returns a sentence for particles that may not fill their volume, if their share of the matter is not known.
     pub(super) fn filling_unknown(&self) -> Option<String> {
         let sets = &self.whole.sets;
         let coarse = named(&coarse(&self.whole.about, &sets.linked))?;
@@ -92,12 +94,12 @@ impl Pipeline<'_> {
         ))
     }
 
-    /// Returns whether halos depend on the mean density, and whether on the mean separation.
+    /// Returns two flags: halos depend on the mean density; halos depend on the mean separation.
     fn means(&self) -> [bool; 2] {
         let options = self.options;
         let has_density = options.finder.has_mean_density();
         let has_length = !has_density || options.has_most_connected() || !self.whole.sets.attached.is_empty();
-        // Across ranks the options have the length.
+        // `separations` is `Some` if the linking length was given in mean separations.
         let in_separations = self.whole.scales.separations.is_some();
         [has_density, has_length && in_separations]
     }
@@ -108,7 +110,7 @@ impl Pipeline<'_> {
     }
 }
 
-/// The types whose masses are summed.
+/// Returns the types whose masses are summed.
 fn filling_kinds(sets: &ParticleSets) -> Vec<u8> {
     let mut kinds = sets.of_spheres();
     kinds.retain(|kind| sets.linked.contains(kind) || !LOW_RESOLUTION.contains(kind));

@@ -1,4 +1,4 @@
-//! Halos as the pipeline finds them, with what was attached to them and unbound from them.
+//! Halos as the pipeline finds them, with attached and unbound particles.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,76 +10,77 @@ use ropewalk::halo::{BoundStructure, Center, Centers, Halos, Subhalos};
 use super::Attached;
 use super::shared::Shared;
 
-/// Halos, and what finds their centres.
+/// The halos that a pipeline has found.
 pub struct Found<'a> {
-    /// The halos of this rank; by AdaptaHOP all halos and subhalos, each with what is in it: [`Subhalos::nested`]. Across ranks members are
-    /// places in [`distributed::Halos::indices`] of [`Found::across`].
+    /// The halos of this rank. With AdaptaHOP these are all halos and subhalos, each with its nested subhalos:
+    /// [`Subhalos::nested`]. Across ranks, members are indices into [`distributed::Halos::indices`] of
+    /// [`Found::across`].
     pub halos: Halos,
-    /// What each of them is in, if AdaptaHOP found them.
+    /// The hierarchy of halos and subhalos, if AdaptaHOP found them.
     pub subhalos: Option<Subhalos>,
-    /// What unbinding found, if it was asked for.
+    /// The results of unbinding, if the options request it.
     pub unbound: Option<Unbound>,
-    /// Particles that joined them, if there are any: [`Pipeline::attach`](super::Pipeline::attach).
+    /// Particles that joined halos, after [`Pipeline::attach`](super::Pipeline::attach).
     pub attached: Option<Attached<'a>>,
     pub(super) density: Option<Vec<f64>>,
     pub(super) on_device: Option<OnDevice<'a>>,
-    /// This rank's part of the halos of all ranks, if there are several.
+    /// This rank's part of the halos of all ranks, if there are several ranks.
     pub(super) shared: Option<Box<Shared<'a>>>,
 }
 
-/// What is known of halos and subhalos whose unbound particles are removed.
+/// The results of removing unbound particles from halos and subhalos.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Unbound {
-    /// Of each of [`Found::halos`].
+    /// The structure of each of [`Found::halos`].
     pub rows: Vec<BoundStructure>,
-    /// The mass of each before, with that of all subhalos in it.
+    /// The mass of each of [`Found::halos`] before unbinding, including nested subhalos.
     pub found_masses: Vec<f64>,
-    /// How many halos and subhalos are no more.
+    /// The number of halos and subhalos that were dropped.
     pub n_dissolved: usize,
-    /// How many particles are in no halo any more.
+    /// The number of particles that became ungrouped.
     pub n_particles: usize,
 }
 
 impl Found<'_> {
-    /// Halos of which nothing more is known.
+    /// Returns halos without any further data.
     pub(super) fn of(halos: Halos) -> Self {
         Self { halos, subhalos: None, unbound: None, attached: None, density: None, on_device: None, shared: None }
     }
 
-    /// The halos of all ranks, if there are several.
+    /// Returns the halos of all ranks, if there are several ranks.
     pub fn across(&self) -> Option<&distributed::Halos> {
         self.shared.as_ref().map(|shared| &shared.halos)
     }
 
-    /// The group of each particle of this rank, -1 for none, also where it has fewer members than a halo has at least. All ranks number groups
-    /// alike.
+    /// Returns the group of each particle of this rank, -1 for none. Groups too small for a halo have labels, too.
+    /// All ranks use the same numbers.
     pub fn labels(&self) -> Cow<'_, [i32]> {
         match self.across() {
-            // Finding has counted them.
+            // Labels are below 2^31: `check_clusters` in `find_across`.
             Some(halos) => halos.labels().as_slice().iter().map(|&label| label as i32).collect(),
             None => self.halos.labels().as_slice().into(),
         }
     }
 
-    /// The number of groups on all ranks, large and small.
+    /// Returns the number of groups of any size on all ranks.
     pub fn n_groups(&self) -> u64 {
         self.across().map_or_else(|| self.halos.labels().n_clusters() as u64, |halos| halos.labels().n_clusters())
     }
 
-    /// The number of halos on all ranks.
+    /// Returns the number of halos on all ranks.
     pub fn n_halos(&self) -> u64 {
         self.across().map_or(self.halos.len() as u64, distributed::Halos::len)
     }
 
-    /// The density of each particle of this rank in units of the mean density, if HOP or AdaptaHOP found the halos.
+    /// Returns the density of each particle of this rank in units of the mean density. `None` for friends of friends.
     pub fn density(&self) -> Option<&[f64]> {
         let of_one = || self.subhalos.as_ref().map(Subhalos::density).or(self.density.as_deref());
         self.across().map_or_else(of_one, distributed::Halos::density)
     }
 }
 
-/// Finds the centres of all halos on a device.
+/// A function that finds the centres of all halos on a device.
 pub(super) type OnDevice<'a> = Box<dyn Fn(Center) -> Result<Centers> + 'a>;
 
 impl fmt::Debug for Found<'_> {

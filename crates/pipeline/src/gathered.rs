@@ -1,6 +1,7 @@
-//! Columns of particles, sent to the ranks that own the halos of these particles.
+//! Columns of particles, sent to the ranks that own their halos.
 //!
-//! In: on each rank its part of a snapshot, and the way of its particles. Out: a snapshot of the particles that arrive.
+//! In: on each rank its part of a snapshot, and the route of its particles. Out: a snapshot of the received
+//! particles.
 //! Cost: a particle is sent once for each column.
 
 use std::borrow::Cow;
@@ -13,9 +14,9 @@ use ropewalk_io::{Masses, Points, Snapshot, Table, TypeRun};
 use crate::attached::type_of_each;
 use crate::census::Census;
 
-/// The way of columns of this rank's particles to the ranks that own their halos.
+/// The route of this rank's particles to the ranks that own their halos.
 pub(super) trait Route {
-    /// The values of the particles that arrive. Collective.
+    /// Sends a column and returns the values of the received particles. Collective.
     fn bring<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, column: &[T]) -> Result<Vec<T>>;
 }
 
@@ -31,7 +32,8 @@ impl Route for AttachedPoints {
     }
 }
 
-/// Returns a snapshot of the particles that arrive, whose ids are `ids`. Points have 64 bits if `is_wide`. Collective.
+/// Returns a snapshot of the received particles with the given `ids`. Points have 64 bits if `is_wide` is `true`.
+/// Collective.
 pub(super) fn gathered(
     ranks: &dyn Communicator,
     route: &impl Route,
@@ -47,7 +49,7 @@ pub(super) fn gathered(
     }
     all.ids = Some(ids);
     all.types = match census.kinds[..] {
-        // Nothing has to be sent.
+        // With at most one type, types need not be sent.
         [] | [_] => {
             let mut runs = runs_of(&census.kinds, vec![]);
             runs.iter_mut().for_each(|run| run.count = all.points.len());
@@ -62,7 +64,7 @@ pub(super) fn gathered(
     Ok(all)
 }
 
-/// Points or velocities of the particles that arrive.
+/// Sends points or velocities and returns those of the received particles.
 fn vectors(ranks: &dyn Communicator, route: &impl Route, column: Option<&Points>, is_wide: bool) -> Result<Points> {
     Ok(if is_wide {
         let table = column.map(wide);
@@ -73,7 +75,7 @@ fn vectors(ranks: &dyn Communicator, route: &impl Route, column: Option<&Points>
     })
 }
 
-/// Stretches of particles of one type; the first of them are empty ones of all `kinds`.
+/// Returns runs of particles of one type. The first runs are empty, one for each of `kinds`.
 fn runs_of(kinds: &[u8], each: Vec<u8>) -> Vec<TypeRun> {
     let mut runs: Vec<TypeRun> = kinds.iter().map(|&particle_type| TypeRun { particle_type, count: 0 }).collect();
     for kind in each {
@@ -85,7 +87,7 @@ fn runs_of(kinds: &[u8], each: Vec<u8>) -> Vec<TypeRun> {
     runs
 }
 
-/// The table in 64 bits.
+/// Returns the table in 64 bits.
 pub(super) fn wide(points: &Points) -> Cow<'_, Table<f64>> {
     match points {
         Points::F32(table) => Cow::Owned(table.widened()),
@@ -93,12 +95,13 @@ pub(super) fn wide(points: &Points) -> Cow<'_, Table<f64>> {
     }
 }
 
-/// Rows of a table of 64 bits; none if they have not three numbers, as where a rank has no particles.
+/// Returns the rows of a 64-bit table. Empty if they do not have three numbers, as on ranks without particles.
 pub(super) fn rows(table: &Table<f64>) -> &[[f64; 3]] {
     table.rows::<3>().unwrap_or_default()
 }
 
-/// Rows of 32 bits; none if they are of others, as where a rank has no particles.
+/// Returns the rows of a 32-bit table. Empty for 64-bit tables and for rows without three numbers, as on ranks
+/// without particles.
 pub(super) fn narrow(points: &Points) -> &[[f32; 3]] {
     match points {
         Points::F32(table) => table.rows::<3>().unwrap_or_default(),
@@ -106,7 +109,7 @@ pub(super) fn narrow(points: &Points) -> &[[f32; 3]] {
     }
 }
 
-/// A mass for each particle; none where they are not known.
+/// Returns a mass for each particle; empty if masses are not known.
 pub(super) fn each(part: &Snapshot) -> Vec<f64> {
     match &part.masses {
         Masses::Equal(mass) => vec![*mass; part.points.len()],

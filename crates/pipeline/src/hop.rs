@@ -1,4 +1,4 @@
-//! Halos by HOP or AdaptaHOP, in place of friends of friends.
+//! Halos by HOP or AdaptaHOP, instead of friends of friends.
 
 use ropewalk::Result;
 use ropewalk::cluster::Hop;
@@ -9,7 +9,7 @@ use super::state::with_particles;
 use super::{Found, Pipeline, Unbound};
 
 impl<'a> Pipeline<'a> {
-    /// The halos, with the density of each particle.
+    /// Finds the halos and the density of each particle.
     pub(super) fn find_by_hop(&self, hop: &Hop) -> Result<Found<'a>> {
         let hop = self.with_particles_of(hop);
         let chains = with_particles!(self, |positions, _particles| hop.chains(positions))?;
@@ -17,7 +17,7 @@ impl<'a> Pipeline<'a> {
         Ok(Found { density: Some(chains.into_density()), ..Found::of(halos) })
     }
 
-    /// The finder with box, volume, masses and least number of members of the pipeline.
+    /// Returns the finder with box, volume, masses and minimum number of members of the pipeline.
     pub(super) fn with_particles_of(&self, hop: &Hop) -> Hop {
         let mut hop = hop.clone().periodic(self.whole.period).min_members(self.options.min_members);
         hop = hop.volume(self.whole.scales.filled_volume());
@@ -27,7 +27,7 @@ impl<'a> Pipeline<'a> {
         hop
     }
 
-    /// The halos and subhalos, each with all that is in it.
+    /// Finds the halos and subhalos, each with its nested subhalos.
     pub(super) fn find_by_adaptahop(&self, finder: &AdaptaHop) -> Result<Found<'a>> {
         let mut finder = finder.clone().periodic(self.whole.period).min_members(self.options.min_members);
         finder = finder.volume(self.whole.scales.filled_volume());
@@ -42,7 +42,7 @@ impl<'a> Pipeline<'a> {
         let bound = with_particles!(self, |_positions, particles| found.unbind(&particles, unbinding))?;
         let subhalos = bound.structures;
         let noise = |subhalos: &Subhalos| subhalos.structures().labels().n_noise();
-        // The finder weighs particles of equal masses by 1.
+        // For equal masses the finder uses the mass 1.
         let unit = if let Masses::Equal(mass) = self.snapshot.masses { mass } else { 1.0 };
         let unbound = Unbound {
             found_masses: bound.rows.iter().map(|row| unit * found.rows()[row.from as usize].mass).collect(),

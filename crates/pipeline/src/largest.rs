@@ -12,25 +12,26 @@ use crate::members::HaloKey;
 use crate::options::CenterKind;
 use crate::{Found, Pipeline};
 
-/// Shells of a profile.
+/// The number of shells of a profile.
 const SHELLS: usize = 20;
 
-/// The largest halos of a catalogue, as far as this rank has them, in the order of the catalogue. Subhalos are left out.
+/// The largest halos of a catalogue on this rank, without subhalos, in the order of the catalogue.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Largest {
-    /// The halos, with members as those of [`Found::halos`].
+    /// The halos, with members as in [`Found::halos`].
     pub halos: Halos,
-    /// Their tags.
+    /// The tag of each halo.
     pub tags: Vec<u64>,
-    /// Their most bound particles.
+    /// The most bound particle of each halo.
     pub centers: Centers,
-    /// The radius within which the mean density is 200 times the critical one; `None` where density, centre, units or cosmology do
-    /// not give one, or where few particles are inside. Across ranks also where the options ask for neither overdensities nor profiles.
+    /// The radius within which the mean density is 200 times the critical one. `None` if density, centre, units or
+    /// cosmology do not give one, or if too few particles are inside. Across ranks also `None` if the options request
+    /// neither overdensities nor profiles.
     pub r200c: Vec<Option<f64>>,
-    /// The place of each among the largest of all ranks, from 0.
+    /// The rank of each halo by size among the largest halos of all ranks, from 0.
     pub places: Vec<usize>,
-    /// The number of the largest halos of all ranks.
+    /// The number of largest halos on all ranks.
     pub count: usize,
 }
 
@@ -38,19 +39,21 @@ pub struct Largest {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LargestProfiles {
-    /// Their tags.
+    /// The tag of each halo.
     pub tags: Vec<u64>,
-    /// Their radii, as [`Largest::r200c`].
+    /// The radius of each halo, as [`Largest::r200c`].
     pub r200c: Vec<Option<f64>>,
-    /// Their profiles.
+    /// The profile of each halo.
     pub profiles: Vec<Profile>,
 }
 
 impl Pipeline<'_> {
-    /// The first `count` halos of the catalogue of all ranks, subhalos not counted, with their most bound particles and R200c: on each rank
-    /// those that it has. `catalog` is what [`Pipeline::measure`] returns on this rank. Collective.
+    /// Returns the first `count` halos of the catalogue of all ranks, without subhalos, with their most bound
+    /// particles and R200c. Each rank gets the halos that it owns. `catalog` is the result of [`Pipeline::measure`]
+    /// on this rank. Collective.
     ///
-    /// Errors as [`CenterFinder::run`](ropewalk::CenterFinder::run) and [`overdensities`](ropewalk::halo::overdensities).
+    /// # Errors
+    /// As [`CenterFinder::run`](ropewalk::CenterFinder::run) and [`overdensities`](ropewalk::halo::overdensities).
     pub fn largest(&self, found: &Found<'_>, catalog: &Catalog, count: usize) -> Result<Largest> {
         let hosts: Vec<usize> = (0..catalog.order().len()).filter(|&row| catalog.is_host(row)).take(count).collect();
         let all = self.in_catalogue(found, catalog, &hosts)?;
@@ -76,11 +79,12 @@ impl Pipeline<'_> {
         Ok(Largest { halos, tags, centers, r200c, places, count: all.len() })
     }
 
-    /// The density profiles of the largest halos of this rank, in 20 shells out to R200c, fitted outside of three softenings
-    /// ([`Options::softening`](super::Options::softening)), or without one outside of the radius of Power et al. 2003 ([`Resolution`]). A halo
-    /// without R200c has no shells. Collective.
+    /// Measures the density profiles of the largest halos of this rank, in 20 shells out to R200c. The fit excludes
+    /// three softening lengths ([`Options::softening`](super::Options::softening)) or, without softening, the radius
+    /// of Power et al. 2003 ([`Resolution`]). A halo without R200c has no shells. Collective.
     ///
-    /// Errors as [`profiles`](ropewalk::halo::profiles).
+    /// # Errors
+    /// As [`profiles`](ropewalk::halo::profiles).
     pub fn profiles(&self, found: &Found<'_>, largest: &Largest) -> Result<Vec<Profile>> {
         let radii: Vec<f64> = largest.r200c.iter().map(|radius| radius.unwrap_or(0.0)).collect();
         let (centers, how) = (&largest.centers, self.how_profiles());
@@ -92,8 +96,8 @@ impl Pipeline<'_> {
         }
     }
 
-    /// Spheres about the centres of some halos of this rank, over all particles that were read; `None` across ranks where the options ask for
-    /// neither overdensities nor profiles. Collective.
+    /// Measures spheres about the centres of some halos of this rank, over all particles that were read. Across ranks
+    /// `None` if the options request neither overdensities nor profiles. Collective.
     pub(super) fn spheres(
         &self,
         found: &Found<'_>,
@@ -108,7 +112,7 @@ impl Pipeline<'_> {
         around.spheres(self.ranks, &asked).map(Some)
     }
 
-    /// How profiles are measured.
+    /// Returns the options of the profiles.
     fn how_profiles(&self) -> Profiles {
         Profiles::new(SHELLS).resolution(match (self.options.softening, self.whole.r200c) {
             (softening, _) if softening > 0.0 => Resolution::Softening(softening),
@@ -118,15 +122,16 @@ impl Pipeline<'_> {
     }
 }
 
-/// The radius of the first sphere of each halo, unless few particles are inside.
+/// Returns the radius of the first sphere of each halo; `None` if it has too few particles.
 fn radii_of(pipeline: &Pipeline<'_>, spheres: &Spheres) -> Vec<Option<f64>> {
     let least = pipeline.options.min_sphere_particles.max(1);
     let radius = |sphere: ropewalk::halo::SphericalOverdensity| (sphere.count >= least).then_some(sphere.radius);
     spheres.iter().map(|row| row.first().and_then(|sphere| sphere.ok()).and_then(radius)).collect()
 }
 
-/// Profiles as a table with a row for each shell of each profile; `tags` name the halos in a column `{prefix}_tag`, as the catalogue
-/// does ([`Finder::column_prefix`](super::Finder::column_prefix)).
+/// Converts profiles to a table with a row for each shell of each profile. `tags` are the values of the column
+/// `{prefix}_tag`, which identifies the halo as in the catalogue
+/// ([`Finder::column_prefix`](super::Finder::column_prefix)).
 pub fn profile_columns(prefix: &str, tags: &[u64], profiles: &[Profile]) -> Vec<Column> {
     let shells = || {
         tags.iter()

@@ -1,13 +1,16 @@
 //! From a snapshot to a catalogue of its halos.
 //!
-//! - in: a [`Snapshot`], as [`ropewalk_io::read`] returns it or made of points ([`Snapshot::new`]), and [`Options`]
-//! - out: an [`Output`] with halos, catalogue, centres, profiles and notes; files, pictures and printing are the caller's
-//! - cost: that of its parts, [`Fof`], [`CenterFinder`](ropewalk::CenterFinder), [`overdensities`](ropewalk::halo::overdensities) and
-//!   [`profiles`](ropewalk::halo::profiles); the snapshot is not copied, nor are tables that it shares ([`Table::shared`](ropewalk_io::Table::shared)), unless its
-//!   velocities have another precision than its points
+//! - in: a [`Snapshot`], read by [`ropewalk_io::read`] or made of points ([`Snapshot::new`]), and [`Options`]
+//! - out: an [`Output`] with halos, catalogue, centres, profiles and notes. The caller writes files, draws pictures
+//!   and prints
+//! - cost: that of its parts, [`Fof`], [`CenterFinder`](ropewalk::CenterFinder),
+//!   [`overdensities`](ropewalk::halo::overdensities) and [`profiles`](ropewalk::halo::profiles)
 //!
-//! [`run`] takes all steps; a [`Pipeline`] takes them one by one, for callers that time them or need the centres of a device, and across
-//! ranks that share the particles ([`Pipeline::across`]).
+//! The snapshot is not copied, nor are tables that it shares ([`Table::shared`](ropewalk_io::Table::shared)), unless
+//! points and velocities differ in precision.
+//!
+//! [`run`] executes all steps. A [`Pipeline`] executes them one by one, for callers that time them, need the centres
+//! of a device, or run on ranks that share the particles ([`Pipeline::across`]).
 //!
 //! ```
 //! use ropewalk_pipeline::{LinkingLength, Options};
@@ -81,8 +84,11 @@ use shared::Place;
 
 /// Finds the halos of a snapshot and measures them, on the CPU.
 ///
-/// Errors: what [`Options::check`] and [`Pipeline::new`] refuse; what [`Fof::run`], [`CenterFinder::run`](ropewalk::CenterFinder::run) and
-/// [`overdensities`](ropewalk::halo::overdensities) refuse; a column that the catalogue does not have.
+/// # Errors
+/// - as [`Options::check`] and [`Pipeline::new`]
+/// - as [`Fof::run`], [`CenterFinder::run`](ropewalk::CenterFinder::run) and
+///   [`overdensities`](ropewalk::halo::overdensities)
+/// - a column that the catalogue does not have
 pub fn run(snapshot: &Snapshot, options: &Options) -> Result<Output> {
     let pipeline = Pipeline::new(snapshot, options)?;
     let found = pipeline.find()?;
@@ -98,9 +104,10 @@ pub fn run(snapshot: &Snapshot, options: &Options) -> Result<Output> {
 }
 
 impl<'a> Pipeline<'a> {
-    /// Finds the halos on the CPU, which finds their centres, too. Collective.
+    /// Finds the halos on the CPU; [`Pipeline::measure`] then finds their centres on the CPU, too. Collective.
     ///
-    /// Errors as [`Fof::run`], [`Hop::run`](ropewalk::Hop::run), or [`AdaptaHop::run`](ropewalk::AdaptaHop::run).
+    /// # Errors
+    /// As [`Fof::run`], [`Hop::run`](ropewalk::Hop::run), or [`AdaptaHop::run`](ropewalk::AdaptaHop::run).
     pub fn find(&self) -> Result<Found<'a>> {
         if self.ranks.size() > 1 {
             return self.find_across(Place::Cpu);
@@ -117,12 +124,16 @@ impl<'a> Pipeline<'a> {
         Ok(Found::of(halos))
     }
 
-    /// Measures the halos: catalogue, centres, and spheres with the structure inside. Each of several ranks measures and keeps its own: labels
-    /// are those of all ranks, notes those of this one, and [`Pipeline::gather`] has the rows of all. Collective; nothing is sent but what is
-    /// around centres, where spheres are asked for.
+    /// Measures the halos: catalogue, centres, spheres, and the structure inside. Collective.
     ///
-    /// Errors: as [`Catalog::new`], [`CenterFinder::run`](ropewalk::CenterFinder::run) and [`overdensities`](ropewalk::halo::overdensities); a column that is asked for and
-    /// not there; particles of [`Pipeline::attaching`] that [`Pipeline::attach`] has not attached.
+    /// Each of several ranks measures and keeps its own halos. Labels are those of all ranks, notes those of this
+    /// rank; [`Pipeline::gather`] returns the rows of all ranks. Ranks exchange data only for spheres.
+    ///
+    /// # Errors
+    /// - as [`Catalog::new`], [`CenterFinder::run`](ropewalk::CenterFinder::run) and
+    ///   [`overdensities`](ropewalk::halo::overdensities)
+    /// - a column of the options that does not exist
+    /// - particles of [`Pipeline::attaching`] that [`Pipeline::attach`] has not attached
     pub fn measure(&self, found: &Found<'_>) -> Result<Measured> {
         if self.others.is_some() && self.joins() && found.attached.is_none() {
             let message = "particles are to be attached to the halos before these are measured";
@@ -153,7 +164,7 @@ impl<'a> Pipeline<'a> {
         }
     }
 
-    /// What the members of halos tell: all but the spheres.
+    /// Measures everything that needs the members of halos only, that is, all except spheres and structure.
     fn members_of(&self, found: &Found<'_>, on_device: Option<&OnDevice<'_>>) -> Result<Measured> {
         let (halos, options) = (&found.halos, self.options);
         let mut catalog = with_particles!(self, |_positions, particles| Catalog::new(halos, &particles))?;
@@ -167,7 +178,7 @@ impl<'a> Pipeline<'a> {
         self.add_types(&mut catalog, found)?;
         let (sets, universe) = (&self.whole.sets, &self.whole.universe);
         let mut notes: Vec<Note> = sets.unread_sentence().map(Note::TypesNotRead).into_iter().collect();
-        // Without units nobody takes a count for a mass.
+        // Without units a count cannot be mistaken for a mass.
         if self.counts_particles() && universe.units().is_some() {
             notes.push(Note::NoMasses);
         }
@@ -195,7 +206,7 @@ impl<'a> Pipeline<'a> {
         Ok(Measured { catalog, centers, notes })
     }
 
-    /// The spheres about the centres, and the structure of halos, which depends on them.
+    /// Adds the spheres about the centres, and the structure of halos, which depends on them.
     fn add_spheres(&self, found: &Found<'_>, all: &around::Spheres, measured: &mut Measured) -> Result<()> {
         let Measured { catalog, centers, notes } = measured;
         let Some(centers) = centers else { return Ok(()) };
@@ -220,7 +231,7 @@ impl<'a> Pipeline<'a> {
         spheres.add_structure(catalog, &structure, &first)
     }
 
-    /// Says which particles columns are over, and keeps only the columns that are asked for.
+    /// Adds to the descriptions of columns which particles these are over, and keeps only the columns of the options.
     fn describe_and_keep(&self, measured: &mut Measured) -> Result<()> {
         if self.counts_particles() {
             measured.catalog.count_particles();
@@ -230,7 +241,7 @@ impl<'a> Pipeline<'a> {
         if columns.is_empty() { Ok(()) } else { measured.catalog.keep(columns) }
     }
 
-    /// Entries for the header of the catalogue: how the halos were found, units, cosmology, notes.
+    /// Returns the entries for the header of the catalogue: finder and its options, units, cosmology, notes.
     pub fn meta(&self) -> Vec<(&'static str, Meta)> {
         meta::entries(self)
     }

@@ -1,8 +1,8 @@
 //! The members of halos, as lists in the order of the catalogue.
 //!
-//! In: on each rank its halos. Out: on rank 0 lists of all.
-//! Cost: a member of a halo is sent once, in 8 bytes; rank 0 holds 16 bytes for each, and 8 when the lists are there, and 40
-//! bytes for each halo of all ranks.
+//! In: on each rank its halos. Out: on rank 0 the lists of all halos.
+//! Cost: a member of a halo is sent once, in 8 bytes. Rank 0 holds 16 bytes per member, 8 after the lists are
+//! complete, and 40 bytes per halo of all ranks.
 
 use std::cmp::Reverse;
 
@@ -15,7 +15,7 @@ use ropewalk_table::columns::Values;
 use crate::attached::list_names;
 use crate::{Found, Pipeline, columns};
 
-/// A halo of any rank: its place in the catalogue of all halos, and where it is.
+/// A halo of any rank: its position in the catalogue of all halos, and its location.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HaloKey {
     /// The number of members.
@@ -30,39 +30,43 @@ pub(super) struct HaloKey {
 }
 
 impl HaloKey {
-    /// The order of the catalogue: the largest first, ties by the tag; those of one tag, where ids are not unique, by the first member.
+    /// Returns the sort key of the catalogue: the largest halo first, ties by tag. Equal tags, of ids that are not
+    /// unique, are sorted by the first member.
     fn place(&self) -> (Reverse<u64>, u64, u64) {
         (Reverse(self.count), self.tag, self.first_member)
     }
 
-    /// The key as ranks send it.
+    /// Encodes the key for sending.
     fn to_words(self) -> [u64; 5] {
         [self.count, self.tag, self.first_member, self.owner as u64, self.halo as u64]
     }
 
-    /// The key that another rank sent.
+    /// Decodes a received key.
     fn of_words([count, tag, first_member, owner, halo]: [u64; 5]) -> Self {
         Self { count, tag, first_member, owner: owner as usize, halo: halo as usize }
     }
 }
 
-/// Keys that ranks sent, in the order of the catalogue.
+/// Decodes keys and sorts them in the order of the catalogue.
 fn in_places(words: Vec<[u64; 5]>) -> Vec<HaloKey> {
     let mut keys: Vec<HaloKey> = words.into_iter().map(HaloKey::of_words).collect();
     keys.sort_unstable_by_key(HaloKey::place);
     keys
 }
 
-/// Names and values of lists of members: those of the linked ones, then those of each attached type.
+/// Names and values of lists of members: those of the linked members, then those of each attached type.
 type Lists = Vec<(&'static str, Values)>;
 
 impl Pipeline<'_> {
-    /// The linked members of all halos in the order of the catalogue: `offsets`, and the `ids` one halo after the other; for each
-    /// attached type `offsets_type0` and `ids_type0` likewise. Particles without ids are named by their index: among the linked ones,
-    /// or among the attached ones of their type. `catalog` is what [`Pipeline::measure`] returns on this rank. Of several ranks rank 0 gets
-    /// the members of the halos of all, and must have room for them; the others get `None`. Collective.
+    /// Returns the linked members of all halos in the order of the catalogue, as the lists `offsets` and `ids`.
+    /// Attached types have lists of their own, such as `offsets_type0` and `ids_type0`. Collective.
     ///
-    /// Errors: if a rank has ended.
+    /// Particles without ids are named by their index among the linked particles, or among the attached particles of
+    /// their type. `catalog` is the result of [`Pipeline::measure`] on this rank. Of several ranks, rank 0 gets the
+    /// members of all halos, and must have memory for them. The other ranks get `None`.
+    ///
+    /// # Errors
+    /// If a rank has ended.
     pub fn members(&self, found: &Found<'_>, catalog: &Catalog) -> Result<Option<Lists>> {
         let snapshot = found.shared.as_ref().map_or(self.snapshot, |shared| &shared.members);
         let ids = snapshot.ids.as_deref();
@@ -89,7 +93,8 @@ impl Pipeline<'_> {
         Ok((self.ranks.rank() == 0).then_some(all))
     }
 
-    /// The keys of rows of the catalogues of all ranks, in the order of the catalogue of all halos, on all ranks. Collective.
+    /// Returns, on all ranks, the keys of the given rows of all ranks' catalogues, in the order of the catalogue of
+    /// all halos. Collective.
     pub(super) fn in_catalogue(&self, found: &Found<'_>, catalog: &Catalog, rows: &[usize]) -> Result<Vec<HaloKey>> {
         let own = self.keys(found, catalog, rows);
         if self.ranks.size() == 1 {
@@ -99,7 +104,7 @@ impl Pipeline<'_> {
         Ok(in_places(all_gather_v(self.ranks, &own)?.into_parts().1))
     }
 
-    /// The keys of rows of this rank's catalogue.
+    /// Returns the keys of rows of this rank's catalogue.
     fn keys(&self, found: &Found<'_>, catalog: &Catalog, rows: &[usize]) -> impl Iterator<Item = HaloKey> {
         let index = move |member: u32| found.across().map_or(member.into(), |halos| halos.indices()[member as usize]);
         let key = move |&row: &usize| {
@@ -112,8 +117,8 @@ impl Pipeline<'_> {
     }
 }
 
-/// Offsets and ids of the halos of all ranks on rank 0, in the order in which these have their `owners`. Each rank has its own in that order.
-/// Collective.
+/// Merges offsets and ids of the halos of all ranks on rank 0, in the order of their `owners`. Each rank has its own
+/// halos in that order. Collective.
 fn in_order(ranks: &dyn Communicator, own: &[Values; 2], owners: impl Iterator<Item = usize>) -> Result<[Values; 2]> {
     let [Values::Integers(offsets), Values::Integers(ids)] = own else { return Ok(own.clone()) };
     let counts: Vec<u64> = offsets.windows(2).map(|ends| ends[1] - ends[0]).collect();

@@ -1,4 +1,4 @@
-//! What a reader of the catalogue must know: entries of its header, and notes for the user.
+//! The entries of the catalogue's header, and notes for the user.
 
 use std::fmt;
 
@@ -15,40 +15,41 @@ use crate::{Finder, ParticleSets, Pipeline};
 /// The note on masses that are counts.
 const COUNTS: &str = "the snapshot has no masses; masses are particle counts, without a unit, and are not converted";
 
-/// What a user should know beside the results. As text it is a sentence.
+/// A note for the user on the results. Its `Display` is a sentence.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Note {
     /// Some halos have no centre, and NaN in the catalogue.
     NoCenter {
-        /// The tag of the largest of them.
+        /// The tag of the largest of these halos.
         tag: u64,
-        /// Why it has none.
+        /// The reason why its centre is missing.
         reason: NoCenter,
-        /// The number of the others.
+        /// The number of the other halos without a centre.
         others: usize,
     },
-    /// The redshift is unknown, and taken to be 0.
+    /// The redshift is unknown, and assumed to be 0.
     NoRedshift,
     /// The unit of velocities is unknown, so that there are no spins.
     NoVelocityUnit,
     /// The attached particles have no velocities, so that there are no spins.
     NoAttachedVelocities,
-    /// The particles have no masses, so that masses are numbers of particles, although there are units.
+    /// The particles have no masses, so that masses are numbers of particles although units are known.
     NoMasses,
-    /// Some of the particles in halos have ids and others do not: a sentence that says what stands for those.
+    /// Only some of the particles in halos have ids. The sentence says what replaces the missing ids.
     SomeIds(String),
-    /// Types of the file were not read: a sentence that says which, and what share of the mass they have.
+    /// Types of the file were not read. The sentence lists them and their share of the mass.
     TypesNotRead(String),
-    /// Types count in spheres and profiles alone: a sentence that says which types halos and their masses are of.
+    /// Types count in spheres and profiles only. The sentence lists the types of halos and their masses.
     TypesInSpheres(String),
-    /// The particles fill a part of the matter of their volume, as in zoom runs: a sentence that says what follows.
+    /// The particles are only a part of the matter of their volume, as in zoom runs. The sentence describes the
+    /// consequences.
     PartOfVolume(String),
-    /// The file has low-resolution dark matter, and it is not known whether the linked particles fill the volume that mean separations are
-    /// of: a sentence that says what is missing.
+    /// The file has low-resolution dark matter, and it is not known whether the linked particles fill the volume of
+    /// the mean separation. The sentence lists the missing data.
     FillingUnknown(String),
-    /// The file has low-resolution dark matter, and halos have no column that shows how much of it they hold.
+    /// The file has low-resolution dark matter, and the catalogue has no column for its share in halos.
     NoContamination(String),
 }
 
@@ -77,14 +78,14 @@ impl fmt::Display for Note {
 }
 
 impl Pipeline<'_> {
-    /// Sentences on linked and attached particles without ids: what lists of members and group catalogues have instead. Empty if all have
-    /// ids.
+    /// Returns sentences on linked and attached particles without ids, and on what replaces ids in lists of members
+    /// and group catalogues. Empty if all have ids.
     pub fn notes_on_ids(&self) -> Vec<String> {
         notes_on_ids(self, self.particle_sets())
     }
 }
 
-/// A note on halos that have no centre, if there are any.
+/// Returns a note on halos without centres, if there are any.
 pub(super) fn without_centers(centers: &Centers, catalog: &Catalog) -> Option<Note> {
     let missing = |&halo: &u32| centers.as_slice()[halo as usize].missing;
     let count = catalog.order().iter().filter_map(missing).count();
@@ -93,7 +94,7 @@ pub(super) fn without_centers(centers: &Centers, catalog: &Catalog) -> Option<No
     Some(Note::NoCenter { tag: halo.tag, reason, others: count - 1 })
 }
 
-/// Entries for the header.
+/// Returns the entries for the header.
 pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     let Pipeline { options, whole, .. } = pipeline;
     let Whole { about, scales, universe, sets, .. } = whole;
@@ -117,7 +118,7 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
             meta.extend(finder.choices().map(|(name, choice)| (name, text(choice))));
         }
     }
-    // HOP and AdaptaHOP use the length for attached particles and for the most connected particle alone.
+    // HOP and AdaptaHOP use the length only for attached particles and for the most connected particle.
     if options.finder.has_linking_length() || options.has_most_connected() || !sets.attached.is_empty() {
         meta.push(("linking_length", Meta::Measured(scales.linking_length, Quantity::Length)));
         meta.extend(scales.separations.map(|value| ("linking_length_in_mean_separations", Meta::Number(value))));
@@ -186,7 +187,7 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     meta
 }
 
-/// Sentences on the particles: those of the reader, and those on the types that numbers are over.
+/// Returns sentences on the particles: those of the reader, and those on the types that numbers are over.
 pub(super) fn particle_notes(pipeline: &Pipeline<'_>, sets: &ParticleSets) -> Vec<String> {
     let mut notes = pipeline.whole.about.notes.clone();
     for note in pipeline.others().iter().flat_map(|others| &others.notes) {
@@ -209,19 +210,19 @@ pub(super) fn particle_notes(pipeline: &Pipeline<'_>, sets: &ParticleSets) -> Ve
     notes
 }
 
-/// The attached types whose particles have no ids.
+/// Returns the attached types whose particles have no ids.
 fn attached_without_ids(pipeline: &Pipeline<'_>, sets: &ParticleSets) -> Vec<u8> {
     let without = pipeline.others.as_ref().map_or(&[][..], |others| &others.types_without_ids);
     sets.attached.iter().copied().filter(|kind| without.contains(kind)).collect()
 }
 
-/// Returns `true` if some of the types in halos have ids and others do not.
+/// Returns `true` if only some of the types in halos have ids.
 pub(super) fn has_some_ids(pipeline: &Pipeline<'_>, sets: &ParticleSets) -> bool {
     let without = attached_without_ids(pipeline, sets).len();
     if pipeline.whole.census.has_ids { without > 0 } else { without < sets.attached.len() }
 }
 
-/// Sentences on linked and attached particles without ids.
+/// Returns sentences on linked and attached particles without ids.
 pub(super) fn notes_on_ids(pipeline: &Pipeline<'_>, sets: &ParticleSets) -> Vec<String> {
     let mut notes = vec![];
     if !pipeline.whole.census.has_ids {
@@ -240,7 +241,8 @@ pub(super) fn notes_on_ids(pipeline: &Pipeline<'_>, sets: &ParticleSets) -> Vec<
     notes
 }
 
-/// A sentence on the particles that masses, structure, spheres and mass functions are over; `None` without attached types.
+/// Returns a sentence on the particles that masses, structure, spheres and mass functions are over; `None` without
+/// attached types.
 fn attached_sentence(sets: &ParticleSets, prefix: &str) -> Option<String> {
     let [linked, halos, spheres] = [&sets.linked, &sets.of_halos(), &sets.of_spheres()].map(|kinds| named(kinds));
     let (linked, halos, spheres) = (linked?, halos?, spheres?);

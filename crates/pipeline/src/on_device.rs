@@ -10,14 +10,17 @@ use super::state::with_particles;
 use super::{Finder, Found, Pipeline};
 
 impl<'a> Pipeline<'a> {
-    /// Finds the halos on a device, which finds their centres, too: [`CenterKind::MostBound`](super::CenterKind::MostBound) and
-    /// [`CenterKind::MostConnected`](super::CenterKind::MostConnected).
+    /// Finds the halos on a device. [`Pipeline::measure`] then finds their centres there, too, if they are of
+    /// [`CenterKind::MostBound`](super::CenterKind::MostBound) or
+    /// [`CenterKind::MostConnected`](super::CenterKind::MostConnected). Collective.
     ///
-    /// Each of several ranks has a device, which finds the groups of its region and the centres of the halos that it owns; ranks may share
-    /// one. Collective.
+    /// Each of several ranks has a device, which finds the groups of its region and the centres of the halos that it
+    /// owns. Ranks may share a device.
     ///
-    /// Errors: what [`Pipeline::find`] refuses; [`Finder::AdaptaHop`], which runs on the CPU alone; HOP on several ranks; a device that fails
-    /// or has too little memory.
+    /// # Errors
+    /// - as [`Pipeline::find`]
+    /// - [`Finder::AdaptaHop`], which runs on the CPU only; HOP on several ranks
+    /// - a device that fails or has too little memory
     pub fn find_on(&self, device: Device) -> Result<Found<'a>> {
         if self.ranks.size() > 1 {
             return self.find_across(Place::Device(device));
@@ -46,7 +49,7 @@ impl<'a> Pipeline<'a> {
         Ok(Found { density, on_device: Some(centers), ..Found::of(halos) })
     }
 
-    /// What finds the centres of some halos of the snapshot on a device.
+    /// Returns the function that finds the centres of some halos of the snapshot on a device.
     pub(super) fn centers_on(&self, halos: &Halos, device: Device) -> Result<OnDevice<'a>> {
         with_particles!(self, |positions, _particles| {
             let points = gpu::Points::new_periodic(positions, self.whole.period, device)?;

@@ -1,4 +1,4 @@
-//! What a user may choose: plain data with defaults.
+//! The options of a pipeline: plain data with defaults.
 
 use std::fmt;
 
@@ -13,37 +13,41 @@ use crate::errors;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum LinkingLength {
-    /// In mean separations, `(volume / particles)^(1/3)`. The volume is that of the box if one is known, otherwise that of the
-    /// smallest box around the particles. Where linked particles and baryons are less than half of the matter of the volume, as in zoom
-    /// runs, it is the volume that they would fill at the mean density ([`Scales::share_of_matter`](super::Scales::share_of_matter)).
+    /// In mean separations, `(volume / particles)^(1/3)`. The volume is that of the box if it is known, otherwise
+    /// that of the smallest box around the particles. In zoom runs, where linked particles and baryons are less than
+    /// half of the matter of the volume, it is the volume that they would fill at the mean density. See
+    /// [`Scales::share_of_matter`](super::Scales::share_of_matter).
     Separations(f64),
     /// In the snapshot's unit of length.
     Length(f64),
 }
 
-/// What a halo is.
+/// The halo finder.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Finder {
-    /// A group of friends of friends, with [`Options::linking_length`].
+    /// Groups of friends of friends, with [`Options::linking_length`].
     #[default]
     FriendsOfFriends,
-    /// A group about a peak of density. Box, masses, the volume of the mean density, and the least number of members are the pipeline's.
+    /// Groups around density peaks. The pipeline sets box, masses, the volume for the mean density, and the minimum
+    /// number of members.
     Hop(Hop),
-    /// A halo about peaks of density, and the subhalos in it, each with a row of its own. Members of a row are its own particles and
-    /// those of all subhalos in it. Box, masses, volume and the least number of members are the pipeline's.
+    /// Halos around density peaks, and their subhalos, each with a row of its own. The members of a row include those
+    /// of all nested subhalos. The pipeline sets box, masses, volume and the minimum number of members.
     AdaptaHop {
-        /// How they are found.
+        /// The options of the finder.
         finder: AdaptaHop,
-        /// Removes what is not bound ([`Unbinding`](ropewalk::halo::Unbinding), with [`Options::softening`]): columns `halo_found_mass`,
-        /// `halo_bound_vmax` and `halo_bound_rvmax`, and members are the bound ones. Needs masses, velocities and their units.
+        /// Removes unbound particles ([`Unbinding`](ropewalk::halo::Unbinding), with [`Options::softening`]), so that
+        /// members are the bound particles. Adds the columns `halo_found_mass`, `halo_bound_vmax` and
+        /// `halo_bound_rvmax`. Needs masses, velocities and their units.
         unbind: bool,
     },
 }
 
 impl Finder {
-    /// How the columns of halos begin: `fof_halo` for friends of friends, as in HACC's catalogues, otherwise `halo`, as halotools has it.
+    /// Returns the prefix of column names: `fof_halo` for friends of friends, as in HACC's catalogues, otherwise
+    /// `halo`, as in halotools.
     pub fn column_prefix(&self) -> &'static str {
         match self {
             Self::FriendsOfFriends => "fof_halo",
@@ -51,7 +55,7 @@ impl Finder {
         }
     }
 
-    /// Returns `true` if the linking length decides which particles are in one halo.
+    /// Returns `true` if the linking length determines the halos.
     pub(super) fn has_linking_length(&self) -> bool {
         match self {
             Self::FriendsOfFriends => true,
@@ -59,7 +63,7 @@ impl Finder {
         }
     }
 
-    /// Returns `true` if halos depend on the mean density, other than by a linking length in mean separations.
+    /// Returns `true` if halos depend on the mean density, other than through a linking length in mean separations.
     pub(super) fn has_mean_density(&self) -> bool {
         match self {
             Self::FriendsOfFriends => false,
@@ -76,7 +80,7 @@ impl Finder {
     }
 }
 
-/// The name for a reader.
+/// The name of the finder, such as "friends of friends".
 impl fmt::Display for Finder {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(match self {
@@ -98,7 +102,8 @@ pub enum CenterKind {
     MostBoundBrute,
     /// [`Center::MostBound`] by [`most_bound_a_star`](ropewalk::reference::most_bound_a_star).
     MostBoundAStar,
-    /// [`Center::MostBound`] by [`most_bound_poisson`](ropewalk::reference::most_bound_poisson), with its usual grid.
+    /// [`Center::MostBound`] by [`most_bound_poisson`](ropewalk::reference::most_bound_poisson), with its default
+    /// grid.
     MostBoundPoisson,
     /// [`Center::MostConnected`] with the linking length of the halos.
     MostConnected,
@@ -109,7 +114,7 @@ pub enum CenterKind {
 }
 
 impl CenterKind {
-    /// The definition with its lengths.
+    /// Returns the definition with its lengths.
     pub(super) fn center(self, softening: f64, linking_length: f64) -> Center {
         match self {
             Self::MostBound | Self::MostBoundAStar | Self::MostBoundPoisson => Center::MostBound { softening },
@@ -125,13 +130,13 @@ impl CenterKind {
         matches!(self, Self::MostBoundAStar | Self::MostBoundPoisson)
     }
 
-    /// Whether the centre is a particle.
+    /// Returns `true` if the centre is a particle.
     pub(super) fn is_particle(self) -> bool {
         !matches!(self, Self::CenterOfMass | Self::ShrinkingSphere)
     }
 }
 
-/// The name for a reader: "most bound particle".
+/// The name of the centre, such as "most bound particle".
 impl fmt::Display for CenterKind {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(match self {
@@ -144,7 +149,8 @@ impl fmt::Display for CenterKind {
     }
 }
 
-/// The options of a run: what to find in a snapshot, and what to measure. Start from [`Options::default`] and set fields.
+/// The options of a run: what to find in a snapshot, and what to measure. Start from [`Options::default`] and set
+/// fields.
 ///
 /// ```
 /// use ropewalk_pipeline::{LinkingLength, Options};
@@ -159,32 +165,34 @@ impl fmt::Display for CenterKind {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct Options {
-    /// How halos are found; friends of friends by default.
+    /// The halo finder. Default: friends of friends.
     pub finder: Finder,
-    /// The linking length, also of most connected particles; 0.2 mean separations by default.
+    /// The linking length, also for most connected particles. Default: 0.2 mean separations.
     pub linking_length: LinkingLength,
-    /// The least number of particles of a halo; 20 by default.
+    /// The minimum number of particles of a halo. Default: 20.
     pub min_members: usize,
-    /// The side of the periodic box; `None` takes the snapshot's, if it has one.
+    /// The side of the periodic box. Default: the snapshot's, if it has one.
     pub box_size: Option<f64>,
-    /// Open boundaries, even if a box is known.
+    /// `true` for open boundaries, even if a box is known.
     pub open: bool,
-    /// The centre of each halo: columns `fof_halo_center_*` ([`Finder::column_prefix`]). `None` leaves them out, unless spheres need
-    /// centres: then [`CenterKind::MostBound`].
+    /// The centre of each halo: columns `fof_halo_center_*` ([`Finder::column_prefix`]). `None` leaves them out,
+    /// except that overdensities need [`CenterKind::MostBound`].
     pub center: Option<CenterKind>,
-    /// Also the most connected particle of each halo: columns `fof_halo_mcp_*`.
+    /// `true` to add the most connected particle of each halo: columns `fof_halo_mcp_*`.
     pub most_connected: bool,
-    /// The Plummer softening of the potential of most bound particles and of unbinding, in the snapshot's unit of length; 0 by default.
+    /// The Plummer softening length of the potential for most bound particles and unbinding, in the snapshot's unit
+    /// of length. Default: 0.
     pub softening: f64,
-    /// Spherical overdensities about the centre, over all particles read: columns `sod_halo_*`, and the structure of each halo.
+    /// Spherical overdensities about the centre, over all particles read: columns `sod_halo_*`, and the structure of
+    /// each halo.
     pub overdensities: Vec<Overdensity>,
-    /// Spheres of fewer particles have NaN for mass and radius, and their count; 20 by default.
+    /// Spheres of fewer particles have a count, but NaN for mass and radius. Default: 20.
     pub min_sphere_particles: usize,
     /// Units and cosmology.
     pub universe: UniverseOptions,
-    /// Only these columns of the catalogue, in this order; empty keeps all.
+    /// The columns of the catalogue to keep, in this order. Default: all columns.
     pub columns: Vec<String>,
-    /// The number of largest halos, subhalos not counted, that get a density profile out to R200c.
+    /// The number of largest halos, without subhalos, that get a density profile out to R200c. Default: 0.
     pub profiles: usize,
 }
 
@@ -209,11 +217,16 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Checks what can be checked without a snapshot.
+    /// Checks everything that can be checked without a snapshot.
     ///
-    /// Errors: a linking length that is negative or not finite; thresholds that [`Hop::run`] or
-    /// [`AdaptaHop::run`] refuses; a box that is not positive and finite; an overdensity or a column
-    /// that is named twice; a cosmology out of range. [`Error::parameter`](ropewalk::Error::parameter) is the field's name.
+    /// # Errors
+    /// [`Error::parameter`](ropewalk::Error::parameter) is the name of the field.
+    ///
+    /// - a linking length or softening that is negative or not finite
+    /// - thresholds that [`Hop::run`] or [`AdaptaHop::run`] refuses
+    /// - a box that is not positive and finite
+    /// - an overdensity or a column that is named twice
+    /// - a cosmology out of range
     pub fn check(&self) -> Result<()> {
         self.universe.check()?;
         match &self.finder {
@@ -241,12 +254,12 @@ impl Options {
         Ok(())
     }
 
-    /// Whether most connected particles are asked for.
+    /// Returns `true` if the most connected particle is requested, as the centre or in addition.
     pub(super) fn has_most_connected(&self) -> bool {
         self.most_connected || self.center == Some(CenterKind::MostConnected)
     }
 
-    /// The centre that is asked for, or that spheres need.
+    /// Returns the requested centre, or the one that spheres need.
     pub(super) fn center_kind(&self) -> Option<CenterKind> {
         self.center.or((!self.overdensities.is_empty()).then_some(CenterKind::MostBound))
     }

@@ -1,4 +1,4 @@
-//! Particles of other types than the linked ones, and whether they fit these.
+//! Particles of other types than the linked ones, and checks that both fit together.
 //!
 //! Cost: a pass over their points, velocities and masses.
 
@@ -11,20 +11,20 @@ use crate::census::Census;
 use crate::errors;
 use crate::whole::check_numbers;
 
-/// Other particles of this rank, and what all ranks know of those of all.
+/// The other particles of this rank, and the census of those of all ranks.
 #[derive(Clone, Debug)]
 pub(super) struct Others<'a> {
     pub part: &'a Snapshot,
     pub census: Census,
-    /// The number of those outside of the periodic box, on all ranks.
+    /// The number of other particles outside of the periodic box, on all ranks.
     pub outside: u64,
     /// The number of particles of each type on lower ranks.
     pub before: [u64; 256],
-    /// The types whose particles came without ids.
+    /// The types whose particles have no ids.
     pub types_without_ids: Vec<u8>,
 }
 
-/// The types of other particles that have no ids.
+/// Returns the types of other particles without ids.
 pub(super) fn types_without_ids(part: &Snapshot, census: &Census) -> Vec<u8> {
     match (census.n, census.has_ids) {
         (0, _) => vec![],
@@ -33,7 +33,7 @@ pub(super) fn types_without_ids(part: &Snapshot, census: &Census) -> Vec<u8> {
     }
 }
 
-/// The number of particles of each type on lower ranks. Collective.
+/// Returns the number of particles of each type on lower ranks. Collective.
 pub(super) fn counts_before(ranks: &dyn Communicator, part: &Snapshot) -> Result<[u64; 256]> {
     let mut counts = [0u64; 256];
     part.types.iter().for_each(|run| counts[usize::from(run.particle_type)] += run.count as u64);
@@ -44,8 +44,9 @@ pub(super) fn counts_before(ranks: &dyn Communicator, part: &Snapshot) -> Result
     Ok(before)
 }
 
-/// Checks that dimensions, numbers and units of `others` fit those of the linked particles, and that their values are finite. Errors about a
-/// particle have its index among those of its type, of which lower ranks have as many as `before` says.
+/// Checks that dimensions, number and units of `others` fit those of the linked particles, and that their values are
+/// valid. An error about a particle has its index among those of its type on all ranks; `before` has the number on
+/// lower ranks.
 pub(super) fn check_others(linked: &Snapshot, others: &Snapshot, before: &[u64; 256]) -> Result<()> {
     let points = Some(&others.points).filter(|points| !points.is_empty());
     for (what, points) in [("attached points", points), ("velocities of attached points", others.velocities.as_ref())] {
@@ -68,7 +69,7 @@ pub(super) fn check_others(linked: &Snapshot, others: &Snapshot, before: &[u64; 
     if n > max { Err(Error::too_many_points(n, max)) } else { Ok(()) }
 }
 
-/// Errors: a coordinate that is not finite.
+/// Returns an error if a coordinate is not finite.
 fn check_points(others: &Snapshot) -> Result<()> {
     let open = &Space::OPEN;
     match &others.points {
@@ -77,7 +78,7 @@ fn check_points(others: &Snapshot) -> Result<()> {
     }
 }
 
-/// An error about a particle, with the particle's type and its index among those of its type. Other errors stay as they are.
+/// Returns an error about a particle with its type and its index among those of its type. Other errors are unchanged.
 fn of_type(error: Error, others: &Snapshot, before: &[u64; 256]) -> Error {
     let mut earlier = *before;
     let Some(mut place) = error.index() else { return error };

@@ -6,25 +6,25 @@ use ropewalk_table::columns::Meta;
 
 use super::{Largest, Note};
 
-/// Everything that [`run`](super::run) finds.
+/// The results of [`run`](super::run).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Output {
-    /// The halos, with the labels of all particles; by AdaptaHOP as [`Found::halos`](super::Found::halos) has them.
+    /// The halos, with the labels of all particles. With AdaptaHOP as in [`Found::halos`](super::Found::halos).
     pub halos: Halos,
     /// The hierarchy of halos and subhalos, if AdaptaHOP found them.
     pub subhalos: Option<Subhalos>,
-    /// A row for each halo.
+    /// The catalogue, with a row for each halo.
     pub catalog: Catalog,
-    /// The centre of each halo, in the order of `halos`, if the options ask for centres.
+    /// The centre of each halo, in the order of `halos`, if the options request centres.
     pub centers: Option<Centers>,
-    /// The largest halos, if the options ask for profiles.
+    /// The largest halos, if the options request profiles.
     pub largest: Option<Largest>,
     /// The profile of each of the largest halos.
     pub profiles: Vec<Profile>,
-    /// Entries for the header of the catalogue.
+    /// The entries for the header of the catalogue.
     pub meta: Vec<(&'static str, Meta)>,
-    /// Notes for the user beside the results.
+    /// Notes for the user.
     pub notes: Vec<Note>,
     /// The cosmology and the units.
     pub universe: Universe,
@@ -34,9 +34,9 @@ pub struct Output {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Measured {
-    /// A row for each halo.
+    /// The catalogue, with a row for each halo.
     pub catalog: Catalog,
-    /// The centre of each halo, in the order of the halos, if the options ask for centres.
+    /// The centre of each halo, in the order of the halos, if the options request centres.
     pub centers: Option<Centers>,
     /// Notes for the user.
     pub notes: Vec<Note>,

@@ -1,14 +1,15 @@
-//! Which particles the numbers of a catalogue are over: linked ones, attached ones, and types of the file that were not read.
+//! The particle types that the numbers of a catalogue are over: linked, attached, and not read.
 //!
-//! In: the snapshots that were read. Out: types, their share of the mass, and sentences for reports, headers and columns.
-//! Cost: one pass over the masses, where some types were not read.
+//! In: the snapshots that were read. Out: types, their share of the mass, and sentences for reports, headers and
+//! columns.
+//! Cost: one pass over the masses, if some types were not read.
 
 use ropewalk::internals::format::share_in_percent;
 use ropewalk_io::{MassSum, Masses, Snapshot};
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::Column;
 
-/// Columns of the linked members, without their prefix.
+/// Columns over the linked members, without their prefix.
 const OF_LINKED: [&str; 24] = [
     "count",
     "mass",
@@ -35,7 +36,7 @@ const OF_LINKED: [&str; 24] = [
     "bound_vmax",
     "bound_rvmax",
 ];
-/// Columns of linked members and attached particles together.
+/// Columns over linked members and attached particles, without their prefix.
 const OF_ALL: [&str; 10] = [
     "count_total",
     "mass_total",
@@ -49,7 +50,8 @@ const OF_ALL: [&str; 10] = [
     "center_offset",
 ];
 
-/// The particle types that were linked, attached or not read. All lists are ascending and empty if the snapshot has no types.
+/// The particle types that were linked, attached or not read. All lists are ascending, and empty if the snapshot has
+/// no types.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
@@ -58,17 +60,18 @@ pub struct ParticleSets {
     pub linked: Vec<u8>,
     /// The types whose particles joined halos.
     pub attached: Vec<u8>,
-    /// The types that count in spheres and profiles alone.
+    /// The types that count in spheres and profiles only.
     pub in_spheres: Vec<u8>,
     /// The types of the file that were not read.
     pub unread: Vec<u8>,
-    /// The share of the mass of the file that the types in [`ParticleSets::unread`] have; `None` if it is not known, as where a sample of
-    /// the particles was read.
+    /// The share of the mass of the file that the types in [`ParticleSets::unread`] have. `None` if it is not known,
+    /// for example if only a sample of the particles was read.
     pub unread_share: Option<f64>,
 }
 
 impl ParticleSets {
-    /// The sets of linked types and other ones, where `about` knows the types of the file; what share of the mass was read is not known.
+    /// Sorts the linked and the other types into sets; `about` has the types of the file. The share of the mass is
+    /// not set.
     pub(super) fn of_types([linked, others]: [&[u8]; 2], joins: bool, about: &Snapshot) -> Self {
         let is_read = |kind: &u8| linked.contains(kind) || others.contains(kind);
         let mut unread: Vec<u8> =
@@ -78,12 +81,12 @@ impl ParticleSets {
         Self { linked: linked.to_vec(), attached, in_spheres, unread, unread_share: None }
     }
 
-    /// Returns `true` if there is at most one type, so that nothing has to be said of types.
+    /// Returns `true` if there is at most one type, so that reports need not mention types.
     pub fn is_one_type(&self) -> bool {
         self.linked.len() < 2 && self.attached.is_empty() && self.in_spheres.is_empty() && self.unread.is_empty()
     }
 
-    /// The lists that are not empty, by their names in headers.
+    /// Returns the lists that are not empty, with their names in headers.
     pub(super) fn lists(&self) -> impl Iterator<Item = (&'static str, &[u8])> {
         let lists = [
             ("linked_types", &self.linked),
@@ -94,12 +97,12 @@ impl ParticleSets {
         lists.into_iter().filter(|(_, kinds)| !kinds.is_empty()).map(|(name, kinds)| (name, kinds.as_slice()))
     }
 
-    /// The types that halos have particles of.
+    /// Returns the types of the particles in halos.
     pub fn of_halos(&self) -> Vec<u8> {
         sorted([&self.linked[..], &self.attached])
     }
 
-    /// The types that spheres and profiles are over: all that were read.
+    /// Returns the types that spheres and profiles are over: all that were read.
     pub fn of_spheres(&self) -> Vec<u8> {
         let mut all = self.of_halos();
         all.extend(&self.in_spheres);
@@ -107,13 +110,13 @@ impl ParticleSets {
         all
     }
 
-    /// The types that were not read and their share of the mass, for people: `types 0, 4 and 5: 15.4% of the mass in the file`. `None` if
-    /// all were read.
+    /// Describes the types that were not read and their share of the mass:
+    /// `types 0, 4 and 5: 15.4% of the mass in the file`. `None` if all types were read.
     pub fn describe_unread(&self) -> Option<String> {
         Some(format!("{}: {}", named(&self.unread)?, self.share()))
     }
 
-    /// One sentence on the types that were not read; `None` if all were read.
+    /// Returns a sentence on the types that were not read; `None` if all were read.
     pub fn unread_sentence(&self) -> Option<String> {
         let (unread, read) = (named(&self.unread)?, named(&self.of_spheres())?);
         let were = if self.unread.len() == 1 { "was" } else { "were" };
@@ -123,7 +126,7 @@ impl ParticleSets {
         ))
     }
 
-    /// One sentence on the types that count in spheres and profiles alone; `None` if there are none.
+    /// Returns a sentence on the types that count in spheres and profiles only; `None` if there are none.
     pub(super) fn in_spheres_sentence(&self, prefix: &str) -> Option<String> {
         let (spheres, halos) = (named(&self.of_spheres())?, named(&self.of_halos())?);
         let sentence = format!(
@@ -132,13 +135,15 @@ impl ParticleSets {
         (!self.in_spheres.is_empty()).then_some(sentence)
     }
 
-    /// The types of the particles in halos, for titles: `type 1 alone`. `None` if halos have particles of all types of the file.
+    /// Returns the types of the particles in halos, for titles: `type 1 alone`. `None` if halos have particles of all
+    /// types of the file.
     pub fn halos_alone(&self) -> Option<String> {
         let lacks_types = !self.unread.is_empty() || !self.in_spheres.is_empty();
         named(&self.of_halos()).filter(|_| lacks_types).map(|halos| format!("{halos} alone"))
     }
 
-    /// The types of the particles in spheres and profiles, for titles: `type 1 alone`. `None` if they are all types of the file.
+    /// Returns the types of the particles in spheres and profiles, for titles: `type 1 alone`. `None` if these are
+    /// all types of the file.
     pub fn spheres_alone(&self) -> Option<String> {
         named(&self.of_spheres()).filter(|_| !self.unread.is_empty()).map(|spheres| format!("{spheres} alone"))
     }
@@ -150,7 +155,7 @@ impl ParticleSets {
         }
     }
 
-    /// Says in the description of each column which types it is over.
+    /// Adds to the description of each column which types it is over.
     pub(super) fn describe(&self, catalog: &mut Catalog) {
         if self.is_one_type() {
             return;
@@ -181,7 +186,7 @@ impl ParticleSets {
     }
 }
 
-/// `type 1`, `types 0 and 1`, `types 0, 1 and 4`; `None` for no types.
+/// Formats types as `type 1`, `types 0 and 1` or `types 0, 1 and 4`; `None` for no types.
 pub(super) fn named(kinds: &[u8]) -> Option<String> {
     let (last, others) = kinds.split_last()?;
     if others.is_empty() {
@@ -190,7 +195,7 @@ pub(super) fn named(kinds: &[u8]) -> Option<String> {
     Some(format!("types {} and {last}", listed(others)))
 }
 
-/// `0, 1, 4`.
+/// Formats types as `0, 1, 4`.
 pub(super) fn listed(kinds: &[u8]) -> String {
     kinds.iter().map(u8::to_string).collect::<Vec<_>>().join(", ")
 }
@@ -202,13 +207,13 @@ fn sorted(lists: [&[u8]; 2]) -> Vec<u8> {
     all
 }
 
-/// The types that a snapshot has particles of, ascending.
+/// Returns the types of the particles of a snapshot, ascending.
 pub(super) fn kinds(snapshot: &Snapshot) -> Vec<u8> {
     let all: Vec<u8> = snapshot.types.iter().filter(|run| run.count > 0).map(|run| run.particle_type).collect();
     sorted([&all[..], &[]])
 }
 
-/// The mass of all particles of a snapshot; `None` where masses are not known.
+/// Returns the mass of all particles of a snapshot; `None` if masses are not known.
 pub(super) fn mass_sum(snapshot: &Snapshot) -> Option<MassSum> {
     let mut sum = MassSum::default();
     match &snapshot.masses {
@@ -219,7 +224,7 @@ pub(super) fn mass_sum(snapshot: &Snapshot) -> Option<MassSum> {
     Some(sum)
 }
 
-/// The mass of the particles of some types; `None` where masses are not known.
+/// Returns the mass of the particles of some types; `None` if masses are not known.
 pub(super) fn mass_sum_of(snapshot: &Snapshot, is_wanted: impl Fn(u8) -> bool) -> Option<MassSum> {
     let (mut sum, mut start) = (MassSum::default(), 0);
     for run in &snapshot.types {

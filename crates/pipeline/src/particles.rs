@@ -1,4 +1,4 @@
-//! The particles of a snapshot as the engine takes them.
+//! Conversion of the particles of a snapshot to [`Particles`].
 
 use ropewalk::halo::Particles;
 use ropewalk::{Result, Scalar};
@@ -6,7 +6,8 @@ use ropewalk_io::{Masses, Points, Snapshot};
 
 use crate::errors;
 
-/// Positions with the masses and ids of their snapshot, in a periodic box if `period` is its side.
+/// Returns positions with the masses and ids of their snapshot. `period` is the side of the periodic box, if there is
+/// one.
 pub fn particles_of<'a, S: Scalar>(
     positions: &'a [[S; 3]],
     snapshot: &'a Snapshot,
@@ -23,7 +24,7 @@ pub fn particles_of<'a, S: Scalar>(
     }
 }
 
-/// Refuses points and velocities of other than three coordinates.
+/// Refuses points and velocities without three coordinates.
 pub(super) fn check_dimensions(snapshot: &Snapshot) -> Result<()> {
     for (what, points) in [("points", Some(&snapshot.points)), ("velocities", snapshot.velocities.as_ref())] {
         if let Some(dim) = points.map(Points::dim).filter(|&dim| dim != 3) {

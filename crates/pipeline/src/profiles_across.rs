@@ -1,6 +1,6 @@
-//! The profiles of the largest halos of all ranks on rank 0.
+//! Gathers the profiles of the largest halos of all ranks on rank 0.
 //!
-//! In: on each rank the profiles of those that it has. Out: all of them, in the order of the catalogue.
+//! In: on each rank the profiles of its halos. Out: all profiles, in the order of the catalogue.
 //! Cost: a profile is sent once.
 
 use ropewalk::Result;
@@ -10,8 +10,8 @@ use ropewalk::internals::distributed::gather;
 use crate::{Largest, LargestProfiles, Pipeline};
 
 impl Pipeline<'_> {
-    /// The profiles of the largest halos of all ranks on rank 0, `None` on the others, from what [`Pipeline::profiles`] returns on each.
-    /// Collective.
+    /// Gathers the profiles of the largest halos of all ranks on rank 0, from the results of [`Pipeline::profiles`]
+    /// on each rank. The other ranks get `None`. Collective.
     ///
     /// # Errors
     /// If a rank has ended.
@@ -41,11 +41,11 @@ impl Pipeline<'_> {
     }
 }
 
-/// Words of a profile before its shells, and of a shell.
+/// The number of words of a profile before its shells, and of a shell.
 const HEAD: usize = 14;
 const SHELL: usize = 6;
 
-/// A profile as words: place, tag, R200c, resolved radius, fit, and shells.
+/// Encodes a profile as words: number of shells, place, tag, R200c, resolved radius, fit, and shells.
 fn packed(place: usize, tag: u64, r200c: Option<f64>, profile: &Profile) -> Vec<u64> {
     let fit = profile.fit.map(|fit| {
         let NfwFit { radius, radius_error, density, density_error, concentration, concentration_error, chi2, shells } =
@@ -66,7 +66,7 @@ fn packed(place: usize, tag: u64, r200c: Option<f64>, profile: &Profile) -> Vec<
     words
 }
 
-/// The next profile, if there is one.
+/// Decodes the next profile, if there is one.
 fn unpacked(rest: &mut &[u64]) -> Option<(usize, u64, Option<f64>, Profile)> {
     let head = rest.split_off(..HEAD)?;
     let number = |at: usize| f64::from_bits(head[at]);

@@ -1,24 +1,25 @@
-//! The linking length in the snapshot's unit, and the volume that halos are counted in.
+//! The linking length in the snapshot's unit, and the volume of the mean density and separation.
 
 use ropewalk::Result;
 
 use crate::errors;
 use crate::options::LinkingLength;
 
-/// The lengths of a snapshot.
+/// The linking length and the volume of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Scales {
     /// The linking length in the snapshot's unit.
     pub linking_length: f64,
-    /// The linking length in mean separations, if it was given so.
+    /// The linking length in mean separations, if it was given in these.
     pub separations: Option<f64>,
     /// The volume of the box, or that of the smallest box around the particles.
     pub volume: f64,
-    /// The share of the matter of the volume (`omega_m` times the critical density) that the linked particles and the baryons read with
-    /// them are, if it is less than half, as in zoom runs. Mean separations and densities are then those of such particles where they fill
-    /// the volume. `None` where they fill it, or where masses, `omega_m` or units are not known.
+    /// The mass of the linked particles and the baryons read with them, as a share of the matter of the volume
+    /// (`omega_m` times the critical density). `None` if it is at least half, or if masses, `omega_m` or units are
+    /// not known. If it is less than half, as in zoom runs, mean separations and densities are those of the volume
+    /// that such particles would fill.
     pub share_of_matter: Option<f64>,
 }
 
@@ -37,7 +38,8 @@ impl Scales {
         Ok(Self { linking_length: separations * separation, separations: Some(separations), ..scales })
     }
 
-    /// The volume that the particles would fill at the mean density of matter, where they do not fill all of it.
+    /// Returns the volume that the particles would fill at the mean density of matter: the whole volume, or the share
+    /// of it.
     pub(super) fn filled_volume(&self) -> f64 {
         self.share_of_matter.map_or(self.volume, |share| share * self.volume)
     }

@@ -1,4 +1,4 @@
-//! The part that a rank has of halos that several ranks have found together.
+//! A rank's part of the halos that several ranks have found together.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use ropewalk_io::{Masses, Snapshot};
 
 use crate::around::Around;
 
-/// Where halos and centres are found.
+/// The processor that finds halos and centres.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Place {
     Cpu,
@@ -16,12 +16,12 @@ pub(super) enum Place {
     Device(ropewalk::gpu::Device),
 }
 
-/// The halos of all ranks, and the members, surroundings and device of those that this rank owns.
+/// The halos of all ranks. For those that this rank owns, also the members, the surroundings and the device.
 pub(super) struct Shared<'a> {
     pub halos: distributed::Halos,
-    /// What is known of the members of this rank's halos, in the order of [`distributed::Halos::indices`].
+    /// The members of this rank's halos, in the order of [`distributed::Halos::indices`].
     pub members: Snapshot,
-    /// All particles, if spheres or profiles are asked for.
+    /// All particles in the regions of ranks, if spheres or profiles are requested.
     pub around: Option<Around<'a>>,
     pub place: Place,
 }
@@ -33,7 +33,7 @@ impl fmt::Debug for Shared<'_> {
 }
 
 impl Shared<'_> {
-    /// The mass of each of some halos of this rank's members.
+    /// Returns the mass of each of `halos`, whose members are among those of this rank's halos.
     pub fn masses_of(&self, halos: &Halos) -> Vec<f64> {
         let mass = |members: &[u32]| match &self.members.masses {
             Masses::Equal(mass) => mass * members.len() as f64,

@@ -7,19 +7,23 @@ use super::state::with_particles;
 use super::{Found, Pipeline};
 
 impl<'a> Pipeline<'a> {
-    /// The minimum spanning tree of the particles, in which [`Pipeline::find_in`] finds halos.
+    /// Returns the minimum spanning tree of the particles, for [`Pipeline::find_in`].
     ///
-    /// Errors as [`MinimumSpanningTree::run`]; several ranks.
+    /// # Errors
+    /// As [`MinimumSpanningTree::run`]; several ranks.
     pub fn spanning_tree(&self) -> Result<SpanningTree> {
         self.check_alone("spanning trees")?;
         let spanning = MinimumSpanningTree::new().periodic(self.whole.period);
         with_particles!(self, |positions, _particles| spanning.run(positions))
     }
 
-    /// The halos that [`Pipeline::find`] finds of friends of friends, by one pass over the spanning tree of a pipeline of the same
-    /// snapshot and box; its linking length may be another.
+    /// Finds the halos that [`Pipeline::find`] finds by friends of friends, in one pass over a spanning tree. The
+    /// tree is that of a pipeline with the same snapshot and box; the linking length may differ.
     ///
-    /// Errors: several ranks; a tree of another number of points; a linking length that [`Fof::run`](ropewalk::Fof::run) refuses.
+    /// # Errors
+    /// - several ranks
+    /// - a tree of another number of points
+    /// - a linking length that [`Fof::run`](ropewalk::Fof::run) refuses
     pub fn find_in(&self, tree: &SpanningTree) -> Result<Found<'a>> {
         self.check_alone("halos in a spanning tree")?;
         let (len, points) = (tree.n_points(), self.points.len());

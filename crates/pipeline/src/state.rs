@@ -1,4 +1,4 @@
-//! A snapshot and options that are checked against each other, and what follows from the two.
+//! The pipeline: a snapshot and options that are checked against each other.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,20 +14,21 @@ use super::particles::particles_of;
 use super::whole::{Whole, joins, one_rank_alone};
 use super::{Finder, Found, Options, ParticleSets, Scales, errors};
 
-/// A snapshot and options that fit each other. Its methods are the steps, in their order. One process has the whole snapshot
-/// ([`Pipeline::new`]); ranks have a part each ([`Pipeline::across`]) and call the same steps.
+/// A snapshot with options that fit it. The methods are the steps, in their order. One process has the whole snapshot
+/// ([`Pipeline::new`]). Ranks have a part each ([`Pipeline::across`]) and call the same steps.
 #[derive(Clone)]
 pub struct Pipeline<'a> {
     pub(super) ranks: &'a dyn Communicator,
     pub(super) snapshot: &'a Snapshot,
     pub(super) options: &'a Options,
-    /// In one precision, so that one type stands for both. Across ranks those of the snapshot.
+    /// Points, in one precision with `velocities`, so that generic code needs one type. Across ranks both are as in
+    /// the snapshot.
     pub(super) points: Cow<'a, Points>,
     pub(super) velocities: Option<Cow<'a, Points>>,
     pub(super) whole: Whole<'a>,
-    /// Particles of other types, which join the halos or count in spheres alone.
+    /// Particles of other types, which join the halos or count in spheres only.
     pub(super) others: Option<Others<'a>>,
-    /// The linked particles and the others together, once they are needed.
+    /// The linked and the other particles together, once they are needed.
     pub(super) all: OnceLock<Snapshot>,
 }
 
@@ -66,7 +67,7 @@ macro_rules! with_particles {
 }
 pub(super) use with_particles;
 
-/// Points and velocities of a snapshot in the wider precision of both.
+/// Returns points and velocities of a snapshot in the wider precision of both.
 fn in_one_precision(snapshot: &Snapshot) -> (Cow<'_, Points>, Option<Cow<'_, Points>>) {
     // Widening is exact.
     match (&snapshot.points, &snapshot.velocities) {
@@ -81,21 +82,26 @@ fn in_one_precision(snapshot: &Snapshot) -> (Cow<'_, Points>, Option<Cow<'_, Poi
 }
 
 impl<'a> Pipeline<'a> {
-    /// Checks the options and the snapshot against each other, before the work.
+    /// Checks the options and the snapshot against each other.
     ///
-    /// Errors: what [`Options::check`] refuses; points or velocities that have not three coordinates; points that span more than
-    /// the box; no mean separation, if the linking length is in that; overdensities, profiles or unbinding without masses, units or a density
-    /// of matter ([`ErrorKind::Missing`](ropewalk::ErrorKind::Missing)).
+    /// # Errors
+    /// - as [`Options::check`]
+    /// - points or velocities without three coordinates
+    /// - points that span more than the box
+    /// - a linking length in mean separations, if there is no mean separation
+    /// - overdensities, profiles or unbinding without masses, units or a density of matter
+    ///   ([`ErrorKind::Missing`](ropewalk::ErrorKind::Missing))
     pub fn new(snapshot: &'a Snapshot, options: &'a Options) -> Result<Self> {
         Self::across(&Alone, snapshot, options)
     }
 
-    /// The pipeline for a snapshot that ranks share, of which `part` has the particles of this rank; what belongs to the whole, as box and
-    /// units, all ranks name alike. Halos are each on one rank with all of their members. All steps are collective, and what one rank
-    /// refuses is an error on all.
+    /// Returns the pipeline for a snapshot that ranks share. `part` has the particles of this rank. Data of the
+    /// whole, such as box and units, must be the same on all ranks. Each halo is on one rank with all of its members.
+    /// All steps are collective, and an error on one rank is an error on all.
     ///
-    /// Cost: what is known of a member, as velocities and ids, is sent once, to the rank that owns its halo. Where spheres or profiles are
-    /// asked for, each rank keeps all particles of its region, and a tree of them. A single rank sends and copies nothing.
+    /// Cost: the data of a member, such as velocities and ids, are sent once, to the rank that owns its halo. If
+    /// spheres or profiles are requested, each rank keeps all particles of its region, and a tree of them. A single
+    /// rank sends and copies nothing.
     ///
     /// ```
     /// use ropewalk::distributed::{Communicator, on_threads};
@@ -119,11 +125,14 @@ impl<'a> Pipeline<'a> {
     /// ```
     ///
     /// # Errors
-    /// As [`Pipeline::new`]; velocities, ids, masses or types that only some ranks have; options that differ; if a rank has ended. On
-    /// several ranks AdaptaHOP, which is of one process; velocities and masses that one process refuses in [`Pipeline::measure`].
+    /// - as [`Pipeline::new`]
+    /// - velocities, ids, masses or types that only some ranks have; options that differ
+    /// - a rank that has ended
+    /// - on several ranks: AdaptaHOP, which needs one process; velocities and masses that one process refuses in
+    ///   [`Pipeline::measure`]
     pub fn across(ranks: &'a dyn Communicator, part: &'a Snapshot, options: &'a Options) -> Result<Self> {
         let whole = Whole::of(ranks, part, options)?;
-        // Several ranks measure the members of their halos alone.
+        // Several ranks only measure the members of their halos.
         let (points, velocities) = match ranks.size() {
             1 => in_one_precision(part),
             _ => (Cow::Borrowed(&part.points), part.velocities.as_ref().map(Cow::Borrowed)),
@@ -131,8 +140,8 @@ impl<'a> Pipeline<'a> {
         Ok(Self { ranks, snapshot: part, options, points, velocities, whole, others: None, all: OnceLock::new() })
     }
 
-    /// The pipeline of the particles among which this rank has its halos: in one process this one, across ranks that of the members of the
-    /// halos that it owns. What it says of the whole is said of all ranks.
+    /// Returns the pipeline that measures this rank's halos: in one process this one, across ranks that of the
+    /// members of the halos that it owns. Its data of the whole are those of all ranks.
     pub(super) fn of_owner<'f>(&'f self, found: &'f Found<'_>) -> Cow<'f, Pipeline<'f>> {
         let Some(shared) = &found.shared else { return Cow::Borrowed(self) };
         let (points, velocities) = in_one_precision(&shared.members);
@@ -149,64 +158,65 @@ impl<'a> Pipeline<'a> {
         })
     }
 
-    /// An error if there are several ranks.
+    /// Returns an error if there are several ranks.
     pub(super) fn check_alone(&self, what: &'static str) -> Result<()> {
         if self.ranks.size() > 1 { Err(one_rank_alone(what)) } else { Ok(()) }
     }
 
-    /// What a halo is.
+    /// Returns the halo finder.
     pub fn finder(&self) -> &Finder {
         &self.options.finder
     }
 
-    /// The number of particles that are searched for halos, on all ranks.
+    /// Returns the number of linked particles on all ranks.
     pub fn n_particles(&self) -> u64 {
         self.whole.census.n
     }
 
-    /// What the snapshot says beside its particles, as header, units and notes: in one process the snapshot itself, across ranks a snapshot
-    /// without particles whose mass of all matter is that of the whole.
+    /// Returns the data of the snapshot other than its particles, such as header, units and notes. In one process
+    /// this is the snapshot itself. Across ranks it is a snapshot without particles, with the mass of all matter of
+    /// the whole.
     pub fn about(&self) -> &Snapshot {
         &self.whole.about
     }
 
-    /// The linking length and the volume.
+    /// Returns the linking length and the volume.
     pub fn scales(&self) -> &Scales {
         &self.whole.scales
     }
 
-    /// The side of the periodic box that halos are found in.
+    /// Returns the side of the periodic box; `None` for open boundaries.
     pub fn period(&self) -> Option<f64> {
         self.whole.period
     }
 
-    /// The number of points outside of the periodic box `[0, side]`, which are wrapped into it: linked ones, and those of
-    /// [`Pipeline::attaching`].
+    /// Returns the number of points outside of the periodic box `[0, side]`, which are wrapped into it. Counts linked
+    /// particles and those of [`Pipeline::attaching`].
     pub fn outside(&self) -> u64 {
         self.whole.outside + self.others.as_ref().map_or(0, |others| others.outside)
     }
 
-    /// The cosmology and the units.
+    /// Returns the cosmology and the units.
     pub fn universe(&self) -> &Universe {
         &self.whole.universe
     }
 
-    /// The types that were linked, attached or not read.
+    /// Returns the types that were linked, attached or not read.
     pub fn particle_sets(&self) -> &ParticleSets {
         &self.whole.sets
     }
 
-    /// Whether other particles join halos.
+    /// Returns `true` if other particles join halos.
     pub(super) fn joins(&self) -> bool {
         joins(self.options)
     }
 
-    /// This rank's particles of other types.
+    /// Returns this rank's particles of other types.
     pub(super) fn others(&self) -> Option<&'a Snapshot> {
         self.others.as_ref().map(|others| others.part)
     }
 
-    /// The position of a particle, as the snapshot has it; `None` if there is no such particle.
+    /// Returns the position of a particle as in the snapshot; `None` if there is no such particle.
     pub fn position(&self, index: u32) -> Option<[f64; 3]> {
         match &*self.points {
             Points::F32(table) => table.rows::<3>()?.get(index as usize).map(|row| row.map(Into::into)),
@@ -219,12 +229,12 @@ impl<'a> Pipeline<'a> {
         self.whole.about.masses == Masses::Unknown
     }
 
-    /// A mass for each particle, unless all are equal.
+    /// Returns a mass for each particle; `None` if all are equal or unknown.
     pub(super) fn masses(&self) -> Option<&'a [f64]> {
         if let Masses::Each(masses) = &self.snapshot.masses { Some(masses) } else { None }
     }
 
-    /// Positions and all that is known of the particles.
+    /// Returns the positions, and the particles with all their data.
     pub(super) fn particles<'p, S: Scalar>(
         &'p self,
         points: &'p Table<S>,

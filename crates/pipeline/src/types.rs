@@ -1,4 +1,5 @@
-//! Particle types in the catalogue: attaches particles to halos, and adds the number and mass of each type in each halo.
+//! Particle types: attaches particles to halos, and adds the number and mass of each type in each halo to the
+//! catalogue.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,11 +17,12 @@ use crate::errors;
 use crate::filling::LOW_RESOLUTION;
 
 impl<'a> Pipeline<'a> {
-    /// Attaches the particles of [`Pipeline::attaching`] to the halos: each joins the halo of the nearest linked particle within the
-    /// linking length ([`Halos::attach`]). Particles that were attached before are replaced. Without such particles, and for finders of
-    /// subhalos, nothing happens. Collective.
+    /// Attaches the particles of [`Pipeline::attaching`] to the halos. Each joins the halo of the nearest linked
+    /// particle within the linking length ([`Halos::attach`]). Replaces particles that were attached before. Does
+    /// nothing without such particles, or if the finder has subhalos. Collective.
     ///
-    /// Errors: as [`Halos::attach`].
+    /// # Errors
+    /// As [`Halos::attach`].
     pub fn attach(&self, found: &mut Found<'a>) -> Result<()> {
         let Some(others) = self.others.as_ref().filter(|_| self.joins()) else { return Ok(()) };
         if let Some(shared) = &mut found.shared {
@@ -42,7 +44,8 @@ impl<'a> Pipeline<'a> {
         Ok(())
     }
 
-    /// Adds the number and the mass of particles of each type, if there are several; where particles are attached, also their sums.
+    /// Adds the number and the mass of particles of each type if there are several types, and their sums if particles
+    /// are attached.
     pub(super) fn add_types(&self, catalog: &mut Catalog, found: &Found<'_>) -> Result<()> {
         let types = &self.snapshot.types;
         let is_one = types.iter().all(|run| Some(run.particle_type) == types.first().map(|first| first.particle_type));
@@ -79,7 +82,7 @@ fn add_totals(catalog: &mut Catalog, all: &BTreeMap<u8, Sums>, halos: usize) -> 
     catalog.add(masses.description("mass of the linked members and attached particles"))
 }
 
-/// Adds the share of types 2 and 3 in the mass of each halo, if there are particles of these types beside others.
+/// Adds the share of types 2 and 3 in the mass of each halo, if there are particles of these and of other types.
 fn add_contamination(catalog: &mut Catalog, all: &BTreeMap<u8, Sums>, halos: usize) -> Result<()> {
     let is_low = |kind: &u8| LOW_RESOLUTION.contains(kind);
     if !all.keys().any(is_low) || all.keys().all(is_low) {

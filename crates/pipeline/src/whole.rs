@@ -1,7 +1,8 @@
-//! What is known of all particles together: the box, lengths, cosmology, thresholds, and the types that numbers are over.
+//! Data of all particles together: box, lengths, cosmology, thresholds, and the types that numbers are over.
 //!
-//! In: on each rank its part of a snapshot, and options. Out: the same on all ranks, of which one process is one.
-//! Cost: a pass over the points, and one over the masses where their sum is needed.
+//! In: on each rank its part of a snapshot, and options. Out: the same data on all ranks; one process is a single
+//! rank.
+//! Cost: a pass over the points, and one over the masses if their sum is needed.
 
 use std::borrow::Cow;
 
@@ -23,24 +24,24 @@ use crate::{Finder, Options, ParticleSets, Scales};
 
 const R200C: Overdensity = Overdensity::Critical(200.0);
 
-/// The numbers of steps of which some ranks might take one and others another.
+/// The steps that ranks might call in different order, by number.
 #[derive(Clone, Copy)]
 pub(super) enum Step {
     Attaching = 1,
     Finding = 2,
 }
 
-/// An error on all ranks if they take different steps. Collective.
+/// Returns an error on all ranks if they call different steps. Collective.
 pub(super) fn begin(ranks: &dyn Communicator, step: Step) -> Result<()> {
     agree_on(ranks, step as u64, &[])
 }
 
-/// What all ranks know of the snapshot that they share.
+/// The data of a shared snapshot that are equal on all ranks.
 #[derive(Clone, Debug)]
 pub(super) struct Whole<'a> {
-    /// What the snapshot says beside its particles. In one process it is the snapshot itself.
+    /// The data of the snapshot other than its particles. In one process it is the snapshot itself.
     pub about: Cow<'a, Snapshot>,
-    /// The linked particles.
+    /// The census of the linked particles.
     pub census: Census,
     pub extent: Extent,
     pub period: Option<f64>,
@@ -49,7 +50,7 @@ pub(super) struct Whole<'a> {
     pub outside: u64,
     pub universe: Universe,
     pub thresholds: Vec<f64>,
-    /// The density of R200c, if units and cosmology give one.
+    /// The threshold density of R200c, if units and cosmology give one.
     pub r200c: Option<f64>,
     pub unbinding: Option<Unbinding>,
     /// The types that are linked, attached or not read.
@@ -57,8 +58,13 @@ pub(super) struct Whole<'a> {
 }
 
 impl<'a> Whole<'a> {
-    /// Errors on all ranks: what one of them refuses of its part; what [`Pipeline::new`](crate::Pipeline::new) refuses of the whole; options
-    /// that differ. Collective.
+    /// Collects the data from all ranks. Collective.
+    ///
+    /// Errors, on all ranks:
+    ///
+    /// - an invalid part on any rank
+    /// - as [`Pipeline::new`](crate::Pipeline::new)
+    /// - options that differ
     pub fn of(ranks: &dyn Communicator, part: &'a Snapshot, options: &Options) -> Result<Self> {
         agree(ranks, check(part, options, ranks.size()))?;
         check_same(ranks, options)?;
@@ -97,23 +103,23 @@ impl<'a> Whole<'a> {
         Ok(Self { about, census, extent, period, scales, outside, universe, thresholds, r200c, unbinding, sets })
     }
 
-    /// The same facts, for the pipeline of particles that a rank has got from others.
+    /// Returns the same data, for the pipeline of particles that a rank has received.
     pub fn borrowed(&self) -> Whole<'_> {
         Whole { about: Cow::Borrowed(&self.about), ..self.clone() }
     }
 }
 
-/// Returns `true` if other particles join halos. Halos with subhalos have no linking length that they could join by.
+/// Returns `true` if other particles join halos. Finders with subhalos have no linking length for attaching.
 pub(super) fn joins(options: &Options) -> bool {
     !options.finder.has_subhalos()
 }
 
-/// A step that runs on one rank alone.
+/// Returns the error of a step that runs on one rank only.
 pub(super) fn one_rank_alone(what: &'static str) -> Error {
     Error::new(ErrorKind::Unsupported, format!("{what}: not across ranks; run on one rank"))
 }
 
-/// What a rank of so many can refuse by itself.
+/// Checks this rank's part; `ranks` is the number of ranks.
 fn check(part: &Snapshot, options: &Options, ranks: usize) -> Result<()> {
     options.check()?;
     check_dimensions(part)?;
@@ -123,7 +129,8 @@ fn check(part: &Snapshot, options: &Options, ranks: usize) -> Result<()> {
     if options.finder.has_subhalos() {
         return Err(one_rank_alone("AdaptaHOP"));
     }
-    // One process looks at all particles when it measures halos; owners of halos get the members alone.
+    // One process checks all particles when it measures halos. Owners of halos receive the members only, so each rank
+    // checks its own particles here.
     let points = part.points.len();
     let masses = if let Masses::Each(masses) = &part.masses { Some(masses.len()) } else { None };
     let lengths = [
@@ -139,7 +146,7 @@ fn check(part: &Snapshot, options: &Options, ranks: usize) -> Result<()> {
     check_numbers(part)
 }
 
-/// Errors: a velocity that is not finite; a mass that is negative or not finite.
+/// Returns an error for a velocity that is not finite, or a mass that is negative or not finite.
 pub(super) fn check_numbers(part: &Snapshot) -> Result<()> {
     match &part.velocities {
         Some(Points::F64(table)) => check_velocities(table.rows::<3>().unwrap_or_default())?,
@@ -153,7 +160,7 @@ pub(super) fn check_numbers(part: &Snapshot) -> Result<()> {
     }
 }
 
-/// Errors on all ranks: options that differ. Collective.
+/// Returns an error on all ranks if options differ. Collective.
 fn check_same(ranks: &dyn Communicator, options: &Options) -> Result<()> {
     let digest = format!("{options:?}").bytes().fold(0, |digest, byte| mixed(digest ^ u64::from(byte)));
     if all_gather(ranks, digest)?.iter().any(|other| *other != digest) {
@@ -163,10 +170,11 @@ fn check_same(ranks: &dyn Communicator, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// What a snapshot says beside its particles. The mass of all matter is the sum of the shares of parts, where parts have these. Collective.
+/// Returns the data of a snapshot other than its particles. If the parts have their shares of the mass of all matter,
+/// this mass is the sum of the shares. Collective.
 fn about<'a>(ranks: &dyn Communicator, part: &'a Snapshot, census: &Census) -> Result<Cow<'a, Snapshot>> {
     let share = part.slice.as_ref().and_then(|slice| slice.matter.as_ref());
-    // A part that is read alone does not know the mass of the whole.
+    // A part that is read without the others does not give the mass of the whole.
     let matter = match share.filter(|_| part.total_rows() == census.n) {
         share if any(ranks, share.is_some())? => {
             sum_across(ranks, &share.cloned().unwrap_or_default())?.map(|sum| sum.value())
@@ -188,7 +196,7 @@ fn thresholds(about: &Snapshot, universe: &Universe, overdensities: &[Overdensit
     universe.thresholds(overdensities, what)
 }
 
-/// How to unbind, if the options ask for it.
+/// Returns the unbinding of the options, if they request it.
 fn unbinding(options: &Options, census: &Census, universe: &Universe) -> Result<Option<Unbinding>> {
     let Finder::AdaptaHop { unbind: true, .. } = options.finder else { return Ok(None) };
     let lacks = |name, what: &str| Err(Error::missing(name, format!("bound masses need {what}")));
@@ -205,7 +213,7 @@ fn unbinding(options: &Options, census: &Census, universe: &Universe) -> Result<
     Ok(Some(Unbinding::new(gravity).softening(options.softening).min_members(options.min_members)))
 }
 
-/// What the mass of linked and other particles is compared with.
+/// The data that the mass of linked and other particles is compared with.
 pub(super) struct Known<'k> {
     pub about: &'k Snapshot,
     pub universe: &'k Universe,
@@ -214,7 +222,8 @@ pub(super) struct Known<'k> {
 }
 
 impl Known<'_> {
-    /// [`Scales::share_of_matter`] of this rank's `parts`, linked particles and others, in a volume. Collective.
+    /// Returns [`Scales::share_of_matter`] for a volume. `parts` are this rank's linked and other particles.
+    /// Collective.
     pub fn share_of_matter(
         &self,
         ranks: &dyn Communicator,
@@ -234,8 +243,8 @@ impl Known<'_> {
         Ok(filling::share(self.universe, mass, volume))
     }
 
-    /// The types that were linked, attached or not read, where this rank has `parts` of linked particles and others; `has_masses` says
-    /// whether the linked ones have masses. Collective.
+    /// Returns the types that were linked, attached or not read. `parts` are this rank's linked and other particles;
+    /// `has_masses` is `true` if the linked ones have masses. Collective.
     pub fn particle_sets(
         &self,
         ranks: &dyn Communicator,
@@ -244,7 +253,7 @@ impl Known<'_> {
         has_masses: bool,
     ) -> Result<ParticleSets> {
         let mut sets = ParticleSets::of_types(self.kinds, joins, self.about);
-        // The mass of a sample of the particles differs from that of all.
+        // The mass of a sample differs from that of all particles.
         let is_known = has_masses && self.about.matter.is_some() && self.about.subsample.is_none();
         if any(ranks, is_known && !sets.unread.is_empty())? {
             let mut own = MassSum::default();
@@ -258,14 +267,14 @@ impl Known<'_> {
     }
 }
 
-/// The sum of the sums of all ranks; `None` if one with particles has none. Collective.
+/// Returns the sum of the sums of all ranks; `None` if a rank with particles has no sum. Collective.
 fn sum_known(ranks: &dyn Communicator, parts: [Option<&Snapshot>; 2], own: Option<MassSum>) -> Result<Option<MassSum>> {
     let is_empty = parts.into_iter().flatten().all(|part| part.points.is_empty());
     let is_known = !any(ranks, own.is_none() && !is_empty)?;
     Ok(sum_across(ranks, &own.unwrap_or_default())?.filter(|_| is_known))
 }
 
-/// The sum of the sums of all ranks. Collective.
+/// Returns the sum of the sums of all ranks. Collective.
 fn sum_across(ranks: &dyn Communicator, own: &MassSum) -> Result<Option<MassSum>> {
     let mut words: Vec<u64> = own.words().into_iter().map(|word| word as u64).collect();
     ranks.all_reduce(&mut words, Reduction::Sum)?;

@@ -1,4 +1,4 @@
-//! The page of a tree's picture: a frame, and an axis of densities or their like that may be logarithmic and end in infinity.
+//! The page of tree pictures: a frame, and a vertical axis that may be logarithmic and may end in infinity.
 
 use crate::canvas::Align;
 use crate::chart::Chart;
@@ -7,20 +7,20 @@ use crate::ticks::{Room, Side, linear, logarithmic};
 
 pub const WIDTH: f64 = 960.0;
 pub const HEIGHT: f64 = 680.0;
-/// The plot's sides: left, right, top, bottom.
+/// The edges of the plot: left, right, top, bottom.
 pub const LEFT: f64 = 130.0;
 pub const RIGHT: f64 = 920.0;
 pub const TOP: f64 = 90.0;
 pub const BOTTOM: f64 = 600.0;
 pub const MIDDLE: f64 = 0.5 * (LEFT + RIGHT);
-/// Room behind the finite values, if some are not.
+/// The space beyond the finite values that is reserved for infinite ones.
 const BEYOND: f64 = 40.0;
 pub const INK: Rgb = [25, 25, 30];
 pub const FAINT: Rgb = [90, 90, 100];
 pub const GRID: Rgb = [217, 217, 224];
 pub const PAPER: Rgb = [255, 255, 255];
 
-/// A page with its two lines above.
+/// Creates a page with two heading lines.
 pub fn page(name: &str, title: &str) -> Chart {
     let mut chart = Chart::new(WIDTH, HEIGHT, &format!("{name}: {title}"));
     chart.heading(name, [MIDDLE, 38.0], 26.0, INK);
@@ -28,33 +28,33 @@ pub fn page(name: &str, title: &str) -> Chart {
     chart
 }
 
-/// What stands in the place of an empty plot.
+/// Writes a note in the middle of an empty plot.
 pub fn nothing(chart: &mut Chart, what: &str) {
     chart.text(what, [MIDDLE, 0.5 * (TOP + BOTTOM)], 26.0, Align::Center, INK);
 }
 
-/// The frame, the line below it, and the name of the axis.
+/// Draws the frame, the line below it, and the name of the axis.
 pub fn frame(chart: &mut Chart, below: String, axis: &str) {
     chart.outline([[LEFT, TOP], [RIGHT, BOTTOM]], 2.0, INK);
     chart.text(below, [MIDDLE, HEIGHT - 30.0], 20.0, Align::Center, INK);
     chart.text_upwards(axis, [38.0, 0.5 * (TOP + BOTTOM)], 23.0, BOTTOM - TOP, INK);
 }
 
-/// Where a value is along the height of the plot.
+/// Maps values to vertical positions in the plot.
 pub struct Axis {
-    /// The least and the largest, or their logarithms.
+    /// The smallest and the largest value, or their logarithms.
     ends: [f64; 2],
     logarithmic: bool,
     infinite: bool,
-    /// Where the least and the largest finite values are, and infinity.
+    /// The positions of the smallest and largest finite values, and of infinity.
     from: f64,
     to: f64,
     end: f64,
 }
 
 impl Axis {
-    /// From the `least` value at the height `from` to the `most` at `end`, or short of it if there are infinite ones. A logarithmic
-    /// axis has positive ends.
+    /// Maps the `least` value to the position `from` and the `most` value to `end`, or to a position before it if
+    /// there are infinite values. A logarithmic axis needs positive values.
     pub fn new([least, most]: [f64; 2], logarithmic: bool, infinite: bool, [from, end]: [f64; 2]) -> Self {
         let ends = if logarithmic { [least.log10(), most.log10()] } else { [least, most] };
         let to = if infinite { end - BEYOND.copysign(end - from) } else { end };
@@ -70,7 +70,8 @@ impl Axis {
         self.from + (self.to - self.from) * part.clamp(0.0, 1.0)
     }
 
-    /// Lines and labels at round values. Returns the name of the axis with what makes the labels these values.
+    /// Draws lines and labels at round values. Returns the name of the axis, with the conversion from labels to
+    /// values.
     pub fn grid(&self, chart: &mut Chart, name: &str) -> String {
         let (room, at) = (Room::new(Side::Left, 20.0), |value: f64| self.at(value));
         let mut ticks = if self.logarithmic {

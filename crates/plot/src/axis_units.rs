@@ -1,10 +1,10 @@
-//! What the numbers of a picture are in, and when.
+//! Names of units and redshift for axes and titles.
 
 use ropewalk::units::{Frame, KnownUnits, LengthUnit, MassUnit};
 
 use crate::ticks::power_of_ten;
 
-/// Units and redshift in the words of axes and titles.
+/// Names of units and the redshift, as written on axes and in titles.
 ///
 /// ```
 /// use ropewalk_plot::AxisUnits;
@@ -23,7 +23,7 @@ pub struct AxisUnits {
     mass_over_length: String,
     number_density: String,
     redshift: Option<f64>,
-    /// From the lengths of the data to those of axes.
+    /// The factor from lengths of the data to those of axes.
     length_factor: f64,
 }
 
@@ -34,12 +34,12 @@ impl Default for AxisUnits {
 }
 
 impl AxisUnits {
-    /// Words for units, or for not knowing them, and for a redshift.
+    /// Names known units, substitutes generic names for unknown ones, and stores the redshift.
     pub fn new(units: impl Into<KnownUnits>, redshift: Option<f64>) -> Self {
         let KnownUnits { length, mass, .. } = units.into();
         let frame = |unit: LengthUnit| if unit.frame == Frame::Comoving { "comoving" } else { "physical" };
         let ratio = |(length, mass): (LengthUnit, MassUnit)| {
-            // An h of both leaves the ratio.
+            // An h in both units cancels in the ratio.
             let h = match (mass.per_h, length.per_h) {
                 (true, false) => "/h",
                 (false, true) => " h",
@@ -61,8 +61,8 @@ impl AxisUnits {
         }
     }
 
-    /// Axes of positions show the lengths of the data times this factor, which leads to the unit of [`AxisUnits::length`]: see
-    /// [`Factors`](ropewalk::units::Factors).
+    /// Sets the factor by which axes of positions multiply the lengths of the data, to convert them to the unit of
+    /// [`AxisUnits::length`]: see [`Factors`](ropewalk::units::Factors).
     ///
     /// ```
     /// use ropewalk_plot::AxisUnits;
@@ -75,12 +75,13 @@ impl AxisUnits {
         self
     }
 
-    /// The factor from the lengths of the data to those of axes of positions: 1 unless [`AxisUnits::times`] sets it.
+    /// Returns the factor from the lengths of the data to those of axes of positions; 1 unless set by
+    /// [`AxisUnits::times`].
     pub fn length_factor(&self) -> f64 {
         self.length_factor
     }
 
-    /// Masses are numbers of particles.
+    /// Declares masses to be numbers of particles.
     #[must_use]
     pub fn counting_particles(mut self) -> Self {
         self.mass = "particles".into();
@@ -88,27 +89,27 @@ impl AxisUnits {
         self
     }
 
-    /// The unit of lengths.
+    /// Returns the name of the unit of length.
     pub fn length(&self) -> &str {
         &self.length
     }
 
-    /// The unit of masses.
+    /// Returns the name of the unit of mass.
     pub fn mass(&self) -> &str {
         &self.mass
     }
 
-    /// The unit of a density times a squared radius.
+    /// Returns the name of the unit of a density times a squared radius.
     pub fn mass_over_length(&self) -> &str {
         &self.mass_over_length
     }
 
-    /// The unit of numbers per volume.
+    /// Returns the name of the unit of numbers per volume.
     pub fn number_density(&self) -> &str {
         &self.number_density
     }
 
-    /// After a comma the redshift, if it is known.
+    /// Returns the redshift after a comma; empty if it is unknown.
     pub fn when(&self) -> String {
         self.redshift.map_or(String::new(), |redshift| {
             let rounded: f64 = format!("{redshift:.3e}").parse().unwrap_or(redshift);
@@ -117,7 +118,7 @@ impl AxisUnits {
     }
 }
 
-/// A number before the name of a unit, `1e10`, as a power of ten if it is one.
+/// Writes a power of ten before the name of a unit, `1e10`, with a superscript.
 fn raised(name: &str) -> String {
     let power = name.strip_prefix("1e").and_then(|rest| rest.split_once(' '));
     match power.and_then(|(power, rest)| Some((power.parse().ok()?, rest))) {

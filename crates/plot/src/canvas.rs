@@ -1,4 +1,4 @@
-//! A page of pixels: boxes, rings, text, and the PNG they become.
+//! A raster page: discs, rings, polygons, lines, text, and encoding as PNG.
 
 use ab_glyph::{Font, FontRef, point};
 
@@ -8,10 +8,10 @@ use crate::colors::{Rgb, mix};
 use crate::errors;
 use crate::font::{font, glyphs, scale};
 
-/// Pixels of the largest picture: some 2.4 GB while it is made.
+/// The maximum number of pixels; such a picture takes about 2.4 GB while it is drawn.
 const MOST: f64 = 4e8;
 
-/// Where a text's position is along its line.
+/// The horizontal alignment of text relative to its position.
 #[derive(Clone, Copy, Debug)]
 pub enum Align {
     Left,
@@ -19,17 +19,17 @@ pub enum Align {
     Right,
 }
 
-/// An RGB picture with a font. Drawing is clipped at its edges, and at those of [`Canvas::clip`].
+/// An RGB picture with a font. Drawing is clipped to its edges, and to the rectangle of [`Canvas::clip`].
 pub struct Canvas {
     width: usize,
     height: usize,
     pixels: Vec<Rgb>,
     font: FontRef<'static>,
-    /// The first column and row that can be drawn on, and the first that cannot.
+    /// The first column and row that can be drawn on, and the first column and row after them.
     clip: [[i64; 2]; 2],
 }
 
-/// Pixels, row by row.
+/// Pixels in row-major order.
 #[derive(Clone, Debug)]
 pub struct Image {
     pub width: usize,
@@ -37,7 +37,7 @@ pub struct Image {
     pub pixels: Vec<Rgb>,
 }
 
-/// An error if a picture has more pixels than are made.
+/// Fails if a picture would have too many pixels.
 pub fn check_pixels(width: usize, height: usize) -> Result<()> {
     if width as f64 * height as f64 > MOST {
         return Err(errors::picture(format!(
@@ -54,18 +54,18 @@ impl Canvas {
         Ok(Self { width, height, pixels: vec![background; width * height], font: font()?, clip })
     }
 
-    /// What is drawn from now on stays from the first corner up to, and without, the second.
+    /// Clips subsequent drawing to a rectangle, from the first corner (included) to the second (excluded).
     pub fn clip(&mut self, to: Option<[[i64; 2]; 2]>) {
         let (whole, size) = ([[0, 0], [i64::MAX; 2]], [self.width as i64, self.height as i64]);
         self.clip = to.unwrap_or(whole).map(|corner| [0, 1].map(|k| corner[k].clamp(0, size[k])));
     }
 
-    /// The columns (0) or rows (1) that can be drawn on from `lo` to `hi`.
+    /// Returns the columns (`k` = 0) or rows (1) from `lo` to `hi` that can be drawn on.
     fn span(&self, k: usize, lo: f64, hi: f64) -> std::ops::Range<i64> {
         (lo.floor() as i64).max(self.clip[0][k])..(hi.ceil() as i64).min(self.clip[1][k])
     }
 
-    /// Lays a colour over a pixel; `cover` is 1 for all of it.
+    /// Blends a colour over a pixel; `cover` is the covered fraction.
     pub fn blend(&mut self, x: i64, y: i64, color: Rgb, cover: f64) {
         let [lo, hi] = self.clip;
         if (lo[0]..hi[0]).contains(&x) && (lo[1]..hi[1]).contains(&y) {
@@ -74,7 +74,7 @@ impl Canvas {
         }
     }
 
-    /// Copies a picture onto `size` pixels from a corner on; where it has not as many, the nearest of its own.
+    /// Copies a picture onto a rectangle of `size` pixels, resampled with the nearest pixel.
     pub fn image(&mut self, image: &Image, corner: [f64; 2], size: [f64; 2]) {
         let ([left, top], [width, height]) = (corner.map(f64::round), size.map(f64::round));
         let nearest = |at: i64, from: f64, size: f64, own: usize| {
@@ -90,7 +90,7 @@ impl Canvas {
         }
     }
 
-    /// A ring of the given line width.
+    /// Draws a ring of the given line width.
     pub fn ring(&mut self, center: [f64; 2], radius: f64, line: f64, color: Rgb) {
         let reach = radius + line;
         for y in self.span(1, center[1] - reach, center[1] + reach + 1.0) {
@@ -104,7 +104,7 @@ impl Canvas {
         }
     }
 
-    /// A disc. One smaller than a pixel is pale instead.
+    /// Draws a disc. Discs smaller than a pixel are drawn paler instead.
     pub fn disc(&mut self, center: [f64; 2], radius: f64, color: Rgb, cover: f64) {
         for y in self.span(1, center[1] - radius - 0.5, center[1] + radius + 0.5) {
             for x in self.span(0, center[0] - radius - 0.5, center[0] + radius + 0.5) {
@@ -117,9 +117,9 @@ impl Canvas {
         }
     }
 
-    /// Fills a polygon; what is inside an even number of times is outside.
+    /// Fills a polygon by the even-odd rule.
     pub fn polygon(&mut self, corners: &[[f64; 2]], color: Rgb, opacity: f64) {
-        /// Lines of a row of pixels, each of which is covered from crossing to crossing.
+        /// Subdivisions of a row of pixels, each filled between pairs of crossings.
         const LINES: u32 = 4;
         let (mut lo, mut hi) = (f64::INFINITY, f64::NEG_INFINITY);
         for [_, y] in corners {
@@ -150,7 +150,7 @@ impl Canvas {
         }
     }
 
-    /// A line through `points` with round ends and corners.
+    /// Draws a line through `points`, with round ends and corners.
     pub fn line(&mut self, points: &[[f64; 2]], width: f64, color: Rgb) {
         let reach = 0.5 * width + 0.5;
         let extent = |k: usize| {
@@ -162,7 +162,7 @@ impl Canvas {
         if columns.is_empty() || rows.is_empty() {
             return;
         }
-        // Pieces overlap at the corners, which would be darker if each were laid over the others.
+        // Segments overlap at corners. Their coverage is merged before blending, so that corners are not darker.
         let across = (columns.end - columns.start) as usize;
         let mut covers = vec![0.0f32; across * (rows.end - rows.start) as usize];
         for pair in points.windows(2) {
@@ -193,14 +193,14 @@ impl Canvas {
         self.glyphs(text, size, align, |canvas, x, y, cover| canvas.blend(left + x, base + y, color, cover));
     }
 
-    /// The same, read from below.
+    /// Writes a line of text that runs upwards, with its baseline through `at`.
     pub fn text_upwards(&mut self, text: &str, at: [f64; 2], size: f64, align: Align, color: Rgb) {
         let [base, bottom] = at.map(|x| x.floor() as i64);
         self.glyphs(text, size, align, |canvas, x, y, cover| canvas.blend(base + y, bottom - x, color, cover));
     }
 
-    /// Hands each pixel's cover to `put`, relative to the text's position: in whole pixels, for a sum that is a little less than a whole
-    /// one is rounded up from some column on.
+    /// Calls `put` with the coverage of each pixel, relative to the position of the text. Positions are whole pixels:
+    /// fractional ones could be rounded differently from column to column.
     fn glyphs(&mut self, text: &str, size: f64, align: Align, put: impl Fn(&mut Self, i64, i64, f64)) {
         let font = self.font.clone();
         let scale = scale(&font, size);
@@ -220,14 +220,14 @@ impl Canvas {
         }
     }
 
-    /// The picture itself.
+    /// Returns the picture.
     pub fn into_image(self) -> Image {
         Image { width: self.width, height: self.height, pixels: self.pixels }
     }
 }
 
 impl Image {
-    /// As a PNG file, which says how many pixels make an inch.
+    /// Encodes the picture as a PNG file with a resolution in pixels per inch.
     pub fn png(&self, dpi: f64) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let mut encoder = png::Encoder::new(&mut bytes, self.width as u32, self.height as u32);

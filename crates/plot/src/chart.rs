@@ -1,4 +1,4 @@
-//! A drawing of lines, areas, discs, pictures and text that can become any file format.
+//! A drawing of lines, areas, discs, images and text, independent of the file format.
 
 use ropewalk::Result;
 
@@ -7,17 +7,17 @@ use crate::colors::Rgb;
 use crate::font::fitting;
 use crate::style::{PictureFormat, Style};
 
-/// Units of a drawing in an inch: those of CSS, and the pixels of a PNG.
+/// Units of a drawing per inch: those of CSS, and the default pixels of a PNG.
 const FINE: f64 = 96.0;
 const COARSE: f64 = 153.6;
-/// A seam's places around a text, in units.
+/// The offsets of the copies that form an outline around text, in units.
 const SEAM: [[f64; 2]; 8] =
     [[-1.5, 0.0], [1.5, 0.0], [0.0, -1.5], [0.0, 1.5], [-1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [1.0, -1.0]];
 
-/// Two corners: the least coordinates and the largest.
+/// A rectangle: the corner of the smallest coordinates and that of the largest.
 pub type Rect = [[f64; 2]; 2];
 
-/// A picture that is not yet a file.
+/// A drawing that is not yet encoded.
 #[derive(Clone, Debug)]
 pub struct Chart {
     pub(super) width: f64,
@@ -28,7 +28,7 @@ pub struct Chart {
     clip: Option<Rect>,
 }
 
-/// What is drawn, in units from the upper left corner.
+/// An element of a drawing, in units from the upper left corner.
 #[derive(Clone, Debug)]
 pub enum Mark {
     Line { points: Vec<[f64; 2]>, width: f64, color: Rgb },
@@ -40,22 +40,22 @@ pub enum Mark {
 }
 
 impl Chart {
-    /// A page in units of 1/96 inch. The title is what a PDF is called.
+    /// Creates a page in units of 1/96 inch. The title becomes the document title of a PDF.
     pub fn new(width: f64, height: f64, title: &str) -> Self {
         Self { width, height, units_per_inch: FINE, title: title.into(), marks: Vec::new(), clip: None }
     }
 
-    /// A page in pixels of a PNG of the usual resolution.
+    /// Creates a page whose units are the pixels of a PNG of default resolution.
     pub fn in_pixels(width: f64, height: f64, title: &str) -> Self {
         Self { units_per_inch: COARSE, ..Self::new(width, height, title) }
     }
 
-    /// Pixels for one unit.
+    /// Returns the number of pixels per unit.
     pub fn scale(&self, style: Style) -> Result<f64> {
         Ok(style.resolution()? / self.units_per_inch)
     }
 
-    /// What is drawn from now on is cut off at the sides of a rectangle.
+    /// Clips subsequent drawing to a rectangle.
     pub fn clip(&mut self, to: Option<Rect>) {
         self.clip = to;
     }
@@ -64,22 +64,22 @@ impl Chart {
         self.marks.push((self.clip, mark));
     }
 
-    /// A line through `points`.
+    /// Draws a line through `points`.
     pub fn line(&mut self, points: Vec<[f64; 2]>, width: f64, color: Rgb) {
         self.mark(Mark::Line { points, width, color });
     }
 
-    /// The four sides of a rectangle.
+    /// Draws the outline of a rectangle.
     pub fn outline(&mut self, [[left, top], [right, bottom]]: Rect, width: f64, color: Rgb) {
         self.line(vec![[left, top], [right, top], [right, bottom], [left, bottom], [left, top]], width, color);
     }
 
-    /// A straight line in dashes.
+    /// Draws a straight dashed line.
     pub fn dashes(&mut self, from: [f64; 2], to: [f64; 2], width: f64, color: Rgb) {
         self.dashed(&[from, to], [8.0, 6.0], width, color);
     }
 
-    /// A line through `points` in dashes of a length and a gap between them.
+    /// Draws a dashed line through `points`, with the lengths of dashes and gaps.
     pub fn dashed(&mut self, points: &[[f64; 2]], [dash, gap]: [f64; 2], width: f64, color: Rgb) {
         let (mut piece, mut left, mut is_dash) = (points.first().copied().into_iter().collect::<Vec<_>>(), dash, true);
         for pair in points.windows(2) {
@@ -104,17 +104,17 @@ impl Chart {
         }
     }
 
-    /// A filled polygon; what is inside an even number of times is outside.
+    /// Fills a polygon by the even-odd rule.
     pub fn area(&mut self, corners: Vec<[f64; 2]>, color: Rgb) {
         self.mark(Mark::Area { corners, color, opacity: 1.0 });
     }
 
-    /// The same, with what is below it shining through.
+    /// Fills a polygon with a translucent colour, by the even-odd rule.
     pub fn tint(&mut self, corners: Vec<[f64; 2]>, color: Rgb, opacity: f64) {
         self.mark(Mark::Area { corners, color, opacity });
     }
 
-    /// A filled rectangle.
+    /// Fills a rectangle.
     pub fn fill(&mut self, [[left, top], [right, bottom]]: Rect, color: Rgb) {
         self.area(vec![[left, top], [right, top], [right, bottom], [left, bottom]], color);
     }
@@ -127,30 +127,30 @@ impl Chart {
         self.mark(Mark::Ring { at, radius, width, color });
     }
 
-    /// Pixels on a rectangle.
+    /// Draws an image on a rectangle.
     pub fn image(&mut self, corner: [f64; 2], size: [f64; 2], image: Image) {
         self.mark(Mark::Image { corner, size, image });
     }
 
-    /// A line of text with its baseline through `at`.
+    /// Writes a line of text with its baseline through `at`.
     pub fn text(&mut self, text: impl Into<String>, at: [f64; 2], size: f64, align: Align, color: Rgb) {
         self.mark(Mark::Text { text: text.into(), at, size, align, upwards: false, color });
     }
 
-    /// A line in the middle of the page, smaller if it would not fit.
+    /// Writes a centred line of text, shrunk to fit the page.
     pub fn heading(&mut self, text: &str, at: [f64; 2], size: f64, color: Rgb) {
         let room = 2.0 * at[0].min(self.width - at[0]) - 20.0;
         self.text(text, at, fitting(text, size, room), Align::Center, color);
     }
 
-    /// Centred text that is read from below, smaller if it would be longer than `room`.
+    /// Writes centred text that runs upwards, shrunk to fit `room`.
     pub fn text_upwards(&mut self, text: impl Into<String>, at: [f64; 2], size: f64, room: f64, color: Rgb) {
         let text = text.into();
         let size = fitting(&text, size, room);
         self.mark(Mark::Text { text, at, size, align: Align::Center, upwards: true, color });
     }
 
-    /// Text with a dark seam, legible on any background.
+    /// Writes text with a dark outline, legible on any background.
     pub fn text_outlined(&mut self, text: &str, [x, y]: [f64; 2], size: f64, color: Rgb) {
         for [dx, dy] in SEAM {
             self.text(text, [x + dx, y + dy], size, Align::Left, [0, 0, 0]);
@@ -158,7 +158,7 @@ impl Chart {
         self.text(text, [x, y], size, Align::Left, color);
     }
 
-    /// The picture as a file.
+    /// Encodes the drawing as a file.
     pub fn encoded(&self, style: impl Into<Style>) -> Result<Vec<u8>> {
         let style = style.into();
         match style.format() {
@@ -168,10 +168,10 @@ impl Chart {
         }
     }
 
-    /// The picture as a PNG file.
+    /// Encodes the drawing as a PNG file.
     ///
     /// # Errors
-    /// If it has too many pixels, or cannot be encoded.
+    /// Fails if it has too many pixels, or if encoding fails.
     pub fn png(&self, dpi: f64) -> Result<Vec<u8>> {
         let scale = dpi / self.units_per_inch;
         let pixels = [self.width, self.height].map(|x| (scale * x).round() as usize);
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn dashes_follow_the_line() {
         let mut chart = Chart::new(100.0, 100.0, "");
-        // Around a corner: dashes of 8 from 0, 14, 28, ..
+        // Around a corner: dashes of length 8, starting at 0, 14, 28, ..
         chart.dashed(&[[0.0, 0.0], [20.0, 0.0], [20.0, 15.0]], [8.0, 6.0], 1.0, [0; 3]);
         let lines: Vec<Vec<[f64; 2]>> = chart
             .marks

@@ -1,4 +1,4 @@
-//! Points of the plane, coloured by their cluster.
+//! Points in the plane, coloured by cluster.
 
 use std::cmp::Reverse;
 
@@ -13,22 +13,24 @@ use crate::colors::{Rgb, kind};
 use crate::panel::{Panel, Scale};
 use crate::style::Style;
 
-/// The longer side of the plot, and the least of the shorter one.
+/// The longer side of the plot, and the minimum of the shorter one.
 const SIDE: f64 = 960.0;
 const LEAST: f64 = 480.0;
 const LEFT: f64 = 130.0;
 const TOP: f64 = 96.0;
-/// What is left for the legend, and for the axis below.
+/// The space for the legend on the right, and for the axis below.
 const RIGHT: f64 = 290.0;
 const BOTTOM: f64 = 96.0;
 const NOISE: Rgb = [155, 155, 165];
-/// How many clusters the legend names.
+/// The number of clusters in the legend.
 const NAMED: usize = 12;
 
-/// Points in the plane with equal scales, coloured by their cluster: the largest clusters have the most different
-/// colours and stand in a legend, noise is grey and small. Dots shrink as points grow in number; from a hundred to some
-/// millions of points can be told apart. A bar shows the length `eps`, if that is not 0; `period` is the side of a periodic box. `title` are the
-/// two lines above. Dots are pixels in all formats: there may be millions.
+/// Draws points in the plane, coloured by cluster, with equal scales on both axes.
+///
+/// The largest clusters have the most distinct colours and are listed in a legend; noise is grey and small. Dots
+/// shrink as the number of points grows, so that from a hundred to several million points can be distinguished. A bar
+/// shows the length `eps`, unless it is 0. `period` is the side of a periodic box, and `title` holds the two heading
+/// lines. Dots are rasterized in all formats, since there may be millions.
 ///
 /// ```
 /// use ropewalk::dbscan;
@@ -42,7 +44,7 @@ const NAMED: usize = 12;
 /// ```
 ///
 /// # Errors
-/// If there is not a label for each point, or the side of the box is not positive.
+/// Fails if there is not one label per point, if the side of the box is not positive, or if encoding fails.
 pub fn clusters<S: Scalar>(
     points: &[[S; 2]],
     labels: &Labels,
@@ -65,7 +67,7 @@ pub fn clusters<S: Scalar>(
 
     let legend = Legend::new(labels);
     let dots = Dots::for_count(points.len());
-    // Noise first, so that it hides nothing.
+    // Noise is drawn first, so that it hides nothing.
     for noise in [true, false] {
         for (i, point) in points.iter().enumerate() {
             let cluster = labels.get(i);
@@ -91,14 +93,14 @@ pub fn clusters<S: Scalar>(
     chart.encoded(style)
 }
 
-/// How points are drawn.
+/// The size and opacity of dots.
 struct Dots {
     radius: f64,
     cover: f64,
 }
 
 impl Dots {
-    /// Of a hundred points each is seen from afar; a million cover about what there are pixels.
+    /// A hundred dots are large; a million dots cover about as many pixels as there are.
     fn for_count(n: usize) -> Self {
         let hundreds = (n as f64 / 100.0).max(0.1);
         let radius = (7.0 * hundreds.powf(-0.24)).clamp(0.6, 9.0);
@@ -106,24 +108,24 @@ impl Dots {
     }
 }
 
-/// The part of the plane that is shown, and where.
+/// The visible part of the plane, and its size on the page.
 struct Frame {
     lo: [f64; 2],
-    /// Units of the picture per unit of length.
+    /// Units of the drawing per unit of length.
     scale: f64,
     size: [f64; 2],
     period: Option<[f64; 2]>,
 }
 
 impl Frame {
-    /// The periodic box, or the smallest box around the points with some air.
+    /// Shows the periodic box, or the smallest box around the points with a margin.
     fn new<S: Scalar>(points: &[[S; 2]], period: Option<f64>) -> Result<Self> {
         let period = period.map(Space::<2>::periodic).transpose()?.and_then(|space| space.period().copied());
         let (lo, hi) = match period {
             Some(period) => ([0.0; 2], period),
             None => extent(points),
         };
-        // Points that are all in one place, or in a row, still need a window with some width, in their own numbers.
+        // Coincident or collinear points still need a window of positive width, relative to their coordinates.
         let largest = (hi[0] - lo[0]).max(hi[1] - lo[1]);
         let least = if largest > 0.0 {
             1e-3 * largest
@@ -132,7 +134,7 @@ impl Frame {
         };
         let air = if period.is_some() { 1.0 } else { 1.05 };
         let span = [0, 1].map(|k| air * (hi[k] - lo[k]).max(least));
-        // A window much longer than wide is given some more air across.
+        // A window much longer than wide gets additional margin across.
         let fit = |part: f64| (SIDE * part).clamp(LEAST, SIDE).round();
         let size = [fit(span[0] / span[1]), fit(span[1] / span[0])];
         let scale = (size[0] / span[0]).min(size[1] / span[1]);
@@ -140,7 +142,7 @@ impl Frame {
         Ok(Self { lo, scale, size, period })
     }
 
-    /// A place of the plane, from the upper left corner of the plot.
+    /// Maps a position in the plane to units from the upper left corner of the plot.
     fn place(&self, at: [f64; 2]) -> [f64; 2] {
         let inside = |k: usize| self.period.map_or(at[k], |period| at[k].rem_euclid(period[k])) - self.lo[k];
         [inside(0) * self.scale, self.size[1] - inside(1) * self.scale]
@@ -159,7 +161,7 @@ impl Frame {
     }
 }
 
-/// The box around all points that are somewhere; the unit box if none are.
+/// Returns the box around all finite points; the unit box if there are none.
 fn extent<S: Scalar>(points: &[[S; 2]]) -> ([f64; 2], [f64; 2]) {
     let (mut lo, mut hi) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
     for point in points.iter().map(|point| point.map(Into::<f64>::into)).filter(|at| at.iter().all(|x| x.is_finite())) {
@@ -170,9 +172,9 @@ fn extent<S: Scalar>(points: &[[S; 2]]) -> ([f64; 2], [f64; 2]) {
     if lo[0] <= hi[0] { (lo, hi) } else { ([0.0; 2], [1.0; 2]) }
 }
 
-/// The clusters by size, each with its colour.
+/// The clusters by descending size, which determines their colours.
 pub(super) struct Legend {
-    /// Number and size, largest first.
+    /// Number and size of each cluster, largest first.
     ranked: Vec<(u32, usize)>,
     rank: Vec<u32>,
 }
@@ -215,7 +217,7 @@ impl Legend {
         }
         line(Some((4.5, NOISE)), &format!("noise: {}", grouped(noise as u64)), INK);
 
-        // The bar, as far up as the frame's lower edge.
+        // The bar for `eps`, above the lower edge of the frame.
         let length = eps * frame.scale;
         if (2.0..=RIGHT - 60.0).contains(&length) {
             let y = TOP + frame.size[1] - 11.0;

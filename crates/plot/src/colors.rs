@@ -1,4 +1,4 @@
-//! Colours: a scale for numbers, and as many different ones for kinds as there are kinds.
+//! Colours: a continuous scale, and distinct colours for any number of categories.
 //!
 //! The scale is matplotlib's inferno (CC0), which is perceptually uniform and survives printing in grey.
 //! Source of OKLab: Björn Ottosson 2020, <https://bottosson.github.io/posts/oklab>.
@@ -6,7 +6,7 @@
 /// A colour, red first.
 pub type Rgb = [u8; 3];
 
-/// Equal steps of the scale; between them is interpolated.
+/// Equidistant colours of the scale; colours between them are interpolated.
 const STEPS: [Rgb; 17] = [
     [0, 0, 4],
     [11, 7, 36],
@@ -27,19 +27,19 @@ const STEPS: [Rgb; 17] = [
     [252, 255, 164],
 ];
 
-/// The colour at `t`, 0 (dark) to 1 (light); what lies beyond takes the ends.
+/// Returns the colour at `t`, from 0 (dark) to 1 (light), clamped to that range.
 pub fn inferno(t: f64) -> Rgb {
     let at = t.clamp(0.0, 1.0) * (STEPS.len() - 1) as f64;
     let low = (at as usize).min(STEPS.len() - 2);
     mix(STEPS[low], STEPS[low + 1], at - low as f64)
 }
 
-/// From `a` at 0 to `b` at 1.
+/// Interpolates linearly from `a` at 0 to `b` at 1.
 pub fn mix(a: Rgb, b: Rgb, t: f64) -> Rgb {
     std::array::from_fn(|k| (f64::from(a[k]) + (f64::from(b[k]) - f64::from(a[k])) * t).round() as u8)
 }
 
-/// Colours for the first kinds, far from each other, from grey and from white.
+/// The colours of the first categories, distinct from each other, from grey and from white.
 const KINDS: [Rgb; 10] = [
     [31, 119, 180],
     [230, 97, 1],
@@ -53,8 +53,8 @@ const KINDS: [Rgb; 10] = [
     [60, 60, 130],
 ];
 
-/// The colour of kind `i`: the first ten by hand; then the hue goes on by the golden angle, which comes close to none of the
-/// last few, and lightness takes turns.
+/// Returns the colour of category `i`. The first ten are chosen by hand. After these, the hue advances by the golden
+/// angle, which keeps it away from the last few hues, and the lightness cycles.
 pub fn kind(i: usize) -> Rgb {
     if let Some(&color) = KINDS.get(i) {
         return color;
@@ -64,7 +64,7 @@ pub fn kind(i: usize) -> Rgb {
     oklch(lightness, 0.15, turns * std::f64::consts::TAU)
 }
 
-/// A colour by its perceived lightness, chroma and hue; what a screen cannot show is cut off.
+/// Converts perceived lightness, chroma and hue to RGB; values outside the gamut are clamped.
 fn oklch(lightness: f64, chroma: f64, hue: f64) -> Rgb {
     let (a, b) = (chroma * hue.cos(), chroma * hue.sin());
     let l = (lightness + 0.396_337_777_4 * a + 0.215_803_757_3 * b).powi(3);

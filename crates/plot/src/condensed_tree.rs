@@ -1,4 +1,4 @@
-//! The condensed tree of HDBSCAN* as icicles: which clusters there are at each density, and how many points each has.
+//! The condensed tree of HDBSCAN* as icicles: the clusters at each density, and their numbers of points.
 
 use ropewalk::Result;
 use ropewalk::cluster::{CondensedTree, HdbscanClusters};
@@ -11,21 +11,21 @@ use crate::clusters::Legend;
 use crate::colors::{Rgb, mix};
 use crate::style::Style;
 
-/// Steps of a width closer together than this many units are drawn as one.
+/// The minimum distance, in units, between drawn steps of a cluster's width.
 const STEP: f64 = 0.5;
-/// Clusters are drawn this wide at least, and narrower ones than the second are left out.
+/// The minimum width at which clusters are drawn, and the width below which they are omitted.
 const LEAST: f64 = 0.6;
 const UNSEEN: f64 = 0.1;
-/// Clusters that are not chosen.
+/// The colour of clusters that were not selected.
 const PASSED: Rgb = [188, 188, 196];
 
-/// The condensed tree that [`Hdbscan`](ropewalk::Hdbscan) chooses from. A cluster is an area from the lambda = 1 / distance of its birth
-/// down to that of its end, as wide at each as it has points there; below it stand the clusters that it falls into. Chosen clusters
-/// have the colours of [`clusters`](crate::clusters), with their labels where there is room, and so have, paler, the clusters
-/// below them; the others are grey. The axis is logarithmic if half of the points leave in the first eighth of a linear one. `title`
-/// is the line above.
+/// Draws the condensed tree from which [`Hdbscan`](ropewalk::Hdbscan) selects clusters.
 ///
-/// Errors: a picture that cannot be encoded. Cost: sorting the lambdas of the points.
+/// A cluster is an area from lambda = 1 / distance at its birth down to that at its death. Its width at each lambda
+/// is its number of points there; its children are drawn below it. Selected clusters have the colours of
+/// [`clusters`](crate::clusters), with their labels if these fit; the clusters below them are paler. Other clusters
+/// are grey. The axis is logarithmic if half of the points leave in the first eighth of a linear one. `title` is the
+/// heading line. Cost: sorting the lambdas of the points.
 ///
 /// ```
 /// use ropewalk::Hdbscan;
@@ -34,10 +34,13 @@ const PASSED: Rgb = [188, 188, 196];
 /// let points = [[0.0f32], [1.0], [2.0], [20.0], [20.5], [21.0]];
 /// let clusters = Hdbscan::new(3).min_samples(1).run(&points)?;
 /// let svg = condensed_tree(&clusters, "six points", PictureFormat::Svg)?;
-/// // The root, and the two clusters it falls into.
+/// // The root, and the two clusters into which it splits.
 /// assert_eq!(String::from_utf8_lossy(&svg).matches("Z\"").count(), 3);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Errors
+/// Fails if encoding fails.
 pub fn condensed_tree(clusters: &HdbscanClusters, title: &str, style: impl Into<Style>) -> Result<Vec<u8>> {
     chart(clusters, title).encoded(style)
 }
@@ -59,7 +62,7 @@ fn chart(clusters: &HdbscanClusters, title: &str) -> Chart {
     chart
 }
 
-/// The lambdas at which points leave, those of one cluster one after the other and ascending.
+/// The lambdas at which points leave their clusters, grouped by cluster and ascending in each.
 struct Exits {
     lambdas: Vec<f64>,
     starts: Vec<usize>,
@@ -78,7 +81,8 @@ impl Exits {
         &self.lambdas[self.starts[cluster]..self.starts[cluster + 1]]
     }
 
-    /// Downwards; logarithmic if half of the points leave in the first eighth of a linear one.
+    /// Returns the axis, which points down. It is logarithmic if half of the points leave in the first eighth of a
+    /// linear axis.
     fn axis(&self) -> Axis {
         let mut finite: Vec<f64> = self.lambdas.iter().copied().filter(|&x| x > 0.0 && x < f64::INFINITY).collect();
         finite.sort_unstable_by(f64::total_cmp);
@@ -121,7 +125,7 @@ fn bars(chart: &mut Chart, found: &HdbscanClusters, exits: &Exits, axis: &Axis) 
             (None, None) => PASSED,
         };
         let (top, bottom) = (axis.at(cluster.birth), axis.at(cluster.death));
-        // The places from which on a width holds.
+        // Positions from which a width applies.
         let mut steps = vec![(top, full)];
         let leaving = exits.of(at).iter().take_while(|lambda| **lambda < cluster.death);
         for (left, y) in (1..).zip(leaving.map(|&lambda| axis.at(lambda))) {
@@ -172,10 +176,10 @@ mod tests {
         }
     }
 
-    /// The width of an area is the number of points: at birth all, and less where points have left.
+    /// The width of an area is the number of points: all points at birth, fewer after points have left.
     #[test]
     fn widths_are_numbers_of_points() {
-        // Ten points; those at 30 and 60 leave before the others fall into halves of four.
+        // Ten points. Those at 30 and 60 leave before the others split into two clusters of four.
         let points: Vec<[f64; 1]> = [0.0, 1.0, 2.0, 3.0, 10.0, 11.0, 12.0, 13.0, 30.0, 60.0].map(|x| [x]).to_vec();
         let svg = chart(&Hdbscan::new(4).min_samples(1).run(&points).unwrap(), "").svg().unwrap();
         let areas: Vec<Vec<[f64; 2]>> = svg
@@ -191,7 +195,7 @@ mod tests {
         let widths: Vec<Vec<f64>> =
             areas.iter().map(|area| (0..area.len() / 2).map(|at| width(area, at).round()).collect()).collect();
         assert_eq!(widths, [vec![10.0, 10.0, 9.0, 9.0, 8.0, 8.0], vec![4.0, 4.0], vec![4.0, 4.0]]);
-        // Lambda is linear here, from 0 to 1: births and ends are at 1/30, 1/17, 1/7 and 1.
+        // Lambda is linear here, from 0 to 1: births and deaths are at 1/30, 1/17, 1/7 and 1.
         let depth = |area: &[[f64; 2]], at: usize| (area[at][1] - TOP) / (BOTTOM - TOP);
         let expected = [(0, 1, 1.0 / 30.0), (0, 3, 1.0 / 17.0), (0, 5, 1.0 / 7.0), (1, 0, 1.0 / 7.0), (2, 1, 1.0)];
         for (area, at, lambda) in expected {

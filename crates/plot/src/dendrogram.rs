@@ -1,4 +1,5 @@
-//! A halo and its subhalos as a tree: each a line from the saddle at which it joins its parent up to its peak.
+//! A halo and its subhalos as a tree: each structure is a line from the saddle at which it joins its parent up to its
+//! peak.
 
 use ropewalk::halo::Subhalo;
 use ropewalk::internals::format::grouped;
@@ -12,35 +13,35 @@ use crate::colors::kind;
 use crate::font::width as width_of;
 use crate::style::Style;
 
-/// Room at both sides of the lines.
+/// The margin on both sides of the lines.
 const MARGIN: f64 = 24.0;
-/// The width of the root's line where there is room, and that of the thinnest.
+/// The maximum width of the root's line, and the minimum width of lines.
 const WIDEST: f64 = 11.0;
 const THINNEST: f64 = 1.0;
-/// Room above the densest peak, for its label, and below the root.
+/// The space above the densest peak, for its label, and below the root.
 const ABOVE: f64 = 30.0;
 const BELOW: f64 = 8.0;
-/// The size of a label, and the room that it takes beside that of its digits.
+/// The size of a label, and the space between labels.
 const LABEL: f64 = 14.0;
 const GAP: f64 = 6.0;
-/// How many of the heaviest may have labels.
+/// The number of the most massive structures that may have labels.
 const CANDIDATES: usize = 400;
-/// Levels from this one on have one colour.
+/// The level from which on all levels have the same colour.
 const LEVELS: u32 = 6;
 
-/// The tree of a row of a catalogue with subhalos ([`Catalog::add_subhalos`]). The height is the density, on a logarithmic axis; each
-/// structure is a line from its saddle up to its peak, joined to its parent's at the saddle. Lines are as wide as the cube root of the
-/// mass, and have the colour of their level; labels stand at the peaks, those of the heaviest where there is not room for all. `title` is
-/// the line above.
+/// Draws the tree of a row of a catalogue with subhalos ([`Catalog::add_subhalos`]).
 ///
-/// Errors: a catalogue that has halos, but not their subhalos; a row that it does not have; a picture that cannot be encoded.
+/// The height is the density, on a logarithmic axis. Each structure is a line from its saddle up to its peak, joined
+/// to the line of its parent at the saddle. The width of a line is the cube root of the mass, its colour the level.
+/// Peaks have labels; if these do not all fit, the most massive structures have precedence. `title` is the heading
+/// line.
 ///
 /// ```
 /// use ropewalk_plot::{PictureFormat, dendrogram};
 /// use ropewalk::{AdaptaHop, Particles};
 /// use ropewalk_table::Catalog;
 ///
-/// // Two clumps in one: points are the denser the nearer they are to one of two middles.
+/// // Two clumps in one halo: points get denser towards either of two middles.
 /// let clump = |i: i32, x: f64| {
 ///     let [a, b, c] = [i / 100, i / 10 % 10, i % 10].map(|k| 0.1 * f64::from((k - 5) * (k - 5).abs()) + 0.01 * f64::from(i % 7));
 ///     [a + x, b, c]
@@ -53,6 +54,9 @@ const LEVELS: u32 = 6;
 /// assert!(String::from_utf8_lossy(&svg).contains("level 2"));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Errors
+/// Fails if the catalogue has halos but no information on subhalos, if `row` is out of bounds, or if encoding fails.
 pub fn dendrogram(catalog: &Catalog, row: usize, title: &str, style: impl Into<Style>) -> Result<Vec<u8>> {
     chart(catalog, row, title)?.encoded(style)
 }
@@ -73,18 +77,18 @@ fn chart(catalog: &Catalog, row: usize, title: &str) -> Result<Chart> {
     Ok(chart)
 }
 
-/// A structure of the tree, and where it stands.
+/// A structure of the tree, and its horizontal position.
 struct Branch {
-    /// Its place in the list of branches.
+    /// The index of the parent in the list of branches.
     parent: Option<usize>,
     row: usize,
     x: f64,
 }
 
-/// A row of the catalogue with all that is in it, parents first.
+/// A row of the catalogue and all structures in it, parents first.
 struct Tree<'a> {
     rows: &'a [Subhalo],
-    /// From one line to the next.
+    /// The distance between lines.
     step: f64,
     branches: Vec<Branch>,
 }
@@ -99,7 +103,7 @@ impl<'a> Tree<'a> {
             let must = "less than the number of halos and subhalos";
             return Err(Error::parameter_must("row", root as f64, must));
         }
-        // The densest saddle first, which is to stand next to the parent.
+        // Sorted by descending saddle density, because the child with the densest saddle is next to its parent.
         let mut children: Vec<(u32, usize)> =
             rows.iter().enumerate().filter_map(|(row, subhalo)| Some((subhalo.parent?, row))).collect();
         children.sort_unstable_by(|a, b| {
@@ -119,8 +123,8 @@ impl<'a> Tree<'a> {
         Ok(tree)
     }
 
-    /// Gives each branch a column of its own. Children stand to both sides of their parent, the higher they join the nearer, so that no
-    /// lines cross.
+    /// Assigns a column to each branch. Children are on both sides of their parent, nearer to it if they join higher,
+    /// so that no lines cross.
     fn place(&mut self) {
         let n = self.branches.len();
         let mut widths = vec![1usize; n];
@@ -129,7 +133,7 @@ impl<'a> Tree<'a> {
                 widths[parent] += widths[at];
             }
         }
-        // Of each branch the columns that its children take on the left and on the right, those given already with them.
+        // For each branch, the numbers of columns on the left and right that are assigned to its children so far.
         let mut sides = vec![[0, 0]; n];
         let mut offsets = vec![(0, 0usize); n];
         for at in 1..n {
@@ -152,7 +156,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Upwards, from the root's saddle to the densest peak, with some air.
+    /// Returns the axis, which points up from the root's saddle to the densest peak, with a margin.
     fn axis(&self) -> Axis {
         let of = |branch: &Branch| {
             let row = self.rows[branch.row];
@@ -193,7 +197,7 @@ impl<'a> Tree<'a> {
             let half = 0.5 * (width_of(&label, LABEL) + GAP);
             let y = axis.at(rows[branch.row].peak_density) - 8.0;
             let meets = |&[x, line, other]: &[f64; 3]| (x - branch.x).abs() < half + other && (line - y).abs() < LABEL;
-            // A label must stand neither on another nor on a line.
+            // A label must not overlap another label or a line.
             let crosses = |other: &Branch| {
                 let row = rows[other.row];
                 (other.x - branch.x).abs() < half && axis.at(row.peak_density) < y && axis.at(row.saddle) > y - LABEL
@@ -205,7 +209,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The colours of the levels, below the plot.
+    /// Draws the colours of the levels, below the plot.
     fn legend(&self, chart: &mut Chart) {
         let levels = self.branches.iter().map(|branch| self.rows[branch.row].level);
         let mut counts = std::collections::BTreeMap::<usize, (u32, usize)>::new();
@@ -231,7 +235,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// The number of a level's colour.
+/// Returns the index of a level's colour.
 fn color_of(level: u32) -> usize {
     level.clamp(1, LEVELS) as usize - 1
 }
@@ -249,7 +253,7 @@ mod tests {
         row
     }
 
-    /// Trees of many shapes: each structure in a column of its own, and no line through another.
+    /// Trees of many shapes: each structure has its own column, and no line crosses another.
     #[test]
     fn lines_do_not_cross() {
         for seed in 1..40u32 {
@@ -262,7 +266,7 @@ mod tests {
             for at in 1..3 * seed {
                 let parent = next(at);
                 let of = rows[parent as usize];
-                // As high as its parent, or as another, at times.
+                // Sometimes as high as the saddle of its parent or a sibling.
                 let saddle = of.saddle * (1.0 + 0.1 * f64::from(next(9)));
                 rows.push(row(Some(parent), of.level + 1, saddle, saddle * (1.5 + f64::from(next(50)))));
             }

@@ -1,10 +1,12 @@
-//! The projected density of particles on a square of pixels, smoothed as much as it is sparse.
+//! The projected density of particles on a square of pixels, with adaptive smoothing.
 //!
-//! Each particle is spread over a few times the distance to its neighbours: a pixel or so in a halo, dozens in a void. The
-//! density in space that this takes comes from counts in cubes of a cell, two cells, four, and so on.
-//! Cost: 24 bytes a particle, 27 MB, and 8 bytes a pixel; some n^(1/3) pixels a particle. The picture is the same for any number of threads,
-//! and of ranks that share the particles: a pixel is a sum of whole numbers, which has no order. What a particle adds to a pixel is seen there
-//! if it is 2^-61 of the mass of all or more, so that light particles stay beside one that is 10^12 times as heavy, and 2^-51 of its own mass.
+//! Each particle is spread over a few times the distance to its neighbours: about a pixel in a halo, dozens of pixels
+//! in a void. The local density for this comes from counts in cubes of one cell, two cells, four, and so on.
+//! Cost: 24 bytes per particle, 27 MB, and 8 bytes per pixel; about n^(1/3) pixels per particle.
+//!
+//! The picture does not depend on the number of threads or ranks, because a pixel is a sum of integers, which is
+//! independent of order. A contribution to a pixel is resolved if it is at least 2^-61 of the total mass and 2^-51 of
+//! the particle's own mass. So light particles remain visible beside one of 10^12 times their mass.
 
 use ropewalk::distributed::{Communicator, Reduction};
 use ropewalk::halo::{MassSum, Particles};
@@ -14,21 +16,21 @@ use ropewalk::{Result, Scalar};
 use crate::slab::Slab;
 use crate::window::{SIDE, Window};
 
-/// Cells along a side of the finest grid, and how often they are merged by twos.
+/// Cells along a side of the finest grid, and the number of times that cells are merged in pairs.
 const CELLS: usize = 128;
 const LEVELS: usize = 4;
-/// How many particles the cube holds whose side is half that of a spread particle's square.
+/// The number of particles in the cube whose side is half that of the square over which a particle is spread.
 const NEIGHBOURS: f32 = 5.0;
-/// Half the side of the smallest spread, in pixels; no less than a cloud in a cell.
+/// Half the side of the smallest square, in pixels; at least that of cloud-in-cell.
 const NARROW: f32 = 1.0;
-/// Half the side of the widest, in units.
+/// Half the side of the largest square, in units.
 const WIDE: f32 = 64.0;
-/// Rows of a parallel task.
+/// Rows per parallel task.
 const BAND: usize = 60;
-/// Particles of one.
+/// Particles per parallel task.
 const TASK: usize = 1 << 12;
 
-/// A particle's place in pixels, how far it is spread, and its weight.
+/// The position of a particle in pixels, half the side of its square, and its weight.
 #[derive(Clone, Copy)]
 struct Spread {
     at: [f32; 2],
@@ -36,16 +38,17 @@ struct Spread {
     weight: f32,
 }
 
-/// Numbers with the order of these.
+/// Maps floats to integers of the same order.
 fn ascending(x: f32) -> u32 {
     let bits = x.to_bits();
     if bits >> 31 == 0 { bits | 1 << 31 } else { !bits }
 }
 
-/// Surface density in units of its mean, row by row from the top (the largest y), on a square of `side` pixels, and the number of particles:
-/// all, or those of a slab. Without particles there are no pixels.
+/// Computes the surface density in units of its mean, in row-major order from the top (the largest y), on a square of
+/// `side` pixels. Also returns the number of particles, of all or of those in a slab. Without particles there are no
+/// pixels.
 ///
-/// Errors: if a rank that shares the particles has ended.
+/// Fails if a rank has ended.
 pub fn density<S: Scalar>(
     particles: &Particles<S>,
     window: &Window,
@@ -54,7 +57,8 @@ pub fn density<S: Scalar>(
     ranks: &dyn Communicator,
 ) -> Result<(Vec<f32>, u64)> {
     let fine = side as f64 / SIDE as f64;
-    // By height, which is how the grids are laid out: neighbours in the list then share a part of them that fits a cache.
+    // Sorted by height, the slowest axis of the grids: consecutive particles then use a part of the grids that fits a
+    // cache.
     let height = |i: usize| (fine * window.pixel(particles.position(i))[1]) as f32;
     let mut order: Vec<u64> = map(particles.len(), TASK, &|i| u64::from(ascending(height(i))) << 32 | i as u64);
     if let Some(slab) = slab {
@@ -82,7 +86,7 @@ pub fn density<S: Scalar>(
         let top = (range.start / side) as f32;
         let bottom = top + BAND as f32;
         let mut weights = [vec![], vec![]];
-        // A particle of the opposite edge reaches a band around the boundary.
+        // Particles at the opposite edge contribute to a band across the periodic boundary.
         let around = if window.wraps() { side as f32 } else { 0.0 };
         let mut shifts = vec![0.0];
         if around > 0.0 {
@@ -106,19 +110,19 @@ pub fn density<S: Scalar>(
     Ok((map(image.len(), TASK, &|at| (image[at] as i64 as f64 * scale) as f32), masses.n))
 }
 
-/// What all particles that are shown weigh.
+/// The total mass of the particles in the picture.
 struct Masses {
     n: u64,
     mean: f64,
-    /// Without their signs.
+    /// The sum of absolute masses.
     magnitude: f64,
 }
 
 impl Masses {
-    /// Of the particles that the lower halves of `keys` name.
+    /// Sums the masses of the particles whose indices are the lower halves of `keys`.
     fn of<S: Scalar>(particles: &Particles<S>, keys: &[u64], ranks: &dyn Communicator) -> Result<Self> {
         let tasks = map_tasks(keys.len(), TASK, &|range| {
-            // Of all, and of those below zero.
+            // The sum of all masses, and that of negative ones.
             let mut sums = [MassSum::default(), MassSum::default()];
             for &key in &keys[range] {
                 let mass = particles.mass_of(key as u32 as usize);
@@ -143,59 +147,59 @@ impl Masses {
         Ok(Self { n: n[0], mean: all / n[0] as f64, magnitude: all - 2.0 * below })
     }
 
-    /// In units of the mean; particles without mass count.
+    /// Returns a mass in units of the mean mass; 1 if the mean mass is not positive.
     fn weight(&self, mass: f64) -> f32 {
         if self.mean > 0.0 { (mass / self.mean) as f32 } else { 1.0 }
     }
 
-    /// The finest of which the sum of all weights is less than 2^61: a pixel has no more.
+    /// Returns the finest unit in which the sum of all weights, and so every pixel, is below 2^61.
     fn unit(&self) -> Unit {
         let all = if self.mean > 0.0 { self.magnitude / self.mean } else { self.n as f64 };
         Unit { bits: 60 - exponent(all) }
     }
 }
 
-/// The largest power of two that is no more than a normal number, without its sign.
+/// Returns the exponent of the largest power of two that is at most the magnitude of `x`, a normal number.
 fn exponent(x: f64) -> i32 {
     (x.to_bits() >> 52 & 0x7ff) as i32 - 1023
 }
 
-/// 2^-bits, the unit of which sums are whole numbers.
+/// The unit 2^-bits, of which all sums are integer multiples.
 #[derive(Clone, Copy)]
 struct Unit {
     bits: i32,
 }
 
 impl Unit {
-    /// Units of 1.
+    /// Returns the number of units in 1.
     fn per_one(self) -> f64 {
         2f64.powi(self.bits)
     }
 
-    /// Counts what a particle of some weight adds to pixels: in units, or if it is heavy in the least multiple of them, by a power of two,
-    /// of which its weight is less than 2^51.
+    /// Returns a counter for the contributions of a particle. It counts units, or for heavy particles the smallest
+    /// power-of-two multiple of units of which the weight is below 2^51.
     fn counter(self, weight: f32) -> Counter {
         let bits = self.bits.min(50 - exponent(weight.into()));
         Counter { magic: 1.5 * 2f64.powi(52 - bits), shift: (self.bits - bits) as u32 }
     }
 }
 
-/// Counts units in numbers that are no more than a weight.
+/// Converts contributions of at most a particle's weight to numbers of units.
 #[derive(Clone, Copy)]
 struct Counter {
-    /// A float whose last bit is 2^shift units: what is added to it is rounded to whole ones, in either direction from here.
+    /// A float whose last bit is 2^shift units. Adding a positive or negative number to it rounds to whole multiples.
     magic: f64,
     shift: u32,
 }
 
 impl Counter {
-    /// How many units are nearest to `x`, modulo 2^64.
+    /// Returns the number of units nearest to `x`, modulo 2^64.
     fn count(self, x: f32) -> u64 {
         (f64::from(x) + self.magic).to_bits().wrapping_sub(self.magic.to_bits()).wrapping_shl(self.shift)
     }
 }
 
-/// Some rows of the picture.
+/// A band of rows of the picture.
 struct Band<'a> {
     rows: &'a mut [u64],
     side: usize,
@@ -203,7 +207,7 @@ struct Band<'a> {
 }
 
 impl Spread {
-    /// Adds the particle to the rows of a band, its own row being `y`.
+    /// Adds the particle to the rows of a band; `y` is its row in the band.
     fn add_to(&self, band: Band<'_>, y: f32, counter: Counter, [across, down]: &mut [Vec<f32>; 2]) {
         let Band { rows, side, wraps } = band;
         let columns = kernel(self.at[0], self.width, across);
@@ -230,9 +234,10 @@ impl Spread {
     }
 }
 
-/// A biweight bump of half width `width` about `at`: the weights, which add up to one, and the pixel of the first.
+/// Computes a biweight kernel of half width `width` around `at`: the weights, which add up to one. Returns the pixel
+/// of the first weight.
 fn kernel(at: f32, width: f32, weights: &mut Vec<f32>) -> i64 {
-    // Pixel i has its middle at i + 0.5.
+    // The middle of pixel i is at i + 0.5.
     let first = (at - width - 0.5).ceil();
     weights.clear();
     let mut x = first + 0.5 - at;
@@ -246,7 +251,7 @@ fn kernel(at: f32, width: f32, weights: &mut Vec<f32>) -> i64 {
     first as i64
 }
 
-/// Particle counts in cubes of 1, 2, 4, .. cells; x runs fastest, then z, then y.
+/// Particle counts in cubes of 1, 2, 4, .. cells. The index x varies fastest, then z, then y.
 struct Grids<'a> {
     window: &'a Window,
     counts: Vec<Vec<u32>>,
@@ -260,7 +265,7 @@ impl<'a> Grids<'a> {
             all[(cell[1] * CELLS + cell[2]) * CELLS + cell[0]] += 1;
         }
         ranks.all_reduce(&mut all, Reduction::Sum)?;
-        // More than fit would be spread over less than a pixel, too.
+        // Saturated counts have no effect: the spread would be below a pixel anyway.
         let mut counts =
             vec![all.into_iter().map(|count| u32::try_from(count).unwrap_or(u32::MAX)).collect::<Vec<_>>()];
         for level in 1..=LEVELS {
@@ -276,8 +281,8 @@ impl<'a> Grids<'a> {
         Ok(Self { window, counts })
     }
 
-    /// Half the side of the square over which a particle at `at` is spread, in units: the side of the cube that holds
-    /// [`NEIGHBOURS`] particles at the density around.
+    /// Returns half the side of the square over which a particle at `at` is spread, in units: the side of a cube that
+    /// holds [`NEIGHBOURS`] particles at the local density.
     fn width(&self, at: [f64; 3]) -> f32 {
         let place = self.window.cell(at, CELLS).map(|x| x as f32);
         let cell = SIDE as f32 * self.window.cell_width(CELLS) as f32;
@@ -290,7 +295,8 @@ impl<'a> Grids<'a> {
         WIDE
     }
 
-    /// The count in a cube of a level centred on `place`, linear between the cubes of the grid.
+    /// Returns the count in a cube of a level centred on `place`, interpolated linearly between the cubes of the
+    /// grid.
     #[inline(always)]
     fn interpolate(&self, level: usize, place: [f32; 3]) -> f32 {
         let side = (CELLS >> level) as i64;
@@ -350,7 +356,7 @@ mod tests {
         }
     }
 
-    /// Masses over eighteen powers of ten, in either order.
+    /// Masses over eighteen orders of magnitude, in both orders of particles.
     #[test]
     fn sums_have_no_order() {
         let n = 3000u32;
@@ -369,7 +375,8 @@ mod tests {
         assert!((mean - 1.0).abs() < 1e-4, "{mean}");
     }
 
-    /// A particle beside one of 10^12 times its mass: by the formula of the biweight, over the widest square.
+    /// A particle beside one of 10^12 times its mass. The expected values follow from the biweight kernel over the
+    /// widest square.
     #[test]
     fn light_particles_are_seen() {
         let positions = [[2.0f32, 2.0, 5.0], [7.0, 7.0, 5.0]];
@@ -395,7 +402,7 @@ mod tests {
         assert_eq!(unit.per_one(), 1024.0);
         let counter = unit.counter(2.5);
         assert_eq!([0.0, 1.0, -2.5, 0.000_6].map(|x| counter.count(x) as i64), [0, 1024, -2560, 1]);
-        // Less than 2^51 of 2^7 units each.
+        // The weight is below 2^51 multiples of 2^7 units each.
         let (unit, heavy) = (Unit { bits: 55 }, 7.0);
         let counter = unit.counter(-heavy);
         let counts = [heavy, -heavy, 2f32.powi(-48), 2f32.powi(-50)].map(|x| counter.count(x) as i64);

@@ -1,10 +1,10 @@
-//! Errors of making pictures.
+//! Errors of drawing pictures.
 
 use std::fmt::Display;
 
 use ropewalk::{Error, ErrorKind};
 
-/// A picture that cannot be made: too many pixels, or an encoder that fails.
+/// A picture that cannot be drawn: too many pixels, or a failed encoder.
 pub(super) fn picture(cause: impl Display) -> Error {
     Error::new(ErrorKind::Internal, format!("the picture could not be made: {cause}"))
 }

@@ -1,7 +1,7 @@
-//! The letters of all pictures: DejaVu Sans, a part of which is compiled in.
+//! The font of all pictures: DejaVu Sans, of which a subset is compiled in.
 //!
-//! In: a line of text and its size. Out: its glyphs and its width, which are the same for pixels, for a PDF, and for what decides whether
-//! two labels meet.
+//! In: a line of text and its size. Out: its glyphs and its width, which are the same for PNG, PDF, and tests of
+//! overlapping labels.
 
 use ab_glyph::{Font, FontRef, GlyphId, PxScale, ScaleFont};
 
@@ -9,24 +9,24 @@ use ropewalk::Result;
 
 use crate::errors;
 
-/// Latin, Greek and some symbols; DejaVuSans.LICENSE tells the terms.
+/// Latin, Greek and some symbols; see DejaVuSans.LICENSE for the terms.
 pub const FONT: &[u8] = include_bytes!("DejaVuSans.ttf");
 
-/// How high digits and capitals are, in sizes.
+/// The height of digits and capitals, in units of the font size.
 pub const HIGH: f64 = 0.76;
 
-/// The font, as its file has it.
+/// Parses the font.
 pub fn font() -> Result<FontRef<'static>> {
     FontRef::try_from_slice(FONT).map_err(errors::picture)
 }
 
-/// The scale of a size: `ab_glyph`'s is the line height, `size` is that of an em, as everywhere else.
+/// Returns the scale of a font size: that of `ab_glyph` is the line height, whereas `size` is the em, as elsewhere.
 pub fn scale(font: &FontRef<'_>, size: f64) -> PxScale {
     let em = font.height_unscaled() / font.units_per_em().unwrap_or(1.0);
     PxScale::from(size as f32 * em)
 }
 
-/// The glyphs of a line, each with its letter and the place where it begins, and where the line ends.
+/// Returns the glyphs of a line, each with its letter and its start, and the end of the line.
 pub fn glyphs(font: &FontRef<'_>, text: &str, size: f64) -> (Vec<(GlyphId, char, f32)>, f32) {
     let scaled = font.as_scaled(scale(font, size));
     let (mut line, mut end) = (Vec::<(GlyphId, char, f32)>::new(), 0.0f32);
@@ -39,15 +39,15 @@ pub fn glyphs(font: &FontRef<'_>, text: &str, size: f64) -> (Vec<(GlyphId, char,
     (line, end)
 }
 
-/// How wide a line is; without a font, which does not happen, by a rule of thumb.
+/// Returns the width of a line. Without a font, which cannot happen, an estimate.
 pub fn width(text: &str, size: f64) -> f64 {
     font().map_or(0.64 * size * text.chars().count() as f64, |font| glyphs(&font, text, size).1.into())
 }
 
-/// `size`, or what is smaller and keeps a line within `room`.
+/// Returns `size`, or a smaller size at which a line fits `room`.
 pub fn fitting(text: &str, size: f64, room: f64) -> f64 {
     let wide = width(text, size);
-    // Whole tenths, so that files have no long numbers.
+    // Whole tenths, so that files do not contain long numbers.
     if wide > room && room > 0.0 { (10.0 * size * room / wide).floor() / 10.0 } else { size }
 }
 

@@ -1,4 +1,4 @@
-//! Halos side by side, each with its members and what is known of its centre.
+//! Halos side by side, each with its members and its centres.
 
 use ropewalk::Result;
 
@@ -11,38 +11,38 @@ use crate::font::{fitting, width};
 use crate::style::Style;
 use crate::ticks::round_length;
 
-/// The side of a panel's window, and the room above and around it.
+/// The side of a panel's window, and the space above and around it.
 const SIDE: f64 = 400.0;
 const CAPTION: f64 = 44.0;
 const GAP: f64 = 24.0;
 const TOP: f64 = 72.0;
-/// The lines of the legend, and its letters.
+/// The line height and the font size of the legend.
 const LINE: f64 = 40.0;
 const LETTERS: f64 = 18.0;
 const MEMBER: Rgb = [70, 78, 100];
 const SPHERE: Rgb = [150, 150, 165];
-/// The sizes of the marks, in units from the middle; they differ, so that marks in one place remain visible.
+/// The sizes of the marks from their middle, in units. They differ, so that coincident marks remain visible.
 const MARKS: [f64; 5] = [6.0, 8.0, 9.0, 11.0, 17.0];
 const COLORS: [Rgb; 5] = [[215, 40, 40], [20, 110, 200], [30, 140, 60], [230, 120, 0], [140, 60, 180]];
 
-/// A halo as it is shown.
+/// The data of a panel: one halo.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GalleryPanel {
-    /// The lines above.
+    /// The two lines above the panel.
     pub caption: [String; 2],
-    /// Where the members are, from the middle of the picture, along x and y.
+    /// The positions of the members relative to the middle of the panel, along x and y.
     pub members: Vec<[f64; 2]>,
-    /// Centres, in the order of the names.
+    /// Centres, in the order of their names.
     pub centers: Vec<[f64; 2]>,
-    /// A sphere about the first centre, such as R200c.
+    /// The radius of a sphere around the first centre, such as R200c.
     pub radius: Option<f64>,
 }
 
-/// A picture with a panel for each halo, in rows of four: the members as dots, a ring of the given radius about the first
-/// centre, and a mark for each centre. `names` say in a legend what the marks are, at most five; `sphere` what the ring is. A panel is 2.6
-/// inches wide. Dots are pixels in all formats: there may be millions.
+/// Draws a panel for each halo, in rows of four: the members as dots, a ring of the given radius around the first
+/// centre, and a mark for each centre.
 ///
-/// Errors: what [`check_gallery`] refuses; a picture that cannot be encoded.
+/// A legend explains the marks by `names`, at most five, and the ring by `sphere`. A panel is 2.6 inches wide. Dots
+/// are rasterized in all formats, since there may be millions.
 ///
 /// ```
 /// use ropewalk_plot::{AxisUnits, GalleryPanel, PictureFormat, gallery};
@@ -58,6 +58,9 @@ pub struct GalleryPanel {
 /// assert!(png.starts_with(b"\x89PNG"));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Errors
+/// Fails as [`check_gallery`] does, or if encoding fails.
 pub fn gallery(
     panels: &[GalleryPanel],
     names: &[&str],
@@ -92,16 +95,14 @@ pub fn gallery(
     chart.encoded(style)
 }
 
-/// The columns of a gallery, and how wide and high it is without its legend.
+/// Returns the number of columns of a gallery, and its width and height without the legend.
 fn size(panels: usize) -> (usize, f64, f64) {
     let columns = panels.clamp(2, 4);
     let rows = panels.div_ceil(columns).max(1) as f64;
     (columns, GAP + columns as f64 * (SIDE + GAP), TOP + rows * (SIDE + CAPTION + GAP))
 }
 
-/// Whether a [`gallery`] of that many halos can be made, which is known before the halos are.
-///
-/// Errors: a resolution out of range; more pixels than a picture may have.
+/// Checks that a [`gallery`] of a number of halos can be drawn, before the halos are computed.
 ///
 /// ```
 /// use ropewalk_plot::{PictureFormat, Style, check_gallery};
@@ -109,14 +110,17 @@ fn size(panels: usize) -> (usize, f64, f64) {
 /// assert!(check_gallery(100, PictureFormat::Png).is_ok());
 /// assert!(check_gallery(100, Style::new(PictureFormat::Pdf).dpi(1200.0)).is_err());
 /// ```
+///
+/// # Errors
+/// Fails if the resolution is out of range, or the picture would have too many pixels.
 pub fn check_gallery(panels: usize, style: impl Into<Style>) -> Result<()> {
     let (_, wide, high) = size(panels);
-    // The dots are pixels in all formats.
+    // Dots are rasterized in all formats.
     let scale = Chart::in_pixels(wide, high, "").scale(style.into())?;
     canvas::check_pixels((wide * scale) as usize, (high * scale) as usize)
 }
 
-/// Names of a legend in as many lines as they need: each with its line and its place there.
+/// Breaks the names of a legend into lines. Returns each name with its line and its position there.
 fn in_lines<'n>(names: impl Iterator<Item = &'n str>, room: f64) -> Vec<(&'n str, usize, f64)> {
     let (mut line, mut x) = (0, 0.0);
     names
@@ -138,7 +142,7 @@ fn panel(chart: &mut Chart, halo: &GalleryPanel, [left, top]: [f64; 2], scale: f
     {
         chart.text(text, [left, y], fitting(text, size, SIDE), Align::Left, color);
     }
-    // All members, and the sphere if that is not much larger.
+    // The window shows all members, and the sphere unless it is much larger.
     let farthest = halo.members.iter().flatten().fold(0.0f64, |most, x| most.max(x.abs()));
     let first = halo.centers.first().copied().unwrap_or_default();
     let outside = halo.radius.map_or(0.0, |radius| radius + first[0].abs().max(first[1].abs()));
@@ -161,13 +165,13 @@ fn panel(chart: &mut Chart, halo: &GalleryPanel, [left, top]: [f64; 2], scale: f
         chart.ring(place(first), radius / reach * half, 2.0, SPHERE);
     }
     for (i, &center) in halo.centers.iter().enumerate().rev() {
-        // A missing one is nowhere.
+        // Centres that are NaN are skipped.
         if inside(center).iter().all(|x| (0.0..SIDE).contains(x)) {
             mark(chart, i, place(center));
         }
     }
     chart.clip(None);
-    // A bar of a round length.
+    // The scale bar, of a round length.
     if let Some((length, label)) = round_length(2.0 * reach) {
         let y = top + SIDE - 14.0;
         let bar = length / reach * half;
@@ -178,7 +182,7 @@ fn panel(chart: &mut Chart, halo: &GalleryPanel, [left, top]: [f64; 2], scale: f
     Ok(())
 }
 
-/// A mark with a light seam: plus, cross, ring, square, diamond.
+/// Draws a mark with a light outline: plus, cross, ring, square, diamond.
 fn mark(chart: &mut Chart, kind: usize, [x, y]: [f64; 2]) {
     let size = MARKS[kind % MARKS.len()];
     let color = COLORS[kind % COLORS.len()];

@@ -1,4 +1,4 @@
-//! The k-distance curve: how far each point's k-th nearest neighbour is, sorted.
+//! The k-distance curve: the sorted distances from each point to its k-th nearest neighbour.
 
 use ropewalk::Result;
 use ropewalk::internals::format::significant;
@@ -11,12 +11,12 @@ use crate::ticks::{Room, Side, logarithmic};
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 680.0;
-/// The plot's sides: left, right, top, bottom.
+/// The edges of the plot: left, right, top, bottom.
 const LEFT: f64 = 130.0;
 const RIGHT: f64 = 920.0;
 const TOP: f64 = 90.0;
 const BOTTOM: f64 = 580.0;
-/// Corners of the curve closer together than this many units are drawn as one.
+/// The minimum distance, in units, between drawn corners of the curve.
 const STEP: f64 = 0.4;
 const INK: Rgb = [25, 25, 30];
 const FAINT: Rgb = [90, 90, 100];
@@ -24,11 +24,12 @@ const GRID: Rgb = [217, 217, 224];
 const CURVE: Rgb = [87, 16, 110];
 const KNEE: Rgb = [227, 89, 51];
 
-/// The distance to the k-th neighbour of each point, in ascending order, on a logarithmic axis; below it the share of points
-/// with at most that distance. `knee` are two places in `sorted`: where the chord to the last point begins, and which point below
-/// it is the knee; both are marked. Distances of zero (copies of a point) are left of the curve. `title` is the line above.
+/// Draws the distances to the k-th neighbour of all points, in ascending order, on a logarithmic axis. The other axis
+/// is the share of points with at most that distance.
 ///
-/// Errors: a picture that cannot be encoded.
+/// `knee` holds two indices into `sorted`: the start of the chord to the last point, and the knee, a point below the
+/// chord. Both are marked. Distances of zero (copies of a point) are to the left of the curve. `title` is the heading
+/// line.
 ///
 /// ```
 /// use ropewalk_plot::{PictureFormat, k_distances};
@@ -38,6 +39,9 @@ const KNEE: Rgb = [227, 89, 51];
 /// assert!(String::from_utf8_lossy(&svg).contains("six points"));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Errors
+/// Fails if encoding fails.
 pub fn k_distances(
     sorted: &[f64],
     k: usize,
@@ -79,7 +83,7 @@ struct Plot {
 }
 
 impl Plot {
-    /// Where the point of a rank is; the last one is at the right edge.
+    /// Returns the horizontal position of a point by its index; the last one is at the right edge.
     fn across(&self, rank: usize) -> f64 {
         LEFT + (RIGHT - LEFT) * (rank + 1) as f64 / self.n as f64
     }
@@ -88,7 +92,7 @@ impl Plot {
         BOTTOM - (BOTTOM - TOP) * (distance.log10() - self.log[0]) / (self.log[1] - self.log[0])
     }
 
-    /// Returns the name of the axis with what makes the labels its values.
+    /// Draws lines and labels. Returns the name of the axis, with the conversion from labels to values.
     fn grid(&self, chart: &mut Chart, name: &str) -> String {
         for percent in (0..=100).step_by(10) {
             let x = LEFT + (RIGHT - LEFT) * f64::from(percent) / 100.0;
@@ -126,7 +130,7 @@ impl Plot {
             chart.dashes([LEFT, at[1]], at, 2.0, KNEE);
             chart.dashes(at, [at[0], BOTTOM], 2.0, KNEE);
             chart.disc(at, 7.0, KNEE);
-            // The curve ascends, so there is room above the line on the left and below the point on the right.
+            // The curve ascends, so the label fits above the line on the left, or below the point on the right.
             let label = format!("knee: eps = {}", significant(*eps, 3));
             if at[0] - LEFT > 260.0 {
                 chart.text(label, [at[0] - 14.0, at[1] - 14.0], 22.0, Align::Right, KNEE);

@@ -1,11 +1,20 @@
-//! Pictures as PNG, SVG or PDF: the cumulative mass function of a catalogue beside what is expected, the projected density with its halos,
-//! halos and their profiles one by one, clusters in the plane, the k-distance curve, the condensed tree, the dendrogram of a halo's
-//! subhalos, and a mesh in light and shadow, as PNG.
+//! Pictures of halos, clusters and meshes as PNG, SVG or PDF.
 //!
-//! In: [`Particles`](ropewalk::Particles) and a [`Catalog`](ropewalk_table::Catalog); points and [`Labels`](ropewalk::Labels); sorted
-//! distances; [`HdbscanClusters`](ropewalk::cluster::HdbscanClusters). Out: the bytes of a file, from each function, in the format and the
-//! resolution of a [`Style`]; particles of a projection may be shared by ranks (`projection_across`). Text in PNG and PDF is set in DejaVu Sans, a part of which is compiled in; a PDF has it with it, an SVG
-//! names it first and lets the viewer choose. Each picture says its size in inches, of which SVG and PDF keep lines and text as such.
+//! - the cumulative mass function of a catalogue, compared with expectations,
+//! - the projected density with its halos,
+//! - individual halos and their profiles,
+//! - clusters in the plane, and the k-distance curve,
+//! - the condensed tree of HDBSCAN*, and the dendrogram of a halo's subhalos,
+//! - a shaded mesh, as PNG only.
+//!
+//! In: [`Particles`](ropewalk::Particles) and a [`Catalog`](ropewalk_table::Catalog), points and
+//! [`Labels`](ropewalk::Labels), sorted distances, or [`HdbscanClusters`](ropewalk::cluster::HdbscanClusters). Out:
+//! the bytes of a file, in the format and the resolution of a [`Style`]. The particles of a projection may be
+//! distributed over ranks (`projection_across`).
+//!
+//! Text in PNG and PDF is set in DejaVu Sans, of which a subset is compiled in. A PDF embeds it; an SVG names it
+//! first and lets the viewer choose. Each file states its size in inches. SVG and PDF store lines and text as
+//! vectors.
 
 mod axis;
 mod axis_units;

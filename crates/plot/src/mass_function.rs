@@ -1,4 +1,4 @@
-//! How many halos there are above each mass, beside what is expected, and the ratio of the two.
+//! The cumulative mass function of halos, compared with expectations, and their ratio.
 
 use ropewalk::Result;
 use ropewalk_table::{Expected, MassCounts};
@@ -12,31 +12,32 @@ use crate::panel::{Panel, Scale};
 use crate::style::Style;
 
 const WIDTH: f64 = 960.0;
-/// The page without and with residuals.
+/// The height of the page without and with residuals.
 const HEIGHTS: [f64; 2] = [680.0, 850.0];
-/// The plot's sides: left, right, top, bottom; and those of the residuals below it.
+/// The edges of the plot: left, right, top, bottom. Then the top and bottom of the residuals below it.
 const LEFT: f64 = 130.0;
 const RIGHT: f64 = 920.0;
 const TOP: f64 = 90.0;
 const BOTTOM: f64 = 580.0;
 const RESIDUALS: [f64; 2] = [592.0, 750.0];
 const MIDDLE: f64 = 0.5 * (LEFT + RIGHT);
-/// Steps closer together than this many units are drawn as one.
+/// The minimum distance, in units, between drawn steps.
 const STEP: f64 = 0.25;
 /// The largest residual that is shown.
 const FARTHEST: f64 = 1.0;
 
 const STAIRS: Rgb = [156, 46, 97];
 const ERROR: Rgb = [188, 55, 84];
-/// Colours and dashes of what is expected.
+/// Colours and dashes of expected curves.
 const LINES: [(Rgb, Option<[f64; 2]>); 3] =
     [([31, 78, 156], None), ([27, 127, 107], Some([10.0, 6.0])), ([122, 106, 29], Some([3.0, 5.0]))];
 
-/// The number of halos at or above each mass, per volume, on logarithmic axes, with a band of one Poisson error (the square root of the
-/// number) to each side; and what was `expected`, as lines. Below them, if something was, the ratio of the two less one at the edges of the
-/// bins of `counts`, with Poisson errors; what is more than 1 off is an arrow at the edge. `title` is the line above. Ten inches wide.
+/// Draws the number of halos per volume at or above each mass, on logarithmic axes.
 ///
-/// Errors: a picture that cannot be encoded.
+/// A band shows one Poisson error (the square root of the number) on each side; `expected` mass functions are lines.
+/// If there are any, a second plot shows the ratio of measured and expected numbers minus one, at the bin edges of
+/// `counts`, with Poisson errors. Deviations above 1 are arrows at the edge. `title` is the heading line. The picture
+/// is ten inches wide.
 ///
 /// ```
 /// use ropewalk_table::{Catalog, MassCounts};
@@ -50,6 +51,9 @@ const LINES: [(Rgb, Option<[f64; 2]>); 3] =
 /// assert!(String::from_utf8_lossy(&svg).contains("halo mass M  [snapshot mass unit]"));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Errors
+/// Fails if encoding fails.
 pub fn mass_function(
     counts: &MassCounts,
     expected: &[Expected],
@@ -92,7 +96,7 @@ fn chart(counts: &MassCounts, expected: &[Expected], title: &str, units: &AxisUn
     chart
 }
 
-/// At least a decade and a half, so that a tick or two can be labelled.
+/// Widens a range to at least a decade and a half, so that a few ticks can be labelled.
 fn widened(lo: f64, hi: f64) -> [f64; 2] {
     let lack = (1.5 - (hi - lo)).max(0.0);
     [lo - 0.5 * lack, hi + 0.5 * lack].map(|log| 10f64.powf(log).clamp(f64::MIN_POSITIVE, f64::MAX))
@@ -105,9 +109,9 @@ fn stroke(chart: &mut Chart, points: Vec<[f64; 2]>, dashes: Option<[f64; 2]>, co
     }
 }
 
-/// The staircase and the band around it.
+/// Draws the staircase and the band around it.
 fn stairs(chart: &mut Chart, panel: &Panel, counts: &MassCounts) {
-    // Corners from the heaviest halo on: where a step is, and how many halos there are from there on.
+    // The steps from the heaviest halo on: position, and the number of halos of at least that mass.
     let mut steps: Vec<(f64, usize)> = Vec::new();
     for (i, &mass) in counts.masses().iter().enumerate() {
         let x = panel.x.at(mass);
@@ -116,7 +120,7 @@ fn stairs(chart: &mut Chart, panel: &Panel, counts: &MassCounts) {
             _ => steps.push((x, i + 1)),
         }
     }
-    // One halo less its error is none: below the plot.
+    // One halo minus its error is zero, which is below the plot.
     let height = |number: f64| panel.y.at(number / counts.volume()).min(BOTTOM + 20.0);
     let along = |number: &dyn Fn(f64) -> f64| -> Vec<[f64; 2]> {
         let mut before = BOTTOM + 20.0;
@@ -143,7 +147,7 @@ fn legend(chart: &mut Chart, expected: &[Expected]) {
     }
 }
 
-/// Measured over expected less one, at the edges of the bins; of several curves side by side.
+/// Draws measured over expected numbers minus one, at the bin edges; several curves are shifted sideways.
 fn residuals(chart: &mut Chart, x: Scale, counts: &MassCounts, expected: &[Expected], masses: &str) {
     let edges = counts.edges().iter().take(counts.counts().len());
     let points: Vec<(usize, f64, f64, f64)> = edges
@@ -155,7 +159,7 @@ fn residuals(chart: &mut Chart, x: Scale, counts: &MassCounts, expected: &[Expec
             (expected > 0.0 && ratio.is_finite()).then_some((i, mass, ratio, error))
         })
         .collect();
-    // As far as the points that are well known reach.
+    // The range covers the points with small errors.
     let known = points.iter().filter(|point| point.3 < 0.3 * FARTHEST).map(|point| point.2.abs() + point.3);
     let reach = (1.15 * known.fold(0.2, f64::max)).min(FARTHEST);
     let panel = Panel::new(x, Scale::linear([-reach, reach], [RESIDUALS[1], RESIDUALS[0]]));

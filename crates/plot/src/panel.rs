@@ -1,4 +1,4 @@
-//! A plot with two axes: where values are, its frame, its ticks and the names of its axes.
+//! A plot with two axes: scales, frame, ticks, and axis names.
 
 use crate::axis::{GRID, INK};
 use crate::canvas::Align;
@@ -6,7 +6,7 @@ use crate::chart::{Chart, Rect};
 use crate::font::fitting;
 use crate::ticks::{Room, Side, Ticks, between_decades, linear, logarithmic};
 
-/// From values to places.
+/// Maps values to positions on the page.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     ends: [f64; 2],
@@ -15,17 +15,17 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// The first end is at the first place, the second at the second.
+    /// Creates a linear scale: the ends are at the respective places.
     pub fn linear(ends: [f64; 2], places: [f64; 2]) -> Self {
         Self { ends, places, is_logarithmic: false }
     }
 
-    /// The same for two positive ends.
+    /// Creates a logarithmic scale; both ends must be positive.
     pub fn logarithmic(ends: [f64; 2], places: [f64; 2]) -> Self {
         Self { ends, places, is_logarithmic: true }
     }
 
-    /// Where a value is; what is far beyond an end is not so far beyond.
+    /// Maps a value to a position, clamped to one plot width beyond either end.
     pub fn at(&self, value: f64) -> f64 {
         let of = |x: f64| if self.is_logarithmic { x.max(0.0).log10() } else { x };
         let [lo, hi] = self.ends.map(of);
@@ -38,31 +38,31 @@ impl Scale {
         if self.is_logarithmic { logarithmic(self.ends, &at, room) } else { linear(self.ends, &at, room) }
     }
 
-    /// Places between the labelled ones.
+    /// Returns the positions of minor ticks.
     fn between(&self) -> Vec<f64> {
         if self.is_logarithmic { between_decades(self.ends).into_iter().map(|x| self.at(x)).collect() } else { vec![] }
     }
 
-    /// The places in ascending order.
+    /// Returns the two ends in ascending order of position.
     fn range(&self) -> [f64; 2] {
         let [a, b] = self.places;
         [a.min(b), a.max(b)]
     }
 }
 
-/// Two scales and the size of the letters beside them.
+/// Two scales, and the font size of the labels.
 #[derive(Clone, Copy, Debug)]
 pub struct Panel {
     pub x: Scale,
     pub y: Scale,
     pub letters: f64,
     pub is_gridded: bool,
-    /// Ticks point outwards, away from what a plot is full of.
+    /// `true` if ticks point outwards, so that they do not cover dense plots.
     pub is_outside: bool,
 }
 
 impl Panel {
-    /// Letters of the usual size, and lines at the ticks.
+    /// Creates a panel with the default font size, and grid lines at the ticks.
     pub fn new(x: Scale, y: Scale) -> Self {
         Self { x, y, letters: 20.0, is_gridded: true, is_outside: false }
     }
@@ -76,8 +76,8 @@ impl Panel {
         [self.x.at(x), self.y.at(y)]
     }
 
-    /// Draws what `marks` are within the plot, then its frame. Names stand below and on the left, and none where there is none to draw;
-    /// ticks have labels even so only where there is a name.
+    /// Draws the contents by `marks`, clipped to the plot, then the frame. Names are below and on the left. If a name
+    /// is `None`, that axis has neither name nor labels; if it is empty, only labels.
     pub fn draw(&self, chart: &mut Chart, names: [Option<&str>; 2], marks: impl FnOnce(&mut Chart)) {
         let [[left, top], [right, bottom]] = self.rect();
         let size = self.letters;

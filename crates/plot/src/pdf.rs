@@ -1,6 +1,7 @@
-//! A drawing as PDF: vectors, text in the font of all pictures, which is embedded, and images.
+//! Encodes a drawing as PDF: vectors, images, and text in the embedded font.
 //!
-//! In: a [`Chart`]. Out: a file of one page, whose size is that of the drawing in inches; the same bytes at each run.
+//! In: a [`Chart`]. Out: a file of one page, whose size is that of the drawing in inches. The output is reproducible
+//! byte for byte.
 //! Source: ISO 32000-1:2008, sections 8 (graphics) and 9.7 (composite fonts).
 
 use std::collections::BTreeMap;
@@ -20,19 +21,19 @@ use crate::colors::Rgb;
 use crate::errors;
 use crate::font::{FONT, font, glyphs};
 
-/// Units of PDF in an inch.
+/// PDF units per inch.
 const PER_INCH: f64 = 72.0;
-/// Bezier curves of this reach make a circle.
+/// The control point distance of Bezier curves that approximate a quarter circle.
 const ROUND: f64 = 0.552_284_749_831;
 const FONT_NAME: Name = Name(b"DejaVuSans");
 const TEXT: Name = Name(b"F");
 const SYSTEM: SystemInfo = SystemInfo { registry: Str(b"Adobe"), ordering: Str(b"Identity"), supplement: 0 };
-/// Of DejaVu Sans, in thousandths of its size.
+/// Metrics of DejaVu Sans, in thousandths of the font size.
 const CAPITALS: f32 = 729.0;
 const STEM: f32 = 90.0;
 const BOX: Rect = Rect { x1: -1021.0, y1: -463.0, x2: 1793.0, y2: 1232.0 };
 
-/// Objects of the file; images and opacities come after them.
+/// Object numbers of the file; images and opacities follow.
 const CATALOG: Ref = Ref::new(1);
 const PAGES: Ref = Ref::new(2);
 const PAGE: Ref = Ref::new(3);
@@ -46,10 +47,10 @@ const UNICODE: Ref = Ref::new(10);
 const REST: i32 = 11;
 
 impl Chart {
-    /// The picture as a PDF file.
+    /// Encodes the drawing as a PDF file.
     ///
     /// # Errors
-    /// If it cannot be encoded.
+    /// Fails if encoding fails.
     pub fn pdf(&self) -> Result<Vec<u8>> {
         let scale = PER_INCH / self.units_per_inch;
         let [width, height] = [self.width, self.height].map(|x| scale * x);
@@ -80,14 +81,14 @@ struct Page<'a> {
     scale: f64,
     height: f64,
     content: Content,
-    /// The glyphs that are used, and what they stand for.
+    /// The glyphs in use, and their characters.
     letters: BTreeMap<u16, char>,
     images: Vec<&'a Image>,
     opacities: Vec<f64>,
 }
 
 impl<'a> Page<'a> {
-    /// A place, from the lower left corner.
+    /// Converts a position to PDF units from the lower left corner.
     fn at(&self, [x, y]: [f64; 2]) -> [f32; 2] {
         [(self.scale * x) as f32, (self.height - self.scale * y) as f32]
     }
@@ -115,7 +116,7 @@ impl<'a> Page<'a> {
 
     fn circle(&mut self, center: [f64; 2], radius: f64) {
         let at = |x: f64, y: f64| self.at([center[0] + radius * x, center[1] + radius * y]);
-        // The four quarters, each a turn of the first.
+        // Four quarter circles, each rotated from the previous one.
         let corners = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]].map(|[x, y]: [f64; 2]| {
             let (from, to) = ([x, y], [-y, x]);
             let near = |a: [f64; 2], b: [f64; 2]| at(a[0] + ROUND * b[0], a[1] + ROUND * b[1]);
@@ -192,7 +193,7 @@ impl<'a> Page<'a> {
         let mut items = shown.items();
         let mut reached = 0.0;
         for (id, letter, start) in line {
-            // A pair of letters that stands closer than their widths, in thousandths of the size.
+            // Kerning, in thousandths of the font size.
             let kern = 1000.0 * (reached - start) / size as f32;
             if kern.abs() > 0.5 {
                 items.adjust(kern);
@@ -207,7 +208,7 @@ impl<'a> Page<'a> {
         Ok(())
     }
 
-    /// The whole file.
+    /// Assembles the file.
     fn file(self, title: &str, [width, height]: [f32; 2]) -> Result<Vec<u8>> {
         let mut pdf = Pdf::new();
         pdf.catalog(CATALOG).pages(PAGES);
@@ -250,7 +251,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// The font, with the widths and the letters of the glyphs that are used.
+/// Embeds the font, with the widths and characters of the glyphs in use.
 fn embed(pdf: &mut Pdf, letters: &BTreeMap<u16, char>) -> Result<()> {
     let font = font()?;
     let thousandths = |x: f32| 1000.0 * x / font.units_per_em().unwrap_or(1.0);

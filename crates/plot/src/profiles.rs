@@ -12,10 +12,10 @@ use crate::font::{fitting, width};
 use crate::panel::{Panel, Scale};
 use crate::style::Style;
 
-/// The page, ten inches wide, and the most panels in a row.
+/// The page, ten inches wide, and the maximum number of panels in a row.
 const WIDTH: f64 = 960.0;
 const COLUMNS: usize = 3;
-/// Room around the panels, for the title, between them, and for a caption.
+/// The space around the panels, for the title, between panels, and for captions.
 const LEFT: f64 = 84.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 66.0;
@@ -23,32 +23,34 @@ const LEGEND: f64 = 40.0;
 const BELOW: f64 = 66.0;
 const GAP: f64 = 74.0;
 const CAPTION: f64 = 52.0;
-/// The height of a panel for its width, and that of its letters.
+/// The height of a panel relative to its width, and its font size.
 const SHAPE: f64 = 0.9;
 const LETTERS: f64 = 14.0;
-/// The most decades of densities that are shown below the largest.
+/// The maximum number of decades shown below the largest value.
 const DECADES: f64 = 3.0;
 
 const POINTS: Rgb = [87, 16, 110];
 const FIT: Rgb = [227, 89, 51];
 const UNRESOLVED: Rgb = [130, 130, 145];
 
-/// A halo as it is shown.
+/// The data of a panel: one halo.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProfilePanel {
-    /// The line above.
+    /// The line above the panel.
     pub caption: String,
-    /// Its shells and the fit.
+    /// The shells and the fit.
     pub profile: Profile,
     /// A radius to mark, such as R200c.
     pub radius: Option<f64>,
 }
 
-/// A picture of 10 inches width with a panel for each halo, three in a row: `rho r^2` against `r` on logarithmic axes, each shell in its
-/// middle with its Poisson error; the NFW profile that fits, dashed where it was not fitted; a line at the radius, which `words` name after
-/// the title; and shaded what is not resolved and was left out of the fit. Captions say the concentration with its error and chi2.
+/// Draws a panel for each halo, three in a row, in a picture 10 inches wide: `rho r^2` against `r` on logarithmic
+/// axes.
 ///
-/// Errors: a picture that cannot be encoded.
+/// Each shell is drawn at the geometric mean of its radii, with its Poisson error. The NFW fit is dashed outside of
+/// the fitted range. A vertical line marks the panel's radius, and unresolved radii, which were not fitted, are
+/// shaded. `words` holds the title and the name of the radius. Captions state the concentration with its error, and
+/// chi2.
 ///
 /// ```
 /// use ropewalk::halo::profiles;
@@ -62,6 +64,9 @@ pub struct ProfilePanel {
 /// assert!(String::from_utf8_lossy(&svg).contains("a rod"));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Errors
+/// Fails if encoding fails.
 pub fn profiles(
     panels: &[ProfilePanel],
     words: [&str; 2],
@@ -74,7 +79,7 @@ pub fn profiles(
 fn chart(panels: &[ProfilePanel], [title, radius]: [&str; 2], units: &AxisUnits) -> Chart {
     let columns = panels.len().clamp(1, COLUMNS);
     let rows = panels.len().div_ceil(columns).max(1);
-    // One or two panels are not as wide as the page.
+    // One or two panels fill the width of the page; their height is limited.
     let wide = (WIDTH - LEFT - RIGHT - (columns as f64 - 1.0) * GAP) / columns as f64;
     let high = (SHAPE * wide).min(420.0);
     let step = [wide + GAP, high + CAPTION + BELOW];
@@ -94,7 +99,7 @@ fn chart(panels: &[ProfilePanel], [title, radius]: [&str; 2], units: &AxisUnits)
     chart
 }
 
-/// What the marks are, in a row.
+/// Draws the legend in one row.
 fn legend(chart: &mut Chart, radius: &str) {
     let y = TOP + 12.0;
     let entries = ["shells ± Poisson", "NFW fit", "not resolved, not fitted", radius];
@@ -120,7 +125,7 @@ fn legend(chart: &mut Chart, radius: &str) {
     }
 }
 
-/// A number with its error, to two digits of it.
+/// Formats a number with its error, to two digits of the error.
 fn with_error(value: f64, error: f64) -> String {
     let decimals = (1.0 - error.log10().floor()).clamp(0.0, 6.0) as usize;
     format!("{value:.decimals$} ± {error:.decimals$}")
@@ -165,7 +170,7 @@ fn panel(
         return;
     }
     let least = points.iter().fold(most, |least, point| least.min(point[1])).max(most / 10f64.powf(DECADES));
-    // Half a decade at least, so that a tick or two can be labelled.
+    // At least a decade, so that a few ticks can be labelled.
     let lack = (1.0 - (most / least).log10()).max(0.0);
     let ends = [least * 10f64.powf(-0.2 - 0.5 * lack), most * 10f64.powf(0.2 + 0.5 * lack)];
     let plot = Panel {
@@ -176,7 +181,7 @@ fn panel(
         )
     };
     let names = [format!("r  [{}]", units.length()), format!("ρ r²  [{}]", units.mass_over_length())];
-    // All axes have labels; the name of the upward ones stands once in a row.
+    // All axes have labels; the name of the vertical axis is written once per row.
     plot.draw(chart, [Some(&names[0]), Some(if is_first { &names[1] } else { "" })], |chart| {
         if profile.resolved > first.inner {
             let edge = plot.x.at(profile.resolved);

@@ -1,4 +1,4 @@
-//! All particles, or those of a slab, seen along an axis, with the largest halos and subhalos circled.
+//! The projected density of all particles, or of a slab, with the largest halos and subhalos circled.
 
 use ropewalk::distributed::{Alone, Communicator};
 use ropewalk::halo::Particles;
@@ -20,42 +20,46 @@ use crate::window::{SIDE, Window};
 
 const WIDTH: f64 = 1240.0;
 const HEIGHT: f64 = 1130.0;
-/// The sides of the density.
+/// The edges of the density.
 const LEFT: f64 = 120.0;
 const TOP: f64 = 80.0;
 const RIGHT: f64 = LEFT + SIDE as f64;
 const BOTTOM: f64 = TOP + SIDE as f64;
 const PLOT: Rect = [[LEFT, TOP], [RIGHT, BOTTOM]];
 const MIDDLE: f64 = 0.5 * (LEFT + RIGHT);
-/// How many halos have circles and numbers, and how many subhalos circles.
+/// The numbers of halos with circles, of halos with numbers, and of subhalos with circles.
 const CIRCLED: usize = 25;
 const NUMBERED: usize = 10;
 const SUBHALOS: usize = 100;
-/// The size of these numbers.
+/// The font size of these numbers.
 const NUMBER: f64 = 21.0;
-/// The colour of a subhalo's circle, which the scale of densities does not have.
+/// The colour of subhalo circles, which is not part of the density scale.
 const CYAN: Rgb = [80, 235, 255];
-/// What stands behind the circles among notes.
+/// The background of circles in the legend.
 const NIGHT: Rgb = [33, 12, 74];
 
-/// What is shown and what stands beside it.
+/// Options of a projection: title, units, and slab.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Projection {
-    /// The line above.
+    /// The heading line.
     pub title: String,
-    /// What lengths are in.
+    /// The units of lengths, and the redshift.
     pub units: AxisUnits,
-    /// Only the particles and halos in this slab, seen along its axis; otherwise all along z.
+    /// Restricts the picture to particles and halos in this slab, seen along its axis. Default: everything, seen
+    /// along z.
     pub slab: Option<Slab>,
 }
 
-/// A picture of 8.07 by 7.36 inches, 1240 by 1130 pixels at the usual resolution: the density projected along an axis in units of its
-/// mean, on a logarithmic colour scale, of the periodic box or of the smallest square around the particles; the 25 largest halos circled at
-/// the radius of their farthest member, and the 10 largest numbered. Of a catalogue with subhalos ([`Catalog::add_subhalos`]) it circles the
-/// 25 largest halos and, in another colour, the 100 largest subhalos in these, both at the root mean square distance of their members. A halo
-/// is in a slab if its centre is.
+/// Draws the density projected along an axis, in units of its mean, on a logarithmic colour scale. Shows the periodic
+/// box, or the smallest square around the particles.
 ///
-/// Errors: a periodic box that is not positive, or another one than the catalogue's; a picture that cannot be encoded.
+/// The 25 largest halos have circles at the radius of their farthest member; the 10 largest are numbered. If the
+/// catalogue has subhalos ([`Catalog::add_subhalos`]), the 100 largest subhalos in these halos are circled in another
+/// colour. All circles are then at the root mean square distance of the members. Halos belong to a slab if their
+/// centre does. The picture is 8.07 by 7.36 inches, 1240 by 1130 pixels at the default resolution.
+///
+/// # Errors
+/// Fails if a periodic box is not positive or differs from that of the catalogue, or if encoding fails.
 pub fn projection<S: Scalar>(
     particles: &Particles<S>,
     catalog: &Catalog,
@@ -70,19 +74,20 @@ pub fn projection<S: Scalar>(
         .draw(catalog, shown, style)
 }
 
-/// What is seen of the particles.
+/// The density of the particles as seen in the picture.
 pub struct Seen {
     window: Window,
-    /// Pixels along a side, and their densities from the top; none without particles.
+    /// The number of pixels along a side, and their densities, row by row from the top; empty without particles.
     side: usize,
     image: Vec<f32>,
     n: u64,
 }
 
 impl Seen {
-    /// The density of the particles of all ranks, with the corners of the box around all of them and the space that they are in. Collective.
+    /// Computes the density of the particles of all ranks. `extent` holds the corners of the box around all of them,
+    /// and `space` is the space that they are in. Collective.
     ///
-    /// Errors: a resolution that is refused; if a rank has ended.
+    /// Fails if the resolution is invalid, or if a rank has ended.
     pub fn new<S: Scalar>(
         particles: &Particles<S>,
         extent: [[f64; 3]; 2],
@@ -98,9 +103,9 @@ impl Seen {
         Ok(Self { window, side, image, n })
     }
 
-    /// The picture with the halos.
+    /// Draws the picture with the halos.
     ///
-    /// Errors: a picture that cannot be encoded.
+    /// Fails if encoding fails.
     pub fn draw(&self, catalog: &Catalog, shown: &Projection, style: Style) -> Result<Vec<u8>> {
         let Self { window, side, image, n } = self;
         let slab = shown.slab.as_ref();
@@ -141,11 +146,12 @@ impl Seen {
     }
 }
 
-/// The halos and subhalos that are circled, the largest first.
+/// The halos and subhalos with circles, largest first.
 struct Circles<'a> {
     halos: Vec<&'a Halo>,
     subhalos: Vec<&'a Halo>,
-    /// Whether the catalogue knows of subhalos. Its halos reach far out, so that circles do not go out to the farthest member.
+    /// `true` if the catalogue has subhalos. Its halos are extended, so their circles do not enclose the farthest
+    /// member.
     nested: bool,
 }
 
@@ -175,7 +181,7 @@ impl<'a> Circles<'a> {
         for halo in self.halos.iter().rev() {
             circle(chart, window, halo.center, radius(halo), 7.0, PAPER);
         }
-        // The largest halo's number first: those that would stand on it move, or stay away.
+        // The numbers of larger halos take precedence: later ones that would overlap them move, or are omitted.
         let mut taken: Vec<Rect> = vec![];
         for (rank, halo) in self.halos.iter().take(NUMBERED).enumerate() {
             let label = (rank + 1).to_string();
@@ -187,7 +193,7 @@ impl<'a> Circles<'a> {
         }
     }
 
-    /// The line below the title.
+    /// Draws the line below the title.
     fn legend(&self, chart: &mut Chart, line: f64) {
         let circled = self.halos.len();
         let note = match (circled, self.nested) {
@@ -225,14 +231,14 @@ impl<'a> Circles<'a> {
     }
 }
 
-/// From densities to colours.
+/// Maps densities to colours.
 struct Colors {
     lo: f64,
     hi: f64,
 }
 
 impl Colors {
-    /// From the one in two hundred pixels that is darkest to the one in ten thousand that is brightest.
+    /// Creates a scale from the 0.5th to the 99.99th percentile of positive pixels.
     fn new(image: &[f32]) -> Self {
         let mut values: Vec<f32> = image.iter().copied().filter(|&value| value > 0.0).collect();
         let n = values.len();
@@ -242,7 +248,7 @@ impl Colors {
             f64::from(value).log10()
         };
         let (lo, hi) = (at(0.005), at(0.9999));
-        // A scale of less than a decade would show nothing but noise.
+        // A scale of less than a decade would only show noise.
         let hi = hi.max(lo + 1.0);
         Self { lo, hi }
     }
@@ -251,10 +257,10 @@ impl Colors {
         inferno((f64::from(density).log10() - self.lo) / (self.hi - self.lo))
     }
 
-    /// The colour bar on the right.
+    /// Draws the colour bar on the right.
     fn draw(&self, chart: &mut Chart) {
         let (left, right) = (RIGHT + 26.0, RIGHT + 50.0);
-        // As wide as it is shown: viewers would blend a single column with what is beside it.
+        // As many pixels as it is wide: viewers would blend a single column with its surroundings.
         let wide = (right - left) as usize;
         let color = |row: usize| inferno(1.0 - (row as f64 + 0.5) / SIDE as f64);
         let pixels = (0..SIDE).flat_map(|row| std::iter::repeat_n(color(row), wide)).collect();
@@ -277,12 +283,12 @@ impl Colors {
     }
 }
 
-/// How large a circle is: of so many units at least, as a smaller one would hide what is in it.
+/// Returns the radius of a circle on the page, at least `least`, since a smaller circle would hide its contents.
 fn shown_radius(window: &Window, radius: f64, least: f64) -> f64 {
     (radius * SIDE as f64 / window.side).clamp(least, SIDE as f64)
 }
 
-/// A circle at all images of it that the picture shows.
+/// Draws a circle at all of its periodic images that the picture shows.
 fn circle(chart: &mut Chart, window: &Window, center: [f64; 3], radius: f64, least: f64, color: Rgb) {
     let scale = SIDE as f64 / window.side;
     let at = window.pixel(center);
@@ -301,8 +307,8 @@ fn circle(chart: &mut Chart, window: &Window, center: [f64; 3], radius: f64, lea
     }
 }
 
-/// Where a number stands beside its circle: on the upper right, or where the first other corner is within the picture and meets none of
-/// those that are there.
+/// Returns the rectangle of a number beside its circle: at the upper right, or at the first other corner that is
+/// inside the picture and does not overlap `taken` rectangles. Returns `None` if no corner is free.
 fn room_for(label: &str, window: &Window, center: [f64; 3], radius: f64, taken: &[Rect]) -> Option<Rect> {
     let (wide, high) = (width(label, NUMBER), HIGH * NUMBER);
     let [x, y] = window.pixel(center);

@@ -1,4 +1,4 @@
-//! The projection of particles that ranks share.
+//! The projection of particles that are distributed over ranks.
 
 use ropewalk::distributed::{Communicator, Reduction, Term, agree, agree_on};
 use ropewalk::halo::Particles;
@@ -9,11 +9,12 @@ use crate::projection::{Projection, Seen};
 use crate::slab::Slab;
 use crate::style::Style;
 
-/// The picture of [`projection`](crate::projection) of the particles of all ranks, byte for byte, on each rank that has their
-/// catalogue; `part` has the particles of this rank. All ranks name the same slab and resolution; the title is of those with a catalogue.
-/// Collective.
+/// Draws the picture of [`projection`](crate::projection) for the particles of all ranks, byte for byte. Returns it
+/// on each rank that passes the catalogue. Collective.
 ///
-/// Cost: as of one process for a rank's own particles; 17 MB and 8 bytes a pixel are reduced.
+/// `part` holds the particles of this rank. All ranks pass the same slab and resolution; the title is taken from
+/// ranks with a catalogue. Cost: that of one process for a rank's own particles, and reductions of 17 MB plus 8 bytes
+/// per pixel.
 ///
 /// ```
 /// use ropewalk::distributed::{Communicator, on_threads};
@@ -35,7 +36,7 @@ use crate::style::Style;
 /// ```
 ///
 /// # Errors
-/// As [`projection`](crate::projection), on all ranks; slabs or resolutions that differ.
+/// Fails on all ranks as [`projection`](crate::projection) does, or if slabs or resolutions differ.
 pub fn projection_across<S: Scalar>(
     ranks: &dyn Communicator,
     part: &Particles<S>,
@@ -51,7 +52,7 @@ pub fn projection_across<S: Scalar>(
     let ends = [("the slab's beginning", Term::Real(from)), ("the slab's end", Term::Real(to))];
     agree_on(ranks, 0, &[("dpi", Term::Real(dpi)), axis, ends[0], ends[1]])?;
 
-    // The box that is known anywhere.
+    // The periodic box, if any rank knows it.
     let mut sides = [0; 3];
     if let Boundary::Periodic(own) = &boundary {
         sides.iter_mut().zip(own).for_each(|(side, own)| *side = own.to_bits());
@@ -67,7 +68,7 @@ pub fn projection_across<S: Scalar>(
     agree(ranks, picture)
 }
 
-/// The space that a rank knows.
+/// Returns the space that a rank knows.
 fn known<S: Scalar>(part: &Particles<S>, catalog: Option<&Catalog>) -> Result<Boundary> {
     let said = part.boundary()?;
     let measured = catalog.map_or(&Boundary::Unknown, Catalog::boundary);

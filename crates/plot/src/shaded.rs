@@ -1,8 +1,8 @@
-//! A mesh in light and shadow.
+//! A shaded mesh with shadows.
 //!
-//! In: a mesh, and where it is seen from. Out: a PNG file.
-//! A ray through each of four points of a pixel finds the surface, and a second one the light, strip by strip. Cost: two rays for each of these
-//! points.
+//! In: a mesh, and a view. Out: a PNG file.
+//! Four rays per pixel find the surface, and another ray from each hit tests for shadow. The picture is rendered in
+//! strips. Cost: two rays for each of the four samples.
 
 use std::ops::Range;
 
@@ -14,35 +14,35 @@ use ropewalk::{Error, Ray, Result, Scalar};
 use crate::canvas::Image;
 use crate::colors::Rgb;
 
-/// Points of a pixel along each side.
+/// Samples of a pixel along each side.
 const SAMPLES: usize = 2;
 /// Rays per parallel task.
 const TASK: usize = 1 << 10;
-/// Pixels whose rays are there at one time, or one row.
+/// The number of pixels per strip, at least one row.
 const STRIP: usize = 1 << 15;
-/// Half the angle that the picture's shorter side spans, as its tangent.
+/// The tangent of half the angle that the shorter side of the picture spans.
 const TANGENT: f64 = 0.26;
-/// Pixels of a side, at most.
+/// The maximum number of pixels along a side.
 const MOST: usize = 1 << 14;
 const SURFACE: [f64; 3] = [214.0, 196.0, 168.0];
 const TOP: [f64; 3] = [250.0, 250.0, 252.0];
 const BOTTOM: [f64; 3] = [206.0, 211.0, 220.0];
-/// The light of what is turned away from the lamp, or in shadow.
+/// The light of surfaces that face away from the lamp, or are in shadow.
 const AMBIENT: f64 = 0.28;
 const DPI: f64 = 150.0;
 
-/// Where a mesh is seen from, and the size of the picture.
+/// The direction from which a mesh is seen, and the size of the picture.
 ///
-/// The whole mesh is in the picture. `z` points up.
+/// The picture shows the whole mesh; `z` points up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct View {
-    /// From which side: degrees about the z axis, from x towards y.
+    /// The azimuth of the eye in degrees about the z axis, from x towards y.
     pub azimuth: f64,
-    /// From how high: degrees above the xy plane, from -90 to 90.
+    /// The elevation of the eye in degrees above the xy plane, from -90 to 90.
     pub elevation: f64,
-    /// Pixels along the picture, 1 to 16384.
+    /// The number of pixels per row, 1 to 16384.
     pub width: usize,
-    /// Pixels down the picture.
+    /// The number of rows of pixels, 1 to 16384.
     pub height: usize,
 }
 
@@ -52,7 +52,7 @@ impl Default for View {
     }
 }
 
-/// The mesh as it is seen, as PNG, and how many rays were cast. Both sides of triangles are drawn.
+/// Renders the mesh as PNG. Also returns the number of rays cast. Both sides of triangles are drawn.
 ///
 /// ```
 /// use ropewalk::Mesh;
@@ -65,17 +65,17 @@ impl Default for View {
 /// ```
 ///
 /// # Errors
-/// Angles that are not finite, a size of no pixels or of more than 16384 along a side.
+/// Fails if an angle is not finite, if the elevation is out of range, or if a side is not 1 to 16384 pixels.
 pub fn shaded<S: Scalar>(mesh: &Mesh<S>, view: &View) -> Result<(Vec<u8>, u64)> {
     if const { S::NARROW } { of_f32(same_ref(mesh), view) } else { of_f64(same_ref(mesh), view) }
 }
 
-/// [`draw`], compiled in this crate and not in each program.
+/// [`draw`] for `f32`, compiled in this crate instead of in each program.
 fn of_f32(mesh: &Mesh<f32>, view: &View) -> Result<(Vec<u8>, u64)> {
     draw(mesh, view)
 }
 
-/// The same in 64 bits.
+/// [`draw`] for `f64`.
 fn of_f64(mesh: &Mesh<f64>, view: &View) -> Result<(Vec<u8>, u64)> {
     draw(mesh, view)
 }
@@ -99,7 +99,7 @@ fn draw<S: Scalar>(mesh: &Mesh<S>, view: &View) -> Result<(Vec<u8>, u64)> {
     Ok((Image { width, height, pixels }.png(DPI)?, rays))
 }
 
-/// The pixels of some rows, and how many rays were cast.
+/// Renders the pixels of some rows. Also returns the number of rays cast.
 fn strip<S: Scalar>(mesh: &Mesh<S>, view: &View, camera: &Camera, rows: Range<usize>) -> (Vec<Rgb>, u64) {
     let View { width, height, .. } = *view;
     let (across, down) = (SAMPLES * width, SAMPLES * height);
@@ -127,7 +127,8 @@ fn strip<S: Scalar>(mesh: &Mesh<S>, view: &View, camera: &Camera, rows: Range<us
     (pixels, (rays.len() + lamps.len()) as u64)
 }
 
-/// The mean of a pixel's points, which have the light of the surface, or -1 for none; `sky` is how far down the picture it is.
+/// Averages the samples of a pixel. `light` holds the light of each sample, -1 for the sky; `sky` is the relative
+/// height from the top.
 fn color(light: &[f64], x: usize, y: usize, width: usize, sky: f64) -> Rgb {
     let mut sum = [0.0; 3];
     for (row, column) in (0..SAMPLES).flat_map(|row| (0..SAMPLES).map(move |column| (row, column))) {
@@ -139,13 +140,13 @@ fn color(light: &[f64], x: usize, y: usize, width: usize, sky: f64) -> Rgb {
     sum.map(|sum| (sum / (SAMPLES * SAMPLES) as f64).round() as u8)
 }
 
-/// The eye, and what it looks along.
+/// The position of the eye, and its axes.
 struct Camera {
     eye: [f64; 3],
-    /// To the middle of the picture, to its right and its upper edge.
+    /// The vectors to the middle of the picture, to its right edge and to its upper edge.
     axes: [[f64; 3]; 3],
     lamp: [f64; 3],
-    /// What is nothing beside the mesh.
+    /// A length that is negligible compared with the mesh.
     little: f64,
 }
 
@@ -170,7 +171,7 @@ impl Camera {
         let back = [elevation.cos() * cosine, elevation.cos() * sine, elevation.sin()];
         let right = [-sine, cosine, 0.0];
         let up = [-elevation.sin() * cosine, -elevation.sin() * sine, elevation.cos()];
-        // A ball about the mesh touches the edges of the picture.
+        // A ball around the mesh touches the edges of the picture.
         let distance = radius * (1.0 + TANGENT * TANGENT).sqrt() / TANGENT;
         let lamp: [f64; 3] = std::array::from_fn(|k| 0.55 * back[k] - 0.45 * right[k] + 0.7 * up[k]);
         Ok(Self {
@@ -187,7 +188,8 @@ impl Camera {
         Ray::new(self.eye.map(S::from_f64), direction)
     }
 
-    /// How much a surface that a ray meets faces the lamp, and the ray to that.
+    /// Returns the cosine of the angle between lamp and normal at the surface that a ray hits, and the ray towards
+    /// the lamp.
     fn surface<S: Scalar>(&self, ray: &Ray<S, 3>, t: f64, triangle: [[S; 3]; 3]) -> (f64, Ray<S, 3>) {
         let [a, b, c] = triangle.map(|corner| corner.map(Into::<f64>::into));
         let [u, v]: [[f64; 3]; 2] = [std::array::from_fn(|k| b[k] - a[k]), std::array::from_fn(|k| c[k] - a[k])];
@@ -197,7 +199,7 @@ impl Camera {
         let towards = if dot(&normal, &ray.direction.map(Into::into)) > 0.0 { -1.0 } else { 1.0 };
         let normal = normal.map(|x| towards * x / length);
         let at = ray.at(t);
-        // Not the surface itself, whose points are rounded.
+        // Offset from the surface, whose points are rounded, so that it does not shadow itself.
         let origin = std::array::from_fn(|k| S::from_f64(at[k] + self.little * normal[k]));
         let facing = dot(&normal, &self.lamp) / dot(&self.lamp, &self.lamp).sqrt();
         (facing, Ray::new(origin, self.lamp.map(S::from_f64)))
@@ -212,7 +214,7 @@ fn parameter(name: &'static str, value: f64, must: &'static str) -> Error {
 mod tests {
     use super::*;
 
-    /// The pixels of a picture of a floor, and a roof above a part of it, from above.
+    /// Renders a floor, optionally with a roof above a part of it, from above.
     fn seen(roof: bool) -> (usize, Vec<[u8; 3]>) {
         let square = |half: f32, z: f32| [[-half, -half, z], [half, -half, z], [half, half, z], [-half, half, z]];
         let vertices = [square(4.0, 0.0), square(1.0, 2.0)].concat();

@@ -11,9 +11,9 @@ use crate::errors;
 /// The names of the axes.
 pub const AXES: [&str; 3] = ["x", "y", "z"];
 
-/// What lies between two planes that an axis is perpendicular to, planes included; pictures of it look along that axis.
+/// The space between two planes perpendicular to an axis, planes included. Pictures look along that axis.
 ///
-/// Its text is the axis and where the slab begins and ends. In a periodic box a slab may reach over the box's side.
+/// Parsed from the axis and the two ends: `z:10..20`. In a periodic box, a slab may extend across the boundary.
 ///
 /// ```
 /// use ropewalk_plot::Slab;
@@ -33,9 +33,10 @@ pub struct Slab {
 }
 
 impl Slab {
-    /// An axis, 0 for x, and the ends along it.
+    /// Creates a slab from an axis, 0 for x, and the ends along it.
     ///
-    /// Errors: an axis that is not below 3; ends that are not finite, or not in ascending order.
+    /// # Errors
+    /// Fails unless the axis is below 3, and the ends are finite and ascending.
     pub fn new(axis: usize, ends: [f64; 2]) -> Result<Self> {
         let is_slab = axis < 3 && ends[0] < ends[1] && ends.iter().all(|end| end.is_finite());
         if is_slab {
@@ -44,35 +45,35 @@ impl Slab {
         Err(errors::unknown_slab(&format!("{}:{}..{}", AXES.get(axis).unwrap_or(&"?"), ends[0], ends[1])))
     }
 
-    /// The axis, 0 for x.
+    /// Returns the axis, 0 for x.
     pub fn axis(&self) -> usize {
         self.axis
     }
 
-    /// Where the slab begins and ends.
+    /// Returns the ends of the slab.
     pub fn ends(&self) -> [f64; 2] {
         self.ends
     }
 
-    /// Whether a place is in it, in open space or in a periodic box of a side.
+    /// Returns `true` if a position is in the slab. `side` is that of a periodic box, `None` in open space.
     pub fn contains(&self, at: [f64; 3], side: Option<f64>) -> bool {
         let [from, to] = self.ends;
         let x = at[self.axis];
         match side {
-            // The ends themselves are in it whatever rounding does to a remainder.
+            // The ends themselves are always inside, regardless of rounding in the remainder.
             Some(side) => x == from || x == to || (x - from).rem_euclid(side) <= to - from,
             None => (from..=to).contains(&x),
         }
     }
 
-    /// The slab in other units of length, its ends to nine digits.
+    /// Returns the slab in other units of length, with ends rounded to nine digits.
     pub(super) fn times(&self, factor: f64) -> Self {
         let end = |end: f64| format!("{:.8e}", end * factor).parse().unwrap_or(end * factor);
         let ends = if factor == 1.0 { self.ends } else { self.ends.map(end) };
         Self { ends, ..*self }
     }
 
-    /// The line above a picture.
+    /// Returns the line above a picture.
     pub(super) fn describe(&self, particles: u64, unit: &str) -> String {
         format!("only {self} {unit}: {} particles", grouped(particles))
     }
@@ -121,7 +122,7 @@ mod tests {
         let inside = |x: f64| slab.contains([x, 0.0, 0.0], Some(10.0));
         assert_eq!([8.0, 9.9, 0.0, 3.0, 3.1, 7.9].map(inside), [true, true, true, true, false, false]);
         assert!([0.0, 5.0, 9.9].iter().all(|&x| Slab::new(0, [-1.0, 10.0]).unwrap().contains([x; 3], Some(10.0))));
-        // A remainder that rounding makes the whole side.
+        // A remainder that rounding turns into the whole side.
         assert!(Slab::new(2, [0.1, 0.3]).unwrap().contains([0.0, 0.0, 0.1], Some(0.1 + 0.2)));
     }
 }

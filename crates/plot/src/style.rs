@@ -1,8 +1,9 @@
-//! The file format of a picture, and how fine it is.
+//! The file format and the resolution of a picture.
 
 use ropewalk::{Error, Result};
 
-/// Pixels per inch unless said otherwise: of a PNG enough for a projector, of images within other formats enough for print.
+/// Default pixels per inch: of a PNG, sufficient for projectors, and of images in other formats, sufficient for
+/// print.
 const SCREEN: f64 = 153.6;
 const PRINT: f64 = 300.0;
 
@@ -11,20 +12,20 @@ const PRINT: f64 = 300.0;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum PictureFormat {
-    /// Pixels.
+    /// A PNG file: pixels.
     #[default]
     Png,
-    /// Lines and text, as browsers have it.
+    /// An SVG file: vectors and text, for browsers.
     Svg,
-    /// Lines and text, with the font, as journals have it.
+    /// A PDF file: vectors and text with an embedded font, for journals.
     Pdf,
 }
 
 impl PictureFormat {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 3] = [Self::Png, Self::Svg, Self::Pdf];
 
-    /// The ending of a file's name.
+    /// Returns the file extension.
     ///
     /// ```
     /// use ropewalk_plot::PictureFormat;
@@ -40,7 +41,7 @@ impl PictureFormat {
     }
 }
 
-/// A file format and a resolution. A [`PictureFormat`] is a style, too.
+/// A file format and a resolution. A [`PictureFormat`] converts to a style with the default resolution.
 ///
 /// ```
 /// use ropewalk_plot::{PictureFormat, Style, k_distances};
@@ -59,15 +60,16 @@ pub struct Style {
 }
 
 impl Style {
-    /// The range of resolutions.
+    /// The range of valid resolutions.
     pub const DPI: [f64; 2] = [10.0, 1200.0];
 
-    /// A format, with the usual resolution.
+    /// Creates a style with the default resolution.
     pub fn new(format: PictureFormat) -> Self {
         Self { format, dpi: None }
     }
 
-    /// Pixels per inch of a PNG, and of images within other formats, from 10 to 1200; 153.6 and 300 unless said otherwise.
+    /// Sets the pixels per inch of a PNG, or of images in other formats, from 10 to 1200. Default: 153.6 for PNG, 300
+    /// for others.
     #[must_use]
     pub fn dpi(mut self, dpi: impl Into<Option<f64>>) -> Self {
         self.dpi = dpi.into();
@@ -79,9 +81,10 @@ impl Style {
         self.format
     }
 
-    /// Pixels per inch.
+    /// Returns the pixels per inch.
     ///
-    /// Errors: a number that is not from 10 to 1200.
+    /// # Errors
+    /// Fails unless it is from 10 to 1200.
     pub fn resolution(&self) -> Result<f64> {
         let [least, most] = Self::DPI;
         match self.dpi {

@@ -1,4 +1,4 @@
-//! A drawing as SVG.
+//! Encodes a drawing as SVG.
 
 use std::fmt::Write;
 
@@ -8,16 +8,16 @@ use crate::canvas::Align;
 use crate::chart::{Chart, Mark};
 use crate::colors::Rgb;
 
-/// Units of SVG in an inch.
+/// SVG units per inch.
 const PER_INCH: f64 = 96.0;
 /// The alphabet of RFC 4648.
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 impl Chart {
-    /// The picture as an SVG file, images as PNG within it.
+    /// Encodes the drawing as an SVG file, with images as embedded PNG.
     ///
     /// # Errors
-    /// If an image cannot be encoded.
+    /// Fails if encoding an image fails.
     pub fn svg(&self) -> Result<String> {
         let (width, height) = (self.width, self.height);
         let [wide, high] = [width, height].map(|x| x / self.units_per_inch * PER_INCH);
@@ -93,7 +93,7 @@ impl Chart {
     }
 }
 
-/// Straight lines from point to point.
+/// Returns a path of straight lines through points.
 fn path(points: &[[f64; 2]]) -> String {
     let mut path = String::new();
     for (i, [x, y]) in points.iter().enumerate() {
@@ -107,7 +107,7 @@ fn hex([r, g, b]: Rgb) -> String {
     format!("#{r:02x}{g:02x}{b:02x}")
 }
 
-/// Text that may stand in XML.
+/// Escapes text for XML.
 fn escaped(text: &str) -> String {
     text.chars()
         .filter(|letter| !letter.is_control())
@@ -120,7 +120,7 @@ fn escaped(text: &str) -> String {
         .collect()
 }
 
-/// Bytes as text: RFC 4648, section 4.
+/// Encodes bytes as Base64: RFC 4648, section 4.
 fn base64(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for group in bytes.chunks(3) {

@@ -1,24 +1,25 @@
-//! Where axes have ticks, and what is written there, so that no two labels meet.
+//! Positions and labels of axis ticks, chosen so that labels do not overlap.
 //!
-//! In: the ends of an axis, where its values are, and how large letters are. Out: values with labels, and a note where these are not the
-//! values themselves: a power of ten to multiply with, a number to add.
+//! In: the ends of an axis, the positions of its values, and the font size. Out: values with labels. If labels are
+//! not the values themselves, a note states the conversion: a power of ten to multiply with, a number to add.
 
 use crate::font::width;
 
-/// Numbers have a power of ten apart from so many digits before the point on.
+/// The number of digits before the decimal point from which on a power of ten is separated.
 const DIGITS: i32 = 5;
-/// What to try for, the best first: so many labels, and how many digits these may have without a note.
+/// Combinations to try, best first: the number of labels, and the number of digits that labels may have without a
+/// note.
 const TRIES: [(f64, i32); 10] =
     [(7.0, 5), (5.0, 5), (4.0, 5), (3.0, 5), (7.0, 3), (5.0, 3), (4.0, 3), (3.0, 3), (2.0, 3), (1.0, 3)];
 
-/// On which side of a plot labels stand.
+/// The side of a plot on which labels are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Side {
     Below,
     Left,
 }
 
-/// The room of labels: their side and size, and how wide they may be.
+/// The space for labels: side, font size, and maximum width.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
     pub side: Side,
@@ -27,12 +28,12 @@ pub struct Room {
 }
 
 impl Room {
-    /// Room beside a plot for letters of a size.
+    /// Creates the space beside a plot for labels of a font size.
     pub fn new(side: Side, size: f64) -> Self {
         Self { side, size, widest: 3.8 * size }
     }
 
-    /// Whether labels at these places meet no other.
+    /// Returns `true` if labels at these values do not overlap.
     fn fits(&self, ticks: &[(f64, String)], at: &dyn Fn(f64) -> f64) -> bool {
         let mut taken: Vec<[f64; 2]> = Vec::with_capacity(ticks.len());
         for (value, label) in ticks {
@@ -53,18 +54,18 @@ impl Room {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ticks {
     pub marks: Vec<(f64, String)>,
-    /// What makes the values of the labels, as `× 10⁸ + 1000`; empty if that is nothing.
+    /// The conversion from labels to values, such as `× 10⁸ + 1000`; empty if labels are the values.
     pub note: String,
 }
 
 impl Ticks {
-    /// The name of an axis with the note.
+    /// Returns the name of an axis, with the note.
     pub fn named(&self, name: &str) -> String {
         if self.note.is_empty() { name.into() } else { format!("{name}  (number {})", self.note) }
     }
 }
 
-/// Round values of a linear axis.
+/// Returns ticks at round values of a linear axis.
 pub fn linear([lo, hi]: [f64; 2], at: &dyn Fn(f64) -> f64, room: Room) -> Ticks {
     let mut last = Ticks::default();
     for (count, digits) in TRIES {
@@ -82,7 +83,7 @@ pub fn linear([lo, hi]: [f64; 2], at: &dyn Fn(f64) -> f64, room: Room) -> Ticks 
     last
 }
 
-/// The least of 1, 2, 5 times a power of ten that is not below `rough`.
+/// Returns the smallest of 1, 2, 5 times a power of ten that is at least `rough`.
 fn round_step(rough: f64) -> Option<f64> {
     let power = rough.log10().floor();
     if !power.is_finite() {
@@ -91,22 +92,23 @@ fn round_step(rough: f64) -> Option<f64> {
     [1.0, 2.0, 5.0, 10.0].into_iter().map(|digit| digit * 10f64.powf(power)).find(|&step| step >= rough)
 }
 
-/// What a step divides within `lo..=hi`. Steps that numbers of this size cannot take are left out.
+/// Returns the multiples of a step in `lo..=hi`. Duplicates, from steps below the precision of the values, are
+/// removed.
 fn multiples(lo: f64, hi: f64, step: f64) -> Vec<f64> {
     let first = (lo / step - 1e-9).ceil();
     let mut values: Vec<f64> = (0..10)
         .map(|i| (first + f64::from(i)) * step)
         .take_while(|&at| at <= hi + 1e-9 * step)
-        // Not a minus sign before a zero.
+        // Avoids a minus sign before zero.
         .map(|at| if at == 0.0 { 0.0 } else { at })
         .collect();
     values.dedup();
     values
 }
 
-/// The power of ten of the first digit.
+/// Returns the power of ten of the first digit.
 fn magnitude(x: f64) -> i32 {
-    // A step of 0.1 is not quite that.
+    // A step of 0.1 is not represented exactly.
     (x.log10() + 1e-9).floor().clamp(-400.0, 400.0) as i32
 }
 
@@ -117,7 +119,7 @@ fn labelled(values: Vec<f64>, step: f64, digits: i32) -> Ticks {
     let mut note = String::new();
     let mut offset = String::new();
     if magnitude(largest(&values)) - fine >= digits {
-        // All digits that values have in common, and one more.
+        // The offset: the leading digits that all values share.
         let span = (values.last().copied().unwrap_or(0.0) - values.first().copied().unwrap_or(0.0)).max(step);
         let coarse = magnitude(span) + 1;
         let unit = 10f64.powi(coarse.abs());
@@ -129,7 +131,7 @@ fn labelled(values: Vec<f64>, step: f64, digits: i32) -> Ticks {
     }
     let power = magnitude(largest(&short));
     let mut decimals = -fine;
-    // Zeros behind the point only tell where the point is.
+    // Leading zeros after the decimal point are replaced by a power of ten.
     if !(-3..digits).contains(&power) || (power < 0 && decimals > 3) {
         short.iter_mut().for_each(|x| *x = times_ten_to(*x, -power));
         decimals = power - fine;
@@ -142,7 +144,7 @@ fn labelled(values: Vec<f64>, step: f64, digits: i32) -> Ticks {
     Ticks { marks: values.into_iter().zip(labels).collect(), note }
 }
 
-/// `x` with so many decimals, or with an exponent where it is long.
+/// Formats `x` with `decimals` decimals, or with an exponent if it is large.
 fn plain(x: f64, decimals: i32) -> String {
     if x < 1e7 {
         return format!("{x:.*}", decimals.clamp(0, 300) as usize);
@@ -154,14 +156,14 @@ fn plain(x: f64, decimals: i32) -> String {
     }
 }
 
-/// In two steps, for powers that are no number themselves.
+/// Multiplies by a power of ten in two steps, since the power itself may be out of range.
 fn times_ten_to(x: f64, power: i32) -> f64 {
     let half = power / 2;
     x * 10f64.powi(half) * 10f64.powi(power - half)
 }
 
-/// Values of a logarithmic axis from `lo` to `hi`, both positive: powers of ten, with 2 and 5 times them where there are few; round numbers
-/// where even these are too few.
+/// Returns ticks of a logarithmic axis from `lo` to `hi`, both positive. These are powers of ten, with 2 and 5 times
+/// these if there are few, or round values if there are still too few.
 pub fn logarithmic([lo, hi]: [f64; 2], at: &dyn Fn(f64) -> f64, room: Room) -> Ticks {
     let (from, to) = (lo.log10(), hi.log10());
     let values = |step: i32, digits: &[f64]| -> Vec<(f64, String)> {
@@ -190,13 +192,13 @@ pub fn logarithmic([lo, hi]: [f64; 2], at: &dyn Fn(f64) -> f64, room: Room) -> T
     }
 }
 
-/// The powers of ten within `lo..=hi`, both given as logarithms.
+/// Returns the powers of ten within `lo..=hi`, which are given as logarithms.
 fn decades(lo: f64, hi: f64) -> Vec<i32> {
-    // Data lie within 1e±308 or so; the limits keep an axis finite whatever it is given.
+    // Data lie within about 1e±308; the limits keep the result finite for any input.
     ((lo.max(-400.0) - 1e-9).ceil() as i32..=(hi.min(400.0) + 1e-9).floor() as i32).collect()
 }
 
-/// 2, 3, .. 9 times the powers of ten within `lo..=hi`, if these are few.
+/// Returns 2, 3, .. 9 times the powers of ten within `lo..=hi`; empty for more than 12 decades.
 pub fn between_decades([lo, hi]: [f64; 2]) -> Vec<f64> {
     let (from, to) = (lo.log10(), hi.log10());
     if to - from > 12.0 {
@@ -209,7 +211,7 @@ pub fn between_decades([lo, hi]: [f64; 2]) -> Vec<f64> {
         .collect()
 }
 
-/// A round length of at most half of `whole`, with its label.
+/// Returns a round length of at most half of `whole`, with its label.
 pub fn round_length(whole: f64) -> Option<(f64, String)> {
     let step = round_step(whole / 7.0)?;
     let Ticks { marks, note } = labelled(vec![step], step, DIGITS);
@@ -217,7 +219,7 @@ pub fn round_length(whole: f64) -> Option<(f64, String)> {
     Some((length, if note.is_empty() { label } else { format!("{label} {note}") }))
 }
 
-/// A digit times a power of ten: `0.02`, `500`, `10⁻⁹`, `2×10¹²`.
+/// Formats a digit times a power of ten: `0.02`, `500`, `10⁻⁹`, `2×10¹²`.
 fn digit_and_power(digit: f64, power: i32) -> String {
     if (-3..DIGITS).contains(&power) {
         return format!("{:.*}", usize::try_from(-power).unwrap_or(0), times_ten_to(digit, power));
@@ -225,7 +227,7 @@ fn digit_and_power(digit: f64, power: i32) -> String {
     if digit == 1.0 { power_of_ten(power) } else { format!("{digit}×{}", power_of_ten(power)) }
 }
 
-/// `10` with a raised exponent, in Unicode.
+/// Formats a power of ten with a Unicode superscript.
 pub fn power_of_ten(power: i32) -> String {
     let raised = |digit: char| match digit {
         '-' => '⁻',
@@ -251,7 +253,7 @@ pub fn power_of_ten(power: i32) -> String {
 mod tests {
     use super::*;
 
-    /// An axis of 800 units.
+    /// Returns the ticks of an axis that is 800 units long, and its scale.
     fn on_axis(ends: [f64; 2], side: Side, is_logarithmic: bool) -> (Ticks, impl Fn(f64) -> f64) {
         let at = move |value: f64| {
             let of = |x: f64| if is_logarithmic { x.log10() } else { x };
@@ -295,8 +297,8 @@ mod tests {
         assert!((2..10).contains(&labels(1e-150, 1e150).len()));
     }
 
-    /// Random ranges from 1e-3 to 1e16 of both signs and of all widths, down to the last digits of a number: labels do not meet, differ from
-    /// each other, and with the note are the values.
+    /// Random ranges from 1e-3 to 1e16 of both signs and of all widths, down to the last digits of a number. Labels
+    /// must not overlap, must differ from each other, and must give the values together with the note.
     #[test]
     fn labels_never_meet() {
         let mut state = 7u64;
@@ -344,7 +346,7 @@ mod tests {
         }
     }
 
-    /// A label as a reader takes it.
+    /// Reads a label as a person does.
     fn read(label: &str, note: &str) -> f64 {
         let number = |text: &str| -> f64 {
             let digits = |text: &str| -> String {
@@ -360,7 +362,7 @@ mod tests {
                 Some(rest) => format!("1e{}", digits(rest)),
                 None => power.into(),
             };
-            // As one number, so that it is rounded once.
+            // Parsed as one number, so that it is rounded once.
             match power.strip_prefix("1e") {
                 Some(exponent) => format!("{factor}e{exponent}").parse().unwrap(),
                 None => factor.parse::<f64>().unwrap() * power.parse::<f64>().unwrap(),

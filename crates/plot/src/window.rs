@@ -4,15 +4,15 @@ use ropewalk::Space;
 
 use crate::slab::Slab;
 
-/// Units along a side of a picture, and pixels at the usual resolution.
+/// Units along a side of the density, and pixels at the default resolution.
 pub const SIDE: usize = 960;
 
-/// What is shown: a square of the plane that an axis is perpendicular to, and the cube around all particles.
+/// The visible region: a square of the plane perpendicular to an axis, and the cube around all particles.
 pub struct Window {
-    /// The axes from left to right and upwards.
+    /// The axes that point to the right and upwards.
     pub axes: [usize; 2],
     pub lo: [f64; 3],
-    /// The side of the square, which begins at the cube's corner.
+    /// The side of the square, which begins at the corner of the cube.
     pub side: f64,
     /// The side of the cube.
     cube: f64,
@@ -20,9 +20,10 @@ pub struct Window {
 }
 
 impl Window {
-    /// The periodic box, or the smallest square and cube with some air around particles of this extent, seen along an axis.
+    /// Shows the periodic box, or the smallest square and cube with a margin around particles of the given extent,
+    /// seen along an axis.
     pub fn new([lo, hi]: [[f64; 3]; 2], space: &Space<3>, along: usize) -> Self {
-        // Right-handed, the axis towards the viewer.
+        // Right-handed, with the axis pointing to the viewer.
         let axes = [(along + 1) % 3, (along + 2) % 3];
         if let Some(&period) = space.period() {
             let [across, up] = axes.map(|k| period[k]);
@@ -34,7 +35,7 @@ impl Window {
                 period: Some(period),
             };
         }
-        // Particles that are all in one place still need a window with some width, in their own numbers.
+        // Coincident particles still need a window of positive width, relative to their coordinates.
         let least = 1e-3 * lo.iter().chain(&hi).fold(1e-300, |most: f64, x| most.max(x.abs()));
         let extent = |k: usize| if hi[k] > lo[k] { 1.02 * (hi[k] - lo[k]) } else { least };
         let side = extent(axes[0]).max(extent(axes[1]));
@@ -45,12 +46,12 @@ impl Window {
         Self { axes, lo: corner, side, cube: side.max(extent(along)), period: None }
     }
 
-    /// Whether a place is in a slab.
+    /// Returns `true` if a position is in a slab.
     pub fn is_in(&self, slab: &Slab, at: [f64; 3]) -> bool {
         slab.contains(at, self.period.map(|period| period[slab.axis()]))
     }
 
-    /// Whether the left edge of the picture continues the right one, and so on along each axis.
+    /// Returns `true` if opposite edges of the picture are adjacent, along each axis.
     pub fn wraps(&self) -> bool {
         self.period == Some([self.side; 3])
     }
@@ -59,19 +60,19 @@ impl Window {
         self.period.map_or(x, |period| x.rem_euclid(period[k])) - self.lo[k]
     }
 
-    /// A place of the picture, in units from its upper left corner.
+    /// Maps a position to units from the upper left corner of the picture.
     pub fn pixel(&self, at: [f64; 3]) -> [f64; 2] {
         let scale = SIDE as f64 / self.side;
         let [across, up] = self.axes.map(|k| self.inside(at[k], k));
         [across * scale, SIDE as f64 - up * scale]
     }
 
-    /// A place of the cube cut into `cells` along each side, in cells.
+    /// Maps a position to cells of the cube, which has `cells` cells along each side.
     pub fn cell(&self, at: [f64; 3], cells: usize) -> [f64; 3] {
         std::array::from_fn(|k| self.inside(at[k], k) / self.cube * cells as f64)
     }
 
-    /// The width of such a cell, in sides of the picture.
+    /// Returns the width of a cell, in units of the picture's side.
     pub fn cell_width(&self, cells: usize) -> f64 {
         self.cube / (self.side * cells as f64)
     }

@@ -1,4 +1,4 @@
-//! Friends of friends and DBSCAN of tables that several ranks hold.
+//! Friends of friends and DBSCAN for tables that are distributed over ranks.
 
 use std::borrow::Cow;
 
@@ -10,13 +10,13 @@ use ropewalk::{Boundary, BoxSize, Result};
 use super::Points;
 use super::rows::{compiled, with_rows};
 
-/// The numbers of the functions where ranks compare them.
+/// The numbers by which ranks compare the functions that they call.
 const FOF: u64 = 1;
 const DBSCAN: u64 = 2;
 
-/// The halos of the points of all ranks, as [`Fof::run_across`] finds them. Collective.
+/// Finds the halos of the points of all ranks, as [`Fof::run_across`] does. Collective.
 ///
-/// Cost: as there; points of other kinds than the compiled ones are copied (see the [module](super)).
+/// Cost: as [`Fof::run_across`]; points of a kind that is not compiled are copied (see the [module](super)).
 ///
 /// ```
 /// use ropewalk::Fof;
@@ -32,22 +32,22 @@ const DBSCAN: u64 = 2;
 /// ```
 ///
 /// # Errors
-/// On all ranks: what [`Fof::run_across`] refuses; points of another dimension or precision on some ranks; if ranks call different functions
-/// of those across ranks here.
+/// Fails on all ranks as [`Fof::run_across`] does. Fails if dimension or precision differ between ranks, or if ranks
+/// call different functions of this module.
 pub fn fof_across(ranks: &dyn Communicator, points: &Points, options: &Fof) -> Result<Halos> {
     across(ranks.size(), || {
         let (rows, size) = alike(ranks, FOF, points, options.box_size())?;
         let sides = agree(ranks, options.box_size().sides_of(points.dim()))?;
         let options = options.clone().periodic(size);
         let halos = with_rows!(&*rows, rows => options.run_across(ranks, rows))?;
-        // Of the axes that the caller knows.
+        // The boundary has the axes of the caller's points, without those added for compiled kinds.
         Ok(halos.in_boundary(sides.map_or(Boundary::Open, Boundary::Periodic)))
     })
 }
 
-/// The clusters of the points of all ranks, as [`Dbscan::run_across`] finds them. Collective.
+/// Finds the clusters of the points of all ranks, as [`Dbscan::run_across`] does. Collective.
 ///
-/// Cost: as there; points of other kinds than the compiled ones are copied (see the [module](super)).
+/// Cost: as [`Dbscan::run_across`]; points of a kind that is not compiled are copied (see the [module](super)).
 ///
 /// ```
 /// use ropewalk::Dbscan;
@@ -62,8 +62,8 @@ pub fn fof_across(ranks: &dyn Communicator, points: &Points, options: &Fof) -> R
 /// ```
 ///
 /// # Errors
-/// On all ranks: what [`Dbscan::run_across`] refuses; points of another dimension or precision on some ranks; if ranks call different
-/// functions of those across ranks here.
+/// Fails on all ranks as [`Dbscan::run_across`] does. Fails if dimension or precision differ between ranks, or if
+/// ranks call different functions of this module.
 pub fn dbscan_across(ranks: &dyn Communicator, points: &Points, options: &Dbscan) -> Result<Labels> {
     across(ranks.size(), || {
         let (rows, size) = alike(ranks, DBSCAN, points, options.box_size())?;
@@ -72,7 +72,7 @@ pub fn dbscan_across(ranks: &dyn Communicator, points: &Points, options: &Dbscan
     })
 }
 
-/// The points as rows that algorithms are compiled for, of the same kind on all ranks, and their box. Collective.
+/// Returns the points as rows of a compiled kind, which is the same on all ranks, and their box. Collective.
 fn alike<'a>(
     ranks: &dyn Communicator,
     function: u64,

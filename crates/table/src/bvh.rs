@@ -1,7 +1,8 @@
-//! A tree of points whose dimension and type are known at run time, which is kept and asked again.
+//! A tree of points whose dimension and type are known at run time, for repeated queries.
 //!
-//! In: [`Points`], and then queries that are points, too. Out: what the generic [`Bvh`](ropewalk::Bvh) gives, lists in ascending order.
-//! Cost: that of the generic functions; see the [module](super) for what points of other kinds than the compiled ones become.
+//! In: [`Points`], and queries that are points, too. Out: results of the generic [`Bvh`](ropewalk::Bvh), with lists
+//! in ascending order.
+//! Cost: that of the generic functions; the [module](super) describes the conversion of points of other kinds.
 
 use std::sync::OnceLock;
 
@@ -17,12 +18,12 @@ use super::{Points, Table};
 
 /// A bounding volume hierarchy over points of 1 to 10 dimensions, in open space or in a periodic box.
 ///
-/// It keeps the coordinates and no borrow; results are indices into the table that it was built from. Points and queries outside of a
-/// periodic box are wrapped into it, each rounded in its own precision. Distances are decided in `f64`, also between points of one
-/// precision and queries of the other.
+/// It copies the coordinates; results are indices into the table that it was built from. Points and queries outside a
+/// periodic box are wrapped into it, each rounded in its own precision. Distances are compared in `f64`, even if
+/// points and queries have different precision.
 ///
-/// Memory: as [`ropewalk::Bvh`]. Queries of 64 bits about points of 32 need a tree of 64 bits unless 32 bits hold all of them: it is built
-/// the first time and kept, at twice the memory of the first.
+/// Memory: as [`ropewalk::Bvh`]. Queries of 64 bits to a tree of 32 bits need a tree of 64 bits, unless all
+/// coordinates fit 32 bits. It is built on first use and kept, at twice the memory of the first tree.
 ///
 /// ```
 /// use ropewalk_table::{Bvh, Points, Table};
@@ -44,11 +45,11 @@ pub struct Bvh {
     trees: Trees,
     dim: usize,
     size: BoxSize,
-    /// Whether the points had 64 bits before they became wider.
+    /// `true` if the points had 64 bits before conversion to a compiled kind.
     is_f64: bool,
 }
 
-/// A tree of one of the kinds that are compiled.
+/// A tree of one of the compiled kinds of points.
 #[derive(Clone, Debug)]
 enum Trees {
     F32x2(Narrow<2>),
@@ -59,7 +60,7 @@ enum Trees {
     F64x10(ropewalk::Bvh<f64, 10>),
 }
 
-/// A tree of 32 bits, and the same points in 64 once they are asked for.
+/// A tree of 32 bits, and a tree of the same points in 64 bits, built on first use.
 #[derive(Clone, Debug)]
 struct Narrow<const D: usize> {
     tree: ropewalk::Bvh<f32, D>,
@@ -80,19 +81,20 @@ impl<const D: usize> Narrow<D> {
             check_at(position);
             rows[index as usize] = self.tree.item(position).lo.map(Into::into);
         }
-        // Not while the cell is locked: a thread that waits for tasks may take one that asks for the same tree.
+        // Not inside `get_or_init`: a thread that waits for tasks may pick up one that needs the same tree, and
+        // deadlock.
         let wide = ropewalk::Bvh::build_in(&rows, *self.tree.space())?;
         Ok(self.wide.get_or_init(|| wide))
     }
 }
 
-/// The tree of rows of one kind.
+/// Builds the tree of rows of one kind.
 fn tree<S: Scalar, const D: usize>(table: &Table<S>, sides: BoxSize) -> Result<ropewalk::Bvh<S, D>> {
     let rows = table.rows::<D>().ok_or_else(|| Error::dimension(table.dim()))?;
     ropewalk::Bvh::build_in(rows, Space::periodic(sides)?)
 }
 
-/// Runs `$work` with the tree of the stored points.
+/// Evaluates `$work` with the tree of the stored points.
 macro_rules! with_tree {
     ($bvh:expr, $tree:ident => $work:expr) => {
         match &$bvh.trees {
@@ -106,7 +108,7 @@ macro_rules! with_tree {
     };
 }
 
-/// Runs `$work` with queries as rows, and a tree of the same kind.
+/// Evaluates `$work` with queries as rows, and a tree of the same kind.
 macro_rules! with_queries {
     ($bvh:expr, $queries:expr, |$tree:ident, $rows:ident| $work:expr) => {{
         let queries = $bvh.prepared($queries)?;
@@ -135,7 +137,9 @@ macro_rules! with_queries {
 impl Bvh {
     /// Builds the tree in parallel, in a periodic box if `box_size` has sides.
     ///
-    /// Errors: points that [`ropewalk::Bvh::build`] refuses; a periodic box that is not positive, or not of the points' dimension.
+    /// # Errors
+    /// Fails as [`ropewalk::Bvh::build`] does. Fails if a periodic box is not positive, or has another dimension than
+    /// the points.
     pub fn build(points: &Points, box_size: impl Into<BoxSize>) -> Result<Self> {
         guarded(|| Self::build_in(points, box_size.into()))
     }
@@ -155,31 +159,35 @@ impl Bvh {
         Ok(Self { trees, dim, size, is_f64 })
     }
 
-    /// How many points are stored.
+    /// Returns the number of stored points.
     pub fn len(&self) -> usize {
         with_tree!(self, tree => tree.len())
     }
 
-    /// Whether nothing is stored.
+    /// Returns `true` if no points are stored.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Coordinates of a point.
+    /// Returns the number of coordinates per point.
     pub fn dim(&self) -> usize {
         self.dim
     }
 
-    /// The periodic box, or open space.
+    /// Returns the periodic box, or open space.
     pub fn box_size(&self) -> &BoxSize {
         &self.size
     }
 
-    /// The points within `radius` of each centre (inclusive), ascending, as lists in the order of the centres. One radius serves all
-    /// centres, or each has its own. Memory: 8 bytes a point found, at its peak.
+    /// Finds the points within `radius` of each centre (inclusive). Returns ascending lists, in the order of the
+    /// centres.
     ///
-    /// Errors: centres of another dimension, or with coordinates that are not finite; radii that are negative or not finite, or not
-    /// one for each centre. [`Error::index`](ropewalk::Error::index) says which.
+    /// `radius` is one radius for all centres, or one for each. Memory: 8 bytes per hit, at its peak.
+    ///
+    /// # Errors
+    /// Fails if centres have another dimension than the points or coordinates that are not finite. Fails if radii are
+    /// negative or not finite, or are not one per centre. [`Error::index`](ropewalk::Error::index) is the index of
+    /// the centre.
     pub fn query<'r>(&self, centers: &Points, radius: impl Into<Radii<'r>>) -> Result<Csr<u32>> {
         guarded(|| self.query_all(centers, radius.into()))
     }
@@ -189,9 +197,7 @@ impl Bvh {
         with_queries!(self, centers, |tree, rows| Ok(tree.query_all(&balls(rows, &radii)).sorted()))
     }
 
-    /// The number of points within `radius` of each centre (inclusive).
-    ///
-    /// Errors: as [`Bvh::query`].
+    /// Counts the points within `radius` of each centre (inclusive).
     ///
     /// ```
     /// use ropewalk::BoxSize;
@@ -202,6 +208,9 @@ impl Bvh {
     /// assert_eq!(bvh.count(&points, 1.0)?, [2, 2, 1]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`Bvh::query`].
     pub fn count<'r>(&self, centers: &Points, radius: impl Into<Radii<'r>>) -> Result<Vec<u32>> {
         guarded(|| self.count_all(centers, radius.into()))
     }
@@ -211,11 +220,12 @@ impl Bvh {
         with_queries!(self, centers, |tree, rows| Ok(tree.count_all(&balls(rows, &radii))))
     }
 
-    /// The nearest points to each query, nearest first, ties by index, as [`ropewalk::Bvh::nearest_all`] finds them. `wanted` is `k` or a
-    /// [`Nearest`].
+    /// Finds the nearest points to each query, nearest first, ties by index, as [`ropewalk::Bvh::nearest_all`] does.
+    /// `wanted` is `k` or a [`Nearest`].
     ///
-    /// Errors: queries of another dimension, or with coordinates that are not finite; a radius that is negative or NaN; lists that are
-    /// more than memory holds.
+    /// # Errors
+    /// Fails if queries have another dimension than the points or coordinates that are not finite, if the radius is
+    /// negative or NaN, or if the lists exceed memory.
     pub fn nearest(&self, queries: &Points, wanted: impl Into<Nearest>) -> Result<Csr<Neighbor>> {
         guarded(|| self.nearest_all(queries, wanted.into()))
     }
@@ -223,16 +233,17 @@ impl Bvh {
     fn nearest_all(&self, queries: &Points, wanted: Nearest) -> Result<Csr<Neighbor>> {
         check_within(&wanted)?;
         let n = queries.len().saturating_mul(wanted.k().min(self.len()));
-        // Without a radius all lists are of that length.
+        // Without a radius, all lists have this length.
         if wanted.radius() == f64::INFINITY {
             check_memory(n, "neighbours", size_of::<Neighbor>())?;
         }
         with_queries!(self, queries, |tree, rows| Ok(tree.nearest_all(rows, wanted)))
     }
 
-    /// The nearest stored points to each stored point, as [`ropewalk::Bvh::nearest_neighbors`] finds them.
+    /// Finds the nearest stored points to each stored point, as [`ropewalk::Bvh::nearest_neighbors`] does.
     ///
-    /// Errors: a radius that is negative or NaN; lists that are more than memory holds.
+    /// # Errors
+    /// Fails if the radius is negative or NaN, or if the lists exceed memory.
     pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Result<Csr<Neighbor>> {
         guarded(|| {
             let wanted = wanted.into();
@@ -241,9 +252,7 @@ impl Bvh {
         })
     }
 
-    /// The stored points within `radius` of each stored point (inclusive), itself included, ascending.
-    ///
-    /// Errors: a radius that is negative or not finite.
+    /// Finds the stored points within `radius` of each stored point (inclusive), itself included, in ascending order.
     ///
     /// ```
     /// use ropewalk::BoxSize;
@@ -255,6 +264,9 @@ impl Bvh {
     /// assert_eq!(bvh.count_neighbors(2.0)?, [2, 2, 3]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// Fails if the radius is negative or not finite.
     pub fn neighbors(&self, radius: f64) -> Result<Csr<u32>> {
         guarded(|| {
             check_radius(radius)?;
@@ -262,9 +274,10 @@ impl Bvh {
         })
     }
 
-    /// The number of stored points within `radius` of each stored point (inclusive), itself included.
+    /// Counts the stored points within `radius` of each stored point (inclusive), itself included.
     ///
-    /// Errors: a radius that is negative or not finite.
+    /// # Errors
+    /// Fails if the radius is negative or not finite.
     pub fn count_neighbors(&self, radius: f64) -> Result<Vec<u32>> {
         guarded(|| {
             check_radius(radius)?;
@@ -272,9 +285,10 @@ impl Bvh {
         })
     }
 
-    /// All pairs of stored points within `radius` of each other (inclusive), each once.
+    /// Finds all pairs of stored points within `radius` of each other (inclusive), each once.
     ///
-    /// Errors: a radius that is negative or not finite; more pairs than memory holds.
+    /// # Errors
+    /// Fails if the radius is negative or not finite, or if the pairs exceed memory.
     pub fn pairs(&self, radius: f64) -> Result<Pairs> {
         guarded(|| {
             check_radius(radius)?;
@@ -282,7 +296,7 @@ impl Bvh {
         })
     }
 
-    /// Queries as the tree takes them.
+    /// Converts queries to the kind of the tree.
     fn prepared<'q>(&self, queries: &'q Points) -> Result<std::borrow::Cow<'q, Points>> {
         let has_narrow = matches!(self.trees, Trees::F32x2(_) | Trees::F32x3(_));
         Queries { dim: self.dim, size: &self.size, is_f64: self.is_f64, has_narrow }.prepare(queries)

@@ -1,4 +1,4 @@
-//! DBSCAN of a table.
+//! DBSCAN for a table.
 
 use ropewalk::Result;
 use ropewalk::cluster::{Dbscan, Labels};
@@ -7,9 +7,9 @@ use ropewalk::internals::cancel::guarded;
 use super::Points;
 use super::rows::{compiled, with_rows};
 
-/// The clusters of points, as [`Dbscan::run`] finds them.
+/// Finds the clusters of points, as [`Dbscan::run`] does.
 ///
-/// Errors: as [`Dbscan::run`]. Cost: as there; points of other kinds than the compiled ones are copied (see the [module](super)).
+/// Cost: as [`Dbscan::run`]; points of a kind that is not compiled are copied (see the [module](super)).
 ///
 /// ```
 /// use ropewalk::Dbscan;
@@ -19,6 +19,9 @@ use super::rows::{compiled, with_rows};
 /// assert_eq!(ropewalk_table::dbscan(&points, &Dbscan::new(1.0, 2))?.as_slice(), [0, 0, 0, -1]);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Errors
+/// As [`Dbscan::run`].
 pub fn dbscan(points: &Points, options: &Dbscan) -> Result<Labels> {
     guarded(|| {
         let (points, size) = compiled(points, options.box_size())?;

@@ -1,15 +1,16 @@
-//! Points on a device whose type and dimension are known at run time, and trees of them.
+//! Points on a device whose type and dimension are known at run time, and their trees.
 //!
-//! In: [`Points`], or coordinates that are on the device already. Out: a value for each kind of points that kernels are compiled for, which
-//! are those of [`compiled`](crate::rows::compiled); other points become the next wider ones there.
-//! Cost: 8 bytes for each coordinate that is widened, while points are made.
+//! In: [`Points`], or coordinates that are already on the device. Out: an enum with a variant for each kind of points
+//! that kernels are compiled for, which are those of [`compiled`](crate::rows::compiled). Other points are widened to
+//! the next compiled kind on the device.
+//! Cost: 8 bytes for each widened coordinate, during the conversion.
 
 use ropewalk::gpu::{self, Coordinate, Device, DeviceVec, Widened};
 use ropewalk::{Aabb, BoxSize, Result};
 
 use crate::points::{Points, Table};
 
-/// Coordinates on a device, point after point.
+/// Coordinates on a device, stored point by point.
 pub enum Coordinates {
     /// Coordinates of 32 bits.
     F32(DeviceVec<f32>),
@@ -18,10 +19,10 @@ pub enum Coordinates {
 }
 
 impl Coordinates {
-    /// Copies those of points to a device.
+    /// Copies the coordinates of points to a device.
     ///
     /// # Errors
-    /// If the device has no buffer as large as they are, or fails.
+    /// Fails if the device cannot allocate a buffer of their size, or fails.
     pub fn new(points: &Points, device: Device) -> Result<Self> {
         Ok(match points {
             Points::F32(table) => Self::F32(DeviceVec::new(table.as_slice(), device)?),
@@ -29,11 +30,12 @@ impl Coordinates {
         })
     }
 
-    /// Refuses points of `dim` coordinates that span more than a periodic box, as [`Points::check_sides`] does. The device finds the
-    /// range of the points; coordinates come to the host only for the error.
+    /// Fails if points of `dim` coordinates span more than a periodic box, like [`Points::check_sides`]. The device
+    /// computes the range of the points; coordinates are copied to the host only for the error message.
     ///
     /// # Errors
-    /// As [`Points::check_sides`]; coordinates that are no points of `dim`; if the device fails.
+    /// As [`Points::check_sides`]. Also fails if the coordinates are not whole points of `dim`, or if the device
+    /// fails.
     pub fn check_sides(&self, dim: usize, sides: &[f64]) -> Result<()> {
         let widths = DevicePoints::of(self, dim, None::<f64>)?.widths();
         if !widths.iter().zip(sides).any(|(width, side)| width > side) {
@@ -57,7 +59,7 @@ pub enum DevicePoints {
     F64In10(gpu::Points<f64, 10>),
 }
 
-/// The tree of such points.
+/// The tree of [`DevicePoints`].
 #[allow(missing_docs)]
 pub enum DeviceBvh {
     F32In2(gpu::Bvh<f32, 2>),
@@ -68,7 +70,7 @@ pub enum DeviceBvh {
     F64In10(gpu::Bvh<f64, 10>),
 }
 
-/// Evaluates `$work` with what a [`DevicePoints`] or a [`DeviceBvh`] holds, whatever its kind.
+/// Evaluates `$work` with the contents of a [`DevicePoints`] or a [`DeviceBvh`] of any kind.
 #[macro_export]
 macro_rules! on_device {
     ($of:ident, $value:expr, $held:ident => $work:expr) => {
@@ -89,7 +91,7 @@ impl DevicePoints {
     /// # Errors
     /// As [`gpu::Points::new_periodic`].
     pub fn new(points: &Points, size: impl Into<BoxSize>, device: Device) -> Result<Self> {
-        /// Returns the rows if there are `D` coordinates in each.
+        /// Returns the points on the device if rows have one of the compiled dimensions.
         macro_rules! rows {
             ($table:ident, $size:ident, $($dim:literal $kind:ident),*) => {{
                 $(if let Some(rows) = $table.rows::<$dim>() {
@@ -105,7 +107,7 @@ impl DevicePoints {
         Self::of(&Coordinates::new(points, device)?, points.dim(), size)
     }
 
-    /// The points of `dim` coordinates each that are on a device already.
+    /// Creates points of `dim` coordinates each from coordinates that are already on a device.
     ///
     /// # Errors
     /// As [`gpu::Points::of`] and [`DeviceVec::widened`].
@@ -133,7 +135,7 @@ impl DevicePoints {
         }
     }
 
-    /// Builds the tree of the points there.
+    /// Builds the tree of the points on the device.
     ///
     /// # Errors
     /// As [`gpu::Bvh::of`].
@@ -148,7 +150,7 @@ impl DevicePoints {
         })
     }
 
-    /// The extent of the points along each axis; 0 along axes that were added.
+    /// Returns the extent of the points along each axis, 0 along added axes.
     fn widths(&self) -> Vec<f64> {
         fn widths<S: Coordinate, const D: usize>(Aabb { lo, hi }: Aabb<S, D>) -> Vec<f64> {
             lo.into_iter().zip(hi).map(|(lo, hi)| Into::<f64>::into(hi) - Into::<f64>::into(lo)).collect()

@@ -2,12 +2,12 @@
 
 use ropewalk::{Error, ErrorKind};
 
-/// A column with the name of another.
+/// A column whose name is already taken.
 pub(super) fn column_taken(name: &str) -> Error {
     Error::new(ErrorKind::Input, format!("there is a column {name} already"))
 }
 
-/// The name of no column. `known` lists the names that there are.
+/// A name that no column has. `known` lists the names of the columns.
 pub(super) fn column_unknown(name: &str, known: &str) -> Error {
     Error::new(ErrorKind::Input, format!("there is no column {name}; there are {known}"))
 }

@@ -1,7 +1,7 @@
 //! Checks that the points of all ranks fit a periodic box.
 //!
-//! In: the points of each rank, and the sides of a box. Out: the number of points outside of the box, or an error on all ranks if the points
-//! of all ranks together span more than a side.
+//! In: the points of each rank, and the sides of a box. Out: the number of points outside the box, or an error on all
+//! ranks if the points of all ranks together span more than a side.
 //! Cost: one pass over the points, and 16 bytes from each rank for each axis.
 
 use ropewalk::Result;
@@ -11,15 +11,15 @@ use ropewalk::internals::distributed::{all_gather_v, reduce};
 use crate::points::Points;
 use crate::points::extent::{Extent, is_box};
 
-/// Returns the number of points of all ranks that lie outside of the periodic box `[0, side]`, as [`Points::check_box`] does for the points
-/// of one process. Collective.
+/// Returns the number of points of all ranks outside the periodic box `[0, side]`, like [`Points::check_box`] for one
+/// process. Collective.
 ///
 /// ```
 /// use ropewalk::distributed::{Communicator, on_threads};
 /// use ropewalk_table::{Points, Table, check_box_across};
 ///
 /// let error = on_threads(2, |ranks| {
-///     // Each rank has one point, which alone spans nothing.
+///     // Each rank has one point, which alone has no extent.
 ///     let points = Points::F32(Table::new(3, vec![100.0 * ranks.rank() as f32; 3])?);
 ///     check_box_across(ranks, &points, 1.0, false)
 /// });
@@ -28,7 +28,8 @@ use crate::points::extent::{Extent, is_box};
 /// ```
 ///
 /// # Errors
-/// On all ranks, if the points of all ranks together span more than [`Points::check_box`] allows; if a rank has ended.
+/// Fails on all ranks if the points of all ranks together span more than [`Points::check_box`] allows, or if a rank
+/// has ended.
 pub fn check_box_across(ranks: &dyn Communicator, points: &Points, side: f64, is_of_file: bool) -> Result<u64> {
     let all = reduce(ranks, points.len() as u64, Reduction::Sum)?;
     if !is_box(&side) {
@@ -37,21 +38,22 @@ pub fn check_box_across(ranks: &dyn Communicator, points: &Points, side: f64, is
     agree(ranks, extent(ranks, points, side)?.check(side, is_of_file, "points", all))
 }
 
-/// Checks the points of all ranks against a box with a side for each axis, as [`Points::check_sides`] does for the points of one process.
-/// All ranks give the same sides. Collective.
+/// Checks the points of all ranks against a box with a side for each axis, like [`Points::check_sides`] for one
+/// process. All ranks pass the same sides. Collective.
 ///
 /// # Errors
-/// On all ranks, if the points of all ranks together span more than a side; if a rank has ended.
+/// Fails on all ranks if the points of all ranks together span more than a side, or if a rank has ended.
 pub fn check_sides_across(ranks: &dyn Communicator, points: &Points, sides: &[f64]) -> Result<()> {
     let all = reduce(ranks, points.len() as u64, Reduction::Sum)?;
-    // All ranks know the same extent, so all take the same branch.
+    // The extent is the same on all ranks, so all take the same branch.
     let Some((axis, side)) = extent(ranks, points, f64::INFINITY)?.too_wide(sides) else { return Ok(()) };
     agree(ranks, Err(extent(ranks, points, side)?.refusal(axis, side, "points", all)))
 }
 
-/// The range of the points of all ranks along each axis, and the number of points with a coordinate outside of `[0, side]`. Collective.
+/// Returns the range of the points of all ranks along each axis, and the number of points with a coordinate outside
+/// `[0, side]`. Collective.
 ///
-/// All ranks return the same, also those without points, whose tables may have fewer axes.
+/// All ranks return the same, including those without points, whose tables may have fewer axes.
 pub fn extent(ranks: &dyn Communicator, points: &Points, side: f64) -> Result<Extent> {
     let own = Extent::of(points, side);
     let axes: Vec<[f64; 2]> = own.axes.iter().map(|&(lo, hi)| [lo, hi]).collect();

@@ -1,4 +1,4 @@
-//! Friends of friends of a table.
+//! Friends of friends for a table.
 
 use ropewalk::cluster::{Fof, Halos};
 use ropewalk::internals::cancel::guarded;
@@ -7,9 +7,9 @@ use ropewalk::{Boundary, Result};
 use super::Points;
 use super::rows::{compiled, with_rows};
 
-/// The halos of points, as [`Fof::run`] finds them.
+/// Finds the halos of points, as [`Fof::run`] does.
 ///
-/// Errors: as [`Fof::run`]. Cost: as there; points of other kinds than the compiled ones are copied (see the [module](super)).
+/// Cost: as [`Fof::run`]; points of a kind that is not compiled are copied (see the [module](super)).
 ///
 /// ```
 /// use ropewalk::Fof;
@@ -19,13 +19,16 @@ use super::rows::{compiled, with_rows};
 /// assert_eq!(ropewalk_table::fof(&points, &Fof::new(1.0))?.members(0), [0, 1, 2]);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Errors
+/// As [`Fof::run`].
 pub fn fof(points: &Points, options: &Fof) -> Result<Halos> {
     guarded(|| {
         let sides = options.box_size().sides_of(points.dim())?;
         let (rows, size) = compiled(points, options.box_size())?;
         let options = options.clone().periodic(size);
         let halos = with_rows!(&*rows, rows => options.run(rows))?;
-        // Of the axes that the caller knows.
+        // The boundary has the axes of the caller's points, without those added for compiled kinds.
         Ok(halos.in_boundary(sides.map_or(Boundary::Open, Boundary::Periodic)))
     })
 }

@@ -1,4 +1,4 @@
-//! HDBSCAN* of a table.
+//! HDBSCAN* for a table.
 
 use ropewalk::Result;
 use ropewalk::cluster::{Hdbscan, HdbscanClusters};
@@ -7,9 +7,9 @@ use ropewalk::internals::cancel::guarded;
 use super::Points;
 use super::rows::{compiled, with_rows};
 
-/// The clusters of points, as [`Hdbscan::run`] finds them.
+/// Finds the clusters of points, as [`Hdbscan::run`] does.
 ///
-/// Errors: as [`Hdbscan::run`]. Cost: as there; points of other kinds than the compiled ones are copied (see the [module](super)).
+/// Cost: as [`Hdbscan::run`]; points of a kind that is not compiled are copied (see the [module](super)).
 ///
 /// ```
 /// use ropewalk::Hdbscan;
@@ -20,6 +20,9 @@ use super::rows::{compiled, with_rows};
 /// assert_eq!(clusters.labels().as_slice(), [0, 0, 1, 1, -1]);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Errors
+/// As [`Hdbscan::run`].
 pub fn hdbscan(points: &Points, options: &Hdbscan) -> Result<HdbscanClusters> {
     guarded(|| {
         let (points, size) = compiled(points, options.box_size())?;

@@ -1,4 +1,4 @@
-//! HOP, AdaptaHOP and their densities of a table.
+//! HOP, AdaptaHOP and kernel densities for a table.
 
 use ropewalk::Result;
 use ropewalk::cluster::{Hop, HopChains, KernelDensity};
@@ -8,7 +8,7 @@ use ropewalk::internals::cluster::hop_dimension;
 
 use super::Points;
 
-/// Runs `$work` with `$rows` as a slice of arrays, for the dimensions that kernels have.
+/// Evaluates `$work` with `$rows` as a slice of arrays, for the dimensions that kernels support.
 macro_rules! with_positions {
     ($points:expr, $rows:ident => $work:expr) => {{
         let (points, dim) = ($points, $points.dim());
@@ -22,9 +22,7 @@ macro_rules! with_positions {
     }};
 }
 
-/// The halos of points, as [`Hop::run`] finds them.
-///
-/// Errors: as [`Hop::run`]. Other dimensions than 2 and 3 are refused, for a kernel depends on the dimension.
+/// Finds the halos of points, as [`Hop::run`] does.
 ///
 /// ```
 /// use ropewalk::Hop;
@@ -36,13 +34,14 @@ macro_rules! with_positions {
 /// assert_eq!(halos.members(0).len(), 30);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Errors
+/// As [`Hop::run`]. Also fails for dimensions other than 2 and 3, since kernels depend on the dimension.
 pub fn hop(points: &Points, options: &Hop) -> Result<Halos> {
     guarded(|| with_positions!(points, rows => options.run(rows)))
 }
 
-/// The chains and densities of points, from which [`Hop::run_on_chains`] finds halos.
-///
-/// Errors: as [`Hop::run`], of which thresholds are part.
+/// Computes the chains and densities of points, from which [`Hop::run_on_chains`] finds halos.
 ///
 /// ```
 /// use ropewalk::Hop;
@@ -54,6 +53,9 @@ pub fn hop(points: &Points, options: &Hop) -> Result<Halos> {
 /// assert_eq!((chains.density().len(), hop.run_on_chains(&chains)?.len()), (30, 1));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Errors
+/// As [`Hop::run`], including errors about thresholds.
 pub fn hop_chains(points: &Points, options: &Hop) -> Result<HopChains> {
     guarded(|| {
         options.check()?;
@@ -61,28 +63,27 @@ pub fn hop_chains(points: &Points, options: &Hop) -> Result<HopChains> {
     })
 }
 
-/// The halos and subhalos of points, as [`AdaptaHop::run`] finds them.
-///
-/// Errors: as [`AdaptaHop::run`]. Other dimensions than 2 and 3 are refused, for a kernel depends on the dimension.
+/// Finds the halos and subhalos of points, as [`AdaptaHop::run`] does.
 ///
 /// ```
 /// use ropewalk::AdaptaHop;
 /// use ropewalk_table::{Points, Table};
 ///
-/// // Points in the plane, the denser the nearer to the middle.
+/// // Points in the plane, denser towards the middle.
 /// let axis = |i: i32| f64::from((i - 10) * (i - 10).abs());
 /// let points = Points::F64(Table::new(2, (0..400).flat_map(|i| [axis(i / 20), axis(i % 20)]).collect())?);
 /// let found = ropewalk_table::adaptahop(&points, &AdaptaHop::new().density_threshold(1.0))?;
 /// assert_eq!((found.len(), found.rows()[0].level), (1, 1));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Errors
+/// As [`AdaptaHop::run`]. Also fails for dimensions other than 2 and 3, since kernels depend on the dimension.
 pub fn adaptahop(points: &Points, options: &AdaptaHop) -> Result<Subhalos> {
     guarded(|| with_positions!(points, rows => options.run(rows)))
 }
 
-/// The densities of points, as [`KernelDensity::run`] finds them.
-///
-/// Errors: as [`KernelDensity::run`].
+/// Computes the densities of points, as [`KernelDensity::run`] does.
 ///
 /// ```
 /// use ropewalk::KernelDensity;
@@ -93,6 +94,9 @@ pub fn adaptahop(points: &Points, options: &AdaptaHop) -> Result<Subhalos> {
 /// assert!(density.iter().all(|density| (density - 1.0).abs() < 0.1));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Errors
+/// As [`KernelDensity::run`].
 pub fn density(points: &Points, options: &KernelDensity) -> Result<Vec<f64>> {
     guarded(|| with_positions!(points, rows => options.run(rows)))
 }

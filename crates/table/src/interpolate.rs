@@ -6,7 +6,7 @@ use ropewalk::{Bounded, BoxSize, Interpolator, InverseDistance, MovingLeastSquar
 use super::Points;
 use super::rows::{check_dim, compiled, like, of_one_precision, with_rows};
 
-/// How values are made of others.
+/// An interpolation method with its options.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Interpolation {
@@ -14,7 +14,7 @@ pub enum Interpolation {
     MovingLeastSquares(MovingLeastSquares),
     /// Sums of a smoothing kernel at the targets: [`Sph::gather`].
     Gather(Sph),
-    /// Values of sources shared among targets: [`Sph::scatter`].
+    /// Values of sources distributed over targets: [`Sph::scatter`].
     Scatter(Sph),
     /// Inverse-distance weighting.
     InverseDistance(InverseDistance),
@@ -45,16 +45,14 @@ impl Interpolation {
     }
 }
 
-/// What makes values at `targets` of values at `sources`, as the method's own function prepares it. Of different precision, both are taken
-/// as 64 bits.
-///
-/// Errors: those of the method; targets of another dimension than the sources.
+/// Prepares an interpolator from values at `sources` to values at `targets`, as the method's own `prepare`, `gather`
+/// or `scatter` does. If the precisions differ, both are converted to 64 bits.
 ///
 /// ```
 /// use ropewalk::MovingLeastSquares;
 /// use ropewalk_table::{Interpolation, Points, Table, interpolator};
 ///
-/// // Four dimensions, which are those that count: a linear function has five coefficients.
+/// // Four dimensions, stored as six: a linear function has five coefficients.
 /// let sources = Points::F32(Table::new(4, (0..324).map(|i| ((i * i) as f32).sin()).collect())?);
 /// let targets = Points::F64(Table::new(4, vec![0.25; 4])?);
 /// let method = Interpolation::MovingLeastSquares(MovingLeastSquares::new(1).neighbors(12));
@@ -62,11 +60,14 @@ impl Interpolation {
 /// assert_eq!((interpolator.degrees(), interpolator.sources().of(0).len()), (&[1][..], 12));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Errors
+/// As the method. Also fails if targets have another dimension than the sources.
 pub fn interpolator(method: &Interpolation, sources: &Points, targets: &Points) -> Result<Interpolator> {
     guarded(|| {
         check_dim("the dimension of the targets", targets, sources.dim())?;
         let axes = sources.dim();
-        // Of 32 bits they are rounded so, whatever they are taken as.
+        // Coordinates of 32 bits have 32-bit rounding errors, also after conversion to 64 bits.
         let is_wide = matches!((sources, targets), (Points::F64(_), Points::F64(_)));
         let rounding = if is_wide { 0.5 * f64::EPSILON } else { f64::from(0.5 * f32::EPSILON) };
         let (sources, targets) = of_one_precision(sources, targets);

@@ -1,4 +1,4 @@
-//! The distance of each point's k-th neighbour: from which `eps` of DBSCAN is chosen.
+//! The distance from each point to its k-th neighbour, from which `eps` of DBSCAN is chosen.
 
 use ropewalk::internals::cancel::guarded;
 use ropewalk::internals::parallel::{list_tasks, sort};
@@ -8,15 +8,14 @@ use ropewalk::{BoxSize, Bvh, Result, Scalar, Space, distance_from_square};
 use super::Points;
 use super::rows::{compiled, with_rows};
 
-/// Up to this many neighbours, lists of all points are found faster than one after the other.
+/// Up to this many neighbours, computing the lists of all points at once is faster than one search per point.
 const MOST_LISTED: usize = 32;
 
-/// The least `eps` for each point with which its `k`-th neighbour, itself not counted, is within `eps` as clustering compares them;
-/// ascending. Points with fewer neighbours have none.
+/// Returns, in ascending order, the smallest `eps` for each point at which its `k`-th neighbour is within `eps`, as
+/// compared by clustering.
 ///
-/// Sorted distances of the `min_pts - 1`-th neighbours bend where clusters turn into noise (Ester et al. 1996, section 4.2).
-///
-/// Errors: points that [`Bvh::build`] refuses; a periodic box that is not positive, or not of the points' dimension.
+/// The point itself is not counted. Points with fewer than `k` neighbours are left out. Sorted distances of the
+/// `min_pts - 1`-th neighbours bend where clusters turn into noise (Ester et al. 1996, section 4.2).
 ///
 /// ```
 /// use ropewalk::BoxSize;
@@ -27,6 +26,9 @@ const MOST_LISTED: usize = 32;
 /// assert_eq!(k_distances(&points, 1, 10.0)?, [0.5, 0.5, 1.0, 2.0]);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Errors
+/// Fails as [`Bvh::build`] does. Fails if a periodic box is not positive, or has another dimension than the points.
 pub fn k_distances(points: &Points, k: usize, box_size: impl Into<BoxSize>) -> Result<Vec<f64>> {
     guarded(|| distances_of(points, k, &box_size.into()))
 }
@@ -36,23 +38,23 @@ fn distances_of(points: &Points, k: usize, size: &BoxSize) -> Result<Vec<f64>> {
     with_rows!(&*points, rows => distances(rows, k, size))
 }
 
-/// The least `eps` for each point with which its k-th neighbour is within `eps`, ascending.
+/// Returns the smallest `eps` for each point at which its k-th neighbour is within `eps`, in ascending order.
 fn distances<S: Scalar, const D: usize>(points: &[[S; D]], k: usize, size: BoxSize) -> Result<Vec<f64>> {
-    // Its place in a list, which points with fewer neighbours do not have.
+    // The index of the k-th neighbour in a list; points with fewer neighbours lack it.
     let Some(last) = k.checked_sub(1) else { return Ok(vec![]) };
     let space = Space::periodic(size)?;
     let tree = Bvh::build_in(points, space)?;
-    // Anew from the coordinates as clustering has them, for it decides with these.
+    // Recomputed from the coordinates, as clustering does, so that comparisons agree.
     let distance = |i: usize, j: u32| {
         distance_from_square(space.distance2(&space.wrap(points[i]), &space.wrap(points[j as usize])))
     };
     let wanted = Nearest::new(k).excluding_self();
-    // Where there is no memory for lists, there is another way.
+    // Without memory for lists, falls back to single searches.
     let lists = (k <= MOST_LISTED).then(|| tree.try_nearest_neighbors(wanted).ok()).flatten();
     let mut sorted: Vec<f64> = match lists {
         Some(lists) => collect(points.len(), &|i| Some(distance(i, lists.of(i).get(last)?.index))),
-        // One after the other, so that only the last of each list is kept; in the tree's order, in which one search finds in the
-        // caches what the last one left.
+        // One search per point, keeping only the last neighbour. In tree order, consecutive searches find their data
+        // in the caches.
         None => {
             let order = tree.order();
             collect(points.len(), &|at| {
@@ -62,7 +64,7 @@ fn distances<S: Scalar, const D: usize>(points: &[[S; D]], k: usize, size: BoxSi
             })
         }
     };
-    // Numbers that are not negative have the order of their bits.
+    // Bit patterns of non-negative numbers are ordered like the numbers.
     sort::<u64>(bytemuck::cast_slice_mut(&mut sorted));
     Ok(sorted)
 }

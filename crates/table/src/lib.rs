@@ -1,10 +1,13 @@
-//! Points whose dimension and type are known at run time: what files hold, and what programs ask about them.
+//! Points whose dimension and type are known at run time, as files hold them, and the functions of `ropewalk` on
+//! them.
 //!
-//! In: [`Points`] of 1 to 10 coordinates, `f32` or `f64`. Out: what the generic functions give.
-//! These functions are not generic, so a program that calls them compiles none of the algorithms. They are compiled for few kinds of
-//! points, for each takes its time: two and three dimensions in either precision, and 6 and 10 dimensions of 64 bits. Other
-//! points become the next wider ones: the axes that are added are 0 everywhere and leave distances alone, and each `f32` is
-//! an `f64`. So answers stay what they are. Cost: that of the copy, 8 bytes a coordinate.
+//! In: [`Points`] of 1 to 10 coordinates, `f32` or `f64`. Out: results of the generic functions.
+//!
+//! These functions are not generic, so a program that calls them does not compile the algorithms. To limit compile
+//! time, they are compiled for few kinds of points: two and three dimensions in either precision, and 6 and 10
+//! dimensions of 64 bits. Other points are converted to the next wider kind. Added axes are 0 everywhere and do not
+//! change distances; `f32` is converted to `f64` exactly. So results are the same. Cost: a copy of 8 bytes per
+//! coordinate.
 
 mod across;
 mod bvh;

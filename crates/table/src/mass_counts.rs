@@ -1,6 +1,7 @@
-//! How many halos of each mass a catalogue has, beside what is expected.
+//! The halo mass function of a catalogue, with expected numbers for comparison.
 //!
-//! In: a [`Catalog`], the volume that its halos were found in, and numbers that theory expects. Out: counts in bins of mass, and a table.
+//! In: a [`Catalog`], the volume in which its halos were found, and numbers expected by theory. Out: counts in mass
+//! bins, and a table.
 //! Cost: sorting the masses.
 
 use ropewalk::units::{Factors, Quantity};
@@ -10,22 +11,23 @@ use crate::columns::{Column, Values};
 
 /// The width of a bin in decades of mass.
 const WIDTH: f64 = 0.1;
-/// Bins of a table: more than 300 decades are no range of masses.
+/// The maximum number of bins, more than 300 decades of mass.
 const MOST: usize = 6000;
 
-/// What is expected: a name for the legend, and numbers of halos per volume at or above masses, in the catalogue's units.
+/// An expected mass function: a name for the legend, and numbers of halos per volume at or above masses, in the
+/// catalogue's units.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Expected {
     /// The name.
     pub name: String,
-    /// Mass, in ascending order, and number per volume.
+    /// Pairs of mass, in ascending order, and number per volume.
     pub points: Vec<[f64; 2]>,
 }
 
 impl Expected {
-    /// The number at or above a mass: between the two points beside it as a power law; `None` outside of all points, or where one of the two
-    /// is not positive.
+    /// Returns the number at or above a mass, interpolated as a power law between adjacent points. Returns `None`
+    /// outside the range of the points, or if the result is not finite.
     ///
     /// ```
     /// let halos = ropewalk_table::Expected { name: "a power law".into(), points: vec![[1.0, 8.0], [4.0, 2.0]] };
@@ -44,7 +46,7 @@ impl Expected {
         number.is_finite().then_some(number)
     }
 
-    /// The same numbers in other units.
+    /// Returns the mass function in other units.
     #[must_use]
     pub fn in_units(&self, factors: &Factors) -> Self {
         let (mass, number) = (factors.of(Quantity::Mass), factors.of(Quantity::NumberDensity));
@@ -53,7 +55,10 @@ impl Expected {
     }
 }
 
-/// The masses of a catalogue's halos ([`Halo::total_mass`](crate::Halo::total_mass)), subhalos and halos without mass left out, counted in bins of 0.1 decades from the lightest on.
+/// The masses of a catalogue's halos ([`Halo::total_mass`](crate::Halo::total_mass)), counted in bins of 0.1 decades
+/// from the lightest halo.
+///
+/// Subhalos and halos without mass are excluded.
 ///
 /// ```
 /// use ropewalk_table::{Catalog, MassCounts};
@@ -69,7 +74,7 @@ impl Expected {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct MassCounts {
-    /// Descending.
+    /// The masses in descending order.
     masses: Vec<f64>,
     edges: Vec<f64>,
     counts: Vec<usize>,
@@ -79,7 +84,7 @@ pub struct MassCounts {
 }
 
 impl MassCounts {
-    /// Counts the halos of a catalogue. A volume that is not positive and finite counts as 1.
+    /// Counts the halos of a catalogue. A volume that is not positive and finite is replaced by 1.
     pub fn new(catalog: &Catalog, volume: f64) -> Self {
         let hosts = catalog.halos().iter().enumerate().filter(|&(row, _)| catalog.is_host(row));
         let mut masses: Vec<f64> =
@@ -100,7 +105,7 @@ impl MassCounts {
         found
     }
 
-    /// The same counts with masses and volume in other units. Masses that are numbers of particles stay.
+    /// Returns the counts with masses and volume in other units. Masses that are numbers of particles are unchanged.
     ///
     /// ```
     /// use ropewalk_table::{Catalog, MassCounts};
@@ -125,34 +130,40 @@ impl MassCounts {
         }
     }
 
-    /// The masses, the largest first.
+    /// Returns the masses, in descending order.
     pub fn masses(&self) -> &[f64] {
         &self.masses
     }
 
-    /// The edges of the bins, one more than there are bins; none without halos. A bin has its lower edge.
+    /// Returns the edges of the bins, one more than there are bins; empty without halos. A bin includes its lower
+    /// edge.
     pub fn edges(&self) -> &[f64] {
         &self.edges
     }
 
-    /// The number of halos in each bin.
+    /// Returns the number of halos in each bin.
     pub fn counts(&self) -> &[usize] {
         &self.counts
     }
 
-    /// The volume that numbers are divided by.
+    /// Returns the volume by which numbers are divided.
     pub fn volume(&self) -> f64 {
         self.volume
     }
 
-    /// The number of halos of at least a mass.
+    /// Returns the number of halos of at least a mass.
     pub fn above(&self, mass: f64) -> usize {
         self.masses.partition_point(|&other| other >= mass)
     }
 
-    /// A row for each bin, for [`write_ecsv`](crate::columns::write_ecsv): its edges and its halos, their number per volume and e-fold of mass,
-    /// the number of halos and the number per volume at or above the lower edge, and there what each of `expected` has. Errors are of
-    /// Poisson: the square root of a number.
+    /// Returns columns with a row per bin, for [`write_ecsv`](crate::columns::write_ecsv):
+    ///
+    /// - the edges of the bin, and its number of halos,
+    /// - the number per volume and e-fold of mass,
+    /// - the number of halos, and the number per volume, at or above the lower edge,
+    /// - for each of `expected`, the number per volume at or above the lower edge.
+    ///
+    /// Errors are Poisson errors, the square root of a number.
     pub fn columns(&self, expected: &[Expected]) -> Vec<Column> {
         let bins = || self.edges.windows(2).zip(&self.counts);
         let numbers = |value: &dyn Fn(f64, f64, f64) -> f64| {
@@ -193,7 +204,7 @@ impl MassCounts {
     }
 }
 
-/// A name in small letters, digits and underscores.
+/// Converts a name to lower-case letters, digits and underscores.
 fn identifier(name: &str) -> String {
     let words = name.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("_")

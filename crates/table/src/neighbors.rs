@@ -1,4 +1,4 @@
-//! The nearest neighbours of points, by a tree that is not kept.
+//! Nearest neighbours of points, with a temporary tree.
 
 use ropewalk::search::{Nearest, Neighbor};
 use ropewalk::{BoxSize, Csr, Result};
@@ -7,10 +7,8 @@ use super::queries::NAME;
 use super::rows::check_dim;
 use super::{Bvh, Points};
 
-/// The neighbours of each point among the points themselves, as [`ropewalk::Bvh::nearest_neighbors`] finds them: nearest first, ties by index.
-///
-/// Errors: points that [`ropewalk::Bvh::build`] refuses; a periodic box that is not positive, or not of the points' dimension; lists that are more
-/// than memory holds.
+/// Finds the nearest neighbours of each point among the points themselves, as [`ropewalk::Bvh::nearest_neighbors`]
+/// does: nearest first, ties by index.
 ///
 /// ```
 /// use ropewalk_table::{Points, Table, nearest_neighbors};
@@ -21,6 +19,10 @@ use super::{Bvh, Points};
 /// assert_eq!((lists.of(2)[0].index, lists.of(2)[0].distance2), (1, 4.0));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Errors
+/// Fails as [`ropewalk::Bvh::build`] does. Fails if a periodic box is not positive, or has another dimension than the
+/// points, or if the lists exceed memory.
 pub fn nearest_neighbors(
     points: &Points,
     wanted: impl Into<Nearest>,
@@ -29,10 +31,8 @@ pub fn nearest_neighbors(
     Bvh::build(points, box_size)?.nearest_neighbors(wanted)
 }
 
-/// The neighbours of each of `queries` among `points`, as [`ropewalk::Bvh::nearest_all`] finds them. Of different precision, both are taken as 64
-/// bits.
-///
-/// Errors: points that [`ropewalk::Bvh::build`] refuses; a periodic box that is not positive, or not of the points' dimension; queries of another dimension, or with coordinates that are not finite.
+/// Finds the nearest neighbours of each of `queries` among `points`, as [`ropewalk::Bvh::nearest_all`] does. If the
+/// precisions differ, both are converted to 64 bits.
 ///
 /// ```
 /// use ropewalk::BoxSize;
@@ -43,6 +43,10 @@ pub fn nearest_neighbors(
 /// assert_eq!(nearest_to(&queries, &points, 1, BoxSize::default())?.of(0)[0].index, 2);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Errors
+/// Fails as [`ropewalk::Bvh::build`] does. Fails if a periodic box is not positive, or has another dimension than the
+/// points. Fails if queries have another dimension than the points, or coordinates that are not finite.
 pub fn nearest_to(
     queries: &Points,
     points: &Points,
@@ -51,7 +55,7 @@ pub fn nearest_to(
 ) -> Result<Csr<Neighbor>> {
     check_dim(NAME, queries, points.dim())?;
     let bvh = match (queries, points) {
-        // At once what it would become later.
+        // Convert now; the tree would do it later, and keep both.
         (Points::F64(_), Points::F32(narrow)) => Bvh::build(&Points::F64(narrow.widened()), box_size)?,
         _ => Bvh::build(points, box_size)?,
     };

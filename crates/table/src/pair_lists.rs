@@ -1,7 +1,7 @@
-//! All pairs of a table's points within a radius.
+//! All pairs of points of a table within a radius.
 //!
-//! In: a tree. Out: pairs in ascending order, with their distances.
-//! Cost: that of the neighbours of all points. Memory: up to 32 bytes a pair, 4 a point.
+//! In: a tree. Out: pairs in ascending order, with their squared distances.
+//! Cost: that of the neighbours of all points. Memory: up to 32 bytes per pair, 4 per point.
 
 use ropewalk::internals::bvh::copied;
 use ropewalk::{Result, Scalar};
@@ -9,19 +9,19 @@ use ropewalk::{Result, Scalar};
 use super::Table;
 use super::queries::check_memory;
 
-/// Pairs of points that are near each other.
+/// Pairs of points within a radius.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Pairs {
-    /// The lower index and the higher one, in ascending order.
+    /// The lower and the higher index of each pair, in ascending order.
     pub indices: Table<u32>,
     /// The squared distance of each pair.
     pub distances2: Vec<f64>,
 }
 
-/// The pairs of a tree.
+/// Lists the pairs of a tree.
 pub(super) fn list<S: Scalar, const D: usize>(tree: &ropewalk::Bvh<S, D>, radius: f64) -> Result<Pairs> {
-    // Of lists both ways, pairs as they are found, and the result, at most.
+    // At most: lists in both directions, pairs in the order of the search, and the result.
     check_memory(usize::try_from(tree.count_pairs(radius)).unwrap_or(usize::MAX), "pairs", 32)?;
     let pairs = tree.pairs(radius);
     let positions = tree.positions();

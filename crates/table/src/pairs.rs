@@ -1,14 +1,11 @@
-//! All pairs of points within a radius, as one call.
+//! All pairs of points within a radius, with a temporary tree.
 
 use ropewalk::internals::cancel::guarded;
 use ropewalk::{BoxSize, Result};
 
 use super::{Bvh, Pairs, Points};
 
-/// All pairs of points within `radius` of each other (inclusive).
-///
-/// Errors: points that [`ropewalk::Bvh::build`] refuses; more pairs than memory holds; a radius that is negative or not finite; a periodic
-/// box that is not positive, or not of the points' dimension.
+/// Finds all pairs of points within `radius` of each other (inclusive).
 ///
 /// ```
 /// use ropewalk::BoxSize;
@@ -19,6 +16,10 @@ use super::{Bvh, Pairs, Points};
 /// assert_eq!((pairs.indices.as_slice(), &pairs.distances2[..]), (&[0, 2, 1, 2][..], &[4.0, 1.0][..]));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Errors
+/// Fails as [`ropewalk::Bvh::build`] does. Fails if the pairs exceed memory, if the radius is negative or not finite,
+/// or if a periodic box is not positive or has another dimension than the points.
 pub fn pairs(points: &Points, radius: f64, box_size: impl Into<BoxSize>) -> Result<Pairs> {
     guarded(|| {
         super::queries::check_radius(radius)?;

@@ -1,4 +1,4 @@
-//! Which clusters new points of a table fall into.
+//! Prediction of clusters for new points of a table.
 
 use ropewalk::Result;
 use ropewalk::cluster::{Dbscan, Hdbscan, HdbscanClusters, HdbscanPrediction, Labels};
@@ -7,9 +7,8 @@ use ropewalk::internals::cancel::guarded;
 use super::Points;
 use super::rows::{check_dim, compiled, like, of_one_precision, with_rows};
 
-/// The clusters of new points, as [`Dbscan::predict`] finds them. Of different precision, all points are taken as 64 bits.
-///
-/// Errors: as [`Dbscan::predict`]; new points of another dimension.
+/// Predicts the clusters of new points, as [`Dbscan::predict`] does. If the precisions differ, all points are
+/// converted to 64 bits.
 ///
 /// ```
 /// use ropewalk::Dbscan;
@@ -22,6 +21,9 @@ use super::rows::{check_dim, compiled, like, of_one_precision, with_rows};
 /// assert_eq!(ropewalk_table::dbscan_predict(&points, &labels, &new, &dbscan)?, [0, -1]);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Errors
+/// As [`Dbscan::predict`]. Also fails if new points have another dimension.
 pub fn dbscan_predict(points: &Points, labels: &Labels, new: &Points, options: &Dbscan) -> Result<Vec<i32>> {
     guarded(|| {
         check_dim(NAME, new, points.dim())?;
@@ -33,9 +35,8 @@ pub fn dbscan_predict(points: &Points, labels: &Labels, new: &Points, options: &
     })
 }
 
-/// The clusters of new points, as [`Hdbscan::predict`] finds them. Of different precision, all points are taken as 64 bits.
-///
-/// Errors: as [`Hdbscan::predict`]; new points of another dimension.
+/// Predicts the clusters of new points, as [`Hdbscan::predict`] does. If the precisions differ, all points are
+/// converted to 64 bits.
 ///
 /// ```
 /// use ropewalk::Hdbscan;
@@ -48,6 +49,9 @@ pub fn dbscan_predict(points: &Points, labels: &Labels, new: &Points, options: &
 /// assert_eq!(ropewalk_table::hdbscan_predict(&points, &clusters, &new, &hdbscan)?.labels, [0, 1]);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Errors
+/// As [`Hdbscan::predict`]. Also fails if new points have another dimension.
 pub fn hdbscan_predict(
     points: &Points,
     clusters: &HdbscanClusters,

@@ -1,7 +1,7 @@
-//! Queries of any precision, as rows that a tree of compiled kind takes.
+//! Conversion of queries of any precision to rows of the kind of a tree.
 //!
-//! In: points to ask about, and what the tree is like. Out: points of its dimension, inside the periodic box.
-//! Cost: a pass over the queries; they are copied unless they are of the tree's kind, and in open space.
+//! In: query points, and properties of the tree. Out: points of the tree's kind, inside the periodic box.
+//! Cost: a pass over the queries. They are copied unless they have the tree's kind and the space is open.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use ropewalk::{BoxSize, Error, Result, Scalar, Space};
 use super::rows::{check_dim, compiled};
 use super::{Points, Table};
 
-/// What errors call the queries' number of coordinates.
+/// The name of the queries' dimension in errors.
 pub(super) const NAME: &str = "the dimension of the queries";
 /// Queries per parallel task.
 const TASK: usize = 1 << 13;
@@ -20,9 +20,9 @@ const TASK: usize = 1 << 13;
 /// One radius for all centres, or one for each: see [`Bvh::query`](super::Bvh::query).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Radii<'a> {
-    /// The same for all.
+    /// One radius for all centres.
     Same(f64),
-    /// One for each centre, in their order.
+    /// One radius for each centre, in order.
     Each(&'a [f64]),
 }
 
@@ -62,7 +62,7 @@ fn is_radius(radius: f64) -> bool {
     (0.0..f64::INFINITY).contains(&radius)
 }
 
-/// Errors: a radius that is negative or not finite.
+/// Fails if the radius is negative or not finite.
 pub(super) fn check_radius(radius: f64) -> Result<()> {
     if is_radius(radius) {
         return Ok(());
@@ -70,18 +70,19 @@ pub(super) fn check_radius(radius: f64) -> Result<()> {
     Err(Error::parameter_must("radius", radius, "finite and not negative"))
 }
 
-/// What a tree is like that is asked.
+/// Properties of the tree that queries are prepared for.
 pub(super) struct Queries<'a> {
     pub dim: usize,
     pub size: &'a BoxSize,
-    /// Whether its points have 64 bits.
+    /// `true` if the tree's points had 64 bits.
     pub is_f64: bool,
-    /// Whether there is a tree of 32 bits to ask.
+    /// `true` if there is a tree of 32 bits, too.
     pub has_narrow: bool,
 }
 
 impl Queries<'_> {
-    /// Errors: queries of another dimension, or with coordinates that are not finite, or too large for their squares.
+    /// Fails if queries have another dimension than the tree, or coordinates that are not finite or whose squares
+    /// overflow.
     pub fn prepare<'q>(&self, queries: &'q Points) -> Result<Cow<'q, Points>> {
         check_dim(NAME, queries, self.dim)?;
         let queries = match queries {
@@ -110,7 +111,7 @@ impl Queries<'_> {
     }
 }
 
-/// Errors: a coordinate that is not finite, or too large for its square.
+/// Fails if a coordinate is not finite, or its square overflows.
 fn check_rows<S: Scalar>(table: &Table<S>) -> Result<()> {
     let (values, dim) = (table.as_slice(), table.dim());
     let fits = |x: &S| Into::<f64>::into(x.abs()) <= S::LIMIT;
@@ -122,7 +123,7 @@ fn check_rows<S: Scalar>(table: &Table<S>) -> Result<()> {
     Err(Error::coordinate(index, axis, value, S::LIMIT))
 }
 
-/// In the periodic box, as [`Space::wrap`] brings points there.
+/// Wraps points into the periodic box, as [`Space::wrap`] does.
 fn wrapped<S: Scalar>(table: &Table<S>, sides: &[f64]) -> Result<Table<S>> {
     let spaces: Vec<Space<1>> = sides.iter().map(|&side| Space::periodic(side)).collect::<Result<_>>()?;
     let (values, dim) = (table.as_slice(), table.dim());
@@ -130,7 +131,7 @@ fn wrapped<S: Scalar>(table: &Table<S>, sides: &[f64]) -> Result<Table<S>> {
     Ok(Table::of(dim, map(values.len(), TASK, &wrap)))
 }
 
-/// The same numbers in 32 bits, if these hold all of them.
+/// Converts the values to 32 bits; `None` if that is not exact for all of them.
 fn narrowed(table: &Table<f64>) -> Option<Table<f32>> {
     let values = table.as_slice();
     let holds = |&x: &f64| f64::from(x as f32) == x;
@@ -138,7 +139,7 @@ fn narrowed(table: &Table<f64>) -> Option<Table<f32>> {
     all.into_iter().all(|held| held).then(|| Table::of(table.dim(), copied(values, |&x| x as f32)))
 }
 
-/// Errors: no memory for `n` values of `bytes` each, asked before it is too late.
+/// Fails unless `n` values of `bytes` bytes each can be allocated. Called before the values are computed.
 pub(super) fn check_memory(n: usize, what: &'static str, bytes: usize) -> Result<()> {
     let all = n.saturating_mul(bytes);
     match Vec::<u8>::new().try_reserve_exact(all) {
@@ -151,7 +152,7 @@ pub(super) fn check_memory(n: usize, what: &'static str, bytes: usize) -> Result
 mod tests {
     use super::*;
 
-    /// Wrapped in their own precision, and with zeros to the next width that is compiled.
+    /// Queries are wrapped in their own precision, and padded with zeros to the next compiled width.
     #[test]
     fn in_the_box_and_wide_enough() {
         let values = [9.1, -0.3, 4.0, 1e-9, -7.7, 123.456, 5.0, -1e-9, 2.5, 8.25, -4.0, 3.3];

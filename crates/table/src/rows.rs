@@ -1,4 +1,4 @@
-//! From a table whose width is known at run time to arrays whose length is known when compiling.
+//! Conversion of tables whose width is known at run time to arrays whose length is known at compile time.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,8 @@ use ropewalk::{BoxSize, Error, Result, Scalar, Space};
 
 use super::{Points, Table};
 
-/// Runs `$work` with `$rows` as a slice of arrays; it is compiled for each kind of points that [`compiled`] returns.
+/// Evaluates `$work` with `$rows` as a slice of arrays. It is compiled for each kind of points that [`compiled`]
+/// returns.
 macro_rules! with_rows {
     ($points:expr, $rows:ident => $work:expr) => {{
         use $crate::Points;
@@ -27,10 +28,10 @@ macro_rules! with_rows {
 }
 pub(super) use with_rows;
 
-/// The points as rows that algorithms are compiled for, and the box with a side for each of their axes. Points lie in the
-/// periodic box as [`Space::wrap`] brings them there.
+/// Returns the points as rows of a compiled kind, and the box with a side for each of their axes. Converted points
+/// are wrapped into the periodic box, as by [`Space::wrap`].
 ///
-/// Errors: a box that has not a side for each axis of the points.
+/// Fails unless the box has a side for each axis of the points.
 pub(super) fn compiled<'a>(points: &'a Points, size: &BoxSize) -> Result<(Cow<'a, Points>, BoxSize)> {
     match (points, points.dim()) {
         (_, 2 | 3) | (Points::F64(_), 6 | 10) => Ok((Cow::Borrowed(points), size.clone())),
@@ -48,7 +49,7 @@ fn widen<S: Scalar>(table: &Table<S>, size: &BoxSize) -> Result<(Cow<'static, Po
     };
     let mut data = with_capacity(table.len() * wide);
     for row in table.as_slice().chunks_exact(dim) {
-        // What is not finite is for the algorithm to refuse.
+        // Coordinates that are not finite are kept; algorithms reject them.
         let wrapped =
             row.iter().zip(&spaces).map(|(&x, space)| if x.into().is_finite() { space.wrap([x])[0] } else { x });
         data.extend(wrapped.map(Into::<f64>::into));
@@ -57,7 +58,7 @@ fn widen<S: Scalar>(table: &Table<S>, size: &BoxSize) -> Result<(Cow<'static, Po
     Ok((Cow::Owned(Points::F64(Table::new(wide, data)?)), size))
 }
 
-/// Refuses points of another dimension than those they belong to.
+/// Fails if points have another dimension than those that they belong to.
 pub(super) fn check_dim(name: &'static str, new: &Points, dim: usize) -> Result<()> {
     if new.dim() == dim {
         return Ok(());
@@ -65,7 +66,7 @@ pub(super) fn check_dim(name: &'static str, new: &Points, dim: usize) -> Result<
     Err(Error::parameter_must(name, new.dim() as f64, "that of the points"))
 }
 
-/// Both as 64 bits if one is, which is exact.
+/// Converts both to 64 bits if one has 64 bits, which is exact.
 pub(super) fn of_one_precision<'a>(a: &'a Points, b: &'a Points) -> (Cow<'a, Points>, Cow<'a, Points>) {
     let wide = |table: &Table<f32>| Cow::Owned(Points::F64(table.widened()));
     match (a, b) {
@@ -75,7 +76,7 @@ pub(super) fn of_one_precision<'a>(a: &'a Points, b: &'a Points) -> (Cow<'a, Poi
     }
 }
 
-/// Rows of one precision.
+/// A precision of stored tables.
 pub(super) trait Precision: Scalar {
     fn table(points: &Points) -> Option<&Table<Self>>;
 }
@@ -92,7 +93,7 @@ impl Precision for f64 {
     }
 }
 
-/// Other points as rows of the same kind.
+/// Returns other points as rows of the same kind as `_rows`.
 pub(super) fn like<'a, S: Precision, const D: usize>(_rows: &[[S; D]], other: &'a Points) -> Result<&'a [[S; D]]> {
     S::table(other).and_then(Table::rows::<D>).ok_or_else(|| Error::dimension(other.dim()))
 }

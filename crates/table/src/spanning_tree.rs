@@ -7,10 +7,9 @@ use ropewalk::internals::cancel::guarded;
 use super::Points;
 use super::rows::{compiled, with_rows};
 
-/// The spanning tree of points, as [`MinimumSpanningTree::run`] finds it.
+/// Computes the minimum spanning tree of points, as [`MinimumSpanningTree::run`] does.
 ///
-/// Errors: as [`MinimumSpanningTree::run`]. Cost: as there; points of other kinds than the compiled ones are copied (see the
-/// [module](super)).
+/// Cost: as [`MinimumSpanningTree::run`]; points of a kind that is not compiled are copied (see the [module](super)).
 ///
 /// ```
 /// use ropewalk::MinimumSpanningTree;
@@ -21,6 +20,9 @@ use super::rows::{compiled, with_rows};
 /// assert_eq!((tree.edges()[0].low, tree.edges()[0].high, tree.edges()[0].weight()), (0, 3, 0.5));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Errors
+/// As [`MinimumSpanningTree::run`].
 pub fn minimum_spanning_tree(points: &Points, options: &MinimumSpanningTree) -> Result<SpanningTree> {
     guarded(|| {
         let (points, size) = compiled(points, options.box_size())?;

@@ -1,7 +1,9 @@
-//! `ropewalk bench --mpi`, and `ropewalk bench --device cuda:0,1`: time, memory, bytes sent, and how evenly ranks share the work.
+//! `ropewalk bench --mpi` and `ropewalk bench --device cuda:0,1`: time, memory, bytes sent, and balance of the work
+//! between ranks.
 //!
-//! A time is that of the slowest rank, from the points where they were read to results there; on devices, from the points there. Results of
-//! any number of ranks have one checksum if they are equal.
+//! Times are those of the slowest rank. On the CPU they start with the points on the ranks that read them, and end
+//! with the results there. On devices they start with the points on the devices. Equal results have the same checksum
+//! for any number of ranks.
 
 use std::fmt::Write;
 #[cfg(feature = "gpu")]
@@ -27,12 +29,12 @@ use crate::periodic;
 use crate::stdout::print;
 use crate::text::{grouped, short};
 
-/// What can be timed.
+/// The operations that can be timed on the CPU.
 const OPERATIONS: [&str; 5] = ["build", "range_count", "knn", "fof", "dbscan_densebox"];
-/// The same on devices.
+/// The operations that can be timed on devices.
 const ON_DEVICES: [&str; 1] = ["fof"];
 
-/// The table, on rank 0.
+/// Times the operations; rank 0 prints the table.
 pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let refused = [(args.scaling, "--scaling"), (args.json.is_some(), "--json")];
     if let Some((_, option)) = refused.into_iter().find(|(is_given, _)| *is_given) {
@@ -58,7 +60,8 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     measured.unwrap_or_else(|| Err(format!("points have {} dimensions; bench takes 2 or 3", points.dim()).into()))
 }
 
-/// This rank's part of points made on the spot, of which each rank makes all.
+/// Returns this rank's part of a generated point set and the index of its first point. Each rank generates all
+/// points.
 fn sample(spec: &str, ranks: &dyn Communicator) -> Result<(Points, u64), Failure> {
     let all = agree(ranks, Sample::parse(spec).and_then(|sample| sample.points()))?;
     let rows = ropewalk_io::Part { index: ranks.rank(), count: ranks.size() }.rows(all.len() as u64);
@@ -119,13 +122,13 @@ fn measure<S: Coordinate, const D: usize>(
             #[cfg(feature = "gpu")]
             Device::Gpu(device) => groups_on(device, args, &counted, points, eps)?,
         };
-        // A run that is cut off shows what was timed before.
+        // Printed at once, so that an interrupted run shows the operations that were timed before.
         show(&time(args, ranks, &counted, name, &mut run)?)?;
     }
     Ok(None)
 }
 
-/// What a rank has measured of the fastest run.
+/// A rank's measurements of the fastest run.
 struct Best {
     slowest: f64,
     own: f64,
@@ -134,11 +137,11 @@ struct Best {
     sent: Traffic,
 }
 
-/// Runs an operation; a sum of what it finds is made when its time is up.
+/// Runs an operation. The returned function computes a checksum of the result, after the clock has stopped.
 type Run<'a> = Box<dyn FnMut() -> Result<Sum<'a>, Failure> + 'a>;
 type Sum<'a> = Box<dyn FnOnce() -> Result<u64, Failure> + 'a>;
 
-/// Warms up and times an operation: its lines of the table.
+/// Warms up and times an operation; returns its lines of the table.
 fn time(
     args: &Args,
     ranks: &dyn Communicator,
@@ -149,8 +152,9 @@ fn time(
     let mut best: Option<Best> = None;
     let mut known = None;
     for turn in 0..=args.reps.max(1) {
-        // Ranks that are threads have one memory, so that none begins before all have looked at it, all have ended when they do again, and
-        // none makes its sum before.
+        // Ranks that are threads share the memory counters. The barriers ensure that no rank starts before all have
+        // read them, that all have finished when they are read again, and that no rank computes its checksum before
+        // that.
         MEMORY.reset_peak();
         let before = MEMORY.current();
         ranks.barrier()?;
@@ -196,7 +200,8 @@ fn time(
     Ok(lines)
 }
 
-/// Runs an operation on points, which are those of the table. The sum over all ranks of what is returned is the same for any number of ranks.
+/// Runs an operation on `points`, which are the rows of `table`. Returns a checksum; its sum over all ranks is the
+/// same for any number of ranks.
 fn operate<S: Scalar, const D: usize>(
     args: &Args,
     ranks: &dyn Communicator,
@@ -235,7 +240,8 @@ fn operate<S: Scalar, const D: usize>(
     })
 }
 
-/// Labels of groups, on devices: of points that have been moved to their regions and to the devices before, and labels stay there.
+/// Returns the operation that labels groups on devices. The points are moved to their regions and uploaded before;
+/// the labels stay on the devices.
 #[cfg(feature = "gpu")]
 fn groups_on<'a, S: Coordinate, const D: usize>(
     device: gpu::Device,

@@ -15,7 +15,7 @@ use crate::summary::Summary;
 use crate::text::{grouped, share, short};
 use crate::{dbscan, periodic};
 
-/// Labels of all points; the report is rank 0's.
+/// Finds the clusters of the points of all ranks. Rank 0 returns the report.
 pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let ranks = rank.ranks;
     let refused = [
@@ -88,7 +88,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     Ok(Some(if also.is_empty() { report } else { report + &written(&also) }))
 }
 
-/// Labels in 32 bits, as one process has them.
+/// Returns the labels as 32-bit integers, as in one process.
 fn narrow(labels: &Labels) -> Result<Vec<i32>, Failure> {
     let all: Result<Vec<i32>, _> = labels.as_slice().iter().map(|&label| i32::try_from(label)).collect();
     all.map_err(|_| "there are more than 2^31 - 1 clusters, and labels are 32-bit numbers".into())

@@ -29,7 +29,7 @@ use crate::pictures::{Extent, Picture, check_slab, projection_across};
 use crate::shown_units::of_report;
 use crate::summary::Summary;
 
-/// Halos of one snapshot; the report is rank 0's.
+/// Finds the halos of one snapshot. Rank 0 returns the report.
 pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let ranks = rank.ranks;
     check(args, rank)?;
@@ -38,9 +38,10 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let ([run], [snapshot]) = (&runs[..], &args.snapshots[..]) else {
         return Err(format!("{}: one snapshot and one linking length", rank.option()).into());
     };
-    // First, so that hours of work do not end at a full disk's closed door.
+    // Create the outputs first, so that a file that cannot be written is an error before hours of work.
     let catalogs = Catalogs::new(args, &runs)?;
-    // Dropped after labels and densities if there is an error: only an empty folder is removed.
+    // The outputs of the task are declared before `labels` and `density`, so that after an error they are dropped
+    // later: only an empty folder is removed.
     let task = Task {
         snapshot,
         out: &args.out,
@@ -71,7 +72,8 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
         TypeSet { kinds: &linked, without_ids: if have_ids { &[] } else { &linked } },
         TypeSet { kinds: attached, without_ids },
     );
-    // Names first: what cannot be written shows before the work.
+    // Reserve the names and create the files before the work, so that a file that cannot be written is an early
+    // error.
     let mut shared = vec![];
     for (kind, names) in files_by_type {
         let values = match &others {
@@ -119,7 +121,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
             projection_across(args, ranks, &part, &pipeline, catalog)
         })?,
     };
-    // Last, so that rank 0 does not hold them beside the picture's sums.
+    // Gathered last, so that rank 0 does not hold the members together with the sums of the picture.
     let members = args.members.then(|| phases.run("members", || pipeline.members(&found, &own.catalog)));
     let members = members.transpose()?.flatten();
     drop(own);
@@ -173,7 +175,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     task.finish(outputs, Written { summary, runs, arrays, folders, names: &names }).map(Some)
 }
 
-/// Refuses what one process alone can do.
+/// Refuses options that only one process supports.
 fn check(args: &Args, rank: &Rank<'_>) -> Result<(), Failure> {
     let particles = &args.particles;
     let refused = [
@@ -194,13 +196,13 @@ fn check(args: &Args, rank: &Rank<'_>) -> Result<(), Failure> {
     }
 }
 
-/// The box around the particles of all ranks, as [`crate::pictures::extent`] has that of one process. Collective.
+/// Returns the box around the particles of all ranks, as [`crate::pictures::extent`] does in one process. Collective.
 fn extent(part: &Snapshot, ranks: &dyn Communicator) -> Result<Option<Extent>, Failure> {
     let extent = with_rows!(&part.points, f32 [3], f64 [3], rows => Particles::new(rows).extent_across(ranks));
     Ok(extent.transpose()?.filter(|_| part.total_rows() > 0))
 }
 
-/// The profiles that are asked for, on rank 0. Collective.
+/// Returns the profiles of `--profiles` on rank 0. Collective.
 fn profiles(
     args: &Args,
     pipeline: &Pipeline<'_>,
@@ -214,9 +216,9 @@ fn profiles(
     Ok(pipeline.gather_profiles(&largest, pipeline.profiles(found, &largest)?)?)
 }
 
-/// How many particles of each type all ranks have. Collective.
+/// Returns the number of particles of each type on all ranks. Collective.
 fn type_counts(part: &Snapshot, ranks: &dyn Communicator) -> Result<BTreeMap<u8, u64>, Failure> {
-    // Whether a part has a type, and how many particles of it.
+    // Two entries per type: whether this part has the type, and the number of its particles.
     let mut counts = [0; 512];
     for (kind, count) in report::type_counts(part) {
         let at = 2 * usize::from(kind);
@@ -227,7 +229,7 @@ fn type_counts(part: &Snapshot, ranks: &dyn Communicator) -> Result<BTreeMap<u8,
     Ok(counts.filter(|(_, count)| count[0] > 0).map(|(kind, count)| (kind, count[1])).collect())
 }
 
-/// This rank's part of the particles of other types; `None` if none are to be read. Collective.
+/// Reads this rank's part of the particles of other types; `None` if no types are to be read. Collective.
 fn read_others(
     args: &Args,
     part: &mut Snapshot,
@@ -250,7 +252,8 @@ fn read_others(
     }
 }
 
-/// Returns `true` if the particles of all ranks have ids; `otherwise` if there are no particles and nothing is known of ids. Collective.
+/// Returns `true` if the particles of all ranks have ids. If there are no particles and no ids, returns `otherwise`.
+/// Collective.
 fn have_ids(part: &Snapshot, ranks: &dyn Communicator, otherwise: bool) -> Result<bool, Failure> {
     let has_ids = part.ids.is_some();
     let mut counts = [u64::from(has_ids), u64::from(!has_ids && !part.points.is_empty()), part.points.len() as u64];
@@ -259,7 +262,7 @@ fn have_ids(part: &Snapshot, ranks: &dyn Communicator, otherwise: bool) -> Resul
     Ok(lack == 0 && (have > 0 || (n == 0 && otherwise)))
 }
 
-/// How many particles of all ranks joined a group, and how many there are. Collective.
+/// Returns the number of particles on all ranks that joined a group, and the number of all. Collective.
 fn n_joined(labels: &[i32], ranks: &dyn Communicator) -> Result<[u64; 2], Failure> {
     let mut counts = [labels.iter().filter(|&&label| label >= 0).count() as u64, labels.len() as u64];
     ranks.all_reduce(&mut counts, Reduction::Sum)?;

@@ -1,4 +1,4 @@
-//! Runs that ranks share: processes of MPI, with `--mpi`, or threads of this process that have a device each, with
+//! Runs that ranks share: processes of MPI with `--mpi`, or threads of this process with one device each with
 //! `--device cuda:0,1`.
 
 pub mod bench;
@@ -25,7 +25,7 @@ use crate::summary::Summary;
 use crate::text::grouped;
 use crate::wording;
 
-/// Returns `true` if processes are to share the run.
+/// Returns `true` if `--mpi` is given.
 pub fn is_asked(args: &Args) -> bool {
     match &args.command {
         Command::Halos(args) => args.mpi,
@@ -39,23 +39,24 @@ pub fn is_asked(args: &Args) -> bool {
 pub struct Rank<'a> {
     ranks: &'a dyn Communicator,
     device: Device,
-    /// What the user names, where ranks are threads of this process.
+    /// The devices of `--device`, if ranks are threads of this process.
     devices: Option<&'a Names>,
 }
 
 impl Rank<'_> {
-    /// The option that asks for ranks.
+    /// Returns the option that requests ranks.
     fn option(&self) -> String {
         self.devices.map_or("--mpi".into(), |devices| format!("--device {devices}"))
     }
 
-    /// Why an option cannot be.
+    /// Returns the error for an option that ranks do not support.
     fn refuse(&self, option: &str) -> Failure {
         let instead = if self.devices.is_some() { "name one device" } else { "run one process without it" };
         format!("{option}: not with {}; {instead}", self.option()).into()
     }
 
-    /// An error on all ranks if they have other options than rank 0. Where they write, and how many threads each has, is not among these.
+    /// Returns an error on all ranks if the options of any rank differ from those of rank 0. Callers leave out output
+    /// paths and the number of threads.
     fn check_options(&self, options: &dyn std::fmt::Debug) -> Result<(), Failure> {
         let options = format!("{options:?}").into_bytes();
         let is_same = broadcast(self.ranks, &options, 0)? == options;
@@ -71,13 +72,13 @@ impl Rank<'_> {
         Ok(())
     }
 
-    /// No phases yet. Of several threads one shows them, and measures the memory, which they share.
+    /// Returns empty phases. If ranks are threads, only rank 0 shows them and measures the memory, which all share.
     fn phases(&self) -> Phases {
         if self.devices.is_some() && self.ranks.rank() > 0 { Phases::hidden() } else { Phases::default() }
     }
 }
 
-/// Does some work on threads that have one of the devices each; the report is rank 0's.
+/// Runs `work` on one thread per device, each as a rank. Returns the report of rank 0.
 pub fn on_devices(
     devices: &Names,
     found: &[Device],
@@ -89,12 +90,13 @@ pub fn on_devices(
     Ok(reports.into_iter().flatten().collect())
 }
 
-/// An error that a thread can hand over, and that is still known to be of another rank if it is.
+/// Converts an error so that it can be sent to another thread. It stays known whether it is the error of another
+/// rank.
 fn sendable(failure: Failure) -> Error {
     failure.downcast().map_or_else(|other| Error::new(ErrorKind::Parameter, other.to_string()), |error| *error)
 }
 
-/// Reads this rank's part. Standard input has no parts.
+/// Reads this rank's part of a file. Refuses standard input, which cannot be read in parts.
 fn read(path: &Path, options: ReadOptions, rank: &Rank<'_>, phases: &mut Phases) -> Result<Snapshot, Failure> {
     let ranks = rank.ranks;
     if path.as_os_str() == input::STANDARD_INPUT {
@@ -117,7 +119,8 @@ fn read(path: &Path, options: ReadOptions, rank: &Rank<'_>, phases: &mut Phases)
     Ok(part)
 }
 
-/// What ranks say of the run: how many, and the memory of all if they share a process, else of the one that took most.
+/// Adds the number of ranks and the peak memory: of all ranks if they share a process, otherwise of the rank with the
+/// largest.
 fn describe(summary: &mut Summary, phases: &Phases, rank: &Rank<'_>) -> Result<(), Failure> {
     let ranks = rank.ranks;
     let mut most = [phases.peak() as u64];

@@ -11,10 +11,10 @@ use crate::failure::Failure;
 use crate::stdout::{Closed, print};
 use crate::{signals, threads};
 
-/// The whole of such a run; rank 0 writes the report.
+/// Runs a command on the ranks of MPI; rank 0 prints the report.
 pub fn main(args: &Args) -> ExitCode {
     Mpi::run(|ranks| -> Result<(), Failure> {
-        // Without it a signal leaves temporary files, and results are the same.
+        // If this fails, a signal leaves temporary files behind; the results are the same.
         _ = signals::watch();
         let on = |device| Rank { ranks, device, devices: None };
         let report = match &args.command {
@@ -33,14 +33,14 @@ pub fn main(args: &Args) -> ExitCode {
             _ => None,
         };
         match report.map_or(Ok(()), |report| print(&report)) {
-            // `head` has seen enough.
+            // The reader of standard output has ended, as `head` does.
             Err(error) if error.is::<Closed>() => Ok(()),
             other => other,
         }
     })
 }
 
-/// Starts the threads of a rank: one, unless more are asked for.
+/// Starts the threads of a rank: one, unless `--threads` is given.
 fn start_threads(threads: Option<u16>) -> Result<(), Failure> {
     threads::start_threads(threads.or(Some(1)))
 }

@@ -1,4 +1,4 @@
-//! The labels and ids of the particles of one type, which all ranks write together.
+//! Files with the labels and ids of the particles of one type, which all ranks write together.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub struct TypeFiles<'a> {
 }
 
 impl<'a> TypeFiles<'a> {
-    /// Makes the files for the particles of a type, of which `part` has those of this rank. Collective.
+    /// Creates the files for the particles of a type; `part` has those of this rank. Collective.
     pub fn create(
         folder: &Path,
         kind: u8,
@@ -29,14 +29,14 @@ impl<'a> TypeFiles<'a> {
         Ok(Self { kind, names: names.to_vec(), labels, ids: ids.transpose()? })
     }
 
-    /// Writes the rows of all ranks; `labels` has one for each particle of `part`. Collective.
+    /// Writes the rows of all ranks; `labels` has one entry per particle of `part`. Collective.
     pub fn write(&self, part: &Snapshot, labels: &[i32]) -> Result<()> {
         self.labels.write(&part.of_type(self.kind, labels))?;
         let ids = || part.of_type(self.kind, part.ids.as_deref().unwrap_or_default());
         self.ids.as_ref().map_or(Ok(()), |file| file.write(&ids()))
     }
 
-    /// The arrays, which have no names yet.
+    /// Returns the arrays, which are not committed yet.
     pub fn into_arrays(self) -> impl Iterator<Item = SharedNpy<'a>> {
         [Some(self.labels), self.ids].into_iter().flatten()
     }

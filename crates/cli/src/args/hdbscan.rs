@@ -5,75 +5,87 @@ use std::path::PathBuf;
 use super::super::device::Name;
 use super::Points;
 
-/// Find clusters of any density and noise, without a radius (HDBSCAN*). Clusters are numbered by their smallest member.
+/// Find clusters of any density and noise, without a radius (HDBSCAN*).
 ///
-/// The S-th nearest point, itself counted, says how dense it is around a point. As the distance that links points shrinks, clusters
-/// lose points, fall apart into several of at least M points, or end; the most stable ones are chosen. FILE is a NumPy array (N x D), a
-/// text table or a Gadget-2 snapshot (all particle types), with 1 to 10 coordinates per point.
+/// The distance to the S-th nearest point, the point itself counted, measures the density around a point. As the
+/// linking distance shrinks, clusters lose points, split into several of at least M points, or vanish. The most
+/// stable clusters are selected, and numbered by their smallest member.
+///
+/// FILE is a NumPy array (N x D), a text table or a Gadget-2 snapshot (all particle types), with 1 to 10 coordinates
+/// per point.
 #[derive(Debug, clap::Args)]
 pub struct Hdbscan {
     #[command(flatten)]
     pub points: Points,
-    /// How many points a cluster has at least
+    /// Minimum number of points of a cluster
     #[arg(long, value_name = "M")]
     pub min_cluster_size: usize,
-    /// More make more points noise; otherwise as many as a cluster has at least
+    /// Rank of the neighbour that measures density, itself counted [default: M]
+    ///
+    /// Larger values make more points noise.
     #[arg(long, value_name = "S", visible_alias = "min-pts")]
     pub min_samples: Option<usize>,
-    /// Which clusters are chosen
+    /// Selection of clusters
     #[arg(long, value_enum, default_value_t = Method::Eom)]
     pub method: Method,
-    /// Clusters that split off at a distance below this are not told apart
+    /// Do not split clusters at distances below this
     #[arg(long, value_name = "E", default_value_t = 0.0, allow_negative_numbers = true)]
     pub epsilon: f64,
-    /// How many points a cluster chosen by eom has at most
+    /// Maximum number of points of a cluster selected by eom
     #[arg(long, value_name = "X")]
     pub max_cluster_size: Option<usize>,
-    /// All points may be one cluster
+    /// Allow one cluster of all points
     #[arg(long)]
     pub allow_single: bool,
-    /// How to break ties between equal distances; sequential gives scikit-learn's labels and numbers where no two distances are equal
+    /// Order in which equal distances are cut
+    ///
+    /// If no two distances are equal, sequential gives the labels and numbers of scikit-learn.
     #[arg(long, value_enum, default_value_t = Ties::Together)]
     pub ties: Ties,
-    /// Distances between points are divided by this, those to the S-th nearest are not
+    /// Divide distances between points by this, except those to the S-th nearest
     #[arg(long, value_name = "A", default_value_t = 1.0, allow_negative_numbers = true)]
     pub alpha: f64,
-    /// What finds clusters: cpu, cuda or vulkan, or one of several by its number, as cuda:1. On a device samples are
-    /// at most 65, alpha is 1, and ties are removed together
+    /// Device that finds the clusters: cpu, cuda, vulkan, or one of several, as cuda:1
+    ///
+    /// On a device --min-samples is at most 65, --alpha is 1, and --ties is together.
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     pub device: Name,
-    /// Write the cluster of each point in file order, -1 for noise, by the name's ending: .npy is a NumPy array of i32, .csv a text
-    /// table with the column label
+    /// Write the cluster of each point in file order, -1 for noise
+    ///
+    /// By the ending of the name, a NumPy array of i32 (.npy) or a text table with the column label (.csv).
     #[arg(long, value_name = "LABELS.npy|csv")]
     pub out: Option<PathBuf>,
-    /// Write how strongly each point belongs to its cluster, from 0 to 1: .npy is a NumPy array of f64, .csv a text table with the
-    /// column probability
+    /// Write the strength of each point's membership in its cluster, from 0 to 1
+    ///
+    /// By the ending of the name, a NumPy array of f64 (.npy) or a text table with the column probability (.csv).
     #[arg(long, value_name = "PROBABILITIES.npy|csv")]
     pub probabilities: Option<PathBuf>,
-    /// Write how far out each point is, from 0 to 1 (GLOSH): .npy is a NumPy array of f64, .csv a text table with the column outlier
+    /// Write the outlier score of each point, from 0 to 1 (GLOSH)
+    ///
+    /// By the ending of the name, a NumPy array of f64 (.npy) or a text table with the column outlier (.csv).
     #[arg(long, value_name = "OUTLIERS.npy|csv")]
     pub outliers: Option<PathBuf>,
-    /// Draw the points, coloured by cluster; for two dimensions
+    /// Draw the points, coloured by cluster; only in two dimensions
     #[arg(long, value_name = "CLUSTERS.png|svg|pdf")]
     pub plot: Option<PathBuf>,
-    /// Draw the tree that clusters are chosen from, as SVG, PNG or PDF by the name's ending
+    /// Draw the condensed cluster tree, as SVG, PNG or PDF by the ending of the name
     #[arg(long, value_name = "TREE.svg|png|pdf")]
     pub tree: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
 pub enum Method {
-    /// Excess of mass: those of the largest stability in all
+    /// Excess of mass: the clusters of largest total stability
     Eom,
-    /// Those that do not fall apart further: more and smaller ones
+    /// Leaves of the tree, which do not split further: more and smaller clusters
     Leaf,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
 pub enum Ties {
-    /// Links of one length are cut at once: clusters do not depend on the order of the points
+    /// Cut all links of one length at once: clusters do not depend on the order of points
     Together,
-    /// One after the other, the last in the order of `ropewalk emst` first, as scikit-learn would with that tree
+    /// Cut one link after the other, in the reverse order of `ropewalk emst`, as scikit-learn does with that tree
     Sequential,
 }
 

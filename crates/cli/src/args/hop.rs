@@ -2,45 +2,49 @@
 
 use ropewalk::{AdaptaHopAlgorithm, SubhaloSelection};
 
-/// What a halo is.
+/// The halo finder.
 #[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
 pub enum Finder {
     /// Friends of friends
     Fof,
-    /// A group about a peak of density, as Eisenstein and Hut 1998 define it
+    /// Groups around density peaks: HOP, Eisenstein and Hut 1998
     Hop,
-    /// Halos about peaks of density with the subhalos in them, as Aubert, Pichon and Colombi 2004 and Tweed et al. 2009 define them
+    /// Halos around density peaks, with subhalos: Aubert, Pichon and Colombi 2004, Tweed et al. 2009
     #[value(name = "adaptahop")]
     AdaptaHop,
 }
 
-/// Thresholds are in units of the mean density.
+/// The options of HOP. Thresholds are in units of the mean density.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "HOP and AdaptaHOP")]
 pub struct Hop {
-    /// HOP: the nearest particles that make a density, the particle itself counted [default: 64]; AdaptaHOP: the nearest others [default: 20]
+    /// Number of neighbours for the density [default: 64 for HOP, 20 for AdaptaHOP]
+    ///
+    /// HOP counts the particle itself, AdaptaHOP does not.
     #[arg(long, value_name = "N")]
     pub n_density: Option<usize>,
-    /// HOP: a particle hops to the densest of so many nearest, itself counted [default: 64]; AdaptaHOP: of so many nearest others, among which
-    /// saddles are looked for, too [default: 20]
+    /// Number of neighbours to hop to [default: 64 for HOP, 20 for AdaptaHOP]
+    ///
+    /// A particle hops to the densest of itself and these neighbours. HOP counts the particle itself, AdaptaHOP does
+    /// not. AdaptaHOP also searches them for saddles.
     #[arg(long, value_name = "N")]
     pub n_hop: Option<usize>,
-    /// HOP: boundaries are looked for among so many nearest others [default: 4]
+    /// HOP: number of neighbours, itself excluded, searched for boundaries [default: 4]
     #[arg(long, value_name = "N")]
     pub n_merge: Option<usize>,
-    /// HOP: the density out to which halos reach [default: 80]
+    /// HOP: density at the edge of halos, over the mean density [default: 80]
     #[arg(long, value_name = "DENSITY", allow_negative_numbers = true)]
     pub delta_outer: Option<f64>,
-    /// HOP: the least density of a boundary over which two halos are one; otherwise 2.5 times --delta-outer
+    /// HOP: minimum boundary density to merge halos [default: 2.5 times --delta-outer]
     #[arg(long, value_name = "DENSITY", allow_negative_numbers = true)]
     pub delta_saddle: Option<f64>,
-    /// HOP: the least density of a halo's peak; otherwise 3 times --delta-outer
+    /// HOP: minimum density of a halo's peak [default: 3 times --delta-outer]
     #[arg(long, value_name = "DENSITY", allow_negative_numbers = true)]
     pub delta_peak: Option<f64>,
 }
 
 impl Hop {
-    /// The finder of the library.
+    /// Returns the library's finder with these options.
     pub fn finder(&self) -> ropewalk::Hop {
         let mut hop = ropewalk::Hop::new(self.delta_outer.unwrap_or(80.0));
         if let Some(n_density) = self.n_density {
@@ -61,7 +65,7 @@ impl Hop {
         hop
     }
 
-    /// The first option that is given and that HOP alone has.
+    /// Returns the first given option that only HOP has.
     pub fn given(&self) -> Option<&'static str> {
         first_of([
             (self.n_merge.is_some(), "--n-merge"),
@@ -71,7 +75,7 @@ impl Hop {
         ])
     }
 
-    /// The first option that is given and that both have.
+    /// Returns the first given option that both HOP and AdaptaHOP have.
     pub fn given_for_both(&self) -> Option<&'static str> {
         first_of([(self.n_density.is_some(), "--n-density"), (self.n_hop.is_some(), "--n-hop")])
     }
@@ -81,55 +85,69 @@ fn first_of<const N: usize>(given: [(bool, &'static str); N]) -> Option<&'static
     given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
 }
 
-/// Densities are in units of the mean density. A component of particles above a density counts if it stands out.
+/// The options of AdaptaHOP. Densities are in units of the mean density. A structure is a connected component of
+/// particles above a density that passes the criteria below.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "HOP and AdaptaHOP")]
 pub struct AdaptaHop {
-    /// AdaptaHOP: the density out to which halos reach [default: 80]
+    /// AdaptaHOP: density at the edge of halos, over the mean density [default: 80]
     #[arg(long, value_name = "DENSITY", allow_negative_numbers = true)]
     pub density_threshold: Option<f64>,
-    /// AdaptaHOP: how many standard deviations of a count of particles a structure stands out above its saddle [default: 4]
+    /// AdaptaHOP: minimum significance of a structure above its saddle [default: 4]
+    ///
+    /// In standard deviations of the number of particles.
     #[arg(long, value_name = "SIGMAS", allow_negative_numbers = true)]
     pub fudge: Option<f64>,
-    /// AdaptaHOP: the least root mean square radius of a structure, in mean separations [default: 0.05]
+    /// AdaptaHOP: minimum rms radius, in mean separations [default: 0.05]
+    ///
+    /// The radius is that of a structure.
     #[arg(long, value_name = "RADIUS", allow_negative_numbers = true)]
     pub fudge_epsilon: Option<f64>,
-    /// AdaptaHOP: the least ratio of a structure's largest density to its mean; up to 1 it is no condition [default: 1]
+    /// AdaptaHOP: minimum ratio of peak density to mean density [default: 1]
+    ///
+    /// The ratio is that of a structure; values up to 1 have no effect.
     #[arg(long, value_name = "RATIO", allow_negative_numbers = true)]
     pub alpha: Option<f64>,
-    /// AdaptaHOP: how the tree of structures is found [default: exact]
+    /// AdaptaHOP: algorithm for the tree of structures [default: exact]
     #[arg(long, value_enum)]
     pub algorithm: Option<TreeAlgorithm>,
-    /// AdaptaHOP: which part of a structure that falls into several is the structure itself; the others are subhalos [default: mass]
+    /// AdaptaHOP: main part of a structure that splits into several [default: mass]
+    ///
+    /// The main part is the structure itself; the other parts are its subhalos.
     #[arg(long, value_enum)]
     pub selection: Option<Selection>,
-    /// AdaptaHOP: remove particles that are not bound: of a subhalo they go to its parent, of a halo to none, and what has fewer than --min-members left
-    /// is none. Adds columns halo_found_mass (before), halo_bound_vmax and halo_bound_rvmax; halo_mass and all else are of the bound ones
+    /// AdaptaHOP: remove unbound particles
+    ///
+    /// Those of a subhalo join its parent; those of a halo become ungrouped. Structures with fewer than --min-members
+    /// bound particles are dropped. Adds the columns halo_found_mass (the mass before), halo_bound_vmax and
+    /// halo_bound_rvmax. halo_mass and all other columns are over bound particles.
     #[arg(long)]
     pub unbind: bool,
-    /// AdaptaHOP: the halo or subhalo that dendrogram.svg shows, by its halo_label; otherwise the largest
+    /// AdaptaHOP: label of the structure in dendrogram.svg [default: the largest halo]
+    ///
+    /// The label is its halo_label in the catalogue.
     #[arg(long, value_name = "LABEL", conflicts_with = "no_pictures")]
     pub dendrogram: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
 pub enum TreeAlgorithm {
-    /// At each density of saddles
+    /// Split at the exact density of each saddle
     Exact,
-    /// At a threshold that rises in steps, as published: a halo that is alone in its box falls apart into its subhalos
+    /// Split at a threshold that rises in steps, as published; a halo alone in its box then splits into its subhalos
     Stepped,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
 pub enum Selection {
-    /// The heaviest, each without what is a subhalo in it
+    /// The most massive part, subhalos of the parts excluded
     Mass,
-    /// That with the densest peak
+    /// The part with the densest peak
     Density,
 }
 
 impl AdaptaHop {
-    /// The finder of the library.
+    /// Returns the library's finder with these options and those that it shares with HOP.
     pub fn finder(&self, hop: &Hop) -> ropewalk::AdaptaHop {
         let mut finder = ropewalk::AdaptaHop::new();
         if let Some(n_density) = hop.n_density {
@@ -161,7 +179,7 @@ impl AdaptaHop {
         finder
     }
 
-    /// The first option that is given.
+    /// Returns the first given option.
     pub fn given(&self) -> Option<&'static str> {
         first_of([
             (self.density_threshold.is_some(), "--density-threshold"),

@@ -4,53 +4,64 @@ use std::path::PathBuf;
 
 use super::Points;
 
-/// Write values at places of what is known at others.
+/// Interpolate values given at some points to other points.
 ///
-/// FILE has the places where values are known, VALUES a row of one or more numbers for each, TARGETS the places where they are wanted. mls fits a
-/// polynomial to the neighbours of each target (moving least squares), and reproduces polynomials up to its degree; where neighbours lie so
-/// that they do not determine it, on a line for example, the degree is lower, and the report says how often. sph is the mean by a
-/// smoothing kernel, idw that by inverse distances. scatter shares the value of each source among the nearest targets, so that the sum over all stays the
-/// same: for masses and counts.
+/// FILE has the source points, VALUES a row of one or more numbers for each of them, and TARGETS the points at which
+/// to interpolate.
+///
+/// The method mls fits a polynomial to the neighbours of each target (moving least squares), and reproduces
+/// polynomials up to its degree. If the positions of the neighbours do not determine the polynomial, for example on a
+/// line, the degree is reduced, and the report counts these targets. The method sph is the mean weighted by a
+/// smoothing kernel, idw the mean weighted by inverse distances. The method scatter distributes the value of each
+/// source among its nearest targets and conserves the total, as masses and counts require.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("skip_missing", |arg| arg.hide(true)))]
 pub struct Interpolate {
     #[command(flatten)]
     pub points: Points,
-    /// The file with the values, as many rows as FILE has: an array of numbers, or a table, of which each column of numbers is a field,
-    /// whatever its name
+    /// File with the values, one row per source point
+    ///
+    /// An array of numbers, or a table, in which each numeric column is a field, whatever its name.
     pub values: PathBuf,
-    /// The file with the places where values are wanted; its columns are chosen as those of FILE
+    /// File with the target points; --columns applies to it, too
     pub targets: PathBuf,
-    /// Which columns of VALUES are fields, in an archive which arrays: names or numbers from 1, as rho,T or 2,3. Otherwise all that
-    /// hold numbers
+    /// Fields of VALUES to interpolate, as rho,T or 2,3 [default: all numeric ones]
+    ///
+    /// Names, or numbers from 1. Fields are the columns of a table, or the arrays of an archive.
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub fields: Vec<String>,
-    /// How values are made of others
+    /// Interpolation method
     #[arg(long, value_enum, default_value_t = Method::Mls)]
     pub method: Method,
-    /// The degree of mls: 0, 1 or 2; otherwise 2
+    /// Degree of mls: 0, 1 or 2 [default: 2]
     #[arg(long, value_name = "N")]
     pub degree: Option<usize>,
-    /// How much neighbours count for mls; otherwise wendland2
+    /// Weight function of mls [default: wendland2]
     #[arg(long, value_enum)]
     pub weight: Option<Weight>,
-    /// The smoothing kernel of sph and scatter; otherwise cubic-spline
+    /// Smoothing kernel of sph and scatter [default: cubic-spline]
     #[arg(long, value_enum)]
     pub kernel: Option<Kernel>,
-    /// The power of distances for idw; otherwise 2
+    /// Power of the distance in idw [default: 2]
     #[arg(long, value_name = "P", allow_negative_numbers = true)]
     pub power: Option<f64>,
-    /// How many neighbours count; otherwise twice as many as a polynomial has coefficients for mls, 32 for sph and scatter, 8 for idw
+    /// Number of neighbours
+    ///
+    /// Default: 32 for sph and scatter, 8 for idw, and twice the number of coefficients of the polynomial for mls.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     pub k: Option<u32>,
-    /// How far neighbours are at most, in the unit of the coordinates, instead of how many
+    /// Use all neighbours within this radius instead, in the unit of the coordinates
     #[arg(long, value_name = "R", allow_negative_numbers = true, conflicts_with = "k")]
     pub radius: Option<f64>,
-    /// What targets get that have no neighbour within the radius; otherwise nan. Not for scatter, which has none
+    /// Value of targets without neighbours within the radius [default: nan]
+    ///
+    /// Not with scatter, which has no such targets.
     #[arg(long, value_enum)]
     pub fallback: Option<Fallback>,
-    /// Write the values at the targets, by the name's ending: .npy is a NumPy array of f64, .csv a text table with the columns of VALUES; - is
-    /// that table on standard output
+    /// Write the values at the targets; - is standard output
+    ///
+    /// By the ending of the name, a NumPy array of f64 (.npy) or a text table with the columns of VALUES (.csv).
+    /// Standard output is that table.
     #[arg(long, value_name = "OUT.npy|csv")]
     pub out: PathBuf,
 }
@@ -59,15 +70,15 @@ pub struct Interpolate {
 pub enum Method {
     /// Moving least squares
     Mls,
-    /// The mean of neighbours by a smoothing kernel
+    /// Mean of the neighbours, weighted by a smoothing kernel
     Sph,
-    /// Values of sources shared among targets
+    /// Values of the sources, distributed among the targets
     Scatter,
-    /// Inverse-distance weighting
+    /// Mean of the neighbours, weighted by inverse distances
     Idw,
 }
 
-/// Choices that the library has by the same names.
+/// Defines enums with the variant names of library enums, and their conversion.
 macro_rules! choices {
     ($(pub enum $name:ident: $library:ty { $($choice:ident),* $(,)? })*) => {$(
         #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -99,9 +110,9 @@ choices! {
 pub enum Fallback {
     /// Not a number
     Nan,
-    /// The value of the nearest source
+    /// Value of the nearest source
     Nearest,
-    /// The mean of the eight nearest by inverse squared distances
+    /// Mean of the eight nearest sources, weighted by inverse squared distances
     Idw,
 }
 

@@ -1,4 +1,4 @@
-//! The arguments.
+//! The command-line arguments.
 
 use std::path::PathBuf;
 
@@ -58,38 +58,43 @@ pub enum Command {
 
 /// Find clusters of dense points and noise, as scikit-learn's DBSCAN does.
 ///
-/// A point is core if at least M points, itself included, are at most E away. Core points within E of each other share a
-/// cluster; a point that is not core but within E of one joins the lowest-numbered cluster among these, and is called border;
-/// the rest is noise. FILE is a NumPy array (N x D), a text table or a Gadget-2 snapshot (all particle types), with 1 to 10
-/// coordinates per point. `ropewalk kdist` helps to choose E.
+/// A core point has at least M points, itself included, within the distance E. Core points within E of each other
+/// belong to the same cluster. A point that is not core but within E of a core point is a border point: it joins the
+/// lowest-numbered cluster among these core points. All other points are noise.
+///
+/// FILE is a NumPy array (N x D), a text table or a Gadget-2 snapshot (all particle types), with 1 to 10 coordinates
+/// per point. `ropewalk kdist` helps to choose E.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Dbscan {
     #[command(flatten)]
     pub points: Points,
-    /// How far apart neighbours are at most, in the unit of the coordinates
+    /// Maximum distance between neighbours, in the unit of the coordinates
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     pub eps: f64,
-    /// How many points make a core point, itself included
+    /// Minimum number of points within E of a core point, itself included
     #[arg(long, value_name = "M", visible_alias = "min-samples")]
     pub min_pts: usize,
-    /// How to find the clusters; all give the same labels
+    /// Algorithm; all give the same labels
     #[arg(long, value_enum, default_value_t = Algorithm::Auto)]
     pub algorithm: Algorithm,
-    /// DBSCAN*: border points are noise
+    /// DBSCAN*: label border points as noise
     #[arg(long)]
     pub star: bool,
-    /// What finds clusters: cpu, cuda or vulkan, or one of several by its number, as cuda:1
+    /// Device that finds the clusters: cpu, cuda, vulkan, or one of several, as cuda:1
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     pub device: Name,
-    /// Write the cluster of each point in file order, -1 for noise, by the name's ending: .npy is a NumPy array of i32, .csv a text
-    /// table with the column label
+    /// Write the cluster of each point in file order, -1 for noise
+    ///
+    /// By the ending of the name, a NumPy array of i32 (.npy) or a text table with the column label (.csv).
     #[arg(long, value_name = "LABELS.npy|csv")]
     pub out: Option<PathBuf>,
-    /// Draw the points, coloured by cluster; for two dimensions
+    /// Draw the points, coloured by cluster; only in two dimensions
     #[arg(long, value_name = "CLUSTERS.png|svg|pdf")]
     pub plot: Option<PathBuf>,
-    /// Share the work among the processes that mpirun or srun starts: each reads its part of the points. Labels are those of one process;
-    /// LABELS is a NumPy array. One thread each, unless --threads says more
+    /// Share the work among the processes that mpirun or srun starts
+    ///
+    /// Each process reads its part of the points. Labels are the same as those of one process; LABELS is a NumPy
+    /// array. Each process has one thread unless --threads is given.
     #[arg(long, hide = cfg!(not(feature = "mpi")))]
     pub mpi: bool,
 }
@@ -98,9 +103,9 @@ pub struct Dbscan {
 pub enum Algorithm {
     /// The faster one
     Auto,
-    /// Counts and unites pairs of points
+    /// Count the neighbours of each point, then unite pairs of core points
     Fdbscan,
-    /// Unites dense regions without their distances
+    /// Unite the points of dense cells without computing their distances
     Densebox,
 }
 
@@ -114,62 +119,67 @@ impl From<Algorithm> for ropewalk::DbscanAlgorithm {
     }
 }
 
-/// Show how far the k-th neighbours are, to choose eps for `ropewalk dbscan`.
+/// Show the distances to the k-th neighbours, to choose eps for `ropewalk dbscan`.
 ///
-/// The distance from each point to its k-th nearest neighbour, the point itself not counted, is sorted. As min_pts does count
-/// the point itself, exactly the points whose distance is at most eps are core with min_pts = K + 1; distances are rounded upwards
-/// as that asks. Where the curve turns
-/// upwards, from points in clusters to points between them, is an eps to try: the point farthest below the chord, which runs
-/// from the 5th percentile (so that a few near copies do not tilt it) to the largest distance; distances are logarithmic, so
-/// that a few outliers do not either. It is a starting point, not an answer: data have as many scales as they like, and those without a
-/// gap in density, as galaxies, have no clear knee.
-/// Memory: up to 16 bytes for each point and neighbour up to the k-th, if K is at most 32; above, 8 bytes for each point.
+/// The distances from each point to its k-th nearest neighbour, the point itself not counted, are sorted. As min_pts
+/// does count the point itself, exactly the points with a distance of at most eps are core with min_pts = K + 1.
+/// Printed distances are rounded up, so that this holds for them too.
+///
+/// The knee of the curve, where it turns upwards from points in clusters to points between them, is an eps to try. It
+/// is the point farthest below the chord from the 5th percentile to the largest distance, on a logarithmic axis. The
+/// 5th percentile and the logarithm keep a few near copies and a few outliers from tilting the chord. The knee is a
+/// starting point, not an answer: data may have several scales, and data without a gap in density, such as galaxies,
+/// have no clear knee.
+///
+/// Memory: up to 16 bytes per point and neighbour if K is at most 32, otherwise 8 bytes per point.
 #[derive(Debug, clap::Args)]
 pub struct Kdist {
     #[command(flatten)]
     pub points: Points,
-    /// Which neighbour, the point itself not counted; twice the dimensions less one is a custom
+    /// Rank of the neighbour, the point itself not counted; 2 D - 1 is customary
     #[arg(long, value_name = "K", default_value_t = 4)]
     pub k: usize,
-    /// Write the sorted distances, by the name's ending: .npy is a NumPy array of f64, .csv a text table with the column distance
+    /// Write the sorted distances
+    ///
+    /// By the ending of the name, a NumPy array of f64 (.npy) or a text table with the column distance (.csv).
     #[arg(long, value_name = "KDIST.npy|csv")]
     pub out: Option<PathBuf>,
-    /// Draw the curve, as PNG, SVG or PDF by the name's ending
+    /// Draw the curve, as PNG, SVG or PDF by the ending of the name
     #[arg(long, value_name = "KDIST.png|svg|pdf")]
     pub plot: Option<PathBuf>,
 }
 
-/// Print what a file holds: format, files, particle types with their fields and units, cosmology, and the memory a run takes.
+/// Show the contents of files: format, particle types, fields, units, cosmology.
 ///
-/// Particles are not read, but for tables of text, which tell nothing without.
+/// Also shows the number of files and the memory that a run needs. Particles are not read, except from text tables.
 #[derive(Debug, clap::Args)]
 pub struct Info {
-    /// The files with the particles; all files of a split snapshot are shown as one
+    /// Files with particles; all files of a split snapshot are shown as one
     #[arg(required = true, value_name = "SNAPSHOT")]
     pub snapshots: Vec<PathBuf>,
-    /// Read the particles, and print what they span
+    /// Read the particles and print the ranges of their values
     #[arg(long)]
     pub ranges: bool,
-    /// Columns of a table that are coordinates: names or numbers from 1, as lon,lat or 2,3
+    /// Coordinate columns of a table: names, or numbers from 1, as lon,lat or 2,3
     #[arg(long, value_name = "A,B", value_delimiter = ',', visible_alias = "coordinates")]
     pub columns: Vec<String>,
 }
 
-/// Write a clustered set of points, the same for a seed on every machine.
+/// Write a clustered set of points, identical for equal seeds on every machine.
 ///
 /// SPEC is `uniform:n=1e6,seed=7`, `halos:n=4e6,seed=3,background=0.3,box=100`, `lattice:n=64^3,jitter=0.1` or
-/// `nfw:n=1e5,concentration=10`; what is left out has a default.
+/// `nfw:n=1e5,concentration=10`. All parameters are optional.
 #[derive(Debug, clap::Args)]
 pub struct Sample {
-    /// What to make
+    /// Kind of point set, and its parameters
     pub spec: String,
-    /// Where to write it
+    /// File to write
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
-    /// How to write it; otherwise by the name's ending, .npy or .csv
+    /// Format [default: by the ending of the name, .npy or .csv]
     #[arg(long, value_enum)]
     pub format: Option<SampleFormat>,
-    /// Number of threads; otherwise one per processor
+    /// Number of threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
 }
@@ -184,40 +194,46 @@ pub enum SampleFormat {
     Gadget,
 }
 
-/// Time the operations on a set of points; the results are checked first.
+/// Time operations on a set of points, after checking their results.
 #[derive(Debug, clap::Args)]
 pub struct Bench {
-    /// The file with the points
+    /// File with the points
     #[arg(required_unless_present = "sample")]
     pub file: Option<PathBuf>,
-    /// Points made on the spot instead: see `ropewalk sample`
+    /// Generate the points instead; see `ropewalk sample`
     #[arg(long, value_name = "SPEC", conflicts_with = "file")]
     pub sample: Option<String>,
-    /// The radius of ranges and clustering; otherwise 0.2 mean separations
+    /// Radius of range queries and clustering [default: 0.2 mean separations]
+    ///
+    /// There is no default with --mpi or several devices.
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     pub eps: Option<f64>,
-    /// Neighbours that make a core point, itself included
+    /// Minimum number of points within E of a core point, itself included
     #[arg(long, value_name = "M", default_value_t = 10)]
     pub min_pts: usize,
-    /// The least size of a cluster of hdbscan; otherwise as min_pts
+    /// Minimum cluster size of hdbscan [default: M]
     #[arg(long, value_name = "C")]
     pub min_cluster_size: Option<usize>,
-    /// Nearest neighbours
+    /// Number of nearest neighbours
     #[arg(long, value_name = "K", default_value_t = 10)]
     pub k: usize,
-    /// Side of the periodic box; otherwise boundaries are open
+    /// Side of the periodic box [default: open boundaries]
     #[arg(long, value_name = "L", allow_negative_numbers = true)]
     pub periodic: Option<f64>,
-    /// What to time: cpu, cuda or vulkan, or one of several by its number, as cuda:1. Points are on a device beforehand, and
-    /// results stay there. Several, as cuda:0,1, share the work of fof; what they tell each other goes by way of the host, whose threads they
-    /// share. The table is that of --mpi, but its memory, which is that of all. With --mpi the ranks of one host take its devices in turn, from
-    /// this one on
+    /// Device to time: cpu, cuda, vulkan, or one of several, as cuda:1
+    ///
+    /// Points are uploaded before the clock starts, and results stay on the device.
+    ///
+    /// Several devices, as cuda:0,1, share the work of fof. They exchange data through host memory and share the
+    /// threads of the host. The table shows the slowest and the mean time of the devices, the memory of all together,
+    /// the bytes sent, and the number of collective calls. With --mpi the ranks of one host take its devices in turn,
+    /// from the given one on.
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     pub device: Names,
-    /// Number of threads; otherwise one per processor
+    /// Number of threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
-    /// Which operations
+    /// Operations to time
     #[arg(
         long,
         value_name = "A,B",
@@ -225,26 +241,28 @@ pub struct Bench {
         default_value = "build,range_count,range_crs,half_count,knn,fof,dbscan_fdbscan,dbscan_densebox"
     )]
     pub ops: Vec<String>,
-    /// How many times
+    /// Number of timed runs
     #[arg(long, value_name = "R", default_value_t = 5)]
     pub reps: usize,
-    /// Show the steps of each operation on the CPU
+    /// Show the time of each step of an operation
     #[arg(long)]
     pub phases: bool,
-    /// Show the times of each operation and its steps on 1, 2, 4 threads and so on up to all, and how fast these copy memory
+    /// Show times on 1, 2, 4, ... threads up to all, beside the speed of copying memory
     #[arg(long)]
     pub scaling: bool,
-    /// Write the figures as JSON, too
+    /// Also write the measurements as JSON; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Time what the processes that mpirun or srun starts do together: build, range_count, knn, fof and dbscan_densebox, each with the
-    /// moving of the points to where they are worked on. Shows the slowest rank's time and all ranks' mean, the memory of the rank that takes
-    /// most beyond its points, bytes sent, and how many collective calls they make
+    /// Time the processes that mpirun or srun starts, working together
+    ///
+    /// The operations are build, range_count, knn, fof and dbscan_densebox, each including the exchange of the points
+    /// between ranks. The table shows the time of the slowest rank and the mean of all ranks. It also shows the
+    /// largest memory of a rank beyond its points, the bytes sent, and the number of collective calls.
     #[arg(long, hide = cfg!(not(feature = "mpi")))]
     pub mpi: bool,
 }
 
-/// What clap has to say, without its paragraphs on usage.
+/// Returns the message of a clap error without its paragraphs on usage.
 pub fn usage_error(error: &clap::Error) -> String {
     let text = error.render().to_string();
     text.lines().take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more")).fold(

@@ -1,6 +1,6 @@
 //! Particle types by number or by name.
 
-/// A particle type: a number from 0 to 6, or a name.
+/// Parses a particle type: a number from 0 to 6, or a name.
 pub fn particle_type(text: &str) -> Result<u8, String> {
     let number = || text.trim().parse().ok().filter(|number| *number <= 6);
     ropewalk_io::particle_type(text).or_else(number).ok_or_else(|| {

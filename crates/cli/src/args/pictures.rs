@@ -1,24 +1,29 @@
-//! How the pictures of `ropewalk halos` are made.
+//! The options for the pictures of `ropewalk halos`.
 
 use ropewalk_plot::{PictureFormat, Slab, Style};
 
-/// File format, resolution, and what the projection shows.
+/// The format and resolution of pictures, and the slab of the projection.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Pictures {
-    /// The file format of all pictures; otherwise projection.png and gallery.png, and the others as SVG. Widths in inches: mass function,
-    /// dendrogram and profiles 10, projection 8.1, gallery 2.8 a halo
+    /// Format of all pictures [default: png for projection and gallery, svg for others]
+    ///
+    /// Widths in inches: mass function, dendrogram and profiles 10, projection 8.1, gallery 2.8 per halo.
     #[arg(long, value_enum, help_heading = "Pictures")]
     pub format: Option<Format>,
-    /// Pixels per inch, from 10 to 1200, of PNG pictures (153.6 unless said otherwise) and of images within SVG and PDF (300)
+    /// Pixels per inch, from 10 to 1200 [default: 153.6, in SVG and PDF 300]
+    ///
+    /// In SVG and PDF files this is the resolution of the images within them.
     #[arg(long, value_name = "DPI", value_parser = dpi, help_heading = "Pictures")]
     pub dpi: Option<f64>,
-    /// Only particles and halos between two planes in the projection, seen along this axis, in the snapshot's length unit: z:10..20
+    /// Project only the particles and halos between two planes, as z:10..20
+    ///
+    /// The projection is along the axis. The limits are in the snapshot's length unit.
     #[arg(long, value_name = "AXIS:FROM..TO", conflicts_with = "no_pictures", help_heading = "Pictures")]
     pub slab: Option<Slab>,
 }
 
 impl Pictures {
-    /// The format and the resolution of a picture that has a usual format.
+    /// Returns the format and resolution of a picture whose default format is `usual`.
     pub fn style(&self, usual: PictureFormat) -> Style {
         Style::new(self.format.map_or(usual, Into::into)).dpi(self.dpi)
     }
@@ -26,11 +31,11 @@ impl Pictures {
 
 #[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
 pub enum Format {
-    /// Pixels
+    /// Raster image
     Png,
-    /// Lines and text, for browsers
+    /// Vector graphics for browsers
     Svg,
-    /// Lines and text, for papers
+    /// Vector graphics for papers
     Pdf,
 }
 

@@ -1,4 +1,4 @@
-//! The arguments of all commands about points in 1 to 10 dimensions.
+//! The arguments of all commands on points in 1 to 10 dimensions.
 
 use std::path::PathBuf;
 
@@ -6,36 +6,43 @@ use ropewalk_io::ReadOptions;
 
 use super::super::failure::Failure;
 
-/// Where the points are.
+/// The file with the points, and the options for reading it.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Points {
-    /// The file with the points: a table, an array, or a snapshot, of which all particles are read; - is standard input
+    /// File with the points: a table, an array or a snapshot; - is standard input
+    ///
+    /// All particles of a snapshot are read.
     pub file: PathBuf,
-    /// Columns of a table that are coordinates: names or numbers from 1, as lon,lat or 2,3. Default: those named x, y (and z); else
-    /// longitude and latitude; else all that hold numbers, but for indexes, ids, labels, weights and particle data by their names. The report
-    /// names the columns that are left out
+    /// Coordinate columns of a table: names, or numbers from 1, as lon,lat or 2,3
+    ///
+    /// Default: the columns x, y (and z), else longitude and latitude, else all numeric columns except those named as
+    /// indexes, ids, labels, weights or particle data. The report names the columns that are not used.
     #[arg(long, value_name = "A,B", value_delimiter = ',', visible_alias = "coordinates")]
     pub columns: Vec<String>,
-    /// Leave out rows of a text table with missing values in these columns: empty fields, NA, N/A, NaN, null, None, --. Labels of such
-    /// rows are -1, so that labels and rows of the file correspond
+    /// Skip rows of a text table with missing coordinates
+    ///
+    /// Missing values are empty fields, NA, N/A, NaN, null, None and --. Skipped rows have the label -1, so that
+    /// labels and rows of the file correspond.
     #[arg(long)]
     pub skip_missing: bool,
-    /// Side of the periodic box, in the unit of the coordinates; otherwise boundaries are open, also where the file names a box
+    /// Side of the periodic box, in the coordinates' unit [default: open boundaries]
+    ///
+    /// A box in the file is not used.
     #[arg(long, value_name = "L", allow_negative_numbers = true)]
     pub periodic: Option<f64>,
-    /// Read one file of a split snapshot alone, without the others
+    /// Read only the given file of a split snapshot
     #[arg(long)]
     pub single_part: bool,
-    /// Number of threads; otherwise one per processor
+    /// Number of threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
-    /// Write what the report says as JSON; - is standard output
+    /// Write the report as JSON; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }
 
 impl Points {
-    /// What is read of the file: its coordinates. Its box is not used, of whatever shape.
+    /// Returns the options for reading the coordinates of the file. A box in the file is ignored, whatever its shape.
     pub fn options(&self) -> ReadOptions {
         ReadOptions::default()
             .columns(&self.columns)
@@ -45,8 +52,8 @@ impl Points {
             .open(true)
     }
 
-    /// Errors: rows are to be left out, and the results of `command` would not be those of the rows of the file. The help of such a command
-    /// does not list the option (`hide`); the error names another way.
+    /// Refuses `--skip-missing` for a `command` whose results are numbered by the rows of the file. The help of such
+    /// a command hides the option; the error names an alternative.
     pub fn refuse_skipping(&self, command: &str) -> Result<(), Failure> {
         if !self.skip_missing {
             return Ok(());

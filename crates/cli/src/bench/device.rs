@@ -1,4 +1,4 @@
-//! The operations on a device: the twin of `operations`.
+//! The operations on a device, as `operations` has them for the CPU.
 //!
 //! Points are on the device before the clock starts, and results stay there.
 
@@ -16,20 +16,21 @@ use super::row::Row;
 use super::verify;
 use crate::failure::Failure;
 
-/// Longer lists are compared by their lengths, for a second copy might not fit; what is in them, at some of the points.
+/// The maximum number of list entries that are compared with those of the CPU, since a second copy of longer lists
+/// might not fit in memory. Of longer lists the lengths are compared, and the entries only at some of the points.
 const MOST_COMPARED: usize = 200_000_000;
 
-/// What is there before the clock starts.
+/// The data on the device before the clock starts.
 enum Ready<S, const D: usize> {
     Points(Points<S, D>),
     Tree(Bvh<S, D>),
     /// The points in three dimensions.
     Points3(Points<S, 3>),
-    /// Halos, and the points they are of.
+    /// Halos, and the points that they were found among.
     Halos(gpu::Halos, Points<S, 3>),
 }
 
-/// What came out, on the device.
+/// The result of an operation, on the device.
 enum Found<S, const D: usize> {
     Tree(Bvh<S, D>),
     Counts(DeviceVec<u32>),
@@ -37,7 +38,7 @@ enum Found<S, const D: usize> {
     Pairs(u64),
     Nearest(Neighbors),
     Labels(gpu::Labels),
-    /// A spanning tree, and its samples.
+    /// A spanning tree, and its number of samples.
     SpanningTree(gpu::SpanningTree, usize),
     Hdbscan(gpu::HdbscanClusters),
     Halos(gpu::Halos),
@@ -47,7 +48,7 @@ enum Found<S, const D: usize> {
     Hop(Box<HopChains>, gpu::Halos),
 }
 
-/// Runs an operation once, holds the result against the CPU's and the definition, and times it.
+/// Runs an operation once, checks the result against the definition and the CPU, and times it.
 pub fn time<S: Coordinate, const D: usize>(
     operation: &Operation,
     case: &Case<'_, S, D>,
@@ -82,7 +83,7 @@ pub fn time<S: Coordinate, const D: usize>(
         }
     }
     seconds.sort_by(f64::total_cmp);
-    // In a run of their own, for each phase is waited for.
+    // Phases are measured in a separate run, because each phase waits for the device.
     let mut steps = vec![];
     if phases {
         let (found, heard) = ropewalk::phases(|| run(operation, case, &ready));
@@ -186,12 +187,12 @@ impl<S: Coordinate, const D: usize> Found<S, D> {
             Self::SpanningTree(tree, _) => tree.wait(),
             Self::Hdbscan(clusters) => clusters.wait(),
             Self::Densities(densities) => densities.wait(),
-            // These are complete when they are returned.
+            // These results are complete when they are returned.
             Self::Pairs(_) | Self::Halos(_) | Self::Centers(_) | Self::HaloCenters(..) | Self::Hop(..) => Ok(()),
         }
     }
 
-    /// What can be told without reading the result.
+    /// Returns a size that is known without reading the result.
     fn size(&self) -> u64 {
         match self {
             Self::Tree(tree) => tree.len() as u64,
@@ -208,7 +209,7 @@ impl<S: Coordinate, const D: usize> Found<S, D> {
         }
     }
 
-    /// The same as the CPU has it.
+    /// Downloads the result.
     fn read(&self, case: &Case<'_, S, D>) -> ropewalk::Result<Outcome<S, D>> {
         Ok(match self {
             Self::Tree(tree) => Outcome::Tree(tree.read()?),
@@ -228,7 +229,7 @@ impl<S: Coordinate, const D: usize> Found<S, D> {
     }
 }
 
-/// What is wrong with a result, by the definition and by what the CPU finds.
+/// Checks a result against the definition and the result of the CPU.
 fn compare<S: Coordinate, const D: usize>(
     operation: &Operation,
     case: &Case<'_, S, D>,
@@ -271,7 +272,8 @@ fn compare<S: Coordinate, const D: usize>(
     if is_same { Ok(()) } else { Err("the CPU finds another".into()) }
 }
 
-/// Whether centres are the same members with the same potentials; how many pairs were looked at is each one's own affair.
+/// Returns `true` if the centres are the same members with the same potentials. The number of evaluated pairs may
+/// differ.
 fn are_equal(ours: &Centers, theirs: &Centers) -> bool {
     let key = |center: &HaloCenter| (center.member, center.potential.map(f64::to_bits), center.position);
     ours.as_slice().iter().map(key).eq(theirs.as_slice().iter().map(key))

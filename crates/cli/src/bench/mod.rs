@@ -1,7 +1,7 @@
-//! `ropewalk bench`: how fast the parts are on a given set of points.
+//! `ropewalk bench`: the speed of the operations on a given set of points.
 //!
-//! Every operation is warmed up, its result is checked against the definition at some of the points, and only then timed. That of
-//! a device is also held against the CPU's.
+//! Each operation is warmed up and its result is checked against the definition at some of the points before it is
+//! timed. Results of a device are also compared with those of the CPU.
 
 #[cfg(feature = "gpu")]
 mod device;
@@ -134,7 +134,7 @@ fn measure<S: Coordinate, const D: usize>(
                 _ = writeln!(report, "  {phase:<14}{seconds:>9.4} s");
             }
         }
-        // A run that is cut off shows what was timed before.
+        // Printed at once, so that an interrupted run shows the operations that were timed before.
         table.print(&report)?;
         rows.push(row);
     }
@@ -142,7 +142,8 @@ fn measure<S: Coordinate, const D: usize>(
     Ok(String::new())
 }
 
-/// The stream of the table, whose lines are printed as soon as they are known: standard output, unless that takes the figures.
+/// The stream for the table: standard output, or standard error if the JSON goes to standard output. Lines are
+/// printed as soon as they are known.
 #[derive(Clone, Copy)]
 enum Table {
     Stdout,
@@ -179,7 +180,7 @@ fn scaled<S: Scalar, const D: usize>(
     Ok(scaling::table(&columns))
 }
 
-/// The side of the cube that each point would have to itself in the smallest box around all of them.
+/// Returns the side of the cube that holds one point on average, in the smallest box around all points.
 fn mean_separation<S: Scalar, const D: usize>(points: &[[S; D]]) -> f64 {
     let volume: f64 = (0..D)
         .map(|k| {
@@ -191,7 +192,7 @@ fn mean_separation<S: Scalar, const D: usize>(points: &[[S; D]]) -> f64 {
     (volume / points.len().max(1) as f64).powf(1.0 / D as f64)
 }
 
-/// Writes the figures, if they are to be written.
+/// Writes the measurements to the file of `--json`, if it is given.
 fn write_json(args: &Args, rows: &[(usize, &[Row])], outputs: &mut Outputs) -> Result<(), Failure> {
     let Some(path) = &args.json else { return Ok(()) };
     outputs.write(path, |out| out.write_all(json(rows, &args.device).as_bytes()))?;
@@ -199,7 +200,8 @@ fn write_json(args: &Args, rows: &[(usize, &[Row])], outputs: &mut Outputs) -> R
     Ok(())
 }
 
-/// The rows of each number of threads as a list of objects. All strings are our own and need no escapes.
+/// Formats the rows of each number of threads as a JSON list of objects. No string needs escapes, since all are
+/// constants of the program.
 fn json(rows: &[(usize, &[Row])], device: &Names) -> String {
     let object = |(threads, row): (usize, &Row)| {
         let first = row.first.map(|first| format!("\"first_s\": {first:.6}, "));

@@ -1,4 +1,4 @@
-//! What can be timed, and what comes out of it.
+//! The operations that can be timed, and their results.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -14,14 +14,14 @@ use crate::failure::Failure;
 
 /// The points and the parameters that all operations share.
 pub struct Case<'a, S, const D: usize> {
-    /// The same as `points`. Algorithms that take a table are compiled once, in `ropewalk_table`.
+    /// The same points as `points`. Algorithms that take a table are compiled once, in `ropewalk_table`.
     pub table: &'a Points,
     pub points: &'a [[S; D]],
     pub space: Space<D>,
     pub size: Option<BoxSize>,
     pub eps: f64,
     pub min_pts: usize,
-    /// The least size of a cluster of HDBSCAN*.
+    /// The minimum size of a cluster of HDBSCAN*.
     pub min_cluster_size: usize,
     pub k: usize,
 }
@@ -31,7 +31,7 @@ impl<S: Scalar, const D: usize> Case<'_, S, D> {
         Fof::new(self.eps).periodic(self.size.clone())
     }
 
-    /// The halos that have centres.
+    /// Finds the halos whose centres are searched for.
     fn halos(&self) -> ropewalk::Result<Halos> {
         ropewalk_table::fof(self.table, &self.fof().min_members(LEAST_MEMBERS))
     }
@@ -46,7 +46,7 @@ impl<S: Scalar, const D: usize> Case<'_, S, D> {
         }
     }
 
-    /// The points where they must be of three dimensions. Errors if they are not.
+    /// Returns the points as points in three dimensions; an error if they have another number of dimensions.
     pub fn points_3(&self, operation: &Operation) -> Result<Vec<[S; 3]>, Failure> {
         if D != 3 {
             return Err(format!("{}: points have {D} dimensions, not 3", operation.name()).into());
@@ -59,7 +59,7 @@ impl<S: Scalar, const D: usize> Case<'_, S, D> {
         ropewalk_table::minimum_spanning_tree(self.table, &options)
     }
 
-    /// As many samples as make a core point.
+    /// HDBSCAN* with `min_pts` samples.
     pub fn hdbscan(&self) -> Hdbscan {
         Hdbscan::new(self.min_cluster_size).min_samples(self.min_pts).periodic(self.size.clone())
     }
@@ -72,7 +72,7 @@ impl<S: Scalar, const D: usize> Case<'_, S, D> {
         Bvh::build_periodic(self.points, self.size.clone())
     }
 
-    /// A tree of the points as they were a small step before: each coordinate another by at most half of `eps`.
+    /// Builds a tree of the points before a small step: each coordinate differs by at most half of `eps`.
     fn build_before(&self) -> ropewalk::Result<Bvh<S, D>> {
         let random = |at: usize| (mixed(at as u64) >> 11) as f64 / (1u64 << 53) as f64;
         let before = |(i, point): (usize, &[S; D])| -> [S; D] {
@@ -83,12 +83,12 @@ impl<S: Scalar, const D: usize> Case<'_, S, D> {
     }
 }
 
-/// What is timed. Clustering includes the build, as names say that begin with it; other queries find the tree built, and centres
-/// the halos found.
+/// The operations that can be timed. Clustering, and operations whose names begin with `Build`, include the
+/// construction of the tree. Other queries start from a tree, and centres from halos.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Operation {
     Build,
-    /// Of a tree of points that have moved by a small step, in memory that is there.
+    /// Rebuilds a tree of points that have moved by a small step, in the memory of the old tree.
     Rebuild,
     Refit,
     RangeCount,
@@ -98,22 +98,22 @@ pub enum Operation {
     BuildKnn,
     Fof(FofSearch),
     Dbscan(DbscanAlgorithm),
-    /// The minimum spanning tree of lengths.
+    /// The minimum spanning tree of the distances.
     Emst,
-    /// That of mutual reachability, with `min_pts` samples.
+    /// The minimum spanning tree of mutual reachability, with `min_pts` samples.
     MutualReachability,
-    /// Clusters of that tree.
+    /// The clusters of HDBSCAN*, with `min_pts` samples.
     Hdbscan,
     Centers(CenterSearch),
     /// Halos and their most bound particles.
     FofMbp,
-    /// Densities of HOP, in a tree that is there.
+    /// The densities of HOP, from an existing tree.
     HopDensity,
-    /// Halos of HOP, at 80 times the mean density.
+    /// The halos of HOP, at 80 times the mean density.
     Hop,
 }
 
-/// The algorithm that finds friends of friends.
+/// The algorithm for friends of friends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FofSearch {
     Tree,
@@ -121,7 +121,7 @@ pub enum FofSearch {
     BruteForce,
 }
 
-/// The search for most bound particles.
+/// The algorithm for most bound particles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CenterSearch {
     MostBound,
@@ -130,7 +130,7 @@ pub enum CenterSearch {
     Poisson,
 }
 
-/// Members of a halo that has a centre, at least.
+/// The minimum number of members of a halo that gets a centre.
 pub const LEAST_MEMBERS: usize = 20;
 
 /// The names on the command line.
@@ -162,38 +162,39 @@ const NAMES: [(&str, Operation); 23] = [
 
 pub const MOST_BOUND: Center = Center::MostBound { softening: 0.0 };
 
-/// What came out.
+/// The result of an operation.
 pub enum Outcome<S, const D: usize> {
     Tree(Bvh<S, D>),
-    /// A tree that is kept where it was: its nodes, and how much worse it is than a fresh one.
+    /// A tree that was rebuilt or refitted in place: its number of nodes, and its degradation compared with a fresh
+    /// one.
     Kept(usize, f64),
     Counts(Vec<u32>),
     Csr(Csr<u32>),
     Pairs(u64, u64),
     Nearest(Csr<Neighbor>),
-    /// Labels, and from how many points on they make a core point.
+    /// Labels, and the minimum number of neighbours of a core point.
     Labels(Labels, usize),
-    /// A spanning tree, and its samples.
+    /// A spanning tree, and its number of samples.
     SpanningTree(SpanningTree, usize),
     Hdbscan(HdbscanClusters),
     Halos(Halos),
     Centers(Centers),
-    /// Centres, and the halos they are of.
+    /// Halos, and their centres.
     HaloCenters(Halos, Centers),
     Densities(Vec<f64>),
     /// Chains, and their halos.
     Hop(HopChains, Halos),
 }
 
-/// What is there before the clock starts.
+/// The data that exist before the clock starts.
 pub enum Prepared<S, const D: usize> {
     Nothing,
     Tree(Bvh<S, D>),
-    /// A tree that changes.
+    /// A tree that is changed in place.
     Kept(Mutex<Bvh<S, D>>),
     /// The points in three dimensions.
     Points(Vec<[S; 3]>),
-    /// Halos, and the points they are of.
+    /// Halos, and the points that they were found among.
     Halos(Halos, Vec<[S; 3]>),
 }
 
@@ -209,7 +210,7 @@ impl Operation {
         NAMES.iter().find(|(_, operation)| operation == self).map_or("", |(name, _)| name)
     }
 
-    /// What the operation finds there.
+    /// Prepares the data that the operation starts from.
     pub fn prepare<S: Scalar, const D: usize>(&self, case: &Case<'_, S, D>) -> Result<Prepared<S, D>, Failure> {
         Ok(match self {
             Self::Build
@@ -280,13 +281,13 @@ impl Operation {
     }
 }
 
-/// The tree that is kept. One that a panic left is empty or whole.
+/// Locks the tree. If a panic has poisoned the lock, the tree is still empty or complete.
 pub fn kept<S, const D: usize>(tree: &Mutex<Bvh<S, D>>) -> MutexGuard<'_, Bvh<S, D>> {
     tree.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<S: Scalar, const D: usize> Outcome<S, D> {
-    /// A value that any library should arrive at.
+    /// A value that results of any library should share.
     pub fn check(&self) -> String {
         match self {
             Self::Tree(tree) => format!("{} nodes", tree.n_nodes()),
@@ -317,7 +318,7 @@ impl<S: Scalar, const D: usize> Outcome<S, D> {
         }
     }
 
-    /// Pairs where pairs are the work, points otherwise.
+    /// The number of pairs for operations on pairs, otherwise the number of points.
     pub fn items(&self, case: &Case<'_, S, D>) -> u64 {
         match self {
             Self::Pairs(pairs, _) => *pairs,

@@ -5,23 +5,24 @@ pub struct Row {
     pub op: &'static str,
     pub n: usize,
     pub seconds: Vec<f64>,
-    /// Points, or pairs, that were dealt with.
+    /// The number of points or pairs that were processed.
     pub items: u64,
-    /// On a device, the first run, in which its kernels are compiled.
+    /// The seconds of the first run on a device, which compiles its kernels.
     pub first: Option<f64>,
-    /// Memory at most, beyond what was there before; on a device what it has given by then, the points and results included.
+    /// The peak memory beyond that before the run. On a device, all memory allocated so far, including the points and
+    /// the results.
     pub peak_bytes: usize,
     pub check: String,
     pub phases: Vec<(&'static str, f64)>,
 }
 
 impl Row {
-    /// The median of the times, in seconds.
+    /// Returns the median of the times, in seconds.
     pub fn median(&self) -> f64 {
         self.seconds[self.seconds.len() / 2]
     }
 
-    /// The number of items per second, by the median.
+    /// Returns the number of items per second, from the median time.
     pub fn per_second(&self) -> f64 {
         self.items as f64 / self.median()
     }

@@ -1,6 +1,7 @@
-//! `ropewalk bench --scaling`: each operation and its steps on 1, 2, 4 threads and so on.
+//! `ropewalk bench --scaling`: each operation and its steps on 1, 2, 4, ... threads.
 //!
-//! Beside them stands how fast the same threads copy memory, in the same run: no step that moves more than a cache holds is faster.
+//! The table also has the speed at which the same threads copy memory, measured in the same run. It bounds the speed
+//! of steps whose data exceed the caches.
 
 use std::fmt::Write;
 use std::time::Instant;
@@ -13,16 +14,16 @@ use super::operations::{Case, Operation};
 use super::row::Row;
 use crate::failure::Failure;
 
-/// Bytes that are copied: more than caches hold.
+/// The number of bytes that are copied, larger than the caches.
 const COPIED: usize = 1 << 29;
-/// How often they are; the fastest counts.
+/// The number of copies; the fastest counts.
 const COPIES: usize = 5;
 
-/// What was measured with a number of threads.
+/// The measurements with one number of threads.
 pub struct Column {
     pub threads: usize,
     pub rows: Vec<Row>,
-    /// Bytes read and written in a second.
+    /// Bytes read and written per second.
     copied: f64,
 }
 
@@ -37,7 +38,7 @@ pub fn columns<S: Scalar, const D: usize>(
     for threads in numbers_of_threads(most) {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
         let copied = pool.install(copy);
-        // An error goes from the pool as its sentence.
+        // Errors leave the pool as text, because they cannot be sent between threads.
         let time = |operation| pool.install(|| time(operation, case, reps).map_err(|error| error.to_string()));
         let rows = operations.iter().map(time).collect::<Result<Vec<Row>, String>>()?;
         for (row, first) in rows.iter().zip(columns.first().map_or(&[][..], |first| &first.rows)) {
@@ -51,15 +52,15 @@ pub fn columns<S: Scalar, const D: usize>(
     Ok(columns)
 }
 
-/// 1, 2, 4, and so on, and `most`.
+/// Returns 1, 2, 4, and so on below `most`, and `most`.
 fn numbers_of_threads(most: usize) -> Vec<usize> {
     let doubled = std::iter::successors(Some(1), |&threads| Some(2 * threads));
     doubled.take_while(|&threads| threads < most).chain([most]).collect()
 }
 
-/// Bytes read and written in a second by copying.
+/// Measures the speed of copying, in bytes read and written per second.
 fn copy() -> f64 {
-    // Each thread touches its own part first, as where points are copied.
+    // Each thread touches its own part first, as it does when points are copied.
     let [mut from, mut to] = [(); 2].map(|()| vec![0u64; COPIED / size_of::<u64>()]);
     [&mut from, &mut to].into_iter().for_each(|all| all.par_chunks_mut(1 << 15).for_each(|part| part.fill(1)));
     let seconds = (0..COPIES).map(|_| {
@@ -71,7 +72,7 @@ fn copy() -> f64 {
     2.0 * COPIED as f64 / seconds.fold(f64::INFINITY, f64::min)
 }
 
-/// The columns side by side, with how many times as fast the last is as the first.
+/// Formats the columns side by side, with the speedup of the last over the first.
 pub fn table(columns: &[Column]) -> String {
     let (Some(first), Some(last)) = (columns.first(), columns.last()) else { return String::new() };
     let mut table = format!("{:<18}", "seconds");

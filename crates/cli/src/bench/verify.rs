@@ -1,4 +1,5 @@
-//! Results held against the definition, at some of the points, by comparing each of these with all others in `f64`.
+//! Checks results against their definitions at some of the points, by comparing each of these with all other points
+//! in `f64`.
 
 use rayon::prelude::*;
 use ropewalk::{Bvh, Centers, Halos, HdbscanClusters, HopChains, Labels, Scalar, SpanningTree};
@@ -6,10 +7,10 @@ use ropewalk::{Bvh, Centers, Halos, HdbscanClusters, HopChains, Labels, Scalar, 
 use super::operations::{Case, Outcome, Prepared, kept};
 use crate::failure::Failure;
 
-/// Points that are looked at.
+/// The approximate number of points that are checked.
 const SAMPLES: usize = 48;
 
-/// What is wrong with an outcome, if anything is found to be.
+/// Returns the first error that is found in a result.
 pub fn check<S: Scalar, const D: usize>(
     case: &Case<'_, S, D>,
     prepared: &Prepared<S, D>,
@@ -31,7 +32,7 @@ pub fn check<S: Scalar, const D: usize>(
             found.sort_unstable();
             if found == neighbors(case, i) { Ok(()) } else { Err(format!("the neighbours of point {i} are others")) }
         }
-        // Few points say little about a sum: all of them are counted, by the other traversal.
+        // A sample of points says little about a sum, so all pairs are counted with the other traversal.
         Outcome::Pairs(pairs, n) if i == 0 => {
             let tree = case.build().map_err(|error| error.to_string())?;
             let all: u64 = tree.count_neighbors(case.eps).into_iter().map(u64::from).sum();
@@ -66,7 +67,7 @@ pub fn check<S: Scalar, const D: usize>(
     })
 }
 
-/// A tree that was moved is sound, and finds around each point as many as a fresh one.
+/// Checks that a tree that was changed in place is valid, and finds as many neighbours of each point as a fresh tree.
 fn check_kept<S: Scalar, const D: usize>(case: &Case<'_, S, D>, tree: &Bvh<S, D>) -> Result<(), Failure> {
     tree.validate()?;
     if tree.count_neighbors(case.eps) != case.build()?.count_neighbors(case.eps) {
@@ -75,8 +76,8 @@ fn check_kept<S: Scalar, const D: usize>(case: &Case<'_, S, D>, tree: &Bvh<S, D>
     Ok(())
 }
 
-/// A cluster is large enough, and noise has no probability. More is not to be seen at some of the points: its spanning tree is an operation
-/// of its own.
+/// Checks that a cluster is large enough, and that noise has probability 0. Samples of points cannot show more; the
+/// spanning tree is checked as an operation of its own.
 fn check_cluster<S: Scalar, const D: usize>(
     case: &Case<'_, S, D>,
     clusters: &HdbscanClusters,
@@ -94,8 +95,8 @@ fn check_cluster<S: Scalar, const D: usize>(
     }
 }
 
-/// A core point has enough neighbours and shares its label with those that are core; another point has a core neighbour's
-/// label, or none if it has none.
+/// Checks that a core point has enough neighbours and shares its label with its core neighbours. Any other point must
+/// have the lowest label of its core neighbours, or no label if it has no core neighbour.
 fn check_label<S: Scalar, const D: usize>(
     case: &Case<'_, S, D>,
     labels: &Labels,
@@ -113,7 +114,7 @@ fn check_label<S: Scalar, const D: usize>(
     Ok(())
 }
 
-/// The least edge of a point is one of the tree's.
+/// Checks that the lightest edge of a point is in the tree.
 fn check_edge<S: Scalar, const D: usize>(
     case: &Case<'_, S, D>,
     tree: &SpanningTree,
@@ -131,7 +132,8 @@ fn check_edge<S: Scalar, const D: usize>(
         if distance2 > least.0 {
             break;
         }
-        // An edge weighs its end's core distance at least, so others are asked for theirs only as far as that decides.
+        // An edge weighs at least its length, so core distances are computed only for points whose distance is at
+        // most the lightest weight so far.
         let weight2 = if min_samples > 1 { distance2.max(own2).max(core2(j as usize)) } else { distance2 };
         let edge = (weight2, j.min(i as u32), j.max(i as u32));
         if edge < least {
@@ -147,7 +149,7 @@ fn check_edge<S: Scalar, const D: usize>(
     }
 }
 
-/// No member of a halo lies deeper than its centre, whose potential is as told.
+/// Checks the potential of the centre of a halo, and that no member has a lower one.
 fn check_center<S: Scalar, const D: usize>(
     case: &Case<'_, S, D>,
     halos: &Halos,
@@ -171,12 +173,13 @@ fn check_center<S: Scalar, const D: usize>(
     Ok(())
 }
 
-/// A density is a positive number. More needs the widths of all other kernels: the next is held against the definition.
+/// Checks that a density is positive. Its value depends on the widths of all other kernels and is not recomputed;
+/// `check_hop` checks against the definition.
 fn check_density(densities: &[f64], i: usize) -> Result<(), String> {
     if densities[i] > 0.0 { Ok(()) } else { Err(format!("the density of point {i} is {}", densities[i])) }
 }
 
-/// The densest of the 64 nearest has the same chain.
+/// Checks that the densest of the 64 nearest points, the point itself counted, is in the same chain.
 fn check_hop<S: Scalar, const D: usize>(case: &Case<'_, S, D>, chains: &HopChains, i: usize) -> Result<(), String> {
     let mut all: Vec<(f64, u32)> = distances(case, i).zip(0..).filter(|&(_, j)| j as usize != i).collect();
     all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));

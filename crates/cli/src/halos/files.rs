@@ -1,4 +1,4 @@
-//! The files that a run writes: names and formats.
+//! The names and formats of the files that a run writes.
 
 use std::sync::LazyLock;
 
@@ -18,12 +18,12 @@ pub const PROFILES: &str = "profiles.ecsv";
 pub const DENSITY: &str = "density.npy";
 pub const STANDARD_OUTPUT: &str = "-";
 const ALL: [&str; 5] = [GROUPS, LABELS, MEMBERS, PROFILES, DENSITY];
-/// The number of types that snapshots of Gadget may have.
+/// The number of particle types that snapshots of Gadget may have.
 const TYPES: u8 = 32;
-/// What earlier versions called the labels of attached particles.
+/// The name that earlier versions used for the labels of attached particles.
 const ATTACHED: &str = "attached.npy";
 
-/// The files with the labels and the ids of the particles of a type.
+/// Returns the names of the files with the labels and the ids of a type.
 fn names_of_type(kind: u8) -> [&'static str; 2] {
     static NAMES: LazyLock<Vec<[String; 2]>> = LazyLock::new(|| {
         (0..=u8::MAX).map(|kind| ["labels", "ids"].map(|what| format!("{what}_type{kind}.npy"))).collect()
@@ -31,7 +31,7 @@ fn names_of_type(kind: u8) -> [&'static str; 2] {
     NAMES[usize::from(kind)].each_ref().map(String::as_str)
 }
 
-/// The names that a run may write into a folder, unless --catalog chooses others.
+/// Returns the names that a run may write into a folder, except unusual names of --catalog.
 pub fn known() -> Vec<&'static str> {
     let fixed = ALL.into_iter().chain((0..TYPES).flat_map(names_of_type)).chain([ATTACHED]);
     fixed.chain(CATALOGS).chain(pictures::all_files()).collect()
@@ -41,12 +41,12 @@ pub fn known() -> Vec<&'static str> {
 #[derive(Clone, Copy)]
 pub struct TypeSet<'a> {
     pub kinds: &'a [u8],
-    /// Types among them whose particles have no ids.
+    /// The types among `kinds` whose particles have no ids.
     pub without_ids: &'a [u8],
 }
 
-/// Types with files of their own, each with the names of its files: all types but a single linked one, which labels.npy is of. Particles
-/// without ids have labels alone.
+/// Returns the types with files of their own, and the names of these files. These are all types, except a single
+/// linked type, whose labels are in labels.npy. Types without ids have only labels.
 pub fn typed(linked: TypeSet<'_>, attached: TypeSet<'_>) -> Vec<(u8, Vec<&'static str>)> {
     let linked = if linked.kinds.len() > 1 { linked } else { TypeSet { kinds: &[], without_ids: &[] } };
     let mut all = vec![];
@@ -58,9 +58,9 @@ pub fn typed(linked: TypeSet<'_>, attached: TypeSet<'_>) -> Vec<(u8, Vec<&'stati
     all
 }
 
-/// What the catalogue is called.
+/// The outputs of the catalogue.
 pub struct Catalogs {
-    /// Files in the folder.
+    /// The names and formats of the files in the folder.
     pub names: Vec<(String, TableFormat)>,
     pub to_stdout: bool,
 }
@@ -90,7 +90,7 @@ impl Catalogs {
     }
 }
 
-/// The files of a folder.
+/// Returns the names of the files in a folder, without those by type.
 pub fn files(args: &Args, catalogs: &Catalogs) -> Vec<String> {
     let wanted = [
         (true, LABELS),

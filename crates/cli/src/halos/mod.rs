@@ -1,4 +1,4 @@
-//! `ropewalk halos`: one snapshot, or a series of them.
+//! `ropewalk halos`: finds halos in one snapshot or in a series of snapshots.
 
 pub mod files;
 pub mod one;

@@ -23,30 +23,31 @@ use crate::pictures::{check_slab, extent};
 use crate::shown_units::of_report;
 use crate::summary::Summary;
 
-/// A snapshot to find halos in: its path, the folder and the summary file to write, and the files that the call reads.
+/// A snapshot to find halos in: its path, the output folder, the summary file, and the files that the command reads.
 pub struct Task<'a> {
     pub snapshot: &'a Path,
     pub out: &'a Path,
     pub json: Option<PathBuf>,
     pub inputs: &'a Rc<Inputs>,
-    /// `true` if it is one of several snapshots.
+    /// `true` if the snapshot is one of several.
     pub in_series: bool,
 }
 
 /// Files that a run has written into the folders of its task, and the summary of the run.
 pub struct Written<'a> {
     pub summary: Summary,
-    /// The values of each run.
+    /// The JSON values of each run.
     pub runs: Vec<Value>,
     /// Arrays that ranks have written together.
     pub arrays: Vec<SharedNpy<'a>>,
-    /// A folder for each run, and the names of its files.
+    /// The folder of each run.
     pub folders: &'a [PathBuf],
     pub names: &'a [&'a str],
 }
 
 impl Task<'_> {
-    /// Creates the files of these names in the folders, all but `shared` ones, which ranks write together.
+    /// Creates files of these names in each folder. The `shared` files are only reserved, because ranks write them
+    /// together.
     pub fn create(&self, folders: &[PathBuf], names: &[&str], shared: &[&str]) -> Result<Outputs, Failure> {
         let plan = Plan { root: self.out, folders, names, shared, known: known() };
         let mut outputs = Outputs::in_folders(plan, self.inputs)?;
@@ -56,7 +57,7 @@ impl Task<'_> {
         Ok(outputs)
     }
 
-    /// Gives all files their names; returns the report.
+    /// Commits all files; returns the report.
     pub fn finish(&self, outputs: &mut Outputs, written: Written<'_>) -> Result<String, Failure> {
         let Written { mut summary, runs, arrays, folders, names } = written;
         summary.value("snapshot", self.snapshot.display().to_string());
@@ -73,12 +74,12 @@ impl Task<'_> {
     }
 }
 
-/// Finds and writes the halos of a snapshot.
+/// Finds the halos of a snapshot and writes the results.
 pub fn run(args: &Args, task: &Task<'_>, device: Device) -> Result<String, Failure> {
-    // Before anything is read: a file that is changed while the run goes on makes another run.
+    // Computed before anything is read, so that a file that changes during the run makes the results outdated.
     let description = description(args, task.snapshot);
     let runs = runs(args, task.out)?;
-    // First, so that hours of work do not end at a full disk's closed door.
+    // Create the outputs first, so that a file that cannot be written is an error before hours of work.
     let catalogs = Catalogs::new(args, &runs)?;
     let mut files = files(args, &catalogs);
     let names: Vec<&str> = files.iter().map(String::as_str).collect();
@@ -136,7 +137,7 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device) -> Result<String, Failu
     task.finish(&mut outputs, Written { summary, runs: all_runs, arrays: vec![], folders: &folders, names: &names })
 }
 
-/// Writes all files of one linking length into its folder; returns what is to be said about its halos.
+/// Writes all files of one linking length into its folder; returns the summary of its halos.
 fn write(
     args: &Args,
     snapshot: &Snapshot,

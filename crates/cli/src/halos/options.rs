@@ -1,4 +1,4 @@
-//! What the arguments ask of the library, or why they cannot be.
+//! Conversion of the arguments to options of the library, and the errors of invalid arguments.
 
 use std::path::{Path, PathBuf};
 
@@ -11,13 +11,13 @@ use crate::device::Name;
 use crate::failure::Failure;
 use crate::pictures::Picture;
 
-/// One linking length: where its files go, and the options of the library.
+/// A run with one linking length: its output folder, and the options of the library.
 pub struct Run {
     pub folder: PathBuf,
     pub options: Options,
 }
 
-/// What to do, or why the arguments are none.
+/// Checks the arguments and returns the run of each linking length.
 pub fn runs(args: &Args, out: &Path) -> Result<Vec<Run>, Failure> {
     check_finder(args)?;
     check_types(args)?;
@@ -44,7 +44,7 @@ pub fn runs(args: &Args, out: &Path) -> Result<Vec<Run>, Failure> {
     Ok(runs)
 }
 
-/// Refuses options of one finder with another.
+/// Refuses options of one finder with another finder.
 fn check_finder(args: &Args) -> Result<(), Failure> {
     let (is_hop, is_adaptahop) = (args.finder == args::Finder::Hop, args.finder == args::Finder::AdaptaHop);
     let of_both = args.hop.given_for_both().or(args.density.then_some("--density"));
@@ -59,7 +59,7 @@ fn check_finder(args: &Args) -> Result<(), Failure> {
     if is_adaptahop && args.device != Name::Cpu {
         return Err(format!("--finder adaptahop runs on the cpu, not on {}", args.device).into());
     }
-    // HOP also attaches particles by the linking length: see `others::check_length`.
+    // HOP also attaches particles within the linking length, which `others::check_length` checks.
     let has_length = !(is_hop || is_adaptahop) || args.center.contains(&Kind::Mcp);
     if args.particles.single_part && args.eps.is_none() && has_length {
         return Err("--single-part: mean separations are of all particles; give the linking length with --eps".into());
@@ -70,7 +70,8 @@ fn check_finder(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses types that are to be both linked and attached, and finders that do not know how to attach.
+/// Refuses types that are both linked and attached, and types to attach with AdaptaHOP, which does not attach
+/// particles.
 fn check_types(args: &Args) -> Result<(), Failure> {
     let Particles { types, attach: given, .. } = &args.particles;
     if given.len() > 1 && given.contains(&args::Attach::Nothing) {
@@ -93,7 +94,7 @@ fn first_twice(list: &[u8]) -> Option<u8> {
     list.iter().enumerate().find(|(i, kind)| list[..*i].contains(kind)).map(|(_, &kind)| kind)
 }
 
-/// The options of the library, or why the arguments are none.
+/// Returns the options of the library; an error if the arguments are invalid.
 fn options(args: &Args, linking_length: LinkingLength) -> Result<Options, Failure> {
     let mut options = Options::default();
     options.finder = match args.finder {
@@ -128,7 +129,7 @@ fn options(args: &Args, linking_length: LinkingLength) -> Result<Options, Failur
     Ok(options)
 }
 
-/// An error of the options with the command line's name for the parameter.
+/// Returns an error of the options with the command-line name of its parameter.
 fn by_option(args: &Args, error: &Error) -> Failure {
     let option = match error.parameter() {
         Some("linking_length") if args.eps.is_some() => "--eps",
@@ -149,7 +150,8 @@ fn by_option(args: &Args, error: &Error) -> Failure {
     error.to_string().replacen(error.parameter().unwrap_or_default(), option, 1).into()
 }
 
-/// An error about the snapshot with its path; an error about what is missing with the options that ask for it and give it.
+/// Rewords an error about a snapshot. Errors about missing data name the option that needs the data and the option
+/// that provides it; errors about the input name the file.
 pub fn refused(args: &Args, snapshot: &Path, error: &Error) -> Failure {
     let by = match error.parameter() {
         Some("velocities" | "velocity_unit") => "--unbind",

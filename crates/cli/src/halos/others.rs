@@ -1,4 +1,4 @@
-//! Particles of other types than the linked ones: which are read, and the files with the groups of each type.
+//! Particles of other types than the linked ones: reading them, and writing the groups of each type.
 
 use std::path::Path;
 
@@ -14,16 +14,16 @@ use crate::input;
 use crate::outputs::Outputs;
 use crate::phases::Phases;
 
-/// What is read beside the linked particles.
+/// The particles of other types than the linked ones.
 pub struct Others {
-    /// The particles; `None` if no type is to be read.
+    /// The particles; `None` if no other types are to be read.
     pub snapshot: Option<Snapshot>,
-    /// The types of files, also those that the snapshot has no particles of; none where halos have subhalos.
+    /// The types that get files, including those without particles in the snapshot. Empty if the finder has subhalos.
     kinds: Vec<u8>,
 }
 
-/// The types to be read beside the linked ones: those that are named, or all others of the file. For halos with subhalos these count in
-/// spheres and profiles alone, and are not read without them.
+/// Returns the types to be read in addition to the linked ones: those of `--attach`, or all others of the file. If
+/// the finder has subhalos, other types count in spheres and profiles only, and are not read without these.
 pub fn wanted(args: &Args, linked: &Snapshot) -> Vec<u8> {
     if let Some(named) = args.particles.attached() {
         return named;
@@ -36,7 +36,8 @@ pub fn wanted(args: &Args, linked: &Snapshot) -> Vec<u8> {
     linked.file_types.iter().map(|&(kind, _)| kind).filter(|&kind| !is_linked(kind)).collect()
 }
 
-/// Refuses to attach particles by mean separations where only one file of a snapshot is read. Separations are of all particles.
+/// Refuses to attach particles within a length in mean separations if only one file of a snapshot is read, since mean
+/// separations are of all particles.
 pub fn check_length(args: &Args, wanted: &[u8]) -> Result<(), Failure> {
     if args.particles.single_part && args.eps.is_none() && args.finder == Finder::Hop && !wanted.is_empty() {
         let message = "--single-part: other types join halos within the linking length, and mean separations are of all particles; give \
@@ -46,13 +47,14 @@ pub fn check_length(args: &Args, wanted: &[u8]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Those of the types that the file has particles of: early snapshots of a series have no stars yet.
+/// Returns the types of which the file has particles. Early snapshots of a series have no stars.
 pub fn there(wanted: &[u8], linked: &Snapshot) -> Vec<u8> {
     let is_there = |kind: &u8| linked.file_types.iter().any(|&(other, count)| other == *kind && count > 0);
     wanted.iter().copied().filter(is_there).collect()
 }
 
-/// Refuses to attach types that the snapshot has no particles of; in a series, where early snapshots have no stars yet, they are noted.
+/// Refuses to attach types of which the snapshot has no particles. In a series, where early snapshots have no stars,
+/// adds a note instead.
 pub fn check_there(args: &Args, path: &Path, linked: &mut Snapshot, in_series: bool) -> Result<(), Failure> {
     let count = |kind: u8| linked.file_types.iter().find(|of| of.0 == kind).map_or(0, |of| of.1);
     let named = args.particles.attached().unwrap_or_default();
@@ -72,25 +74,26 @@ pub fn check_there(args: &Args, path: &Path, linked: &mut Snapshot, in_series: b
     Ok(())
 }
 
-/// Returns the options for reading types beside the linked ones. Velocities are read if spins or group catalogues need them. Ids are read for
-/// the types that have some.
+/// Returns the options for reading other types than the linked ones. Velocities are read if spins or group catalogues
+/// need them. Ids are read for the types that have them.
 pub fn options(args: &Args, kinds: &[u8]) -> ReadOptions {
     read_options(args, kinds).velocities(!args.so.is_empty() || args.group_catalog).partial_ids(true)
 }
 
-/// Adds to an error the option that leaves other types out.
+/// Adds the option that ignores other types to an error.
 pub fn left_out(error: Failure) -> Failure {
     format!("{error}; --attach none leaves other types out").into()
 }
 
-/// No particles.
+/// Returns a snapshot without particles.
 pub fn nothing() -> Result<Snapshot, Failure> {
     let mut none = Snapshot::new(Points::F32(Table::new(3, vec![])?));
     none.masses = Masses::Equal(0.0);
     Ok(none)
 }
 
-/// An error about particles that cannot be attached, with the path of their file and the option that leaves them out.
+/// Returns an error about particles that cannot be attached, with the path of their file and the option that ignores
+/// them.
 pub fn refused(path: &Path, error: &Error) -> Failure {
     match (error.kind(), error.parameter()) {
         (ErrorKind::Missing, Some("masses" | "attach")) => {
@@ -130,24 +133,24 @@ impl Others {
         Ok(Self { snapshot: Some(snapshot), kinds })
     }
 
-    /// The pipeline with these particles.
+    /// Returns the pipeline with these particles added.
     pub fn join<'a>(&'a self, path: &Path, pipeline: Pipeline<'a>) -> Result<Pipeline<'a>, Failure> {
         let Some(others) = &self.snapshot else { return Ok(pipeline) };
         pipeline.attaching(others).map_err(|error| refused(path, &error))
     }
 
-    /// The notes of the reader that `known` does not have.
+    /// Returns the notes of the reader that are not in `known`.
     pub fn more_notes(&self, known: &[String]) -> Vec<String> {
         more_notes(self.snapshot.as_ref(), known)
     }
 
-    /// Types with files of their own, each with the names of its files.
+    /// Returns the types with files of their own, and the names of these files.
     pub fn typed(&self, args: &Args, linked: &Snapshot) -> Vec<(u8, Vec<&'static str>)> {
         let linked_kinds = kinds(args, linked);
         let linked_without = if linked.ids.is_some() { &[][..] } else { &linked_kinds };
         let without_ids = match &self.snapshot {
             Some(others) if others.ids.is_some() => &others.types_without_ids,
-            // Nothing is known of no particles.
+            // Without particles of other types it is unknown whether they have ids.
             Some(others) if others.points.is_empty() && linked.ids.is_some() => &[][..],
             _ => &self.kinds,
         };
@@ -186,13 +189,13 @@ impl Others {
     }
 }
 
-/// The notes of the reader of other particles that `known` does not have.
+/// Returns the notes of the reader of other particles that are not in `known`.
 pub fn more_notes(others: Option<&Snapshot>, known: &[String]) -> Vec<String> {
     let notes = others.into_iter().flat_map(|others| &others.notes);
     notes.filter(|note| !known.contains(note)).cloned().collect()
 }
 
-/// The types of the linked particles, ascending, also of those that other ranks have.
+/// Returns the linked types of the file, ascending, including types whose particles are on other ranks only.
 pub fn kinds(args: &Args, linked: &Snapshot) -> Vec<u8> {
     let known = linked.file_types.iter().map(|&(kind, _)| kind);
     known.filter(|kind| args.particles.types.contains(kind)).collect()

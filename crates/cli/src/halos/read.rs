@@ -1,4 +1,4 @@
-//! Particles of a snapshot, and the files beside it with their velocities, masses and ids.
+//! Reading of a snapshot, and of separate files with the velocities, masses and ids of its particles.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::outputs::Inputs;
 use crate::phases::Phases;
 use crate::wording;
 
-/// All files that are read: snapshots, and what belongs to their particles.
+/// Returns all files that are read: the snapshots, and the files of velocities, masses and ids.
 pub fn inputs(args: &Args, snapshots: &[PathBuf]) -> Inputs {
     let particles = &args.particles;
     let beside = [&particles.velocities, &particles.masses, &particles.ids].into_iter().flatten();
@@ -46,7 +46,7 @@ pub fn read(args: &Args, path: &Path, phases: &mut Phases) -> Result<Snapshot, F
     }
     if let Some(file) = &particles.masses {
         let masses = input::values("--mass", file, n, &mut snapshot.notes)?;
-        // Those of other types are not known with them.
+        // If the file has other types, their masses and so the mass of all matter are not known.
         snapshot.matter = (snapshot.file_types.len() < 2).then(|| masses.iter().sum());
         snapshot.masses = Masses::Each(masses);
     }
@@ -60,14 +60,14 @@ pub fn read(args: &Args, path: &Path, phases: &mut Phases) -> Result<Snapshot, F
     Ok(snapshot)
 }
 
-/// The options for reading particles of these types.
+/// Returns the options for reading particles of these types.
 pub fn read_options(args: &Args, types: &[u8]) -> ReadOptions {
     let mut read = ReadOptions::default().types(types.iter().copied());
     read.columns = args.particles.coordinates.clone();
     read.velocity_unit = args.universe.velocity_unit;
     read.redshift = args.universe.redshift;
     read.subsample = args.particles.subsample;
-    // A box that the user names is a cube.
+    // The box of `--box` is a cube, so the box of the file may have any shape.
     read.open = args.open || args.box_size.is_some();
     read.single_part = args.particles.single_part;
     read

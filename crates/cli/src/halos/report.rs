@@ -1,4 +1,4 @@
-//! What is said about a snapshot and its halos.
+//! The report on a snapshot and its halos.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::summary::Summary;
 use crate::text::{grouped, short};
 use crate::universe::describe_matter;
 
-/// How many particles there are of each type.
+/// Returns the number of particles of each type.
 pub fn type_counts(snapshot: &Snapshot) -> BTreeMap<u8, u64> {
     let mut counts = BTreeMap::new();
     for run in &snapshot.types {
@@ -27,7 +27,8 @@ pub fn type_counts(snapshot: &Snapshot) -> BTreeMap<u8, u64> {
     counts
 }
 
-/// The snapshot, or a part of one, and how many particles of each type the whole has.
+/// Adds a snapshot, or this rank's part of it, to the summary. `types` has the number of particles of each type in
+/// the whole snapshot.
 pub fn about(
     summary: &mut Summary,
     snapshot: &Snapshot,
@@ -70,7 +71,7 @@ pub fn about(
     summary.value("h", universe.h);
 }
 
-/// Which types of the file are linked, attached, or not read, if there are several.
+/// Adds the linked, attached and unread types of the file to the summary, if there are several.
 fn about_types(summary: &mut Summary, sets: &ParticleSets) {
     if sets.is_one_type() {
         return;
@@ -94,15 +95,17 @@ fn about_types(summary: &mut Summary, sets: &ParticleSets) {
     summary.value("mass_share_not_read", sets.unread_share);
 }
 
-/// Numbers of groups and of attached particles in them.
+/// The numbers of groups and of attached particles in them.
 pub struct GroupCounts {
-    /// Groups, large and small.
+    /// The number of groups of any size.
     pub groups: u64,
-    /// Attached particles that joined a group, and all attached particles; `None` if no particles are attached.
+    /// The number of attached particles that joined a group, and the number of all attached particles. `None` if no
+    /// particles are attached.
     pub joined: Option<[u64; 2]>,
 }
 
-/// The halos of one linking length; `found` has what one process knows of them beside the catalogue.
+/// Returns the summary of the halos of one linking length. `found` is `None` across ranks, where no rank has all
+/// halos.
 pub fn halos(
     args: &Args,
     pipeline: &Pipeline<'_>,
@@ -177,7 +180,7 @@ pub fn halos(
     summary
 }
 
-/// Which files are where, and which files of an earlier run are removed or stay.
+/// Returns the lines on the files that were written, and on files of an earlier run that were removed or kept.
 pub fn written(names: &[&str], folders: &[PathBuf], committed: &Committed) -> String {
     let names: Vec<&str> = names.iter().copied().chain([SUMMARY]).collect();
     let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
@@ -196,7 +199,7 @@ pub fn written(names: &[&str], folders: &[PathBuf], committed: &Committed) -> St
     format!("\n{written} in {}\n{removed}{kept}", folders.join(", "))
 }
 
-/// A note as a line of the report, with the option that would help.
+/// Returns a note as a line of the report, with the option that provides the missing data.
 pub fn remark(note: &Note) -> String {
     match note {
         Note::NoCenter { tag, reason, others } => {

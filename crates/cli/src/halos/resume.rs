@@ -1,4 +1,4 @@
-//! Runs of a series that are finished: the options and files of a run, as its summary keeps them.
+//! Skipping of finished snapshots in a series: the description of a run in its summary.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,12 +11,14 @@ use super::options::runs;
 use crate::args::Halos as Args;
 use crate::outputs::Earlier;
 
-/// The options that results depend on, after defaults and in the words of the program: all but where results go, and threads.
+/// Returns the options that the results depend on, including defaults: all except input and output paths, `--again`
+/// and the number of threads.
 pub fn result_options(args: &Args) -> Args {
     Args { snapshots: vec![], out: PathBuf::new(), json: None, again: false, threads: None, ..args.clone() }
 }
 
-/// The options and files that the results of a run depend on, and the version of the program. Threads change nothing.
+/// Describes a run: the options and files that its results depend on, and the version of the program. The number of
+/// threads is left out, since it does not change results.
 pub fn description(args: &Args, snapshot: &Path) -> Value {
     let particles = &args.particles;
     let beside = [&particles.velocities, &particles.masses, &particles.ids].into_iter().flatten().cloned();
@@ -37,13 +39,13 @@ pub fn description(args: &Args, snapshot: &Path) -> Value {
     json!({ "options": format!("{:?}", result_options(args)), "files": files, "version": env!("CARGO_PKG_VERSION") })
 }
 
-/// A path as text, different for different paths.
+/// Returns a path as text. Different paths have different texts.
 fn text(path: &Path) -> String {
     path.to_str().map_or_else(|| format!("{path:?}"), String::from)
 }
 
-/// Returns `true` if the folder, or the folder in it of each linking length, holds the results of such a run, each file of the size that it
-/// had when it was written.
+/// Returns `true` if the folder, or the folder of each linking length in it, holds the complete results of the run
+/// described by `run`. Each file must have the size with which it was written.
 pub fn is_finished(args: &Args, folder: &Path, run: &Value) -> bool {
     let is_finished =
         |folder: &Path| Earlier::read(folder).ok().flatten().is_some_and(|earlier| earlier.is_finished(folder, run));

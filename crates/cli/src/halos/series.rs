@@ -1,4 +1,4 @@
-//! Several snapshots in one call: which they are, a folder for each, and which of them are finished.
+//! Several snapshots in one command: their paths, a folder for each, and skipping of finished ones.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -14,8 +14,8 @@ use crate::device::Device;
 use crate::failure::{Failure, one_line};
 use crate::outputs::{Identity, Inputs, other_run};
 
-/// The snapshots that are named, by themselves, by one or all of their files, or by a pattern; each once, in order. If `are_parts` is
-/// set, each file is one.
+/// Returns the named snapshots. A name is a snapshot itself, one or all of its files, or a pattern. Each snapshot is
+/// listed once, in the given order. If `are_parts` is `true`, each file is a snapshot of its own.
 pub fn snapshots(named: &[PathBuf], are_parts: bool) -> Result<Vec<PathBuf>, Failure> {
     let mut known = BTreeSet::new();
     let mut all = vec![];
@@ -31,7 +31,7 @@ pub fn snapshots(named: &[PathBuf], are_parts: bool) -> Result<Vec<PathBuf>, Fai
     Ok(all)
 }
 
-/// The paths of a pattern that the shell left as it is; any other name by itself.
+/// Expands a pattern that the shell has not expanded. Any other name is returned as it is.
 fn matching(name: &Path) -> Result<Vec<PathBuf>, Failure> {
     let text = name.to_string_lossy();
     if name.exists() || !text.contains(['*', '?', '[']) {
@@ -45,7 +45,7 @@ fn matching(name: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(found)
 }
 
-/// The halos of each snapshot in a folder of its own. One that fails does not keep the others from being done.
+/// Finds the halos of each snapshot in a folder of its own. If one snapshot fails, the others are still processed.
 pub fn run(args: &Args, snapshots: &[PathBuf], inputs: &Rc<Inputs>, device: Device) -> Result<String, Failure> {
     if args.json.is_some() {
         return Err("--json: several snapshots have a summary.json each, in their folders".into());
@@ -85,13 +85,13 @@ pub fn run(args: &Args, snapshots: &[PathBuf], inputs: &Rc<Inputs>, device: Devi
         return Ok(report);
     }
     let (failed, all, why) = (failed.len(), snapshots.len(), failed.join("; "));
-    // A report that cannot be printed has no other place to go.
+    // If the report cannot be printed, there is no other place for it.
     _ = std::io::stdout().write_all(report.as_bytes());
     Err(format!("{failed} of {all} snapshots have no halos: {why}").into())
 }
 
-/// The lines of a report on one snapshot that the report on all of them repeats: what is left out or assumed, and files of earlier runs.
-/// Each line once.
+/// Returns the lines of the report on one snapshot that the report on the series repeats, each line once. They are
+/// about unread or assumed data and files of earlier runs.
 fn passed_on(report: &str) -> Vec<String> {
     let is_passed_on = |line: &&str| {
         ["not read ", "wrapped ", "note ", "removed: ", "kept: "].iter().any(|name| line.starts_with(name))
@@ -105,7 +105,7 @@ fn passed_on(report: &str) -> Vec<String> {
     lines
 }
 
-/// The name of a snapshot without its endings: `snap_099` of `snap_099.0.hdf5`.
+/// Returns the name of a snapshot without its endings: `snap_099` for `snap_099.0.hdf5`.
 fn stem(snapshot: &Path) -> PathBuf {
     let mut stem = PathBuf::from(snapshot.file_name().unwrap_or(OsStr::new("snapshot")));
     for _ in 0..2 {

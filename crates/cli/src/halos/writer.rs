@@ -24,13 +24,13 @@ pub struct RunWriter<'a> {
     catalogs: &'a Catalogs,
     folder: &'a Path,
     pipeline: &'a Pipeline<'a>,
-    /// Entries for the headers of tables.
+    /// The entries for the headers of tables.
     meta: Vec<(&'static str, Meta)>,
     outputs: &'a mut Outputs,
 }
 
 impl<'a> RunWriter<'a> {
-    /// A writer into `folder`, for the halos that `pipeline` finds in `snapshot`.
+    /// Returns a writer into `folder`, for the halos that `pipeline` finds in `snapshot`.
     pub fn new(
         args: &'a Args,
         catalogs: &'a Catalogs,
@@ -52,7 +52,7 @@ impl<'a> RunWriter<'a> {
         let columns = in_units(self.args, self.pipeline, catalog.columns(), catalog.column_units(), &self.meta)?;
         let table = || TableWriter::new(&columns.columns).units(columns.units).meta(&columns.meta);
         for (name, format) in &self.catalogs.names {
-            // Only HDF5 has a place for members.
+            // Only HDF5 catalogues store members.
             let members = members.as_deref().filter(|_| *format == TableFormat::Hdf5).unwrap_or_default();
             self.outputs.write(self.folder.join(name), |out| table().members(members).write(out, *format))?;
         }
@@ -68,7 +68,7 @@ impl<'a> RunWriter<'a> {
         self.outputs.write(self.folder.join(GROUPS), write)
     }
 
-    /// Writes the group of each linked particle, and with `--density` its density.
+    /// Writes the group of each linked particle and, with `--density`, its density.
     pub fn labels(&mut self, found: &Found<'_>) -> Result<(), Failure> {
         let labels = found.halos.labels();
         self.outputs.write(self.folder.join(LABELS), |out| ropewalk_io::write_npy_i32_to(out, labels.as_slice()))?;
@@ -83,7 +83,7 @@ impl<'a> RunWriter<'a> {
         others.write(self.args, self.folder, linked, found, self.outputs)
     }
 
-    /// Writes projection, mass function and dendrogram; adds to `remarks` what they lack.
+    /// Writes the projection, mass function and dendrogram. Adds notes on missing parts to `remarks`.
     pub fn pictures(
         &mut self,
         snapshot: &Snapshot,
@@ -94,7 +94,7 @@ impl<'a> RunWriter<'a> {
         self.pictures_by_name(all)
     }
 
-    /// Writes the mass function, its picture and table; adds to `remarks` what they lack.
+    /// Writes the picture and table of the mass function. Adds notes on missing parts to `remarks`.
     pub fn mass_function(&mut self, catalog: &Catalog, remarks: &mut Vec<String>) -> Result<(), Failure> {
         let all = mass_function(self.args, self.pipeline, catalog, &self.meta, remarks)?;
         self.pictures_by_name(all)
@@ -104,7 +104,7 @@ impl<'a> RunWriter<'a> {
         all.iter().try_for_each(|(name, bytes)| self.bytes(name, bytes))
     }
 
-    /// Writes a picture that is drawn already.
+    /// Writes the bytes of a finished picture.
     pub fn picture(&mut self, picture: Picture, bytes: &[u8]) -> Result<(), Failure> {
         self.bytes(picture.file(self.args), bytes)
     }
@@ -113,7 +113,8 @@ impl<'a> RunWriter<'a> {
         self.outputs.write(self.folder.join(name), |out| out.write_all(bytes))
     }
 
-    /// Writes density profiles with their fits, and their picture: of halos with these tags, profiles and R200c.
+    /// Writes density profiles with their fits, and their picture. `tags`, `profiles` and `r200c` have one entry per
+    /// halo.
     pub fn profiles(&mut self, tags: &[u64], profiles: &[Profile], r200c: &[Option<f64>]) -> Result<(), Failure> {
         let pipeline = self.pipeline;
         let columns = profile_columns(pipeline.finder().column_prefix(), tags, profiles);

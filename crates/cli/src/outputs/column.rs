@@ -1,4 +1,4 @@
-//! Formats of columns and pictures, by the endings of names, and text tables.
+//! Formats of columns and pictures by the ending of the name, and text tables.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -18,8 +18,8 @@ pub enum Column {
 }
 
 impl Column {
-    /// The format for the ending of a name. `-`, standard output, takes text. A link without an ending, such as /dev/stdout, takes the format
-    /// of the file it leads to. A pipe or a device without an ending takes an array.
+    /// Returns the format for a name. `-`, standard output, is text. The format of a link without an ending, such as
+    /// /dev/stdout, is that of its target. A pipe or a device without an ending gets an array.
     pub fn of(option: &str, path: &Path) -> Result<Self, Failure> {
         if path.as_os_str() == "-" {
             return Ok(Self::Csv);
@@ -34,7 +34,7 @@ impl Column {
     }
 }
 
-/// The ending of a name, in lower case, if it is one of those that can be written.
+/// Returns the ending of a name, in lower case. Refuses endings that are not in `known`.
 pub fn ending(option: &str, path: &Path, known: &[&'static str]) -> Result<&'static str, Failure> {
     let ending = path.extension().map(OsStr::to_ascii_lowercase);
     let found = known.iter().find(|known| ending.as_deref() == Some(OsStr::new(known)));
@@ -44,18 +44,18 @@ pub fn ending(option: &str, path: &Path, known: &[&'static str]) -> Result<&'sta
     })
 }
 
-/// The format of a picture, as the name's ending says.
+/// Returns the picture format for the ending of a name.
 pub fn picture_format(option: &str, path: &Path) -> Result<PictureFormat, Failure> {
     let found = ending(option, path, &PictureFormat::ALL.map(PictureFormat::ending))?;
     Ok(PictureFormat::ALL.into_iter().find(|format| format.ending() == found).unwrap_or_default())
 }
 
-/// A text table: names, and rows of as many values. Numbers read back are the same numbers.
+/// Writes a text table with column names, and rows with one value per name. Values are the same when read back.
 pub fn write_csv<T: std::fmt::Debug>(mut out: impl Write, names: &[&str], values: &[T]) -> Result<(), Failure> {
     writeln!(out, "{}", names.iter().map(|name| csv_name(name)).collect::<Vec<_>>().join(","))?;
     for row in values.chunks_exact(names.len().max(1)) {
         for (k, value) in row.iter().enumerate() {
-            // Debug has an exponent where digits would be many.
+            // `Debug` uses an exponent for numbers that would have many digits.
             write!(out, "{}{value:?}", if k > 0 { "," } else { "" })?;
         }
         writeln!(out)?;

@@ -1,23 +1,24 @@
-//! The report on outputs that have their names.
+//! The report on outputs that are committed.
 
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// Outputs that have their names.
+/// The effects of committing outputs.
 pub struct Committed {
-    /// Files of an earlier run that are removed.
+    /// The files of an earlier run that were removed.
     pub removed: Vec<String>,
-    /// Files in the folder of the run that are not of this run, and why they stay.
+    /// Files in the folder that are not of this run, and the reason why each is kept.
     pub kept: Vec<String>,
     /// `true` if an output was written to standard output.
     pub(super) to_stdout: bool,
 }
 
 impl Committed {
-    /// Returns the report to print. If standard output took a result, writes the report to standard error and returns nothing to print.
+    /// Returns the report to print. If a result went to standard output, writes the report to standard error and
+    /// returns an empty string.
     pub fn report(&self, report: String) -> String {
         if self.to_stdout {
-            // A report that cannot be printed has no other place to go.
+            // If the report cannot be printed, there is no other place for it.
             _ = io::stderr().write_all(report.as_bytes());
             return String::new();
         }
@@ -25,7 +26,7 @@ impl Committed {
     }
 }
 
-/// The line of a report that lists the files that were written, if there are any.
+/// Returns the line of a report that lists the written files; empty if there are none.
 pub fn written(targets: &[impl AsRef<Path>]) -> String {
     if targets.is_empty() {
         return String::new();

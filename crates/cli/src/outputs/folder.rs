@@ -1,9 +1,10 @@
-//! A folder that holds the files of one run, and says which they are.
+//! The folder of a run, and the list of its files in `summary.json`.
 //!
-//! - in: the files of a run, and `summary.json`, in which the earlier run listed its files
-//! - out: the files of this run; those of the earlier one that are not written again are removed. Files that no run listed stay
-//! - how: before the first file takes its name, `summary.json` lists the files of both runs and says that it is not complete. A run that is
-//!   killed after that leaves a folder that says so, and whose files the next run knows
+//! - in: the files of a run, and the `summary.json` in which the earlier run listed its files
+//! - out: the files of this run. Listed files of the earlier run that are not written again are removed; files that
+//!   no run listed are kept
+//! - order: before the first file gets its name, `summary.json` lists the files of both runs and is marked as not
+//!   complete. If the run is killed after that, the next run finds this list and knows which files are results
 
 use std::fs;
 use std::io::Write as _;
@@ -18,32 +19,32 @@ use crate::failure::Failure;
 
 /// The file in which a run lists its files.
 pub const SUMMARY: &str = "summary.json";
-/// The program, as summaries name it.
+/// The name and version of the program in summaries.
 const PROGRAM: &str = concat!("ropewalk ", env!("CARGO_PKG_VERSION"));
 
 /// A file in the folder of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     name: String,
-    /// The size. `None` for a file that holds the list itself, and in the list of a run that is not complete.
+    /// The size in bytes. `None` for the file that holds the list itself, and for all files of an incomplete run.
     bytes: Option<u64>,
 }
 
 impl Entry {
-    /// A file of a list, if it is in the folder of the list.
+    /// Reads an entry of a list. `None` if its name is not that of a file directly in the folder.
     fn read(value: &Value) -> Option<Self> {
         let name = value.get("file")?.as_str()?;
         let is_inside = Path::new(name).file_name() == Some(name.as_ref());
         is_inside.then(|| Self { name: name.into(), bytes: value["bytes"].as_u64() })
     }
 
-    /// The file that an output is in the folder.
+    /// Returns the entry of an output. `None` if the output is not in the folder.
     fn of(folder: &Path, path: &Path, bytes: Option<u64>) -> Option<Self> {
         let name = path.file_name().filter(|_| path.parent() == Some(folder))?.to_str()?;
         Some(Self { name: name.into(), bytes })
     }
 
-    /// Returns `true` if the file is as it was written: a regular file of this size.
+    /// Returns `true` if the file is still a regular file of the listed size.
     fn is_unchanged(&self, folder: &Path) -> bool {
         let meta = fs::symlink_metadata(folder.join(&self.name)).ok().filter(fs::Metadata::is_file);
         meta.is_some_and(|meta| self.bytes.is_none_or(|bytes| bytes == meta.len()))
@@ -58,7 +59,7 @@ fn list<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Value {
 pub struct Earlier(Value);
 
 impl Earlier {
-    /// Reads the summary in a folder. `None` if there is none.
+    /// Reads the summary in a folder. `None` if the folder has no summary, or a truncated one.
     ///
     /// Errors: a file of this name that no run wrote.
     pub fn read(folder: &Path) -> Result<Option<Self>, Failure> {
@@ -69,7 +70,7 @@ impl Earlier {
             Err(error) => return Err(format!("{}: cannot be read: {error}", path.display()).into()),
         };
         let is_own = |summary: &Value| summary["written"].is_array() && summary.get("snapshot").is_some();
-        // The beginning of a summary of which the rest is lost.
+        // The beginning of a truncated summary.
         let is_damaged = bytes.is_empty()
             || ["assumed", "complete"].iter().any(|key| bytes.starts_with(format!("{{\n  \"{key}\"").as_bytes()));
         match serde_json::from_slice(&bytes) {
@@ -83,7 +84,8 @@ impl Earlier {
         }
     }
 
-    /// Returns `true` if the run was described as `run`, and all files that it wrote into the folder have the size that they had then.
+    /// Returns `true` if the run is complete, has the description `run`, and all files that it listed still have the
+    /// listed sizes.
     pub fn is_finished(&self, folder: &Path, run: &Value) -> bool {
         let files = self.0["written"].as_array().map(|files| files.iter().map(Entry::read).collect::<Vec<_>>());
         self.0["complete"] == true
@@ -93,7 +95,7 @@ impl Earlier {
             })
     }
 
-    /// The files that it lists.
+    /// Returns the files that the summary lists.
     fn files(&self) -> Vec<Entry> {
         self.0["written"].as_array().into_iter().flatten().filter_map(Entry::read).collect()
     }
@@ -107,7 +109,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Reads which files an earlier run left in the folder.
+    /// Reads which files an earlier run has listed in the folder.
     ///
     /// Errors: as [`Earlier::read`].
     pub fn read(path: &Path) -> Result<Self, Failure> {
@@ -119,19 +121,19 @@ impl Folder {
         &self.path
     }
 
-    /// Selects the files in the folder, from files with their sizes.
+    /// Returns the entries of those outputs, given with their sizes, that are in this folder.
     pub fn entries(&self, sizes: &[(&Path, u64)]) -> Vec<Entry> {
         sizes.iter().filter_map(|&(path, bytes)| Entry::of(&self.path, path, Some(bytes))).collect()
     }
 
-    /// The summary of a run that is not complete: it lists the files of the earlier run, too.
+    /// Creates the summary of an incomplete run, which also lists the files of the earlier run.
     pub fn unfinished_summary(&self, written: &[Entry]) -> Result<AtomicFile, Failure> {
         let both = self.earlier.iter().chain(written).map(|entry| Entry { bytes: None, ..entry.clone() });
         let both = list(&both.collect::<Vec<_>>());
         self.summary(&json!({ "program": PROGRAM, "complete": false, "snapshot": null, "written": both }))
     }
 
-    /// The summary of a run that is complete.
+    /// Creates the summary of a complete run.
     pub fn complete_summary(&self, mut summary: Map<String, Value>, written: &[Entry]) -> Result<AtomicFile, Failure> {
         summary.insert("program".into(), PROGRAM.into());
         summary.insert("complete".into(), true.into());
@@ -139,7 +141,7 @@ impl Folder {
         self.summary(&Value::Object(summary))
     }
 
-    /// A summary that is not committed yet.
+    /// Creates a summary file that is not committed yet.
     fn summary(&self, value: &Value) -> Result<AtomicFile, Failure> {
         let path = self.path.join(SUMMARY);
         let bytes = pretty(value)?;
@@ -149,7 +151,7 @@ impl Folder {
         Ok(file)
     }
 
-    /// Removes the files of the earlier run that are not of this one and are as they were written.
+    /// Removes the listed files of the earlier run that this run has not written. Changed files and inputs are kept.
     pub fn remove_earlier(&self, written: &[Entry], inputs: &Inputs, committed: &mut Committed) -> Result<(), Failure> {
         let is_written = |entry: &Entry| written.iter().any(|own| own.name == entry.name);
         for entry in self.earlier.iter().filter(|entry| !is_written(entry)) {
@@ -170,7 +172,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Notes files that look like those of a run and are of none that is known.
+    /// Records files with names of results that no known run has listed.
     pub fn note_others(&self, written: &[Entry], known: &[&str], committed: &mut Committed) {
         let is_listed = |name: &str| written.iter().chain(&self.earlier).any(|entry| entry.name == name);
         let others = known.iter().filter(|name| !is_listed(name) && self.path.join(name).is_file());
@@ -178,8 +180,8 @@ impl Folder {
     }
 }
 
-/// The results of earlier runs that are beside those of this run: in the folder that the user names, and in the folders of linking lengths
-/// in it.
+/// Describes the results of earlier runs next to those of this run: in the folder that the user specified, and in the
+/// folders of linking lengths in it.
 pub fn other_runs(root: &Path, folders: &[Folder]) -> Vec<String> {
     let is_of_this_run = |path: &Path| folders.iter().any(|folder| folder.path == path);
     let entries = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -192,13 +194,13 @@ pub fn other_runs(root: &Path, folders: &[Folder]) -> Vec<String> {
     all.iter().filter(|path| !is_of_this_run(path)).filter_map(|path| other_run(path)).collect()
 }
 
-/// The results of a run in a folder, in words; `None` if no run wrote a summary there.
+/// Describes the results of a run in a folder; `None` if there is no summary of a run.
 pub fn other_run(folder: &Path) -> Option<String> {
     let earlier = Earlier::read(folder).ok().flatten();
     earlier.map(|_| format!("{} and the files that it lists (of an earlier run)", folder.join(SUMMARY).display()))
 }
 
-/// A JSON text.
+/// Formats a value as indented JSON text.
 pub fn pretty(value: &Value) -> Result<Vec<u8>, Failure> {
     let mut bytes = serde_json::to_vec_pretty(value)?;
     bytes.push(b'\n');

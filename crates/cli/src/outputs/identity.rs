@@ -1,7 +1,10 @@
-//! Files that paths lead to, so that two names of one file are known as such.
+//! The identity of files, so that two paths of the same file are recognized.
 //!
-//! Two paths are one file if they are equal after links, `.` and `..` are resolved, if they have one device and inode (hard links), or if
-//! they differ in case alone in a folder that ignores case.
+//! Two paths are the same file in each of these cases:
+//!
+//! - they are equal after links, `.` and `..` are resolved
+//! - they have the same device and inode (hard links)
+//! - they differ only in case, in a folder that ignores case
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,17 +13,17 @@ use std::path::{Path, PathBuf};
 /// The name of standard input and standard output.
 const STANDARD: &str = "-";
 
-/// The file that a path leads to, which need not exist.
+/// The file at a path. It need not exist.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// The absolute path, with links, `.` and `..` resolved as far as it exists.
+    /// The absolute path, with links, `.` and `..` resolved as far as the path exists.
     path: PathBuf,
-    /// Device and inode, if the file exists and the system has them.
+    /// Device and inode, if the file exists and the system has inodes.
     inode: Option<(u64, u64)>,
 }
 
 impl Identity {
-    /// The file of an output. `-` is standard output.
+    /// Returns the file of an output. `-` is standard output.
     pub fn of_output(path: &Path) -> Self {
         if path.as_os_str() == STANDARD {
             return Self { path: path.to_path_buf(), inode: standard(1, |_| true) };
@@ -28,7 +31,7 @@ impl Identity {
         Self { path: resolved(path), inode: fs::metadata(path).ok().as_ref().and_then(inode) }
     }
 
-    /// The file of an input. `-` is the file that standard input comes from.
+    /// Returns the file of an input. `-` is the file that standard input is redirected from.
     pub fn of_input(path: &Path) -> Self {
         if path.as_os_str() == STANDARD {
             return Self { path: PathBuf::from("standard input"), inode: standard(0, fs::Metadata::is_file) };
@@ -36,7 +39,8 @@ impl Identity {
         Self::of_output(path)
     }
 
-    /// Returns `true` if both are one file. /dev/null takes any number of outputs.
+    /// Returns `true` if both are the same file. /dev/null is never the same, so that it can be named for several
+    /// outputs.
     pub fn is_same(&self, other: &Self) -> bool {
         let is_inode = self.inode.is_some() && self.inode == other.inode;
         (is_inode || self.path == other.path || self.is_same_but_for_case(other)) && !self.is_null()
@@ -53,7 +57,7 @@ impl Identity {
     }
 }
 
-/// The path of a file, of which the last components need not exist.
+/// Resolves a path whose last components need not exist.
 fn resolved(path: &Path) -> PathBuf {
     if let Ok(real) = path.canonicalize() {
         return real;
@@ -61,7 +65,7 @@ fn resolved(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     match (absolute.parent(), absolute.file_name()) {
         (Some(parent), Some(name)) => resolved(parent).join(name),
-        // It ends in `..`.
+        // The path ends in `..`.
         (Some(parent), None) => {
             let mut real = resolved(parent);
             real.pop();
@@ -71,11 +75,12 @@ fn resolved(path: &Path) -> PathBuf {
     }
 }
 
-/// Returns `true` if the folder of a path, or the next one above that exists, finds a name of its own in other case.
+/// Returns `true` if file names ignore case in the folder of `path`, or in the closest ancestor that exists. Tests
+/// whether a name in the folder is also found with its case swapped.
 fn ignores_case(path: &Path) -> bool {
     let Some(folder) = path.ancestors().skip(1).find(|folder| folder.is_dir()) else { return false };
     let names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| (folder, entry.file_name()));
-    // An empty folder is taken for what the one around it is.
+    // An empty folder is assumed to behave as its parent.
     let own = folder.parent().zip(folder.file_name().map(OsString::from));
     let is_found = |(folder, name): (&Path, OsString)| {
         let name = name.into_string().ok()?;
@@ -100,7 +105,8 @@ fn inode(_: &fs::Metadata) -> Option<(u64, u64)> {
     None
 }
 
-/// The file that standard input or output, by its number, leads to.
+/// Returns device and inode of the file behind standard input (0) or standard output (any other number), if
+/// `is_wanted` accepts it.
 #[cfg(unix)]
 fn standard(number: u8, is_wanted: impl Fn(&fs::Metadata) -> bool) -> Option<(u64, u64)> {
     use std::os::fd::AsFd;
@@ -123,7 +129,7 @@ fn standard(_: u8, _: impl Fn(&fs::Metadata) -> bool) -> Option<(u64, u64)> {
 pub struct Inputs(Vec<Identity>);
 
 impl Inputs {
-    /// The files that paths of snapshots, tables and arrays stand for, and the files beside them that are read, too.
+    /// Returns all files of the given snapshots, tables and arrays, and the files beside them that are read, too.
     pub fn of<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Self {
         let files = |path: P| {
             let path = path.as_ref();
@@ -133,7 +139,7 @@ impl Inputs {
         Self(paths.into_iter().flat_map(files).collect())
     }
 
-    /// Returns `true` if the file is one of these.
+    /// Returns `true` if `file` is one of the inputs.
     pub fn contain(&self, file: &Identity) -> bool {
         self.0.iter().any(|input| input.is_same(file))
     }

@@ -1,4 +1,4 @@
-//! Outputs of runs that have a folder each.
+//! Outputs of runs with a folder each.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use super::folder::{Folder, SUMMARY, other_runs, pretty};
 use super::identity::{Identity, Inputs};
 use crate::failure::Failure;
 
-/// The files that runs are about to write into their folders.
+/// The files that runs will write into their folders.
 pub struct Plan<'a> {
-    /// The folder that the user names: the only folder, or the one that the folders are in.
+    /// The folder that the user specified: the only folder, or the parent of the folders.
     pub root: &'a Path,
-    /// The folders, which get a file of each name.
+    /// The folders. Each gets a file of each name.
     pub folders: &'a [PathBuf],
     pub names: &'a [&'a str],
     /// The names of arrays that ranks write together.
@@ -27,7 +27,8 @@ pub struct Plan<'a> {
 }
 
 impl Outputs {
-    /// Makes the folders, and an empty file for each name: a file that cannot be written is refused now, before hours of work.
+    /// Creates the folders and an empty file for each name, so that a file that cannot be written is an error before
+    /// hours of work.
     pub fn in_folders(plan: Plan<'_>, inputs: &Rc<Inputs>) -> Result<Self, Failure> {
         let mut outputs = Self::new(inputs.clone());
         for folder in plan.folders {
@@ -46,7 +47,7 @@ impl Outputs {
         Ok(outputs)
     }
 
-    /// Adds a file for the summary of all runs. A single folder has it in any case.
+    /// Adds a file for the summary of all runs, unless it is the `summary.json` of the only folder.
     pub fn add_summary(&mut self, json: &Path) -> Result<(), Failure> {
         let identity = Identity::of_output(json);
         match &self.folders[..] {
@@ -55,8 +56,9 @@ impl Outputs {
         }
     }
 
-    /// Gives the files and the arrays of ranks their names, lists those of each folder in its `summary.json`, and removes what an earlier run
-    /// left there. `summaries` has the summary of each folder, and `json` the file with that of all.
+    /// Commits the files and the arrays of ranks, lists them in the `summary.json` of each folder, and removes files
+    /// of an earlier run. `summaries` has the summary of each folder; `json` is the file of `--json` with the summary
+    /// of all runs.
     pub fn commit_folders(
         &mut self,
         summaries: Vec<Map<String, Value>>,

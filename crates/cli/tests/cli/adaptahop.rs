@@ -1,4 +1,4 @@
-//! `ropewalk halos --finder adaptahop`: known subhalos, columns that agree with each other and with labels, and errors of one line.
+//! `ropewalk halos --finder adaptahop`: known subhalos, consistency of columns and labels, and one-line errors.
 
 use std::f64::consts::TAU;
 use std::fs;
@@ -15,10 +15,10 @@ fn npy<T: npyz::Deserialize>(path: &Path) -> Vec<T> {
     NpyFile::new(&fs::read(path).unwrap()[..]).unwrap().into_vec().unwrap()
 }
 
-/// A clump: how many particles, its edge, the power p of r = edge * part^p, the middle, and how fast it goes along z.
+/// A clump: number of particles, edge radius, power p of r = edge * part^p, centre, and speed along z.
 type Clump = (u32, f64, f64, [f64; 3], f64);
 
-/// A host across a face of the box, three subhalos, one in the first of these, another halo, and a hot cloud.
+/// A host across a face of the box, three subhalos, a subhalo of the first one, another halo, and a hot cloud.
 const CLUMPS: [Clump; 7] = [
     (10_000, 0.15, 1.0, [0.05, 0.5, 0.5], 0.0),
     (3000, 0.018, 0.5, [0.93, 0.5, 0.5], 0.0),
@@ -28,7 +28,7 @@ const CLUMPS: [Clump; 7] = [
     (1000, 0.05, 0.5, [0.5, 0.1, 0.2], 0.0),
     (1000, 0.03, 0.5, [0.6, 0.6, 0.9], 1e4),
 ];
-/// Where each but the first begins.
+/// The index of the first particle of each clump, and the number of all particles.
 const STARTS: [usize; 8] = [0, 10_000, 13_000, 14_000, 15_000, 15_600, 16_600, 17_600];
 const OPTIONS: [&str; 10] = [
     "--finder",
@@ -43,14 +43,14 @@ const OPTIONS: [&str; 10] = [
     "1",
 ];
 
-/// The sky as a table, the ids falling. Each tenth particle of the second subhalo is too fast; the particles of the cloud go this way and
-/// that.
+/// Writes a table of the clumps, with descending ids. Every tenth particle of the second subhalo is too fast. The
+/// particles of the cloud move up and down in turn.
 fn sky(scratch: &Scratch) -> PathBuf {
     let mut text = String::from("id,x,y,z,vx,vy,vz,mass\n");
     let mut id = 20_000;
     for (clump, (n, edge, power, center, speed)) in CLUMPS.into_iter().enumerate() {
         for i in 0..n {
-            // Low discrepancy sequences, so that densities are smooth.
+            // Low-discrepancy sequences make the densities smooth.
             let part = |step: f64| (f64::from(i) * step).fract();
             let (r, z) = (edge * ((f64::from(i) + 0.5) / f64::from(n)).powf(power), 1.0 - 2.0 * part(0.618_033_988_75));
             let (turn, s) = (TAU * part(0.754_877_666_25), (1.0 - z * z).sqrt());
@@ -65,7 +65,7 @@ fn sky(scratch: &Scratch) -> PathBuf {
     scratch.write("sky.csv", text)
 }
 
-/// A catalogue by columns.
+/// The columns and rows of a catalogue.
 struct Catalog {
     names: Vec<String>,
     rows: Vec<Vec<f64>>,
@@ -86,7 +86,7 @@ impl Catalog {
         self.rows.iter().map(|row| row[at]).collect()
     }
 
-    /// The row of each label; a label is one row's.
+    /// Returns the row of a label, which must be unique.
     fn row_of(&self, label: f64) -> usize {
         let mut rows = self.column("halo_label").into_iter().enumerate().filter(|row| row.1 == label);
         let row = rows.next().unwrap().0;
@@ -95,7 +95,7 @@ impl Catalog {
     }
 }
 
-/// Columns, labels and members say the same. Returns the number of rows on each level.
+/// Asserts that columns, labels and members are consistent. Returns the number of rows on each level.
 fn assert_consistent(catalog: &Catalog, folder: &Path, ids: &[u64]) -> Vec<usize> {
     let [label, parent, host, level, children, own, count, mass, tag, peak, saddle] = [
         "label",
@@ -112,7 +112,7 @@ fn assert_consistent(catalog: &Catalog, folder: &Path, ids: &[u64]) -> Vec<usize
     ]
     .map(|name| catalog.column(&format!("halo_{name}")));
     let labels: Vec<i32> = npy(&folder.join("labels.npy"));
-    // Numbers are given in the order of the smallest member.
+    // Labels are numbered in the order of the smallest member.
     let mut seen = 0;
     for &label in &labels {
         assert!(label <= seen);
@@ -189,10 +189,10 @@ fn known_subhalos() {
         assert_eq!(assert_consistent(&catalog, &out, &ids), [3, 3, 1]);
 
         if !more.is_empty() {
-            // At the step at which the first subhalo falls apart, the inner one is the heavier part.
+            // At the step at which the first subhalo splits, the inner subhalo is the heavier part.
             continue;
         }
-        // The row whose own particles have most of each clump.
+        // The row that has most particles of a clump.
         let labels: Vec<i32> = npy(&out.join("labels.npy"));
         let row_of = |clump: usize| {
             let own = &labels[STARTS[clump]..STARTS[clump + 1]];
@@ -209,7 +209,8 @@ fn known_subhalos() {
         for (row, n) in [(host, 15_600), (first, 3600), (second, 1000), (third, 1000), (inner, 600), (other, 1000)] {
             assert!((mass[row] / f64::from(2 * n) - 1.0).abs() < 0.06, "{} for {n}", mass[row] / 2.0);
         }
-        // Each is where it was put; the host's mean is that of all in it, which is across the face of the box.
+        // The structures are at their clumps. The mean of the host is over all its members, across the face of the
+        // box.
         let [x, y] = ["x", "y"].map(|axis| catalog.column(&format!("halo_mean_{axis}")));
         for (row, at) in [(second, [0.05, 0.59]), (third, [0.12, 0.45]), (other, [0.5, 0.1])] {
             assert!((x[row] - at[0]).abs() < 0.003 && (y[row] - at[1]).abs() < 0.003);
@@ -228,7 +229,7 @@ fn known_subhalos() {
     assert!(!scratch.path("new").exists());
 }
 
-/// What is too fast leaves its subhalo, and a cloud that is nothing but fast is no halo.
+/// Fast particles leave their subhalo, and a cloud of fast particles is not a halo.
 #[test]
 fn unbound_particles() {
     let scratch = Scratch::new();
@@ -242,14 +243,15 @@ fn unbound_particles() {
     assert_eq!(assert_consistent(&catalog, &out, &ids), [2, 3, 1], "{printed}");
     let labels: Vec<i32> = npy(&out.join("labels.npy"));
     assert!(labels[STARTS[6]..].iter().all(|&label| label == -1));
-    // Of the second subhalo those that stay are 9 of 10, and no other structure has those that left.
+    // 9 of 10 particles of the second subhalo remain, and the removed ones are in no structure.
     let own = &labels[STARTS[2]..STARTS[3]];
     assert!((0..1000).step_by(10).all(|i| own[i] == -1));
     let second = catalog.row_of(f64::from(own[1]));
     let [before, mass, vmax, rvmax] =
         ["found_mass", "mass", "bound_vmax", "bound_rvmax"].map(|name| catalog.column(&format!("halo_{name}")));
     assert!((before[second] / 2000.0 - 1.0).abs() < 0.06 && (mass[second] / before[second] - 0.9).abs() < 0.01);
-    // The speed of a circle: G M / r within the radius that is named, which holds the most of it; G is that of these units.
+    // The circular velocity is that of the mass within rvmax, which is most of the mass. G is in the units of the
+    // catalogue.
     for row in 0..catalog.rows.len() {
         assert!(mass[row] <= before[row] && vmax[row].powi(2) * rvmax[row] <= 43.0092 * mass[row] * 1.001, "{row}");
     }
@@ -276,7 +278,7 @@ fn unbound_particles() {
     assert!(line.contains("--unbind: bound masses need masses"), "{line}");
 }
 
-/// The program gives what the library finds, and measures it as other halos.
+/// The program returns the structures of the library, with the measurements of other halos.
 #[test]
 fn a_snapshot() {
     let scratch = Scratch::new();
@@ -322,7 +324,7 @@ fn a_snapshot() {
     let catalog = Catalog::read(&out.join("halos.ecsv"));
     assert!(catalog.rows.len() == found.len() && found.len() > 100);
     assert!(assert_consistent(&catalog, &out, snapshot.ids.as_ref().unwrap())[1] > 20);
-    // One to one: labels, and what is in what.
+    // The labels, parents and hosts correspond one to one.
     let [parent, host, peak] = ["parent", "host", "peak_density"].map(|name| catalog.column(&format!("halo_{name}")));
     for (at, row) in found.rows().iter().enumerate() {
         let label = |at: usize| f64::from(labels[found.structures().members(at)[0] as usize]);
@@ -332,7 +334,7 @@ fn a_snapshot() {
         assert_eq!(host[own], label(row.host as usize));
         assert!((peak[own] / row.peak_density - 1.0).abs() < 1e-8);
     }
-    // The centre of mass is that of all members, which is the mean; the others have values.
+    // With --center com the centre is the mean of all members. The other columns have values.
     let [center, mean, rms, max] =
         ["center_x", "mean_x", "rms_radius", "max_radius"].map(|name| catalog.column(&format!("halo_{name}")));
     assert!(
@@ -343,7 +345,7 @@ fn a_snapshot() {
     assert!(
         catalog.column("halo_half_mass_radius").iter().zip(&max).all(|(half, max)| half > &0.0 && *half < 2.0 * max)
     );
-    // Profiles are those of halos.
+    // Profiles are of hosts only.
     let profiles = Catalog::read(&out.join("profiles.ecsv")).column("halo_tag");
     let [tag, level] = ["tag", "level"].map(|name| catalog.column(&format!("halo_{name}")));
     let largest: Vec<f64> = (0..tag.len()).filter(|&row| level[row] == 1.0).map(|row| tag[row]).take(3).collect();
@@ -402,7 +404,7 @@ fn bad_input() {
     assert!(line.contains("n_hop is 20; it must be less than the number of points"), "{line}");
     assert!(!scratch.path("out").exists());
 
-    // Nothing is so dense.
+    // No particle is that dense.
     let printed =
         halos(&sample(), &scratch.path("out"), &["--finder", "adaptahop", "--density-threshold", "1e9"]).success();
     assert!(printed.contains("halos           0 of 20 or more\nsubhalos        0\n"), "{printed}");

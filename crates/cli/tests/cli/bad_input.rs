@@ -1,4 +1,4 @@
-//! Bad input: one line on standard error, and nothing left behind.
+//! Bad input: one line on standard error, and no files left behind.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::program::{Scratch, halos, run, sample};
 
-/// The error of a run, which must have left no output directory.
+/// Returns the error of a run, which must not leave an output directory.
 fn error(scratch: &Scratch, snapshot: &Path, options: &[&str]) -> String {
     let before = scratch.names("");
     let line = halos(snapshot, &scratch.path("out/deep"), options).error();
@@ -20,7 +20,7 @@ fn assert_has(text: &str, parts: &[&str]) {
     }
 }
 
-/// A `.npy` file of zeros.
+/// Returns a `.npy` file of zeros.
 fn npy(shape: &str, descr: &str, bytes: usize) -> Vec<u8> {
     let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
     let header = format!("{header:<117}\n");
@@ -45,7 +45,7 @@ fn broken_files() {
     let whole = fs::read(sample()).unwrap();
     for length in [0, 3, 100, 264, 5000, 4_000_000, whole.len() - 1] {
         let cut = scratch.write("cut.gadget2", &whole[..length]);
-        // Without particles there are no halos, but an empty file is no snapshot.
+        // A snapshot without particles has no halos, but an empty file is not a snapshot.
         assert_has(&error(&scratch, &cut, &[]), &["cut.gadget2"]);
     }
     let noise = scratch.write("noise", [7u8, 0, 255, 0].repeat(300));
@@ -86,7 +86,7 @@ fn numbers_out_of_range() {
     }
     let path = scratch.write("points.csv", "0,0,0\n1,NaN,0\n");
     assert_has(&error(&scratch, &path, &["--eps", "1"]), &["NaN"]);
-    // Formats whose readers leave coordinates as they are.
+    // A format whose reader does not check coordinates.
     let mut file = npy("(2, 3)", "<f8", 0);
     file.extend([0.0f64, 0.0, 0.0, 1.0, f64::NAN, 2.0].iter().flat_map(|x| x.to_le_bytes()));
     let path = scratch.write("holes.npy", file);
@@ -106,7 +106,7 @@ fn unwritable_directories() {
     }
     assert_eq!(fs::read(&file).unwrap(), b"kept");
 
-    // A result cannot replace a directory, and the others do not appear alone.
+    // A result cannot replace a directory, and then no other result is written.
     fs::create_dir_all(scratch.path("out/labels.npy")).unwrap();
     assert_has(&halos(&sample(), &scratch.path("out"), &[]).error(), &["labels.npy", "directory"]);
     assert_eq!(scratch.names("out"), ["labels.npy"]);
@@ -140,7 +140,7 @@ fn wrong_usage() {
     }
 }
 
-/// A misspelt value would otherwise have no effect.
+/// Without an error, a misspelt value would be ignored.
 #[test]
 fn an_instruction_set_that_does_not_exist() {
     let scratch = Scratch::new();

@@ -1,4 +1,4 @@
-//! Periodic boxes that points do not fit.
+//! Points that do not fit their periodic box.
 
 use std::fs;
 
@@ -21,7 +21,7 @@ fn a_box_that_is_too_small() {
             line.contains("run from 0.5 to 10.5, which is 10 wide; 1 of 3 points lie outside of the box"),
             "{line}"
         );
-        // Points of the box with another origin fit, and are told.
+        // Points of a box with another origin fit, and are reported as wrapped.
         let printed = run(arguments("10")).success();
         assert!(
             printed.contains("\nwrapped         1 points, which lay outside of the box from 0 to 10\n"),
@@ -29,7 +29,7 @@ fn a_box_that_is_too_small() {
         );
         let printed = run(arguments("11")).success();
         assert!(!printed.contains("wrapped"), "{printed}");
-        // Rounding is forgiven.
+        // Rounding is tolerated.
         run(arguments("9.999999")).success();
     }
     let flat = scratch.write("flat.csv", "0,0\n1,1\n2,11\n").display().to_string();
@@ -37,7 +37,7 @@ fn a_box_that_is_too_small() {
     assert!(line.contains("along axis 1"), "{line}");
 }
 
-/// Queries and targets follow the rule of points: what is wider than the box is refused, and what is wrapped is printed.
+/// Queries and targets are checked like points: those wider than the box are refused, wrapped ones are reported.
 #[test]
 fn queries_and_targets_outside_of_a_box() {
     let scratch = Scratch::new();
@@ -69,7 +69,7 @@ fn queries_and_targets_outside_of_a_box() {
     assert!(!knn(&points).success().contains("wrapped"));
 }
 
-/// What a simulation let drift out of the box that its own file names comes in again.
+/// Particles that drifted out of the box of their file are wrapped.
 #[test]
 fn a_box_of_the_file() {
     let scratch = Scratch::new();

@@ -1,10 +1,10 @@
-//! Catalogues by their endings, and in other units.
+//! Formats of catalogues by the ending of the name, and conversion to other units.
 
 use std::fs;
 
 use crate::program::{Output, Scratch, halos, sample};
 
-/// The columns of an enhanced CSV, by name.
+/// Returns a column of an enhanced CSV file.
 fn column(text: &str, name: &str) -> Vec<f64> {
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));
     let place = lines.next().unwrap().split(',').position(|other| other == name).unwrap();
@@ -34,11 +34,11 @@ fn several_at_once() {
     let rows: String = ecsv.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect();
     assert_eq!(rows.as_bytes(), csv);
     assert!(read("halos.hdf5").starts_with(b"\x89HDF") && read("halos.parquet").starts_with(b"PAR1"));
-    // What an earlier run left under a name that this one does not write is gone.
+    // Files of an earlier run that this run does not write are removed.
     halos(&sample(), &scratch.path("out"), &["--no-pictures"]).success();
     assert_eq!(scratch.names("out"), ["halos.ecsv", "labels.npy", "summary.json"]);
 
-    // On standard output the catalogue alone.
+    // Standard output has the catalogue only.
     let output: Output = halos(&sample(), &scratch.path("o"), &["--catalog", "-", "--no-pictures"]);
     assert_eq!((output.status, scratch.names("o")), (0, ["labels.npy", "summary.json"].map(String::from).to_vec()));
     assert!(output.stdout == ecsv && output.stderr.contains("\nhalos "), "{}", output.stderr);
@@ -50,7 +50,7 @@ fn several_at_once() {
     assert!(error(&["--catalog", "-", "--linking-lengths", "0.1,0.2"]).contains("one standard output"));
 }
 
-/// Numbers of particles without masses have no unit, whatever the unit of masses is, and are not converted.
+/// Numbers of particles without masses have no unit, even if a unit of masses is given, and are not converted.
 #[test]
 fn counts_are_no_masses() {
     let scratch = Scratch::new();
@@ -74,7 +74,7 @@ fn counts_are_no_masses() {
     assert!(text("mass_function.svg").contains("[particles]"));
 }
 
-/// h = 0.7 at redshift 0 in p3m_64.
+/// The sample p3m_64 has h = 0.68 at redshift 0.
 #[test]
 fn other_units() {
     let scratch = Scratch::new();

@@ -11,7 +11,7 @@ use crate::data::{large, root};
 use crate::program::{self, Scratch, halos, sample};
 use crate::reference::table;
 
-/// Each column of the catalogue, the reference's name for it, and the reference's unit.
+/// Each column of the catalogue, with its name and unit in the reference.
 const COLUMNS: [(&str, &str, f64); 9] = [
     ("fof_halo_center_x", "mbp_x", 1.0),
     ("fof_halo_center_y", "mbp_y", 1.0),
@@ -103,7 +103,8 @@ fn structure_and_virial_masses() {
         assert!((density / (500.0 * 27.7536627) - 1.0).abs() < 1e-6);
         let [b, c] = ["fof_halo_axis_ratio_b", "fof_halo_axis_ratio_c"].map(|name| row[column(name)]);
         assert!(0.0 < c && c <= b && b <= 1.0);
-        // The circular velocity at the virial radius is not above the largest by much: that is of members only.
+        // The maximum circular velocity is over members only, so that the velocity at the virial radius may be
+        // slightly larger.
         let rvir = row[column("sod_halo_rvir")];
         assert!(row[column("fof_halo_vmax")] > 0.8 * (43.0091 * vir / rvir).sqrt());
         assert!((0.0..0.5).contains(&row[column("fof_halo_spin")]));
@@ -130,14 +131,14 @@ fn chosen_columns_and_members() {
     }
 }
 
-/// The lines of theory pass close to what was found.
+/// Expected mass functions are drawn next to the measured one.
 #[test]
 fn the_mass_function_has_theory() {
     let scratch = Scratch::new();
     halos(&sample(), &scratch.path("out"), &[]).success();
     let svg = std::fs::read_to_string(scratch.path("out/mass_function.svg")).unwrap();
     assert!(svg.contains("Warren et al. 2006") && svg.contains("Tinker et al. 2008"));
-    // Without a cosmology there is none.
+    // Without a cosmology there are no expected mass functions.
     let text = scratch.write("points.csv", "0 0 0\n1 1 1\n1.01 1 1\n");
     halos(&text, &scratch.path("text"), &["--min-members", "2"]).success();
     let svg = std::fs::read_to_string(scratch.path("text/mass_function.svg")).unwrap();
@@ -190,13 +191,13 @@ fn profiles_and_gallery() {
         assert!(near(last[column("shell_outer")], halo[radius]) && near(last[column("enclosed_mass")], halo[mass]));
         let concentration = halo[radius] / last[column("nfw_scale_radius")];
         assert!(near(last[column("nfw_concentration")], concentration) && (1.0..40.0).contains(&concentration));
-        // Halos are about that.
+        // The fitted profile is close to the measured density.
         let outer = &shells[15];
         let ratio = outer[column("nfw_density")] / outer[column("shell_density")];
         assert!((0.3..3.0).contains(&ratio), "{outer:?}");
     }
 
-    // Without masses there is no R200c, which a gallery does without.
+    // Without masses there is no R200c. The gallery does not need it.
     std::fs::write(scratch.path("points.csv"), "0,0,0\n1,0,0\n0,1,0\n").unwrap();
     let few = ["--open", "--eps", "2", "--min-members", "2"];
     let with = |more: [&'static str; 2]| [&few[..], &more].concat();

@@ -1,4 +1,4 @@
-//! `ropewalk dbscan` and `ropewalk kdist`: known answers, pictures, and errors of one line.
+//! `ropewalk dbscan` and `ropewalk kdist`: known answers, pictures, and one-line errors.
 
 use std::f64::consts::PI;
 use std::fs;
@@ -27,7 +27,7 @@ fn has_line(text: &str, line: &str) {
     assert!(text.lines().any(|other| other == line), "{line:?} is not in {text}");
 }
 
-/// Two half circles of 200 points each, one hooked into the other, and four far points.
+/// Writes two interlocking half circles of 200 points each, and four distant points.
 pub fn moons(scratch: &Scratch) -> std::path::PathBuf {
     let mut text = String::from("x,y\n");
     for moon in [0.0, 1.0] {
@@ -70,7 +70,7 @@ fn two_moons() {
     assert!(is_png(Path::new(&picture)));
     assert_eq!(scratch.names(""), ["clusters.png", "labels.npy", "moons.csv"]);
 
-    // The same picture again, and a word where nothing is written.
+    // The picture does not depend on the number of threads. A run without outputs says so.
     let before = fs::read(&picture).unwrap();
     program("dbscan", &file, &[&options[..], &["--threads", "1"]].concat()).success();
     assert!(fs::read(&picture).unwrap() == before);
@@ -114,7 +114,7 @@ fn what_k_counts() {
         let mut sorted: Vec<f64> = npy(Path::new(&out));
         sorted.sort_by(f64::total_cmp);
         assert_eq!(sorted, expected, "k {k} {periodic:?}");
-        // Points are core with eps if and only if their distance is no more, and min_pts counts one more.
+        // A point is core if and only if its distance is at most eps. min_pts also counts the point itself.
         let min_pts = (k.parse::<usize>().unwrap() + 1).to_string();
         let printed = program("dbscan", &file, &[&["--eps", "1", "--min-pts", &min_pts], periodic].concat()).success();
         let core = sorted.iter().filter(|&&distance| distance <= 1.0).count();
@@ -127,7 +127,7 @@ fn every_dimension_in_both_precisions() {
     let scratch = Scratch::new();
     let (out, file) = (scratch.path("labels.npy"), scratch.path("points.npy"));
     for dim in 1..=10 {
-        // Along the diagonal: two groups, and one point that is alone.
+        // Points on the diagonal: two groups and an isolated point.
         let data: Vec<f64> = [0.0, 0.5, 1.0, 8.0, 20.0, 20.5, 21.0].into_iter().flat_map(|x| vec![x; dim]).collect();
         let narrow = Points::F32(Table::new(dim, data.iter().map(|&x| x as f32).collect()).unwrap());
         for points in [narrow, Points::F64(Table::new(dim, data).unwrap())] {

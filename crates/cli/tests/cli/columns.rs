@@ -1,4 +1,4 @@
-//! Columns of tables: those that are used, those that are left out, and the names that they keep.
+//! Columns of tables: those that are used, those that are not, and their names in converted files.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ fn has(text: &str, parts: &[&str]) {
     }
 }
 
-/// All commands that use coordinates alone name ids, masses and velocities that are left out.
+/// All commands that use only coordinates report unused ids, masses and velocities.
 #[test]
 fn particle_data_is_named() {
     let scratch = Scratch::new();
@@ -39,7 +39,7 @@ fn particle_data_is_named() {
     has(&run(halos).success(), &["--mass: columns left out: id (an id by its name)"]);
 }
 
-/// `convert` writes the names of columns, so that the same options read the new file.
+/// `convert` keeps the names of columns, so that the same options read the new file.
 #[test]
 fn names_are_kept() {
     let scratch = Scratch::new();
@@ -60,7 +60,7 @@ fn names_are_kept() {
         assert_eq!(fs::read_to_string(&complete).unwrap(), written);
         assert_eq!(run(["knn", &complete, "--k", "1", "--out", "-"]).status, 0);
     }
-    // Names by which other columns, or the same in another order, would be read.
+    // Chosen columns that would be read differently under their own names or in their own order are renamed.
     let file = scratch.write("e.csv", "x,y,id,label,2mass\n1,2,3,4,5\n").display().to_string();
     for (chosen, names) in [("y,x", "x,y,id"), ("id,label", "x,y"), ("y,2mass", "x,y,id")] {
         let report = run(["convert", &file, &complete, "--coordinates", chosen]).success();
@@ -82,7 +82,7 @@ fn names_are_kept() {
     }
 }
 
-/// Advice has the words of the program, and names an option that the command has.
+/// Advice names options of the program, and only those that the command has.
 #[test]
 fn advice_in_the_words_of_the_program() {
     let scratch = Scratch::new();
@@ -107,7 +107,7 @@ fn advice_in_the_words_of_the_program() {
     }
 }
 
-/// `info` shows the columns of a table of which no coordinates can be read, and why.
+/// `info` shows the columns of a table without readable coordinates, and the reason.
 #[test]
 fn arrays_in_columns_of_ecsv() {
     let scratch = Scratch::new();

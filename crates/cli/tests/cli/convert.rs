@@ -1,10 +1,10 @@
-//! `ropewalk convert`.
+//! `ropewalk convert`: halos of converted files, and notes on lost data.
 
 use std::fs;
 
 use crate::program::{Scratch, halos, run, sample};
 
-/// Lines of a catalogue that do not depend on the file: all but its name, and how its units are known.
+/// Returns the lines of a catalogue except those on the file name and on the source of its units.
 fn lines(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.starts_with("# - {snapshot:") && !line.starts_with("# - {units:")).collect()
 }
@@ -23,7 +23,7 @@ fn the_same_halos_in_each_format() {
         halos(&path, &scratch.path(ending), &options).success();
         assert_eq!(lines(&catalog(ending)), lines(&original), "{ending}");
     }
-    // Format 1 is the original's own.
+    // The original is in format 1.
     assert!(fs::read(scratch.path("snapshot.gadget1")).unwrap() == fs::read(sample()).unwrap());
 }
 
@@ -73,13 +73,13 @@ fn what_is_made_up_or_rounded() {
         assert!(text.contains(&format!("note: {note}\n")), "{text}");
     }
     assert!(!report("points.ecsv").contains("written as"));
-    // Fields that readers of snapshots leave out.
+    // Fields that readers of snapshots ignore.
     let tipsy = scratch.path("points.tipsy");
     let text = run([&"convert".into(), &tipsy, &scratch.path("again.npz")]).success();
     assert!(text.contains("note: fields that are not read are left out: eps, phi\n"), "{text}");
 }
 
-/// Units are left out for one of two reasons, and the report has it once.
+/// Units are left out for one of two reasons, which the report states once.
 #[test]
 fn units_that_are_left_out() {
     let scratch = Scratch::new();

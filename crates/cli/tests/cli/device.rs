@@ -1,8 +1,8 @@
-//! `--device`: what is not there is told, and what is there answers as the CPU does.
+//! `--device`: errors for missing devices, and results equal to those of the CPU.
 
 use crate::program::{Scratch, halos, run, sample};
 
-/// The commands that take a device, without it.
+/// The commands that take a device, without `--device`.
 fn commands(scratch: &Scratch) -> [Vec<String>; 5] {
     let (file, out) = (sample().display().to_string(), scratch.path("out").display().to_string());
     let edges = scratch.path("edges.npy").display().to_string();
@@ -58,7 +58,7 @@ mod on_vulkan {
         run(arguments).success()
     }
 
-    /// A clustered snapshot with a box.
+    /// Writes a clustered snapshot with a box.
     fn snapshot(scratch: &Scratch) -> String {
         let path = scratch.path("snapshot").display().to_string();
         program(&["sample", "halos:n=2e4,seed=3,box=20", "--format", "gadget", "--out", &path]);
@@ -93,7 +93,7 @@ mod on_vulkan {
         let path = snapshot(&scratch);
         let plane = scratch.write("plane.csv", "x,y\n0,0\n0.1,0\n0,0.1\n9.95,0\n5,5\n");
         let plane = plane.to_str().unwrap();
-        // Of other dimensions than 2 and 3.
+        // Points in five dimensions.
         let wide =
             scratch.write("wide.csv", "0,0,0,0,0\n9.9,0,0,0,0.1\n0,0.1,0,0,9.95\n5,5,5,5,5\n").display().to_string();
         for (file, eps, options) in [
@@ -111,7 +111,7 @@ mod on_vulkan {
         }
     }
 
-    /// Labels, probabilities and outlier scores; edges and weights.
+    /// Compares labels, probabilities and outlier scores, and edges and weights.
     #[test]
     fn trees_are_those_of_the_cpu() {
         let scratch = Scratch::new();

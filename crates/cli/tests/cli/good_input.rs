@@ -1,4 +1,4 @@
-//! Small inputs with known answers, and what the program prints.
+//! Small inputs with known answers, and the printed reports.
 
 use std::fs;
 use std::io::Read;
@@ -10,7 +10,7 @@ use crate::program::{Scratch, halos, run, sample};
 const ALL: [&str; 6] =
     ["halos.ecsv", "labels.npy", "mass_function.ecsv", "mass_function.svg", "projection.png", "summary.json"];
 
-/// The catalogue without its comments.
+/// Returns the lines of the catalogue without comments.
 fn catalog(scratch: &Scratch) -> Vec<String> {
     let text = fs::read_to_string(scratch.path("out/halos.ecsv")).unwrap();
     text.lines().filter(|line| !line.starts_with('#')).map(String::from).collect()
@@ -39,7 +39,7 @@ fn the_sample() {
     let csv = fs::read_to_string(scratch.path("out/halos.ecsv")).unwrap();
     assert!(csv.starts_with("# %ECSV 1.0\n") && csv.contains("unit: Mpc / littleh") && csv.contains("redshift: 0"));
 
-    // A second run replaces the first, with the same bytes whatever the number of threads.
+    // A second run replaces the files with the same bytes for any number of threads.
     halos(&sample(), &scratch.path("out"), &["--threads", "1"]).success();
     assert_eq!(scratch.names("out"), ALL);
     assert_eq!(fs::read(scratch.path("out/projection.png")).unwrap(), png);
@@ -102,7 +102,7 @@ fn info_of_several_snapshots() {
     let stored = |name: &str| root().join("tests/data/snapshots").join(name);
     let [first, second, other] = ["tng.0.hdf5", "tng.1.hdf5", "gizmo.hdf5"].map(stored);
     let printed = run(["info".as_ref(), first.as_os_str(), second.as_os_str(), other.as_os_str()]).success();
-    // The two files of one snapshot are shown once.
+    // Two files of one snapshot are shown once.
     assert_eq!((printed.matches("snapshot  ").count(), printed.matches("format  ").count()), (2, 2), "{printed}");
     assert!(printed.contains("files           3,") && printed.contains("written by GIZMO"), "{printed}");
     let table = stored("table_points.hdf5");
@@ -174,7 +174,7 @@ fn times_of_each_number_of_threads() {
     let printed = run([&["bench", "--scaling", "--json", &figures][..], &options].concat()).success();
     let words = |name: &str| printed.lines().find(|line| line.starts_with(name)).unwrap().split_whitespace().count();
     assert!(printed.contains("seconds                    1         2         3      gain\n"), "{printed}");
-    // A name, three times and the gain; copying has its unit, too.
+    // A name, three times and the gain; the name of copying has a unit, too.
     assert_eq!((words("build "), words("fof "), words("copying")), (5, 5, 6), "{printed}");
     let text = fs::read_to_string(&figures).unwrap();
     for threads in 1..=3 {

@@ -1,4 +1,4 @@
-//! `ropewalk hdbscan`: known answers, every option against the library, pictures, and errors of one line.
+//! `ropewalk hdbscan`: known answers, every option compared with the library, pictures, and one-line errors.
 
 use std::fs;
 use std::path::Path;
@@ -43,8 +43,9 @@ fn labels_probabilities_and_outliers() {
         ] {
             has_line(&printed, line);
         }
-        // The last of each cluster joins at twice the distance of the others. Outliers are so in the clusters' own scale, the one
-        // far from both in that of the denser: it leaves at 59, others stay to 1/4.
+        // The last point of each cluster joins at twice the distance of the others. Outlier scores are relative to
+        // the cluster. The isolated point is compared with the denser cluster: it leaves at 59, while the others stay
+        // until 1/4.
         let (p, o) = ([1.0, 1.0, 1.0, 0.5, 1.0, 1.0, 1.0, 0.5, 0.0], [0.0, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.5]);
         if ending == "npy" {
             assert_eq!(npy::<i32>(&labels), [0, 0, 0, 0, 1, 1, 1, 1, -1]);
@@ -79,13 +80,13 @@ fn two_moons_and_their_tree() {
     assert!(
         text.starts_with("<svg") && text.ends_with("</svg>\n") && text.contains("HDBSCAN*: 404 points, 2 clusters")
     );
-    // The root in grey, and the moons in the colours that the picture gives them.
+    // The root is grey, and the moons have the colours of the picture.
     assert_eq!(
         ["#bcbcc4", "#1f77b4", "#e66101"].map(|color| text.matches(&format!("Z\" fill=\"{color}")).count()),
         [1; 3]
     );
 
-    // The same bytes from one thread.
+    // One thread writes the same bytes.
     let before = [&labels, &picture, &svg].map(|path| fs::read(path).unwrap());
     hdbscan(&file, &[&options[..], &["--tree", &svg, "--threads", "1"]].concat()).success();
     assert!([&labels, &picture, &svg].map(|path| fs::read(path).unwrap()) == before);
@@ -97,12 +98,12 @@ fn two_moons_and_their_tree() {
     assert!(printed.contains("\nwritten         nothing: --out LABELS.npy writes"), "{printed}");
 }
 
-/// Each option gives what the library gives with it, and that differs from what it gives without.
+/// Each option has the effect that it has in the library, and changes the result.
 #[test]
 fn every_option() {
     let scratch = Scratch::new();
     let (file, out) = (scratch.path("points.npy"), scratch.path("labels.npy").display().to_string());
-    // Clumps of several densities by a lagged sum, in tenths so that distances tie.
+    // Clumps of several densities by a linear congruential generator, rounded to tenths so that distances tie.
     let mut state = 7u32;
     let mut next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -140,7 +141,7 @@ fn every_option() {
         all.extend(options);
         hdbscan_labels(&file, &all, &out, &expected(hdbscan), &without);
     }
-    // What is left out: as many samples as a cluster has points.
+    // The default of --min-samples is the minimum cluster size.
     hdbscan_labels(&file, &["--min-cluster-size", "8", "--out", &out], &out, &expected(Hdbscan::new(8)), &without);
 }
 

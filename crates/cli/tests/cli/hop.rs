@@ -1,4 +1,4 @@
-//! `ropewalk halos --finder hop`: labels, densities and header against the library, and errors of one line.
+//! `ropewalk halos --finder hop`: labels, densities and header compared with the library, and one-line errors.
 
 use std::fs;
 use std::path::Path;
@@ -54,7 +54,7 @@ fn labels_densities_and_header() {
         &catalog[..3000]
     );
 
-    // What an earlier run left and this one does not write goes; without mcp there is no linking length.
+    // Files of an earlier run that this run does not write are removed. Without mcp there is no linking length.
     let printed = halos(&sample(), &scratch.path("out"), &["--finder", "hop", "--no-pictures"]).success();
     assert!(printed.contains("removed: density.npy"), "{printed}");
     let catalog = fs::read_to_string(scratch.path("out/halos.ecsv")).unwrap();

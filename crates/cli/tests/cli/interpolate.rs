@@ -1,4 +1,4 @@
-//! `interpolate`.
+//! `ropewalk interpolate`: known values for all methods, and errors.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use ropewalk_table::columns::Values;
 
 use crate::program::{Scratch, run};
 
-/// A lattice of 6 x 6, a parabola and a plane on it.
+/// The side of the lattice of points. The fields on it are a parabola and a plane.
 const SIDE: usize = 6;
 
 fn parabola(x: f64, y: f64) -> f64 {
@@ -74,7 +74,8 @@ fn polynomials_come_back() {
             "{printed}"
         );
     }
-    // None near the first, one near the second, and the third is at one. Columns keep their names, on standard output with the report elsewhere.
+    // The first target has no neighbour, the second has one, and the third is at a source. Standard output has the
+    // columns with their names; the report is on standard error.
     let output = run(files.arguments("-", &["--degree", "1", "--radius", "0.5", "--json", &files.of("report.json")]));
     assert_eq!(output.status, 0, "{}", output.stderr);
     let lines: Vec<&str> = output.stdout.lines().collect();
@@ -84,7 +85,7 @@ fn polynomials_come_back() {
     assert!(output.stderr.contains("written: -"), "{}", output.stderr);
 }
 
-/// Names that mean something for points mean nothing for values, and there may be any number of them.
+/// Names with a meaning for points have none for values, and there may be any number of columns.
 #[test]
 fn every_column_of_numbers_is_a_field() {
     let files = files();
@@ -146,7 +147,7 @@ fn other_methods() {
         assert_eq!(Some(values[5]), third);
         assert!(!printed.contains("degree"), "{printed}");
     }
-    // Symmetric about its neighbours.
+    // The neighbours are symmetric about the target.
     let (values, ..) = files.array(&["--method", "sph", "--kernel", "wendland-c4", "--radius", "2"]);
     assert!((values[5] - 6.0).abs() < 1e-12);
     let (values, shape, printed) = files.array(&["--method", "scatter", "--radius", "1.5"]);
@@ -160,7 +161,7 @@ fn other_methods() {
     }
 }
 
-/// One field of an array, in four dimensions and a periodic box.
+/// One field of an array, in four dimensions, with and without a periodic box.
 #[test]
 fn arrays_of_four_dimensions() {
     let scratch = Scratch::new();
@@ -211,7 +212,7 @@ fn bad_input() {
     let other = files.scratch.write("other.csv", "a,b,c\n1,2,3\n").display().to_string();
     let line = run(["interpolate", &files.sources, &files.values, &other, "--out", &out]).error();
     assert!(line.contains("the dimension of the targets is 3"), "{line}");
-    // A point or a value that is none, with its file.
+    // Errors about points and values that are not finite name their file.
     let hole = |file: &str, name: &str| {
         let mut lines: Vec<String> = fs::read_to_string(file).unwrap().lines().map(Into::into).collect();
         let (first, _) = lines[3].split_once(',').unwrap();
@@ -232,7 +233,7 @@ fn bad_input() {
         let line = run(arguments.iter().chain(more)).error();
         assert!(line.contains(&format!("{path}: {text}")), "{line}");
     }
-    // No input is written over.
+    // Inputs are not overwritten.
     for input in [&files.sources, &files.values, &files.targets] {
         let line = run(files.arguments(input, &[])).error();
         assert!(line.contains("is the input, which the output would replace"), "{line}");

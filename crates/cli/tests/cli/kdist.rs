@@ -1,4 +1,5 @@
-//! What `ropewalk kdist` promises: exactly the points whose distance is at most eps are core with `min_pts = k + 1`.
+//! The guarantee of `ropewalk kdist`: exactly the points with a distance of at most eps are core with
+//! `min_pts = k + 1`.
 
 use std::fs;
 
@@ -8,7 +9,7 @@ use ropewalk_io::{Points, Table, write_npy};
 
 use crate::program::{Scratch, run};
 
-/// Numbers from 0 to 1, each time the same.
+/// Returns a fixed sequence of numbers from 0 to 1.
 fn random(seed: u64) -> impl Iterator<Item = f64> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     std::iter::repeat_with(move || {
@@ -20,7 +21,7 @@ fn random(seed: u64) -> impl Iterator<Item = f64> {
     })
 }
 
-/// Holds the distances that the program writes against the core points of DBSCAN with each of them as eps.
+/// Checks the distances that the program writes: each of them, as eps of DBSCAN, must give the expected core points.
 fn check<S: Scalar, const D: usize>(
     scratch: &Scratch,
     points: &[[S; D]],
@@ -52,7 +53,7 @@ fn check<S: Scalar, const D: usize>(
         let below = eps.next_down();
         assert_eq!(n_core(below), distances.partition_point(|&distance| distance <= below), "eps {below}, k {k}");
     }
-    // The eps that is printed keeps the promise with the digits it has.
+    // The guarantee holds for the printed digits of eps.
     if let Some(line) = printed.lines().find(|line| line.starts_with("eps to try") && !line.contains("none")) {
         let eps: f64 = line["eps to try".len()..].trim().split(',').next().unwrap().parse().unwrap();
         let share = format!(" {:.1}% of the points are core", 100.0 * n_core(eps) as f64 / points.len() as f64);
@@ -69,7 +70,7 @@ fn the_promise_holds() {
     check(&scratch, &wide, table, 40, None);
     check(&scratch, &wide, table, 4, Some(1.0));
 
-    // Around the boundary, and on all sides of it.
+    // Points on all sides of a boundary of the box.
     let table = |data: Vec<f32>| Points::F32(Table::new(2, data).unwrap());
     let narrow: Vec<[f32; 2]> =
         random(2).take(600).map(|x| (10.0 * x - 5.0) as f32).collect::<Vec<_>>().as_chunks().0.to_vec();
@@ -78,7 +79,7 @@ fn the_promise_holds() {
     check(&scratch, &narrow, table, 35, Some(10.0));
 }
 
-/// As many neighbours as there are take no more memory than few do.
+/// The maximum number of neighbours needs no more memory than a few.
 #[test]
 fn many_neighbours() {
     let scratch = Scratch::new();
@@ -87,7 +88,7 @@ fn many_neighbours() {
     write_npy(&file, &Points::F64(Table::new(2, points).unwrap())).unwrap();
     let printed = run(["kdist".as_ref(), file.as_os_str(), "--k".as_ref(), "1999".as_ref()]).success();
     let line = printed.lines().find(|line| line.starts_with("neighbours")).unwrap();
-    // Csr of all would be 61 MiB.
+    // A `Csr` of all neighbours would take 61 MiB.
     let mebibytes: f64 = line.split_whitespace().rev().nth(1).unwrap().parse().unwrap();
     assert!(mebibytes < 10.0, "{line}");
 }

@@ -1,10 +1,10 @@
-//! `ropewalk halos --linking-lengths`: each folder holds what a run with its linking length writes.
+//! `ropewalk halos --linking-lengths`: each folder has the files of a run with its linking length.
 
 use std::fs;
 
 use crate::program::{Scratch, halos, sample};
 
-/// All files, so that all of them are compared.
+/// Options for all files, so that all of them are compared.
 const OPTIONS: [&str; 10] =
     ["--center", "mbp,mcp", "--so", "200c", "--members", "--profiles", "2", "--gallery", "2", "--min-members=50"];
 const FILES: [&str; 9] = [
@@ -42,7 +42,7 @@ fn the_same_files_as_of_single_runs() {
     }
     assert!(printed.contains("\nspanning tree") && printed.contains("b0.168, "), "{printed}");
 
-    // What an earlier run left in one of them and this one does not write goes.
+    // Files of an earlier run in one of the folders that this run does not write are removed.
     let few = ["--linking-lengths", "0.2", "--no-pictures"];
     let printed = halos(&sample(), &scratch.path("many"), &few).success();
     let gone = "removed: members.npz, profiles.ecsv, mass_function.ecsv, mass_function.svg, projection.png, profiles.svg, gallery.png, of an earlier run";
@@ -51,7 +51,8 @@ fn the_same_files_as_of_single_runs() {
     assert_eq!(scratch.names("many/b0.1"), [&FILES[..], &["summary.json"]].concat());
 }
 
-/// The report names the results of earlier runs that stay beside those of a run: of other linking lengths, and of a run without them.
+/// The report lists results of earlier runs that are kept: of other linking lengths, and of a run without linking
+/// lengths.
 #[test]
 fn results_of_earlier_runs() {
     let scratch = Scratch::new();
@@ -71,7 +72,7 @@ fn results_of_earlier_runs() {
         Some(format!("kept: {}", folders.iter().map(of).collect::<Vec<_>>().join(", ")))
     };
     assert_eq!(run(&["--linking-lengths", "0.15,0.2"]), None);
-    // Folders of the user's own are no results.
+    // Folders of the user are not results.
     fs::create_dir(out.join("b1")).unwrap();
     fs::write(out.join("b1/summary.json"), "{}").unwrap();
     assert_eq!(run(&["--linking-lengths", "0.1"]), kept(&["b0.15", "b0.2"]));
@@ -101,7 +102,7 @@ fn bad_input() {
         ("0.1,-0.2", "--linking-lengths is -0.2; it must be finite and not negative"),
         ("NaN", "--linking-lengths is NaN"),
         ("0.2,0.1,0.20", "--linking-lengths: 0.2 is named twice"),
-        // The first could be written; none is.
+        // The first length is valid, but nothing is written.
         ("0.2,40", "less than twice linking_length = 20"),
     ] {
         let line = halos(&sample(), &scratch.path("out/deep"), &["--linking-lengths", lengths]).error();

@@ -1,4 +1,4 @@
-//! The built program, driven as a user would.
+//! Tests of the built program.
 
 mod adaptahop;
 mod bad_input;

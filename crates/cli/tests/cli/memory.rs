@@ -1,4 +1,4 @@
-//! Files of points and meshes that are larger than memory: an error each time, never an abort.
+//! Files of points and meshes that are larger than memory. Each must be an error, never an abort.
 #![cfg(unix)]
 
 use std::fs;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::program::Scratch;
 
-/// Text files: the subcommand that reads one, its header, a line, the number of these lines, and what follows.
+/// Text files: the subcommand that reads the file, its header, a line, the number of these lines, and the last line.
 const TEXTS: [(&str, &str, &str, usize, &str); 5] = [
     ("convert", "", "v 1 2 3\n", 2_000_000, ""),
     (
@@ -29,7 +29,8 @@ const TEXTS: [(&str, &str, &str, usize, &str); 5] = [
     ),
 ];
 
-/// Runs the program on a file with so many kilobytes of address space; returns whether it ended for want of memory.
+/// Runs the program on a file with `kilobytes` of address space. Returns `true` if it ended with an error about
+/// memory.
 #[track_caller]
 fn is_refused(scratch: &Scratch, command: &str, file: &Path, kilobytes: u32) -> bool {
     let script = format!("ulimit -v {kilobytes}; exec \"$@\"");
@@ -60,12 +61,12 @@ fn files_larger_than_memory() {
     }
 }
 
-/// A megabyte that is unpacked to a hundred.
+/// A megabyte that unpacks to a hundred megabytes.
 #[test]
 fn compressed_points_larger_than_memory() {
     let scratch = Scratch::new();
     let references = 380_000;
-    // A byte 0, and references of 264 bytes to the one before; the rest are literals.
+    // A zero byte, and references of 264 bytes to the byte before. The rest are literals.
     let (mut data, mut whole) = (vec![0, 0], 1 + 264 * references);
     data.extend([0xe0, 255, 0].repeat(references));
     while whole % 12 != 0 {

@@ -1,9 +1,9 @@
-//! What has no value in a catalogue does not take the other halos along.
+//! Missing values in a catalogue do not affect other halos.
 
 use crate::program::{Scratch, halos};
 use crate::reference::table;
 
-/// A filament around the box has no most bound particle: NaN, and an id with all bits set.
+/// A filament that wraps around the box has no most bound particle: its centre is NaN, and its id has all bits set.
 #[test]
 fn a_halo_too_wide_for_its_box() {
     let scratch = Scratch::new();

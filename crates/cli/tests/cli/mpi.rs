@@ -1,4 +1,4 @@
-//! The program as several processes of MPI: what they write together, and how they end.
+//! The program as several processes of MPI: shared files, and errors.
 
 use std::fs;
 use std::io::BufReader;
@@ -12,12 +12,13 @@ use crate::data::root;
 use crate::mpirun::mpirun;
 use crate::program::{Scratch, halos, run, sample};
 
-/// What `mpirun -n RANKS ropewalk ARGUMENTS` leaves, within so many seconds.
+/// Runs `mpirun -n RANKS ropewalk ARGUMENTS` for at most `seconds`.
 fn many(ranks: usize, seconds: u32, arguments: &[&str]) -> Output {
     mpirun(ranks, seconds).arg(env!("CARGO_BIN_EXE_ropewalk")).args(arguments).output().unwrap()
 }
 
-/// What it prints. Without optimisation and with other tests beside it, its work may take minutes.
+/// Asserts success and returns standard output. The limit is minutes, for builds without optimizations and tests in
+/// parallel.
 fn succeeds(ranks: usize, arguments: &[&str]) -> String {
     let output = many(ranks, 300, arguments);
     let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
@@ -25,12 +26,12 @@ fn succeeds(ranks: usize, arguments: &[&str]) -> String {
     out
 }
 
-/// The first line of the error, which ends all ranks soon.
+/// Asserts that all ranks end soon, and returns the first line of the error.
 fn fails(ranks: usize, arguments: &[&str]) -> String {
     let output = many(ranks, 60, arguments);
     assert!(!output.status.success() && output.status.code() != Some(124), "{}", output.status);
     assert!(output.stdout.is_empty());
-    // What MPI says when it ends the others may come before it.
+    // Messages of MPI about other ranks may come first.
     let said = String::from_utf8(output.stderr).unwrap();
     said.lines().find(|line| line.starts_with("rank ")).unwrap_or_else(|| panic!("no rank says why: {said}")).into()
 }
@@ -54,7 +55,7 @@ fn files_are_those_of_one_process() {
         let out = many.display().to_string();
         let printed = succeeds(ranks, &[&["halos", &sample, "--out", &out][..], &options, &["--mpi"]].concat());
         assert!(printed.contains(&format!("ranks           {ranks}\n")), "{printed}");
-        // All that one process says before it tells its times.
+        // All lines of one process before its times.
         let lines = || report.lines().take_while(|line| !line.is_empty());
         let is_told = |line: &str| printed.contains(&format!("{line}\n"));
         assert!(lines().count() >= 8 && lines().all(is_told), "{report}{printed}");
@@ -68,7 +69,7 @@ fn files_are_those_of_one_process() {
     }
 }
 
-/// Where particles have no ids they are indices among those of all ranks; some ranks have no particles, or no halos.
+/// Particles without ids are named by their index among those of all ranks. Some ranks have no particles or no halos.
 #[test]
 fn members_are_those_of_one_process() {
     let scratch = Scratch::new();
@@ -88,14 +89,14 @@ fn members_are_those_of_one_process() {
     }
 }
 
-/// Particles of other masses, in open space and in a slab that reaches around a periodic box, in each format.
+/// Particles of different masses, in open space and in a slab across the boundary of a periodic box, in each format.
 #[test]
 fn projections_are_those_of_one_process() {
     let scratch = Scratch::new();
     let mut text = String::from("x,y,z,mass\n");
     for i in 0..3000u32 {
         let [x, y, z] = [i, i.wrapping_mul(2_654_435_761), i.wrapping_mul(40_503)].map(|x| f64::from(x % 997) * 0.01);
-        // A clump, and masses of many sizes.
+        // A clump, and masses of many magnitudes.
         let by = if i % 3 == 0 { 0.1 } else { 1.0 };
         let mass = 0.1 * f64::from(i % 7 + 1) * 10f64.powi(i as i32 % 9 - 4);
         text += &format!("{},{},{},{mass}\n", by * x - 3.0, by * y, by * z);
@@ -116,7 +117,7 @@ fn projections_are_those_of_one_process() {
             are_equal(&scratch.path(&format!("{at}-0")), Path::new(&out), &[name]);
         }
     }
-    // What a rank's own particles do not reach, those of others may; what none reaches is refused.
+    // A slab may have particles of some ranks only. A slab without any particles is refused.
     let (file, out) = (points.display().to_string(), scratch.path("none").display().to_string());
     let error = fails(3, &["halos", &file, "--out", &out, "--eps", "0.1", "--mpi", "--slab", "x:8..9"]);
     assert_eq!(error, "rank 0: --slab x:8..9: the particles are from -3 to 6.96 along x");
@@ -137,7 +138,7 @@ fn halos_by_hop_are_those_of_one_process() {
     are_equal(&one, &many, &[catalog.as_str()]);
 }
 
-/// Gas, stars and a black hole beside dark matter: stars have no ids, and all ranks but one have no black hole.
+/// Gas, stars and a black hole beside dark matter. Stars have no ids, and only one rank has the black hole.
 #[test]
 fn types_are_those_of_one_process() {
     let scratch = Scratch::new();
@@ -205,14 +206,14 @@ fn labels_are_those_of_one_process() {
     }
 }
 
-/// A file that rank 0 may not make so long, when labels, which are shorter, are written: nothing is left of either.
+/// Rank 0 exceeds its file size limit with members, after the shorter labels are written. No file is left.
 #[test]
 fn members_that_cannot_be_written_end_all_ranks() {
     let scratch = Scratch::new();
     let (sample, out) = (sample().display().to_string(), scratch.path("out").display().to_string());
     let options = ["--mpi", "--members", "--min-members", "2", "--catalog", "halos.csv", "--no-pictures"];
     let output = mpirun(2, 60)
-        // Shared memory of Open MPI is a file, which may not be so long, either.
+        // The shared memory of Open MPI is a file, to which the limit applies, too.
         .env("OMPI_MCA_btl", "self,tcp")
         .args(["bash", "-c", "trap '' XFSZ; ulimit -f 1250; exec \"$@\"", "bash", env!("CARGO_BIN_EXE_ropewalk")])
         .args(["halos", &sample, "--out", &out, "--columns", "fof_halo_tag"])
@@ -226,7 +227,7 @@ fn members_that_cannot_be_written_end_all_ranks() {
     assert_eq!(scratch.names("."), [""; 0]);
 }
 
-/// One sentence, and nothing is left.
+/// The error is one sentence, and no files are left.
 #[test]
 fn errors_end_all_ranks() {
     let scratch = Scratch::new();
@@ -241,11 +242,11 @@ fn errors_end_all_ranks() {
     let error = fails(2, &["halos", &sample, "--out", &out, "--device", "cuda:1,0", "--mpi"]);
     let sentence = "with --mpi the ranks of one host take its devices in turn; name the first one, as cuda:1";
     assert_eq!(error, format!("rank 0: --device cuda:1,0: {sentence}"));
-    // What only one rank finds ends the others, too.
+    // An error on one rank ends the other ranks.
     let below = Path::new(&sample).join("out").display().to_string();
     let error = fails(3, &["halos", &sample, "--out", &below, "--mpi"]);
     assert!(error.contains("the output directory cannot be made"), "{error}");
-    // The row of the file, which the second rank reads.
+    // The error has the row of the file, which the second rank reads.
     let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
     file.extend(format!("{:<117}\n", "{'descr': '<f8', 'fortran_order': False, 'shape': (6, 2), }").as_bytes());
     file.extend((0..12).flat_map(|i| if i == 9 { f64::NAN } else { f64::from(i) }.to_le_bytes()));
@@ -258,7 +259,7 @@ fn errors_end_all_ranks() {
     assert_eq!(scratch.names("."), [""; 0]);
 }
 
-/// A rank that has another file of the same name, or other options.
+/// Ranks that read another file of the same name, or have other options.
 #[test]
 fn ranks_agree_on_what_they_read() {
     let scratch = Scratch::new();
@@ -281,7 +282,7 @@ fn ranks_agree_on_what_they_read() {
     scratch.write("1/old.csv", &text);
     let out = scratch.path("out").display().to_string();
     let run = |arguments: &[&str]| {
-        // Each rank in a folder of its own, and what stands for RANK is its number.
+        // Each rank runs in a folder of its own, and RANK in arguments is replaced by its number.
         let script = "rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; cd \"$0/$rank\"; exec \"${@//RANK/$rank}\"";
         let mut command = mpirun(2, 60);
         command.args(["bash", "-c", script]).arg(scratch.path("")).arg(env!("CARGO_BIN_EXE_ropewalk"));

@@ -1,5 +1,5 @@
-//! Files with bytes changed, put in and taken out, given to the program: it ends soon, well or with an error of one line, and leaves
-//! nothing that was not asked for. `ROPEWALK_MUTATED` is the number of files to try; without it a few are.
+//! Files with bytes changed, inserted and removed. The program must end soon, with success or an error of one line,
+//! and leave only the requested files. The environment variable `ROPEWALK_MUTATED` is the number of files to try.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,12 +10,12 @@ use ropewalk_io::{GadgetOptions, Masses, Points, Species, Table, write_gadget, w
 
 use crate::program::Scratch;
 
-/// Files that are tried without being asked.
+/// The default number of files.
 const FEW: u64 = 60;
-/// What no run of a few dozen points may take, on a busy machine.
+/// A run of a few dozen points must not take longer, even on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The next number of a sequence, xorshift64*.
+/// Returns the next number of the generator xorshift64*.
 fn next(state: &mut u64) -> u64 {
     *state ^= *state >> 12;
     *state ^= *state << 25;
@@ -23,7 +23,7 @@ fn next(state: &mut u64) -> u64 {
     state.wrapping_mul(0x2545_f491_4f6c_dd1d)
 }
 
-/// A good file of each kind, as bytes.
+/// Returns a valid file of each kind, as bytes.
 fn originals(scratch: &Scratch) -> Vec<Vec<u8>> {
     let data: Vec<f64> = (0..120).map(|i| f64::from(i * 37 % 120) / 12.0).collect();
     let narrow = Points::F32(Table::new(3, data.iter().map(|&x| x as f32).collect()).unwrap());
@@ -50,7 +50,7 @@ fn originals(scratch: &Scratch) -> Vec<Vec<u8>> {
     all
 }
 
-/// A file with some of its bytes changed; small numbers and runs of equal bytes are what lengths and exponents are made of.
+/// Changes some bytes of a file. Small numbers and runs of equal bytes affect lengths and exponents.
 fn mutate(mut bytes: Vec<u8>, state: &mut u64) -> Vec<u8> {
     for _ in 0..1 + next(state) % 6 {
         let at = (next(state) % bytes.len().max(1) as u64) as usize;
@@ -71,7 +71,7 @@ fn mutate(mut bytes: Vec<u8>, state: &mut u64) -> Vec<u8> {
     bytes
 }
 
-/// Runs the program, and says what is wrong about it.
+/// Runs the program; an error describes what is wrong.
 fn attempt(scratch: &Scratch, file: &Path, options: &[&str]) -> Result<(), String> {
     let mut child = Command::new(env!("CARGO_BIN_EXE_ropewalk"))
         .arg(options[0])
@@ -132,7 +132,7 @@ fn files_of_any_kind() {
         let file: PathBuf = scratch.write("mutated", mutate(original, &mut state));
         let options = runs[(next(&mut state) % runs.len() as u64) as usize];
         if let Err(wrong) = attempt(&scratch, &file, options) {
-            // Out of the place that is removed, to be looked at.
+            // Copied out of the scratch directory, so that it can be examined.
             let kept = std::env::temp_dir().join(format!("ropewalk_mutated_{seed}"));
             fs::copy(&file, &kept).unwrap();
             panic!("file {seed} (kept as {}), {options:?}: {wrong}", kept.display());

@@ -1,4 +1,4 @@
-//! `knn` and `pairs`.
+//! `ropewalk knn` and `ropewalk pairs`: known answers and errors.
 
 use std::fs;
 
@@ -23,13 +23,13 @@ fn the_nearest() {
     let far = NpyFile::new(fs::File::open(of("far.npy")).unwrap()).unwrap();
     assert_eq!(far.into_vec::<f64>().unwrap()[..4], [1.0, 5.0, 4.242640687119286, 5.0]);
 
-    // One neighbour is a column, as two are two.
+    // One neighbour is an array of one column, as two are of two.
     run(["knn", &file, "--k", "1", "--out", &of("near.npy"), "--distances", &of("far.npy")]).success();
     for name in ["near.npy", "far.npy"] {
         assert_eq!(NpyFile::new(fs::File::open(of(name)).unwrap()).unwrap().shape(), [5, 1], "{name}");
     }
 
-    // Text on standard output, and the report elsewhere.
+    // The table is on standard output, the report on standard error.
     let output = run(["knn", &file, "--k", "1", "--out", "-", "--periodic", "10"]);
     assert_eq!(output.status, 0, "{}", output.stderr);
     let rows = "point,neighbor,distance\n0,2,1.0\n1,2,4.242640687119286\n2,0,1.0\n3,4,1.0\n4,3,1.0\n";

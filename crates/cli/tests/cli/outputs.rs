@@ -1,4 +1,4 @@
-//! What becomes of the files that are written, and of those that are there.
+//! Output files, and files that exist already.
 
 use std::fs;
 use std::path::Path;
@@ -65,7 +65,7 @@ fn no_input_is_replaced() {
     fs::create_dir(scratch.path("h")).unwrap();
     for name in ["h/halos.ecsv", "h/profiles.ecsv"] {
         let file = scratch.write(name, &table);
-        // Also one that is an earlier run's file by its name, but is not written this time.
+        // Also a file with the name of a result that this run does not write.
         scratch.write("h/gallery.png", "yesterday's");
         let output = halos(&file, &scratch.path("h"), &["--eps", "0.5"]);
         if name == "h/halos.ecsv" {
@@ -77,7 +77,7 @@ fn no_input_is_replaced() {
         fs::remove_file(file).unwrap();
     }
 
-    // Any part of a split snapshot, also by a link.
+    // Any part of a split snapshot is an input, also through a link.
     let snapshot = scratch.path("snap").display().to_string();
     run(["sample", "uniform:n=10", "--format", "gadget", "--out", &snapshot]).success();
     let one = fs::read(&snapshot).unwrap();
@@ -132,7 +132,7 @@ fn files_of_an_earlier_run_go() {
     assert_eq!(scratch.names("out"), left);
     assert!(!halos(&file, &out, &options).success().contains("removed"));
 
-    // Where no run listed it, a file of such a name is someone else's, and is named.
+    // A file with the name of a result that no run has listed is kept and reported.
     fs::create_dir(scratch.path("other")).unwrap();
     scratch.write("other/gallery.png", "kept");
     let printed = halos(&file, &scratch.path("other"), &options).success();
@@ -171,12 +171,12 @@ mod unix {
         dbscan(&file, &["--out", scratch.path("link.npy").to_str().unwrap()]).success();
         assert_eq!(labels(&fs::read(&real).unwrap()), [0, 0, 1, 1, -1]);
         assert!(fs::symlink_metadata(scratch.path("link.npy")).unwrap().is_symlink());
-        // Two names of one file are one file.
+        // Two names of one file are the same output.
         let [a, b] = ["real.npy", "link.npy"].map(|name| scratch.path(name).display().to_string());
         assert!(dbscan(&file, &["--out", &a, "--plot", &b]).error().contains("two outputs"));
     }
 
-    /// What standard output is stands for /dev/stdout, which leads here.
+    /// /proc/self/fd/1 is used instead of /dev/stdout, which links to it.
     #[test]
     fn standard_output() {
         let scratch = Scratch::new();
@@ -188,7 +188,7 @@ mod unix {
         let arguments = || ["dbscan".as_ref(), file.as_os_str()].into_iter().chain(options.iter().map(OsStr::new));
         let output = Command::new(env!("CARGO_BIN_EXE_ropewalk")).args(arguments()).output().unwrap();
         assert_eq!(labels(&output.stdout), [0, 0, 1, 1, -1]);
-        // The report would not do there.
+        // The report goes to standard error.
         assert!(String::from_utf8(output.stderr).unwrap().contains("clusters        2"));
         let to = fs::File::create(scratch.path("stdout.npy")).unwrap();
         let status = Command::new(env!("CARGO_BIN_EXE_ropewalk"))
@@ -217,7 +217,7 @@ mod unix {
         assert!(Command::new("kill").args([signal, &id.to_string()]).status().unwrap().success());
     }
 
-    /// Waits for what must come to pass.
+    /// Waits until the condition holds, at most a minute.
     fn until(is_true: impl Fn() -> bool) {
         let start = Instant::now();
         while !is_true() {
@@ -226,7 +226,8 @@ mod unix {
         }
     }
 
-    /// Whether the process has a file open for its results: one without a name on Linux, elsewhere one with a temporary name.
+    /// Returns `true` if the process has an output file open: an unnamed one on Linux, elsewhere one with a temporary
+    /// name.
     fn is_writing(id: u32, scratch: &Scratch) -> bool {
         let folders = [scratch.path(""), scratch.path("made/for/it")];
         let names = folders.iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
@@ -238,7 +239,7 @@ mod unix {
             || open.filter_map(|entry| fs::read_link(entry.path()).ok()).any(|link| is_unnamed(&link))
     }
 
-    /// Not even SIGKILL leaves files: neither results nor copies of input.
+    /// Not even SIGKILL leaves files, neither results nor copies of input.
     #[cfg(target_os = "linux")]
     #[test]
     fn killed_at_once() {
@@ -246,7 +247,7 @@ mod unix {
         fs::create_dir(scratch.path("tmp")).unwrap();
         scratch.write("out.npy", "old");
         fs::create_dir(scratch.path("h")).unwrap();
-        // A temporary file of a process that was killed on a system without files without names.
+        // A temporary file of a process that was killed on a system without unnamed files.
         scratch.write("h/.ropewalk-Ab12Cd34", "half");
         let before = scratch.names("");
         let mut child = Command::new(env!("CARGO_BIN_EXE_ropewalk"))
@@ -257,7 +258,7 @@ mod unix {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        // While it copies what comes on standard input.
+        // The process is copying standard input.
         std::io::Write::write_all(child.stdin.as_mut().unwrap(), &[b'\n'; 1 << 20]).unwrap();
         let links = || fs::read_dir(format!("/proc/{}/fd", child.id())).unwrap().flatten();
         let is_copy =
@@ -276,12 +277,12 @@ mod unix {
     fn killed_runs_leave_nothing() {
         let scratch = Scratch::new();
         let file = points(&scratch);
-        // A pipe without a reader holds the run up when its first output is there.
+        // A pipe without a reader blocks the run after its first output is created.
         let pipe = scratch.path("pipe.png");
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         scratch.write("labels.npy", "old");
         let before = scratch.names("");
-        // What this process was started to ignore, as under `nohup`, its children ignore, too.
+        // Child processes ignore the signals that this process was started to ignore, as under `nohup`.
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
         let ignored = ignored.map_or(0, |mask| u64::from_str_radix(mask.trim(), 16).unwrap());
@@ -304,7 +305,7 @@ mod unix {
         }
         assert_eq!(fs::read(scratch.path("labels.npy")).unwrap(), b"old");
 
-        // With directories that were made for it.
+        // Directories that were created for the outputs are removed, too.
         let mut child = Command::new(env!("CARGO_BIN_EXE_ropewalk"))
             .arg("halos")
             .arg(sample())
@@ -319,7 +320,7 @@ mod unix {
         assert_eq!(scratch.names(""), before);
     }
 
-    /// As `nohup` starts programs.
+    /// The program is started as by `nohup`.
     #[test]
     fn ignored_signals_stay_ignored() {
         if !Path::new("/proc/self/status").exists() {
@@ -347,7 +348,7 @@ mod unix {
         assert!(child.wait().unwrap().success());
     }
 
-    /// A limit on the length of files is an error, not an end without a word.
+    /// Exceeding the file size limit is an error with a message, not a silent end.
     #[test]
     fn files_that_may_not_be_so_long() {
         let scratch = Scratch::new();

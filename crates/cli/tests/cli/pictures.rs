@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::program::{Scratch, halos, run, sample};
 
-/// The objects of a PDF and its page are there, and the table of references points to them.
+/// Asserts that the objects of a PDF and its page exist, and that the table of references points to them.
 fn assert_is_pdf(bytes: &[u8], size: [f64; 2], what: &str) {
     assert!(bytes.starts_with(b"%PDF-1.") && bytes.ends_with(b"%%EOF"), "{what}");
     let text = String::from_utf8_lossy(bytes);
@@ -29,7 +29,7 @@ fn assert_is_pdf(bytes: &[u8], size: [f64; 2], what: &str) {
     }
 }
 
-/// Width, height and pixels per metre of a PNG.
+/// Returns width, height and pixels per metre of a PNG.
 fn png_size(bytes: &[u8]) -> [u32; 3] {
     assert!(bytes.starts_with(b"\x89PNG"));
     let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
@@ -52,7 +52,7 @@ fn formats_and_resolutions() {
     for format in ["pdf", "svg", "png"] {
         let more = [&options[..], &["--format", format, "--dpi", "50"]].concat();
         let printed = halos(&sample(), &scratch.path("out"), &more).success();
-        // Those of another format are of an earlier run.
+        // Pictures of the previous format belong to an earlier run and are removed.
         assert_eq!(printed.contains("removed: "), format != "pdf", "{printed}");
         let names = scratch.names("out");
         assert_eq!(names.iter().filter(|name| name.ends_with(format)).count(), sizes.len(), "{names:?}");
@@ -72,7 +72,7 @@ fn formats_and_resolutions() {
                 "svg" => {
                     let svg = String::from_utf8(bytes).unwrap();
                     assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"), "{name}");
-                    // An image's text may have these letters.
+                    // The text of an embedded image may contain these letters.
                     let mut drawn = svg.lines().filter(|line| !line.starts_with("<image"));
                     assert!(drawn.all(|line| !line.contains("NaN")), "{name}");
                     let images = svg.matches("data:image/png;base64,").count();
@@ -111,7 +111,7 @@ fn units_and_redshift_are_on_them() {
     assert!(read("profiles.svg").contains(">r  [comoving Mpc/h]"));
     assert!(read("gallery.svg").contains(" comoving Mpc/h<"));
 
-    // Where they are not known nothing is claimed.
+    // Unknown units are not invented.
     let points = scratch.write("points.csv", "0 0 0\n1 1 1\n1.01 1 1\n");
     halos(&points, &scratch.path("few"), &["--min-members", "2", "--format", "svg"]).success();
     let projection = fs::read_to_string(scratch.path("few/projection.svg")).unwrap();
@@ -124,7 +124,7 @@ fn units_and_redshift_are_on_them() {
 #[test]
 fn slabs() {
     let scratch = Scratch::new();
-    // Two pairs below, one above; a slab around the boundary of the box has the first and the last.
+    // Two pairs below and one above. A slab across the boundary of the box contains the first and the last.
     let points = scratch.write("points.csv", "1,1,0.5\n1,1,0.6\n5,2,4\n5,2,4.1\n7,7,9.5\n7,7,9.6\n");
     let options = ["--eps", "0.2", "--min-members", "2", "--box", "10", "--format", "svg"];
     let draw = |slab: &str| {
@@ -138,18 +138,18 @@ fn slabs() {
     assert!(svg.contains("6 particles, box 10, 3 halos"));
     let svg = draw("z:-1..1");
     assert!(svg.contains("only \u{2212}1 ≤ z ≤ 1 snapshot length unit: 4 particles") && rings(&svg) == 2);
-    // The box is the same one side further.
+    // The box repeats after one side.
     for slab in ["z:9.45..9.8", "z:-0.55..-0.2", "z:19.45..19.8"] {
         let svg = draw(slab);
         assert!(svg.contains(" snapshot length unit: 2 particles") && rings(&svg) == 1, "{slab}");
     }
-    // Along x the picture shows y and z.
+    // A projection along x shows y and z.
     let svg = draw("x:6.5..7.5");
     assert!(svg.contains(": 2 particles") && svg.contains(">y  [") && svg.contains(">z  [") && !svg.contains(">x  ["));
     assert!(svg.contains("circle: the halo"));
     let svg = draw("y:8..9");
     assert!(svg.contains("no particles in the slab") && svg.contains("no halos") && rings(&svg) == 0);
-    // The catalogue is of all.
+    // The catalogue has all halos.
     let table = fs::read_to_string(scratch.path("out/halos.ecsv")).unwrap();
     assert_eq!(table.lines().filter(|line| !line.starts_with('#')).count(), 1 + 3);
 }
@@ -200,7 +200,7 @@ fn clusters_and_distances_in_all_formats() {
     assert!(line.contains("must end in .png or .svg or .pdf"), "{line}");
 }
 
-/// What cannot be drawn is said before the halos are found.
+/// Invalid picture options are refused before halos are found.
 #[test]
 fn pictures_that_cannot_be() {
     let scratch = Scratch::new();
@@ -211,7 +211,7 @@ fn pictures_that_cannot_be() {
     };
     let said = error(&["--slab", "z:20..30"]);
     assert!(said.contains("--slab z:20..30: the particles are from 2 to 9 along z"), "{said}");
-    // Of a box that is not to be periodic, too.
+    // Also for a box with open boundaries.
     let said = error(&["--slab", "z:20..30", "--box", "10", "--open"]);
     assert!(said.contains("--slab z:20..30: the particles are from 2 to 9 along z"), "{said}");
     let said = error(&["--gallery", "100", "--dpi", "1200"]);

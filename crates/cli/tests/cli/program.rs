@@ -1,4 +1,4 @@
-//! Running the program, and a place for its files.
+//! Running the program, and scratch directories for its files.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,7 +12,7 @@ pub fn sample() -> PathBuf {
     root().join("data/p3m_64.gadget2")
 }
 
-/// An empty directory of one test's own, removed at its end.
+/// An empty directory for one test, removed when dropped.
 pub struct Scratch(PathBuf);
 
 impl Scratch {
@@ -34,7 +34,7 @@ impl Scratch {
         path
     }
 
-    /// The names of what is in it, sorted.
+    /// Returns the names of the entries of a directory, sorted.
     pub fn names(&self, directory: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(directory)).unwrap();
         let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -49,7 +49,7 @@ impl Drop for Scratch {
     }
 }
 
-/// What a run left.
+/// The exit status and the output of a run.
 pub struct Output {
     pub status: i32,
     pub stdout: String,
@@ -57,7 +57,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Asserts that all went well, and returns what was printed.
+    /// Asserts success without messages, and returns standard output.
     pub fn success(self) -> String {
         assert_eq!((self.status, self.stderr.as_str()), (0, ""));
         self.stdout
@@ -70,7 +70,7 @@ impl Output {
         self.line()
     }
 
-    /// The one line of standard error.
+    /// Returns the only line of standard error.
     pub fn line(self) -> String {
         let line = self.stderr.strip_suffix('\n').unwrap();
         assert!(line.starts_with("error: ") && !line.contains('\n'), "{line}");

@@ -1,4 +1,4 @@
-//! Pictures of meshes.
+//! `ropewalk raycast`: pictures of meshes, and errors.
 
 use std::fs;
 
@@ -23,7 +23,7 @@ fn a_cube_is_drawn() {
     assert!(fs::read(&out).unwrap() != picture);
 }
 
-/// The default of the size is shown as it is typed, and is what it says.
+/// The help shows the default size as it would be typed, and the default has that effect.
 #[test]
 fn the_size_that_is_shown() {
     let scratch = Scratch::new();

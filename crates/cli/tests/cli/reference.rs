@@ -1,4 +1,4 @@
-//! The program's results against stored ones that were computed without it.
+//! Results of the program compared with stored results of other programs.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -18,7 +18,7 @@ fn npy(path: &Path) -> Vec<i32> {
     labels(File::open(path).unwrap())
 }
 
-/// Labels by the program, with one thread and with two, equal the stored ones.
+/// Asserts that the labels with one and with two threads equal the stored ones.
 fn assert_labels(snapshot: &Path, options: &[&str], expected: &[i32]) {
     for threads in ["1", "2"] {
         let scratch = Scratch::new();
@@ -52,7 +52,7 @@ fn labels_of_p3m_128() {
     }
 }
 
-/// `ropewalk dbscan` with each algorithm, with one thread and with two, has scikit-learn's labels.
+/// Asserts that `ropewalk dbscan` has the labels of scikit-learn, with each algorithm, with one and with two threads.
 fn assert_clusters(snapshot: &Path, eps: &str, min_pts: &str, expected: &[i32]) {
     for (algorithm, threads) in [("auto", "1"), ("fdbscan", "2"), ("densebox", "2")] {
         let scratch = Scratch::new();
@@ -74,7 +74,7 @@ fn clusters_of_p3m_64() {
     }
 }
 
-/// A table's column names and rows.
+/// Reads the column names and rows of a table.
 pub fn table(path: &Path) -> (Vec<String>, Vec<Vec<f64>>) {
     let text = std::fs::read_to_string(path).unwrap();
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -82,7 +82,7 @@ pub fn table(path: &Path) -> (Vec<String>, Vec<Vec<f64>>) {
     (names, lines.map(|line| line.split(',').map(|cell| cell.parse().unwrap()).collect()).collect())
 }
 
-/// Each column of the catalogue, the reference's name for it and the reference's unit.
+/// Each column of the catalogue, with its name and unit in the reference.
 const COLUMNS: [(&str, &str, f64); 11] = [
     ("fof_halo_tag", "fof_halo_tag", 1.0),
     ("fof_halo_count", "fof_halo_count", 1.0),
@@ -102,7 +102,7 @@ fn assert_catalog(snapshot: &Path, reference: &Path, count: usize) {
     halos(snapshot, &scratch.path("out"), &[]).success();
     let (names, ours) = table(&scratch.path("out/halos.ecsv"));
     let (their_names, theirs) = table(reference);
-    // The reference does not have these: they have tests of their own.
+    // Columns that the reference does not have are tested elsewhere.
     let others = ["fof_halo_label", "fof_halo_rms_radius"];
     let found: Vec<&str> = names.iter().map(String::as_str).filter(|name| !others.contains(name)).collect();
     assert_eq!(found, COLUMNS.map(|column| column.0));

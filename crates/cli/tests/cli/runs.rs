@@ -1,4 +1,4 @@
-//! Runs and their files: no two outputs on one path, folders of one run, and runs of a series that are finished.
+//! Runs and their files: conflicting outputs, folders of one run, and finished runs of a series.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn points(scratch: &Scratch) -> std::path::PathBuf {
     scratch.write("points.csv", "x,y,z\n0,0,0\n0,0,0.25\n5,5,5\n5,5,5.25\n9,9,9\n")
 }
 
-/// Whatever the names of an earlier run's files, and whatever became of them since.
+/// Files of an earlier run, with any names, and changed in any way since.
 #[test]
 fn a_folder_is_of_one_run() {
     let scratch = Scratch::new();
@@ -30,7 +30,7 @@ fn a_folder_is_of_one_run() {
     assert!(printed.contains("\nkept: two.hdf5 (changed since an earlier run wrote it)\n"), "{printed}");
     assert_eq!(scratch.names("out"), ["labels.npy", "summary.json", "three.csv", "two.hdf5"]);
 
-    // A run that was killed while it gave its files their names says so, and the next one knows its files.
+    // A run that was killed while committing left a list, from which the next run knows its files.
     let killed = r#"{"complete": false, "snapshot": null, "written": [{"file": "late.csv", "bytes": null}, {"file": "../points.csv"}]}"#;
     scratch.write("out/summary.json", killed);
     scratch.write("out/late.csv", "half a run");
@@ -38,7 +38,7 @@ fn a_folder_is_of_one_run() {
     assert!(printed.contains("\nremoved: late.csv, of an earlier run\n"), "{printed}");
     assert!(file.exists() && scratch.path("out/three.csv").exists());
 
-    // What is not of this program is not replaced.
+    // Files of other programs are not replaced.
     scratch.write("out/summary.json", "{}");
     let before = scratch.names("out");
     let line = run(&["0.9"]).error();
@@ -46,7 +46,7 @@ fn a_folder_is_of_one_run() {
     assert_eq!((scratch.names("out"), fs::read(out.join("summary.json")).unwrap()), (before, b"{}".to_vec()));
 }
 
-/// Two outputs, or an output and an input, under whatever options and names.
+/// Two outputs, or an output and an input, are the same file, for any options and names.
 #[test]
 fn one_file_one_output() {
     let scratch = Scratch::new();
@@ -86,7 +86,7 @@ fn one_file_one_output() {
         assert_eq!(scratch.names(""), before, "{options:?}");
         assert!(scratch.names("d").is_empty(), "{options:?}");
     }
-    // The summary of a folder may be named, and is one file.
+    // The summary of the folder may be named with --json. It is one file.
     run([&halos[..], &["--json", &of("out/summary.json")]].concat()).success();
     let summary = fs::read_to_string(scratch.path("out/summary.json")).unwrap();
     let size = fs::metadata(scratch.path("out/labels.npy")).unwrap().len();
@@ -100,7 +100,7 @@ fn one_file_one_output() {
             assert!(line.contains("is the input"), "{line}");
         }
     }
-    // No output of one snapshot is another one of the series.
+    // An output of one snapshot cannot be another snapshot of the series.
     fs::create_dir(scratch.path("s")).unwrap();
     fs::copy(&file, scratch.path("s.csv")).unwrap();
     fs::copy(scratch.path("out/labels.npy"), scratch.path("s/labels.npy")).unwrap();
@@ -108,7 +108,7 @@ fn one_file_one_output() {
     assert!(line.contains("labels.npy: is the input"), "{line}");
 }
 
-/// A reader that has seen enough is no error, and other outputs are complete.
+/// A reader that ends early is not an error, and other outputs are complete.
 #[cfg(unix)]
 #[test]
 fn a_reader_that_ends() {
@@ -140,7 +140,7 @@ fn a_reader_that_ends() {
     assert_eq!(NpyFile::new(&fs::read(distances).unwrap()[..]).unwrap().shape(), [20_000, 1]);
 }
 
-/// Results that are damaged, that were copied, or that other options made.
+/// Results that are damaged, copied, or of other options.
 #[test]
 fn finished_runs_of_a_series() {
     let scratch = Scratch::new();
@@ -164,10 +164,10 @@ fn finished_runs_of_a_series() {
     assert_eq!(finished(&out, &["--box", "100"]), 0);
     assert_eq!(finished(&out, &["--box", "100"]), 2);
     assert_eq!(finished(&out, &["--box", "1e2", "--threads", "1"]), 2);
-    // A value that is the name of a file.
+    // A value of an option that is also the name of a file.
     assert_eq!(finished(&out, &["--box", "200"]), 0);
     assert_eq!(finished(&out, &["--box", "200"]), 2);
-    // A copied folder, and files of it that are empty, longer or missing.
+    // A copied folder, and files in it that are empty, longer or missing.
     let copied = Command::new("cp").arg("-r").arg(&out).arg(scratch.path("copy")).status().unwrap();
     assert!(copied.success());
     fs::remove_file(out.join("100/labels.npy")).unwrap();

@@ -1,4 +1,4 @@
-//! Several snapshots in one call, what belongs to the particles of a bare array, and standard input.
+//! Several snapshots in one command, separate files for the particles of a bare array, and standard input.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use ropewalk_io::{Points, Table, write_npy, write_npy_f64};
 
 use crate::program::{Output, Scratch, halos, run, sample};
 
-/// A few points, two of them close, under a name.
+/// Writes three points, two of them close.
 fn points(scratch: &Scratch, name: &str, shift: f64) -> String {
     let path = scratch.write(name, format!("x,y,z\n{shift},0,0\n{shift},0,0.5\n9,9,9\n"));
     path.display().to_string()
@@ -33,11 +33,12 @@ fn a_folder_each_and_no_work_twice() {
     let json = fs::read_to_string(out.join("snap_002/summary.json")).unwrap();
     assert!(json.contains("\"halos\": 1") && json.contains("\"particles\": 3"), "{json}");
 
-    // Finished ones are skipped, also by a pattern that the program resolves; the number of threads changes nothing.
+    // Finished snapshots are skipped, also with a pattern that the program expands, and with another number of
+    // threads.
     let pattern = scratch.path("snap_*.csv").display().to_string();
     let again = series(&[&pattern], &out, &["--threads", "2"]).success();
     assert_eq!(again.lines().filter(|line| line.contains("is finished")).count(), 2, "{again}");
-    // Unless a file or an option is another, or all are wanted again.
+    // A changed file, another option or --again makes a snapshot unfinished.
     fs::write(&a, "x,y,z\n0,0,0\n5,5,5\n9,9,9\n").unwrap();
     let changed = series(&[&a, &b], &out, &[]).success();
     assert!(changed.contains("snap_001.csv: halos 0") && changed.contains("snap_002.csv: is finished"), "{changed}");
@@ -46,12 +47,12 @@ fn a_folder_each_and_no_work_twice() {
     let all = series(&[&a, &b], &out, &["--members", "--again"]).success();
     assert!(!all.contains("is finished"), "{all}");
 
-    // What lost a file is not finished.
+    // A snapshot with a missing file is not finished.
     fs::remove_file(out.join("snap_002/labels.npy")).unwrap();
     let lost = series(&[&a, &b], &out, &["--members"]).success();
     assert!(lost.contains("snap_001.csv: is finished") && lost.contains("snap_002.csv: halos 1"), "{lost}");
 
-    // One that fails does not keep the others from being done, and leaves nothing.
+    // If one snapshot fails, the others are still processed, and the failed one leaves no files.
     let bad = scratch.write("snap_000.csv", "x,y,z\n1,2\n").display().to_string();
     let output = series(&[&bad, &a, &b], &scratch.path("other"), &[]);
     assert_eq!(output.status, 1);
@@ -110,7 +111,7 @@ fn files_beside_an_array() {
     assert!(!scratch.path("other").exists());
 }
 
-/// A run that is given `bytes` on standard input.
+/// Runs the program with `bytes` on standard input.
 fn piped(arguments: &[&str], bytes: &[u8]) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_ropewalk"))
         .args(arguments)
@@ -149,7 +150,7 @@ fn standard_input() {
     assert!(line.starts_with("error: standard input: "), "{line}");
 }
 
-/// A changed file beside a snapshot makes its halos old.
+/// A changed file beside a snapshot makes its results outdated.
 #[test]
 fn what_belongs_to_a_snapshot() {
     let scratch = Scratch::new();
@@ -162,13 +163,13 @@ fn what_belongs_to_a_snapshot() {
     assert_eq!(finished(series(&[&a, &b], &out, &options)), 2);
     scratch.write("masses.csv", "1\n2\n3.5\n");
     assert_eq!(finished(series(&[&a, &b], &out, &options)), 0);
-    // Ids that Tipsy would have beside the first.
+    // A file of ids, as Tipsy has them, next to the first snapshot.
     assert_eq!(finished(series(&[&a, &b], &out, &options)), 2);
     scratch.write("snap_001.csv.iord", "3\n1\n2\n3\n");
     assert_eq!(finished(series(&[&a, &b], &out, &options)), 1);
 }
 
-/// Early snapshots of a series have no stars yet: those that have some are done, and the report says which have none.
+/// Early snapshots of a series have no stars: all snapshots are processed, and the report lists those without stars.
 #[test]
 fn types_that_some_snapshots_lack() {
     let scratch = Scratch::new();
@@ -188,7 +189,8 @@ fn types_that_some_snapshots_lack() {
     );
 }
 
-/// The report on several snapshots says what each leaves out, and which results of earlier runs are beside theirs.
+/// The report on several snapshots lists what was not read from each, and results of earlier runs next to the new
+/// ones.
 #[test]
 fn what_is_left_out_of_a_series() {
     let scratch = Scratch::new();

@@ -1,4 +1,4 @@
-//! `--device` with several devices: one process, whose threads are ranks with a device each.
+//! `--device` with several devices: one process, whose threads are ranks with one device each.
 
 use crate::program::{Scratch, halos, run, sample};
 
@@ -59,7 +59,7 @@ mod on_vulkan {
             let printed = halos(&sample(), &scratch.path(device), &options).success();
             assert!(printed.contains(&format!("ranks           {ranks}\n")), "{printed}");
             assert!(printed.contains(&format!("device          {device}\n")), "{printed}");
-            // All that one process says before it tells its times.
+            // All lines of one process before its times.
             let lines = report.lines().take_while(|line| !line.is_empty());
             for line in lines {
                 assert!(printed.contains(&format!("{line}\n")), "{line}: {printed}");
@@ -89,7 +89,7 @@ mod on_vulkan {
             (&["--center", "com"], "--device vulkan:0,0: centres are mbp or mcp there"),
             (&["--catalog", "-"], "--catalog -: not with --device vulkan:0,0; name one device"),
             (&[twice.as_str(), "/nowhere"], "--device vulkan:0,0: one snapshot and one linking length"),
-            // What ranks find out when files are there already.
+            // Errors that ranks find after the files are created.
             (&["--linking-length", "200"], "less than twice linking_length = 100"),
             (&["--type", "4"], "has no particles"),
         ] {
@@ -100,14 +100,14 @@ mod on_vulkan {
         }
         let line = halos("-".as_ref(), &out, &["--device", "vulkan:0,0"]).error();
         assert!(line.contains("--device vulkan:0,0: standard input cannot be read in parts; give a file"), "{line}");
-        // A folder that cannot be made is one rank's error.
+        // A folder that cannot be created is an error on one rank.
         let below = sample().join("out");
         let line = halos(&sample(), &below, &["--device", "vulkan:0,0"]).error();
         assert!(line.contains("the output directory cannot be made"), "{line}");
         assert!(scratch.names("").is_empty());
     }
 
-    /// Results of any number of ranks have one sum.
+    /// Equal results have the same checksum for any number of ranks.
     #[test]
     fn groups_are_timed() {
         let bench = |device: &str, more: &[&str]| {

@@ -1,10 +1,10 @@
-//! Units that a table names, though not all are named: they are kept, and the rest is said to be missing by its name.
+//! Tables that name some units only: these are kept, and messages name the missing ones.
 
 use std::fs;
 
 use crate::program::{Scratch, halos, run};
 
-/// Two particles near each other, with units of some columns.
+/// Writes two particles at one place, with units for some columns.
 fn table(scratch: &Scratch, name: &str, units: &[(&str, &str)], row: &str) -> std::path::PathBuf {
     let column = |(name, unit): &(&str, &str)| match *unit {
         "" => format!("# - {{name: {name}, datatype: float64}}\n"),
@@ -87,7 +87,7 @@ fn units_that_need_h() {
     assert!(line.ends_with("; give --mass-unit"), "{line}");
 }
 
-/// A velocity of text blocks the table, and the advice helps.
+/// A velocity column of text makes the table unreadable; following the advice makes it readable.
 #[test]
 fn velocities_of_text() {
     let scratch = Scratch::new();

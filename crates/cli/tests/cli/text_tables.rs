@@ -1,4 +1,4 @@
-//! Text tables as users have them: with text, labels, missing values and comments.
+//! Text tables with text, labels, missing values and comments.
 
 use std::fs;
 use std::process::Command;
@@ -70,7 +70,7 @@ fn rows_with_missing_values() {
     assert_eq!(fs::read_to_string(&complete).unwrap(), "lon,lat\n0,0\n0.1,0.1\n0,0.1\n");
 }
 
-/// The help lists the option for commands that take it alone.
+/// Only the help of commands that support the option lists it.
 #[test]
 fn the_help_on_missing_values() {
     for command in ["dbscan", "hdbscan", "kdist", "convert"] {
@@ -84,7 +84,7 @@ fn the_help_on_missing_values() {
     }
 }
 
-/// The report has the notes on files of fields, targets, queries and masses, with the role of the file.
+/// The report has the notes on files of fields, targets, queries and masses, with the role of each file.
 #[test]
 fn notes_on_fields_targets_and_queries() {
     let scratch = Scratch::new();
@@ -152,7 +152,7 @@ fn text_ids_do_not_stop_what_needs_none() {
     has(&printed, &["id (text, no ids)"]);
 }
 
-/// More rows than there is memory for are an error, and leave nothing behind.
+/// More rows than fit in memory are an error, and leave no files.
 #[cfg(unix)]
 #[test]
 fn compressed_text_is_limited_by_memory() {

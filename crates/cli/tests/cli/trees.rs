@@ -1,4 +1,4 @@
-//! `ropewalk emst` and `ropewalk linkage`: known answers, and errors of one line.
+//! `ropewalk emst` and `ropewalk linkage`: known answers, and one-line errors.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn program(command: &str, file: &Path, options: &[&str]) -> Output {
     run(arguments.into_iter().chain(options.iter().map(AsRef::as_ref)))
 }
 
-/// The shape and the values of an array.
+/// Returns the shape and the values of an array.
 fn npy<T: npyz::Deserialize>(path: &str) -> (Vec<u64>, Vec<T>) {
     let bytes = fs::read(path).unwrap();
     let file = NpyFile::new(&bytes[..]).unwrap();
@@ -33,7 +33,7 @@ fn edges_and_weights() {
     for (options, ends, lengths) in [
         (&[][..], [0, 1, 1, 2, 2, 3], [1.0, 2.0, 6.5]),
         (&["--periodic", "10"], [0, 3, 0, 1, 1, 2], [0.5, 1.0, 2.0]),
-        // The third nearest are 3, 2, 3 and 8.5 away, the points themselves counted.
+        // The third nearest points, with the points themselves counted, are at 3, 2, 3 and 8.5.
         (&["--min-samples", "3"], [0, 1, 0, 2, 1, 3], [3.0, 3.0, 8.5]),
     ] {
         let printed = program("emst", &file, &[&outputs, options].concat()).success();
@@ -70,7 +70,7 @@ fn every_dimension_in_both_precisions() {
     let edges = scratch.path("edges.npy").display().to_string();
     let z = scratch.path("z.npy").display().to_string();
     for dim in 1..=10 {
-        // Along the diagonal, out of order.
+        // Points on the diagonal, unsorted.
         let data: Vec<f64> = [4.0, 0.0, 7.0, 1.0, 2.5].into_iter().flat_map(|x| vec![x; dim]).collect();
         let narrow = Points::F32(Table::new(dim, data.iter().map(|&x| x as f32).collect()).unwrap());
         for points in [narrow, Points::F64(Table::new(dim, data).unwrap())] {
@@ -141,7 +141,7 @@ fn bad_input() {
     assert_eq!(scratch.names(""), ["empty.npy", "holes.csv", "three.csv"]);
 }
 
-/// The same file for any number of threads.
+/// The file is the same for any number of threads.
 #[test]
 fn the_sample() {
     let scratch = Scratch::new();

@@ -1,4 +1,4 @@
-//! Particle types: several that are linked, others that are attached, and parts of the particles.
+//! Particle types: several linked types, attached types, and samples of the particles.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use ropewalk_io::{GadgetOptions, Masses, Points, Species, Table, write_gadget};
 use crate::data::root;
 use crate::program::{Scratch, halos, run};
 
-/// A pair and a single of dark matter, gas and a star near the pair.
+/// Writes a snapshot with a pair and a single of dark matter, and gas and a star near the pair.
 fn snapshot(scratch: &Scratch) -> std::path::PathBuf {
     let rows = |rows: &[[f32; 3]]| Points::F32(Table::new(3, rows.concat()).unwrap());
     let gas = rows(&[[1.0, 1.0, 0.5], [8.0, 8.0, 8.0]]);
@@ -54,7 +54,7 @@ fn attached_types() {
     assert_eq!((labels(&scratch, "out", 0), ids(&scratch, "out", 0)), (vec![0, -1], vec![1, 2]));
     assert_eq!((labels(&scratch, "out", 4), ids(&scratch, "out", 4)), (vec![0], vec![6]));
     assert!(!scratch.path("out/labels_type1.npy").exists());
-    // The same types are attached where none are named.
+    // By default the same types are attached.
     halos(&path, &scratch.path("default"), &["--eps", "1", "--min-members", "2", "--no-pictures"]).success();
     assert_eq!(
         fs::read(scratch.path("default/halos.ecsv")).unwrap(),
@@ -80,7 +80,7 @@ fn attached_types() {
     assert!(halos(&table, &scratch.path("no"), &["--attach", "0"]).error().contains("has no particle types"));
 }
 
-/// Types that are not read: the report, the header, the columns and the summary say which, and what share of the mass they have.
+/// Unread types, with their share of the mass, are listed in the report, the header, the columns and the summary.
 #[test]
 fn types_that_are_left_out() {
     let scratch = Scratch::new();
@@ -89,7 +89,7 @@ fn types_that_are_left_out() {
     let summary = json.display().to_string();
     let options = ["--eps", "1", "--min-members", "2", "--attach", "none", "--no-pictures", "--json", &summary];
     let printed = halos(&path, &scratch.path("out"), &options).success();
-    // 0.875 of 12.875.
+    // A mass of 0.875 of 12.875.
     assert!(printed.contains("\nnot read        types 0 and 4: 6.8% of the mass in the file\n"), "{printed}");
     assert!(
         printed.contains("note            types 0 and 4 were not read (6.8% of the mass in the file); "),
@@ -107,12 +107,13 @@ fn types_that_are_left_out() {
     let summary: serde_json::Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
     assert_eq!(summary["types_not_read"], serde_json::json!([0, 4]));
     assert_eq!(scratch.names("out"), ["halos.ecsv", "labels.npy", "summary.json"]);
-    // Where all types are read nothing is said of others.
+    // If all types are read, the report does not mention unread types.
     let printed = halos(&path, &scratch.path("all"), &["--eps", "1", "--min-members", "2", "--no-pictures"]).success();
     assert!(!printed.contains("not read"), "{printed}");
 }
 
-/// The description of each column says which types it is over, but for columns whose names say so and those that name halos.
+/// The description of each column lists the types it is over, except if the name of the column does, or if the column
+/// names halos.
 #[test]
 fn columns_say_which_types_they_are_over() {
     let scratch = Scratch::new();
@@ -156,13 +157,13 @@ fn a_part_of_the_particles() {
     let particles = printed.lines().next().unwrap().rsplit(' ').next().unwrap().replace(',', "");
     let particles: f64 = particles.parse().unwrap();
     assert!((particles / 131_072.0 - 1.0).abs() < 0.02, "{particles}");
-    // All matter is that of the file.
+    // The mass of all matter is that of the file.
     assert!(printed.contains("1 of omega_m times the critical density"), "{printed}");
     let line = halos(&sample, &scratch.path("no"), &["--subsample", "2"]).error();
     assert!(line.contains("subsample is 2"), "{line}");
 }
 
-/// Tables have types in a column: the same are linked and attached.
+/// A type column in a table has the same effect as the types of a snapshot.
 #[test]
 fn the_same_types_of_each_format() {
     let scratch = Scratch::new();
@@ -192,14 +193,15 @@ fn the_same_types_of_each_format() {
     );
 }
 
-/// A stored snapshot with gas, dark matter and a star near the dark matter.
+/// Returns a stored snapshot with gas, dark matter, and a star near the dark matter.
 fn stored(name: &str) -> std::path::PathBuf {
     root().join("tests/data/snapshots").join(name)
 }
 
 const PAIR: [&str; 5] = ["--eps", "1", "--min-members", "2", "--no-pictures"];
 
-/// Types without ids have labels alone, the others keep their ids, and the report and the header say so. No file is empty.
+/// Types without ids have labels only, and other types keep their ids. The report and the header say so. No file is
+/// empty.
 #[test]
 fn ids_of_some_types() {
     let scratch = Scratch::new();
@@ -220,18 +222,18 @@ fn ids_of_some_types() {
         assert_eq!((labels(&scratch, name, 0), labels(&scratch, name, 4)), (vec![0, -1], vec![0]));
         let text = fs::read_to_string(scratch.path(name).join("halos.ecsv")).unwrap();
         assert!(text.contains(note) && text.contains(lacking), "{text}");
-        // The names of the datasets and the notes are plain in the file.
+        // The names of datasets and the notes are plain text in the file.
         let catalog = fs::read(scratch.path(name).join("fof_subhalo_tab_000.0.hdf5")).unwrap();
         let has = |text: &str| catalog.windows(text.len()).any(|bytes| bytes == text.as_bytes());
         assert!(has(lacking) && has("GroupLenType"));
         assert_eq!(has("IDs"), note.contains("ParticleIDs"), "a group of that name, or the note");
     }
-    // Without any ids the group catalogue and the report say so, too.
+    // Without any ids, the group catalogue and the report say so, too.
     let table = scratch.write("t.csv", "x,y,z,mass,type\n1,1,1,1,1\n1,1,1.5,1,1\n1,1.5,1,1,0\n");
     let printed = halos(&table, &scratch.path("table"), &[&options[..], &["--box", "10"]].concat()).success();
     let note = "\nnote            the snapshot has no particle ids; tags are indices from 0, and a group catalogue has no list of ids\n";
     assert!(printed.contains(note), "{printed}");
-    // Dark matter with ids that are no ids, linked or attached, and gas that has some.
+    // Ids that cannot be read, of linked or attached dark matter, and readable ids of gas.
     let linked = [&options[..], &["--type", "0", "--attach", "1"]].concat();
     halos(&stored("stars_without_ids.hdf5"), &scratch.path("gas"), &linked).success();
     assert_eq!(ids(&scratch, "gas", 1).len(), 3);
@@ -242,7 +244,7 @@ fn ids_of_some_types() {
     assert_eq!((ids(&scratch, "star", 0), ids(&scratch, "star", 1).len()), (gas, 3));
 }
 
-/// Errors about particles that were not asked for name the option that leaves them out.
+/// Errors about particles that are attached by default name the option that ignores them.
 #[test]
 fn attached_types_that_cannot_be_used() {
     let scratch = Scratch::new();
@@ -270,7 +272,7 @@ fn attached_types_that_cannot_be_used() {
     assert_eq!(labels(&scratch, "drifted", 4), [0]);
 }
 
-/// Mean separations of one file of several are no length to attach by, whatever the finder.
+/// Mean separations of a single part are refused as the length for attaching, for any finder.
 #[test]
 fn lengths_of_single_parts() {
     let scratch = Scratch::new();
@@ -295,7 +297,7 @@ fn lengths_of_single_parts() {
     assert!(text.contains("# - {linking_length: 2"), "{text}");
 }
 
-/// Tables and figures say that one file of several was read, and show no mass functions of the whole box.
+/// Tables and figures say that one file of several was read, and have no expected mass functions.
 #[test]
 fn outputs_of_single_parts() {
     let scratch = Scratch::new();
@@ -314,7 +316,7 @@ fn outputs_of_single_parts() {
     assert!(fs::read_to_string(scratch.path("out/summary.json")).unwrap().contains("\"one_of_files\": 3"));
 }
 
-/// Figures and notes say that masses are of some types alone, and a sample does not say how much of the mass the others have.
+/// Figures and notes say that masses are of some types only. In a sample the share of the unread types is unknown.
 #[test]
 fn figures_of_some_types() {
     let scratch = Scratch::new();
@@ -333,7 +335,7 @@ fn figures_of_some_types() {
     assert!(printed.contains("\nnot read        types 0 and 4: the share of the mass is not known\n"), "{printed}");
 }
 
-/// `info` says how much memory a run takes that attaches all types, and one that attaches none.
+/// `info` reports the memory of a run that attaches all types, and of one that attaches none.
 #[test]
 fn memory_of_attached_types() {
     let scratch = Scratch::new();

@@ -1,4 +1,4 @@
-//! One physical state in many units: the same catalogue.
+//! One physical state in many units must give the same catalogue.
 
 use std::fmt::Write;
 use std::fs;
@@ -11,10 +11,10 @@ use crate::reference::table;
 
 /// The Hubble constant of the sample, in 100 km/s/Mpc.
 const H: f64 = 0.68;
-/// What is asked of every run.
+/// The options of all runs.
 const OPTIONS: [&str; 6] = ["--so", "200c,200m,vir", "--min-members", "100", "--no-pictures", "--profiles=2"];
 
-/// How the sample is written: its lengths and masses times a factor, at a scale factor.
+/// The units of a copy of the sample: factors of lengths and masses, and the scale factor.
 #[derive(Clone, Copy)]
 struct Case {
     length: f64,
@@ -23,7 +23,7 @@ struct Case {
 }
 
 impl Case {
-    /// What a column's values are to be divided by to be those of the sample.
+    /// Returns the factor between a column of the copy and that of the sample.
     fn factor(&self, name: &str) -> f64 {
         let velocities = ["_mean_v", "vel_disp", "vmax"];
         let lengths =
@@ -44,8 +44,8 @@ impl Case {
         }
     }
 
-    /// The cosmology of the header. With a = 1/2 the physical state is that of the sample: twice the comoving lengths, an eighth of
-    /// the matter today, and the sample's expansion rate at the time.
+    /// Returns the cosmology of the header. With a = 1/2 the physical state is that of the sample: twice the comoving
+    /// lengths, an eighth of the matter today, and the same expansion rate at that time.
     fn options(&self) -> GadgetOptions {
         let a = self.scale_factor;
         let omega_m = 0.31 * a.powi(3);
@@ -104,7 +104,7 @@ fn expected(scratch: &Scratch) -> PathBuf {
 const LENGTHS: [(&str, f64); 4] = [("Mpc/h", 1.0), ("kpc/h", 1e3), ("Mpc", 1.0 / H), ("kpc", 1e3 / H)];
 const MASSES: [(&str, f64); 4] = [("1e10 Msun/h", 1.0), ("Msun/h", 1e10), ("1e10 Msun", 1.0 / H), ("Msun", 1e10 / H)];
 
-/// By the mean density of matter, and by the options.
+/// Units inferred from the mean density of matter, and units of options.
 #[test]
 fn gadget_snapshots() {
     let scratch = Scratch::new();
@@ -131,7 +131,7 @@ fn gadget_snapshots() {
     }
 }
 
-/// By the word of the file's own header. Physical lengths at a = 1/2 have no other way.
+/// Units from the header of the file, the only source for physical lengths at a = 1/2.
 #[test]
 fn tables_with_units() {
     let scratch = Scratch::new();
@@ -189,7 +189,7 @@ fn tables_with_units() {
     }
 }
 
-/// Where neither the file nor the density tells the units, there is no guess.
+/// Units that neither the file nor the density determines are not guessed.
 #[test]
 fn what_does_not_fit_is_refused() {
     let scratch = Scratch::new();
@@ -204,7 +204,7 @@ fn what_does_not_fit_is_refused() {
             .all(|part| refused.contains(part)),
         "{refused}"
     );
-    // Halos by themselves need no units, and say that they have none.
+    // Halos alone need no units; the report says that they are unknown.
     let report = halos(&path, &scratch.path("out"), &[]).success();
     assert!(report.contains("the units of lengths and masses are not known"), "{report}");
     assert!(report.contains("no expected mass functions"), "{report}");
@@ -221,7 +221,7 @@ fn what_does_not_fit_is_refused() {
     assert!(refused.status == 2 && refused.line().contains("kpc/h"));
 }
 
-/// A header that is no universe costs the curves of a picture, not the catalogue.
+/// An invalid cosmology in the header loses the expected curves, not the catalogue.
 #[test]
 fn odd_universes() {
     let scratch = Scratch::new();
@@ -242,7 +242,7 @@ fn odd_universes() {
         let run = |options: &[&str]| halos(&path, &scratch.path("out"), options);
         let few = ["--min-members", "300"];
         if i == 1 {
-            // A redshift of -1 and a time of 1 exclude each other, so the header does not tell what velocities are.
+            // A redshift of -1 and a time of 1 contradict each other, so the unit of velocities is unknown.
             assert!(run(&few).error().contains("--velocity-unit"));
             assert!(run(&["--velocity-unit", "km/s"]).error().contains("has redshift -1; it must be above -1"));
             continue;
@@ -253,7 +253,7 @@ fn odd_universes() {
     }
 }
 
-/// Spheres of a handful of particles are no measurement.
+/// Spheres of fewer than 20 particles have no mass and no radius.
 #[test]
 fn small_spheres_are_nan() {
     let scratch = Scratch::new();
@@ -269,7 +269,7 @@ fn small_spheres_are_nan() {
     }
 }
 
-/// Labels and rows can be joined.
+/// Labels correspond to rows of the catalogue.
 #[test]
 fn labels_join_the_catalogue() {
     let scratch = Scratch::new();
@@ -284,7 +284,7 @@ fn labels_join_the_catalogue() {
     }
 }
 
-/// A table of a few particles as enhanced CSV; `of` gives the unit of each column.
+/// Returns a table of a few particles as enhanced CSV; `of` has the unit of each column.
 fn few(of: &[(&str, &str)], meta: &str) -> String {
     let mut text = "# %ECSV 1.0\n# ---\n# datatype:\n".to_string();
     for (name, unit) in of {
@@ -317,7 +317,7 @@ const KNOWN: [&str; 14] = [
     "--threads=1",
 ];
 
-/// A spin does not depend on what the axes are called; velocities go with their coordinates.
+/// The spin does not depend on the order of the axes, because velocities follow their coordinates.
 #[test]
 fn velocities_follow_coordinates() {
     let scratch = Scratch::new();
@@ -335,7 +335,7 @@ fn velocities_follow_coordinates() {
     }
 }
 
-/// Velocities whose unit nobody named have none, and no spin.
+/// Velocities of unknown unit have no unit in the catalogue, and no spin.
 #[test]
 fn velocities_without_unit() {
     let scratch = Scratch::new();
@@ -353,7 +353,7 @@ fn velocities_without_unit() {
     assert!(!text.contains("fof_halo_spin") && !text.contains("- {redshift"));
 }
 
-/// What a header says of units and redshift is heeded whole.
+/// Units and redshift in the header of a table are used.
 #[test]
 fn headers_of_tables() {
     let scratch = Scratch::new();
@@ -367,7 +367,7 @@ fn headers_of_tables() {
     halos(&path, &scratch.path("out"), &KNOWN).success();
     assert!(fs::read_to_string(scratch.path("out/halos.ecsv")).unwrap().contains("# - {redshift: 1}"));
 
-    // A catalogue with physical lengths is read as it was written.
+    // A catalogue with physical lengths is read back in the same units.
     let path = scratch.write("few.csv", few(&[], ""));
     let physical = ["--length-unit", "pMpc/h", "--redshift", "1"];
     halos(&path, &scratch.path("physical"), &[&KNOWN[2..], &physical].concat()).success();
@@ -378,7 +378,7 @@ fn headers_of_tables() {
     assert!(report.contains("lengths in physical Mpc/h"), "{report}");
 }
 
-/// What cannot be meant is refused before the work, and no halos are a table without rows.
+/// Contradictory options are refused before the work. Without halos, the chosen columns form a table without rows.
 #[test]
 fn columns_are_those_asked_for() {
     let scratch = Scratch::new();
@@ -392,7 +392,7 @@ fn columns_are_those_asked_for() {
     assert_eq!(table(&scratch.path("out/halos.ecsv")).1.len(), 0);
 }
 
-/// Figures, report and summary are in the units that the catalogue is in.
+/// Figures, report and summary use the units of the catalogue.
 #[test]
 fn figures_and_reports_follow_units() {
     let scratch = Scratch::new();

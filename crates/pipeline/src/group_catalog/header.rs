@@ -1,6 +1,7 @@
 //! `Header` and `Parameters` of a group catalogue.
 //!
-//! In: what was found. Out: counts, box, epoch, cosmology and units, the types that numbers are over, and notes. Cost: none.
+//! In: the halos that were found. Out: counts, box, epoch, cosmology and units, the particle types of the numbers,
+//! and notes. Cost: negligible.
 
 use ropewalk::units::Quantity;
 use ropewalk_io::Snapshot;
@@ -15,7 +16,7 @@ impl Tables<'_> {
     pub(super) fn header<'d>(&self, ids: usize) -> Hdf5<'d> {
         let (groups, subhalos) = (self.structures.groups.len() as u64, self.structures.subhalos.len() as u64);
         let mut header = Hdf5::default();
-        // AREPO says subgroups.
+        // AREPO calls subhalos subgroups.
         for (what, count) in [("groups", groups), ("subhalos", subhalos), ("subgroups", subhalos), ("ids", ids as u64)]
         {
             header.attribute(format!("N{what}_ThisFile"), count);
@@ -44,7 +45,7 @@ impl Tables<'_> {
         header
     }
 
-    /// Sentences on what a reader must know: which particles numbers are over, and what is left out.
+    /// Returns sentences on the particles that numbers are over, and on missing data.
     fn notes(&self, sets: &ParticleSets) -> Vec<String> {
         let mut notes = particle_notes(self.pipeline, sets);
         let is_still = |others: &Snapshot| others.velocities.is_none() && !others.points.is_empty();
@@ -60,7 +61,7 @@ impl Tables<'_> {
         notes
     }
 
-    /// The side of the box in the units of the file, whether or not it is periodic.
+    /// Returns the side of the box in the units of the file, whether or not the box is periodic.
     fn side(&self) -> Option<f64> {
         let side = self.pipeline.options.box_size.or(self.pipeline.snapshot.box_size)?;
         Some(side * self.factors.map_or(1.0, |factors| factors.of(Quantity::Length)))
@@ -75,13 +76,13 @@ impl Tables<'_> {
         parameters
     }
 
-    /// Box, epoch and cosmology.
+    /// Writes box, epoch and cosmology.
     fn describe(&self, group: &mut Hdf5<'_>) {
         let universe = &self.pipeline.whole.universe;
         let redshift = universe.redshift.unwrap_or(0.0);
         group.attribute("Time", 1.0 / (1.0 + redshift));
         group.attribute("Redshift", redshift);
-        // 0 stands for open boundaries.
+        // 0 means open boundaries.
         group.attribute("BoxSize", self.side().filter(|_| self.pipeline.whole.period.is_some()).unwrap_or(0.0));
         group.attribute("Omega0", universe.omega_m.unwrap_or(0.0));
         group.attribute("OmegaLambda", universe.omega_lambda.unwrap_or(0.0));

@@ -1,31 +1,32 @@
-//! Counts, masses and ids of members, type by type.
+//! Counts, masses and ids of members, by type.
 
 use ropewalk_io::{Masses, Snapshot};
 
-/// The type of particles that have none.
+/// The type of particles in files without types.
 const DARK: u8 = 1;
 
-/// What some particles are together.
+/// Sums over particles, and their ids.
 pub(super) struct Members {
-    /// By type.
+    /// The number of particles of each type.
     pub counts: Vec<u64>,
-    /// By type.
+    /// The mass of each type.
     pub masses: Vec<f64>,
-    /// In the order in which they were added.
+    /// The ids: those of each call of `add`, sorted by type.
     pub ids: Vec<u64>,
 }
 
 impl Members {
-    /// None, of that many types.
+    /// Returns empty sums for `types` types.
     pub(super) fn new(types: usize) -> Self {
         Self { counts: vec![0; types], masses: vec![0.0; types], ids: vec![] }
     }
 
-    /// Adds particles of snapshots, type by type.
+    /// Adds particles of snapshots, sorted by type.
     pub(super) fn add<'a>(&mut self, particles: impl IntoIterator<Item = (&'a Snapshot, &'a [u32])>) {
         let mut all: Vec<(u8, u64)> = vec![];
         for (snapshot, members) in particles {
-            // The run that a member is in: members ascend, but for those of other snapshots.
+            // The run of types that contains a member. Members are ascending, except at the start of the next
+            // snapshot.
             let (mut run, mut start) = (0, 0);
             for place in members.iter().map(|&member| member as usize) {
                 if place < start {
@@ -42,7 +43,7 @@ impl Members {
                 };
                 self.counts[usize::from(kind)] += 1;
                 self.masses[usize::from(kind)] += mass;
-                // Ids are used if all particles have some.
+                // The ids are used only if all particles have ids.
                 all.push((kind, snapshot.ids.as_ref().map_or(0, |ids| ids[place])));
             }
         }

@@ -1,12 +1,14 @@
 //! Halos as a group catalogue of GADGET-4, `fof_subhalo_tab`, which yt and pynbody open.
 //!
-//! - in: what was found and its catalogue
-//! - out: HDF5 with `Header`, `Parameters`, `Group`, `Subhalo` and `IDs`, in the units of the snapshot
+//! - in: the halos that were found, and their catalogue
+//! - out: HDF5 with `Header`, `Parameters`, `Group`, `Subhalo` and `IDs`, in Gadget's units if those of the snapshot
+//!   are known
 //! - cost: one pass over the members
 //!
-//! A group is a halo that is in no other, a subhalo of its is one of the structures in it; the first of them, of rank 0, is what is left
-//! without the others, so that each member is in one subhalo. Ids are group by group, in each subhalo by subhalo, and by type.
-//! Velocities are peculiar ones. What is not measured has no data set; spheres that are not there have mass and radius 0.
+//! A group is a halo that is not in another halo, and its subhalos are the structures in it. The first subhalo, of
+//! rank 0, is the halo without the others, so that each member is in exactly one subhalo. Ids are sorted by group,
+//! then by subhalo, then by type. Velocities are peculiar. Quantities that are not measured have no data set; missing
+//! spheres have mass and radius 0.
 //! Sources: the documentation of GADGET-4, "Groups and subhalos"; of IllustrisTNG, "Data specifications".
 
 mod header;
@@ -30,26 +32,29 @@ use structures::{Structures, own};
 use super::state::with_particles;
 use super::{Found, Pipeline};
 
-/// Types that every data set by type has.
+/// The minimum number of types in data sets by type.
 const TYPES: usize = 6;
-/// Overdensities as this crate names them and as GADGET-4 does.
+/// The names of overdensities in this crate and in GADGET-4.
 const SPHERES: [(&str, &str); 4] =
     [("200c", "Crit200"), ("500c", "Crit500"), ("200m", "Mean200"), ("vir", "TopHat200")];
 
 impl Pipeline<'_> {
-    /// Writes the halos as a group catalogue of GADGET-4, in HDF5. yt wants such a file to be called `NAME.0.hdf5`, pynbody
+    /// Writes the halos as a group catalogue of GADGET-4, in HDF5. yt expects a file name `NAME.0.hdf5`, pynbody
     /// `fof_subhalo_tab_NAME.0.hdf5`.
     ///
-    /// Numbers are in comoving Mpc/h, 1e10 Msun/h and peculiar km/s, which readers take for granted, where the snapshot's units are known.
-    /// Masses, counts, centres of mass, velocities and dispersions of groups are over linked members and attached particles. Positions are
-    /// the centres if the options ask for centres, else the centres of mass. Columns that [`Options::columns`](super::Options::columns)
-    /// leaves out are missing, as are velocities of groups if attached particles have none. `BoxSize` is 0 if boundaries are open. There
-    /// is no group `IDs` if some of the linked and attached particles have no ids. Where the file has several types, the attributes
-    /// `linked_types`, `attached_types`, `types_in_spheres_only`, `types_not_read` and `mass_share_not_read` of `Header` say which
-    /// particles the numbers are over; where particles fill a part of the volume, `share_of_matter` does. `notes` there has what a reader
-    /// must know beside them, with the notes of the snapshot.
-    ///
-    /// Errors: what `out` refuses; several ranks; as [`Catalog::new`].
+    /// - units: comoving Mpc/h, 1e10 Msun/h and peculiar km/s, which readers assume, if the snapshot's units are
+    ///   known
+    /// - masses, counts, centres of mass, velocities and dispersions of groups are over linked members and attached
+    ///   particles
+    /// - positions are the centres if the options request centres, otherwise the centres of mass
+    /// - missing are columns that [`Options::columns`](super::Options::columns) leaves out, and velocities of groups
+    ///   if attached particles have no velocities
+    /// - `BoxSize` is 0 if boundaries are open
+    /// - the group `IDs` is missing if some of the linked and attached particles have no ids
+    /// - if the file has several types, the attributes `linked_types`, `attached_types`, `types_in_spheres_only`,
+    ///   `types_not_read` and `mass_share_not_read` of `Header` say which particles the numbers are over
+    /// - if particles fill only a part of the volume, `Header` has the attribute `share_of_matter`
+    /// - the attribute `notes` of `Header` has further notes for readers, including those of the snapshot
     ///
     /// ```
     /// use ropewalk_pipeline::{LinkingLength, Options, Pipeline};
@@ -66,6 +71,9 @@ impl Pipeline<'_> {
     /// assert!(bytes.starts_with(b"\x89HDF"));
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As `out` and [`Catalog::new`]; several ranks.
     pub fn write_group_catalog(&self, mut out: impl Write, found: &Found<'_>, catalog: &Catalog) -> Result<()> {
         self.check_alone("group catalogues")?;
         let structures = Structures::of(catalog);
@@ -74,7 +82,8 @@ impl Pipeline<'_> {
         tables.root()?.write(&mut out).map_err(Error::write)
     }
 
-    /// From the snapshot's units to Gadget's, and what those are in cgs; nothing where units, or an h that they need, are not known.
+    /// Returns the factors from the snapshot's units to Gadget's, and Gadget's units in cgs. `None` if the units, or
+    /// a required h, are not known.
     fn to_gadget(&self) -> Option<(Factors, Cgs)> {
         let (z, h) = (self.whole.universe.redshift.unwrap_or(0.0), self.whole.universe.h);
         let factors = Factors::new(self.whole.universe.units()?, &Units::GADGET, z, h).ok()?;
@@ -82,14 +91,14 @@ impl Pipeline<'_> {
     }
 }
 
-/// What the groups of the file are made from.
+/// The data from which the groups of the file are made.
 struct Tables<'a> {
     pipeline: &'a Pipeline<'a>,
     found: &'a Found<'a>,
     catalog: &'a Catalog,
     structures: Structures,
     cgs: Option<Cgs>,
-    /// To the units that others take for granted.
+    /// The factors to the units that readers assume.
     factors: Option<Factors>,
 }
 
@@ -97,7 +106,7 @@ impl Tables<'_> {
     fn root<'d>(&self) -> Result<Hdf5<'d>> {
         let width = self.types();
         let (group, ids) = self.groups(width)?;
-        // Indices would stand for other particles' ids.
+        // Indices of particles without ids could coincide with ids of other particles.
         let ids = Some(ids).filter(|_| self.pipeline.notes_on_ids().is_empty());
         let mut root = Hdf5::default();
         root.group("Header", self.header(ids.as_ref().map_or(0, Vec::len)));
@@ -112,7 +121,7 @@ impl Tables<'_> {
         Ok(root)
     }
 
-    /// How many types data sets have.
+    /// Returns the number of types in data sets by type.
     fn types(&self) -> usize {
         let attached = self.found.attached.as_ref().map(|attached| &*attached.others);
         let snapshots = [Some(self.pipeline.snapshot), attached];
@@ -120,7 +129,8 @@ impl Tables<'_> {
         kinds.map(|run| usize::from(run.particle_type) + 1).max().unwrap_or(0).max(TYPES)
     }
 
-    /// The data sets of groups, and the ids of all members, where all have some.
+    /// Returns the data sets of groups, and the ids of all members, which are meaningful only if all particles have
+    /// ids.
     fn groups<'d>(&self, width: usize) -> Result<(Hdf5<'d>, Vec<u64>)> {
         let groups = &self.structures.groups;
         let (mut counts, mut masses, mut ids) = (vec![], vec![], vec![]);
@@ -181,7 +191,7 @@ impl Tables<'_> {
         Ok((out, ids))
     }
 
-    /// The data sets of subhalos, whose members are their own.
+    /// Returns the data sets of subhalos. The members of a subhalo are its own, without nested subhalos.
     fn subhalos<'d>(&self, width: usize) -> Result<Hdf5<'d>> {
         let subhalos = &self.structures.subhalos;
         let mut out = Hdf5::default();
@@ -212,7 +222,7 @@ impl Tables<'_> {
         out.dataset("SubhaloCM", self.scaled(centers, Some(3), Quantity::Length));
         self.add_motions(&mut out, "Subhalo", &halos.iter().map(|halo| halo.motion).collect::<Vec<_>>());
         let groups: Vec<i64> = subhalos.iter().map(|subhalo| subhalo.group as i64).collect();
-        // AREPO's name, and GADGET-4's.
+        // AREPO's name and GADGET-4's name.
         out.dataset("SubhaloGrNr", Dataset::owned(groups.clone(), None));
         out.dataset("SubhaloGroupNr", Dataset::owned(groups, None));
         let ranks = subhalos.iter().zip(0..).map(|(subhalo, i): (_, usize)| (i - first_of(subhalo.group)) as i32);
@@ -222,7 +232,7 @@ impl Tables<'_> {
         Ok(out)
     }
 
-    /// Lists of members measured as halos; one without members is where its row is.
+    /// Measures lists of members as halos. An empty list gets the centre and the motion of its row.
     fn measured(&self, lists: &[Vec<u32>]) -> Result<Vec<Halo>> {
         let there: Vec<usize> = (0..lists.len()).filter(|&i| !lists[i].is_empty()).collect();
         let (mut offsets, mut members) = (vec![0], vec![]);
@@ -248,7 +258,7 @@ impl Tables<'_> {
         Ok(measured)
     }
 
-    /// The centres of rows; where the catalogue has none, or NaN, the centres of mass.
+    /// Returns the centres of rows. If the catalogue has no centre, or NaN, the centre of mass is used.
     fn positions<'d>(&self, rows: &[usize], halos: &[&Halo]) -> Dataset<'d> {
         let columns = ["x", "y", "z"].map(|axis| self.column(&self.catalog.name(&format!("center_{axis}"))));
         let position = |(&row, halo): (&usize, &&Halo)| {
@@ -267,7 +277,7 @@ impl Tables<'_> {
         out.dataset(format!("{of}VelDisp"), self.scaled(dispersions, None, Quantity::Velocity));
     }
 
-    /// The numbers of a column of the catalogue, if it is there.
+    /// Returns the numbers of a column of the catalogue, if it exists.
     fn column(&self, name: &str) -> Option<&[f64]> {
         let column = self.catalog.columns().iter().find(|column| column.name() == name).map(Column::values);
         if let Some(Values::Numbers(values)) = column { Some(values) } else { None }
@@ -279,7 +289,7 @@ impl Tables<'_> {
         let quantity = if is_count { Quantity::Pure } else { quantity };
         let factor = self.factors.map_or(1.0, |factors| factors.of(quantity));
         let values = Dataset::owned(values.into_iter().map(|value| value * factor).collect::<Vec<f64>>(), width);
-        // Peculiar velocities have no power of the scale factor.
+        // Peculiar velocities do not scale with the scale factor.
         if let Some(cgs) = self.cgs { cgs.scale(values, quantity, 0.0) } else { values }
     }
 }

@@ -1,4 +1,4 @@
-//! Rows of a catalogue as groups, and as the subhalos in them.
+//! Rows of a catalogue as groups and their subhalos.
 
 use std::ops::Range;
 
@@ -11,21 +11,22 @@ pub(super) struct Structures {
     pub subhalos: Vec<InGroup>,
 }
 
-/// A halo that is in no other one.
+/// A halo that is not in another halo.
 pub(super) struct Group {
-    /// Its row in the catalogue.
+    /// The row of the group in the catalogue.
     pub row: usize,
-    /// Its subhalos, the first of which has the particles that are in no other; none if no subhalos were looked for.
+    /// The subhalos of the group. The first has the particles that are in no other subhalo. Empty if the finder has
+    /// no subhalos.
     pub subhalos: Range<usize>,
 }
 
-/// A subhalo, or what is left of a halo without its subhalos.
+/// A subhalo, or a halo without its subhalos.
 pub(super) struct InGroup {
-    /// Its row in the catalogue.
+    /// The row in the catalogue.
     pub row: usize,
-    /// The number of its group.
+    /// The index of the group.
     pub group: usize,
-    /// The place in the group of what it is directly in.
+    /// The rank in the group of the direct parent.
     pub parent_rank: usize,
 }
 
@@ -39,7 +40,7 @@ impl Structures {
         for row in (0..catalog.halos().len()).filter(|&row| catalog.is_host(row)) {
             let start = subhalos.len();
             if !catalog.subhalos().is_empty() {
-                // The halo itself comes first, then the others in the order of the catalogue.
+                // The halo itself comes first, then its subhalos in the order of the catalogue.
                 let rows: Vec<usize> =
                     [row].into_iter().chain(inner[row].iter().copied().filter(|&other| other != row)).collect();
                 let mut rank_of: Vec<(usize, usize)> = rows.iter().copied().zip(0..).collect();
@@ -57,7 +58,7 @@ impl Structures {
     }
 }
 
-/// The members of a row that are in no subhalo of it.
+/// Returns the members of a row that are in none of its subhalos.
 pub(super) fn own(row: usize, catalog: &Catalog, halos: &Halos) -> Vec<u32> {
     let (labels, label) = (halos.labels().as_slice(), catalog.labels()[row] as i32);
     let members = halos.members(catalog.order()[row] as usize);

@@ -1,4 +1,4 @@
-//! Group catalogues, read back.
+//! Tests that read group catalogues back.
 
 use hdf5_reader::Hdf5File;
 
@@ -40,7 +40,7 @@ fn particles_of_all_types_count() {
     }
     assert_eq!(counts("IDs/ID"), [60, 50, 53, 54, 51, 52, 61, 63]);
     assert!(file.dataset("Subhalo/SubhaloLen").is_err());
-    // Velocities of some members alone are not those of the group.
+    // If only some members have velocities, the group has no velocity.
     assert!(file.dataset("Group/GroupVel").is_err());
     let text =
         |file: &Hdf5File, name: &str| file.group("Header").unwrap().attribute(name).unwrap().read_strings().unwrap();
@@ -63,7 +63,7 @@ fn particles_of_all_types_count() {
     assert!(!text(&file, "notes").iter().any(|note| note.contains("no velocities")));
 }
 
-/// The group catalogue of linked particles and others that join their halos.
+/// Writes and reads the group catalogue of linked particles and others that join their halos.
 fn written(linked: &Snapshot, others: &Snapshot) -> Hdf5File {
     let mut options = Options::default();
     (options.linking_length, options.min_members) = (LinkingLength::Length(0.6), 2);
@@ -85,7 +85,7 @@ fn no_groups() {
     assert_eq!(file.dataset("Group/GroupLenType").unwrap().shape(), [0, 6]);
 }
 
-/// A box that is not used is not the box of the catalogue.
+/// With open boundaries the box of the catalogue is 0.
 #[test]
 fn open_boundaries() {
     let mut pair = snapshot(&[1.0, 1.5], &[], &[1, 2], Masses::Equal(1.0));
@@ -127,7 +127,7 @@ fn counts_are_no_masses() {
     }
 }
 
-/// Ids are those of all particles, or not there.
+/// The list of ids is present only if all particles have ids.
 #[test]
 fn particles_without_ids() {
     let mut linked = snapshot(&[1.0, 1.5], &[(1, 2)], &[50, 51], Masses::Equal(1.0));
@@ -146,7 +146,7 @@ fn particles_without_ids() {
     assert_eq!(has_ids(&written(&linked, &others)), (false, true));
 }
 
-/// The group catalogue of linked particles alone.
+/// Writes and reads the group catalogue of linked particles only.
 fn of_linked(linked: &Snapshot, options: &Options) -> Hdf5File {
     let pipeline = Pipeline::new(linked, options).unwrap();
     let found = pipeline.find().unwrap();
@@ -156,7 +156,7 @@ fn of_linked(linked: &Snapshot, options: &Options) -> Hdf5File {
     Hdf5File::from_vec(bytes).unwrap()
 }
 
-/// The notes of the header; empty without any.
+/// Returns the notes of the header; empty if there are none.
 fn notes(file: &Hdf5File) -> String {
     let notes = file.group("Header").unwrap().attribute("notes");
     notes.map_or(String::new(), |notes| notes.read_strings().unwrap().join("; "))

@@ -1,7 +1,7 @@
-//! One catalogue of the halos of all ranks.
+//! Gathers the catalogues of all ranks.
 //!
-//! In: on each rank the catalogue of its halos. Out: on rank 0 all rows, in the order in which one process has them.
-//! Cost: a row is sent once.
+//! In: on each rank, the catalogue of its halos. Out: on rank 0 all rows, in the order of one process.
+//! Cost: each row is sent once.
 
 use ropewalk::Result;
 use ropewalk::distributed::Communicator;
@@ -10,17 +10,17 @@ use ropewalk::internals::distributed::gather;
 use crate::columns::Values;
 use crate::{Catalog, Halo, Motion};
 
-/// Numbers of a row beside its columns: what [`Halo`] has, the label, and the first member.
+/// The number of words per row, besides its columns: the fields of [`Halo`], the label, and the first member.
 const NUMBERS: usize = 16;
-/// Where among them the label is.
+/// The position of the label among these words.
 const LABEL: usize = 13;
-/// Where the first member is.
+/// The position of the first member.
 const FIRST: usize = 14;
-/// Where the mass with that of attached particles is.
+/// The position of the mass including attached particles.
 const TOTAL_MASS: usize = 15;
 
 impl Catalog {
-    /// The same rows with the labels that all ranks know: that of each halo, in the order of the halos.
+    /// Replaces labels by the global ones; `labels` has one per halo, in the order of the halos.
     #[doc(hidden)]
     pub fn labelled(mut self, labels: &[u64]) -> Self {
         let of_rows: Vec<u64> = self.order.iter().map(|&halo| labels[halo as usize]).collect();
@@ -32,8 +32,8 @@ impl Catalog {
         self
     }
 
-    /// The rows of all ranks on rank 0, `None` on the others. `labels` and `firsts` have the label and the smallest member of each halo, by
-    /// global index, in the order of the halos. Collective.
+    /// Gathers the rows of all ranks on rank 0; returns `None` on other ranks. `labels` and `firsts` hold the label
+    /// of each halo and the global index of its smallest member, in the order of the halos. Collective.
     #[doc(hidden)]
     pub fn gather(mut self, ranks: &dyn Communicator, labels: &[u64], firsts: &[u64]) -> Result<Option<Self>> {
         let own: Vec<[u64; NUMBERS]> = self
@@ -44,7 +44,7 @@ impl Catalog {
             .collect();
         let (_, rows) = gather(ranks, &own, 0)?.into_parts();
         let mut order: Vec<u32> = (0..rows.len() as u32).collect();
-        // Those of one tag, where ids are not unique, stay in the order of their first members.
+        // Rows with equal tags, which occur if ids are not unique, are ordered by their first members.
         order.sort_by_key(|&at| {
             let row = &rows[at as usize];
             (std::cmp::Reverse(row[1]), row[0], row[FIRST])
@@ -57,7 +57,7 @@ impl Catalog {
             } else {
                 column.values.gather(ranks)?
             };
-            // Other ranks have no rows.
+            // On other ranks, `order` and the columns are empty.
             column.values = column.values.at(&order);
         }
         if ranks.rank() != 0 {
@@ -71,7 +71,7 @@ impl Catalog {
 }
 
 impl Values {
-    /// Those of all ranks on rank 0.
+    /// Gathers the values of all ranks on rank 0.
     fn gather(&self, ranks: &dyn Communicator) -> Result<Self> {
         Ok(match self {
             Self::Integers(values) => Self::Integers(gather(ranks, values, 0)?.into_parts().1),

@@ -1,6 +1,6 @@
-//! One row of a catalogue: mass, centre, motion and size of a halo's members.
+//! Measures one row of a catalogue: mass, centre, motion and size of a halo's members.
 //!
-//! Cost: two passes over the members; sums are in `f64` and in the order of the members.
+//! Cost: two passes over the members; sums are in `f64`, in the order of the members.
 
 use ropewalk::halo::Particles;
 use ropewalk::internals::length2;
@@ -8,19 +8,19 @@ use ropewalk::{Scalar, Space};
 
 use super::halo::{Halo, Motion};
 
-/// The smallest id of the members that have the halo's label; of all of them if none has.
+/// Returns the smallest id of the members with the halo's label, or of all members if none has it.
 pub(super) fn tag_of<S: Scalar>(members: &[u32], labels: &[i32], label: u32, particles: &Particles<S>) -> u64 {
     let id = |&i: &u32| particles.id(i as usize);
     let own = members.iter().filter(|&&i| labels[i as usize] == label as i32).map(id).min();
     own.or_else(|| members.iter().map(id).min()).unwrap_or(0)
 }
 
-/// The row of one halo.
+/// Measures one halo.
 pub(super) fn measure<S: Scalar>(tag: u64, members: &[u32], particles: &Particles<S>, space: &Space<3>) -> Halo {
     let at = |i: u32| particles.position(i as usize);
     let mass_of = |i: u32| particles.mass_of(i as usize);
     let mass: f64 = members.iter().map(|&i| mass_of(i)).sum();
-    // Where all members are without mass, they count alike.
+    // If all members are massless, they have equal weights.
     let weight_of = |i: u32| if mass > 0.0 { mass_of(i) } else { 1.0 };
     let total = if mass > 0.0 { mass } else { members.len() as f64 };
     let mean = |value: &dyn Fn(u32) -> [f64; 3]| {
@@ -63,7 +63,7 @@ fn distance2(a: [f64; 3], b: [f64; 3]) -> f64 {
     length2(std::array::from_fn(|k| a[k] - b[k]))
 }
 
-/// The same place within `[0, L)`, without the upper faces that [`Space::wrap`] keeps.
+/// Wraps a position into `[0, L)`; unlike [`Space::wrap`] excludes the upper faces.
 fn into_box(place: [f64; 3], space: &Space<3>) -> [f64; 3] {
     let inside = space.wrap(place);
     let Some(period) = space.period() else { return inside };

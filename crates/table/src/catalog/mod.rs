@@ -1,9 +1,10 @@
-//! The halo catalogue: mass, mean position and motion of each halo's members.
+//! The halo catalogue: mass, centre of mass and motion of each halo's members.
 //!
-//! In: [`Halos`] and the [`Particles`] they were found in. Out: a [`Catalog`] with a row per halo, largest first, which can be
-//! written as enhanced CSV. Column names are those of HACC's catalogues. `subhalos` adds what each row is in.
-//! Cost: two passes over the members, in parallel over halos; sums are in `f64` and in the order of the members, so the result
-//! does not depend on the number of threads.
+//! In: [`Halos`] and the [`Particles`] in which they were found. Out: a [`Catalog`] with a row per halo, largest
+//! first, which can be written as enhanced CSV. Column names are those of HACC's catalogues. `subhalos` adds the
+//! columns of nested halos.
+//! Cost: two passes over the members, in parallel over halos. Sums are in `f64` and in the order of the members, so
+//! the result does not depend on the number of threads.
 
 mod across;
 mod halo;
@@ -26,11 +27,12 @@ use ropewalk::{Boundary, Error, Result, Scalar};
 use crate::columns::{Column, Meta, Values, write_ecsv};
 use crate::errors;
 
-/// How column names begin unless [`Catalog::prefix`] says otherwise.
+/// The default prefix of column names, see [`Catalog::prefix`].
 const PREFIX: &str = "fof_halo";
 
-/// A row for each halo: largest first, ties by tag, the smallest particle id. [`Halos`] break ties by the smallest index instead;
-/// [`Catalog::order`] leads from a row to its halo there.
+/// A table with a row per halo: largest first, ties by tag, the smallest particle id.
+///
+/// [`Halos`] break ties by the smallest index instead; [`Catalog::order`] maps rows to their halos.
 ///
 /// ```
 /// use ropewalk_table::Catalog;
@@ -52,7 +54,7 @@ pub struct Catalog {
     pub(crate) order: Vec<u32>,
     /// The label of each row.
     pub(crate) labels: Vec<u32>,
-    /// What each row is in, by the numbers of rows; empty unless [`Catalog::add_subhalos`] was told.
+    /// The nesting of each row, with rows as parents and hosts; empty before [`Catalog::add_subhalos`].
     subhalos: Vec<Subhalo>,
     prefix: String,
     pub(crate) columns: Vec<Column>,
@@ -76,10 +78,12 @@ impl fmt::Debug for Catalog {
 }
 
 impl Catalog {
-    /// Measures each halo, in the space that it was found in or that the particles tell.
+    /// Measures each halo, in the space in which the halos were found, or that of the particles.
     ///
-    /// Errors: velocities, ids or masses that are not one for each particle; halos found among another number of particles, or in
-    /// another space; a mass that is negative or not finite; a velocity that is not finite; a periodic box that is not positive.
+    /// # Errors
+    /// Fails if velocities, ids or masses are not one per particle, or if the halos were found among another number
+    /// of particles, or in another space. Fails if a mass is negative or not finite, a velocity is not finite, or a
+    /// periodic box is not positive.
     pub fn new<S: Scalar>(halos: &Halos, particles: &Particles<S>) -> Result<Self> {
         particles.check(halos.labels().as_slice().len())?;
         let said = particles.boundary()?;
@@ -104,34 +108,36 @@ impl Catalog {
         Ok(Self { halos, order, labels, subhalos, prefix, columns, units, counts_particles: false, boundary })
     }
 
-    /// The same catalogue with other rows: halos, their indices and labels, and all columns.
+    /// Returns the catalogue with other rows: halos, their indices and labels, and all columns.
     pub(crate) fn with_rows(self, halos: Vec<Halo>, order: Vec<u32>, labels: Vec<u32>, columns: Vec<Column>) -> Self {
         Self { halos, order, labels, columns, ..self }
     }
 
-    /// The space that the halos were measured in, as far as it is known.
+    /// Returns the space in which the halos were measured, as far as it is known.
     pub fn boundary(&self) -> &Boundary {
         &self.boundary
     }
 
-    /// The halos, largest first.
+    /// Returns the halos, largest first.
     pub fn halos(&self) -> &[Halo] {
         &self.halos
     }
 
-    /// The index of each row in the [`Halos`] that the catalogue was made from.
+    /// Returns the index of each row in the [`Halos`] of the catalogue.
     pub fn order(&self) -> &[u32] {
         &self.order
     }
 
-    /// The label of each row in [`Halos::labels`].
+    /// Returns the label of each row in [`Halos::labels`].
     pub fn labels(&self) -> &[u32] {
         &self.labels
     }
 
-    /// Names the units of the particles' numbers, which are those of the catalogue. Columns of quantities without a known unit have none.
-    /// Unless velocities are known, the columns of the particles' velocities have no unit, and if lengths and masses are known,
-    /// velocities that are added later are in km/s.
+    /// Sets the units of the particles, which are those of the catalogue.
+    ///
+    /// Columns of quantities without a known unit have no unit. If the unit of velocities is unknown, existing
+    /// velocity columns have no unit. Velocities that are added later are then in km/s, if the units of length and
+    /// mass are known.
     #[must_use]
     pub fn units(mut self, units: impl Into<KnownUnits>) -> Self {
         let units: KnownUnits = units.into();
@@ -145,8 +151,10 @@ impl Catalog {
         self
     }
 
-    /// Says that masses are numbers of particles, as particles without masses have them. Columns of masses lose their unit, and masses are not
-    /// converted to others. Columns that are added later stay as they are.
+    /// Declares masses to be numbers of particles, for particles without masses.
+    ///
+    /// Existing columns of masses lose their unit, and masses are not converted to other units. Columns that are
+    /// added later are not changed.
     pub fn count_particles(&mut self) {
         self.counts_particles = true;
         self.columns.iter_mut().filter(|column| column.quantity == Quantity::Mass).for_each(|column| {
@@ -155,13 +163,15 @@ impl Catalog {
         });
     }
 
-    /// The units of the columns, as far as [`Catalog::units`] named them.
+    /// Returns the units of the columns, as far as [`Catalog::units`] set them.
     pub fn column_units(&self) -> KnownUnits {
         self.units
     }
 
-    /// Names the columns of halos `{prefix}_tag`, `{prefix}_mass` and so on: `fof_halo` by default, as HACC names halos of friends of
-    /// friends. For halos of other finders `halo` is usual (halotools).
+    /// Sets the prefix of the columns of halos, `{prefix}_tag`, `{prefix}_mass` and so on. Default: `fof_halo`,
+    /// HACC's name of friends-of-friends halos.
+    ///
+    /// The usual prefix for halos of other finders is `halo` (halotools).
     #[must_use]
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         let prefix = prefix.into();
@@ -174,15 +184,16 @@ impl Catalog {
         self
     }
 
-    /// The name of a column of halos.
+    /// Returns the name of a column of halos, with the prefix.
     #[doc(hidden)]
     pub fn name(&self, what: &str) -> String {
         format!("{}_{what}", self.prefix)
     }
 
-    /// Adds a column, whose values are in the order of [`Halos`].
+    /// Adds a column, with values in the order of [`Halos`].
     ///
-    /// Errors: another number of values; a name that is taken.
+    /// # Errors
+    /// Fails if the number of values is not that of the halos, or if the name is taken.
     pub fn add(&mut self, column: Column) -> Result<()> {
         let Column { name, values, .. } = &column;
         if values.len() != self.halos.len() {
@@ -196,7 +207,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Sets [`Halo::total_mass`]; the masses are in the order of [`Halos`].
+    /// Sets [`Halo::total_mass`]; `masses` is in the order of [`Halos`].
     #[doc(hidden)]
     pub fn set_total_masses(&mut self, masses: &[f64]) {
         for (row, &halo) in self.halos.iter_mut().zip(&self.order) {
@@ -204,20 +215,18 @@ impl Catalog {
         }
     }
 
-    /// The columns, for changes of their descriptions.
+    /// Returns the columns, so that descriptions can be changed.
     #[doc(hidden)]
     pub fn columns_mut(&mut self) -> &mut [Column] {
         &mut self.columns
     }
 
-    /// The columns, in the order in which they are written.
+    /// Returns the columns, in the order in which they are written.
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
 
     /// Keeps only the columns with these names, in this order.
-    ///
-    /// Errors: a name that no column has.
     ///
     /// ```
     /// use ropewalk_table::Catalog;
@@ -231,6 +240,9 @@ impl Catalog {
     /// assert!(text.ends_with(b"fof_halo_count,fof_halo_tag\n2,0\n"));
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// Fails if there is no column of a name.
     pub fn keep(&mut self, names: &[impl AsRef<str>]) -> Result<()> {
         let find = |name: &str| self.columns.iter().find(|column| column.name == name).cloned();
         let unknown = |name: &str| {
@@ -248,13 +260,14 @@ impl Catalog {
     ///
     /// Without velocities there are no velocity columns.
     ///
-    /// Errors: what `out` refuses.
+    /// # Errors
+    /// Fails if writing to `out` fails.
     pub fn write_ecsv(&self, out: impl Write, meta: &[(&str, Meta)]) -> Result<()> {
         write_ecsv(out, &self.columns, self.units, meta)
     }
 }
 
-/// The columns of every catalogue; `labels` are the halos' numbers in [`Halos::labels`].
+/// Returns the columns of every catalogue; `labels` are the halos' labels in [`Halos::labels`].
 fn columns_of(halos: &[Halo], labels: &[u32], has_motion: bool) -> Vec<Column> {
     let mut columns = vec![];
     let mut add = |name: &str, quantity, values, description: &str| {

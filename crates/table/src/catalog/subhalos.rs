@@ -1,4 +1,4 @@
-//! What each row of a catalogue is in: halos and the subhalos in them.
+//! Columns that describe the nesting of halos and subhalos.
 
 use ropewalk::halo::{Subhalo, Subhalos};
 use ropewalk::{Error, Result};
@@ -7,18 +7,18 @@ use super::Catalog;
 use crate::columns::{Column, Values};
 
 impl Catalog {
-    /// Adds what each row is in: columns `parent`, `host`, `level`, `n_children`, `own_count`, `peak_density` and `saddle_density`, with the
-    /// prefix of the others. A parent or host is named by its label; -1 stands for no parent. The catalogue is one of
-    /// [`found.nested()`](Subhalos::nested).
+    /// Adds columns that describe the nesting of halos, with the prefix of the others: `parent`, `host`, `level`,
+    /// `n_children`, `own_count`, `peak_density` and `saddle_density`.
     ///
-    /// Errors: not one row for each of them; names that are taken.
+    /// Parents and hosts are given by their labels; the parent of a halo is -1. The catalogue must be that of
+    /// [`found.nested()`](Subhalos::nested).
     ///
     /// ```
     /// use ropewalk_table::columns::Values;
     /// use ropewalk::{AdaptaHop, Particles};
     /// use ropewalk_table::Catalog;
     ///
-    /// // A wide clump with a narrow one in it.
+    /// // A wide clump that contains a narrow one.
     /// let clump = |i: u32, width: f64, x: f64| {
     ///     let (r, turn, z) = (width * f64::from(i).powf(0.5), 2.4 * f64::from(i), (0.7 * f64::from(i)).sin());
     ///     [x + r * turn.cos(), r * turn.sin(), r * z]
@@ -31,6 +31,9 @@ impl Catalog {
     /// assert_eq!(*catalog.columns()[0].values(), Values::Signed(vec![-1, 0]));
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// Fails if the catalogue does not have one row per structure, or if names are taken.
     pub fn add_subhalos(&mut self, found: &Subhalos) -> Result<()> {
         let rows = found.rows();
         if rows.len() != self.halos.len() {
@@ -84,13 +87,13 @@ impl Catalog {
         Ok(())
     }
 
-    /// What each row is in, in the order of the rows, whose numbers stand for parents and hosts; empty for a catalogue without subhalos
+    /// Returns the nesting of each row, with rows as parents and hosts; empty for a catalogue without subhalos
     /// ([`Catalog::add_subhalos`]).
     pub fn subhalos(&self) -> &[Subhalo] {
         &self.subhalos
     }
 
-    /// Whether a row is a halo, in no other one.
+    /// Returns `true` if a row is a halo that is not part of another one.
     pub fn is_host(&self, row: usize) -> bool {
         self.subhalos.get(row).is_none_or(|subhalo| subhalo.parent.is_none())
     }

@@ -1,4 +1,4 @@
-//! Typed columns with names.
+//! Named columns of typed values.
 
 use std::io::{self, Write};
 
@@ -8,11 +8,11 @@ use ropewalk::units::{KnownUnits, Quantity};
 #[derive(Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Values {
-    /// Whole numbers: ids, counts, offsets.
+    /// Non-negative integers: ids, counts, offsets.
     Integers(Vec<u64>),
-    /// Whole numbers of which some are negative: labels, -1 for none.
+    /// Integers with negative values, such as labels with -1 for no cluster.
     Signed(Vec<i64>),
-    /// Measurements.
+    /// Real numbers.
     Numbers(Vec<f64>),
 }
 
@@ -31,7 +31,7 @@ impl std::fmt::Debug for Values {
 }
 
 impl Values {
-    /// How many there are.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         match self {
             Self::Integers(values) => values.len(),
@@ -40,12 +40,12 @@ impl Values {
         }
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The values at these positions, which must be below the length.
+    /// Returns the values at the given positions, which must be below the length.
     pub(crate) fn at(&self, order: &[u32]) -> Self {
         match self {
             Self::Integers(values) => Self::Integers(order.iter().map(|&i| values[i as usize]).collect()),
@@ -63,7 +63,7 @@ impl Values {
     }
 }
 
-/// A column of a table: a name, a value for each row, what the values measure, and a sentence about them.
+/// A column of a table: a name, a value for each row, their physical quantity, and a description.
 ///
 /// ```
 /// use ropewalk_table::columns::{Column, Values};
@@ -82,42 +82,43 @@ pub struct Column {
 }
 
 impl Column {
-    /// A column of pure numbers, without a description.
+    /// Creates a column of dimensionless numbers, without a description.
     pub fn new(name: impl Into<String>, values: Values) -> Self {
         Self { name: name.into(), values, quantity: Quantity::Pure, description: String::new() }
     }
 
-    /// What the values measure; it determines their unit.
+    /// Sets the physical quantity of the values, which determines their unit.
     #[must_use]
     pub fn quantity(mut self, quantity: Quantity) -> Self {
         self.quantity = quantity;
         self
     }
 
-    /// A sentence for the reader: definition and frame of the values.
+    /// Sets the description: definition and frame of the values, for readers.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = description.into();
         self
     }
 
-    /// Appends to the sentence about the values.
+    /// Appends text to the description.
     #[doc(hidden)]
     pub fn describe_more(&mut self, more: &str) {
         self.description.push_str(more);
     }
 
-    /// Its name, in the manner of HACC's catalogues.
+    /// Returns the name; those of catalogues follow HACC's.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// A value for each row, in the order of the catalogue.
+    /// Returns the values, one per row.
     pub fn values(&self) -> &Values {
         &self.values
     }
 
-    /// The unit of the values, as astropy spells it ([`KnownUnits::astropy_name`]), where `units` are known and there is one.
+    /// Returns the unit of the values, as spelled by [`KnownUnits::astropy_name`]; `None` if it is unknown or the
+    /// values have none.
     ///
     /// ```
     /// use ropewalk_table::columns::{Column, Values};
@@ -132,19 +133,20 @@ impl Column {
         units.into().astropy_name(self.quantity)
     }
 
-    /// The frame of the values where `units` are known: comoving, physical or peculiar; empty if they have none.
+    /// Returns the frame of the values, comoving, physical or peculiar; empty if the units are unknown or the values
+    /// have no frame.
     pub fn frame(&self, units: impl Into<KnownUnits>) -> &'static str {
         units.into().frame_of(self.quantity)
     }
 
-    /// The sentence about the values, and their frame where `units` are known: comoving, physical or peculiar.
+    /// Returns the description, followed by the frame, comoving, physical or peculiar, if the units are known.
     pub fn describe(&self, units: impl Into<KnownUnits>) -> String {
         let texts = [&*self.description, self.frame(units)];
         texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
     }
 }
 
-/// Nine significant digits and no trailing zeros, with an exponent where it is shorter.
+/// Prints nine significant digits without trailing zeros, with an exponent for small and large numbers.
 pub(super) struct Digits(pub f64);
 
 impl std::fmt::Display for Digits {

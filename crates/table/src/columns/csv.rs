@@ -1,4 +1,4 @@
-//! Tables as plain CSV: a line of names, and a line for each row.
+//! Tables as plain CSV: a line of names, and a line per row.
 
 use std::io::{self, Write};
 
@@ -6,10 +6,8 @@ use ropewalk::{Error, ErrorKind, Result};
 
 use crate::columns::column::Column;
 
-/// Writes columns as plain CSV, with nine significant digits: the rows of [`write_ecsv`](crate::columns::write_ecsv), without what it
-/// says about them.
-///
-/// Errors: what `out` refuses; columns of unequal length.
+/// Writes columns as plain CSV, with nine significant digits: the rows of [`write_ecsv`](crate::columns::write_ecsv),
+/// without their metadata.
 ///
 /// ```
 /// use ropewalk_table::columns::{Column, Values, write_csv};
@@ -19,12 +17,15 @@ use crate::columns::column::Column;
 /// assert_eq!(String::from_utf8_lossy(&text), "id,x\n7,0.3\n");
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Errors
+/// Fails if writing to `out` fails, or if columns have different lengths.
 pub fn write_csv(mut out: impl Write, columns: &[Column]) -> Result<()> {
     let rows = rows_of(columns)?;
     write_rows(&mut out, columns, rows).map_err(Error::write)
 }
 
-/// How many rows columns have, if they have as many.
+/// Returns the number of rows; fails if columns have different lengths.
 pub fn rows_of(columns: &[Column]) -> Result<usize> {
     let rows = columns.first().map_or(0, |column| column.values.len());
     match columns.iter().find(|column| column.values.len() != rows) {
@@ -37,7 +38,7 @@ pub fn rows_of(columns: &[Column]) -> Result<usize> {
     }
 }
 
-/// The line of names and all rows.
+/// Writes the line of names and all rows.
 pub fn write_rows(out: &mut dyn Write, columns: &[Column], rows: usize) -> io::Result<()> {
     let names: Vec<String> = columns.iter().map(|column| csv_name(&column.name)).collect();
     writeln!(out, "{}", names.join(","))?;
@@ -53,8 +54,10 @@ pub fn write_rows(out: &mut dyn Write, columns: &[Column], rows: usize) -> io::R
     out.flush()
 }
 
-/// A column's name as text tables take it: in quotes if a reader would take parts of it for something else, as delimiters, blanks and `#`.
-/// Ends of lines become blanks, for a line of a table ends there also within quotes.
+/// Returns a column's name for text tables, in quotes if readers could misinterpret parts of it, such as delimiters,
+/// blanks and `#`.
+///
+/// Line breaks become blanks, since they end a line of a table even within quotes.
 ///
 /// ```
 /// use ropewalk_table::columns::csv_name;

@@ -1,7 +1,7 @@
-//! Tables as enhanced CSV: a header in YAML that says what each column is, then plain CSV.
+//! Tables as enhanced CSV: a YAML header that describes the columns, then plain CSV.
 //!
 //! In: columns of one length, their units, and entries for the header. Out: text that `astropy.table.Table.read` and
-//! `pandas.read_csv(.., comment="#")` read as it is.
+//! `pandas.read_csv(.., comment="#")` can read.
 //! Source: Aldcroft, "The Enhanced Character Separated Values table format", APE 6.
 
 use std::io::{self, Write};
@@ -18,18 +18,16 @@ use crate::columns::csv::{rows_of, write_rows};
 pub enum Meta {
     /// Text.
     Text(String),
-    /// A pure number.
+    /// A dimensionless number.
     Number(f64),
-    /// A number in the units of the columns, and what it measures.
+    /// A number in the units of the columns, and its physical quantity.
     Measured(f64, Quantity),
     /// A list of texts.
     Lines(Vec<String>),
 }
 
-/// Writes columns as enhanced CSV, with nine significant digits. Columns that measure something have a unit
-/// and name its frame where `units` are known.
-///
-/// Errors: what `out` refuses; columns of unequal length.
+/// Writes columns as enhanced CSV, with nine significant digits. If `units` are known, the header contains the unit
+/// and the frame of each column.
 ///
 /// ```
 /// use ropewalk_table::columns::{Column, Meta, Values, write_ecsv};
@@ -53,6 +51,9 @@ pub enum Meta {
 /// assert_eq!(String::from_utf8_lossy(&text), expected);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+///
+/// # Errors
+/// Fails if writing to `out` fails, or if columns have different lengths.
 pub fn write_ecsv(
     mut out: impl Write,
     columns: &[Column],
@@ -74,15 +75,15 @@ fn write(
     write_rows(out, columns, rows)
 }
 
-/// What the header says of a column.
+/// The header entry of a column.
 pub struct Head<'a> {
     /// The name.
     pub name: &'a str,
-    /// The unit, as astropy reads it.
+    /// The unit in astropy's spelling.
     pub unit: Option<String>,
-    /// The type, as enhanced CSV names it.
+    /// The type, as named in enhanced CSV.
     pub datatype: &'static str,
-    /// What it is.
+    /// The description.
     pub description: String,
 }
 
@@ -100,12 +101,12 @@ fn heads<'a>(columns: &'a [Column], units: KnownUnits) -> Vec<Head<'a>> {
     columns.iter().map(head).collect()
 }
 
-/// What columns are, as YAML that astropy reads: also in Parquet files.
+/// Returns the description of the columns as YAML in astropy's format, which is also used in Parquet files.
 pub fn header(columns: &[Column], units: KnownUnits, meta: &[(&str, Meta)]) -> String {
     yaml(&heads(columns, units), meta)
 }
 
-/// The lines before the line of names.
+/// Writes the lines before the line of names.
 pub fn write_header(out: &mut dyn Write, columns: &[Head<'_>], meta: &[(&str, Meta)]) -> io::Result<()> {
     writeln!(out, "# %ECSV 1.0\n# ---\n# delimiter: ','")?;
     yaml(columns, meta).lines().try_for_each(|line| writeln!(out, "# {line}"))
@@ -143,16 +144,16 @@ fn yaml(columns: &[Head<'_>], meta: &[(&str, Meta)]) -> String {
     lines.join("\n")
 }
 
-/// A name as YAML takes it: as it is if it is a plain word.
+/// Returns a name as a YAML scalar, in quotes unless it is a plain word.
 fn plain(name: &str) -> String {
     let is_plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        // YAML 1.1 takes these for truth values and nothing.
+        // YAML 1.1 interprets these as booleans and null.
         && !["y", "n", "yes", "no", "on", "off", "true", "false", "null"].contains(&name.to_ascii_lowercase().as_str());
     if is_plain { name.into() } else { quoted(name) }
 }
 
-/// Text in double quotes, whatever it holds.
+/// Returns any text in double quotes, escaped.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
@@ -168,7 +169,7 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-/// A number that YAML 1.1 does not take for a word: its exponents need a point and a sign.
+/// Formats a number so that YAML 1.1 does not read it as text: exponents need a decimal point and a sign.
 fn yaml_number(number: f64) -> String {
     if number.is_nan() {
         return ".nan".into();

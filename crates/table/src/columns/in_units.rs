@@ -1,11 +1,12 @@
-//! Columns and entries in other units.
+//! Conversion of columns and header entries to other units.
 
 use ropewalk::units::Factors;
 
 use crate::columns::{Column, Meta, Values};
 
 impl Column {
-    /// The column with its values in other units, by what they measure. Names and descriptions stay.
+    /// Returns the column with its values converted to other units, according to their quantity. Names and
+    /// descriptions are unchanged.
     ///
     /// ```
     /// use ropewalk_table::columns::{Column, Values};
@@ -27,7 +28,8 @@ impl Column {
     }
 }
 
-/// The entries of a header for columns in other units: what measures something is converted, and an entry `units` names the new ones.
+/// Converts the entries of a header to other units: numbers with a quantity are converted, and an entry `units` names
+/// the new units.
 pub fn meta_in_units<'a>(meta: &[(&'a str, Meta)], factors: &Factors) -> Vec<(&'a str, Meta)> {
     let convert = |(name, value): &(&'a str, Meta)| {
         let value = match value {

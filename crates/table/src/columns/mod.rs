@@ -1,7 +1,7 @@
-//! Named columns with units and descriptions, and how they are written as text.
+//! Named columns with units and descriptions, and text formats for them.
 //!
-//! In: values with a name, the [`Quantity`](ropewalk::units::Quantity) that they measure, and a description. Out: [`Column`]s, in other units
-//! if asked, and tables in CSV and enhanced CSV.
+//! In: named values, the [`Quantity`](ropewalk::units::Quantity) that they measure, and a description. Out:
+//! [`Column`]s, optionally converted to other units, and tables in CSV and enhanced CSV.
 
 mod column;
 mod csv;

@@ -1,20 +1,21 @@
-//! The values of a table: its own, or in memory that something else owns.
+//! The values of a table: owned, or in memory of another owner.
 //!
-//! In: a vector, or an owner. Out: a slice. Cost: nothing is copied, unless shared values are taken or changed.
-//! What `AsRef` gives may differ from call to call, even for the same object. So no slice is kept: each use asks again, and a
-//! length that does not fit any more gives no values in place of wrong ones.
+//! In: a vector, or an owner. Out: a slice. Cost: values are not copied, unless shared values are moved out or
+//! changed.
+//! `AsRef` may return different slices for the same object. So no slice is stored: each use calls `as_ref` again. If
+//! the length no longer fits, there are no values instead of wrong ones.
 
 use ropewalk::internals::memory::copy_of;
 use std::fmt;
 use std::sync::Arc;
 
-/// Something that owns values.
+/// An owner of values.
 type Owner<S> = Arc<dyn AsRef<[S]> + Send + Sync>;
 
 #[derive(Clone)]
 pub(super) enum Data<S> {
     Own(Vec<S>),
-    /// `len` values of the owner, the first ones.
+    /// The first `len` values of the owner.
     Shared {
         owner: Owner<S>,
         len: usize,
@@ -43,7 +44,7 @@ impl<S: Clone> Data<S> {
         }
     }
 
-    /// The values as a vector of one's own.
+    /// Returns the values as an owned vector; copies shared ones first.
     pub fn own(&mut self) -> &mut Vec<S> {
         if let Self::Shared { .. } = self {
             *self = Self::Own(copy_of(self.values()));
@@ -76,7 +77,7 @@ mod tests {
     use super::*;
     use crate::points::Table;
 
-    /// An owner that shows as many values as it is told to.
+    /// An owner that shows a variable number of values.
     struct Changing {
         values: Vec<f32>,
         shown: AtomicUsize,
@@ -113,7 +114,7 @@ mod tests {
         let own = Table::new(2, vec![1.0, 2.0, 3.0, 4.0]).unwrap();
         assert_eq!((&table, format!("{table:?}")), (&own, format!("{own:?}")));
         assert_ne!(table, Table::new(1, values.to_vec()).unwrap());
-        // A vector of one's own goes out as it is.
+        // An owned vector is returned without a copy.
         let place = own.as_slice().as_ptr();
         let vec = own.into_vec();
         assert_eq!(vec.as_ptr(), place);

@@ -1,6 +1,7 @@
-//! Whether points are those of the periodic box that they are said to lie in.
+//! Checks that points belong to the periodic box that is specified for them.
 //!
-//! In: points and the side of a box. Out: the number of points outside of it, or an error if they span more than the box.
+//! In: points and the side of a box. Out: the number of points outside the box, or an error if they span more than
+//! the box.
 //! Cost: one pass in parallel.
 
 use ropewalk::internals::format::{grouped, short};
@@ -11,18 +12,19 @@ use crate::points::{Points, Table};
 
 /// Points per parallel task.
 const TASK: usize = 1 << 14;
-/// The part of a side by which points may exceed it: rounding, as of `f32`.
+/// The relative amount by which points may exceed a side, because of rounding to `f32`.
 const ROUNDING: f64 = 1e-6;
 
 impl Points {
-    /// The number of points that lie outside of the periodic box `[0, side]` and are wrapped into it.
+    /// Returns the number of points outside the periodic box `[0, side]`, which algorithms wrap into it.
     ///
-    /// Points of a box may have any origin, as -L/2, but they span no more than its side: wider ones are not of this box, and
-    /// wrapping would lay unrelated points upon each other. Where the file itself names this side (`is_of_file`), a simulation may
-    /// have let particles drift out since it wrapped them last, so that these may span up to twice the side. Sides and coordinates
-    /// that are not finite are left to the algorithms, which refuse them.
+    /// Points may have any origin, such as -L/2, but must not span more than a side: wider points do not belong to
+    /// this box, and wrapping would superimpose unrelated points. If the side is from the file itself (`is_of_file`),
+    /// points may span up to twice the side, since a simulation may let particles drift out between wrappings. Sides
+    /// and coordinates that are not finite are ignored here; algorithms reject them.
     ///
-    /// Errors: points that span more.
+    /// # Errors
+    /// Fails if the points span more than that.
     pub fn check_box(&self, side: f64, is_of_file: bool) -> Result<u64> {
         if !is_box(&side) {
             return Ok(0);
@@ -30,9 +32,10 @@ impl Points {
         Extent::of(self, side).check(side, is_of_file, "points", self.len() as u64)
     }
 
-    /// Checks the same of a box with a side for each axis, of which the caller and no file tells.
+    /// Checks the points against a box with a side for each axis, specified by the caller and not by a file.
     ///
-    /// Errors: points that span more than a side.
+    /// # Errors
+    /// Fails if the points span more than a side.
     pub fn check_sides(&self, sides: &[f64]) -> Result<()> {
         let extent = Extent::of(self, f64::INFINITY);
         match extent.too_wide(sides) {
@@ -45,12 +48,12 @@ impl Points {
     }
 }
 
-/// Returns `true` if a periodic box may have this side.
+/// Returns `true` if `side` is a valid side of a periodic box.
 pub fn is_box(side: &f64) -> bool {
     *side > 0.0 && *side < f64::INFINITY
 }
 
-/// The range of the points along each axis, and the number of points with a coordinate outside of the box.
+/// The range of the points along each axis, and the number of points with a coordinate outside the box.
 #[derive(Clone, Debug)]
 pub struct Extent {
     pub axes: Vec<(f64, f64)>,
@@ -65,14 +68,15 @@ impl Extent {
         }
     }
 
-    /// The first axis along which the points span more than its side, with that side.
+    /// Returns the first axis along which the points span more than its side, with that side.
     pub fn too_wide(&self, sides: &[f64]) -> Option<(usize, f64)> {
         let is_too_wide =
             |&(_, (&side, (lo, hi))): &(usize, (&f64, &(f64, f64)))| is_box(&side) && hi - lo > side * (1.0 + ROUNDING);
         sides.iter().zip(&self.axes).enumerate().find(is_too_wide).map(|(axis, (&side, _))| (axis, side))
     }
 
-    /// The error for points that span more than `side` along `axis`. `what` and `points` are their name and their number.
+    /// Creates the error for points that span more than `side` along `axis`. `what` and `points` are their noun and
+    /// their number.
     pub fn refusal(&self, axis: usize, side: f64, what: &'static str, points: u64) -> Error {
         let (lo, hi) = self.axes[axis];
         let sentence = format!(
@@ -88,9 +92,10 @@ impl Extent {
         Error::new(ErrorKind::Parameter, sentence)
     }
 
-    /// Returns the number of points outside of the box.
+    /// Returns the number of points outside the box. `what` and `points` are their noun and their number.
     ///
-    /// Errors: points that span more than [`Points::check_box`] allows. `what` and `points` are their name and their number.
+    /// # Errors
+    /// Fails if the points span more than [`Points::check_box`] allows.
     pub fn check(&self, side: f64, is_of_file: bool, what: &'static str, points: u64) -> Result<u64> {
         let max_width = if is_of_file { 2.0 * side } else { side * (1.0 + ROUNDING) };
         for (axis, &(lo, hi)) in self.axes.iter().enumerate() {
@@ -121,7 +126,7 @@ impl Extent {
         extents.into_iter().fold(none(), |all, extent| all.join(&extent))
     }
 
-    /// That of both.
+    /// Returns the extent of both sets of points.
     pub fn join(mut self, other: &Self) -> Self {
         for (axis, (lo, hi)) in self.axes.iter_mut().zip(&other.axes) {
             *axis = (axis.0.min(*lo), axis.1.max(*hi));

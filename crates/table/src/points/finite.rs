@@ -1,6 +1,6 @@
-//! A check that all coordinates are finite, for callers that know which file the points are of.
+//! A check that all coordinates are finite, for callers that can name the file of the points.
 //!
-//! In: points. Out: an error with the first point that has another coordinate.
+//! In: points. Out: an error about the first coordinate that is not finite.
 //! Cost: one pass in parallel.
 
 use ropewalk::internals::parallel::fold_tasks;
@@ -12,10 +12,10 @@ use crate::points::{Points, Table};
 const TASK: usize = 1 << 16;
 
 impl Points {
-    /// Refuses coordinates that are NaN or infinite.
+    /// Checks that no coordinate is NaN or infinite.
     ///
     /// # Errors
-    /// The first such coordinate, as algorithms refuse it.
+    /// Fails with the error that algorithms return for the first such coordinate.
     pub fn check_finite(&self) -> Result<()> {
         match self {
             Self::F32(table) => check(table),

@@ -1,6 +1,6 @@
-//! Points and vectors whose type and dimension are known at run time: what files and arrays of other languages hold.
+//! Points and vectors whose type and dimension are known at run time, as in files and in arrays of other languages.
 //!
-//! In: numbers in 32 or 64 bits, row by row, their own or shared with another owner. Out: [`Points`] and [`Table`]s.
+//! In: numbers of 32 or 64 bits, row by row, owned or shared with another owner. Out: [`Points`] and [`Table`]s.
 
 mod data;
 #[doc(hidden)]
@@ -13,9 +13,10 @@ use data::Data;
 use ropewalk::internals::memory::collected;
 use ropewalk::{Error, Result};
 
-/// N rows of 1 to 10 values, row-major, in file order: its own, or in memory that something else owns ([`Table::shared`]).
+/// N rows of 1 to 10 values, row-major, in file order. Values are owned, or in memory of another owner
+/// ([`Table::shared`]).
 ///
-/// A clone of its own values is a copy; a clone of shared ones shares them. Two are equal if their rows are.
+/// Cloning copies owned values, and shares shared ones. Tables are equal if their rows are equal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table<S> {
     dim: usize,
@@ -23,30 +24,28 @@ pub struct Table<S> {
 }
 
 impl<S> Table<S> {
-    /// A table of rows of `dim` values.
+    /// Creates a table of rows of `dim` values.
     ///
     /// # Errors
-    /// If `dim` is not 1 to 10, or does not divide the number of values.
+    /// Fails if `dim` is not 1 to 10, or does not divide the number of values.
     pub fn new(dim: usize, data: Vec<S>) -> Result<Self> {
         check(dim, data.len())?;
         Ok(Self::of(dim, data))
     }
 
-    /// A table of rows of `dim` values that `owner` holds: an array of another language, a mapped file, an `Arc<Vec<S>>`. Nothing is
-    /// copied, and `owner` lives as long as the table and its clones.
+    /// Creates a table of rows of `dim` values that `owner` holds, such as an array of another language, a mapped
+    /// file, or an `Arc<Vec<S>>`. Nothing is copied, and `owner` lives as long as the table and its clones.
     ///
-    /// `owner` is asked for its values again at each use of them, and must always give the same. If it gives more, the table ends where it
-    /// did; if it gives fewer, the table is empty for as long. Other values in the middle of a call make its answer meaningless, or the
-    /// call fails or panics.
+    /// The table calls `owner.as_ref()` at each use of the values, which must always return the same values. If it
+    /// returns more values, the table keeps its length; if it returns fewer, the table is empty while it does. If the
+    /// values change during a call, its results are meaningless, or the call fails or panics.
     ///
-    /// Nothing may write to the memory while a call reads it. Safe Rust cannot; another language can, and by Rust's rules a program in
-    /// which that happens is undefined. Trees compare what they store with what they read before, so that their depth stays bounded, and
-    /// tests with such a writer have seen wrong answers and errors, but no crash; that is no promise.
+    /// Nothing may write to the memory while a call reads it. Safe Rust cannot; another language can, which is
+    /// undefined behaviour by Rust's rules. Trees compare stored values with those read before, so that their depth
+    /// stays bounded. Tests with such a writer have produced wrong results and errors, but no crash; this is not a
+    /// guarantee.
     ///
-    /// Memory: some ten words. Cost: a call of `as_ref` at each use of the values.
-    ///
-    /// # Errors
-    /// As [`Table::new`].
+    /// Memory: about ten words. Cost: a call of `as_ref` at each use of the values.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -58,58 +57,61 @@ impl<S> Table<S> {
     /// assert_eq!(table.clone().as_slice().as_ptr(), values.as_ptr());
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As [`Table::new`].
     pub fn shared(dim: usize, owner: Arc<dyn AsRef<[S]> + Send + Sync>) -> Result<Self> {
         let data = Data::shared(owner);
         check(dim, data.values().len())?;
         Ok(Self { dim, data })
     }
 
-    /// Rows whose number of values is known to be right.
+    /// Creates a table from rows whose number of values is known to be valid.
     #[doc(hidden)]
     pub fn of(dim: usize, data: Vec<S>) -> Self {
         Self { dim, data: Data::Own(data) }
     }
 
-    /// Values in a row.
+    /// Returns the number of values per row.
     pub fn dim(&self) -> usize {
         self.dim
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.as_slice().len() / self.dim
     }
 
-    /// True if there are no rows.
+    /// Returns `true` if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.as_slice().is_empty()
     }
 
-    /// The rows, or `None` if they have other than `D` values.
+    /// Returns the rows, or `None` if they do not have `D` values.
     pub fn rows<const D: usize>(&self) -> Option<&[[S; D]]> {
         (self.dim == D).then(|| self.as_slice().as_chunks().0)
     }
 
-    /// All values, row by row.
+    /// Returns all values, row by row.
     pub fn as_slice(&self) -> &[S] {
         self.data.values()
     }
 }
 
 impl<S: Clone> Table<S> {
-    /// All values, row by row. They are copied if they are shared.
+    /// Returns all values, row by row. Shared values are copied.
     pub fn into_vec(self) -> Vec<S> {
         self.data.into_vec()
     }
 
-    /// All values, to be changed. They are copied if they are shared.
+    /// Returns all values for modification. Shared values are copied first.
     #[doc(hidden)]
     pub fn values_mut(&mut self) -> &mut Vec<S> {
         self.data.own()
     }
 }
 
-/// Errors: a number of values that are not whole rows.
+/// Fails if the values are not whole rows.
 fn check(dim: usize, values: usize) -> Result<()> {
     if !(1..=10).contains(&dim) {
         return Err(Error::dimension(dim));
@@ -122,14 +124,14 @@ fn check(dim: usize, values: usize) -> Result<()> {
 }
 
 impl Table<f32> {
-    /// The same numbers in 64 bits.
+    /// Converts the values to 64 bits, exactly.
     #[doc(hidden)]
     pub fn widened(&self) -> Table<f64> {
         Table::of(self.dim, collected(self.as_slice().iter().map(|&x| x.into())))
     }
 }
 
-/// Points, or vectors that belong to them, in the precision of the file or of the array that they are from.
+/// Points, or vectors that belong to points, in the precision of their file or array.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Points {
     /// 32-bit floats.
@@ -139,7 +141,7 @@ pub enum Points {
 }
 
 impl Points {
-    /// Coordinates per point.
+    /// Returns the number of coordinates per point.
     pub fn dim(&self) -> usize {
         match self {
             Self::F32(table) => table.dim(),
@@ -147,7 +149,7 @@ impl Points {
         }
     }
 
-    /// Number of points.
+    /// Returns the number of points.
     pub fn len(&self) -> usize {
         match self {
             Self::F32(table) => table.len(),
@@ -155,7 +157,7 @@ impl Points {
         }
     }
 
-    /// True if there are no points.
+    /// Returns `true` if there are no points.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
