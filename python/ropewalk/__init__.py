@@ -1,16 +1,16 @@
 """Density clustering, halo finding and geometric search on large point sets.
 
-Answers are exact and do not depend on the number of threads: radii are inclusive, and distances are compared as 64-bit arithmetic
-decides them, whatever the type of the points.
+Results are exact and do not depend on the number of threads. Radii are inclusive, and distances are compared in 64-bit arithmetic,
+whatever the type of the points.
 
-- Clusters: `DBSCAN`, `HDBSCAN` as in scikit-learn, `dbscan`; `k_distances` to choose `eps`.
-- Groups of points: `FriendsOfFriends`, `friends_of_friends`; `HOP`, `hop` about peaks of density.
-- Neighbours: `Bvh`, a search tree; `NearestNeighbors` as in scikit-learn.
-- Meshes: `Mesh`, of triangles: rays, nearest triangles, inside and outside; `read_mesh`.
-- Values between points: `MovingLeastSquares`, `Sph`, `InverseDistance`.
+- Clusters: `DBSCAN` and `HDBSCAN` with scikit-learn's interface, `dbscan`, and `k_distances` to choose `eps`.
+- Groups of points: `FriendsOfFriends`, `friends_of_friends`, and `HOP`, `hop` around density peaks.
+- Neighbours: `Bvh`, a search tree, and `NearestNeighbors` with scikit-learn's interface.
+- Triangle meshes: `Mesh` for ray casting, nearest triangles and inside-outside tests, and `read_mesh`.
+- Interpolation of scattered data: `MovingLeastSquares`, `Sph`, `InverseDistance`.
 - Trees: `minimum_spanning_tree`, `linkage`.
-- Halos of simulations: `read_snapshot`, `halos` with their catalogue, `halos_above` as theory expects them.
-- `ropewalk.sample` has point sets to try things on, `ropewalk.plot` pictures; `set_threads` says how many threads work.
+- Halos of simulations: `read_snapshot`, `halos` for a catalogue, `halos_above` for the expected number of halos.
+- `ropewalk.sample` generates point sets for experiments, `ropewalk.plot` draws figures, `set_threads` sets the number of threads.
 """
 
 from ropewalk import plot, sample

@@ -1,4 +1,4 @@
-"""What is accepted as points, boxes and weights; all else is refused with a sentence."""
+"""Conversion and validation of arguments that hold points, boxes and weights."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ropewalk._types import Floats
 
 
 def points(x: ArrayLike, name: str = "X") -> Floats:
-    """An array of two dimensions in C order, ``float32`` or ``float64``; what is that already is not copied.
+    """Converts points to a two-dimensional ``float32`` or ``float64`` array in C order. Such an array is not copied.
 
-    Integers and long doubles become ``float64``, ``float16`` becomes ``float32``. Raises `ValueError` for other dimensions, complex
-    numbers, quantities with a unit, text, and numbers that ``float64`` does not hold exactly.
+    Integers and long doubles become ``float64``, ``float16`` becomes ``float32``. Raises `ValueError` for arrays that are not
+    two-dimensional, complex numbers, quantities with a unit, text, and numbers that ``float64`` does not hold exactly.
     """
     array = numbers(x, name)
     if array.ndim != 2:
@@ -27,7 +27,7 @@ def points(x: ArrayLike, name: str = "X") -> Floats:
 
 
 def numbers(x: ArrayLike, name: str) -> Floats:
-    """The same for any number of dimensions."""
+    """Converts an array of any number of dimensions to ``float32`` or ``float64``, with the same rules as `points`."""
     refuse_unit(x, name)
     if hasattr(x, "toarray"):
         raise ValueError(f"{name} is a sparse matrix; a dense array is needed: {name}.toarray()")
@@ -42,7 +42,7 @@ def numbers(x: ArrayLike, name: str) -> Floats:
         raise ValueError(f"{name} does not hold numbers: it is text; could not convert string to float without being told to")
     narrow = array.dtype.kind == "f" and array.dtype.itemsize <= 4
     try:
-        # Native byte order, one piece, aligned: otherwise a copy.
+        # Copies unless the array has native byte order and is contiguous and aligned.
         found: Floats = np.require(array, np.float32 if narrow else np.float64, ["C", "A"])
     except OverflowError as error:
         raise ValueError(f"{name} has a number that is too large for float64: {error}") from error
@@ -52,18 +52,18 @@ def numbers(x: ArrayLike, name: str) -> Floats:
     return found
 
 
-#: Whole numbers up to this are exact in ``float64``.
+#: All integers up to this one are exact in ``float64``.
 _EXACT = 2**53
 
 
 def refuse_rounded(x: object, array: NDArray[Any], name: str) -> None:
-    """Refuses numbers that ``float64`` would round: whole numbers beyond 2**53, long doubles. `array` is what NumPy makes of `x`."""
+    """Raises `ValueError` for numbers that ``float64`` would round: large integers and long doubles. `array` is ``numpy.asarray(x)``."""
     at = _first_rounded(array)
     if at is not None:
         _refuse(name, list(at), array[at])
     if isinstance(x, np.ndarray) or array.dtype != np.float64:
         return
-    # NumPy makes float64 of whole numbers beside others, so these are looked at before that.
+    # NumPy converts integers that are mixed with floats to float64, so integers are checked before that conversion.
     for place, column in enumerate(_columns(x)):
         at = _first_rounded(column) if column.ndim == 1 else None
         if at is not None:
@@ -76,15 +76,15 @@ def refuse_rounded(x: object, array: NDArray[Any], name: str) -> None:
 
 
 def _columns(x: Any) -> Iterator[NDArray[Any]]:
-    """The columns of a data frame or table of pandas, polars or pyarrow; none of anything else."""
+    """Yields the columns of a data frame or table of pandas, polars or pyarrow, and nothing for other objects."""
     if hasattr(x, "iloc"):
-        # By place, since names may repeat.
+        # By position, since names may repeat.
         for place in range(len(getattr(x, "columns", ()))):
             yield np.asarray(x.iloc[:, place])
     elif hasattr(x, "column_names") and hasattr(x, "column"):
         for place in range(len(x.column_names)):
             column = x.column(place)
-            # Beside nulls NumPy makes float64 of whole numbers, too.
+            # NumPy also converts integers to float64 if the column has nulls.
             yield np.array(column.to_pylist(), object) if column.null_count else np.asarray(column)
     elif hasattr(x, "dtypes") and hasattr(x, "columns"):
         for name in x.columns:
@@ -96,12 +96,12 @@ def _refuse(name: str, at: list[int], value: object) -> None:
     raise ValueError(f"{name}{place} is {value}, which float64 does not hold exactly; subtract an offset, or round it yourself")
 
 
-#: So many numbers are looked at together, which bounds the memory that takes.
+#: The number of values that are checked at a time, which bounds the memory of the check.
 _BLOCK = 1 << 12
 
 
 def _first_rounded(array: NDArray[Any]) -> tuple[int, ...] | None:
-    """The index of the first number that ``float64`` does not hold exactly."""
+    """Returns the index of the first number that ``float64`` does not hold exactly, or `None`."""
     kind, size = array.dtype.kind, array.dtype.itemsize
     if array.size == 0 or not (kind == "O" or (kind in "iu" and size == 8) or (kind == "f" and size > 8)):
         return None
@@ -116,12 +116,12 @@ def _first_rounded(array: NDArray[Any]) -> tuple[int, ...] | None:
 
 
 def _first_rounded_of(array: NDArray[Any]) -> tuple[int, ...] | None:
-    """The same of a few numbers."""
+    """Does the work of `_first_rounded` for one block."""
     kind = array.dtype.kind
     if kind in "iu":
         if array.max() <= _EXACT and array.min() >= -_EXACT:
             return None
-        # Without the zeros at its end a number is exact if it has at most 53 bits.
+        # An integer is exact if it has at most 53 bits without its trailing zero bits.
         bits = array.astype(array.dtype.newbyteorder("="))
         bits = (np.abs(bits) if kind == "i" else bits).view(np.uint64)
         rounded = bits // np.maximum(bits & (~bits + np.uint64(1)), np.uint64(1)) > _EXACT
@@ -137,22 +137,22 @@ def _first_rounded_of(array: NDArray[Any]) -> tuple[int, ...] | None:
 def _is_rounded(value: object) -> bool:
     if isinstance(value, abstract.Integral):
         whole = int(value)
-        # In the range of float64, without the zeros at its end, a number is exact if it has at most 53 bits.
+        # An integer in the range of float64 is exact if it has at most 53 bits without its trailing zero bits.
         return abs(whole).bit_length() > 1024 or abs(whole) // max(whole & -whole, 1) > _EXACT
     return isinstance(value, np.longdouble) and bool(np.float64(value) != value and value == value)
 
 
 def refuse_unit(x: object, name: str) -> None:
-    """Refuses a quantity with a unit, which would be lost."""
+    """Raises `ValueError` for a quantity with a unit, since the unit would be lost."""
     unit = _unit(x)
     if unit:
         raise ValueError(f"{name} has the unit {unit}; numbers have none here: give all lengths in one unit, {name}.to_value(unit)")
 
 
 def _unit(x: object) -> str:
-    """The unit of a quantity of astropy, unyt or pint; empty for a pure number."""
+    """Returns the unit of a quantity of astropy, unyt or pint, and an empty string for a pure number."""
     for attribute in ("unit", "units"):
-        # A data frame may have a column of that name.
+        # A data frame may have a column of this name, hence the look at the type.
         if isinstance(x, np.ndarray) or hasattr(type(x), attribute):
             text = str(getattr(x, attribute, None) or "")
             return "" if text in ("", "dimensionless") else text
@@ -160,7 +160,7 @@ def _unit(x: object) -> str:
 
 
 def vector(x: ArrayLike, n: int, name: str) -> NDArray[np.float64]:
-    """One 64-bit number for each of `n` points."""
+    """Converts `x` to an array with one ``float64`` for each of `n` points."""
     array = np.ascontiguousarray(numbers(x, name), np.float64)
     if array.shape != (n,):
         raise ValueError(f"{name} has the shape {array.shape}; one number for each of {n} points is needed")
@@ -168,7 +168,7 @@ def vector(x: ArrayLike, n: int, name: str) -> NDArray[np.float64]:
 
 
 def sides(box_size: ArrayLike | None, dim: int) -> list[float] | None:
-    """The sides of a periodic box: one for all axes, or one for each."""
+    """Returns the side of the periodic box along each of `dim` axes, from one number for all axes or one for each."""
     if box_size is None:
         return None
     array = np.ravel(numbers(box_size, "box_size"))
@@ -180,10 +180,10 @@ def sides(box_size: ArrayLike | None, dim: int) -> list[float] | None:
 
 
 def box(box_size: ArrayLike | None, points: Floats, n_jobs: int | None) -> list[float] | None:
-    """The sides of the periodic box that points lie in. Raises `ValueError` for points that span more than the box.
+    """Returns the sides of the periodic box of points. Raises `ValueError` if the points span more than the box.
 
-    Points may have any origin, and lie on both faces. Wider ones are of another box or in another unit, and wrapping them would lay
-    unrelated points upon each other. The command line decides the same (`Points::check_sides`).
+    Points may have any origin and may lie on both faces. Points that span more belong to another box or have another unit, and
+    wrapping them would put unrelated points at the same place. The command line applies the same rule (`Points::check_sides`).
     """
     found = sides(box_size, points.shape[1])
     if found is not None:

@@ -1,4 +1,4 @@
-"""What all estimators are: scikit-learn's conventions, without scikit-learn."""
+"""Base classes of the estimators: scikit-learn's conventions, without importing scikit-learn."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 
     from ropewalk._native import Comm
 
-#: Lines of a representation are at most so long, as scikit-learn's.
+#: The maximum length of a line of a representation, as in scikit-learn.
 _WIDTH = 80
 
 
 class NotFittedError(ValueError, AttributeError):
-    """An estimator is asked for what only `fit` finds. Where scikit-learn is imported, its class of this name is raised.
+    """Raised if a method or attribute of an estimator is used before `fit`.
 
-    Both are a `ValueError` and an `AttributeError`, so code that catches one of these needs no import.
+    If scikit-learn is imported, its class of the same name is raised instead. Both classes derive from `ValueError` and
+    `AttributeError`, so code that catches one of these needs no import.
 
     Examples
     --------
@@ -42,36 +43,36 @@ class NotFittedError(ValueError, AttributeError):
 
 
 def not_fitted(estimator: object) -> Exception:
-    """The exception for an estimator that is not fitted."""
+    """Returns the exception for an estimator that is not fitted."""
     message = f"This {type(estimator).__name__} instance is not fitted yet; call 'fit' first."
     theirs = sys.modules.get("sklearn.exceptions")
     return cast("type[Exception]", getattr(theirs, "NotFittedError", NotFittedError))(message)
 
 
 class Estimator:
-    """Parameters by the names of the constructor's arguments, a representation, and checks of what `fit` and others are given."""
+    """Base class of estimators: parameters named as the constructor's arguments, a representation, and checks of arguments."""
 
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
 
     @classmethod
     def _parameters(cls) -> dict[str, inspect.Parameter]:
-        """The constructor's parameters, in alphabetical order."""
+        """Returns the constructor's parameters in alphabetical order."""
         parameters = inspect.signature(cls).parameters
         return {name: parameters[name] for name in sorted(parameters)}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by their names.
+        """Returns the parameters by name.
 
         Parameters
         ----------
         deep : bool, default True
-            As in scikit-learn; there are no parameters below others.
+            Ignored, as there are no nested parameters; present for API consistency with scikit-learn.
 
         Returns
         -------
         dict
-            Each parameter as it was given.
+            The parameters as the caller set them.
         """
         return {name: getattr(self, name) for name in self._parameters()}
 
@@ -81,7 +82,7 @@ class Estimator:
         Parameters
         ----------
         **params
-            New values by the names of the constructor's arguments. They are checked by `fit`.
+            New values, named as the constructor's arguments. `fit` checks the values.
 
         Returns
         -------
@@ -91,7 +92,7 @@ class Estimator:
         Raises
         ------
         ValueError
-            A name is no parameter; then none is set.
+            If a name is not a parameter. In that case no parameter is set.
         """
         known = list(self._parameters())
         for name in params:
@@ -102,7 +103,7 @@ class Estimator:
         return self
 
     def __repr__(self) -> str:
-        """The call that makes it, with the parameters that are not the default ones."""
+        """Returns the constructor call, with the parameters that differ from their defaults."""
         changed = []
         for name, parameter in self._parameters().items():
             value = repr(getattr(self, name))
@@ -118,11 +119,11 @@ class Estimator:
                 lines[-1] += f" {text}" if at > 0 else text
         return "\n".join(lines) + ("" if changed else ")")
 
-    #: scikit-learn's word for what it is: `None` for what only answers questions.
+    #: scikit-learn's estimator type; `None` for an estimator that only answers queries.
     _kind: str | None = None
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn asks about estimators."""
+        """Returns the estimator's tags for scikit-learn."""
         utils = import_module("sklearn.utils")
         return utils.Tags(
             estimator_type=self._kind,
@@ -132,7 +133,7 @@ class Estimator:
 
     @property
     def _estimator_type(self) -> str:
-        """What scikit-learn before 1.6 asks."""
+        """The estimator type for scikit-learn before 1.6."""
         return self._kind or ""
 
     def _allows_nan(self) -> bool:
@@ -143,7 +144,7 @@ class Estimator:
             raise not_fitted(self)
 
     def _points(self, X: ArrayLike, *, fitting: bool) -> Floats:
-        """The points as an array in C order. All but `fit` compare how many features they have, and their names."""
+        """Returns the points as an array in C order. Unless `fitting`, compares the number and names of features with the fit."""
         names = feature_names(X)
         array = sample(X, least=1 if fitting else 0)
         if fitting:
@@ -156,14 +157,14 @@ class Estimator:
         return array
 
     def _fit_points(self, X: ArrayLike, device: str | None) -> ArrayLike:
-        """What `fit` works on: arrays on a device stay there."""
+        """Returns the points for `fit`: checked and converted, or unchanged if the work runs on a device."""
         if on_device(X, device) is None:
             return self._points(X, fitting=True)
         shape(X)
         return X
 
     def _remember(self, X: ArrayLike, dim: int) -> None:
-        """Keeps how many features there are, and their names. `fit` does it last, so that one that fails changes nothing."""
+        """Stores the number and names of features. `fit` calls it last, so that a failed fit changes nothing."""
         names = feature_names(X)
         self.n_features_in_ = dim
         self.__dict__.pop("feature_names_in_", None)
@@ -171,7 +172,7 @@ class Estimator:
             self.feature_names_in_ = names
 
     def _fit_weights(self, sample_weight: ArrayLike | None, n: int) -> ArrayLike | None:
-        """Weights for `fit` to `n` points, which as in scikit-learn must not all be zero."""
+        """Returns the weights of `n` points for `fit`. As in scikit-learn, they must not all be zero."""
         if sample_weight is None or is_on_device(sample_weight):
             return sample_weight
         own = weights(sample_weight, n)
@@ -180,7 +181,7 @@ class Estimator:
         return own
 
     def _compare_names(self, names: NDArray[np.object_] | None) -> None:
-        """Warns where only one side has names, and refuses other names than `fit` was given."""
+        """Warns if only the fitted or only the new points have feature names. Raises `ValueError` if the names differ."""
         own = self.__dict__.get("feature_names_in_")
         name = type(self).__name__
         if own is None and names is not None:
@@ -200,16 +201,16 @@ class Estimator:
 
 
 class Clusterer(Estimator):
-    """An estimator whose `fit` finds a label for each point.
+    """An estimator whose `fit` assigns a label to each point.
 
-    `fit` calls `_fit`, which calls one of two hooks: `_find` on the processor and on devices, `_find_across` across ranks. Each returns
-    the attributes that it found, by their names, and the number of coordinates.
+    `fit` calls `_fit`, which calls one of two hooks: `_find` on the processor and on devices, `_find_across` across ranks. Each hook
+    returns the fitted attributes by name, and the number of coordinates.
     """
 
     _kind = "clusterer"
     labels_: NDArray[np.int32]
 
-    #: Attributes of an earlier fit that another fit may not find.
+    #: Attributes that a fit may leave unset, and which are removed before a new fit's attributes are stored.
     _stale: tuple[str, ...] = ()
 
     if TYPE_CHECKING:
@@ -221,7 +222,7 @@ class Clusterer(Estimator):
         def _find_across(self, X: ArrayLike, sample_weight: ArrayLike | None, comm: Comm) -> tuple[dict[str, Any], int]: ...
 
     def _fit(self, X: ArrayLike, sample_weight: ArrayLike | None = None, comm: object = None) -> Self:
-        """Finds the clusters, and then replaces the attributes of an earlier fit, so that a fit that fails changes nothing."""
+        """Finds the clusters, then replaces the attributes of an earlier fit, so that a failed fit changes nothing."""
         found, dim = self._find(X, sample_weight) if comm is None else self._find_across(X, sample_weight, _mpi.ranks(comm))
         for name in self._stale:
             self.__dict__.pop(name, None)
@@ -230,7 +231,7 @@ class Clusterer(Estimator):
         return self
 
     def fit_predict(self, X: ArrayLike, y: object = None) -> NDArray[np.int32]:
-        """Finds the clusters of points, and returns their labels.
+        """Finds the clusters of points and returns the labels.
 
         Parameters
         ----------
@@ -246,14 +247,14 @@ class Clusterer(Estimator):
 
 
 class WeightedClusterer(Clusterer):
-    """One whose points may have weights."""
+    """A clusterer whose points may have weights."""
 
     if TYPE_CHECKING:
 
         def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self: ...
 
     def fit_predict(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int32]:
-        """Finds the clusters of points, and returns their labels.
+        """Finds the clusters of points and returns the labels.
 
         Parameters
         ----------
@@ -269,5 +270,5 @@ class WeightedClusterer(Clusterer):
 
 
 def shortened(names: list[str]) -> list[str]:
-    """A line for each of the first five names, and dots for the rest."""
+    """Returns a line for each of the first five names, and an ellipsis for the others."""
     return [f"- {name}" for name in names[:5]] + (["- ..."] if len(names) > 5 else [])

@@ -1,4 +1,4 @@
-"""The search tree: neighbours within a radius, nearest neighbours and pairs of one set of points."""
+"""The search tree: neighbours within a radius, nearest neighbours, and pairs of points."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ropewalk._types import Floats, Indices
 
 
 class Lists(NamedTuple):
-    """Many lists of indices in two arrays: list ``i`` is ``indices[offsets[i]:offsets[i + 1]]``.
+    """Lists of indices, stored in two arrays: list ``i`` is ``indices[offsets[i]:offsets[i + 1]]``.
 
     This is the layout of `scipy.sparse.csr_array`: ``csr_array((ones, lists.indices, lists.offsets), shape)``.
 
     Attributes
     ----------
     offsets : ndarray of int64, shape (lists + 1,)
-        Where each list begins, and at last where the last one ends.
+        The start of each list in `indices`, and the end of the last list.
     indices : ndarray of int32 (int64 from 2**31 points on)
-        The lists, one after the other.
+        The concatenated lists.
 
     Examples
     --------
@@ -38,17 +38,17 @@ class Lists(NamedTuple):
     indices: Indices
 
     def of(self, i: int) -> Indices:
-        """List `i`, not copied.
+        """Returns list `i` without a copy.
 
         Parameters
         ----------
         i : int
-            Its number; negative numbers count from the end.
+            The number of the list; negative numbers count from the end.
 
         Raises
         ------
         IndexError
-            There is no such list.
+            If there is no such list.
         """
         n = len(self.offsets) - 1
         at = i + n if i < 0 else i
@@ -57,19 +57,19 @@ class Lists(NamedTuple):
         return self.indices[self.offsets[at] : self.offsets[at + 1]]
 
     def split(self) -> list[Indices]:
-        """Each list as an array of its own, not copied."""
+        """Returns each list as a separate array, without copies."""
         return [self.of(i) for i in range(len(self.offsets) - 1)]
 
 
 class Pairs(NamedTuple):
-    """Pairs of points, in ascending order: what `Bvh.pairs` returns.
+    """Pairs of points in ascending order, as returned by `Bvh.pairs`.
 
     Attributes
     ----------
     indices : ndarray of int32 (int64 from 2**31 points on), shape (pairs, 2)
         The points of each pair, the lower index first.
     distances : ndarray of float64, shape (pairs,)
-        How far they are apart, in the unit of the points.
+        The distance between the points of each pair, in the unit of the points.
 
     Examples
     --------
@@ -84,33 +84,32 @@ class Pairs(NamedTuple):
 
 
 class Bvh:
-    """A bounding volume hierarchy of points, built once and not changed any more.
+    """A bounding volume hierarchy of points. It does not change after construction.
 
     Parameters
     ----------
     points : array_like of shape (n, dim)
-        The points, 1 to 10 coordinates each. ``float32`` and ``float64`` arrays in C order are not copied, others are copied once.
-        What is written into them later changes no answer of the tree; but `points` shows it, and pickles and copies of the tree are
-        built anew from it.
+        Points of 1 to 10 coordinates. ``float32`` and ``float64`` arrays in C order are not copied, other arrays are copied once.
+        Later changes of the array do not affect results of the tree. `points` shows them, though, and pickles and copies of the
+        tree are rebuilt from the changed array.
     box_size : float or sequence of `dim` floats, optional
-        The sides of a periodic box, in the unit of the points: distances are to the nearest image, and points and queries may lie
-        outside. By default space is open.
+        The sides of the periodic box, in the unit of the points. Distances are to the nearest periodic image, and points and queries
+        may lie outside the box. Default: open space.
     n_jobs : int, optional
-        The number of threads that build the tree and answer queries; None is the number that `set_threads` set, -1 all processors.
+        The number of threads for building the tree and for queries; -1 means all processors. Default: the number set by `set_threads`.
 
     Raises
     ------
     ValueError
-        If a coordinate is not finite, a side not positive, or a shape is none of points.
+        If a coordinate is not finite, a side is not positive, or an array has the wrong shape.
 
     Notes
     -----
-    Radii are inclusive. Whether two points are within a radius is decided in 64-bit arithmetic whatever the type of the points, and so are
-    distances, which are `float64`. What is equally far is ordered by index. Results do not depend on `n_jobs`.
+    Radii are inclusive. Distances are ``float64``; they are computed and compared with radii in 64-bit arithmetic, whatever the type of
+    the points. Points at equal distance are ordered by index. Results do not depend on `n_jobs`.
 
-    Indices in lists and pairs are ``int32``, which is how the library has them, so that they are handed over without a copy (``int64`` if
-    there are 2**31 points or more); arithmetic such as ``i * n + j`` wants ``astype(np.int64)`` first. Those of nearest neighbours are
-    ``int64``.
+    Indices in lists and pairs are ``int32`` (``int64`` from 2**31 points on), the library's own type, so that no copy is needed. Convert
+    them with ``astype(np.int64)`` before arithmetic such as ``i * n + j``. Indices of nearest neighbours are ``int64``.
 
     Building costs O(n log n), mostly a radix sort of Morton codes [1]_; the hierarchy is that of Apetrei [2]_.
 
@@ -148,7 +147,7 @@ class Bvh:
 
     @property
     def points(self) -> Floats:
-        """The points as they were given, not to be written into."""
+        """The points, as a read-only view of the given array."""
         view = self._points.view()
         view.flags.writeable = False
         return view
@@ -160,12 +159,12 @@ class Bvh:
 
     @property
     def n_jobs(self) -> int | None:
-        """The number of threads, as it was given."""
+        """The `n_jobs` of the constructor."""
         return self._n_jobs
 
     @property
     def dim(self) -> int:
-        """Coordinates of a point."""
+        """The number of coordinates per point."""
         return int(self._points.shape[1])
 
     def __len__(self) -> int:
@@ -178,20 +177,20 @@ class Bvh:
         return _rebuilt, (self._points, self._box_size, self._n_jobs)
 
     def query(self, centers: ArrayLike, radius: ArrayLike) -> Any:
-        """The points within `radius` of each center, the boundary included.
+        """Finds the points within `radius` of each center, the boundary included.
 
         Parameters
         ----------
         centers : array_like of shape (m, dim) or (dim,)
             The centers.
         radius : float or array_like of shape (m,)
-            One radius, or one for each center.
+            One radius for all centers, or one for each.
 
         Returns
         -------
         Lists
-            ``offsets`` of shape (m + 1,) and ``indices``, ascending within each list. For a single center of shape (dim,) the array of its
-            indices alone.
+            ``offsets`` of shape (m + 1,) and ``indices``, ascending within each list. For a single center of shape (dim,), an array of
+            indices instead.
 
         Raises
         ------
@@ -200,7 +199,7 @@ class Bvh:
 
         Notes
         -----
-        As ``scipy.spatial.cKDTree.query_ball_point(centers, radius, return_sorted=True)`` finds them.
+        The same points as ``scipy.spatial.cKDTree.query_ball_point(centers, radius, return_sorted=True)``.
 
         Examples
         --------
@@ -216,9 +215,9 @@ class Bvh:
         return lists if shape else lists.indices
 
     def query_count(self, centers: ArrayLike, radius: ArrayLike) -> Any:
-        """How many points are within `radius` of each center, the boundary included.
+        """Counts the points within `radius` of each center, the boundary included.
 
-        Parameters and errors are those of `query`. The result is an integer array of shape (m,), for a single center a number.
+        Parameters and errors are those of `query`. Returns an integer array of shape (m,), or a number for a single center.
 
         Examples
         --------
@@ -229,32 +228,34 @@ class Bvh:
         return self._tree.query_count(rows, _radii(radius, shape), self._n_jobs).reshape(shape)[()]
 
     def nearest(self, queries: ArrayLike, k: int = 1, *, radius: float = np.inf) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """The `k` nearest points to each query, nearest first, ties by index.
+        """Finds the `k` nearest points to each query, nearest first, ties by index.
 
         Parameters
         ----------
         queries : array_like of shape (m, dim) or (dim,)
-            Where to look from.
+            The query points.
         k : int
-            How many to find.
+            The number of neighbours.
         radius : float
-            None is farther than this; the boundary is included.
+            The maximum distance of a neighbour, inclusive.
 
         Returns
         -------
         distances : ndarray of shape (m, k), float64
-            In the unit of the points; ``inf`` where there are fewer than `k`. For a single query of shape (dim,) of shape (k,).
+            Distances in the unit of the points, padded with ``inf`` if there are fewer than `k` neighbours. The shape is (k,) for a
+            single query of shape (dim,).
         indices : ndarray of the same shape, int64
-            ``len(bvh)`` where there are fewer than `k`, as scipy has it.
+            Indices of the neighbours, padded with ``len(bvh)`` as in scipy.
 
         Raises
         ------
         ValueError
-            If a query is not finite, or `k` or `radius` negative.
+            If a query is not finite, or if `k` or `radius` is negative.
 
         Notes
         -----
-        As ``scipy.spatial.cKDTree.query(queries, k)`` finds them, but for the order of ties, and that the axis of `k` stays for ``k=1``.
+        The result equals that of ``scipy.spatial.cKDTree.query(queries, k)``, except for the order of ties and the shape for ``k=1``,
+        which keeps the last axis.
 
         Examples
         --------
@@ -270,27 +271,27 @@ class Bvh:
     def nearest_neighbors(
         self, k: int, *, include_self: bool = False, radius: float = np.inf
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """The `k` nearest points to each of the points themselves, nearest first, ties by index.
+        """Finds the `k` nearest points to each point of the tree, nearest first, ties by index.
 
         Parameters
         ----------
         k : int
-            How many to find.
+            The number of neighbours.
         include_self : bool
-            Whether a point is its own neighbour. Copies of it are neighbours in any case.
+            If `True`, a point is its own neighbour. Its copies are neighbours in either case.
         radius : float
-            None is farther than this; the boundary is included.
+            The maximum distance of a neighbour, inclusive.
 
         Returns
         -------
         distances : ndarray of shape (n, k), float64
-            As `nearest` gives them, ``inf`` where there are fewer than `k`.
+            Distances in the unit of the points, padded with ``inf`` if there are fewer than `k` neighbours.
         indices : ndarray of shape (n, k), int64
-            ``len(bvh)`` where there are fewer than `k`.
+            Indices of the neighbours, padded with ``len(bvh)``.
 
         Notes
         -----
-        Much faster than `nearest` of the same points: neighbours are searched for leaf by leaf.
+        Much faster than `nearest` with the same points as queries, since the search handles a whole leaf at a time.
 
         Examples
         --------
@@ -302,12 +303,12 @@ class Bvh:
         return distances.reshape(len(self), k), indices.reshape(len(self), k)
 
     def neighbors(self, radius: float) -> Lists:
-        """The points within `radius` of each point, itself and the boundary included; ascending within each list.
+        """Finds the points within `radius` of each point, the point itself and the boundary included; ascending within each list.
 
         Parameters
         ----------
         radius : float
-            In the unit of the points.
+            The radius in the unit of the points.
 
         Examples
         --------
@@ -318,14 +319,14 @@ class Bvh:
         return Lists(*self._tree.neighbors(real(radius, "radius"), self._n_jobs))
 
     def count_neighbors(self, radius: float) -> Indices:
-        """How many points are within `radius` of each point, itself and the boundary included.
+        """Counts the points within `radius` of each point, the point itself and the boundary included.
 
-        Unlike scipy's ``count_neighbors``, which is the sum over all points, this gives a number for each.
+        scipy's ``count_neighbors`` returns the sum over all points; this method returns a number for each point.
 
         Parameters
         ----------
         radius : float
-            In the unit of the points.
+            The radius in the unit of the points.
 
         Examples
         --------
@@ -335,25 +336,25 @@ class Bvh:
         return self._tree.count_neighbors(real(radius, "radius"), self._n_jobs)
 
     def pairs(self, radius: float) -> Pairs:
-        """All pairs of points within `radius` of each other, the boundary included, each once.
+        """Finds all pairs of points within `radius` of each other, the boundary included, each pair once.
 
         Parameters
         ----------
         radius : float
-            In the unit of the points.
+            The radius in the unit of the points.
 
         Returns
         -------
         Pairs
-            ``indices`` of shape (pairs, 2), the lower index first, in ascending order; and ``distances``, float64, in the unit of the
-            points.
+            ``indices`` of shape (pairs, 2), the lower index first, in ascending order, and ``distances``, ``float64``, in the unit of
+            the points.
 
         Raises
         ------
         ValueError
             If the radius is negative or not finite.
         MemoryError
-            If memory does not hold the pairs; nothing is listed then.
+            If the pairs do not fit into memory. This is detected before any pair is stored.
 
         Examples
         --------
@@ -366,16 +367,16 @@ class Bvh:
     def query_distances(
         self, queries: ArrayLike | None, radius: float, *, include_self: bool = False
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-        """Offsets, distances and indices of the points within `radius` of each query, nearest first, ties by index.
+        """Returns offsets, distances and indices of the points within `radius` of each query, nearest first, ties by index.
 
         Parameters
         ----------
         queries : array_like of shape (m, dim), optional
-            Where to look from; by default the points themselves.
+            The query points. Default: the points of the tree.
         radius : float
-            The radius; the boundary is included.
+            The radius, inclusive.
         include_self : bool
-            Without `queries`: whether a point is in its own list.
+            If `True`, a point is in its own list. Ignored if `queries` is given.
 
         Examples
         --------
@@ -387,7 +388,7 @@ class Bvh:
         return self._tree.query_distances(rows, real(radius, "radius"), not include_self, self._n_jobs)
 
     def _queries(self, x: ArrayLike, name: str) -> tuple[Floats, tuple[int, ...]]:
-        """Rows, and the shape of what stands before their axis."""
+        """Returns the queries as an array of rows, and the shape of the leading axes."""
         array = numbers(x, name)
         if array.ndim == 0 or array.shape[-1] != self.dim:
             hint = "; reshape it to (m, 1) if it is m of them" if array.ndim == self.dim == 1 else ""

@@ -1,4 +1,4 @@
-"""Centres of clusters, as scikit-learn's `HDBSCAN` finds them."""
+"""Centres of clusters, defined as in scikit-learn's `HDBSCAN`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from ropewalk._types import Floats
 
-#: So many differences of coordinates are held at once.
+#: The maximum number of coordinate differences in memory at once.
 _BLOCK = 1 << 20
 
 
 def centroids(points: Floats, labels: NDArray[np.int32], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The weighted mean of each cluster. Cost: O(n)."""
+    """Returns the weighted mean of each cluster. Cost: O(n)."""
     member, n = labels >= 0, int(labels.max(initial=-1)) + 1
     own, share = labels[member], weights[member]
     total = np.bincount(own, share, n)
@@ -21,9 +21,9 @@ def centroids(points: Floats, labels: NDArray[np.int32], weights: NDArray[np.flo
 
 
 def medoids(points: Floats, labels: NDArray[np.int32], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The member of each cluster with the least sum of weighted distances to the others, the first if several have it.
+    """Returns the member of each cluster with the minimum sum of weighted distances to the others; the first one in case of ties.
 
-    Cost: quadratic in the size of a cluster, as scikit-learn's, but not its memory.
+    Cost: time quadratic in the size of a cluster, as in scikit-learn. Unlike there, memory is not quadratic.
     """
     order = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]
     ends = np.flatnonzero(np.diff(labels[order], append=-1)) + 1

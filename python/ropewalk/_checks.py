@@ -15,10 +15,10 @@ from ropewalk._types import Floats
 
 
 def sample(X: ArrayLike, least: int) -> Floats:
-    """Points for an estimator: at least so many, of at least one coordinate."""
+    """Converts the points of an estimator, and checks that there are at least `least` points with at least one coordinate."""
     if hasattr(X, "toarray"):
         raise TypeError("Sparse data was passed for X, but dense data is required: use X.toarray()")
-    # An array made of it has lost it.
+    # Checked first, since conversion to an array loses the unit.
     _arrays.refuse_unit(X, "X")
     given = X
     if not isinstance(X, np.ndarray):
@@ -28,7 +28,7 @@ def sample(X: ArrayLike, least: int) -> Floats:
     if X.ndim < 2:
         shape(X)
     if X.dtype == object:
-        # What is no number is a `TypeError`, a text that is none a `ValueError`.
+        # Raises `TypeError` for objects that are not numbers, and `ValueError` for text that is not a number.
         X.astype(np.float64)
     array = _arrays.points(given if isinstance(given, (list, tuple)) or hasattr(given, "columns") else X)
     for size, what, needed in [(array.shape[0], "sample", least), (array.shape[1], "feature", 1)]:
@@ -38,7 +38,7 @@ def sample(X: ArrayLike, least: int) -> Floats:
 
 
 def shape(X: ArrayLike) -> tuple[int, int]:
-    """The number of points and of coordinates of each, in host or device memory."""
+    """Returns the number of points and the number of coordinates of an array in host or device memory."""
     lengths = np.shape(X)
     if len(lengths) != 2:
         raise ValueError(
@@ -49,7 +49,7 @@ def shape(X: ArrayLike) -> tuple[int, int]:
 
 
 def feature_names(X: object) -> NDArray[np.object_] | None:
-    """The names of a data frame's columns, if all are strings."""
+    """Returns the column names of a data frame if all of them are strings, else `None`."""
     columns = getattr(X, "columns", None)
     if columns is None or isinstance(X, np.ndarray):
         return None
@@ -67,7 +67,7 @@ def feature_names(X: object) -> NDArray[np.object_] | None:
 
 
 def integer(value: SupportsIndex, name: str, least: int, most: int = sys.maxsize) -> int:
-    """A whole number that is at least so large, and no larger than the compiled part can take."""
+    """Converts `value` to an integer from `least` to `most`, by default the largest that the compiled part accepts."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -80,12 +80,12 @@ def integer(value: SupportsIndex, name: str, least: int, most: int = sys.maxsize
 
 
 def threads(n_jobs: SupportsIndex | None) -> int | None:
-    """A number of threads, as the compiled part can take it."""
+    """Converts a number of threads to an integer that the compiled part accepts."""
     return None if n_jobs is None else integer(n_jobs, "n_jobs", -sys.maxsize)
 
 
 def real(value: SupportsFloat, name: str) -> float:
-    """A number, whose range the library checks."""
+    """Converts `value` to a float. The compiled part checks its range."""
     if not isinstance(value, numbers.Real) and not (isinstance(value, np.ndarray) and value.shape == ()):
         raise TypeError(f"{name} is {value!r}; it must be a number")
     _arrays.refuse_rounded(value, np.asarray(value), name)
@@ -93,7 +93,7 @@ def real(value: SupportsFloat, name: str) -> float:
 
 
 def choice(value: object, name: str, known: tuple[str, ...]) -> str:
-    """One of the words that a parameter may be."""
+    """Returns `value` if it is one of the words `known`, else raises `ValueError`."""
     for word in known:
         if isinstance(value, str) and value == word:
             return word
@@ -101,7 +101,7 @@ def choice(value: object, name: str, known: tuple[str, ...]) -> str:
 
 
 def device_number(device: str | None) -> int | None:
-    """The number of a GPU that is named; `None` for "cuda", which is where the array lies, or the first."""
+    """Returns the number of the named GPU; `None` for `None` and "cuda", the GPU of the array or else the first one."""
     if device is None:
         return None
     kind, colon, text = device.partition(":") if isinstance(device, str) else ("", "", "")
@@ -111,7 +111,7 @@ def device_number(device: str | None) -> int | None:
 
 
 def euclidean(metric: object, p: object = 2, metric_params: object = None, *, other: str) -> None:
-    """Refuses other distances than the Euclidean; `other` is what has them in scikit-learn."""
+    """Raises `ValueError` for metrics other than the Euclidean. `other` names the scikit-learn class that supports them."""
     if metric_params:
         raise ValueError(f"metric_params is {metric_params!r}; the Euclidean distance, the only one here, has none; use {other}")
     if isinstance(metric, str) and (metric in ("euclidean", "l2") or (metric == "minkowski" and p in (None, 2))):
@@ -122,7 +122,7 @@ def euclidean(metric: object, p: object = 2, metric_params: object = None, *, ot
 
 
 def weights(values: ArrayLike | None, n: int, name: str = "sample_weight") -> NDArray[np.float64] | None:
-    """A weight for each point; one number is the weight of all."""
+    """Returns a weight for each of `n` points. A single number is the weight of every point."""
     if values is None:
         return None
     if isinstance(values, numbers.Real):
@@ -131,12 +131,12 @@ def weights(values: ArrayLike | None, n: int, name: str = "sample_weight") -> ND
 
 
 def is_on_device(X: object) -> bool:
-    """Returns `True` if an array says that it lies on a GPU."""
+    """Returns `True` if an array reports that it is in GPU memory."""
     if isinstance(X, np.ndarray):
         return False
     if hasattr(X, "__cuda_array_interface__"):
         return True
     if not hasattr(X, "__dlpack_device__"):
         return False
-    # Memory that the processor reads: its own, and such as is pinned for CUDA.
+    # 1 is host memory and 3 is host memory pinned for CUDA.
     return X.__dlpack_device__()[0] not in (1, 3)

@@ -1,4 +1,4 @@
-"""How many halos theory expects, to compare a catalogue with."""
+"""The expected number density of halos, for comparison with a catalogue."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ def halos_above(
     sigma_8: float = 0.82,
     n_s: float = 0.965,
 ) -> NDArray[np.float64]:
-    """The number density of halos of at least these masses that a fit to simulations expects: a mass function, summed from above.
+    """Computes the expected number density of halos above given masses: the cumulative mass function of a fit to simulations.
 
     Parameters
     ----------
     masses : float or array of shape (n,)
         Masses in Msun/h, positive and ascending.
     fit : {"warren2006", "tinker2008"}
-        Warren et al. 2006 for friends of friends with 0.2 mean separations; Tinker et al. 2008 for spheres of 200 times the mean
-        density (``"200m"``).
+        The fit: Warren et al. 2006 for friends of friends with a linking length of 0.2 mean separations, or Tinker et al. 2008 for
+        spheres of 200 times the mean density (``"200m"``).
     redshift : float
-        From above -1.
+        The redshift, above -1.
     omega_m, omega_lambda, omega_b : float
-        Densities today over the critical one: of matter, of the cosmological constant (that of a flat universe unless said
-        otherwise), and of baryons, which are a part of matter.
+        The densities of matter, of the cosmological constant and of baryons today, over the critical density. Matter includes the
+        baryons. Default of `omega_lambda`: a flat universe.
     h : float
         The Hubble constant in 100 km/s/Mpc.
     sigma_8 : float
@@ -45,17 +45,17 @@ def halos_above(
     Returns
     -------
     numpy.ndarray of float64, shape (n,)
-        Halos for each comoving (Mpc/h)^3.
+        The number of halos per comoving (Mpc/h)^3.
 
     Raises
     ------
     ValueError
-        If masses do not ascend, or a parameter is out of its range.
+        If masses are not ascending, or a parameter is out of range.
 
     Notes
     -----
     The power spectrum is that of Eisenstein and Hu 1998, section 4.2, without wiggles; the defaults are close to Planck
-    Collaboration 2020. Halos in bins are differences: ``-numpy.diff(halos_above(edges))``.
+    Collaboration 2020. For halos per bin, take differences: ``-numpy.diff(halos_above(edges))``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""DBSCAN: clusters of dense points, and noise."""
+"""DBSCAN: density-based clusters and noise."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def dbscan(
     n_jobs: int | None = None,
     device: str | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The clusters of points: those of `sklearn.cluster.dbscan`, label for label.
+    """Clusters points by density, with the same labels as `sklearn.cluster.dbscan`.
 
     Parameters
     ----------
     X : array_like of shape (n, d)
         Points of 1 to 10 coordinates. ``float32`` and ``float64`` in C order are not copied; other numbers become ``float64``.
     eps : float, default 0.5
-        Neighbours are at most so far apart, inclusive; in the unit of `X`.
+        The maximum distance between neighbours, inclusive, in the unit of `X`.
     min_samples : int, default 5
-        A point is core if so many points, itself included, are within `eps`.
+        The minimum number of points within `eps` of a core point, the core point included.
     metric : {"minkowski", "euclidean", "l2"}, default "minkowski"
-        The distance: the Euclidean, by any of its names. Others are refused.
+        The Euclidean distance, under any of its names. Other metrics are rejected.
     metric_params : dict, optional
         Present for API consistency with scikit-learn; must be empty.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default "auto"
@@ -51,36 +51,36 @@ def dbscan(
     p : float, default 2
         Must be 2 if the metric is ``"minkowski"``; otherwise ignored.
     sample_weight : array_like of shape (n,), or float, optional
-        A weight for each point, finite and not negative: a point is core if the weights within `eps` reach `min_samples`.
+        A weight for each point, finite and not negative. A point is core if the weights within `eps` sum to at least `min_samples`.
     box_size : float or array_like of shape (d,), optional
-        The sides of a periodic box, each at least twice `eps`. Without, space is open.
+        The sides of the periodic box, each at least twice `eps`. Default: open space.
     n_jobs : int, optional
-        Threads: -1 for all processors, -2 for all but one; by default those of `ropewalk.set_threads`.
+        The number of threads: -1 for all processors, -2 for all but one. Default: the number set by `ropewalk.set_threads`.
     device : {"cpu", "cuda", "cuda:1", ...}, optional
-        Where to work; by default where `X` is.
+        The device to run on. Default: the device that holds `X`.
 
     Returns
     -------
     core_samples : ndarray of int64
         The indices of the core points, ascending.
     labels : ndarray of int32, shape (n,)
-        The cluster of each point, -1 for noise. Clusters are numbered by their smallest core point; a border point has the
-        lowest number of those that it is near.
+        The cluster of each point, -1 for noise. Clusters are numbered by their smallest core point. A border point within `eps`
+        of several clusters belongs to the one with the lowest number.
 
     Raises
     ------
     ValueError
-        Points, a parameter or weights that are refused; the sentence names the value, and the point where it is one.
+        If the points, a parameter or the weights are invalid. The message names the value, and the point if it concerns one.
 
     See Also
     --------
-    DBSCAN : The same as an estimator.
+    DBSCAN : The estimator version.
 
     Notes
     -----
-    Whether two points are within `eps` is decided as 64-bit arithmetic decides it, also for ``float32``. The answer does not
-    depend on `n_jobs`. Cost: about that of sorting the points, hardly more where clusters are dense; beside the tree some 20
-    bytes a point. Source: Ester et al. 1996; Prokopenko et al. 2023 (FDBSCAN and DenseBox on a bounding volume hierarchy).
+    Distances are compared with `eps` in 64-bit arithmetic, also for ``float32``. The result does not depend on `n_jobs`. Cost:
+    time about that of sorting the points, hardly more for dense clusters; about 20 bytes per point in addition to the tree.
+    Source: Ester et al. 1996; Prokopenko et al. 2023 (FDBSCAN and DenseBox on a bounding volume hierarchy).
 
     Examples
     --------
@@ -95,7 +95,7 @@ def dbscan(
 
 
 def _check_scikit_learn(metric: object, p: object, metric_params: object, algorithm: object) -> None:
-    """Refuses what scikit-learn has and this package has not, or what neither has."""
+    """Rejects metrics that this package does not support, and values that scikit-learn rejects, too."""
     _checks.euclidean(metric, p, metric_params, other="sklearn.cluster.DBSCAN")
     _checks.choice(algorithm, "algorithm", ("auto", "ball_tree", "kd_tree", "brute"))
 
@@ -120,54 +120,54 @@ def _clusters(
 
 
 class DBSCAN(_base.WeightedClusterer):
-    """DBSCAN with scikit-learn's interface and answers: only the import changes.
+    """DBSCAN with scikit-learn's interface and results. Only the import changes.
 
     Parameters
     ----------
     eps : float, default 0.5
-        Neighbours are at most so far apart, inclusive; in the unit of the points. 0 joins copies of a point.
+        The maximum distance between neighbours, inclusive, in the unit of the points. With 0 only copies of a point are neighbours.
     min_samples : int, default 5
-        A point is core if so many points, itself included, are within `eps`.
+        The minimum number of points within `eps` of a core point, the core point included.
     metric : {"euclidean", "l2", "minkowski"}, default "euclidean"
-        The distance: the Euclidean, by any of its names. `fit` refuses others.
+        The Euclidean distance, under any of its names. `fit` rejects other metrics.
     metric_params : dict, optional
-        For scikit-learn's sake; must be empty.
+        Present for API consistency with scikit-learn; must be empty.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default "auto"
         Ignored; present for API consistency with scikit-learn.
     leaf_size : int, default 30
         Ignored; present for API consistency with scikit-learn.
     p : float, optional
-        2 if the metric is ``"minkowski"``; else without effect.
+        Must be 2 if the metric is ``"minkowski"``; otherwise ignored.
     box_size : float or array_like of shape (n_features,), optional
-        The sides of a periodic box, each at least twice `eps`. Without, space is open.
+        The sides of the periodic box, each at least twice `eps`. Default: open space.
     n_jobs : int, optional
-        Threads: -1 for all processors, -2 for all but one; by default those of `ropewalk.set_threads`, while scikit-learn takes
-        one.
+        The number of threads: -1 for all processors, -2 for all but one. Default: the number set by `ropewalk.set_threads`
+        (in scikit-learn: 1).
     device : {"cpu", "cuda", "cuda:1", ...}, optional
-        Where to work; by default where the points are.
+        The device to run on. Default: the device that holds the points.
 
     Attributes
     ----------
     labels_ : ndarray of int32, shape (n_samples,)
-        The cluster of each point, -1 for noise; numbered by their smallest core point.
+        The cluster of each point, -1 for noise. Clusters are numbered by their smallest core point.
     core_sample_indices_ : ndarray of int64, shape (n_core_samples,)
         The indices of the core points, ascending.
     components_ : ndarray of shape (n_core_samples, n_features)
-        Copies of the core points, in the type of `X`; not where the clusters were found on a device or across ranks.
+        Copies of the core points, in the type of `X`. Not set if the clusters were found on a device or across ranks.
     n_features_in_ : int
-        How many coordinates the points have.
+        The number of coordinates per point.
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
         The names of a data frame's columns, if all are strings.
 
     See Also
     --------
-    dbscan : The same as a function.
+    dbscan : The function version.
     HDBSCAN : Clusters of varying density.
 
     Notes
     -----
-    Differences to scikit-learn: only Euclidean distances, 1 to 10 coordinates, no sparse matrices, no negative weights; `eps`
-    may be 0; `labels_` has 32 bits. `predict` is an addition. Cost, and what is exact: see `dbscan`. Source: Ester et al. 1996.
+    Differences from scikit-learn: only Euclidean distances, 1 to 10 coordinates, no sparse matrices, no negative weights. `eps`
+    may be 0, `labels_` has 32 bits, and `predict` is an addition. For cost and exactness see `dbscan`. Source: Ester et al. 1996.
 
     Examples
     --------
@@ -213,20 +213,21 @@ class DBSCAN(_base.WeightedClusterer):
         self.device = device
 
     def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None, *, comm: object = None) -> Self:
-        """Finds the clusters of points, or of those of all ranks of a communicator.
+        """Finds the clusters of points, or of the points of all ranks of a communicator.
 
         Parameters
         ----------
         X : array_like of shape (n_samples, n_features)
             Points. ``float32`` and ``float64`` in C order are not copied.
         y : ignored
-            For scikit-learn's sake.
+            Ignored; present for API consistency with scikit-learn.
         sample_weight : array_like of shape (n_samples,), or float, optional
-            A weight for each point, finite and not negative, not all zero: a point is core if the weights within `eps` reach
-            `min_samples`. Not with `comm`.
+            A weight for each point, finite and not negative, not all zero. A point is core if the weights within `eps` sum to at
+            least `min_samples`. Not supported with `comm`.
         comm : mpi4py.MPI.Intracomm, optional
-            The ranks that share the points, of which `X` are this rank's: any number, also none. All ranks call `fit`, with the same
-            parameters, and one with no points still gives them as many coordinates and the same type: ``numpy.empty((0, 3))``.
+            The communicator of the ranks that share the points. `X` holds the points of this rank, possibly none. All ranks call `fit`
+            with the same parameters. A rank without points passes an empty array with the same number of coordinates and the same
+            type: ``numpy.empty((0, 3))``.
 
         Returns
         -------
@@ -236,17 +237,17 @@ class DBSCAN(_base.WeightedClusterer):
         Raises
         ------
         ValueError
-            Points, a parameter or weights that are refused. With `comm` on all ranks, also if it is one rank's, or if ranks differ in
-            their parameters.
+            If the points, a parameter or the weights are invalid. With `comm`, all ranks raise it if the arguments of one rank are
+            invalid, or if the parameters differ between ranks.
         TypeError
-            `comm` is no communicator.
+            If `comm` is not a communicator.
         RuntimeError
-            The communicator fails.
+            If the communicator fails.
 
         Notes
         -----
-        Across ranks `labels_` and `core_sample_indices_` are those of this rank's points, and equal what one process finds for the
-        points of all ranks, one rank's after the other's; there are no `components_`. See `docs/across_ranks.md`.
+        Across ranks, `labels_` and `core_sample_indices_` describe the points of this rank. They equal the results of one process for
+        the points of all ranks, concatenated in rank order. `components_` is not set. See `docs/across_ranks.md`.
         """
         return self._fit(X, sample_weight, comm)
 
@@ -273,11 +274,11 @@ class DBSCAN(_base.WeightedClusterer):
         return {"core_sample_indices_": core, "labels_": labels}, ready[0].shape[1]
 
     def predict(self, X: ArrayLike) -> NDArray[np.int32]:
-        """The clusters that new points fall into: for each that of the nearest core point within `eps`, or -1.
+        """Assigns each new point to the cluster of its nearest core point within `eps`, or -1.
 
-        Not in scikit-learn, since DBSCAN itself knows no new points: clustering all of them together could make some of the new
-        ones core and join clusters. A border point of the old ones may be nearest to a core point of another cluster than its
-        own.
+        Not part of scikit-learn, as DBSCAN does not define clusters of new points. Clustering old and new points together could
+        make new points core and join clusters. A fitted border point may get another label than in `labels_`, if its nearest core
+        point belongs to another cluster.
 
         Parameters
         ----------
@@ -287,20 +288,20 @@ class DBSCAN(_base.WeightedClusterer):
         Returns
         -------
         ndarray of int32, shape (m,)
-            A label for each; of core points that are equally near the one with the lowest index decides.
+            The label of each new point. Of equally near core points, the one with the lowest index counts.
 
         Raises
         ------
         NotFittedError
-            There are no clusters yet.
+            If `fit` has not been called.
         RuntimeError
-            The clusters were found on a device or across ranks.
+            If the clusters were found on a device or across ranks.
         ValueError
-            Points that are refused.
+            If the points are invalid.
 
         Notes
         -----
-        Cost: a tree over the core points, and one search for each new point. `eps` and `box_size` are asked as they are now.
+        Cost: building a tree of the core points, and one search per new point. The current values of `eps` and `box_size` are used.
         """
         self._check_fitted()
         if "components_" not in self.__dict__:

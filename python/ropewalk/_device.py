@@ -1,7 +1,7 @@
-"""Functions for arrays on NVIDIA GPUs, which other modules call where `ropewalk._placement.on_device` says so.
+"""Functions for arrays on NVIDIA GPUs. Other modules reach them through `ropewalk._placement.on_device`.
 
-Arrays of CuPy, PyTorch, JAX and others that know DLPack or the CUDA array interface stay on the device; those of NumPy are copied to it.
-Results are `DeviceArray`, which such libraries take without a copy. Every function works on the device that the array lies on, and
+Arrays of CuPy, PyTorch, JAX and other libraries with DLPack or the CUDA array interface stay on the device; NumPy arrays are copied to
+it. Results are `DeviceArray`, which these libraries accept without a copy. Every function runs on the device that holds the array, and
 returns when its results are complete.
 """
 
@@ -23,19 +23,19 @@ __all__ = ["DeviceArray", "DeviceBvh", "bvh", "dbscan", "friends_of_friends", "h
 
 
 def ready(X: Any) -> Any:
-    """What lies on a device as it is, and all else as an array of NumPy's that can be copied there."""
+    """Returns an array on a device unchanged, and other points as a NumPy array that can be copied to the device."""
     return X if _checks.is_on_device(X) else _arrays.points(X)
 
 
 def box(X: Any, box_size: ArrayLike | None) -> list[float] | None:
-    """The sides of the box, one for each coordinate. The compiled part refuses points that span more, once they are on the device."""
+    """Returns the side of the box along each axis. The compiled part rejects points that span more, once they are on the device."""
     return _arrays.sides(box_size, _checks.shape(X)[1])
 
 
 def dbscan(
     X: Any, eps: float, min_samples: int, sample_weight: ArrayLike | None, box_size: ArrayLike | None, device: str | None
 ) -> tuple[DeviceArray, DeviceArray]:
-    """The indices of the core points, ascending, and labels, -1 for noise."""
+    """Returns the indices of the core points, ascending, and the labels, -1 for noise."""
     if sample_weight is not None:
         raise ValueError("sample_weight is given; on a device points have no weights, so leave it out or use device='cpu'")
     points = ready(X)
@@ -45,7 +45,7 @@ def dbscan(
 def friends_of_friends(
     X: Any, linking_length: float, min_members: int, box_size: ArrayLike | None, device: str | None
 ) -> tuple[DeviceArray, DeviceArray, DeviceArray]:
-    """The group of each point, -1 for none, where the members of each group begin, and the members."""
+    """Returns the group of each point (-1 for none), the offset of each group in the list of members, and the list of members."""
     points = ready(X)
     return _native.device_friends_of_friends(points, linking_length, min_members, box(points, box_size), _checks.device_number(device))
 
@@ -53,13 +53,13 @@ def friends_of_friends(
 def hop(
     X: Any, masses: ArrayLike | None, options: HopOptions, device: str | None
 ) -> tuple[DeviceArray, DeviceArray, DeviceArray, DeviceArray]:
-    """As `friends_of_friends`, and the density of each point. Masses are in host memory."""
+    """Returns the arrays of `friends_of_friends`, and the density of each point. Masses are in host memory."""
     points = ready(X)
     return _native.device_hop(points, _checks.weights(masses, len(points), "masses"), options, _checks.device_number(device))
 
 
 def hdbscan(X: Any, options: HdbscanOptions, device: str | None) -> tuple[DeviceArray, DeviceArray]:
-    """Labels, -1 for noise, and probabilities."""
+    """Returns the labels, -1 for noise, and the probabilities."""
     if options.sequential:
         raise ValueError("ties is 'sequential'; on a device edges of equal weight are removed together: pass ties='together'")
     return _native.device_hdbscan(ready(X), options, _checks.device_number(device))
@@ -68,7 +68,7 @@ def hdbscan(X: Any, options: HdbscanOptions, device: str | None) -> tuple[Device
 def minimum_spanning_tree(
     X: Any, min_samples: int, alpha: float, box_size: ArrayLike | None, device: str | None
 ) -> tuple[DeviceArray, DeviceArray]:
-    """The ends of the edges in rows of two, the lower first, and their weights, in ascending order."""
+    """Returns the two ends of each edge, the lower index first, and the weights. Edges are in ascending order."""
     if alpha != 1.0:
         raise ValueError(f"alpha is {alpha}; on a device it must be 1")
     points = ready(X)
@@ -76,6 +76,6 @@ def minimum_spanning_tree(
 
 
 def bvh(X: Any, box_size: ArrayLike | None = None, device: str | None = None) -> DeviceBvh:
-    """A tree on the device, which is asked for neighbours of its points."""
+    """Builds a tree on the device, which answers queries about neighbours of its points."""
     points = ready(X)
     return DeviceBvh(points, box(points, box_size), _checks.device_number(device))

@@ -1,4 +1,4 @@
-"""The search tree on a GPU: neighbours of the points that it is built of."""
+"""The search tree on a GPU: neighbours of its own points."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class DeviceLists(NamedTuple):
-    """Many lists of indices in two arrays on a device: list ``i`` is ``indices[offsets[i]:offsets[i + 1]]``.
+    """Lists of indices, stored in two arrays on a device: list ``i`` is ``indices[offsets[i]:offsets[i + 1]]``.
 
     Attributes
     ----------
     offsets : DeviceArray of int32, shape (lists + 1,)
-        Where each list begins, and at last where the last one ends; ``uint32`` from 2**31 entries on.
+        The start of each list in `indices`, and the end of the last list; ``uint32`` from 2**31 entries on.
     indices : DeviceArray of int32
-        The lists, one after the other; ``uint32`` from 2**31 points on.
+        The concatenated lists; ``uint32`` from 2**31 points on.
 
     Examples
     --------
@@ -34,29 +34,29 @@ class DeviceLists(NamedTuple):
 
 
 class DeviceBvh:
-    """A bounding volume hierarchy on an NVIDIA GPU: what `Bvh` is on the processor, with the same answers.
+    """A bounding volume hierarchy on an NVIDIA GPU, with the same results as `Bvh` on the processor.
 
     Parameters
     ----------
     points : array of shape (n, d), d from 1 to 10
-        ``float32`` or ``float64`` in C order. An array on a GPU (CuPy, PyTorch, JAX: with ``__dlpack__`` or
-        ``__cuda_array_interface__``) is copied within the device; others go there from the host.
+        The points, ``float32`` or ``float64`` in C order. An array on a GPU (CuPy, PyTorch, JAX: with ``__dlpack__`` or
+        ``__cuda_array_interface__``) is copied within the device; other arrays are copied from the host to the device.
     box_size : float or sequence of floats, optional
-        The sides of a periodic box, in the unit of the points. By default space is open.
+        The sides of the periodic box, in the unit of the points. Default: open space.
     device : {"cuda", "cuda:1", ...}, optional
-        Where to build it; by default where the points are, or on the first GPU.
+        The device of the tree. Default: the device that holds the points, or the first GPU if they are in host memory.
 
     Raises
     ------
     RuntimeError
         If this build has no CUDA, or there is no GPU.
     ValueError
-        If a coordinate is not finite, a side not positive, or a shape is none of points in 1 to 10 dimensions.
+        If a coordinate is not finite, a side is not positive, or the shape is not that of points with 1 to 10 coordinates.
 
     Notes
     -----
-    Radii are inclusive, ties are ordered by index, distances are ``float64``, as in `Bvh`. Results are `DeviceArray`, which CuPy,
-    PyTorch and JAX take without a copy (``cupy.from_dlpack``). Queries are the stored points alone; for others use `Bvh`.
+    Radii are inclusive, ties are ordered by index, and distances are ``float64``, as in `Bvh`. Results are `DeviceArray`, which CuPy,
+    PyTorch and JAX accept without a copy (``cupy.from_dlpack``). Only the stored points can be queries; for other queries use `Bvh`.
 
     Examples
     --------
@@ -77,71 +77,73 @@ class DeviceBvh:
 
     @property
     def dim(self) -> int:
-        """Coordinates of a point."""
+        """The number of coordinates per point."""
         return int(self._tree.dim)
 
     def neighbors(self, radius: SupportsFloat) -> DeviceLists:
-        """The points within `radius` of each point, itself and the boundary included; the same in every run, but not ascending.
+        """Finds the points within `radius` of each point, the point itself and the boundary included.
+
+        Lists are the same in every run, but not in ascending order.
 
         Parameters
         ----------
         radius : float
-            In the unit of the points.
+            The radius in the unit of the points.
 
         Returns
         -------
         DeviceLists
-            ``offsets`` of shape (n + 1,) and ``indices``: the lists of `Bvh.neighbors`, which there ascend.
+            ``offsets`` of shape (n + 1,) and ``indices``: the lists of `Bvh.neighbors` in another order.
         """
         return DeviceLists(*self._tree.neighbors(real(radius, "radius")))
 
     def count_neighbors(self, radius: SupportsFloat) -> DeviceArray:
-        """How many points are within `radius` of each point, itself and the boundary included.
+        """Counts the points within `radius` of each point, the point itself and the boundary included.
 
         Parameters
         ----------
         radius : float
-            In the unit of the points.
+            The radius in the unit of the points.
 
         Returns
         -------
         DeviceArray of int32, shape (n,)
-            A number for each point.
+            The count for each point.
         """
         counts: DeviceArray = self._tree.count_neighbors(real(radius, "radius"))
         return counts
 
     def count_pairs(self, radius: SupportsFloat) -> int:
-        """How many pairs of points are within `radius` of each other, the boundary included.
+        """Counts the pairs of points within `radius` of each other, the boundary included.
 
         Parameters
         ----------
         radius : float
-            In the unit of the points.
+            The radius in the unit of the points.
 
         Returns
         -------
         int
-            Each pair counts once, and no point pairs with itself.
+            The number of pairs of different points, each pair counted once.
         """
         return int(self._tree.count_pairs(real(radius, "radius")))
 
     def nearest_neighbors(self, k: SupportsIndex, *, include_self: bool = False) -> tuple[DeviceArray, DeviceArray]:
-        """The `k` nearest points to each of the points themselves, nearest first, ties by index.
+        """Finds the `k` nearest points to each point of the tree, nearest first, ties by index.
 
         Parameters
         ----------
         k : int
-            How many to find, at most the number of other points.
+            The number of neighbours, at most the number of other points.
         include_self : bool
-            Whether a point is its own neighbour. Copies of it are neighbours in any case.
+            If `True`, a point is its own neighbour. Its copies are neighbours in either case.
 
         Returns
         -------
         distances : DeviceArray of float64, shape (n, k)
-            In the unit of the points.
+            The distances in the unit of the points.
         indices : DeviceArray of int32, shape (n, k)
-            The neighbours.
+            The indices of the neighbours.
         """
         indices, distances = self._tree.nearest_neighbors(integer(k, "k", 0), include_self)
         return distances, indices

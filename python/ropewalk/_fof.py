@@ -1,4 +1,4 @@
-"""Friends of friends, and the groups that it and other finders give."""
+"""Friends of friends, and the groups that this and other finders return."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 class Groups:
-    """Groups of points, the largest first; of equal size first that with the smallest member.
+    """Groups of points in descending order of size, ties by the smallest member.
 
-    `len`, indexing and iteration are over groups: ``groups[i]`` is ``groups.members(i)``. Of groups that were found on a device
-    the arrays lie there; for sizes and members copy them first: ``Groups(labels.get(), offsets.get(), indices.get())``.
+    `len`, indexing and iteration are over groups: ``groups[i]`` is ``groups.members(i)``. The arrays of groups that were found on a
+    device are on the device. To get sizes and members, copy them first: ``Groups(labels.get(), offsets.get(), indices.get())``.
 
     Attributes
     ----------
     labels : ndarray of int32, shape (n,)
-        The number of each point's group, -1 for none.
+        The group of each point, -1 for none.
     offsets : ndarray of int64, shape (n_groups + 1,)
         Group i has the members ``indices[offsets[i]:offsets[i + 1]]``.
     indices : ndarray of int32 (int64 from 2**31 points on)
-        The members of all groups, one group after the other, each ascending.
+        The members of all groups, group by group, ascending within each group.
 
     Examples
     --------
@@ -50,32 +50,32 @@ class Groups:
 
     @property
     def n_groups(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return len(self.offsets) - 1
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """How many members each group has; falling."""
+        """The number of members of each group, in descending order."""
         self._check_host()
         return np.diff(self.offsets)
 
     def members(self, group: SupportsIndex) -> Indices:
-        """The members of a group.
+        """Returns the members of a group.
 
         Parameters
         ----------
         group : int
-            Its number; negative numbers count from the end.
+            The number of the group; negative numbers count from the end.
 
         Returns
         -------
         ndarray of int32 (int64 from 2**31 points on)
-            The indices of its points, ascending: a view of `indices`.
+            The indices of the points of the group, ascending: a view of `indices`.
 
         Raises
         ------
         IndexError
-            There is no such group.
+            If there is no such group.
         """
         self._check_host()
         return self._members_at(_checked(group.__index__(), self.n_groups))
@@ -84,7 +84,7 @@ class Groups:
         return self.indices[self.offsets[at] : self.offsets[at + 1]]
 
     def _check_host(self) -> None:
-        """Refuses what arrays on a device are not good for."""
+        """Raises `RuntimeError` if the arrays are on a device."""
         if not isinstance(self.offsets, np.ndarray):
             copies = ", ".join(f"groups.{name}.get()" for name in vars(self))
             name = type(self).__name__
@@ -106,7 +106,7 @@ class Groups:
 
 
 def _checked(number: int, n: int) -> int:
-    """The number of one of n groups, which may count from the end."""
+    """Returns the number of one of `n` groups from 0 on, given a number that may count from the end."""
     counted = number + n if number < 0 else number
     if not 0 <= counted < n:
         raise IndexError(f"there is no group {number}; there are {n}")
@@ -114,29 +114,29 @@ def _checked(number: int, n: int) -> int:
 
 
 class OwnedGroups(Groups):
-    """The groups that one rank owns, of those that all ranks have found together: each is owned by one rank, with all of its members.
+    """The groups that this rank owns, of the groups found across ranks. Each group is owned by one rank, with all of its members.
 
-    `len` and iteration are over the groups of this rank, the largest first, and `numbers` tells which of all each is. Indexing and
-    `members` take a number among those of all ranks, as it is in `labels` and `numbers`, and are an `IndexError` for another rank's group.
-    Members are indices into the points of all ranks: into none of this rank's arrays.
+    `len` and iteration are over the groups of this rank, the largest first. `numbers` holds their numbers among the groups of all ranks.
+    Indexing and `members` take such a number, as in `labels` and `numbers`, and raise `IndexError` for a group of another rank. Members
+    are indices into the concatenated points of all ranks, not into an array of this rank.
 
     Attributes
     ----------
     labels : ndarray of int32, shape (n,)
-        The number of the group of each of this rank's points, -1 for none: a number among the groups of all ranks.
+        The group of each point of this rank, as a number among the groups of all ranks; -1 for none.
     numbers : ndarray of int64, shape (n_groups,)
         The number of each owned group among those of all ranks, ascending.
     offsets : ndarray of int64, shape (n_groups + 1,)
         Owned group i has the members ``indices[offsets[i]:offsets[i + 1]]``.
     indices : ndarray of int64
-        The members of owned groups, one group after the other, each ascending: indices into the points of all ranks, one rank's after
-        the other's.
+        The members of owned groups, group by group, ascending within each group: indices into the points of all ranks, concatenated
+        in rank order.
     n_all : int
-        How many groups all ranks own.
+        The number of groups of all ranks.
 
     See Also
     --------
-    FriendsOfFriends : Its `fit` with `comm` makes them.
+    FriendsOfFriends : `fit` with `comm` sets `groups_` to such groups.
 
     Examples
     --------
@@ -169,26 +169,26 @@ class OwnedGroups(Groups):
         self.n_all = n_all
 
     def members(self, group: SupportsIndex) -> Indices:
-        """The members of a group of this rank.
+        """Returns the members of a group of this rank.
 
         Parameters
         ----------
         group : int
-            Its number among the groups of all ranks, as in `labels` and `numbers`; negative numbers count from the last of all.
+            The number of the group among the groups of all ranks, as in `labels` and `numbers`; negative numbers count from the end.
 
         Returns
         -------
         ndarray of int64
-            The indices of its points among those of all ranks, ascending: a view of `indices`.
+            The indices of the group's points among the points of all ranks, ascending: a view of `indices`.
 
         Raises
         ------
         IndexError
-            There is no such group, or another rank owns it.
+            If there is no such group, or another rank owns it.
 
         Notes
         -----
-        Cost: the logarithm of the number of groups.
+        Cost: logarithmic in the number of groups.
         """
         number = _checked(group.__index__(), self.n_all)
         at = int(np.searchsorted(self.numbers, number))
@@ -197,7 +197,7 @@ class OwnedGroups(Groups):
         return self._members_at(at)
 
     def __repr__(self) -> str:
-        """How many groups there are."""
+        """Returns the number of owned groups, of all groups and of members."""
         return f"<OwnedGroups: {self.n_groups} of {self.n_all} groups, with {len(self.indices)} points>"
 
 
@@ -210,23 +210,23 @@ def friends_of_friends(
     n_jobs: int | None = None,
     device: str | None = None,
 ) -> Groups:
-    """The groups of points that chains of friends join: two points at most `linking_length` apart are friends.
+    """Finds friends-of-friends groups: two points at most `linking_length` apart are friends, and chains of friends form a group.
 
     Parameters
     ----------
     X : array_like of shape (n, d)
         Points of 1 to 10 coordinates. ``float32`` and ``float64`` in C order are not copied; other numbers become ``float64``.
     linking_length : float
-        How far apart friends are at most, inclusive; in the unit of `X`. In cosmology it is often 0.2 mean separations,
+        The maximum distance between friends, inclusive, in the unit of `X`. A common choice in cosmology is 0.2 mean separations,
         ``0.2 * (volume / n) ** (1 / 3)``.
     min_members : int, default 2
-        Groups have at least so many members, at least 2; points in smaller ones have no group.
+        The minimum number of members of a group, at least 2. Points of smaller groups have no group.
     box_size : float or array_like of shape (d,), optional
-        The sides of a periodic box, each at least twice `linking_length`. Without, space is open.
+        The sides of the periodic box, each at least twice `linking_length`. Default: open space.
     n_jobs : int, optional
-        Threads: -1 for all processors, -2 for all but one; by default those of `ropewalk.set_threads`.
+        The number of threads: -1 for all processors, -2 for all but one. Default: the number set by `ropewalk.set_threads`.
     device : {"cpu", "cuda", "cuda:1", ...}, optional
-        Where to work; by default where `X` is.
+        The device to run on. Default: the device that holds `X`.
 
     Returns
     -------
@@ -236,16 +236,16 @@ def friends_of_friends(
     Raises
     ------
     ValueError
-        Points or a parameter that are refused; the sentence names the value, and the point where it is one.
+        If the points or a parameter are invalid. The message names the value, and the point if it concerns one.
 
     See Also
     --------
-    FriendsOfFriends : The same as an estimator.
+    FriendsOfFriends : The estimator version.
 
     Notes
     -----
-    Exact, and independent of `n_jobs`: groups are the connected components, which `dbscan` finds with ``min_samples=2``,
-    numbered otherwise. Cost: about that of sorting the points. Source: Davis et al. 1985.
+    Exact, and independent of `n_jobs`. Groups are connected components, the same as those of `dbscan` with ``min_samples=2``
+    except for their numbers. Cost: about that of sorting the points. Source: Davis et al. 1985.
 
     Examples
     --------
@@ -267,30 +267,30 @@ class FriendsOfFriends(_base.Clusterer):
     Parameters
     ----------
     linking_length : float
-        How far apart friends are at most, inclusive; in the unit of the points.
+        The maximum distance between friends, inclusive, in the unit of the points.
     min_members : int, default 2
-        Groups have at least so many members, at least 2; points in smaller ones have no group.
+        The minimum number of members of a group, at least 2. Points of smaller groups have no group.
     box_size : float or array_like of shape (n_features,), optional
-        The sides of a periodic box, each at least twice `linking_length`. Without, space is open.
+        The sides of the periodic box, each at least twice `linking_length`. Default: open space.
     n_jobs : int, optional
-        Threads: -1 for all processors, -2 for all but one; by default those of `ropewalk.set_threads`.
+        The number of threads: -1 for all processors, -2 for all but one. Default: the number set by `ropewalk.set_threads`.
     device : {"cpu", "cuda", "cuda:1", ...}, optional
-        Where to work; by default where the points are.
+        The device to run on. Default: the device that holds the points.
 
     Attributes
     ----------
     labels_ : ndarray of int32, shape (n_samples,)
-        The number of each point's group, the largest 0; -1 for none.
+        The group of each point, -1 for none. Group 0 is the largest.
     groups_ : Groups
-        The groups with their members; across ranks `OwnedGroups`, those that this rank owns.
+        The groups with their members; across ranks the `OwnedGroups` of this rank.
     n_features_in_ : int
-        How many coordinates the points have.
+        The number of coordinates per point.
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
         The names of a data frame's columns, if all are strings.
 
     See Also
     --------
-    friends_of_friends : The same as a function, with the notes.
+    friends_of_friends : The function version, with notes.
 
     Examples
     --------
@@ -317,17 +317,18 @@ class FriendsOfFriends(_base.Clusterer):
         self.device = device
 
     def fit(self, X: ArrayLike, y: object = None, *, comm: object = None) -> Self:
-        """Finds the groups of points, or of those of all ranks of a communicator.
+        """Finds the groups of points, or of the points of all ranks of a communicator.
 
         Parameters
         ----------
         X : array_like of shape (n_samples, n_features)
             Points. ``float32`` and ``float64`` in C order are not copied.
         y : ignored
-            For scikit-learn's sake.
+            Ignored; present for API consistency with scikit-learn.
         comm : mpi4py.MPI.Intracomm, optional
-            The ranks that share the points, of which `X` are this rank's: any number, also none. All ranks call `fit`, with the same
-            parameters, and one with no points still gives them as many coordinates and the same type: ``numpy.empty((0, 3))``.
+            The communicator of the ranks that share the points. `X` holds the points of this rank, possibly none. All ranks call `fit`
+            with the same parameters. A rank without points passes an empty array with the same number of coordinates and the same
+            type: ``numpy.empty((0, 3))``.
 
         Returns
         -------
@@ -337,17 +338,17 @@ class FriendsOfFriends(_base.Clusterer):
         Raises
         ------
         ValueError
-            Points or a parameter that are refused. With `comm` on all ranks, also if it is one rank's, or if ranks differ in their
-            parameters.
+            If the points or a parameter are invalid. With `comm`, all ranks raise it if the arguments of one rank are invalid, or if
+            the parameters differ between ranks.
         TypeError
-            `comm` is no communicator.
+            If `comm` is not a communicator.
         RuntimeError
-            The communicator fails.
+            If the communicator fails.
 
         Notes
         -----
-        Across ranks `labels_` are those of this rank's points, and equal what one process finds for the points of all ranks, one rank's
-        after the other's. See `docs/across_ranks.md`.
+        Across ranks, `labels_` describes the points of this rank. The labels equal those of one process for the points of all ranks,
+        concatenated in rank order. See `docs/across_ranks.md`.
         """
         return self._fit(X, comm=comm)
 

@@ -1,4 +1,4 @@
-"""The catalogue of halos, with their members."""
+"""The halo catalogue, with the members of halos."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ if TYPE_CHECKING:
 
 
 class HaloCatalog(Table):
-    """Halos, largest first, ties by tag: what `halos` returns.
+    """Halos, largest first, ties by tag, as returned by `halos`.
 
-    Columns are called ``fof_halo_*`` (friends of friends) or ``halo_*``; ``sod_halo_*`` are of spheres. `units`, `descriptions`
-    and `meta` say what they are; lengths are in the frame of the particles, comoving for a cosmological snapshot, unless
-    `halos` was asked for others.
+    Columns are named ``fof_halo_*`` (friends of friends) or ``halo_*``; ``sod_halo_*`` are properties of spheres. `units`,
+    `descriptions` and `meta` describe them. Unless `halos` was called with `units`, lengths are in the frame of the particles, which is
+    comoving for a cosmological snapshot.
 
     Attributes
     ----------
     particles : Snapshot or None
-        The linked particles, if they come from a snapshot: `labels`, `density` and what `members` returns index their arrays, as
-        ``catalog.particles.positions[catalog.members(0)]``. The snapshot that was given, or another one of type 1 alone where the
-        given one has several types; that one reads a field when it is first used. ``None`` if the positions are an array.
+        The linked particles, or ``None`` if the positions are an array. `labels`, `density` and the result of `members` index its
+        arrays, as in ``catalog.particles.positions[catalog.members(0)]``. It is the given snapshot or, if that has several types,
+        another snapshot of type 1 only, which reads a field at its first use.
     labels : numpy.ndarray of int32, shape (n_particles,)
         The group of each linked particle, in the order of `particles` or of the array of positions; -1 for none. Groups with fewer
-        than `min_members` particles have labels, too. With subhalos the label is that of the smallest structure that holds the
+        than `min_members` particles have labels, too. With subhalos, the label is that of the smallest structure that contains the
         particle. The column ``*_label`` has the label of each row.
     notes : tuple of str
-        What to know beside the numbers, those of the snapshot first; each is a `RopewalkWarning`, too.
+        Remarks on the result, those of the snapshot first. Each is also issued as a `RopewalkWarning`.
     profiles : Table or None
-        The density profiles of the largest halos, a row for each shell, if they were asked for.
+        The density profiles of the largest halos, a row for each shell, if requested.
     density : numpy.ndarray of float64, shape (n_particles,), or None
-        The density of each linked particle in units of the mean density, if it was asked for.
+        The density of each linked particle in units of the mean density, if requested.
     attached_labels : dict of int to numpy.ndarray of int32
-        For each attached type the group of each of its particles, in the order of that type in the file, -1 for none: the order in
-        which ``PartType0`` of all files of a snapshot has them, one file after the other. Empty if no type was attached.
+        For each attached type, the group of each of its particles, -1 for none. The order is that of the type in the file, such as
+        ``PartType0``, with the files of a split snapshot concatenated. Empty if no type was attached.
     attached_ids : dict of int to numpy.ndarray of uint64
-        For each attached type whose particles have ids in the file these ids.
+        The ids of the particles of each attached type that has ids in the file.
     linking_length : float
-        In the unit of the catalogue's lengths.
+        The linking length, in the unit of the catalogue's lengths.
     volume : float
-        Of the box, or of the smallest box around the particles, in the unit of the catalogue's lengths.
+        The volume of the box, or of the smallest box around the particles, in the cubed unit of the catalogue's lengths.
     n_wrapped : int
-        How many particles were outside of the periodic box ``[0, box_size]``; they are wrapped into it.
+        The number of particles outside the periodic box ``[0, box_size]``; they are wrapped into it.
 
     Arrays share the memory of the catalogue, and are read-only.
 
@@ -85,10 +85,10 @@ class HaloCatalog(Table):
         self.n_wrapped: int = native.n_wrapped
 
     def members(self, i: int) -> Indices:
-        """The indices of the linked particles of halo `i`, ascending; a halo with subhalos includes their particles. Nothing is copied.
+        """Returns the indices of the linked particles of halo `i`, ascending, including those of its subhalos. Nothing is copied.
 
-        Indices are those of `particles`, or of the array of positions. A snapshot of several types of which type 1 is linked has
-        other indices.
+        The indices refer to `particles`, or to the array of positions. They do not refer to a given snapshot of several types of
+        which only type 1 was linked.
 
         Parameters
         ----------
@@ -107,13 +107,12 @@ class HaloCatalog(Table):
 
     @property
     def offsets(self) -> NDArray[np.int64]:
-        """Where the members of each halo begin in `indices`: halo i has ``indices[offsets[i]:offsets[i + 1]]``. Shape (n_halos
-        + 1,)."""
+        """The start of each halo's members in `indices`, shape (n_halos + 1,): halo i has ``indices[offsets[i]:offsets[i + 1]]``."""
         return self._csr()[0]
 
     @property
     def indices(self) -> Indices:
-        """The members of all halos, one after the other; made when it is asked for, 4 bytes a member (8 from 2**31 particles)."""
+        """The members of all halos, concatenated; built at its first use, 4 bytes per member (8 from 2**31 particles on)."""
         return self._csr()[1]
 
     def _csr(self) -> tuple[NDArray[np.int64], Indices]:
@@ -123,7 +122,7 @@ class HaloCatalog(Table):
 
     @property
     def prefix(self) -> str:
-        """How the names of columns of halos begin: ``fof_halo`` or ``halo``."""
+        """The prefix of the names of halo columns: ``fof_halo`` or ``halo``."""
         return "fof_halo" if self.meta["finder"] == "friends of friends" else "halo"
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Halos of particles, with a catalogue: what ``ropewalk halos`` finds."""
+"""Halo finding with a catalogue, as in the program ``ropewalk halos``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ropewalk._snapshot import Snapshot
 from ropewalk._warnings import warn
 
 if TYPE_CHECKING:
-    #: Halos, their catalogue, and the profiles of the largest.
+    #: The halos, their catalogue, and the profiles of the largest ones.
     _Found = tuple[_native.Halos, _native.HaloTable, _native.HaloTable | None]
 
 Finder = Literal["fof", "hop", "adaptahop"]
@@ -30,7 +30,7 @@ CENTERS = ("mbp", "mbp-brute", "mcp", "com", "shrinking-sphere")
 
 
 class _Fields(NamedTuple):
-    """Arrays of the particles beside their positions, as the caller gives them."""
+    """The arrays of particle data other than positions, as given by the caller."""
 
     velocities: ArrayLike | None
     masses: ArrayLike | None
@@ -81,86 +81,96 @@ def halos(
     n_jobs: int | None = None,
     device: str | None = None,
 ) -> HaloCatalog:
-    """Finds the halos of particles and measures them, as the program ``ropewalk halos`` does.
+    """Finds and measures the halos of particles, like the program ``ropewalk halos``.
 
     Parameters
     ----------
     positions : array of shape (n, 3), Snapshot, or path
-        Coordinates, all comoving or all physical, ``float32`` or ``float64``; C-contiguous ones are not copied. A `Snapshot` of
-        `read_snapshot` brings velocities, masses, ids, box, units and cosmology; a path is read as ``read_snapshot(path)``. If a
-        snapshot was read without `types` and has several, type 1 (dark matter) is linked, as the program does, or all types if it
-        has no type 1. Labels and members then index `HaloCatalog.particles`, and not the given snapshot, which is a note and a
-        warning. Of ``read_snapshot(path, types=..)`` these types are linked.
+        Coordinates, all comoving or all physical, ``float32`` or ``float64``; C-contiguous arrays are not copied. A `Snapshot` of
+        `read_snapshot` provides velocities, masses, ids, box, units and cosmology. A path is read as ``read_snapshot(path)``.
+
+        If a snapshot was read with `types`, these types are linked. If it was read without and has several types, type 1 (dark matter)
+        is linked, as in the program, or all types if there is no type 1. If type 1 is chosen this way, labels and members index
+        `HaloCatalog.particles` instead of the given snapshot, and a note and a warning report this.
     velocities : array of shape (n, 3), optional
-        Peculiar velocities. For their means and dispersions, spins, and `unbind`.
+        Peculiar velocities, required for mean velocities, velocity dispersions, spins, and `unbind`.
     masses : float or array of shape (n,), optional
-        The mass of each particle, or of all. Without them masses are counts, and there are no overdensities.
+        The mass of each particle, or one mass for all. Without masses, particles are counted instead, and overdensities are not
+        available.
     ids : array of unsigned integers of shape (n,), optional
-        What the particles are called; otherwise their indices.
+        The ids of the particles. Default: their indices.
     attach : int or str, or iterable of them, optional
-        Of a snapshot: particle types that join the halo of their nearest linked particle, if that is within the linking length.
-        Default: all types of the file that are not linked; ``()`` or ``"none"`` leaves them out, which is a note, a warning and an
-        entry of `HaloCatalog.meta`. The catalogue has the number and mass of each type and of all; spheres and profiles are over all
-        types, the structure of halos over their linked and attached particles. With ``finder="adaptahop"`` other types count in
-        spheres and profiles alone.
+        For a snapshot: particle types whose particles join the halo of their nearest linked particle, if it is within the linking
+        length. Default: all types of the file that are not linked. ``()`` or ``"none"`` omits them, which is reported by a note, a
+        warning and an entry of `HaloCatalog.meta`.
+
+        The catalogue has the number and mass of each type and of all types. Spheres and profiles are over all types, the structure
+        of halos over linked and attached particles. With ``finder="adaptahop"``, other types count only in spheres and profiles.
     box_size : float, optional
-        The side of the periodic cube ``[0, box_size]``, in the unit of the positions. A snapshot has its own.
+        The side of the periodic cube ``[0, box_size]``, in the unit of the positions. Default: the box of the snapshot.
     open : bool
-        Open boundaries, even if a box is known; its volume still is that of the mean separation.
+        If `True`, boundaries are open even if a box is known. The mean separation is still computed from the volume of the box.
     linking_length : float
-        In mean separations, ``(volume / n)^(1/3)``, of the box or of the smallest box around the particles; 0.2 unless said
-        otherwise. Particles at most so far apart are linked. Where the particles, and the baryons that join their halos, are less than
-        half of the matter of the volume, as in zoom runs, the separation is that of such particles where they fill it, and a note and
-        ``meta["share_of_matter"]`` say so; this needs masses, ``omega_m`` and units.
+        The maximum distance between linked particles, in mean separations ``(volume / n)^(1/3)``, where the volume is that of the box
+        or of the smallest box around the particles. Default: 0.2.
+
+        In zoom runs, the particles and the baryons that join their halos may be less than half of the matter in the volume. The mean
+        separation is then that of such particles in the volume that they would fill at the mean density. A note and
+        ``meta["share_of_matter"]`` report this. It requires masses, ``omega_m`` and units.
     eps : float, optional
-        The linking length in the unit of the positions instead.
+        The linking length in the unit of the positions, instead of `linking_length`.
     min_members : int
-        The least number of particles of a halo, at least 2.
+        The minimum number of particles of a halo, at least 2.
     finder : {"fof", "hop", "adaptahop"}
-        Friends of friends; HOP (Eisenstein and Hut 1998); or AdaptaHOP (Aubert, Pichon and Colombi 2004; Tweed et al. 2009),
-        halos with subhalos, whose members are also those of what they are in.
+        Friends of friends; HOP (Eisenstein and Hut 1998); or AdaptaHOP (Aubert, Pichon and Colombi 2004; Tweed et al. 2009), which
+        finds halos with subhalos. The members of a subhalo are also members of its host.
     n_density, n_hop : int, optional
-        Of HOP (64, 64) and AdaptaHOP (20, 20): neighbours that make a density, and among which a particle hops.
+        For HOP and AdaptaHOP: the number of neighbours in a density estimate, and that among which a particle hops. Defaults: 64 and 64
+        for HOP, 20 and 20 for AdaptaHOP.
     n_merge, delta_outer, delta_saddle, delta_peak : optional
-        Of HOP: neighbours for boundaries (4), and densities in units of the mean: of a halo's edge (80), of a boundary over
-        which two halos are one (2.5 times that), and of a peak (3 times that).
+        For HOP: the number of neighbours for boundaries (4), and minimum densities in units of the mean: of a halo's member (80), of a
+        boundary for merging two halos (2.5 times `delta_outer`), and of a peak (3 times `delta_outer`).
     density_threshold, fudge, fudge_epsilon, alpha, algorithm, selection : optional
-        Of AdaptaHOP: the density of a halo's edge (80), how many standard deviations a structure stands out (4), its least
-        radius in mean separations (0.05), the least ratio of its peak to its mean density (1), how the tree is found
-        (``"exact"``), and which part of a structure goes on as itself (``"mass"``).
+        For AdaptaHOP:
+
+        - `density_threshold`: the density at the edge of a halo (80).
+        - `fudge`: the significance of a structure in standard deviations (4).
+        - `fudge_epsilon`: the minimum radius of a structure in mean separations (0.05).
+        - `alpha`: the minimum ratio of a structure's peak density to its mean density (1).
+        - `algorithm`: the construction of the tree of structures (``"exact"``).
+        - `selection`: the criterion for the part that continues a structure (``"mass"``).
     unbind : bool
-        Of AdaptaHOP: removes particles that are not bound. Needs velocities, masses and units.
+        For AdaptaHOP: removes unbound particles. Requires velocities, masses and units.
     center : str or sequence of str, optional
-        Where the centre of each halo is: ``"mbp"`` the most bound particle, exact, ``"mbp-brute"`` the same by all pairs,
-        ``"mcp"`` the most connected particle, ``"com"`` the centre of mass, ``"shrinking-sphere"``. ``"mcp"`` may come after
-        another, and has columns of its own.
+        The definition of halo centres: ``"mbp"``, the most bound particle, exact; ``"mbp-brute"``, the same by summing over all pairs;
+        ``"mcp"``, the most connected particle; ``"com"``, the centre of mass; or ``"shrinking-sphere"``. ``"mcp"`` may follow
+        another definition, and then has separate columns.
     softening : float
-        The Plummer softening of potentials, in the unit of the positions.
+        The Plummer softening length of potentials, in the unit of the positions.
     overdensities : str or iterable of str
-        Some of ``"200c"``, ``"500c"``, ``"200m"``, ``"vir"`` and their like: mass, radius and count of the spheres about the
-        centres (of ``"mbp"`` unless `center` says otherwise), over all particles, and the structure of each halo. Needs masses,
-        units, and omega_m.
+        Overdensities such as ``"200c"``, ``"500c"``, ``"200m"`` and ``"vir"``. The catalogue gets the mass, radius and count of the
+        sphere around each centre (default: ``"mbp"``), over all particles, and the structure of each halo. Requires masses, units
+        and `omega_m`.
     min_so_particles : int
-        Spheres of fewer particles have NaN, and their count.
+        The minimum number of particles of a sphere. Smaller spheres have their count, and NaN for other values.
     profiles : int
-        How many of the largest halos get a density profile out to R200c, with an NFW fit: `HaloCatalog.profiles`.
+        The number of largest halos with a density profile out to R200c and an NFW fit: `HaloCatalog.profiles`.
     density : bool
-        Whether to keep the density of each particle, which HOP and AdaptaHOP know.
+        If `True`, keeps the density of each particle, which HOP and AdaptaHOP compute.
     redshift, omega_m, omega_lambda, h : float, optional
-        What a snapshot would say: redshift, densities of today over the critical one, the Hubble constant in 100 km/s/Mpc.
+        Cosmology of positions without a snapshot: the redshift, densities today over the critical density, and the Hubble constant in
+        100 km/s/Mpc.
     length_unit, mass_unit, velocity_unit : str, optional
-        What positions, masses and velocities are in: ``"kpc/h"``, a ``p`` before it for physical lengths; ``"1e10 Msun/h"``;
-        ``"km/s"``. Units of lengths and masses that are not known are those in which all masses in the box make the mean
-        density of matter.
+        The units of positions, masses and velocities: ``"kpc/h"``, with a prefix ``p`` for physical lengths; ``"1e10 Msun/h"``;
+        ``"km/s"``. Unknown units of length and mass are inferred from the mean matter density of the box.
     units : {"h", "physical"}, optional
-        What the catalogue is in: comoving Mpc/h, Msun/h and km/s, or physical Mpc, Msun and km/s; otherwise what the particles
-        are in.
+        The units of the catalogue: comoving Mpc/h, Msun/h and km/s, or physical Mpc, Msun and km/s. Default: the units of the particles.
     columns : sequence of str
-        Only these columns, in this order.
+        The columns to keep, in this order. Default: all.
     n_jobs : int, optional
-        The number of threads; the answer does not depend on it.
+        The number of threads. The result does not depend on it.
     device : str, optional
-        ``"cpu"``, or ``"cuda"`` (``"cuda:1"``) where this build has it. Centres there are ``"mbp"`` or ``"mcp"``.
+        ``"cpu"``, or ``"cuda"`` (``"cuda:1"``) if this build supports it. On a GPU, centres are ``"mbp"`` or ``"mcp"``.
 
     Returns
     -------
@@ -169,20 +179,20 @@ def halos(
     Raises
     ------
     ValueError
-        For what cannot be: numbers that are not finite, masses below 0, positions that span more than the box, something that
-        is needed and not given, which the sentence names.
+        If a number is not finite, a mass is negative, positions span more than the box, or a required argument is missing. The
+        message names it.
     RuntimeError
-        If a device is not there, or fails.
+        If a device is missing or fails.
 
     Warns
     -----
     RopewalkWarning
-        For each of `HaloCatalog.notes`; those of a snapshot when it is read.
+        For each of `HaloCatalog.notes`. Notes of a snapshot are reported when it is read.
 
     Notes
     -----
-    Friends of friends: Davis et al. 1985. Centres of mass are measured across the periodic boundary. Sums are 64-bit, so the
-    rows are the same for any number of threads. Of a snapshot nothing is copied; masses and ids in arrays are, 8 bytes each.
+    Friends of friends: Davis et al. 1985. Centres of mass are computed across the periodic boundary. Sums are 64-bit, so the rows are
+    the same for any number of threads. Data of a snapshot are not copied. Masses and ids in arrays are copied, 8 bytes each.
 
     Examples
     --------
@@ -262,16 +272,16 @@ def _of_file(
     attach: list[int] | None,
     wanted: dict[str, Any],
 ) -> HaloCatalog:
-    """The catalogue of a snapshot; `given` is the one that the caller has, if any."""
+    """Returns the catalogue of a snapshot. `given` is the caller's own `Snapshot`, or None if only a path was given."""
     linked = snapshot._linked()
     catalog = HaloCatalog(*_of_snapshot(linked, fields, attach, wanted), linked)
     catalog.notes = (*_types_notes(linked, given), *catalog.notes)
     for note in catalog.notes:
         warn(note)
-    # The snapshot warned of its own notes when it was read.
+    # The snapshot has already warned about its notes when it was read.
     catalog.notes = linked._assumed + catalog.notes
     if linked is not given:
-        # Nobody else has it, so its arrays would stay for the sake of the catalogue alone.
+        # Only the catalogue refers to this snapshot, so its arrays are freed. They are read again if needed.
         linked._forget()
     return catalog
 
@@ -301,7 +311,7 @@ def _of_snapshot(
     for name, value in fields._asdict().items():
         if value is not None:
             raise ValueError(f"{name}: a snapshot has its own; for others give arrays: halos(snapshot.positions, {name}=..)")
-    # Velocities are made peculiar when they are read.
+    # Conversion to peculiar velocities happens during reading, so that redshift and velocity unit must be given there.
     universe = wanted["universe"]
     z = universe["redshift"]
     if universe["velocity_unit"] is not None or (z is not None and snapshot.redshift not in (None, z)):
@@ -319,7 +329,7 @@ def _of_snapshot(
 
 
 def _device(positions: object, device: str | None) -> int | None:
-    """The number of the device that finds the halos; None for the processor."""
+    """Returns the number of the device that finds the halos, or None for the processor."""
     array = None if isinstance(positions, Snapshot) else positions
     if array is not None and is_on_device(array):
         raise ValueError("positions lie on a device; halos takes arrays in host memory, also with device='cuda': copy them")
@@ -328,7 +338,7 @@ def _device(positions: object, device: str | None) -> int | None:
 
 
 def _types_notes(linked: Snapshot, given: Snapshot | None) -> tuple[str, ...]:
-    """Notes where the caller named no types: that more than one is linked, or other particles than those of the given snapshot."""
+    """Returns notes for snapshots without a choice of types: on several linked types, or on linked particles other than the given."""
     kinds = [str(kind.particle_type) for kind in linked.types if kind.particle_type is not None and kind.count > 0]
     if len(kinds) < 2:
         return ()
@@ -357,7 +367,7 @@ def _ids(ids: ArrayLike | None, n: int) -> NDArray[np.uint64] | None:
 
 
 def _check_finder(wanted: dict[str, Any]) -> None:
-    """Refuses options of one finder with another, as the command line does."""
+    """Raises `ValueError` for options of another finder, as the command line does."""
     finder = wanted["finder"]
     both = ("n_density", "n_hop")
     given = [(name, value, "adaptahop") for name, value in wanted["adaptahop"].items()]

@@ -18,10 +18,10 @@ from ropewalk._types import Floats, HdbscanOptions
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-#: The labels of points with a coordinate that is infinite, and with one that is NaN: scikit-learn's.
+#: The labels of points with an infinite coordinate and with a NaN coordinate, as in scikit-learn.
 _INFINITE, _MISSING = -2, -3
 
-#: What is found when it is first asked for.
+#: Attributes that are computed at their first use.
 _LATER = ("outlier_scores_", "minimum_spanning_tree_", "single_linkage_tree_", "condensed_tree_")
 
 #: The columns of a condensed tree.
@@ -29,61 +29,62 @@ _CONDENSED = np.dtype([("parent", np.int64), ("child", np.int64), ("lambda_val",
 
 
 class HDBSCAN(_base.Clusterer):
-    """HDBSCAN* with scikit-learn's interface; some attributes are those of the package ``hdbscan``.
+    """HDBSCAN* with scikit-learn's interface, and some attributes of the package ``hdbscan``.
 
     Parameters
     ----------
     min_cluster_size : int, default 5
-        Clusters have at least so many points; at least 2.
+        The minimum number of points of a cluster, at least 2.
     min_samples : int, optional
-        How many points make a place dense: the core distance of a point is the distance to its `min_samples`-th nearest, itself
-        counted. More of them make more points noise. By default `min_cluster_size`, or the number of points if they are fewer.
-        (The package ``hdbscan`` counts one less.)
+        The core distance of a point is the distance to its `min_samples`-th nearest point, the point itself counted. Larger values
+        give more noise. Default: `min_cluster_size`, or the number of points if there are fewer. (The package ``hdbscan`` does not
+        count the point itself.)
     cluster_selection_epsilon : float, default 0.0
-        A chosen cluster that splits off at less than this distance is replaced by the first above it that splits off at more.
+        A selected cluster that splits off at less than this distance is replaced by its first ancestor that splits off at more.
     max_cluster_size : int, optional
-        Larger clusters are not chosen, if they are chosen by ``"eom"``.
+        The maximum size of a selected cluster with the method ``"eom"``.
     metric : {"euclidean", "l2", "minkowski"}, default "euclidean"
-        The distance: the Euclidean, by any of its names. `fit` refuses others.
+        The Euclidean distance, under any of its names. `fit` rejects other metrics.
     metric_params : dict, optional
-        For scikit-learn's sake; may say ``{"p": 2}`` of the metric ``"minkowski"``.
+        Present for API consistency with scikit-learn; may be ``{"p": 2}`` with the metric ``"minkowski"``.
     alpha : float, default 1.0
-        Distances of pairs are divided by this, core distances are not.
+        Divisor of the distances between points. Core distances are not divided.
     algorithm, leaf_size
-        For scikit-learn's sake: without effect.
+        Ignored; present for API consistency with scikit-learn.
     n_jobs : int, optional
-        Threads: -1 for all processors, -2 for all but one; by default those of `ropewalk.set_threads`, while scikit-learn takes
-        one.
+        The number of threads: -1 for all processors, -2 for all but one. Default: the number set by `ropewalk.set_threads`
+        (in scikit-learn: 1).
     cluster_selection_method : {"eom", "leaf"}, default "eom"
-        Which clusters of the hierarchy are chosen. Excess of mass: those that together persist longest, large ones rather than
-        their parts. Leaves: the smallest ones, which do not fall apart any more.
+        The method for selecting clusters of the hierarchy. Excess of mass, ``"eom"``: the clusters whose total persistence is the
+        largest, which favours large clusters over their parts. ``"leaf"``: the clusters that do not split any further.
     allow_single_cluster : bool, default False
-        Whether all points may be one cluster.
+        If `True`, all points may form a single cluster.
     store_centers : {"centroid", "medoid", "both"}, optional
-        Which centres `fit` finds; none in a periodic box.
+        The cluster centres that `fit` computes. Not supported in a periodic box.
     copy : bool, default False
-        For scikit-learn's sake: `X` is never changed.
+        Ignored, as `X` is never changed; present for API consistency with scikit-learn.
     ties : {"together", "sequential"}, default "together"
-        Edges of equal weight, of which there are many, are removed at once, as the paper defines it: clusters do not depend on the order
-        of the points, and are numbered by their smallest member. The command line, the Rust library and devices have the same default.
-        Or one after the other, which gives scikit-learn's labels, numbered as scikit-learn numbers them; not on a device.
+        The order of removal of edges of equal weight, which are frequent. ``"together"``: at once, as the paper defines it. Clusters do
+        not depend on the order of the points, and are numbered by their smallest member. This is also the default of the command
+        line, the Rust library and devices. ``"sequential"``: one by one, which gives scikit-learn's labels and numbers. Not supported
+        on a device.
     box_size : float or array_like of shape (n_features,), optional
-        The sides of a periodic box. Without, space is open.
+        The sides of the periodic box. Default: open space.
     device : {"cpu", "cuda", "cuda:1", ...}, optional
-        Where to work; by default where the points are.
+        The device to run on. Default: the device that holds the points.
 
     Attributes
     ----------
     labels_ : ndarray of int32, shape (n_samples,)
-        The cluster of each point; -1 for noise, -2 for points with an infinite coordinate, -3 for those with one that is NaN.
-        Both are left out of everything else.
+        The cluster of each point: -1 for noise, -2 for points with an infinite coordinate, -3 for points with a NaN coordinate.
+        Points with labels -2 and -3 are excluded from all other results.
     probabilities_ : ndarray of float64, shape (n_samples,)
-        How strongly each point belongs to its cluster, from 0 to 1; 0 for noise and infinite points, NaN for missing ones.
+        The strength of each point's membership in its cluster, from 0 to 1. 0 for noise and label -2, NaN for label -3.
     centroids_, medoids_ : ndarray of float64, shape (n_clusters, n_features)
-        If `store_centers` asks for them: the means weighted by probability; the members of the least sum of distances, so
-        weighted.
+        The means weighted by probability, and the members with the minimum sum of distances weighted by probability. Set if
+        `store_centers` requests them.
     n_features_in_ : int
-        How many coordinates the points have.
+        The number of coordinates per point.
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
         The names of a data frame's columns, if all are strings.
 
@@ -93,20 +94,22 @@ class HDBSCAN(_base.Clusterer):
 
     Notes
     -----
-    Without ties the clusters and probabilities are scikit-learn's; only the numbers of the clusters differ. With
-    ``ties="sequential"`` the numbers are scikit-learn's, too. `min_samples` of more than 1 makes ties in any data. Then
-    ``"sequential"`` gives what scikit-learn finds in the spanning tree whose edges of equal weight are ordered by their ends; its own
-    tree orders them as they are met. In 30 random sets of 200 to 2,000 points, with the default `min_samples`, the median of the adjusted
-    Rand index to scikit-learn's labels was 0.998 with ``"sequential"`` and 0.995 with ``"together"``.
+    Without ties, clusters and probabilities equal scikit-learn's, and only the numbers of the clusters differ. With
+    ``ties="sequential"`` the numbers are equal, too. A `min_samples` of more than 1 creates ties in any data. In that case
+    ``"sequential"`` gives scikit-learn's result for the spanning tree whose edges of equal weight are ordered by their ends.
+    In scikit-learn's own tree they are in the order of construction. The labels were compared for 30 random sets of 200 to 2,000
+    points with the default `min_samples`. The median adjusted Rand index was 0.998 with ``"sequential"``, 0.995 with ``"together"``.
 
-    Other differences to scikit-learn: points fewer than `min_cluster_size`, or one alone, are noise and no error, and never one
-    cluster; `min_samples` that is not given is at most the number of points; only Euclidean distances, 1 to 10 coordinates, no
-    sparse matrices.
+    Other differences from scikit-learn:
 
-    The other attributes are found when they are first asked for, and then kept. The estimator keeps a reference to the array
-    that it is fitted to, for `predict`.
+    - Fewer points than `min_cluster_size`, or a single point, are noise: neither an error nor a single cluster.
+    - The default of `min_samples` is limited to the number of points.
+    - Only Euclidean distances and 1 to 10 coordinates are supported, and no sparse matrices.
 
-    Cost: that of the spanning tree, O(n log n) in practice; it keeps some 50 bytes a point. Source: Campello, Moulavi and Sander
+    The other attributes are computed at their first use and then kept. The estimator keeps a reference to the array that it was
+    fitted to, for `predict`.
+
+    Cost: that of the spanning tree, O(n log n) in practice; about 50 bytes per point are kept. Source: Campello, Moulavi and Sander
     2013; Campello, Moulavi, Zimek and Sander 2015 (outliers); Malzer and Baum 2020 (`cluster_selection_epsilon`).
 
     Examples
@@ -172,7 +175,7 @@ class HDBSCAN(_base.Clusterer):
         return True
 
     def _options(self, dim: int) -> HdbscanOptions:
-        """The parameters, checked as far as the library does not."""
+        """Returns the parameters after the checks that the compiled part does not make."""
         metric_params = dict(self.metric_params or {})
         _checks.euclidean(self.metric, metric_params.pop("p", 2), metric_params, other="sklearn.cluster.HDBSCAN")
         if self.store_centers is not None:
@@ -200,7 +203,7 @@ class HDBSCAN(_base.Clusterer):
         X : array_like of shape (n_samples, n_features)
             Points. ``float32`` and ``float64`` in C order are not copied, unless some are not finite.
         y : ignored
-            For scikit-learn's sake.
+            Ignored; present for API consistency with scikit-learn.
 
         Returns
         -------
@@ -210,7 +213,7 @@ class HDBSCAN(_base.Clusterer):
         Raises
         ------
         ValueError
-            Points or a parameter that are refused.
+            If the points or a parameter are invalid.
         """
         return self._fit(X)
 
@@ -219,7 +222,7 @@ class HDBSCAN(_base.Clusterer):
         return self._found_here(X) if there is None else self._found_there(X, there)
 
     def _found_there(self, X: ArrayLike, there: ModuleType) -> tuple[dict[str, Any], int]:
-        """What `fit` finds on a device, and how many coordinates points have."""
+        """Clusters points on a device. Returns the fitted attributes and the number of coordinates."""
         dim = _checks.shape(X)[1]
         options = self._options(dim)
         if self.store_centers is not None:
@@ -228,7 +231,7 @@ class HDBSCAN(_base.Clusterer):
         return {"labels_": labels, "probabilities_": probabilities, "_clusters": None}, dim
 
     def _found_here(self, X: ArrayLike) -> tuple[dict[str, Any], int]:
-        """The same on the processor."""
+        """Clusters points on the processor. Returns the fitted attributes and the number of coordinates."""
         points = self._points(X, fitting=True)
         options = self._options(points.shape[1])
         left_out = _not_finite(points)
@@ -246,71 +249,71 @@ class HDBSCAN(_base.Clusterer):
         return found, points.shape[1]
 
     def dbscan_clustering(self, cut_distance: SupportsFloat, min_cluster_size: SupportsIndex = 5) -> NDArray[np.int32]:
-        """The clusters of DBSCAN* at a distance: core points that are linked by steps of at most that.
+        """Returns the clusters of DBSCAN* at a distance: core points linked by steps of at most this distance.
 
         Parameters
         ----------
         cut_distance : float
-            The distance, inclusive (scikit-learn's is not).
+            The distance, inclusive (in scikit-learn exclusive).
         min_cluster_size : int, default 5
-            Smaller clusters are noise; at least 2.
+            The minimum size of a cluster, at least 2. Smaller clusters are noise.
 
         Returns
         -------
         ndarray of int32, shape (n_samples,)
-            Labels as in `labels_`, numbered by the smallest member (scikit-learn's numbers have no stated order).
+            Labels as in `labels_`. Clusters are numbered by their smallest member (in scikit-learn the order is not documented).
 
         Raises
         ------
         ValueError
-            A distance that is NaN or negative; a size below 2.
+            If the distance is NaN or negative, or the size is below 2.
         """
         size = _checks.integer(min_cluster_size, "min_cluster_size", 2)
         labels = self._found().dbscan_labels(_checks.real(cut_distance, "cut_distance"), size, _checks.threads(self.n_jobs))
         return _everywhere(labels, self._left_out)
 
     def predict(self, X: ArrayLike) -> NDArray[np.int32]:
-        """The clusters that new points fall into; see `approximate_predict`.
+        """Returns the clusters of new points; see `approximate_predict`.
 
         Parameters
         ----------
         X : array_like of shape (m, n_features)
-            New points. Those that are not finite have the labels and probabilities that `fit` gives such.
+            New points. Points that are not finite get the same labels and probabilities as in `fit`.
 
         Returns
         -------
         ndarray of int32, shape (m,)
-            A label for each, -1 for noise.
+            The label of each new point, -1 for noise.
         """
         return self.approximate_predict(X)[0]
 
     def approximate_predict(self, X: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """The cluster that each new point would fall into if it were alone with the old points, and these kept theirs.
+        """Returns the cluster that each new point would join if it were added alone to the fitted points, whose clusters stay.
 
         Parameters
         ----------
         X : array_like of shape (m, n_features)
-            New points. Those that are not finite have the labels and probabilities that `fit` gives such.
+            New points. Points that are not finite get the same labels and probabilities as in `fit`.
 
         Returns
         -------
         labels : ndarray of int32, shape (m,)
-            A label for each, -1 for noise.
+            The label of each new point, -1 for noise.
         probabilities : ndarray of float64, shape (m,)
-            How strongly each belongs to its cluster.
+            The strength of each new point's membership in its cluster.
 
         Raises
         ------
         NotFittedError
-            There are no clusters yet.
+            If `fit` has not been called.
         ValueError
-            Points that are refused.
+            If the points are invalid.
 
         Notes
         -----
-        As the function of this name in the package ``hdbscan``, which counts `min_samples` otherwise; not in scikit-learn.
-        Clustering all of the points together could give other clusters. Cost: a tree over the old points, two searches for each
-        new one.
+        Like the function of this name in the package ``hdbscan``, which counts `min_samples` differently; scikit-learn has no such
+        method. Clustering old and new points together could give other clusters. Cost: building a tree of the fitted points, and two
+        searches per new point.
         """
         clusters, new = self._found(), self._points(X, fitting=False)
         left_out = _not_finite(new)
@@ -319,7 +322,7 @@ class HDBSCAN(_base.Clusterer):
 
     @cached_property
     def outlier_scores_(self) -> NDArray[np.float64]:
-        """The outlier score GLOSH of each point, from 0 for the densest to 1; NaN for points that are left out."""
+        """The GLOSH outlier score of each point, from 0 for the densest to 1; NaN for points that are not finite."""
         scores = self._found().outlier_scores(_checks.threads(self.n_jobs))
         if self._left_out is None:
             return scores
@@ -329,25 +332,25 @@ class HDBSCAN(_base.Clusterer):
 
     @property
     def cluster_persistence_(self) -> NDArray[np.float64]:
-        """How persistent each cluster is, from 0 to 1."""
+        """The persistence of each cluster, from 0 to 1."""
         return self._found().persistence()
 
     @cached_property
     def minimum_spanning_tree_(self) -> SpanningTree:
-        """The spanning tree by mutual reachability. Points that are left out are not counted, here and in the other trees."""
+        """The spanning tree by mutual reachability. This and the other trees number only the finite points."""
         return spanning_tree(self._found().tree(), _checks.threads(self.n_jobs))
 
     @cached_property
     def single_linkage_tree_(self) -> NDArray[np.float64]:
-        """The merges as `scipy.cluster.hierarchy.linkage` has them: two clusters, height, size; shape (n - 1, 4)."""
+        """The merges in the format of `scipy.cluster.hierarchy.linkage`: two clusters, height, size; shape (n - 1, 4)."""
         return self._found().tree().linkage(_checks.threads(self.n_jobs))
 
     @cached_property
     def condensed_tree_(self) -> NDArray[np.void]:
-        """The hierarchy of clusters: a row for each point, in order, then one for each cluster but the root.
+        """The hierarchy of clusters: a row for each point, in order, then a row for each cluster except the root.
 
-        Fields: ``parent``, ``child``, ``lambda_val`` (one over the distance at which the child leaves) and ``child_size``.
-        Points are 0 to n - 1; cluster n is the root.
+        Fields: ``parent``, ``child``, ``lambda_val`` (the inverse of the distance at which the child splits off) and ``child_size``.
+        Points have the numbers 0 to n - 1; the root cluster has the number n.
         """
         columns = self._found().condensed()
         rows = np.empty(len(columns[0]), _CONDENSED)
@@ -356,7 +359,7 @@ class HDBSCAN(_base.Clusterer):
         return rows
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is stored: in place of the clusters the spanning tree that they are found in again."""
+        """Returns the state for pickling, with the spanning tree in place of the clusters, which are recomputed from it."""
         state = {name: value for name, value in self.__dict__.items() if name not in _LATER}
         if state.get("_clusters") is not None:
             tree, n_jobs = state.pop("_clusters").tree(), _checks.threads(self.n_jobs)
@@ -374,7 +377,7 @@ class HDBSCAN(_base.Clusterer):
     _fit_X: Floats
     _fitted_options: HdbscanOptions
     _left_out: NDArray[np.int32] | None
-    #: None where they were found on a device.
+    #: None if the clusters were found on a device.
     _clusters: _native.Clusters | None
 
     def _found(self) -> _native.Clusters:
@@ -385,7 +388,7 @@ class HDBSCAN(_base.Clusterer):
 
 
 def _not_finite(points: Floats) -> NDArray[np.int32] | None:
-    """0 for each point that is finite, and the labels of others; or `None` if all are finite."""
+    """Returns 0 for each finite point and the label of each other point, or `None` if all points are finite."""
     with np.errstate(all="ignore"):
         if np.isfinite(points.sum()):
             return None
@@ -396,7 +399,7 @@ def _not_finite(points: Floats) -> NDArray[np.int32] | None:
 
 
 def _everywhere(labels: NDArray[np.int32], left_out: NDArray[np.int32] | None) -> NDArray[np.int32]:
-    """Labels of all points from those of the finite ones."""
+    """Extends the labels of the finite points to all points."""
     if left_out is None:
         return labels
     everywhere = left_out.copy()
@@ -405,7 +408,7 @@ def _everywhere(labels: NDArray[np.int32], left_out: NDArray[np.int32] | None) -
 
 
 def _strengths(probabilities: NDArray[np.float64], left_out: NDArray[np.int32] | None) -> NDArray[np.float64]:
-    """Probabilities of all points from those of the finite ones: 0 for infinite ones, NaN for missing ones."""
+    """Extends the probabilities of the finite points to all points: 0 for infinite points, NaN for points with a NaN coordinate."""
     if left_out is None:
         return probabilities
     everywhere = np.where(left_out == _MISSING, np.nan, 0.0)

@@ -1,4 +1,4 @@
-"""HOP: groups of particles about the peaks of their density."""
+"""HOP: groups of particles around density peaks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class HopGroups(Groups):
-    """The `Groups` of `hop`, with the densities they are found by.
+    """The `Groups` that `hop` returns, with the densities of the points.
 
     Attributes
     ----------
@@ -63,61 +63,62 @@ def hop(
     n_jobs: int | None = None,
     device: str | None = None,
 ) -> HopGroups:
-    """Groups about the peaks of the density: each point hops to the densest of its nearest until it comes to a peak.
+    """Finds groups around density peaks: from each point, hops lead to the densest near neighbour until a peak is reached.
 
     Parameters
     ----------
     X : array_like of shape (n, 2) or (n, 3)
         Points. ``float32`` and ``float64`` in C order are not copied; other numbers become ``float64``.
     delta_outer : float
-        Groups reach out to this density; of particles in units of the mean 80 and 160 are usual.
+        The minimum density of a group member. In units of the mean density of particles, 80 and 160 are common.
     delta_saddle : float, optional
-        Two groups are one if a boundary between them has this density; by default 2.5 times `delta_outer`.
+        Two groups are merged if the boundary between them has at least this density. Default: 2.5 times `delta_outer`.
     delta_peak : float, optional
-        The least density of a group's peak; by default 3 times `delta_outer`.
+        The minimum density of a group's peak. Default: 3 times `delta_outer`.
     n_density : int, default 64
-        So many nearest points make a density, the point itself counted; fewer than there are points.
+        The number of nearest points in a density estimate, the point itself counted; less than the number of points.
     n_hop : int, default 64
-        A point hops to the densest of so many nearest, itself counted. The authors' advice is 16.
+        The number of nearest points, the point itself counted, among which a hop goes to the densest. The authors recommend 16.
     n_merge : int, default 4
-        Boundaries are looked for among so many nearest others.
+        The number of nearest other points among which boundaries between groups are searched for.
     min_members : int, default 10
-        Groups have at least so many members; points in smaller ones have no group.
+        The minimum number of members of a group. Points of smaller groups have no group.
     masses : array_like of shape (n,), or float, optional
-        The masses of the points, finite and not negative; by default 1 each.
+        The masses of the points, finite and not negative. Default: 1 each.
     kernel : {"symmetric", "gather", "top_hat"}, default "symmetric"
-        How neighbours make a density: the mean of a spline as wide as the point's neighbourhood and one as wide as the
-        neighbour's; the first alone; or their mass over the volume of the ball around them.
+        The density estimate. ``"gather"``: a spline kernel as wide as the point's neighbourhood. ``"symmetric"``: the mean of this
+        kernel and one as wide as the neighbour's neighbourhood. ``"top_hat"``: the neighbours' mass over the volume of the sphere
+        around them.
     unit : {"mean", "absolute"}, default "mean"
-        What densities are measured in: the mean density, or mass over volume in the units of `masses` and `X`.
+        The unit of densities: the mean density, or mass over volume in the units of `masses` and `X`.
     volume : float, optional
-        The volume (in the plane the area) whose mean density is the unit. By default that of the periodic box, or of the
-        smallest box around the points.
+        The volume (in the plane the area) for the mean density. Default: that of the periodic box, or of the smallest box around
+        the points.
     box_size : float or array_like of shape (d,), optional
-        The sides of a periodic box. Without, space is open.
+        The sides of the periodic box. Default: open space.
     n_jobs : int, optional
-        Threads: -1 for all processors, -2 for all but one; by default those of `ropewalk.set_threads`.
+        The number of threads: -1 for all processors, -2 for all but one. Default: the number set by `ropewalk.set_threads`.
     device : {"cpu", "cuda", "cuda:1", ...}, optional
-        Where to work; by default where `X` is.
+        The device to run on. Default: the device that holds `X`.
 
     Returns
     -------
     HopGroups
-        Labels and members of the groups, the largest first, and the density of each point.
+        The labels and members of the groups, the largest group first, and the density of each point.
 
     Raises
     ------
     ValueError
-        Points, masses or a parameter that are refused; the sentence names the value, and the point where it is one.
+        If the points, the masses or a parameter are invalid. The message names the value, and the point if it concerns one.
 
     See Also
     --------
-    HOP : The same as an estimator.
+    HOP : The estimator version.
 
     Notes
     -----
-    Exact, and independent of `n_jobs`. Cost: some 60 times that of sorting the points; some 70 bytes a point. Source: Eisenstein
-    and Hut 1998.
+    Exact, and independent of `n_jobs`. Cost: about 60 times that of sorting the points; about 70 bytes per point. Source:
+    Eisenstein and Hut 1998.
 
     Examples
     --------
@@ -160,44 +161,44 @@ class HOP(_base.WeightedClusterer):
     Parameters
     ----------
     delta_outer : float
-        Groups reach out to this density; of particles in units of the mean 80 and 160 are usual.
+        The minimum density of a group member. In units of the mean density of particles, 80 and 160 are common.
     delta_saddle, delta_peak : float, optional
-        The least densities of a boundary over which two groups are one, and of a peak; by default 2.5 and 3 times `delta_outer`.
+        The minimum density of a boundary for merging two groups, and of a group's peak. Default: 2.5 and 3 times `delta_outer`.
     n_density, n_hop : int, default 64
-        So many nearest points make a density, and a point hops to the densest of so many, itself counted.
+        The number of nearest points in a density estimate, and that among which a hop goes to the densest; both count the point itself.
     n_merge : int, default 4
-        Boundaries are looked for among so many nearest others.
+        The number of nearest other points among which boundaries between groups are searched for.
     min_members : int, default 10
-        Groups have at least so many members; points in smaller ones have no group.
+        The minimum number of members of a group. Points of smaller groups have no group.
     kernel : {"symmetric", "gather", "top_hat"}, default "symmetric"
-        How neighbours make a density.
+        The density estimate; see `hop`.
     unit : {"mean", "absolute"}, default "mean"
-        What densities are measured in: the mean density, or mass over volume.
+        The unit of densities: the mean density, or mass over volume.
     volume : float, optional
-        The volume whose mean density is the unit; by default that of the box, or of the smallest one around the points.
+        The volume for the mean density. Default: that of the periodic box, or of the smallest box around the points.
     box_size : float or array_like of shape (n_features,), optional
-        The sides of a periodic box. Without, space is open.
+        The sides of the periodic box. Default: open space.
     n_jobs : int, optional
-        Threads: -1 for all processors, -2 for all but one; by default those of `ropewalk.set_threads`.
+        The number of threads: -1 for all processors, -2 for all but one. Default: the number set by `ropewalk.set_threads`.
     device : {"cpu", "cuda", "cuda:1", ...}, optional
-        Where to work; by default where the points are.
+        The device to run on. Default: the device that holds the points.
 
     Attributes
     ----------
     labels_ : ndarray of int32, shape (n_samples,)
-        The number of each point's group, the largest 0; -1 for none.
+        The group of each point, -1 for none. Group 0 is the largest.
     density_ : ndarray of float64, shape (n_samples,)
         The density of each point.
     groups_ : HopGroups
         The groups with their members.
     n_features_in_ : int
-        How many coordinates the points have.
+        The number of coordinates per point.
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
         The names of a data frame's columns, if all are strings.
 
     See Also
     --------
-    hop : The same as a function, with the notes.
+    hop : The function version, with notes.
 
     Examples
     --------
@@ -251,9 +252,9 @@ class HOP(_base.WeightedClusterer):
         X : array_like of shape (n_samples, n_features)
             Points of two or three coordinates. ``float32`` and ``float64`` in C order are not copied.
         y : ignored
-            For scikit-learn's sake.
+            Ignored; present for API consistency with scikit-learn.
         sample_weight : array_like of shape (n_samples,), or float, optional
-            The masses of the points, finite and not negative, not all zero; by default 1 each.
+            The masses of the points, finite and not negative, not all zero. Default: 1 each.
 
         Returns
         -------
@@ -263,7 +264,7 @@ class HOP(_base.WeightedClusterer):
         Raises
         ------
         ValueError
-            Points, masses or a parameter that are refused.
+            If the points, the masses or a parameter are invalid.
         """
         return self._fit(X, sample_weight)
 

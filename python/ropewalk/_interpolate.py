@@ -1,4 +1,4 @@
-"""Values at places of what is known at others: moving least squares, smoothed particles, inverse distances."""
+"""Interpolation of scattered data: moving least squares, smoothed particles (SPH), inverse distances."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ropewalk._checks import choice, integer, real, threads
 from ropewalk._interpolator import Interpolator
 from ropewalk._types import InterpolationOptions
 
-#: How much neighbours count for `MovingLeastSquares`.
+#: The weight functions of `MovingLeastSquares`.
 WEIGHTS = (
     "wendland0",
     "wendland2",
@@ -32,38 +32,40 @@ FALLBACKS = ("nan", "nearest", "inverse_distance")
 
 
 class MovingLeastSquares:
-    """Moving least squares: at each target a polynomial of its own, fitted to its neighbours.
+    """Moving least squares: a separate polynomial for each target, fitted to its neighbours.
 
     Parameters
     ----------
     degree : int
-        0, 1 or 2. Polynomials of this degree are reproduced.
+        The degree of the polynomials: 0, 1 or 2. Polynomials of this degree are reproduced.
     k : int, optional
-        The `k` nearest sources count; weights end at 1.1 times the distance of the last. By default twice as many as a polynomial has coefficients:
-        20 of degree 2 in three dimensions.
+        The number of nearest sources to fit. Weights fall to zero at 1.1 times the distance of the last one. Default: twice the number
+        of coefficients of a polynomial, which is 20 for degree 2 in three dimensions.
     radius : float, optional
-        Instead of `k`: all sources within it count, where weights end. Values are then as smooth a function of the target as weights are.
+        Instead of `k`: fits all sources within this radius, where the weights fall to zero. Values are then as smooth a function of the
+        target as the weights.
     weight : str
-        How much neighbours count by their distance: "wendland0", "wendland2", "wendland4", "wendland6", "wu2", "wu4", "buhmann2",
-        "buhmann3", "buhmann4" or "gaussian"; the number is how many continuous derivatives there are.
+        The weight as a function of distance: "wendland0", "wendland2", "wendland4", "wendland6", "wu2", "wu4", "buhmann2",
+        "buhmann3", "buhmann4" or "gaussian". The number in a name is that of continuous derivatives.
     fallback : {"nan", "nearest", "inverse_distance"}
-        What a target gets that has no source within the radius.
+        The value assigned to targets without sources within the radius.
     gradients : bool
-        Whether `Interpolator.gradient` is prepared, too.
+        If `True`, also prepares `Interpolator.gradient`.
     box_size : float or sequence of floats, optional
-        The sides of a periodic box. By default space is open.
+        The sides of the periodic box. Default: open space.
     n_jobs : int, optional
-        The number of threads; None is the number that `set_threads` set, -1 all processors.
+        The number of threads; -1 means all processors. Default: the number set by `set_threads`.
 
     Raises
     ------
     ValueError
-        If `degree`, `k`, `radius` or a word is out of range; `prepare` tells the rest.
+        If `degree`, `k`, `radius` or a word is invalid. `prepare` checks the rest.
 
     Notes
     -----
-    Where sources are too few or lie so that they do not determine the value of a polynomial at the target (on a line, in a plane beside it),
-    the degree is lower there, and `Interpolator.degrees` tells. Fits are by decompositions with pivoting in 64 bits [1]_.
+    The degree is reduced for a target whose sources are too few or do not determine the value of a polynomial there, such as sources on
+    a line, or in a plane that does not contain the target. `Interpolator.degrees` reports the degrees. Fits use matrix decompositions
+    with pivoting in 64-bit arithmetic [1]_.
 
     .. [1] Levin, D. (1998), "The approximation power of moving least-squares", Math. Comp. 67.
 
@@ -98,31 +100,31 @@ class MovingLeastSquares:
         self.n_jobs = threads(n_jobs)
 
     def prepare(self, sources: ArrayLike, targets: ArrayLike) -> Interpolator:
-        """The coefficients for each target, which any number of fields can be applied to.
+        """Computes the coefficients of each target, which can be applied to any number of fields.
 
         Parameters
         ----------
         sources : array_like of shape (n, dim)
-            Where values are known, 1 to 10 coordinates each.
+            The points with known values, of 1 to 10 coordinates.
         targets : array_like of shape (m, dim)
-            Where they are wanted.
+            The points at which values are computed.
 
         Returns
         -------
         Interpolator
-            With `degrees`, `apply` and `gradient`.
+            The interpolator, with `degrees`, `apply` and `gradient`.
 
         Raises
         ------
         ValueError
-            If there are fewer neighbours than a polynomial has coefficients, a radius is more than half the periodic box, a coordinate is
-            not finite, or targets have another dimension.
+            If `k` is less than the number of coefficients of a polynomial, a radius is more than half the periodic box, a coordinate is
+            not finite, or targets have another dimension than sources.
         """
         own = {"degree": self.degree, "weight": self.weight, "gradients": self.gradients}
         return _prepared(self, "moving_least_squares", sources, targets, own)
 
     def interpolate(self, sources: ArrayLike, values: ArrayLike, targets: ArrayLike) -> NDArray[np.float64]:
-        """The values at the targets: ``prepare(sources, targets).apply(values)``.
+        """Computes the values at the targets: ``prepare(sources, targets).apply(values)``.
 
         Parameters
         ----------
@@ -135,29 +137,30 @@ class MovingLeastSquares:
 
 
 class InverseDistance:
-    """Inverse-distance weighting: each neighbour counts one over its distance to a power.
+    """Inverse-distance weighting: the weight of a neighbour is the inverse of a power of its distance.
 
-    Where a source is, the value is its own; where several are, their mean. Values are never beyond the least and the largest of the neighbours.
+    At the position of a source the value is that of the source, or the mean if several sources are there. Values are never outside the
+    range of the neighbours' values.
 
     Parameters
     ----------
     power : float
         The power of the distance.
     k : int, optional
-        The `k` nearest sources count; 8 by default.
+        The number of nearest sources to use. Default: 8.
     radius : float, optional
-        Instead of `k`: all sources within it count, the boundary included.
+        Instead of `k`: uses all sources within this radius, inclusive.
     fallback : {"nan", "nearest", "inverse_distance"}
-        What a target gets that has no source within the radius.
+        The value assigned to targets without sources within the radius.
     box_size : float or sequence of floats, optional
-        The sides of a periodic box. By default space is open.
+        The sides of the periodic box. Default: open space.
     n_jobs : int, optional
-        The number of threads; None is the number that `set_threads` set, -1 all processors.
+        The number of threads; -1 means all processors. Default: the number set by `set_threads`.
 
     Raises
     ------
     ValueError
-        If `k`, `radius` or a word is out of range; `prepare` tells the rest.
+        If `k`, `radius` or a word is invalid. `prepare` checks the rest.
 
     Examples
     --------
@@ -183,7 +186,7 @@ class InverseDistance:
         self.n_jobs = threads(n_jobs)
 
     def prepare(self, sources: ArrayLike, targets: ArrayLike) -> Interpolator:
-        """The coefficients for each target, which any number of fields can be applied to.
+        """Computes the coefficients of each target, which can be applied to any number of fields.
 
         Parameters
         ----------
@@ -193,18 +196,18 @@ class InverseDistance:
         Returns
         -------
         Interpolator
-            Of degree 0.
+            An interpolator of degree 0.
 
         Raises
         ------
         ValueError
-            If the power is not positive and finite, a radius is more than half the periodic box, a coordinate is not finite, or targets have
-            another dimension.
+            If the power is not positive and finite, a radius is more than half the periodic box, a coordinate is not finite, or targets
+            have another dimension than sources.
         """
         return _prepared(self, "inverse_distance", sources, targets, {"power": self.power})
 
     def interpolate(self, sources: ArrayLike, values: ArrayLike, targets: ArrayLike) -> NDArray[np.float64]:
-        """The values at the targets: ``prepare(sources, targets).apply(values)``.
+        """Computes the values at the targets: ``prepare(sources, targets).apply(values)``.
 
         Parameters
         ----------
@@ -217,33 +220,35 @@ class InverseDistance:
 
 
 class Sph:
-    """Sums of a smoothing kernel: fields gathered from particles, and what particles scatter to places.
+    """Smoothed particles (SPH): fields gathered from particles, and quantities scattered from particles to targets.
 
     Parameters
     ----------
     kernel : {"cubic_spline", "wendland_c2", "wendland_c4", "wendland_c6"}
-        The kernel, whose integral is 1.
+        The smoothing kernel. Its integral is 1.
     k : int, optional
-        Kernels end at 1.1 times the distance of the `k`-th neighbour; 32 by default.
+        The number of the neighbour that sets the kernel's radius, 1.1 times its distance. Default: 32.
     radius : float or array_like, optional
-        Instead of `k`: where kernels end, one radius for all, or one for each target that gathers, or each source that scatters. The cubic
-        spline's is 2h.
+        Instead of `k`: the radius at which kernels fall to zero. Either one radius for all, or one for each target in `gather` or for
+        each source in `scatter`. For the cubic spline it is 2h.
     volumes : array_like, optional
-        The volume m/rho of each source, for `gather`; otherwise all are alike. A target whose sources all have a volume of 0 counts as one
-        without sources, if `gather` divides by their sum.
+        The volume m/rho of each source, for `gather`. Default: equal volumes. If `normalized`, a target whose sources all have a volume
+        of 0 counts as a target without sources.
     normalized : bool
-        Whether `gather` divides by the sum of the kernel: then constants are reproduced, also near the boundary. Otherwise `volumes` are needed.
+        If `True`, `gather` divides by the sum of kernel weights, so that constants are reproduced, also near the boundary. If `False`,
+        `volumes` are required.
     fallback : {"nan", "nearest", "inverse_distance"}
-        What a target gets that gathers and has no source within the radius. `scatter` takes neither this nor the two before.
+        The value that `gather` assigns to targets without sources within the radius. `scatter` accepts none of `volumes`, `normalized`
+        and `fallback`.
     box_size : float or sequence of floats, optional
-        The sides of a periodic box. By default space is open.
+        The sides of the periodic box. Default: open space.
     n_jobs : int, optional
-        The number of threads; None is the number that `set_threads` set, -1 all processors.
+        The number of threads; -1 means all processors. Default: the number set by `set_threads`.
 
     Raises
     ------
     ValueError
-        If `k`, `radius` or a word is out of range; `gather` and `scatter` tell the rest.
+        If `k`, `radius` or a word is invalid. `gather` and `scatter` check the rest.
 
     Examples
     --------
@@ -252,7 +257,7 @@ class Sph:
     >>> particles, cells = 0.1 * np.arange(100)[:, None], np.arange(12.0)[:, None]
     >>> Sph("wendland_c4", radius=0.5).gather(particles, [[5.0]]).apply(3 * particles[:, 0]).round(6)
     array([15.])
-    >>> Sph(radius=2.0).scatter(particles, cells).apply(np.full(100, 0.5)).sum().round(9)       # what is scattered is all there is
+    >>> Sph(radius=2.0).scatter(particles, cells).apply(np.full(100, 0.5)).sum().round(9)       # the total is conserved
     np.float64(50.0)
     """
 
@@ -281,7 +286,7 @@ class Sph:
         self.n_jobs = threads(n_jobs)
 
     def gather(self, sources: ArrayLike, targets: ArrayLike) -> Interpolator:
-        """The coefficients for each target: its sum over sources, by its own radius.
+        """Computes the coefficients of each target for its sum over sources within its own radius.
 
         Parameters
         ----------
@@ -291,20 +296,20 @@ class Sph:
         Returns
         -------
         Interpolator
-            Of degree 0 if it is normed, otherwise -1.
+            An interpolator of degree 0 if `normalized`, else of degree -1.
 
         Raises
         ------
         ValueError
-            If volumes are missing, negative or not one for each source; radii are not positive or not one for each target, or more than
-            half the periodic box; a coordinate is not finite; targets have another dimension.
+            If volumes are missing, negative or not one for each source; if radii are not positive, not one for each target, or more than
+            half the periodic box. Also if a coordinate is not finite, or targets have another dimension than sources.
         """
         return _prepared(self, "gather", sources, targets, self._own())
 
     def scatter(self, sources: ArrayLike, targets: ArrayLike) -> Interpolator:
-        """The coefficients with which each source shares its value among targets: the sum over all stays the same.
+        """Computes the coefficients that distribute the value of each source among targets, so that the total is conserved.
 
-        A source with no target within its radius gives to the nearest.
+        The value of a source without a target within its radius goes to the nearest target.
 
         Parameters
         ----------
@@ -314,13 +319,14 @@ class Sph:
         Returns
         -------
         Interpolator
-            Targets without sources are 0.
+            An interpolator whose values are 0 at targets without sources.
 
         Raises
         ------
         ValueError
-            If `volumes`, `normalized` or `fallback` are given, which are for `gather`; there is no target; radii are not positive or not one
-            for each source, or more than half the periodic box; a coordinate is not finite; targets have another dimension.
+            If `volumes`, `normalized` or `fallback` are given, which are for `gather`; if there is no target; if radii are not positive,
+            not one for each source, or more than half the periodic box. Also if a coordinate is not finite, or targets have another
+            dimension than sources.
         """
         own = {"volumes": self.volumes is None, "normalized": self.normalized, "fallback": self.fallback == "nan"}
         for name, is_default in own.items():
@@ -334,7 +340,7 @@ class Sph:
 
 
 def _reach(k: int | None, radius: Any) -> tuple[int | None, float | None]:
-    """How many neighbours count, or how far they are."""
+    """Checks the two alternatives for choosing neighbours: their number `k`, or a radius."""
     if k is not None and radius is not None:
         raise ValueError("k and radius are both given; either the k nearest count, or those within a radius")
     return None if k is None else integer(k, "k", 1), None if radius is None else real(radius, "radius")

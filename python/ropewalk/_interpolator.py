@@ -1,4 +1,4 @@
-"""Interpolation that is prepared: weights of sources for each target, to be applied to any values."""
+"""Prepared interpolation: weights of the sources of each target, which can be applied to any values."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 class Interpolator:
-    """What makes values at targets of values at sources: a sparse matrix with a row for each target.
+    """A map from values at sources to values at targets: a sparse matrix with a row for each target.
 
-    `MovingLeastSquares`, `Sph` and `InverseDistance` prepare one; it takes any number of fields. It cannot be pickled, but `matrix` has
-    its coefficients.
+    `MovingLeastSquares`, `Sph` and `InverseDistance` create it. It can be applied to any number of fields. It cannot be pickled, but
+    `matrix` returns its coefficients.
 
     Attributes
     ----------
     n_sources : int
-        How many sources there are: each field has as many values.
+        The number of sources, which is the number of values of each field.
     n_lower : int
-        How many targets have a lower degree than was asked for, those without a neighbour included.
+        The number of targets whose degree is lower than requested, including those without neighbours.
     n_without_neighbors : int
-        How many targets have no source near enough to count: their values are those of the fallback.
+        The number of targets without neighbours, whose values are those of the fallback.
 
     Examples
     --------
@@ -60,44 +60,44 @@ class Interpolator:
 
     @property
     def n_sources(self) -> int:
-        """How many sources there are: each field has as many values."""
+        """The number of sources, which is the number of values of each field."""
         return self._native.n_sources
 
     @property
     def n_lower(self) -> int:
-        """How many targets have a lower degree than was asked for, those without a neighbour included."""
+        """The number of targets whose degree is lower than requested, including those without neighbours."""
         return self._native.n_lower
 
     @property
     def n_without_neighbors(self) -> int:
-        """How many targets have no source near enough to count: their values are those of the fallback."""
+        """The number of targets without neighbours, whose values are those of the fallback."""
         return self._native.n_without_neighbors
 
     @property
     def degrees(self) -> NDArray[np.int8]:
-        """The degree of the polynomials whose values are reproduced at each target; -1 where not even constants are.
+        """The degree of polynomials whose values are reproduced at each target; -1 if not even constants are.
 
-        `gradient` says what of gradients is. Without a degree are sums that are not normed, and targets that take from no source.
+        The degree is -1 for sums that are not normalized, and for targets without sources. For gradients see `gradient`.
         """
         return self._native.degrees()
 
     def apply(self, values: ArrayLike) -> NDArray[np.float64]:
-        """The values at the targets of a field, or of several at once.
+        """Computes the values at the targets, of one field or of several at once.
 
         Parameters
         ----------
         values : array_like of shape (sources,) or (sources, fields)
-            The values at the sources, in their order.
+            The values at the sources, in the order of the sources.
 
         Returns
         -------
         ndarray of float64, shape (targets,) or (targets, fields)
-            What they are at the targets. Those without sources have NaN, sums 0.
+            The values at the targets. For targets without sources they are NaN, or 0 if values are sums.
 
         Raises
         ------
         ValueError
-            If there is other than one value, or one row, for each source, or a value is not finite.
+            If there is not exactly one value or one row for each source, or a value is not finite.
         """
         array = self._values(values, (1, 2))
         rows = array if array.ndim == 2 else array[:, None]
@@ -107,20 +107,23 @@ class Interpolator:
         return found[:, 0] if array.ndim == 1 else found
 
     def gradient(self, values: ArrayLike) -> NDArray[np.float64]:
-        """The gradient of a field at each target: that of the polynomial which is fitted there.
+        """Computes the gradient of a field at each target, which is the gradient of the polynomial fitted there.
 
-        It is 0 for a degree of 0; otherwise that of the field for polynomials of the degree that is reproduced, if no other one of that degree is 0
-        at all neighbours. There is such a one where neighbours lie in a plane, and of degree 2 on any quadric: a sphere, a cylinder, in two
-        dimensions a circle. Values on it are reproduced, which `degrees` tells; of the gradient only the part along the surface is. The part
-        across it is not determined: it is 0 for a plane, and says nothing of the field for others. Degree 1 has the whole gradient of linear
-        functions on these.
+        The gradient is 0 for degree 0. For a higher degree it is exact for polynomials of that degree, unless a nonzero polynomial of the
+        degree vanishes at all neighbours. Such a polynomial exists if the neighbours are in a plane and, for degree 2, if they are on any
+        quadric: a sphere, a cylinder, or in two dimensions a circle.
 
-        It is not the exact derivative of the values as a function of the target, of which weights are a part.
+        For neighbours on such a surface, values are reproduced, as `degrees` reports, but only the component of the gradient along the
+        surface is exact. The component across the surface is not determined: it is 0 for a plane, and arbitrary for other surfaces. On a
+        curved surface, degree 1 gives the whole gradient of linear functions.
+
+        The result is not the derivative of the interpolated values with respect to the target, since the weights depend on the target,
+        too.
 
         Parameters
         ----------
         values : array_like of shape (sources,)
-            The values at the sources, in their order.
+            The values at the sources, in the order of the sources.
 
         Returns
         -------
@@ -130,7 +133,7 @@ class Interpolator:
         Raises
         ------
         ValueError
-            As `apply`, and if gradients were not prepared: ``MovingLeastSquares(gradients=True)``.
+            As for `apply`, and if gradients were not prepared with ``MovingLeastSquares(gradients=True)``.
 
         Examples
         --------
@@ -144,21 +147,21 @@ class Interpolator:
         return self._native.gradient(np.ascontiguousarray(self._values(values, (1,))), self._n_jobs)
 
     def to_scipy(self) -> csr_array:
-        """The coefficients as a sparse matrix of scipy: its product with the values at the sources is `apply`.
+        """Returns the coefficients as a sparse matrix of scipy. Its product with the values at the sources equals `apply`.
 
         Returns
         -------
         scipy.sparse.csr_array of shape (targets, sources)
-            The sources of each row are the nearest first.
+            The matrix. The sources of each row are ordered by distance, nearest first.
         """
         from scipy.sparse import csr_array
 
         offsets, sources, coefficients = self.matrix()
-        # Arrays of the library are read-only; a matrix may be changed.
+        # Arrays of the library are read-only, but callers may change a matrix.
         return csr_array((coefficients.copy(), sources, offsets), shape=(len(self), self.n_sources))
 
     def matrix(self) -> tuple[NDArray[np.int64], Indices, NDArray[np.float64]]:
-        """Offsets, sources and coefficients: target ``i`` is made of ``sources[offsets[i]:offsets[i + 1]]``, the nearest first."""
+        """Returns offsets, sources and coefficients. Target ``i`` has ``sources[offsets[i]:offsets[i + 1]]``, nearest first."""
         return self._native.matrix(self._n_jobs)
 
     def _values(self, values: ArrayLike, dims: tuple[int, ...]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Distances of the k-th neighbours, from which `eps` of DBSCAN is chosen."""
+"""Distances to the k-th neighbours, for choosing `eps` of DBSCAN."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from ropewalk._checks import integer, threads
 def k_distances(
     X: ArrayLike, k: int, *, box_size: ArrayLike | None = None, n_jobs: int | None = None
 ) -> NDArray[np.float64]:
-    """The distance of each point to its `k`-th neighbour, itself not counted, ascending.
+    """Returns the distance of each point to its `k`-th neighbour, the point itself not counted, in ascending order.
 
-    With `eps` at least that, a point has `k` neighbours within `eps`, as clustering compares them. Sorted distances of the
-    ``min_samples - 1``-th neighbours bend where clusters turn into noise (Ester et al. 1996, section 4.2):
+    If `eps` is at least this distance, the point has `k` neighbours within `eps` in the comparison that clustering uses. The sorted
+    distances to the ``min_samples - 1``-th neighbours bend where clusters turn into noise (Ester et al. 1996, section 4.2). See
     `ropewalk.plot.k_distances`.
 
     Parameters
     ----------
     X : array of shape (n, d)
-        1 to 10 coordinates.
+        Points of 1 to 10 coordinates.
     k : int
-        Which neighbour.
+        The number of the neighbour; 1 is the nearest.
     box_size : float or array of shape (d,), optional
-        The sides of a periodic box.
+        The sides of the periodic box.
     n_jobs : int, optional
         The number of threads.
 
     Returns
     -------
     numpy.ndarray of float64
-        Shape (n,), or (0,) with `k` of n or more, or of 0: such neighbours there are not.
+        Shape (n,). If `k` is 0, or n or more, there is no such neighbour and the shape is (0,).
 
     Examples
     --------

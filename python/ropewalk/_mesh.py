@@ -1,4 +1,4 @@
-"""Triangle meshes: what rays meet, the nearest triangle, inside and outside."""
+"""Triangle meshes: ray casting, nearest triangles, and inside-outside tests."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ropewalk._types import Floats
 
 
 class MeshData(NamedTuple):
-    """The triangles of a file: what `read_mesh` returns, and `Mesh` takes.
+    """The triangles of a file, as returned by `read_mesh` and accepted by `Mesh`.
 
     Attributes
     ----------
     vertices : ndarray of shape (n, 3)
-        ``float32`` from STL, and from PLY that has ``float``; otherwise ``float64``.
+        The vertices: ``float32`` from STL, and from PLY with coordinates of type ``float``; otherwise ``float64``.
     faces : ndarray of uint32, shape (faces, 3)
         The corners of each triangle as indices into the vertices.
 
@@ -39,39 +39,42 @@ class MeshData(NamedTuple):
 
 
 class Mesh:
-    """A mesh of triangles in space, with the tree that searches it; built once and not changed any more.
+    """A triangle mesh in space, with its search tree. It does not change after construction.
 
     Parameters
     ----------
     vertices : array_like of shape (n, 3)
-        The corners. They and the faces are copied: what is written into the arrays later changes nothing.
+        The vertices. They and the faces are copied, so that later changes of the arrays have no effect.
     faces : array_like of integers, shape (faces, 3)
-        The corners of each triangle as indices into `vertices`. There may be none.
+        The corners of each triangle as indices into `vertices`. May be empty.
     n_jobs : int, optional
-        The number of threads that build the tree and answer; None is the number that `set_threads` set, -1 all processors.
+        The number of threads for building the tree and for queries; -1 means all processors. Default: the number set by `set_threads`.
 
     Raises
     ------
     ValueError
-        If a vertex is not finite (or beyond 1e150), a face has a number that no vertex has, or a shape is another.
+        If a vertex is not finite (or beyond 1e150), a face refers to a vertex that does not exist, or an array has the wrong shape.
 
     Notes
     -----
-    Nothing is asked of the mesh: it may be open, cross itself or have triangles without area, which no ray meets, and which are as near as
-    the segments or points that they are. Answers are those of 64-bit arithmetic on the coordinates, whatever their type, and do not depend
-    on `n_jobs`.
+    Any mesh is valid: it may be open or intersect itself. Triangles without area are never hit by a ray; for nearest-triangle queries
+    they are segments or points. Results are computed in 64-bit arithmetic from the coordinates, whatever their type, and do not
+    depend on `n_jobs`.
 
-    Rays do not pass between triangles that share an edge or a corner, and both sides of a triangle are met. `t` is in units of the direction,
-    which need not have length 1; its range is inclusive. Where a ray meets several triangles at one `t`, as on an edge, `first_hits` names the
-    lowest index. `hits_all` counts each passage through a surface once, also through an edge or a corner, so that a line crosses a
-    closed mesh an even number of times. A ray in the plane of a triangle does not meet it.
+    Rays do not slip through between triangles that share an edge or a corner, and hit both sides of a triangle. `t` is in units of the
+    direction, which need not have length 1, and its range is inclusive. If a ray hits several triangles at the same `t`, as on an edge,
+    `first_hits` returns the lowest index. `hits_all` counts each passage through the surface once, also through an edge or a corner, so
+    that a line crosses a closed mesh an even number of times. A ray in the plane of a triangle does not hit it.
 
-    This holds while numbers neither overflow nor vanish: rays begin within 1e150; of the numbers of a ray and a triangle, those below 1e-60 of
-    the largest may count as 0 (from 1e200 away a mesh of size 1 is missed); and the triangles' areas, also times the longest part of the
-    direction, are from 1e-290 to 1e290. Otherwise `t` and the weights may be those of another point of the triangle, as in a mesh of size 1e-150
-    by directions of 1e-150.
+    These guarantees require that numbers neither overflow nor underflow:
 
-    A mesh of ``float32`` that is asked with ``float64`` arrays keeps a copy of its tree for them from then on.
+    - Rays start within 1e150 of the origin.
+    - Of the coordinates of a ray and a triangle, those below 1e-60 times the largest may count as 0. For example, a ray from a distance
+      of 1e200 misses a mesh of size 1.
+    - The areas of triangles, and these times the largest component of the direction, are from 1e-290 to 1e290. Otherwise `t` and the
+      weights may belong to another point of the triangle, as for a mesh of size 1e-150 and directions of length 1e-150.
+
+    A ``float32`` mesh that is queried with ``float64`` arrays keeps a ``float64`` copy of its tree from then on.
 
     Examples
     --------
@@ -106,22 +109,22 @@ class Mesh:
 
     @property
     def vertices(self) -> Floats:
-        """The vertices as they were given, not to be written into."""
+        """The vertices, as a read-only array."""
         return self._vertices.view()
 
     @property
     def faces(self) -> NDArray[np.uint32]:
-        """The corners of each triangle, not to be written into."""
+        """The corners of each triangle, as a read-only array."""
         return self._faces.view()
 
     @property
     def n_jobs(self) -> int | None:
-        """The number of threads, as it was given."""
+        """The `n_jobs` of the constructor."""
         return self._n_jobs
 
     @property
     def bounds(self) -> NDArray[np.float64]:
-        """The box around all triangles, shape (2, 3): its lower and its upper corner; from ``inf`` to ``-inf`` if there are none."""
+        """The bounding box of all triangles, shape (2, 3): lower and upper corner; ``inf`` and ``-inf`` if there are no triangles."""
         return np.array(self._mesh.bounds())
 
     def __len__(self) -> int:
@@ -134,19 +137,20 @@ class Mesh:
         return _rebuilt, (self._vertices, self._faces, self._n_jobs)
 
     def first_hits(self, origins: ArrayLike, directions: ArrayLike, *, t_min: ArrayLike = 0.0, t_max: ArrayLike = np.inf) -> RayHits:
-        """What each ray meets first.
+        """Finds the first hit of each ray.
 
         Parameters
         ----------
         origins, directions : array_like of shape (m, 3) or (3,)
-            Where rays begin, and where they go; one of either serves all rays.
+            The origins and directions of the rays. A single origin or direction is used for all rays.
         t_min, t_max : float or array_like of shape (m,)
-            Only hits at ``t_min <= t <= t_max`` count: one range, or one for each ray. Nothing is met where `t_min` is above `t_max`.
+            The range of `t`, one for all rays or one for each: only hits at ``t_min <= t <= t_max`` count. A ray with `t_min` above
+            `t_max` has no hits.
 
         Returns
         -------
         RayHits
-            ``triangle``, ``t`` and ``barycentric``: a row for each ray; for a single ray of shape (3,) no axis for rays.
+            ``triangle``, ``t`` and ``barycentric``, with a row for each ray. For a single ray of shape (3,) there is no axis of rays.
 
         Raises
         ------
@@ -164,9 +168,9 @@ class Mesh:
         return RayHits(triangle.reshape(shape)[()], t.reshape(shape)[()], weights.reshape(*shape, 3))
 
     def any_hits(self, origins: ArrayLike, directions: ArrayLike, *, t_min: ArrayLike = 0.0, t_max: ArrayLike = np.inf) -> Any:
-        """Whether each ray meets anything: for shadows, or lines of sight.
+        """Returns `True` for each ray that hits any triangle: for shadows, or lines of sight.
 
-        Parameters and errors are those of `first_hits`. The result is a boolean array of shape (m,), for a single ray a boolean.
+        Parameters and errors are those of `first_hits`. Returns a boolean array of shape (m,), or a boolean for a single ray.
 
         Examples
         --------
@@ -178,12 +182,12 @@ class Mesh:
         return self._mesh.any_hits(rays, limits, self._n_jobs).reshape(shape)[()]
 
     def hits_all(self, origins: ArrayLike, directions: ArrayLike, *, t_min: ArrayLike = 0.0, t_max: ArrayLike = np.inf) -> HitLists:
-        """All crossings of each ray and the surface, in ascending order of `t`, then of index.
+        """Finds all crossings of each ray with the surface, in ascending order of `t`, then of index.
 
-        A ray through an edge or a corner crosses those of the triangles there that it would if it were moved by an infinitesimal step: each
-        passage through a surface is one hit; where the ray touches an edge from outside, that is none or two.
+        A ray through an edge or a corner crosses the triangles there as if it were displaced by an infinitesimal step. Each passage
+        through the surface is therefore one hit. If the ray touches an edge from outside, there are no hits or two.
 
-        Parameters and errors are those of `first_hits`. The result is `HitLists`: ``offsets`` of shape (m + 1,), and what the lists hold.
+        Parameters and errors are those of `first_hits`. Returns `HitLists` with ``offsets`` of shape (m + 1,) and the concatenated hits.
 
         Examples
         --------
@@ -198,27 +202,29 @@ class Mesh:
         return HitLists(offsets, *hits)
 
     def nearest(self, points: ArrayLike, *, radius: float = np.inf) -> NearestTriangles:
-        """The nearest triangle to each point; of several at one distance, as about an edge or a corner, that of the lowest index.
+        """Finds the nearest triangle to each point. Ties, as at an edge or a corner, go to the lowest index.
 
-        There is none to points beyond 1e150 in ``float64``, where squares overflow. Distances and triangles below 1e-150 lose digits, as squares
-        underflow; which triangle is the nearest is not told apart there, and from 1e-162 on distances are 0.
+        Points beyond 1e150 in ``float64`` have no nearest triangle, since squares overflow. Distances and triangles below 1e-150 lose
+        digits, since squares underflow. At that scale the returned triangle may not be the nearest one, and distances below 1e-162
+        are 0.
 
         Parameters
         ----------
         points : array_like of shape (m, 3) or (3,)
-            Where to look from.
+            The query points.
         radius : float
-            None is farther than this; the boundary is included.
+            The maximum distance of a triangle, inclusive.
 
         Returns
         -------
         NearestTriangles
-            ``triangle``, ``point``, ``distance`` and ``barycentric``: a row for each point; for a single point no axis for points.
+            ``triangle``, ``point``, ``distance`` and ``barycentric``, with a row for each point. For a single point there is no axis of
+            points.
 
         Raises
         ------
         ValueError
-            If a point is not finite, or the radius negative or NaN.
+            If a point is not finite, or the radius is negative or NaN.
 
         Examples
         --------
@@ -236,23 +242,23 @@ class Mesh:
         )
 
     def winding_number(self, points: ArrayLike) -> Any:
-        """How often the surface goes around each point.
+        """Computes the generalized winding number of the surface around each point.
 
-        It is 1 inside of a closed surface whose faces turn counterclockwise as seen from outside, 0 outside of it, and in between about holes.
-        On the surface it is any of the values beside it.
+        The number is 1 inside a closed surface whose faces are counterclockwise as seen from outside, 0 outside, and in between near
+        holes. On the surface it is one of the adjacent values.
 
-        It is approximate: triangles far away are taken together. That changed it by less than a hundredth for one surface (an octahedron, of
-        8 to 20,000 triangles), but the errors of many nested ones add up, to 0.6 for 500 spheres. `contains` does not rely on it.
+        The number is approximate, since distant triangles are combined. For one surface (an octahedron of 8 to 20,000 triangles) the
+        error was below 0.01. The errors of nested surfaces add up, to 0.6 for 500 spheres. `contains` does not rely on this number.
 
         Parameters
         ----------
         points : array_like of shape (m, 3) or (3,)
-            The points.
+            The query points.
 
         Returns
         -------
         ndarray of float64, shape (m,)
-            For a single point a number.
+            The winding number of each point; a number for a single point.
 
         Raises
         ------
@@ -274,15 +280,16 @@ class Mesh:
         return self._mesh.winding_number(rows, self._n_jobs).reshape(shape)[()]
 
     def contains(self, points: ArrayLike) -> Any:
-        """Whether each point is inside: whether the surface goes around it more than half, whichever way its faces turn.
+        """Returns `True` for each point inside the surface: where the winding number is above one half, for either orientation of faces.
 
-        For a closed mesh that does not cross itself this is the inside, and of nested ones whose faces turn alike, however many, the inside of
-        any; about holes it is what is mostly enclosed, up to a tenth. For points on the surface it is either.
+        For a closed mesh that does not intersect itself this is the interior. For any number of nested surfaces of equal orientation it
+        is the interior of any of them. Near holes it is the mostly enclosed region, up to a tenth. Points on the surface may be
+        either.
 
-        Parameters and errors are those of `winding_number`. The result is a boolean array of shape (m,), for a single point a boolean.
+        Parameters and errors are those of `winding_number`. Returns a boolean array of shape (m,), or a boolean for a single point.
 
-        Triangles far away are taken together as far as that cannot change the answer: where hundreds of surfaces are nested, few are, and a point
-        takes up to as long as a sum over all triangles.
+        Distant triangles are combined only if this cannot change the result. Among hundreds of nested surfaces few are combined, and a
+        point may take as long as a sum over all triangles.
 
         Examples
         --------
@@ -295,10 +302,10 @@ class Mesh:
         return self._mesh.contains(rows, self._n_jobs).reshape(shape)[()]
 
     def signed_distance(self, points: ArrayLike) -> Any:
-        """The distance of each point to the surface, negative inside (`contains`).
+        """Computes the distance of each point to the surface, negative inside (see `contains`).
 
-        Parameters and errors are those of `winding_number`. The result is an array of shape (m,), for a single point a number; infinite if there
-        is no triangle, NaN for points beyond 1e150 in ``float64``. What is below 1e-150 is as by `nearest`.
+        Parameters and errors are those of `winding_number`. Returns an array of shape (m,), or a number for a single point. The distance
+        is infinite if there are no triangles, and NaN for points beyond 1e150 in ``float64``. For distances below 1e-150 see `nearest`.
 
         Examples
         --------
@@ -310,18 +317,18 @@ class Mesh:
         return self._mesh.signed_distance(rows, self._n_jobs).reshape(shape)[()]
 
     def _points(self, x: ArrayLike) -> tuple[Floats, tuple[int, ...]]:
-        """Rows, and the shape of what stands before their axis."""
+        """Returns the points as an array of rows, and the shape of the leading axes."""
         array = _vectors(x, "points")
         return self._alike(array.reshape(-1, 3)), array.shape[:-1]
 
     def _alike(self, rows: Floats) -> Floats:
-        """Of 64 bits about a mesh of 64 bits."""
+        """Converts rows to ``float64`` if the mesh is ``float64``."""
         return rows.astype(np.float64, copy=False) if self._vertices.dtype == np.float64 else rows
 
     def _rays(
         self, origins: ArrayLike, directions: ArrayLike, t_min: ArrayLike, t_max: ArrayLike
     ) -> tuple[Floats, NDArray[np.float64] | None, tuple[int, ...]]:
-        """Origins and directions in rows of six, the limits of each, and the shape of what stands before."""
+        """Returns rays as rows of six numbers (origin, direction), the limits of `t`, and the shape of the leading axes."""
         o, d = _vectors(origins, "origins"), _vectors(directions, "directions")
         zero = np.argwhere(~d.any(axis=-1))
         if len(zero):
@@ -337,7 +344,7 @@ class Mesh:
 
 
 def read_mesh(path: str | os.PathLike[str]) -> MeshData:
-    """Reads the triangles of an OBJ, PLY or STL file; the content decides, not the name.
+    """Reads the triangles of an OBJ, PLY or STL file. The format is recognized by content, not by name.
 
     Parameters
     ----------
@@ -347,15 +354,15 @@ def read_mesh(path: str | os.PathLike[str]) -> MeshData:
     Returns
     -------
     MeshData
-        ``vertices`` and ``faces``, which `Mesh` takes. Polygons are cut into fans about their first corner. STL names no vertices: corners with
-        the same coordinates become one. The parts of an OBJ file become one mesh.
+        ``vertices`` and ``faces`` for `Mesh`. Polygons are split into triangle fans around their first corner. STL files have no shared
+        vertices: corners with equal coordinates are merged. The parts of an OBJ file become one mesh.
 
     Raises
     ------
     OSError
-        The file cannot be read.
+        If the file cannot be read.
     ValueError
-        It is none of these, is cut off or contradicts itself, or names a vertex that is not there.
+        If the format is unknown, or the file is truncated, inconsistent, or refers to a vertex that does not exist.
 
     Examples
     --------
@@ -376,18 +383,18 @@ def _rebuilt(vertices: Floats, faces: NDArray[np.uint32], n_jobs: int | None) ->
 
 
 def _corners(faces: ArrayLike, n: int) -> NDArray[np.uint32]:
-    """Rows of three indices of `n` vertices."""
+    """Converts faces to rows of three indices, each below `n`."""
     refuse_unit(faces, "faces")
     array: NDArray[Any] = np.asarray(faces)
     if array.shape == (0,):
-        # An empty list has no rows whose length could be told.
+        # An empty list has no row length.
         array = array.reshape(0, 3)
     if array.ndim != 2 or array.shape[1] != 3:
         raise ValueError(f"faces has the shape {array.shape}; rows of three vertices, a triangle each, are needed")
     if array.size and array.dtype.kind not in "iu":
         raise ValueError(f"faces holds {array.dtype}; indices of vertices are whole numbers")
     if array.dtype != np.uint32:
-        # What 32 bits do not hold would become other numbers; the rest the library compares.
+        # Conversion to uint32 would wrap these numbers. The compiled part checks arrays that are uint32 already.
         outside = np.argwhere((array < 0) | (array >= n))
         if len(outside):
             row, column = outside[0]
@@ -396,7 +403,7 @@ def _corners(faces: ArrayLike, n: int) -> NDArray[np.uint32]:
 
 
 def _vectors(x: ArrayLike, name: str) -> Floats:
-    """Numbers whose last axis are three coordinates, all of them finite."""
+    """Converts to an array whose last axis has three coordinates, and checks that all are finite."""
     array = numbers(x, name)
     if array.ndim == 0 or array.shape[-1] != 3:
         raise ValueError(f"{name} has the shape {array.shape}; its last axis must be the three coordinates")
@@ -409,12 +416,12 @@ def _vectors(x: ArrayLike, name: str) -> Floats:
 
 
 def _place(at: Any) -> str:
-    """The number of a row, or its numbers along several axes."""
+    """Formats the index of a row, with one number per leading axis."""
     return ", ".join(str(number) for number in at)
 
 
 def _limits(t_min: ArrayLike, t_max: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64] | None:
-    """The range of `t` of each ray; None for all from 0 on."""
+    """Returns the range of `t` of each ray, or None if all rays start at 0 without an end."""
     ends = []
     for name, value in (("t_min", t_min), ("t_max", t_max)):
         array = numbers(value, name)

@@ -1,4 +1,4 @@
-"""What searches at meshes find: hits of rays, and nearest triangles."""
+"""Results of mesh queries: ray hits and nearest triangles."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from numpy.typing import NDArray
 
 
 class RayHits(NamedTuple):
-    """What each ray meets first: what `Mesh.first_hits` returns.
+    """The first hit of each ray, as returned by `Mesh.first_hits`.
 
     Attributes
     ----------
     triangle : ndarray of int32
-        The index of the face, -1 for none.
+        The index of the face; -1 for a ray without a hit.
     t : ndarray of float64
-        The point is ``origin + t * direction``; ``inf`` for none.
+        The hit is at ``origin + t * direction``; ``inf`` without a hit.
     barycentric : ndarray of float64, shape (.., 3)
-        The weights of the face's corners that give the point, NaN for none. Their sum is 1; the one across from an edge that is met is 0.
+        The barycentric weights of the face's corners at the hit; NaN without a hit. Their sum is 1. For a hit on an edge, the weight of
+        the opposite corner is 0.
 
     Examples
     --------
@@ -34,24 +35,24 @@ class RayHits(NamedTuple):
 
 
 class HitLists(NamedTuple):
-    """All that each ray crosses: what `Mesh.hits_all` returns. Ray ``i`` has the hits ``offsets[i]:offsets[i + 1]``.
+    """All crossings of each ray, as returned by `Mesh.hits_all`. Ray ``i`` has the hits ``offsets[i]:offsets[i + 1]``.
 
     Attributes
     ----------
     offsets : ndarray of int64, shape (rays + 1,)
-        Where the hits of each ray begin, and at last where those of the last one end.
+        The start of the hits of each ray, and the end of the hits of the last ray.
     triangle : ndarray of int32
-        The indices of the faces; of each ray in ascending order of `t`, then of index.
+        The indices of the faces, for each ray in ascending order of `t`, then of index.
     t : ndarray of float64
-        The points are ``origin + t * direction``.
+        The hits are at ``origin + t * direction``.
     barycentric : ndarray of float64, shape (hits, 3)
-        The weights of the face's corners that give each point.
+        The barycentric weights of the face's corners at each hit.
 
     Examples
     --------
     >>> from ropewalk import Mesh
     >>> square = Mesh([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]], [[0, 1, 2], [0, 2, 3]])
-    >>> hits = square.hits_all([[0.5, 0.5, 1.0], [0.5, 9.0, 1.0]], [0.0, 0.0, -1.0])     # the first one through the diagonal
+    >>> hits = square.hits_all([[0.5, 0.5, 1.0], [0.5, 9.0, 1.0]], [0.0, 0.0, -1.0])     # the first ray passes through the diagonal
     >>> hits.offsets, hits.of(0).t
     (array([0, 1, 1]), array([1.]))
     """
@@ -62,17 +63,17 @@ class HitLists(NamedTuple):
     barycentric: NDArray[np.float64]
 
     def of(self, i: int) -> RayHits:
-        """The hits of ray `i`, not copied.
+        """Returns the hits of ray `i` without a copy.
 
         Parameters
         ----------
         i : int
-            Its number; negative numbers count from the end.
+            The number of the ray; negative numbers count from the end.
 
         Raises
         ------
         IndexError
-            There is no such ray.
+            If there is no such ray.
         """
         n = len(self.offsets) - 1
         at = i + n if i < 0 else i
@@ -83,18 +84,18 @@ class HitLists(NamedTuple):
 
 
 class NearestTriangles(NamedTuple):
-    """The nearest triangle to each point: what `Mesh.nearest` returns.
+    """The nearest triangle to each point, as returned by `Mesh.nearest`.
 
     Attributes
     ----------
     triangle : ndarray of int32
-        The index of the face, -1 if none is within the radius.
+        The index of the face; -1 if no triangle is within the radius.
     point : ndarray of float64, shape (.., 3)
-        The point of the face that is the nearest, NaN for none.
+        The nearest point of the face; NaN without a triangle.
     distance : ndarray of float64
-        How far it is, ``inf`` for none.
+        The distance to this point; ``inf`` without a triangle.
     barycentric : ndarray of float64, shape (.., 3)
-        The weights of the face's corners that give the point, NaN for none.
+        The barycentric weights of the face's corners at this point; NaN without a triangle.
 
     Examples
     --------

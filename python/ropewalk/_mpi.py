@@ -1,4 +1,4 @@
-"""Points that processes of MPI share, which talk through a communicator of mpi4py."""
+"""Arguments of calls across MPI ranks, which communicate through a communicator of mpi4py."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ T = TypeVar("T")
 
 
 class Limits(NamedTuple):
-    """How messages are cut: the most bytes of one, the most that all ranks get at once, and how many ranks one sends to at a time."""
+    """Limits on messages: bytes per message, bytes gathered on all ranks at once, and ranks that one rank sends to at a time."""
 
     piece: int
     gathered: int
     partners: int
 
 
-#: For tests; `None` is what the compiled part has.
+#: Set by tests; `None` selects the limits of the compiled part.
 _limits: Limits | None = None
 
 
 def ranks(comm: object) -> Comm:
-    """A communicator as the compiled part takes it. What is none is refused here alone: there is no way to tell other ranks."""
+    """Converts a communicator for the compiled part. An invalid one raises on this rank only, as it cannot reach other ranks."""
     mpi = optional("mpi4py.MPI", "comm")
     if not isinstance(comm, mpi.Intracomm) or comm == mpi.COMM_NULL:
         raise TypeError(f"comm is {comm!r}; it must be an intracommunicator of mpi4py, as mpi4py.MPI.COMM_WORLD")
@@ -41,7 +41,7 @@ def ranks(comm: object) -> Comm:
 
 
 def prepared(comm: Comm, prepare: Callable[[], T]) -> T:
-    """What this rank makes of its arguments. Where it refuses them, all ranks get to know: collective with what the others call next."""
+    """Returns ``prepare()``. If it raises, the error is sent to all ranks: collective with the next call of the other ranks."""
     try:
         return prepare()
     except Exception as error:
@@ -50,7 +50,7 @@ def prepared(comm: Comm, prepare: Callable[[], T]) -> T:
 
 
 def _sentence(error: Exception) -> str:
-    """What an exception says, as text that can be sent: other ranks wait for it, so nothing may fail here."""
+    """Returns the message of an exception as text that can be sent. It must not fail, since other ranks wait for the message."""
     try:
         text = str(error)
     except Exception:
@@ -59,7 +59,7 @@ def _sentence(error: Exception) -> str:
 
 
 def points(X: ArrayLike, sample_weight: ArrayLike | None, device: str | None) -> Floats:
-    """This rank's points, any number of them."""
+    """Checks and converts the points of this rank, possibly none."""
     if sample_weight is not None:
         raise ValueError("sample_weight is given with comm; across ranks points have no weights, so leave out one of the two")
     if device not in (None, "cpu"):
@@ -70,7 +70,7 @@ def points(X: ArrayLike, sample_weight: ArrayLike | None, device: str | None) ->
 
 
 def names(X: ArrayLike) -> int:
-    """A digest of the names of a data frame's columns in their order, by which ranks compare them; 0 if they have no names."""
+    """Returns a digest of a data frame's column names in order, with which ranks compare them; 0 if there are no names."""
     found = _checks.feature_names(X)
     if found is None:
         return 0

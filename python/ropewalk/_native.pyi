@@ -1,4 +1,4 @@
-"""The compiled part. Arrays of points are in C order; nothing here checks more than types."""
+"""The compiled part. It expects points in C order, and callers check arguments beyond their types."""
 
 from typing import Any, TypedDict
 
@@ -21,7 +21,7 @@ def dbscan(
     n_jobs: int | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
 
-#: A communicator of mpi4py, and for tests the most bytes of a message.
+#: A communicator of mpi4py, and limits on messages that tests set.
 Comm = tuple[Any, object]
 
 def refuse_across(comm: Comm, sentence: str) -> None: ...
@@ -93,7 +93,7 @@ class Bvh:
     def count_neighbors(self, radius: float, n_jobs: int | None) -> Indices: ...
     def pairs(self, radius: float, n_jobs: int | None) -> tuple[Indices, NDArray[np.float64]]: ...
 
-#: Triangles, numbers, and barycentric coordinates.
+#: Triangles, `t` of rays or distances of points, and barycentric weights.
 Hits = tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]
 
 class Mesh:
@@ -192,7 +192,7 @@ def read_particles(
 ) -> Particles: ...
 def sample(spec: str, n_jobs: int | None) -> NDArray[np.float32]: ...
 def k_distances(points: Floats, k: int, box_size: list[float] | None, n_jobs: int | None) -> NDArray[np.float64]: ...
-# Builds for NVIDIA GPUs have what follows, others do not.
+# The items below exist only in builds for NVIDIA GPUs.
 
 class DeviceArray:
     @property

@@ -1,4 +1,4 @@
-"""Nearest neighbours after scikit-learn."""
+"""Nearest neighbours with scikit-learn's interface."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ if TYPE_CHECKING:
 
 
 class NearestNeighbors(Estimator):
-    """Neighbours of points, as `sklearn.neighbors.NearestNeighbors` gives them.
+    """Neighbour searches with the interface of `sklearn.neighbors.NearestNeighbors`.
 
     Parameters
     ----------
     n_neighbors : int
-        How many neighbours `kneighbors` finds.
+        The number of neighbours that `kneighbors` finds.
     radius : float
-        Within what distance `radius_neighbors` finds them, the boundary included.
+        The radius of `radius_neighbors`, inclusive.
     algorithm, leaf_size : object
-        Accepted for compatibility and without effect: answers are exact by one search tree.
+        Ignored; present for API consistency with scikit-learn.
     metric : str
-        "euclidean", or "minkowski" with ``p=2``, which is the same; others are refused.
+        "euclidean", or the equivalent "minkowski" with ``p=2``. Other metrics are rejected.
     p : float
-        2.
+        Must be 2.
     metric_params : None
-        Nothing else is possible.
+        Must be `None`.
     n_jobs : int, optional
-        The number of threads; None is the number that `set_threads` set, -1 all processors.
+        The number of threads; -1 means all processors. Default: the number set by `set_threads`.
     box_size : float or sequence of floats, optional
-        The sides of a periodic box, in the unit of the points. By default space is open. scikit-learn has none.
+        The sides of the periodic box, in the unit of the points. Default: open space. scikit-learn has no such parameter.
     device : str, optional
-        "cpu", or None for where the points are.
+        "cpu" or None. Points on a GPU are rejected.
 
     Attributes
     ----------
     n_features_in_ : int
-        Coordinates of a point.
+        The number of coordinates per point.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, if the points were a data frame with names.
+        The names of a data frame's columns, if all are strings.
     n_samples_fit_ : int
-        How many points there are.
+        The number of fitted points.
     effective_metric_ : str
         "euclidean".
     effective_metric_params_ : dict
@@ -57,8 +57,8 @@ class NearestNeighbors(Estimator):
 
     Notes
     -----
-    The points are not copied if they are `float32` or `float64` in C order, as those of `Bvh`. Distances are `float64`. What is
-    equally far is ordered by index, where scikit-learn leaves the order open; with the same points as queries (`X=None`) a point is not its own
+    The points are not copied if they are ``float32`` or ``float64`` in C order. Distances are ``float64``. Points at equal distance are
+    ordered by index; scikit-learn does not specify the order. If the fitted points are the queries (`X=None`), a point is not its own
     neighbour, but its copies are.
 
     Examples
@@ -105,14 +105,14 @@ class NearestNeighbors(Estimator):
         Parameters
         ----------
         X : array_like of shape (n_samples, n_features)
-            The points, 1 to 10 coordinates each.
+            Points of 1 to 10 coordinates.
         y : object
-            Ignored.
+            Ignored; present for API consistency with scikit-learn.
 
         Raises
         ------
         ValueError
-            If a coordinate is not finite, a parameter is out of range, or the metric is another.
+            If a coordinate is not finite, a parameter is out of range, or the metric is not supported.
         """
         euclidean(self.metric, self.p, self.metric_params, other="sklearn.neighbors.NearestNeighbors")
         if on_device(X, self.device):
@@ -128,28 +128,28 @@ class NearestNeighbors(Estimator):
         return self
 
     def kneighbors(self, X: ArrayLike | None = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
-        """The nearest points to each query, nearest first, ties by index.
+        """Finds the nearest points to each query, nearest first, ties by index.
 
         Parameters
         ----------
         X : array_like of shape (n_queries, n_features), optional
-            The queries. By default the points themselves; no point is then its own neighbour.
+            The queries. Default: the fitted points, where no point is its own neighbour.
         n_neighbors : int, optional
-            How many; by default the estimator's.
+            The number of neighbours. Default: that of the estimator.
         return_distance : bool
-            Whether distances are wanted, too.
+            If `True`, also returns distances.
 
         Returns
         -------
         distances : ndarray of shape (n_queries, n_neighbors), float64
-            Only with `return_distance`.
+            The distances, only with `return_distance`.
         indices : ndarray of shape (n_queries, n_neighbors), int64
-            The neighbours.
+            The indices of the neighbours.
 
         Raises
         ------
         ValueError
-            If there are fewer points than neighbours are wanted.
+            If there are fewer points than `n_neighbors`.
         """
         bvh = self._fitted()
         k = integer(self.n_neighbors if n_neighbors is None else n_neighbors, "n_neighbors", 1)
@@ -169,26 +169,26 @@ class NearestNeighbors(Estimator):
         return_distance: bool = True,
         sort_results: bool = False,
     ) -> Any:
-        """The points within a radius of each query, the boundary included.
+        """Finds the points within a radius of each query, the boundary included.
 
         Parameters
         ----------
         X : array_like of shape (n_queries, n_features), optional
-            The queries. By default the points themselves; no point is then its own neighbour.
+            The queries. Default: the fitted points, where no point is its own neighbour.
         radius : float, optional
-            The radius; by default the estimator's.
+            The radius. Default: that of the estimator.
         return_distance : bool
-            Whether distances are wanted, too.
+            If `True`, also returns distances.
         sort_results : bool
-            Neighbours are sorted by distance, ties by index, whatever is said here; without `return_distance` it is an error, as in
-            scikit-learn.
+            Has no effect on the order, as neighbours are always sorted by distance, ties by index. As in scikit-learn, `True` without
+            `return_distance` is an error.
 
         Returns
         -------
         distances : ndarray of shape (n_queries,) of arrays, float64
-            Only with `return_distance`.
+            The distances, only with `return_distance`.
         indices : ndarray of shape (n_queries,) of arrays, int64
-            The neighbours.
+            The indices of the neighbours.
         """
         if sort_results and not return_distance:
             raise ValueError("return_distance must be True if sort_results is True.")
@@ -199,19 +199,19 @@ class NearestNeighbors(Estimator):
     def kneighbors_graph(
         self, X: ArrayLike | None = None, n_neighbors: int | None = None, mode: str = "connectivity"
     ) -> csr_matrix:
-        """The graph from queries to their nearest points, as a sparse matrix.
+        """Returns the graph from queries to their nearest points as a sparse matrix.
 
         Parameters
         ----------
         X, n_neighbors
             As for `kneighbors`.
         mode : {"connectivity", "distance"}
-            What an edge weighs: 1, or its distance.
+            The weight of an edge: 1, or its length.
 
         Returns
         -------
         scipy.sparse.csr_matrix of shape (n_queries, n_samples_fit)
-            Neighbours of a row are nearest first.
+            The matrix. The neighbours of each row are ordered by distance, nearest first.
         """
         connectivity = _is_connectivity(mode)
         distances, indices = self.kneighbors(X, n_neighbors)
@@ -225,16 +225,16 @@ class NearestNeighbors(Estimator):
         mode: str = "connectivity",
         sort_results: bool = False,
     ) -> csr_matrix:
-        """The graph from queries to the points within a radius, as a sparse matrix.
+        """Returns the graph from queries to the points within a radius as a sparse matrix.
 
         Parameters
         ----------
         X, radius
             As for `radius_neighbors`.
         mode : {"connectivity", "distance"}
-            What an edge weighs: 1, or its distance.
+            The weight of an edge: 1, or its length.
         sort_results : bool
-            Neighbours of a row are sorted by distance, ties by index, whatever is said here.
+            Ignored: the neighbours of each row are always sorted by distance, ties by index.
 
         Returns
         -------
@@ -268,7 +268,7 @@ def _is_connectivity(mode: str) -> bool:
 
 
 def _arrays(offsets: NDArray[np.int64], values: NDArray[Any]) -> NDArray[np.object_]:
-    """An array of arrays, which are not copied."""
+    """Splits `values` into an array of arrays without copies."""
     arrays = np.empty(len(offsets) - 1, dtype=object)
     if len(arrays) > 0:
         arrays[:] = np.split(values, offsets[1:-1])

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def optional(name: str, what: str) -> Any:
-    """The module `name`, which `what` needs. Raises `ImportError` with a sentence if it is not there."""
+    """Imports the module `name`, which `what` needs. Raises `ImportError` with an explanation if it is missing."""
     try:
         return import_module(name)
     except ImportError as error:
@@ -16,7 +16,7 @@ def optional(name: str, what: str) -> Any:
 
 
 def unit(text: str) -> Any:
-    """The unit of astropy that `text` names; little h is ``littleh``, as astropy's cosmology has it."""
+    """Returns the astropy unit that `text` names. Little h is ``littleh``, as in `astropy.cosmology.units`."""
     units = optional("astropy.units", "a quantity")
     with units.add_enabled_units(optional("astropy.cosmology.units", "a quantity")):
         return units.Unit(text)

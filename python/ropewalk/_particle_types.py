@@ -1,4 +1,4 @@
-"""Particle types: what a file has of each, and how callers name them."""
+"""Particle types: their description in a file, and their names in arguments."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from ropewalk import _native
 
 @dataclass(frozen=True)
 class Field:
-    """A field of particles, as a file has it."""
+    """A field of particles as stored in a file."""
 
     name: str
-    #: What its values are in the file: ``"f32"``, ``"u64"``.
+    #: The number type in the file: ``"f32"``, ``"u64"``.
     number: str
-    #: Values of a particle.
+    #: The number of values per particle.
     width: int
-    #: What the file says of its unit; empty if it says nothing.
+    #: The unit as named in the file; empty if the file names none.
     unit: str
-    #: What `Snapshot` makes of it: ``"positions"``, ``"velocities"``, ``"masses"``, ``"ids"``, or None: it is not read.
+    #: The field of `Snapshot`: ``"positions"``, ``"velocities"``, ``"masses"`` or ``"ids"``; None if it is not read.
     role: str | None
 
 
 @dataclass(frozen=True)
 class ParticleType:
-    """The particles of a type in a file."""
+    """The particles of one type in a file."""
 
     #: 0 gas, 1 dark matter, 2 and 3 others, 4 stars, 5 black holes, 6 neutrinos; None in formats without types.
     particle_type: int | None
-    #: What the file calls them.
+    #: The name of the type in the file.
     name: str
     count: int
-    #: Their mass, in the file's unit, if all have one.
+    #: The mass of each particle in the file's unit, if all particles of the type have the same.
     mass: float | None
     fields: tuple[Field, ...]
 
@@ -51,7 +51,7 @@ def _particle_type(name: str, kind: object) -> int:
 
 
 def particle_types(name: str, types: int | str | Iterable[int | str]) -> list[int]:
-    """One type or several, as numbers."""
+    """Converts one particle type or several to numbers, and checks that they are distinct and from 0 to 6."""
     kinds = [_particle_type(name, kind) for kind in (types if isinstance(types, Iterable) and not isinstance(types, str) else [types])]
     for place, kind in enumerate(kinds):
         if not 0 <= kind <= 6:

@@ -9,9 +9,9 @@ from ropewalk._checks import device_number, is_on_device
 
 
 def on_device(X: object, device: str | None) -> ModuleType | None:
-    """The functions for arrays on a device (`ropewalk._device`), or `None` if the work is the processor's.
+    """Returns the functions for arrays on a device (`ropewalk._device`), or `None` if the work runs on the processor.
 
-    That is so for arrays in host memory unless a device is named. Here, and only here, it is decided.
+    Arrays in host memory are processed on the processor unless a device is named. No other function makes this choice.
     """
     if device is not None and not isinstance(device, str):
         raise TypeError(f"device is {device!r}; it must be 'cpu', 'cuda', or 'cuda:1' and so on")

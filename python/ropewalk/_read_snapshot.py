@@ -1,4 +1,4 @@
-"""Opens snapshots."""
+"""The function that opens snapshots."""
 
 from __future__ import annotations
 
@@ -24,32 +24,33 @@ def read_snapshot(
     velocity_unit: str | None = None,
     n_jobs: int | None = None,
 ) -> Snapshot:
-    """Opens what a simulation wrote, or a table of points. Particles are read when they are asked for.
+    """Opens a snapshot of a simulation, or a table of points. Particles are read at their first use.
 
-    The content tells the format: Gadget 1 and 2, HDF5 of Gadget, AREPO, GIZMO, EAGLE and SWIFT, Tipsy, GenericIO, RAMSES,
-    Abacus; ``.npy``, ``.npz``, CSV, enhanced CSV, Parquet; any of them compressed by gzip.
+    The format is recognized by content: Gadget 1 and 2, HDF5 of Gadget, AREPO, GIZMO, EAGLE and SWIFT, Tipsy, GenericIO, RAMSES,
+    Abacus, ``.npy``, ``.npz``, CSV, enhanced CSV and Parquet. Files of any of these formats may be compressed by gzip.
 
     Parameters
     ----------
     path : str or path
-        A file; of a snapshot in several files any of them, what they have in common (``snap_005``, ``snap_099.hdf5``,
-        ``snap_099.*.hdf5``), or a folder with the files of one snapshot, whose other files are ignored.
+        A file. For a snapshot in several files: one of the files, their common name (``snap_005``, ``snap_099.hdf5``,
+        ``snap_099.*.hdf5``), or the folder of one snapshot, in which other files are ignored.
     types : int or str, or iterable of them, optional
         The particle types to read: 0 ``"gas"``, 1 ``"dm"`` or ``"dark matter"``, 2 and 3 others, 4 ``"stars"``, 5 ``"bh"`` or
         ``"black holes"``, 6 ``"neutrinos"``. Default: all. Formats without types ignore it.
     subsample : float, optional
-        About this part of the particles, the same in each run; their masses are divided by it.
+        Keeps about this fraction of the particles, the same ones in each run. Masses are divided by the fraction.
     columns : sequence of str or int
-        Which columns of a table are coordinates, by name or by number from 1; in HDF5 by name or path, as ``"group/x"``.
+        The columns of a table that hold coordinates, by name or by number from 1; in HDF5 by name or path, as in ``"group/x"``.
     open : bool
-        Reads a box that is no cube, too, as an open one; otherwise it is refused, for only cubes are periodic here.
+        If `True`, accepts a box that is not a cube and treats it as open. Otherwise such a box is an error, since periodic boxes
+        must be cubes.
     single_part : bool
-        Reads one file of a split snapshot alone, without the others. `Snapshot.notes` names the part.
+        If `True`, reads one file of a split snapshot without the others. `Snapshot.notes` names the part.
     redshift, length_unit, mass_unit, velocity_unit : optional
-        What the caller knows better than the file (a box goes to `halos`): ``"kpc/h"``, ``"pkpc"`` for physical lengths,
+        Values that override those of the file (the box is an argument of `halos`): ``"kpc/h"``, ``"pkpc"`` for physical lengths,
         ``"1e10 Msun/h"``, ``"km/s"``, ``"gadget"`` for velocities over the root of the scale factor.
     n_jobs : int, optional
-        The number of threads that read.
+        The number of threads for reading.
 
     Returns
     -------
@@ -58,14 +59,14 @@ def read_snapshot(
     Raises
     ------
     FileNotFoundError, OSError
-        If the file is not there, or cannot be read.
+        If the file does not exist, or cannot be read.
     ValueError
-        If it is of no known format, cut short, or contradicts itself; if a type is not there.
+        If the file has an unknown format, is truncated or inconsistent, or does not contain a requested type.
 
     Warns
     -----
     RopewalkWarning
-        When a field is read, of what is assumed: see `Snapshot.notes`.
+        For each assumption made while a field is read: see `Snapshot.notes`.
 
     Examples
     --------

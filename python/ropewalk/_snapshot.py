@@ -1,4 +1,4 @@
-"""Snapshots of simulations: opened without reading particles; fields are read when they are asked for."""
+"""Snapshots of simulations. Opening reads no particles; each field is read at its first use."""
 
 from __future__ import annotations
 
@@ -21,40 +21,39 @@ FIELDS = ("positions", "velocities", "masses", "ids")
 
 
 class Snapshot:
-    """What a simulation wrote: made by `read_snapshot`.
+    """A snapshot of a simulation, opened by `read_snapshot`.
 
-    Positions and masses are as the file has them, in its units: usually comoving lengths. Velocities are peculiar: those of
-    Gadget and its like are converted. Arrays are in the order of the file, read-only, and share the memory of the snapshot; a
-    field is read once, when it is first asked for. Several are read in one go by `load`, which is faster than one after the
-    other, for each reading passes over the positions.
+    Positions and masses have the values and units of the file; lengths are usually comoving. Velocities are peculiar; those of Gadget
+    and similar codes are converted. Arrays are in file order, read-only, and share the memory of the snapshot. A field is read
+    once, at its first use. `load` reads several fields at once, which is faster, since each reading passes over the positions.
 
     Attributes
     ----------
     path : str
     format : str
-        The format that the content shows.
+        The format, recognized by content.
     code : str or None
-        The code that wrote it, if the file tells.
+        The simulation code, if the file names it.
     files : tuple of str
-        The files that it is made of, in the order of their particles.
+        The files of the snapshot, in the order of their particles.
     types : tuple of ParticleType
-        All that is in the file, also types that are not read.
+        All particle types in the file, including types that are not read.
     box_size : float or None
         The side of the periodic box, in the unit of the positions.
     redshift : float or None
     cosmology : dict
-        ``omega_m`` and ``omega_lambda``, densities of today over the critical one, and ``h``, the Hubble constant in 100
-        km/s/Mpc; as far as the file has them.
+        ``omega_m`` and ``omega_lambda``, densities today over the critical density, and ``h``, the Hubble constant in 100
+        km/s/Mpc, as far as the file has them.
     units : dict
-        ``length``, ``mass`` and ``velocity``, as the file or the caller names them, or None: ``"kpc/h"``. `frame` says whether
-        lengths are comoving.
+        The units of ``length``, ``mass`` and ``velocity``, as the file or the caller names them (``"kpc/h"``), or None. `frame` tells
+        comoving from physical lengths.
     frame : str or None
         ``"comoving"`` or ``"physical"``, if the unit of lengths is known.
     header : dict or None
-        The header of a Gadget binary that is not compressed.
+        The header of a Gadget binary file that is not compressed.
     notes : tuple of str
-        What the file leaves in doubt (a box that is no cube, what velocities are in), and what was assumed of it in reading,
-        which is a `RopewalkWarning`, too.
+        Ambiguities of the file (a box that is not a cube, an unknown unit of velocities) and assumptions made while reading. Each
+        assumption is also issued as a `RopewalkWarning`.
 
     Examples
     --------
@@ -91,14 +90,14 @@ class Snapshot:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the file leaves in doubt, and what was assumed in reading it; the latter is a `RopewalkWarning`, too."""
-        # What is assumed begins with the doubt.
+        """Ambiguities of the file, and assumptions made while reading. Each assumption is also issued as a `RopewalkWarning`."""
+        # The text of an assumption starts with the text of the ambiguity that it resolves.
         doubts = [doubt for doubt in self._doubts if not any(note.startswith(doubt) for note in self._assumed)]
         return (*doubts, *self._assumed)
 
     @property
     def units(self) -> dict[str, str | None]:
-        """What lengths, masses and velocities are in, as the file or the caller names it, or None."""
+        """The units of lengths, masses and velocities, as the file or the caller names them, or None."""
         return {what: None if named is None else named[0] for what, named in self._units.items()}
 
     @property
@@ -109,39 +108,38 @@ class Snapshot:
 
     @property
     def positions(self) -> Floats:
-        """Coordinates, shape (n, 3), or as many columns as a table has; ``float32`` or ``float64`` as the file has them."""
+        """Coordinates, shape (n, 3), or (n, d) for a table of d columns; ``float32`` or ``float64`` as in the file."""
         values: Floats = self._array("positions")
         return values
 
     @property
     def velocities(self) -> Floats:
-        """Peculiar velocities, shape (n, 3). Raises `KeyError` if the file has none."""
+        """Peculiar velocities, shape (n, 3). Raises `KeyError` if the file has no velocities."""
         values: Floats = self._array("velocities")
         return values
 
     @property
     def masses(self) -> NDArray[np.float64]:
-        """The mass of each particle, shape (n,); one number that is repeated takes no memory. Raises `KeyError` if the file has
-        none."""
+        """The mass of each particle, shape (n,). Equal masses take no memory. Raises `KeyError` if the file has no masses."""
         values: NDArray[np.float64] = self._array("masses")
         return values
 
     @property
     def ids(self) -> NDArray[np.uint64]:
-        """The id of each particle, shape (n,). Raises `KeyError` if the file has none."""
+        """The id of each particle, shape (n,). Raises `KeyError` if the file has no ids."""
         values: NDArray[np.uint64] = self._array("ids")
         return values
 
     @property
     def particle_types(self) -> NDArray[np.uint8]:
-        """The type of each particle, shape (n,); made anew each time. Raises `KeyError` in formats without types."""
+        """The type of each particle, shape (n,), computed at each use. Raises `KeyError` in formats without types."""
         kinds, counts = self._any().types()
         if len(kinds) == 0 and len(self) > 0:
             raise KeyError(f"{self.path}: a {self.format} has no particle types")
         return np.repeat(kinds, counts)
 
     def __len__(self) -> int:
-        """The number of particles that are read; of a part (`subsample`) it is known when something is read."""
+        """Returns the number of selected particles. With `subsample`, this reads positions if no field has been read yet."""
         for part in self._parts.values():
             return part.len
         if self._how["subsample"] is not None:
@@ -149,12 +147,12 @@ class Snapshot:
         return sum(kind.count for kind in self.types if self._selects(kind))
 
     def __getitem__(self, name: str) -> Any:
-        """A field by its name here or in the file: ``"positions"``, ``"Coordinates"``, ``"vx"``.
+        """Returns a field by its name here or in the file: ``"positions"``, ``"Coordinates"``, ``"vx"``.
 
         Raises
         ------
         KeyError
-            If there is no such field, or it is one of those that are not read.
+            If there is no such field, or it is not one of the fields that are read.
         """
         if name in FIELDS:
             return self._array(name)
@@ -171,10 +169,10 @@ class Snapshot:
         return array
 
     def _component(self, name: str, role: str) -> int:
-        """Which column of an array a field of one value is."""
+        """Returns the column of a field with one value per particle in the array that it is part of."""
         chosen = self._parts[role].columns() if role == "positions" else []
         names = chosen or [field.name for field in self.types[0].fields if field.role == role and field.width == 1]
-        # A column that was chosen by its number has no name there.
+        # A column that was chosen by number has no name in the list.
         if name not in names:
             raise KeyError(f"{self.path}: the field {name} is not one of the columns that are read, {', '.join(names)}")
         axis = "xyz".find(name[-1].lower()) if role == "velocities" else -1
@@ -186,13 +184,13 @@ class Snapshot:
         )
 
     def load(self, *fields: str) -> Snapshot:
-        """Reads fields in one go, which is faster than one after the other.
+        """Reads several fields at once, which is faster than one by one.
 
         Parameters
         ----------
         *fields : str
-            Some of ``"positions"``, ``"velocities"``, ``"masses"``, ``"ids"``; all of them if none is named. What the file does not
-            have, and what has been read, is left out.
+            Any of ``"positions"``, ``"velocities"``, ``"masses"``, ``"ids"``. Default: all. Fields that the file does not have, and
+            fields that have been read, are skipped.
 
         Returns
         -------
@@ -209,11 +207,10 @@ class Snapshot:
         return self
 
     def quantity(self, name: str) -> Any:
-        """A field as an `astropy.units.Quantity`, copied: ``"positions"``, ``"velocities"`` or ``"masses"``.
+        """Returns a copy of a field as an `astropy.units.Quantity`: ``"positions"``, ``"velocities"`` or ``"masses"``.
 
-        Units that neither the file nor the caller names are those in which the masses of all particles in the box make the mean
-        density of matter; to tell them masses are read. Little h is ``littleh``. Whether lengths are comoving a quantity does
-        not know: `frame` does.
+        Units that neither the file nor the caller names are inferred from the mean matter density of the box, for which masses are
+        read. Little h is ``littleh``. A quantity does not tell comoving from physical lengths; see `frame`.
 
         Parameters
         ----------
@@ -238,26 +235,27 @@ class Snapshot:
         return self[name] * unit(named[1])
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Writes all that was or can be read in the format of the name's ending, as ``ropewalk convert`` does: ``.hdf5``
-        (Gadget's layout), ``.gadget1``, ``.gadget2``, ``.npz``, ``.npy`` (positions alone), ``.csv``, ``.ecsv``, ``.tipsy``,
-        ``.parquet``.
+        """Writes all fields to a file, like ``ropewalk convert``. The file extension selects the format.
+
+        The extensions are ``.hdf5`` (Gadget's layout), ``.gadget1``, ``.gadget2``, ``.npz``, ``.npy`` (only positions), ``.csv``,
+        ``.ecsv``, ``.tipsy`` and ``.parquet``. Fields that have not been read yet are read.
 
         Parameters
         ----------
         path : str or path
-            The file, which is replaced if it is there.
+            The file. An existing file is replaced.
 
         Raises
         ------
         ValueError
-            If the ending is another, or the format has no place for the particles.
+            If the extension is unknown, or the format cannot store the particles.
         OSError
-            If the file cannot be written; one that was there stays as it was.
+            If the file cannot be written. An existing file is unchanged in that case.
 
         Warns
         -----
         RopewalkWarning
-            Where units that are known have no place in the file.
+            If known units cannot be stored in the file.
         """
         why = self._whole(None).write(os.fspath(path))
         if why is not None:
@@ -270,7 +268,7 @@ class Snapshot:
         return f"Snapshot({self.path!r}, {self.format}: {self._size()}, {kinds}; read: {', '.join(self._parts) or 'none'})"
 
     def _repr_html_(self) -> str:
-        """The particle types as a table, for notebooks."""
+        """Returns the particle types as an HTML table for notebooks."""
         head = f"<p>{escape(self.path)}, {escape(self.format)}: {self._size()}</p>"
         rows = "".join(
             f"<tr><td>{'' if kind.particle_type is None else kind.particle_type}</td><td>{escape(kind.name)}</td><td>{kind.count}</td>"
@@ -281,12 +279,12 @@ class Snapshot:
         return f"{head}<table><tr>{names}</tr>{rows}</table>"
 
     def _selects(self, kind: ParticleType) -> bool:
-        """Whether particles of a type are among those of this snapshot."""
+        """Returns `True` if the particles of a type are selected in this snapshot."""
         wanted = self._how["types"]
         return not wanted or kind.particle_type is None or kind.particle_type in wanted
 
     def _size(self) -> str:
-        """How many particles there are, and of how many in the file. Reads nothing."""
+        """Describes the number of selected particles and of particles in the file. Reads nothing."""
         all_of_file = sum(kind.count for kind in self.types)
         if self._how["subsample"] is not None and not self._parts:
             return f"a part ({self._how['subsample']}) of {sum(kind.count for kind in self.types if self._selects(kind))} particles"
@@ -297,7 +295,7 @@ class Snapshot:
         raise TypeError(f"a Snapshot cannot be pickled; send its path and read it there, {self.path!r}, or its arrays")
 
     def _stamp(self) -> list[tuple[str, int, int]]:
-        """What the files are like: of one that is read in several goes they must stay so."""
+        """Returns the size and modification time of each file, by which changes between two readings are detected."""
         found = []
         for file in self.files:
             status = os.stat(file)
@@ -326,7 +324,7 @@ class Snapshot:
             return self._read(["positions"], self._n_jobs)
 
     def _whole(self, n_jobs: int | None) -> _native.Particles:
-        """All fields in one piece: what was read one by one is read again."""
+        """Returns all fields in one object. Fields that were read separately are read again."""
         with self._lock:
             parts = list(dict.fromkeys(self._parts.values()))
             if len(parts) == 1 and len(self._parts) == len(FIELDS):
@@ -334,24 +332,24 @@ class Snapshot:
             return self._read(FIELDS, self._n_jobs if n_jobs is None else n_jobs)
 
     def _linked(self) -> Snapshot:
-        """The snapshot that halos are found in: of several types type 1, if the caller chose none and it is there."""
+        """Returns the snapshot to find halos in: only type 1 if there are several types including it and the caller chose none."""
         kinds = [kind.particle_type for kind in self.types if kind.particle_type is not None and kind.count > 0]
         if self._how["types"] or len(kinds) < 2 or 1 not in kinds:
             return self
         linked = Snapshot(self.path, {**self._how, "types": [1]}, self._n_jobs)
         if linked._stamps != self._stamps:
             raise ValueError(f"{self.path}: changed since it was opened; open it again")
-        # What the caller assumed of the file holds for this, too.
+        # Assumptions about the file hold for this snapshot, too.
         linked._assumed = self._assumed
         return linked
 
     def _forget(self) -> None:
-        """Frees what was read. It is read again where it is asked for."""
+        """Frees the fields that were read. They are read again at their next use."""
         with self._lock:
             self._parts = {}
 
     def _unread_types(self) -> list[int]:
-        """The types with positions that are in the file and not read."""
+        """Returns the types that have positions in the file and are not selected."""
         read = self._how["types"]
         kinds = [kind for kind in self.types if kind.particle_type is not None and kind.count > 0]
         placed = [kind for kind in kinds if any(field.role == "positions" for field in kind.fields)] or kinds
@@ -362,8 +360,7 @@ class Snapshot:
         ]
 
     def _others(self, types: list[int], n_jobs: int | None, velocities: bool) -> _native.Particles:
-        """Particles of types that are not read, with velocities if these are asked for. What is assumed in reading them becomes a note of
-        this snapshot."""
+        """Reads particles of types that are not selected, with velocities if `velocities`. Assumptions become notes of this snapshot."""
         if all(kind.particle_type is None for kind in self.types):
             raise ValueError(f"attach: {self.path}: a {self.format} has no particle types")
         linked = self._how["types"] or [kind.particle_type for kind in self.types]

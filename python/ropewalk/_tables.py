@@ -1,4 +1,4 @@
-"""Tables with units: columns by name, as structured arrays, for pandas and astropy, and as files."""
+"""Tables with units: columns by name, structured arrays, and conversion to pandas, astropy and files."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from ropewalk._optional import optional, unit
 
 
 class Table:
-    """Columns with units, and what is said of all of them.
+    """Columns with units and descriptions, and metadata of the whole table.
 
-    `table[name]` is a column, ``table[3]`` a row, ``table[mask]`` some rows.
+    `table[name]` is a column, ``table[3]`` a row, and ``table[mask]`` a selection of rows.
 
     Attributes
     ----------
     table : numpy.ndarray of shape (n,)
-        All columns in a structured array, one record for each row; read-only. ``uint64`` for ids and tags, ``int64`` for counts
-        and labels, ``float64`` for what is measured.
+        All columns in a structured array, one record for each row; read-only. Ids and tags are ``uint64``, counts and labels
+        ``int64``, and measured quantities ``float64``.
     units : dict
         The unit of each column as `astropy.units` spells it (``"Mpc / littleh"``), or None for a pure number or an unknown unit.
     descriptions : dict
-        A sentence about each column; where units are known also its frame: comoving, physical or peculiar.
+        A description of each column. If units are known, it includes the frame: comoving, physical or peculiar.
     meta : dict
-        What is true of all rows: how they were found, box, cosmology, units in words, notes. Lengths and masses are in the
+        Metadata of the table: the finder and its options, box, cosmology, units in words, notes. Lengths and masses are in the
         units of the columns.
 
     Examples
@@ -59,7 +59,7 @@ class Table:
         return tuple(self.units)
 
     def keys(self) -> tuple[str, ...]:
-        """The same, so that ``dict(table)`` is a dictionary of arrays."""
+        """Returns the names of the columns, so that ``dict(table)`` is a dictionary of arrays."""
         return self.columns
 
     def __contains__(self, name: object) -> bool:
@@ -85,18 +85,17 @@ class Table:
         raise TypeError(f"a {name} cannot be pickled; send its `table`, which is an array, or write it and send the path")
 
     def to_pandas(self) -> Any:
-        """A `pandas.DataFrame` with the columns; ``.attrs`` has `units`, `descriptions` and `meta`. The numbers are copied."""
+        """Converts to a `pandas.DataFrame`, with `units`, `descriptions` and `meta` in ``.attrs``. The numbers are copied."""
         pandas = optional("pandas", "to_pandas")
         frame = pandas.DataFrame({name: self.table[name].copy() for name in self.columns})
         frame.attrs.update(units=self.units, descriptions=self.descriptions, meta=self.meta)
         return frame
 
     def to_astropy(self) -> Any:
-        """An `astropy.table.QTable` whose columns are quantities where they have a unit, with descriptions and `meta`; the
-        numbers are copied.
+        """Converts to an `astropy.table.QTable` with descriptions and `meta`. Columns with a unit are quantities.
 
-        Little h is ``littleh``, as in the enhanced CSV that `write` makes: ``astropy.cosmology.units`` has its equivalencies.
-        Whether lengths are comoving or physical is said by the descriptions, for units of astropy do not know.
+        The numbers are copied. Little h is ``littleh``, as in the enhanced CSV that `write` creates; ``astropy.cosmology.units`` has
+        its equivalencies. Descriptions tell comoving from physical lengths, which astropy units do not distinguish.
         """
         tables = optional("astropy.table", "to_astropy")
         units = optional("astropy.units", "to_astropy")
@@ -108,21 +107,21 @@ class Table:
         return table
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Writes the table as ``ropewalk halos --catalog`` does; the ending of the name says how.
+        """Writes the table in the format of ``ropewalk halos --catalog``, chosen by the file extension.
 
         ``.ecsv`` is enhanced CSV with units, which `astropy.table.QTable.read` and `pandas.read_csv(.., comment="#")` read, and
-        ``.csv`` plain CSV, both with nine significant digits; ``.hdf5`` or ``.h5`` and ``.parquet`` have all digits.
+        ``.csv`` is plain CSV, both with nine significant digits. ``.hdf5`` or ``.h5`` and ``.parquet`` have full precision.
 
         Parameters
         ----------
         path : str or path
-            The file, which is replaced if it is there.
+            The file. An existing file is replaced.
 
         Raises
         ------
         ValueError
-            If the ending is another.
+            If the extension is unknown.
         OSError
-            If the file cannot be written; one that was there stays as it was.
+            If the file cannot be written. An existing file is unchanged in that case.
         """
         self._native.write(os.fspath(path))

@@ -19,16 +19,16 @@ class _Edges(NamedTuple):
 
 
 class SpanningTree(_Edges):
-    """The edges of a minimum spanning tree, in ascending order; what `minimum_spanning_tree` returns.
+    """The edges of a minimum spanning tree in ascending order, as returned by `minimum_spanning_tree`.
 
     Attributes
     ----------
     edges : ndarray of shape (n - 1, 2), int64
-        The points that each edge joins, the lower index first.
+        The two points of each edge, the lower index first.
     weights : ndarray of shape (n - 1,), float64
         The weight of each edge, in the unit of the points, ascending.
     n_points : int
-        How many points it spans.
+        The number of points that the tree spans.
 
     Examples
     --------
@@ -51,21 +51,22 @@ class SpanningTree(_Edges):
 
     @property
     def n_points(self) -> int:
-        """How many points it spans."""
+        """The number of points that the tree spans."""
         return len(self.edges) + 1 if self._stored is None else self._stored.n_points
 
     def cut(self, length: float) -> NDArray[np.int32]:
-        """The cluster of each point if edges of at most `length` join points; -1 for points that are alone.
+        """Returns the cluster of each point if only edges of at most `length` are kept; -1 for single points.
 
-        Clusters are numbered by their smallest member. Of a tree with ``min_samples=1`` they are the groups of friends-of-friends with
-        this linking length and at least two members. An edge joins its ends if its weight, rounded up as in `weights` or to the
-        nearest number as scipy's ``fcluster`` has it, is at most `length`; so friends-of-friends may leave out an edge whose length is
-        `length` but for rounding.
+        Clusters are numbered by their smallest member. If the tree has ``min_samples=1``, they are the friends-of-friends groups with
+        this linking length and at least two members.
+
+        An edge is kept if its weight is at most `length`, where the weight is either rounded up, as in `weights`, or rounded to the
+        nearest number, as in scipy's ``fcluster``. Friends-of-friends may therefore miss an edge that equals `length` up to rounding.
 
         Parameters
         ----------
         length : float
-            In the unit of the points, inclusive.
+            The maximum weight of an edge, inclusive, in the unit of the points.
 
         Raises
         ------
@@ -75,28 +76,28 @@ class SpanningTree(_Edges):
         return self._tree.cut(real(length, "length"), self._n_jobs)
 
     def cut_into(self, n_clusters: int) -> NDArray[np.int32]:
-        """The cluster of each point if so many clusters are wanted: those that are left without the heaviest edges.
+        """Returns the cluster of each point after cutting the heaviest edges, so that `n_clusters` clusters remain.
 
         Clusters are numbered by their smallest member.
 
         Parameters
         ----------
         n_clusters : int
-            From 1 to the number of points; points that are alone are clusters, too.
+            The number of clusters, from 1 to the number of points. Single points are clusters, too.
 
         Raises
         ------
         ValueError
-            If there are not so many points, or no cluster is wanted.
+            If `n_clusters` is 0 or larger than the number of points.
         """
         return self._tree.cut_into(integer(n_clusters, "n_clusters", 1), self._n_jobs)
 
     def linkage(self) -> NDArray[np.float64]:
-        """The merges of single linkage, as `linkage` gives them."""
+        """Returns the merges of single linkage in the format of the function `linkage`."""
         return self._tree.linkage(self._n_jobs)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Squared weights: their roots are rounded.
+        # The state holds squared weights, which are exact, unlike their roots.
         return _rebuilt, (self.n_points, *self._tree.state(self._n_jobs), self._n_jobs)
 
 
@@ -109,39 +110,40 @@ def minimum_spanning_tree(
     n_jobs: int | None = None,
     device: str | None = None,
 ) -> SpanningTree:
-    """The minimum spanning tree of points: Euclidean, or by mutual reachability.
+    """Computes the minimum spanning tree of points, by Euclidean distance or mutual reachability.
 
     Parameters
     ----------
     X : array_like of shape (n, dim)
-        The points, 1 to 10 coordinates each; not copied if `float32` or `float64` in C order.
+        Points of 1 to 10 coordinates; not copied if ``float32`` or ``float64`` in C order.
     min_samples : int
-        With more than 1 edges weigh by mutual reachability, the largest of their length over `alpha` and the core distances of their ends;
-        the core distance of a point is the distance to the `min_samples`-th nearest, itself counted [1]_.
+        If larger than 1, the weight of an edge is the mutual reachability of its ends: the maximum of the edge's length over `alpha` and
+        the core distances of both ends. The core distance of a point is the distance to the `min_samples`-th nearest point, the point
+        itself counted [1]_.
     alpha : float
-        Lengths are divided by this, core distances are not [2]_.
+        Divisor of lengths, but not of core distances [2]_.
     box_size : float or sequence of `dim` floats, optional
-        The sides of a periodic box, in the unit of the points. By default space is open.
+        The sides of the periodic box, in the unit of the points. Default: open space.
     n_jobs : int, optional
-        The number of threads; None is the number that `set_threads` set, -1 all processors.
+        The number of threads; -1 means all processors. Default: the number set by `set_threads`.
     device : str, optional
-        "cpu", "cuda" or "cuda:1"; by default where the points are.
+        The device to run on: "cpu", "cuda", "cuda:1" and so on. Default: the device that holds the points.
 
     Returns
     -------
     SpanningTree
-        ``edges`` of shape (n - 1, 2), the lower index first, and ``weights``, in ascending order of (weight, lower index, higher
-        index), which makes the tree unique. On a device both are `DeviceArray`, and the tree has no methods.
+        ``edges`` of shape (n - 1, 2), the lower index first, and ``weights``. Edges are in ascending order of (weight, lower index,
+        higher index), and this order makes the tree unique. On a device both are `DeviceArray`, and the tree's methods are unavailable.
 
     Raises
     ------
     ValueError
-        If a coordinate is not finite, `min_samples` not from 1 to n, or `alpha` not positive.
+        If a coordinate is not finite, `min_samples` is not from 1 to n, or `alpha` is not positive.
 
     Notes
     -----
-    Cost: O(n log n) for ordinary points; some 90 bytes a point beside the points and the result, up to 50 more by mutual reachability. The
-    result takes 40 bytes a point.
+    Cost: O(n log n) time for typical points. In addition to the points and the result, about 90 bytes per point, with mutual
+    reachability up to 50 more. The result takes 40 bytes per point.
 
     .. [1] Campello, R., Moulavi, D. and Sander, J. (2013), "Density-Based Clustering Based on Hierarchical Density Estimates", PAKDD.
     .. [2] Chaudhuri, K. and Dasgupta, S. (2010), "Rates of Convergence for the Cluster Tree", NIPS.
@@ -170,20 +172,21 @@ def linkage(
     n_jobs: int | None = None,
     device: str | None = None,
 ) -> NDArray[np.float64]:
-    """Single linkage of points, as ``scipy.cluster.hierarchy.linkage(X, "single")`` has it.
+    """Computes the single linkage of points in the format of ``scipy.cluster.hierarchy.linkage(X, "single")``.
 
-    Parameters and errors are those of `minimum_spanning_tree`; with `min_samples` of more than 1 it is the hierarchy of HDBSCAN.
+    Parameters and errors are those of `minimum_spanning_tree`. With a `min_samples` of more than 1, the result is the hierarchy of
+    HDBSCAN.
 
     Returns
     -------
     ndarray of shape (n - 1, 4), float64
-        For each merge the two clusters, the lower number first, the height in the unit of the points, and the number of points. Points are
-        clusters 0 to n - 1, merge ``i`` makes the cluster ``n + i``. Merges of equal height are in the order of the tree's edges, which may
-        differ from scipy's.
+        For each merge the two clusters, the lower number first, the height in the unit of the points, and the number of points. Points
+        are clusters 0 to n - 1, and merge ``i`` creates the cluster ``n + i``. Merges of equal height are in the order of the tree's
+        edges, which may differ from scipy's order.
 
     Notes
     -----
-    Cost: that of the tree, and O(n log n) at worst; scipy's takes O(n**2) time and memory.
+    Cost: that of the tree plus at most O(n log n). scipy's function takes O(n**2) time and memory.
 
     Examples
     --------
@@ -197,7 +200,7 @@ def linkage(
 
 
 def spanning_tree(native: _native.SpanningTree, n_jobs: int | None) -> SpanningTree:
-    """A tree of the library, with its edges as arrays."""
+    """Wraps a tree of the compiled part, with the edges as arrays."""
     tree = SpanningTree(*native.edges(n_jobs))
     tree._stored = native
     tree._n_jobs = n_jobs

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-#: Coordinates and other numbers, in the precision in which they were given.
+#: Coordinates and other numbers, in the precision of the caller's array.
 Floats = NDArray[np.float32] | NDArray[np.float64]
 
-#: Indices of points: 32 bits where they suffice.
+#: Indices of points: 32 bits where these suffice.
 Indices = NDArray[np.int32] | NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class HdbscanOptions:
-    """The options of HDBSCAN; the compiled part reads them by these names."""
+    """The options of HDBSCAN. The compiled part reads the fields by name."""
 
     min_cluster_size: int
     min_samples: int | None
@@ -31,7 +31,7 @@ class HdbscanOptions:
 
 @dataclass(frozen=True)
 class HopOptions:
-    """The options of HOP; the compiled part reads them by these names."""
+    """The options of HOP. The compiled part reads the fields by name."""
 
     delta_outer: float
     delta_saddle: float | None
@@ -48,7 +48,7 @@ class HopOptions:
 
 @dataclass(frozen=True)
 class InterpolationOptions:
-    """The options of interpolation; the compiled part reads them by these names."""
+    """The options of interpolation. The compiled part reads the fields by name."""
 
     method: str
     k: int | None

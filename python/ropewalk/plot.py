@@ -1,6 +1,6 @@
-"""Pictures on axes of matplotlib. Each function draws on `ax`, or on new axes, and returns the axes.
+"""Figures with matplotlib. Each function draws on `ax`, or on new axes, and returns the axes.
 
-Colours are those of Okabe and Ito (2008), which colour-blind people tell apart, and of ``cividis``.
+Colours are those of Okabe and Ito (2008), which colour-blind people can distinguish, and of ``cividis``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _axes(ax: Any) -> Any:
 
 
 def _label(name: str, unit: str | None, frame: str = "") -> str:
-    """A name with its unit as one writes it: h in place of littleh, and comoving or physical."""
+    """Formats an axis label: a name with its unit in common notation, such as h for littleh, and the frame."""
     if unit is None:
         return name
     for word, sign in (("solMass", r"M$_\odot$"), ("littleh", "h"), (" / ", "/"), ("1e10 ", r"10$^{10}$ ")):
@@ -42,7 +42,7 @@ def _label(name: str, unit: str | None, frame: str = "") -> str:
 
 
 def _ticks(*axes: Any) -> None:
-    """Numbers that stand apart on logarithmic axes: powers of ten, or where there is hardly one, also 2 and 5 times that."""
+    """Sets readable ticks on logarithmic axes: powers of ten, and also 2 and 5 times these if the range is below two decades."""
     ticker = optional("matplotlib.ticker", "a picture")
     for axis in axes:
         low, high = axis.get_view_interval()
@@ -53,7 +53,7 @@ def _ticks(*axes: Any) -> None:
 
 
 def _cubed(unit: str | None) -> str:
-    """The unit of a number over the cube of a length."""
+    """Formats the unit of a number density from a unit of length."""
     if unit is None:
         return ""
     length, _, h = unit.partition(" / ")
@@ -65,7 +65,7 @@ def _frame(table: Table, column: str) -> str:
 
 
 def clusters(X: ArrayLike, labels: ArrayLike, ax: Any = None, *, axes: tuple[int, int] = (0, 1)) -> Any:
-    """Points in the colours of their clusters; noise, label -1, is grey and below.
+    """Draws points in the colours of their clusters. Noise, label -1, is grey and in the background.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def clusters(X: ArrayLike, labels: ArrayLike, ax: Any = None, *, axes: tuple[int
     labels : array of shape (n,)
     ax : matplotlib.axes.Axes, optional
     axes : (int, int)
-        Which coordinates are drawn.
+        The two coordinates to draw.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def clusters(X: ArrayLike, labels: ArrayLike, ax: Any = None, *, axes: tuple[int
 
     Notes
     -----
-    There are eight colours; clusters share them in turn, in the order of their labels.
+    There are eight colours, assigned cyclically in the order of labels.
 
     Examples
     --------
@@ -111,22 +111,22 @@ def clusters(X: ArrayLike, labels: ArrayLike, ax: Any = None, *, axes: tuple[int
 
 
 def mass_function(catalog: HaloCatalog, ax: Any = None, *, bins: int | ArrayLike = 20, volume: float | None = None) -> Any:
-    """The number density of halos for each decade of mass, ``dn / dlog10 M``, with Poisson errors ``sqrt(N)``.
+    """Draws the mass function: the number density of halos per decade of mass, ``dn / dlog10 M``, with Poisson errors ``sqrt(N)``.
 
     Parameters
     ----------
     catalog : HaloCatalog
-        Subhalos are not counted. Masses are those of all types that were linked or attached.
+        The halos. Subhalos are not counted. Masses include all linked and attached types.
     ax : matplotlib.axes.Axes, optional
     bins : int or array
-        How many bins of equal width in the logarithm, or their edges in the unit of the catalogue's masses.
+        The number of bins of equal logarithmic width, or the edges of bins in the unit of the catalogue's masses.
     volume : float, optional
-        That of `catalog` unless said otherwise, in its unit of length.
+        The volume in the catalogue's cubed unit of length. Default: that of `catalog`.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Without halos, axes without points.
+        The axes, without points if there are no halos.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def mass_function(catalog: HaloCatalog, ax: Any = None, *, bins: int | ArrayLike
     middle = np.sqrt(edges[1:] * edges[:-1])[has]
     ax.set_xscale("log")
     ax.set_yscale("log")
-    # On a logarithmic axis the error of a single halo would reach down to nothing.
+    # The lower end of the error bar of a single halo would be 0, which a logarithmic axis cannot show.
     lower = np.where(counts[has] == 1, 0.99 * error, error)
     ax.errorbar(middle, density, yerr=[lower, error], fmt="o", color=BLUE, markersize=4, capsize=2, label="halos, Poisson errors")
     ax.set_ylim(0.3 * density.min(), 3 * density.max())
@@ -182,28 +182,28 @@ def projection(
     pixels: int = 256,
     most: int = 50,
 ) -> Any:
-    """How many particles are in front of each pixel, and circles about the largest halos.
+    """Draws the number of particles in each pixel of a projection along an axis, and circles around the largest halos.
 
     Parameters
     ----------
     positions : array of shape (n, 3)
     catalog : HaloCatalog, optional
-        Of these positions. A circle has the radius of the first overdensity about the centre where the catalogue has it,
-        otherwise the halo's root mean square radius about the centre of mass. Its units must be those of the positions.
+        The catalogue of these positions, in the units of the positions. A circle has the radius of the first overdensity around the
+        centre if the catalogue has it, otherwise the halo's root mean square radius around the centre of mass.
     ax : matplotlib.axes.Axes, optional
     slab : (float, float), optional
-        Only what is between these along `axis`; both included.
+        The range of coordinates along `axis` to draw, inclusive at both ends.
     axis : {"x", "y", "z"}
-        Along which one looks.
+        The line of sight.
     pixels : int
-        Along each side of the picture.
+        The number of pixels along each side.
     most : int
-        How many halos get a circle.
+        The maximum number of circles.
 
     Returns
     -------
     matplotlib.axes.Axes
-        With a colour bar beside it.
+        The axes, with a colour bar.
 
     Examples
     --------
@@ -246,7 +246,7 @@ def projection(
 
 
 def _circles(ax: Any, catalog: HaloCatalog, order: tuple[int, int, int], slab: tuple[float, float] | None, most: int) -> None:
-    """Circles about the centres, where the catalogue has them."""
+    """Draws circles around the centres of halos if the catalogue has the columns for them."""
     prefix = catalog.prefix
     spheres = next((name for name in catalog.columns if name.startswith("sod_halo_r")), None)
     place, radius = ("mean", f"{prefix}_rms_radius") if spheres is None else ("center", spheres)
@@ -264,15 +264,14 @@ def _circles(ax: Any, catalog: HaloCatalog, order: tuple[int, int, int], slab: t
 
 
 def profile(catalog: HaloCatalog, i: int, ax: Any = None) -> Any:
-    """The density profile of halo `i` with Poisson errors, and the NFW profile that fits it; a grey line is at the radius of
-    what is resolved.
+    """Draws the density profile of halo `i` with Poisson errors, and its NFW fit. A grey line marks the resolved radius.
 
     Parameters
     ----------
     catalog : HaloCatalog
-        Of ``halos(.., profiles=n)``, which has the profiles of the n largest halos.
+        The result of ``halos(.., profiles=n)``, which has the profiles of the n largest halos.
     i : int
-        Which of them.
+        The row of the halo.
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -297,7 +296,7 @@ def profile(catalog: HaloCatalog, i: int, ax: Any = None) -> Any:
         raise ValueError(f"the catalogue has no profiles; ask for them: halos(.., profiles={i + 1})")
     tag = f"{catalog.prefix}_tag"
     tags = list(dict.fromkeys(shells[tag].tolist()))
-    # Subhalos have rows, but no profiles; a halo without a sphere has no shells.
+    # Subhalos have rows but no profiles, and a halo without a sphere has no shells.
     if tag not in catalog or catalog[tag][i] not in tags:
         raise ValueError(f"halo {i} has no profile; {len(tags)} halos have one")
     rows = shells[shells[tag] == catalog[tag][i]]
@@ -326,13 +325,13 @@ def profile(catalog: HaloCatalog, i: int, ax: Any = None) -> Any:
 def k_distances(
     X: ArrayLike, k: int, ax: Any = None, *, box_size: ArrayLike | None = None, n_jobs: int | None = None
 ) -> Any:
-    """Distances of the `k`-th neighbours, from the largest on: `eps` of DBSCAN is read off where the line bends, with
+    """Draws the distances to the `k`-th neighbours in descending order. The line bends at a good `eps` of DBSCAN for
     ``min_samples = k + 1``.
 
     Parameters
     ----------
     X, k, box_size, n_jobs
-        As of `ropewalk.k_distances`.
+        As for `ropewalk.k_distances`.
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -358,15 +357,15 @@ def k_distances(
 
 
 def dendrogram(linkage: Any, ax: Any = None, *, most: int = 50) -> Any:
-    """A tree of single linkage, drawn by scipy, without the names of leaves.
+    """Draws a single-linkage tree with scipy, without names of leaves.
 
     Parameters
     ----------
     linkage : array of shape (n - 1, 4), or an estimator with ``single_linkage_tree_``
-        As `scipy.cluster.hierarchy` has it.
+        The merges in the format of `scipy.cluster.hierarchy`.
     ax : matplotlib.axes.Axes, optional
     most : int
-        How many branches are drawn, the last ones that join; below them is what each holds.
+        The number of branches to draw: those that merge last. Smaller branches are condensed.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Point sets to try things on: the same bits for a seed on every machine, for any number of threads.
+"""Random point sets for experiments, equal to those of ``ropewalk sample``.
 
-They are those of ``ropewalk sample``. Coordinates are ``float32`` in ``[0, box_size)``, in an order that says nothing about
-where points are.
+For a given seed the bits are the same on every machine and for any number of threads. Coordinates are ``float32`` in
+``[0, box_size)``. The order of points is unrelated to their positions.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ __all__ = ["lattice", "mock_halos", "nfw", "uniform"]
 
 
 def uniform(n: int, *, seed: int = 0, box_size: float = 1.0, n_jobs: int | None = None) -> NDArray[np.float32]:
-    """Independent uniform points in a cube.
+    """Samples independent uniform points in a cube.
 
     Parameters
     ----------
     n : int
-        How many, at most 2^32 - 2.
+        The number of points, at most 2^32 - 2.
     seed : int
-        From 0 to 2^64 - 1.
+        The seed, from 0 to 2^64 - 1.
     box_size : float
         The side of the cube, from 1e-15 to 1e15.
     n_jobs : int, optional
@@ -36,7 +36,7 @@ def uniform(n: int, *, seed: int = 0, box_size: float = 1.0, n_jobs: int | None 
     Raises
     ------
     ValueError
-        If a parameter is out of its range.
+        If a parameter is out of range.
 
     Examples
     --------
@@ -50,16 +50,16 @@ def uniform(n: int, *, seed: int = 0, box_size: float = 1.0, n_jobs: int | None 
 def lattice(
     n: int, *, jitter: float = 0.0, seed: int = 0, box_size: float = 1.0, n_jobs: int | None = None
 ) -> NDArray[np.float32]:
-    """A cubic lattice, each point moved a little; in random order.
+    """Samples a cubic lattice with random displacements, in random order.
 
     Parameters
     ----------
     n : int
-        How many: a cube such as ``100**3``.
+        The number of points: a cubic number such as ``100**3``.
     jitter : float
-        How far a coordinate moves at most, either way and uniformly, in units of the spacing: from 0 to 0.5.
+        The maximum displacement of a coordinate in units of the spacing, from 0 to 0.5. Displacements are uniform in both directions.
     seed, box_size, n_jobs
-        As of `uniform`.
+        As for `uniform`.
 
     Returns
     -------
@@ -77,16 +77,16 @@ def lattice(
 def nfw(
     n: int, *, concentration: float = 10.0, seed: int = 0, box_size: float = 1.0, n_jobs: int | None = None
 ) -> NDArray[np.float32]:
-    """A spherical halo in the middle of a cube, out to its faces, with the profile of Navarro, Frenk and White (1997).
+    """Samples a spherical halo at the centre of a cube, out to its faces, with the profile of Navarro, Frenk and White (1997).
 
     Parameters
     ----------
     n : int
-        How many.
+        The number of points.
     concentration : float
-        The outermost radius over the scale radius, from 0.1 to 100.
+        The outer radius over the scale radius, from 0.1 to 100.
     seed, box_size, n_jobs
-        As of `uniform`.
+        As for `uniform`.
 
     Returns
     -------
@@ -113,21 +113,21 @@ def mock_halos(
     box_size: float = 1.0,
     n_jobs: int | None = None,
 ) -> NDArray[np.float32]:
-    """What a snapshot of a simulation looks like: halos of NFW profiles on Rayleigh-Lévy flights in a periodic cube, and
+    """Samples points similar to a simulation snapshot: halos with NFW profiles on Rayleigh-Lévy flights in a periodic cube, and
     uniform points.
 
     Parameters
     ----------
     n : int
-        How many points.
+        The number of points.
     background : float
-        The part of them that is in no halo, from 0 to 1.
+        The fraction of uniform points outside halos, from 0 to 1.
     alpha : float
-        Halos of M points are as frequent as ``M**-alpha``.
+        The exponent of the mass function: the frequency of halos of M points is proportional to ``M**-alpha``.
     min_mass, max_mass : int
-        The points of the smallest and of the largest halo; ``n // 50`` unless said otherwise.
+        The number of points of the smallest and of the largest halo. Default of `max_mass`: ``n // 50``.
     seed, box_size, n_jobs
-        As of `uniform`.
+        As for `uniform`.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def mock_halos(
 
 
 def _sample(name: str, n_jobs: int | None, **parameters: float) -> NDArray[np.float32]:
-    """Parameters as the library reads them: whole numbers, and others with all digits."""
+    """Samples the named set. Parameters are passed as text: integers, and other numbers with all digits."""
     names = {"box": "box_size", "mmin": "min_mass", "mmax": "max_mass"}
     values: list[str] = []
     for key, value in parameters.items():

@@ -1,7 +1,7 @@
 //! Friends of friends and DBSCAN across ranks.
 //!
-//! What one rank refuses is an error on all: also what its Python side refuses ([`refuse_across`]), and what stands in arguments that are
-//! taken apart here.
+//! If one rank rejects its arguments, all ranks return an error. This holds for arguments that its Python side
+//! rejects ([`refuse_across`]), and for arguments that are checked here.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::indices::offsets;
 use crate::pools;
 use crate::ranks::{Limits, Raised, Ranks};
 
-/// A communicator, and for tests other limits; a pair in Python.
+/// A communicator, and limits on messages that tests set; a pair in Python.
 #[derive(FromPyObject)]
 pub struct Comm {
     #[pyo3(item(0))]
@@ -28,21 +28,22 @@ pub struct Comm {
     limits: Option<Limits>,
 }
 
-/// The numbers of the functions where ranks compare them.
+/// The numbers of the functions, which ranks compare.
 const FOF: u64 = 1;
 const DBSCAN: u64 = 2;
 
-/// What all ranks must ask for alike, by the names that Python has for it.
+/// The arguments that must be equal on all ranks, with their Python names.
 struct Call<'a> {
     function: u64,
     options: [(&'static str, Term); 2],
     box_size: Option<&'a [f64]>,
-    /// A digest of the names of the points' columns.
+    /// A digest of the column names of the points.
     names: u64,
 }
 
 impl Call<'_> {
-    /// An error on all ranks if they differ, or if the points of all ranks span more than the box. Collective.
+    /// Returns an error on all ranks if their arguments differ, or if the points of all ranks span more than the box.
+    /// Collective.
     fn agree(&self, ranks: &dyn Communicator, points: &Points) -> Result<()> {
         let bits = if matches!(points, Points::F32(_)) { 32 } else { 64 };
         let mut terms = vec![
@@ -51,19 +52,21 @@ impl Call<'_> {
             ("the digest of feature names (0 for none)", Term::Whole(self.names)),
         ];
         terms.extend(self.options);
-        // As many on all ranks.
+        // The number of terms must be the same on all ranks, hence the padding.
         let sides = self.box_size.unwrap_or_default().iter().copied().chain(std::iter::repeat(0.0));
         terms.extend(sides.take(MOST_SIDES).map(|side| ("box_size (0 for none)", Term::Real(side))));
         agree_on(ranks, self.function, &terms)?;
-        // Points of all ranks: those of each may fit a box that all of them together do not.
+        // Checks the points of all ranks together, since the points of each rank may fit a box that all points do not
+        // fit.
         self.box_size.map_or(Ok(()), |sides| check_sides_across(ranks, points, sides))
     }
 }
 
-/// Points have at most so many coordinates.
+/// The maximum number of coordinates of a point.
 const MOST_SIDES: usize = 10;
 
-/// Runs `work` with the points by `n_jobs` threads, if all ranks have points and threads and make this call. Collective.
+/// Runs `work` with the points on `n_jobs` threads, if all ranks have valid points, have started their threads and
+/// make the same call. Collective.
 fn run<T: Send>(
     py: Python<'_>,
     comm: Comm,
@@ -93,7 +96,7 @@ fn run<T: Send>(
     raised.ends(py).map_or(result, Err)
 }
 
-/// Ends the copy of the communicator where all ranks come here.
+/// Frees the copy of the communicator, unless an error of kind `Rank` shows that not all ranks reach this point.
 fn end<T>(ranks: Ranks, result: Result<T>) -> Result<T> {
     match result {
         Err(error) if error.kind() == ErrorKind::Rank => Err(error),
@@ -101,14 +104,16 @@ fn end<T>(ranks: Ranks, result: Result<T>) -> Result<T> {
     }
 }
 
-/// Tells all ranks that this one refuses its arguments, for a reason that is a sentence. Collective, in place of the other functions here.
+/// Tells all ranks that this rank rejects its arguments, with a message. Collective with the other functions of this
+/// module.
 #[pyfunction]
 #[pyo3(signature = (comm, sentence))]
 pub fn refuse_across(py: Python<'_>, comm: Comm, sentence: String) -> PyResult<()> {
     let raised = Arc::new(Raised::default());
     let told = py.detach(|| {
         let ranks = Ranks::new(&comm.comm, comm.limits.unwrap_or_default(), &raised)?;
-        // An error of all ranks, of which the first to refuse has its own. The caller knows this one's.
+        // All ranks get an error with the message of the first rank that rejects its arguments. The caller has this
+        // rank's own error.
         let told = agree(&ranks, Err::<(), _>(Error::new(ErrorKind::Input, sentence)));
         end(ranks, told)
     });
@@ -118,7 +123,7 @@ pub fn refuse_across(py: Python<'_>, comm: Comm, sentence: String) -> PyResult<(
     }
 }
 
-/// The rows of this rank's core points in ascending order, and its labels (noise -1).
+/// Returns the indices of this rank's core points in ascending order, and its labels (noise -1).
 #[pyfunction]
 #[pyo3(signature = (comm, points, eps, min_samples, box_size, n_jobs, names))]
 pub fn dbscan_across<'py>(
@@ -143,11 +148,11 @@ pub fn dbscan_across<'py>(
     Ok((core.into_pyarray(py), labels.into_pyarray(py)))
 }
 
-/// The group of each of this rank's points (none -1); of the groups that it owns where the members of each begin, the members by the index
-/// that they have in all ranks' points, and the number of each.
+/// The group of each point of this rank (-1 for none). For the groups that this rank owns: the offsets in the list of
+/// members, the members as indices into the points of all ranks, and the numbers of the groups.
 type Owned<'py> = (Vector<'py, i32>, Vector<'py, i64>, Vector<'py, i64>, Vector<'py, i64>);
 
-/// The groups of the points of all ranks.
+/// Returns the groups of the points of all ranks.
 #[pyfunction]
 #[pyo3(signature = (comm, points, linking_length, min_members, box_size, n_jobs, names))]
 pub fn friends_of_friends_across<'py>(
@@ -182,7 +187,8 @@ pub fn friends_of_friends_across<'py>(
     Ok((arrays, count))
 }
 
-/// Labels have 32 bits, as those of one process. All ranks know the count, so all refuse it.
+/// Returns an error if the number of groups exceeds 32-bit labels, which also one process has. All ranks know the
+/// count, so the error is the same on all ranks.
 fn check_count(what: &str, count: u64) -> Result<()> {
     if count > i32::MAX as u64 {
         let sentence =

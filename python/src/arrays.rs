@@ -1,6 +1,6 @@
-//! NumPy arrays in and out, without a copy.
+//! Conversion of NumPy arrays to the library's types and back, without copies.
 
-#![allow(unsafe_code)] // An array's memory is kept alive by a reference to the array.
+#![allow(unsafe_code)] // A reference to the array keeps its memory alive.
 
 use std::sync::Arc;
 
@@ -12,26 +12,28 @@ use ropewalk_table::{Points, Table};
 use crate::calls::run;
 use crate::errors::exception;
 
-/// The memory of an array that is in C order.
+/// The memory of an array in C order.
 ///
-/// NumPy does not move it while there is a reference to the array, unless `resize` is told not to look (`refcheck=False`). No thread may
-/// write into the array while a call reads it, which nothing here can prevent: by Rust's rules that is undefined. Answers become
-/// meaningless, or calls fail; tests have seen no crash. The documentation says so (`docs/threads_and_memory.md`).
+/// NumPy does not move the memory while a reference to the array exists, except in `resize` with `refcheck=False`. No
+/// thread may write to the array while a call reads it; this is not checked, and it is undefined behaviour by Rust's
+/// rules. In tests, results became meaningless or calls failed, but no crash was observed.
+/// `docs/threads_and_memory.md` tells users.
 struct Memory<S> {
     start: *const S,
     len: usize,
     _array: Py<PyArray2<S>>,
 }
 
-// SAFETY: the memory is only read, and belongs to the array, whose reference may be dropped by any thread. That nothing writes to it
-// meanwhile is asked of the caller.
+// SAFETY: the memory is only read, and stays allocated through `_array`, a reference that any thread may drop. That
+// no thread writes to the array meanwhile is required of the caller (see `Memory`) and not checked.
 unsafe impl<S: Element> Send for Memory<S> {}
-// SAFETY: as above.
+// SAFETY: all access is reading; see `Send` above for writes by other threads.
 unsafe impl<S: Element> Sync for Memory<S> {}
 
 impl<S> AsRef<[S]> for Memory<S> {
     fn as_ref(&self) -> &[S] {
-        // SAFETY: the array has `len` elements at `start`, in one piece (`shared` checks), and lives as long as `self`.
+        // SAFETY: `start` points to `len` contiguous, aligned elements, checked in `shared`, and `_array` keeps them
+        // alive as long as `self`.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 }
@@ -41,16 +43,16 @@ fn shared<S: Element + Sync + 'static>(array: &Bound<'_, PyArray2<S>>) -> PyResu
         return Err(PyTypeError::new_err("an array in C order is needed"));
     }
     let (start, len) = (array.data().cast_const(), array.len());
-    // The address of an empty array may be null, which a slice's must not be.
+    // The data pointer of an empty array may be null, but that of a slice must not be.
     let start = if len == 0 { std::ptr::NonNull::dangling().as_ptr() } else { start };
     let memory = Memory { start, len, _array: array.clone().unbind() };
     Table::shared(array.shape()[1], Arc::new(memory)).map_err(exception)
 }
 
-/// A vector that NumPy has taken over.
+/// A one-dimensional NumPy array that owns a vector of the library.
 pub type Vector<'py, T> = Bound<'py, PyArray1<T>>;
 
-/// An array of points, `float32` or `float64`, as the library takes it.
+/// An array of points, `float32` or `float64`, as the library's type.
 pub struct Rows(pub Points);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Rows {
@@ -67,7 +69,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Rows {
     }
 }
 
-/// Refuses points that span more than the periodic box that they are said to lie in.
+/// Raises an error if points span more than the periodic box.
 #[pyfunction]
 #[pyo3(signature = (points, sides, n_jobs))]
 pub fn check_box(py: Python<'_>, points: Rows, sides: Vec<f64>, n_jobs: Option<isize>) -> PyResult<()> {

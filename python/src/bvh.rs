@@ -12,7 +12,7 @@ use crate::arrays::{Rows, Vector};
 use crate::calls::run;
 use crate::indices::{narrow, narrow_rows, offsets};
 
-/// Offsets, and indices as [`narrow`] has them.
+/// Offsets, and indices with the type of [`narrow`].
 type Lists<'py> = (Vector<'py, i64>, Bound<'py, PyAny>);
 
 /// One radius for all centers, or one for each.
@@ -31,10 +31,10 @@ impl Radius<'_> {
     }
 }
 
-/// Distances and indices.
+/// Distances and indices of neighbours.
 type Near = (Vec<f64>, Vec<i64>);
 
-/// A search tree that is not changed any more.
+/// A search tree, immutable after construction.
 #[pyclass(frozen, module = "ropewalk._native")]
 pub struct Bvh(ropewalk_table::Bvh);
 
@@ -46,7 +46,7 @@ impl Bvh {
         run(py, n_jobs, || ropewalk_table::Bvh::build(&points.0, box_size)).map(Self)
     }
 
-    /// The points within a radius of each center: one radius, or one for each.
+    /// Returns the points within a radius of each center.
     fn query<'py>(
         &self,
         py: Python<'py>,
@@ -70,7 +70,7 @@ impl Bvh {
         Ok(narrow(py, run(py, n_jobs, || self.0.count(&centers.0, radii))?, self.0.len()))
     }
 
-    /// The nearest of each query, or of each point: `k` in a row, also where there are fewer.
+    /// Returns the nearest points to each query, or to each point of the tree, in rows of `k` that are padded.
     #[pyo3(signature = (queries, k, radius, excluding_self, n_jobs))]
     fn nearest<'py>(
         &self,
@@ -90,7 +90,7 @@ impl Bvh {
         Ok((distances.into_pyarray(py), indices.into_pyarray(py)))
     }
 
-    /// The same as lists of all within a radius.
+    /// Returns the lists of all points within a radius of each query, or of each point of the tree, nearest first.
     #[pyo3(signature = (queries, radius, excluding_self, n_jobs))]
     fn query_distances<'py>(
         &self,
@@ -117,7 +117,7 @@ impl Bvh {
         Ok(narrow(py, run(py, n_jobs, || self.0.count_neighbors(radius))?, self.0.len()))
     }
 
-    /// Rows of two indices, and distances.
+    /// Returns the pairs in rows of two indices, and their distances.
     fn pairs<'py>(
         &self,
         py: Python<'py>,
@@ -143,7 +143,7 @@ impl Bvh {
     }
 }
 
-/// Distances and indices apart from each other.
+/// Splits neighbours into distances and indices.
 fn taken_apart(found: &[Neighbor]) -> Near {
     let (mut distances, mut indices) = (with_capacity(found.len()), with_capacity(found.len()));
     let near = found.par_iter().map(|near| (near.distance(), i64::from(near.index)));
@@ -151,7 +151,8 @@ fn taken_apart(found: &[Neighbor]) -> Near {
     (distances, indices)
 }
 
-/// The same in rows of `k`: where a list is shorter, infinity and `n`. `None` if there is no memory for them.
+/// Splits lists of neighbours into rows of `k` distances and `k` indices, padded with infinity and `n`. Returns
+/// `None` if memory is insufficient.
 fn rows(lists: &Csr<Neighbor>, k: usize, n: usize) -> Option<Near> {
     let len = lists.len().checked_mul(k)?;
     if len == lists.values().len() {

@@ -1,4 +1,4 @@
-//! How the library is called: without the interpreter's lock, by a pool of threads, and so that Ctrl-C ends it.
+//! Calls of the library: without the GIL, on a pool of threads, and interruptible by Ctrl-C.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -12,23 +12,24 @@ use ropewalk::{Cancel, memory};
 use crate::errors::exception;
 use crate::pools;
 
-/// How often a long call asks whether Ctrl-C was pressed.
+/// The interval at which a long call checks for signals such as Ctrl-C.
 const EVERY: Duration = Duration::from_millis(50);
 
-/// Runs `work` by `n_jobs` threads. Other Python threads run meanwhile. A signal whose handler raises (Ctrl-C) cancels the work,
-/// and its exception is raised as soon as the work has ended. A lack of memory is a `MemoryError`; a panic, which is a bug, a `RuntimeError`.
+/// Runs `work` on `n_jobs` threads, while other Python threads run, too. If the handler of a signal raises (Ctrl-C),
+/// the work is cancelled, and the exception is raised as soon as the work has ended. A failed allocation raises
+/// `MemoryError`. A panic, which is a bug, raises `RuntimeError`.
 pub fn run<T: Send>(
     py: Python<'_>,
     n_jobs: Option<isize>,
     work: impl FnOnce() -> ropewalk::Result<T> + Send,
 ) -> PyResult<T> {
-    // Also for the threads, which take memory, too.
+    // Held before the threads start, since threads allocate memory, too.
     let _reserve = memory::hold().map_err(exception)?;
     let pool = pools::take(py, n_jobs)?;
     run_in(py, pool, work)
 }
 
-/// The same by the threads of a pool, which is kept for the next call; the caller holds the reserve of memory.
+/// Runs `work` on the given pool and keeps the pool for the next call. The caller holds the memory reserve.
 pub fn run_in<T: Send>(
     py: Python<'_>,
     pool: ThreadPool,
@@ -41,7 +42,7 @@ pub fn run_in<T: Send>(
         let ended = pool.in_place_scope(|scope| {
             scope.spawn(|_| {
                 let ended = catch_unwind(AssertUnwindSafe(|| cancel.run(work)));
-                // The receiver is there until it has received.
+                // Sending cannot fail, since the receiver lives until it has received the result.
                 _ = sender.send(ended);
             });
             loop {

@@ -1,4 +1,4 @@
-//! How many halos theory expects.
+//! The expected number of halos.
 
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
@@ -8,7 +8,7 @@ use ropewalk::halo::MassFunction;
 use crate::arrays::Vector;
 use crate::calls::run;
 
-/// A universe, by the names of the library's fields.
+/// Cosmological parameters, from a dictionary with the library's names.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Universe {
@@ -21,7 +21,7 @@ pub struct Universe {
     redshift: f64,
 }
 
-/// The number of halos of at least each of `masses`, for each (Mpc/h)^3.
+/// Returns the number of halos of at least each of `masses` per (Mpc/h)^3.
 #[pyfunction]
 #[pyo3(signature = (masses, universe, by_spheres))]
 pub fn halos_above<'py>(

@@ -9,7 +9,7 @@ use crate::arrays::{Rows, Vector};
 use crate::calls::run;
 use crate::errors::exception;
 
-/// The indices of the core points in ascending order, and labels (noise -1).
+/// Returns the indices of the core points in ascending order, and the labels (noise -1).
 #[pyfunction]
 #[pyo3(signature = (points, eps, min_samples, weights, box_size, n_jobs))]
 pub fn dbscan<'py>(
@@ -33,7 +33,7 @@ pub fn dbscan<'py>(
     Ok((core.into_pyarray(py), labels.into_vec().into_pyarray(py)))
 }
 
-/// The labels of new points, from the core points and their labels.
+/// Returns the labels of new points from the core points and their labels.
 #[pyfunction]
 #[pyo3(signature = (core, labels, eps, new, box_size, n_jobs))]
 pub fn dbscan_predict<'py>(
@@ -46,7 +46,7 @@ pub fn dbscan_predict<'py>(
     n_jobs: Option<isize>,
 ) -> PyResult<Vector<'py, i32>> {
     let labels = Labels::from_slice(labels.as_slice()?).map_err(exception)?;
-    // What is core was counted already.
+    // `min_samples` is irrelevant, since all of these points are core.
     let options = Dbscan::new(eps, 1).periodic(box_size.map(BoxSize::from));
     let labels = run(py, n_jobs, || ropewalk_table::dbscan_predict(&core.0, &labels, &new.0, &options))?;
     Ok(labels.into_pyarray(py))

@@ -1,11 +1,11 @@
-//! The library's errors as Python's exceptions. The sentences stay as they are.
+//! Conversion of the library's errors to Python exceptions, with the same messages.
 
 use pyo3::PyErr;
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use ropewalk::{Error, ErrorKind};
 
-/// `ValueError` for what the caller can mend, `OSError` with its number for what the system refuses, `MemoryError`, and
-/// `RuntimeError` for devices, for ranks that have ended, and for bugs.
+/// Converts an error: `ValueError` for invalid input, `OSError` with its number for errors of the system,
+/// `MemoryError`, and `RuntimeError` for devices, for ranks that have ended, and for bugs.
 pub fn exception(error: Error) -> PyErr {
     let sentence = in_python(&error.to_string());
     match error.kind() {
@@ -21,7 +21,7 @@ pub fn exception(error: Error) -> PyErr {
     }
 }
 
-/// Options of the library, and the arguments that stand for them.
+/// Options of the library as named in messages, and the corresponding Python arguments.
 const OPTIONS: [(&str, &str); 8] = [
     ("ReadOptions::columns", "columns="),
     ("ReadOptions::types", "types="),
@@ -33,7 +33,7 @@ const OPTIONS: [(&str, &str); 8] = [
     (" (read_fields)", ""),
 ];
 
-/// A sentence of the library with arguments of Python in place of its options.
+/// Replaces options of the library in a message by Python arguments.
 pub fn in_python(text: &str) -> String {
     OPTIONS.iter().fold(text.to_string(), |text, (own, argument)| text.replace(own, argument))
 }

@@ -8,10 +8,10 @@ use crate::arrays::{Rows, Vector};
 use crate::calls::run;
 use crate::indices::{narrow, offsets};
 
-/// The group of each point (none -1), the offsets of groups, and their members as [`narrow`] has them.
+/// The group of each point (-1 for none), the offsets of groups, and their members with the type of [`narrow`].
 pub type Groups<'py> = (Vector<'py, i32>, Vector<'py, i64>, Bound<'py, PyAny>);
 
-/// Groups as they are handed over.
+/// The labels and members of groups, in the types of the Python interface.
 pub struct Lists {
     labels: Vec<i32>,
     offsets: Vec<i64>,
@@ -31,7 +31,7 @@ impl Lists {
     }
 }
 
-/// The groups of points.
+/// Returns the groups of points.
 #[pyfunction]
 #[pyo3(signature = (points, linking_length, min_members, box_size, n_jobs))]
 pub fn friends_of_friends(

@@ -1,4 +1,4 @@
-//! What `ropewalk.halos` asks of the library: the names and the defaults of the command line.
+//! The options of `ropewalk.halos`, with the names and defaults of the command line.
 
 use pyo3::prelude::*;
 use ropewalk::halo::UniverseOptions;
@@ -24,10 +24,10 @@ pub struct Wanted {
     min_so_particles: usize,
     profiles: usize,
     columns: Vec<String>,
-    /// Whether the density of each particle is kept.
+    /// If `true`, the density of each particle is kept.
     pub density: bool,
     units: Option<String>,
-    /// The number of the CUDA device that finds the halos; none for the CPU.
+    /// The number of the CUDA device that finds the halos; `None` for the CPU.
     pub device: Option<usize>,
     pub n_jobs: Option<isize>,
     hop: HopWanted,
@@ -70,7 +70,7 @@ struct UniverseWanted {
     velocity_unit: Option<String>,
 }
 
-/// The method of a builder, if there is a value.
+/// Calls methods of a builder for the values that are given.
 macro_rules! set {
     ($builder:ident, $from:expr, $($name:ident),+) => {
         $(if let Some(value) = $from.$name { $builder = $builder.$name(value); })+
@@ -115,12 +115,12 @@ impl UniverseWanted {
     }
 }
 
-/// Returns an error for a name that the Python side should have refused.
+/// Returns an error for a name that the Python side should have rejected.
 fn unknown<T>(parameter: &str, name: &str) -> ropewalk::Result<T> {
     Err(Error::new(ErrorKind::Internal, format!("the library of the package knows no {parameter} {name:?}")))
 }
 
-/// A kind of centre by its name on the command line.
+/// Returns the kind of centre with a name of the command line.
 fn center(name: &str) -> ropewalk::Result<CenterKind> {
     Ok(match name {
         "mbp" => CenterKind::MostBound,
@@ -133,7 +133,7 @@ fn center(name: &str) -> ropewalk::Result<CenterKind> {
 }
 
 impl Wanted {
-    /// The library's options.
+    /// Converts to the pipeline's options.
     pub fn options(&self) -> ropewalk::Result<Options> {
         let mut options = Options::default();
         options.finder = match self.finder.as_str() {
@@ -160,7 +160,7 @@ impl Wanted {
         Ok(options)
     }
 
-    /// The units of the catalogue, if they are not those of the particles.
+    /// Returns the unit system of the catalogue, or `None` for the units of the particles.
     pub fn system(&self) -> ropewalk::Result<Option<UnitSystem>> {
         self.units.as_deref().map(str::parse).transpose()
     }

@@ -1,4 +1,4 @@
-//! Halos of particles: a catalogue, and the halo of each particle.
+//! Halo finding: a catalogue, and the halo of each particle.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ use crate::indices::narrow;
 use crate::lent::lend;
 use crate::snapshot::Particles;
 
-/// Columns with their units, and what is said of all of them.
+/// Columns with their units, and metadata of the table.
 #[pyclass(frozen, module = "ropewalk._native")]
 pub struct HaloTable {
     columns: Vec<Column>,
@@ -28,7 +28,7 @@ pub struct HaloTable {
     meta: Vec<(&'static str, Meta)>,
 }
 
-/// An entry of a header: text, a number, or texts.
+/// An entry of the metadata: a text, a number, or several texts.
 #[derive(IntoPyObject)]
 enum Entry {
     Text(String),
@@ -45,13 +45,13 @@ struct ColumnAbout<'py> {
     description: String,
 }
 
-/// Whether a column has ids, which may be any number of 64 bits. Counts and labels are less than 2^63, so that of these differences can
-/// be taken.
+/// Returns `true` if a column holds ids, which may use all 64 bits. Counts and labels are below 2^63 and therefore
+/// become signed, so that their differences are correct.
 fn is_id(name: &str) -> bool {
     name.ends_with("_tag") || name.ends_with("_id")
 }
 
-/// The values of a column, if they are of the type that `of` takes.
+/// Returns the values of a column as an array, with `of` selecting the type.
 fn values<'py, T: numpy::Element>(
     slf: &Bound<'py, HaloTable>,
     place: usize,
@@ -95,7 +95,7 @@ impl HaloTable {
         columns.iter().enumerate().map(about).collect()
     }
 
-    /// The entries of the header, in their order.
+    /// Returns the entries of the metadata in order.
     fn meta(&self) -> Vec<(&'static str, Entry)> {
         let entry = |(name, value): &(&'static str, Meta)| {
             let value = match value {
@@ -108,7 +108,7 @@ impl HaloTable {
         self.meta.iter().map(entry).collect()
     }
 
-    /// Writes the table, in the format of the name's ending.
+    /// Writes the table in the format of the file extension.
     fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         run(py, None, || {
             let format = TableFormat::of(&path)?;
@@ -119,28 +119,28 @@ impl HaloTable {
     }
 }
 
-/// The particles of one type that could join halos.
+/// The particles of one type that could be attached to halos.
 struct AttachedType {
     particle_type: u8,
     labels: Vec<i32>,
     ids: Option<Vec<u64>>,
 }
 
-/// A type with the labels and ids of its particles.
+/// A type, with the labels and ids of its particles.
 type AttachedArrays<'py> = (u8, Bound<'py, PyArray1<i32>>, Option<Bound<'py, PyArray1<u64>>>);
 
-/// Halos that were found.
+/// The halos that were found.
 #[pyclass(frozen, module = "ropewalk._native")]
 pub struct Halos {
     halos: ropewalk::Halos,
-    /// Of each row of the catalogue, its place among the halos.
+    /// The index among `halos` of each row of the catalogue.
     order: Vec<u32>,
     density: Option<Vec<f64>>,
-    /// For each attached type, the label of each of its particles, and their ids where they have any.
+    /// The attached types, with the label of each particle, and the ids if the particles have any.
     attached: Vec<AttachedType>,
     #[pyo3(get)]
     notes: Vec<String>,
-    /// The linking length and the volume in the units of the catalogue.
+    /// The linking length, like the volume in the units of the catalogue.
     #[pyo3(get)]
     linking_length: f64,
     #[pyo3(get)]
@@ -160,7 +160,7 @@ impl Halos {
         has_density.then(|| lend(slf, |found| found.density.as_deref().unwrap_or_default())).transpose()
     }
 
-    /// The attached types, each with the labels and the ids of its particles in the order of the type in the file.
+    /// Returns the attached types, each with the labels and ids of its particles in file order.
     fn attached<'py>(slf: &Bound<'py, Self>) -> PyResult<Vec<AttachedArrays<'py>>> {
         let of = |place: usize| {
             let own = &slf.get().attached[place];
@@ -172,7 +172,7 @@ impl Halos {
         (0..slf.get().attached.len()).map(of).collect()
     }
 
-    /// The members of a row, ascending.
+    /// Returns the members of a row in ascending order.
     fn members<'py>(slf: &Bound<'py, Self>, row: usize) -> PyResult<Bound<'py, PyAny>> {
         let n = slf.get().halos.labels().as_slice().len();
         if n > i32::MAX as usize {
@@ -181,7 +181,7 @@ impl Halos {
         Ok(lend(slf, move |found| cast_slice::<u32, i32>(found.row(row)))?.into_any())
     }
 
-    /// The members of all rows, one row after the other, and where each row begins.
+    /// Returns the offsets of rows, and the concatenated members of all rows.
     fn lists<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyAny>)> {
         let (offsets, members) = run(py, None, || {
             let lists = || (0..self.order.len()).map(|row| self.row(row));
@@ -197,16 +197,16 @@ impl Halos {
 }
 
 impl Halos {
-    /// The members of a row; none of one that is not there.
+    /// Returns the members of a row; empty if there is no such row.
     fn row(&self, row: usize) -> &[u32] {
         self.order.get(row).map_or(&[], |&halo| self.halos.members(halo as usize))
     }
 }
 
-/// Halos, their catalogue, and the profiles of the largest.
+/// The halos, their catalogue, and the profiles of the largest ones.
 type Catalog = (Halos, HaloTable, Option<HaloTable>);
 
-/// A table in the units that are asked for, or in its own.
+/// Converts a table to the requested units, or keeps its own.
 fn in_units(
     pipeline: &Pipeline<'_>,
     system: Option<UnitSystem>,
@@ -225,7 +225,7 @@ fn in_units(
     })
 }
 
-/// The halos, by what is asked for.
+/// Finds halos on the device that `wanted` selects.
 fn found<'a>(pipeline: &Pipeline<'a>, wanted: &Wanted) -> ropewalk::Result<Found<'a>> {
     #[cfg(feature = "cuda")]
     if let Some(number) = wanted.device {
@@ -235,7 +235,7 @@ fn found<'a>(pipeline: &Pipeline<'a>, wanted: &Wanted) -> ropewalk::Result<Found
     pipeline.find()
 }
 
-/// Particles, what joins their halos, and the name of their file.
+/// The particles, those that may be attached to halos, and the name of the file.
 struct Input<'a> {
     snapshot: &'a Snapshot,
     others: Option<&'a Snapshot>,
@@ -247,7 +247,7 @@ fn find(input: &Input<'_>, wanted: &Wanted) -> ropewalk::Result<Catalog> {
     let options = wanted.options()?;
     let system = wanted.system()?;
     let mut pipeline = Pipeline::new(snapshot, &options)?;
-    // An error about particles that cannot be attached, with the way to do without them.
+    // Adds the way to omit other particles to errors about particles that cannot be attached.
     let of_others = |error: Error| match error.kind() {
         ErrorKind::Memory | ErrorKind::Cancelled => error,
         kind => Error::new(kind, format!("{error}; attach=() leaves other types out")),
@@ -296,7 +296,7 @@ fn find(input: &Input<'_>, wanted: &Wanted) -> ropewalk::Result<Catalog> {
     Ok((halos, table, profiles))
 }
 
-/// An error with what the caller could give.
+/// Converts an error, with a hint at the argument that the caller may give.
 fn refused(error: Error) -> PyErr {
     let give = match (error.kind(), error.parameter()) {
         (ErrorKind::Missing, Some("linking_length")) => "eps",
@@ -324,15 +324,15 @@ fn halos(py: Python<'_>, input: &Input<'_>, wanted: &Wanted) -> PyResult<Catalog
     run(py, wanted.n_jobs, || Ok(find(input, wanted)))?.map_err(refused)
 }
 
-/// No mass, one, or one for each particle.
+/// The mass of each particle, or one mass for all.
 #[derive(FromPyObject)]
 pub enum Mass<'py> {
-    // First, for an array of one mass would do as a number.
+    // First, since an array of one mass would also be accepted as a number.
     Each(PyReadonlyArray1<'py, f64>),
     Equal(f64),
 }
 
-/// The halos of particles in arrays.
+/// Finds the halos of particles in arrays.
 #[pyfunction]
 #[pyo3(signature = (positions, velocities, masses, ids, wanted))]
 pub fn halos_of_arrays(
@@ -363,7 +363,7 @@ pub fn halos_of_arrays(
     halos(py, &Input { snapshot: &snapshot, others: None, name: None }, &wanted)
 }
 
-/// The halos of particles that were read; `others` join them, and `name` is that of their file.
+/// Finds the halos of particles that were read. `others` are attached to them, and `name` is the name of the file.
 #[pyfunction]
 #[pyo3(signature = (particles, others, name, wanted))]
 pub fn halos_of_particles(

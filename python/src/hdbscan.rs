@@ -1,4 +1,4 @@
-//! HDBSCAN*: the clusters stay with the library, which hands out what it is asked for.
+//! HDBSCAN*: the clusters stay in a Rust object, whose methods return arrays on request.
 
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
@@ -9,7 +9,7 @@ use crate::arrays::{Rows, Vector};
 use crate::calls::run;
 use crate::trees::SpanningTree;
 
-/// The options, as attributes of an object.
+/// The options, read from attributes of a Python object.
 #[derive(FromPyObject)]
 pub struct Options {
     min_cluster_size: usize,
@@ -46,7 +46,7 @@ impl Options {
 /// The parent, child, lambda and size of each row of a condensed tree.
 type CondensedRows<'py> = (Vector<'py, i64>, Vector<'py, i64>, Vector<'py, f64>, Vector<'py, i64>);
 
-/// The spanning tree of points, and the clusters of that.
+/// The spanning tree of points, and its clusters.
 #[pyclass(frozen, module = "ropewalk._native")]
 pub struct Clusters {
     options: Hdbscan,
@@ -54,13 +54,13 @@ pub struct Clusters {
     found: HdbscanClusters,
 }
 
-/// The clusters of points.
+/// Returns the clusters of points.
 #[pyfunction]
 #[pyo3(signature = (points, options, n_jobs))]
 pub fn hdbscan(py: Python<'_>, points: Rows, options: Options, n_jobs: Option<isize>) -> PyResult<Clusters> {
     let hdbscan = options.hdbscan();
     let (found, tree) = run(py, n_jobs, || {
-        // Refuses options before the work.
+        // Rejects invalid options before the work starts.
         hdbscan.run_on_tree(&ropewalk::SpanningTree::default())?;
         let tree = MinimumSpanningTree::new().min_samples(hdbscan.samples(points.0.len())).alpha(options.alpha);
         let tree =
@@ -70,7 +70,7 @@ pub fn hdbscan(py: Python<'_>, points: Rows, options: Options, n_jobs: Option<is
     Ok(Clusters { options: hdbscan, tree: Py::new(py, tree)?, found })
 }
 
-/// The clusters of a spanning tree.
+/// Returns the clusters of a spanning tree.
 #[pyfunction]
 #[pyo3(signature = (tree, options, n_jobs))]
 pub fn hdbscan_of_tree(
@@ -86,7 +86,7 @@ pub fn hdbscan_of_tree(
 
 #[pymethods]
 impl Clusters {
-    /// A label a point, -1 for noise.
+    /// Returns the label of each point, -1 for noise.
     fn labels<'py>(&self, py: Python<'py>) -> PyResult<Vector<'py, i32>> {
         Ok(run(py, Some(1), || Ok(copy_of(self.found.labels().as_slice())))?.into_pyarray(py))
     }
@@ -103,12 +103,12 @@ impl Clusters {
         Ok(run(py, n_jobs, || Ok(self.found.outlier_scores()))?.into_pyarray(py))
     }
 
-    /// The spanning tree.
+    /// Returns the spanning tree.
     fn tree(&self, py: Python<'_>) -> Py<SpanningTree> {
         self.tree.clone_ref(py)
     }
 
-    /// The columns of the condensed tree: parent, child, lambda, size.
+    /// Returns the columns of the condensed tree: parent, child, lambda, size.
     fn condensed<'py>(&self, py: Python<'py>) -> PyResult<CondensedRows<'py>> {
         let (parents, children, lambdas, sizes) = run(py, Some(1), || {
             let rows = || self.found.condensed_tree().rows();
@@ -120,7 +120,7 @@ impl Clusters {
         Ok((parents.into_pyarray(py), children.into_pyarray(py), lambdas.into_pyarray(py), sizes.into_pyarray(py)))
     }
 
-    /// The labels of DBSCAN* at a distance.
+    /// Returns the labels of DBSCAN* at a distance.
     fn dbscan_labels<'py>(
         &self,
         py: Python<'py>,
@@ -133,7 +133,7 @@ impl Clusters {
         Ok(labels.into_vec().into_pyarray(py))
     }
 
-    /// The labels and probabilities of new points.
+    /// Returns the labels and probabilities of new points.
     fn predict<'py>(
         &self,
         py: Python<'py>,

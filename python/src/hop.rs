@@ -9,7 +9,7 @@ use crate::arrays::{Rows, Vector};
 use crate::calls::run;
 use crate::fof::Lists;
 
-/// The options, as attributes of an object.
+/// The options, read from attributes of a Python object.
 #[derive(FromPyObject)]
 pub struct Options {
     delta_outer: f64,
@@ -63,10 +63,10 @@ fn unit(name: &str) -> PyResult<DensityUnit> {
     }
 }
 
-/// Groups, and the density of each point.
+/// The groups, and the density of each point.
 type Found<'py> = (Vector<'py, i32>, Vector<'py, i64>, Bound<'py, PyAny>, Vector<'py, f64>);
 
-/// The groups of points, and their densities.
+/// Returns the groups of points, and the density of each point.
 #[pyfunction]
 #[pyo3(signature = (points, masses, options, n_jobs))]
 pub fn hop<'py>(

@@ -1,4 +1,4 @@
-//! Interpolation: coefficients that are made once, and applied to any number of fields.
+//! Interpolation: coefficients are computed once and applied to any number of fields.
 
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
@@ -13,7 +13,7 @@ use crate::calls::run;
 use crate::indices::{narrow, offsets};
 use crate::lent::lend;
 
-/// The options of all methods, as attributes of an object.
+/// The options of all methods, read from attributes of a Python object.
 #[derive(FromPyObject)]
 pub struct Options {
     method: String,
@@ -34,7 +34,7 @@ pub struct Options {
 impl Options {
     fn method(self) -> PyResult<Interpolation> {
         let (fallback, size) = (fallback(&self.fallback)?, BoxSize::from(self.box_size.clone()));
-        // The options have one vocabulary, but no type in common.
+        // The option types have methods of the same names, but no common trait.
         macro_rules! with_reach {
             ($options:expr) => {{
                 let options = $options.fallback(fallback).periodic(size);
@@ -101,7 +101,7 @@ fn fallback(name: &str) -> PyResult<Fallback> {
     })
 }
 
-/// Coefficients of sources for each target.
+/// The coefficients of the sources of each target.
 #[pyclass(frozen, module = "ropewalk._native")]
 pub struct Interpolator {
     own: ropewalk::Interpolator,
@@ -109,7 +109,7 @@ pub struct Interpolator {
     has_gradients: bool,
 }
 
-/// The coefficients by a method.
+/// Computes the coefficients by the method that the options name.
 #[pyfunction]
 #[pyo3(signature = (options, sources, targets, n_jobs))]
 pub fn prepare(
@@ -150,7 +150,7 @@ impl Interpolator {
         lend(slf, |own| own.own.degrees())
     }
 
-    /// A row for each target: where it begins, the sources, and the coefficients.
+    /// Returns the coefficients in rows for targets: the offsets of rows, the sources, and the coefficients.
     fn matrix<'py>(
         slf: &Bound<'py, Self>,
         n_jobs: Option<isize>,
@@ -162,7 +162,7 @@ impl Interpolator {
         Ok((offsets(starts).into_pyarray(py), narrow(py, sources, own.n_sources()), coefficients))
     }
 
-    /// A row of fields for each target.
+    /// Returns the values of fields at targets, in a row for each target.
     fn apply<'py>(
         &self,
         py: Python<'py>,

@@ -1,4 +1,4 @@
-//! Distances of the k-th neighbours.
+//! Distances to the k-th neighbours.
 
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;
 
-/// The distance of each point's `k`-th neighbour, ascending.
+/// Returns the distance of each point to its `k`-th neighbour, in ascending order.
 #[pyfunction]
 #[pyo3(signature = (points, k, box_size, n_jobs))]
 pub fn k_distances<'py>(

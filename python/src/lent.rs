@@ -1,6 +1,6 @@
-//! Arrays of memory that a Python object owns, without a copy.
+//! Arrays over memory that a Python object owns, without copies.
 
-#![allow(unsafe_code)] // Each array keeps its owner alive.
+#![allow(unsafe_code)] // Each array keeps the owner of its memory alive.
 
 use numpy::ndarray::{ArrayView1, ArrayView2};
 use numpy::{Element, PyArray1, PyArray2, PyArrayMethods};
@@ -9,9 +9,10 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::True;
 
-/// A read-only array of values of `owner`, which lives as long as the array.
+/// Returns a read-only array of values inside `owner`. The array keeps `owner` alive.
 ///
-/// `values` must work for any lifetime, so its slice can only be part of the object (or static). The object is frozen: nothing in it moves
+/// `values` must work for any lifetime, so the slice that it returns is part of the object or static. The object is
+/// frozen, so its values neither move nor change while the array exists.
 /// or changes while an array is there.
 pub fn lend<'py, P, T>(
     owner: &Bound<'py, P>,
@@ -22,13 +23,14 @@ where
     T: Element,
 {
     let view = ArrayView1::from(values(owner.get()));
-    // SAFETY: the values live as long as `owner`, which the array holds; nothing writes to them, here or in Python.
+    // SAFETY: the values live as long as `owner`, to which the array holds a reference. Nothing writes to them:
+    // `owner` is frozen, and `read_only` makes the array read-only.
     let array = unsafe { PyArray1::borrow_from_array(&view, owner.clone().into_any()) };
     read_only(&array)?;
     Ok(array)
 }
 
-/// The same of rows of `width` values.
+/// Returns a read-only array as [`lend`] does, in rows of `width` values.
 pub fn lend_rows<'py, P, T>(
     owner: &Bound<'py, P>,
     width: usize,
@@ -41,7 +43,8 @@ where
     let values = values(owner.get());
     let view = ArrayView2::from_shape((values.len() / width.max(1), width), values)
         .map_err(|error| PyRuntimeError::new_err(format!("a bug: rows of {width} values: {error}")))?;
-    // SAFETY: as above.
+    // SAFETY: the values live as long as `owner`, to which the array holds a reference. Nothing writes to them:
+    // `owner` is frozen, and `read_only` makes the array read-only.
     let array = unsafe { PyArray2::borrow_from_array(&view, owner.clone().into_any()) };
     read_only(&array)?;
     Ok(array)

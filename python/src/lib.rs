@@ -1,8 +1,8 @@
-//! What the Python package `ropewalk` calls: thin functions over the library, on NumPy arrays.
+//! The compiled part of the Python package `ropewalk`: thin functions over the library, on NumPy arrays.
 //!
-//! In: arrays that the Python side has made ready (two dimensions, C order, native `float32` or `float64`). Out: arrays that take over
-//! the library's memory. No algorithm is here; each function takes its arguments apart, calls the library ([`calls::run`]) and
-//! puts its answer together.
+//! In: arrays prepared by the Python side (two dimensions, C order, native `float32` or `float64`). Out: arrays that
+//! take over the library's memory. No algorithm is implemented here: each function unpacks its arguments, calls the
+//! library ([`calls::run`]) and packs the result.
 
 mod across;
 mod arrays;
@@ -35,8 +35,8 @@ use ropewalk::memory::ReserveAllocator;
 #[global_allocator]
 static ALLOCATOR: ReserveAllocator = ReserveAllocator;
 
-/// The compiled part of `ropewalk`; its functions are called by the package and are no part of its interface.
-// Without the interpreter's lock nothing is shared but the pools, which have their own.
+/// The compiled part of `ropewalk`. The package calls its functions; they are not part of the public interface.
+// Safe without the GIL: the only shared state are the pools, which have their own lock.
 #[pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]

@@ -1,4 +1,4 @@
-//! Triangle meshes: rays, nearest triangles, inside and outside.
+//! Triangle meshes: ray casting, nearest triangles, and inside-outside tests.
 
 use std::ffi::CString;
 use std::path::PathBuf;
@@ -19,30 +19,30 @@ use crate::indices::offsets;
 
 type Matrix<'py, T> = Bound<'py, PyArray2<T>>;
 
-/// Triangles, numbers, and rows of three.
+/// Triangles, numbers (`t` of rays, or distances), and barycentric weights in rows of three.
 type Hits<'py> = (Vector<'py, i32>, Vector<'py, f64>, Matrix<'py, f64>);
 
-/// The same in Rust.
+/// The columns of [`Hits`] as vectors.
 struct Columns {
     triangles: Vec<i32>,
     numbers: Vec<f64>,
     weights: Vec<[f64; 3]>,
 }
 
-/// The least and the largest `t` of each ray; all from 0 on if there are none.
+/// The minimum and maximum `t` of each ray. `None` means from 0 on, without an end.
 type Limits<'py> = Option<PyReadonlyArray2<'py, f64>>;
 
-/// A triangle mesh that is not changed any more.
+/// A triangle mesh, immutable after construction.
 #[pyclass(frozen, module = "ropewalk._native")]
 pub struct Mesh(Kind);
 
 enum Kind {
-    /// And the same in 64 bits once it is asked by points of 64.
+    /// A 32-bit mesh, and its 64-bit copy once there was a query with 64-bit points.
     F32(ropewalk::Mesh<f32>, OnceLock<ropewalk::Mesh<f64>>),
     F64(ropewalk::Mesh<f64>),
 }
 
-/// Runs `$work` with the mesh and the table of its kind.
+/// Runs `$work` with the mesh and the table in a common type.
 macro_rules! with_mesh {
     ($own:expr, $points:expr, |$mesh:ident, $table:ident| $work:expr) => {
         match (&$own.0, &$points.0) {
@@ -72,7 +72,7 @@ impl Mesh {
         .map(Self)
     }
 
-    /// The corners of the box around all triangles.
+    /// Returns the lower and the upper corner of the box around all triangles.
     fn bounds(&self) -> ([f64; 3], [f64; 3]) {
         match &self.0 {
             Kind::F32(mesh, _) => (mesh.bounds().lo.map(f64::from), mesh.bounds().hi.map(f64::from)),
@@ -80,7 +80,8 @@ impl Mesh {
         }
     }
 
-    /// Of each ray, an origin and a direction in a row; -1, infinity and NaN for none.
+    /// Returns the first hit of each ray, where `rays` has an origin and a direction in each row. Rays without a hit
+    /// have -1, infinity and NaN.
     #[pyo3(signature = (rays, limits, n_jobs))]
     fn first_hits<'py>(
         &self,
@@ -113,7 +114,7 @@ impl Mesh {
         Ok(found.into_pyarray(py))
     }
 
-    /// Where each ray's list begins, and what is in the lists.
+    /// Returns the offsets of the rays' lists, and the concatenated lists of hits.
     #[pyo3(signature = (rays, limits, n_jobs))]
     fn hits_all<'py>(
         &self,
@@ -132,7 +133,8 @@ impl Mesh {
         Ok((offsets(starts).into_pyarray(py), arrays(py, found)?))
     }
 
-    /// Triangles, distances and barycentric coordinates, and the points; -1, infinity and NaN for none.
+    /// Returns the nearest triangles with distances and barycentric weights, and the nearest points; -1, infinity and
+    /// NaN if there is no triangle within the radius.
     #[pyo3(signature = (points, radius, n_jobs))]
     fn nearest<'py>(
         &self,
@@ -173,7 +175,7 @@ impl Mesh {
     }
 }
 
-/// The vertices and faces of a file.
+/// Returns the vertices and faces of a file.
 #[pyfunction]
 #[pyo3(signature = (path))]
 pub fn read_mesh(py: Python<'_>, path: PathBuf) -> PyResult<(Bound<'_, PyAny>, Matrix<'_, u32>)> {
@@ -190,7 +192,7 @@ pub fn read_mesh(py: Python<'_>, path: PathBuf) -> PyResult<(Bound<'_, PyAny>, M
     Ok((vertices, matrix(py, mesh.faces)?))
 }
 
-/// What the Python side promises and does not keep.
+/// The error for arguments that violate the contract with the Python side.
 fn mistake(what: &str) -> Error {
     Error::new(ErrorKind::Internal, format!("a bug: {what}"))
 }
@@ -203,7 +205,7 @@ fn pairs<'a>(limits: &'a Limits<'_>) -> PyResult<Option<&'a [[f64; 2]]>> {
     limits.as_ref().map(|limits| Ok(limits.as_slice()?.as_chunks().0)).transpose()
 }
 
-/// Rays of origins and directions, with the limits of each.
+/// Returns rays from rows of an origin and a direction, with the limits of each ray.
 fn half_lines<S: Scalar>(table: &Table<S>, limits: Option<&[[f64; 2]]>) -> Result<Vec<Ray<S, 3>>> {
     let ray = |[x, y, z, u, v, w]: &[S; 6]| Ray::new([*x, *y, *z], [*u, *v, *w]);
     let rows = rows::<S, 6>(table)?;
@@ -219,7 +221,7 @@ fn half_lines<S: Scalar>(table: &Table<S>, limits: Option<&[[f64; 2]]>) -> Resul
     })
 }
 
-/// What `value` makes of each item.
+/// Maps items to values in parallel.
 fn collected_by<T: Sync, U: Send>(items: &[T], value: impl Fn(&T) -> U + Sync + Send) -> Vec<U> {
     let mut all = with_capacity(items.len());
     items.par_iter().map(value).collect_into_vec(&mut all);
@@ -227,7 +229,7 @@ fn collected_by<T: Sync, U: Send>(items: &[T], value: impl Fn(&T) -> U + Sync + 
 }
 
 fn of_hit(hit: &RayHit) -> (i32, f64, [f64; 3]) {
-    // There are fewer than 2^31 triangles.
+    // Cannot overflow, since there are fewer than 2^31 triangles.
     (hit.triangle as i32, hit.t, hit.barycentric)
 }
 
@@ -245,7 +247,7 @@ fn arrays(py: Python<'_>, columns: Columns) -> PyResult<Hits<'_>> {
     Ok((columns.triangles.into_pyarray(py), columns.numbers.into_pyarray(py), matrix(py, columns.weights)?))
 }
 
-/// Rows that NumPy takes over.
+/// Converts rows of three to a two-dimensional array without a copy.
 fn matrix<T: Element + bytemuck::Pod>(py: Python<'_>, rows: Vec<[T; 3]>) -> PyResult<Matrix<'_, T>> {
     let shape = [rows.len(), 3];
     cast_vec::<[T; 3], T>(rows).into_pyarray(py).reshape(shape)

@@ -1,4 +1,4 @@
-//! Threads: a pool for each call that runs, kept for the next one.
+//! Thread pools: one for each running call, kept for later calls.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -7,16 +7,16 @@ use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// What [`set_threads`] chose; 0 is all processors.
+/// The number of threads set by [`set_threads`]; 0 means all processors.
 static DEFAULT: AtomicUsize = AtomicUsize::new(0);
 
-/// So many pools are kept while no call needs them.
+/// The maximum number of idle pools that are kept.
 const MOST_IDLE: usize = 4;
 
-/// More threads than this are a mistake.
+/// The maximum number of threads that `n_jobs` accepts; larger values are mistakes.
 const MOST_THREADS: usize = 4096;
 
-/// The pools that no call uses, of one process: a forked one has none of its parent's threads.
+/// The idle pools of one process. A forked process has no threads of its parent.
 struct Idle {
     process: u32,
     pools: Vec<ThreadPool>,
@@ -24,13 +24,14 @@ struct Idle {
 
 static IDLE: Mutex<Idle> = Mutex::new(Idle { process: 0, pools: vec![] });
 
-/// Locked for moments only. With the interpreter's lock, which `fork` holds, too, no fork finds it locked; without that lock, one may.
+/// Calls `change` with the idle pools of this process, under a lock that is held only briefly. With the GIL, which
+/// `fork` holds, no fork finds it locked. Without the GIL, a fork may find it locked.
 fn idle<T>(_py: Python<'_>, change: impl FnOnce(&mut Vec<ThreadPool>) -> T) -> T {
     let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
     let process = std::process::id();
     if idle.process != process {
         idle.process = process;
-        // Their threads are not here: dropping them would wait for these.
+        // The pools' threads do not exist in this process, and dropping a pool would wait for its threads.
         std::mem::forget(std::mem::take(&mut idle.pools));
     }
     change(&mut idle.pools)
@@ -40,7 +41,8 @@ fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, Into::into)
 }
 
-/// The number of threads that `n_jobs` asks for: `None` is the default, -1 all processors, -2 all but one, and so on.
+/// Returns the number of threads for `n_jobs`: `None` means the default, -1 all processors, -2 all but one, and so
+/// on.
 fn count(n_jobs: Option<isize>) -> PyResult<usize> {
     match n_jobs {
         None => Ok(threads()),
@@ -53,7 +55,7 @@ fn count(n_jobs: Option<isize>) -> PyResult<usize> {
     }
 }
 
-/// The number of an object, if it has one; none is too large for a sentence.
+/// Extracts an integer. One that is out of the range of `isize` is a `ValueError` with the value.
 fn whole(n_jobs: &Bound<'_, PyAny>) -> PyResult<isize> {
     n_jobs.extract().map_err(|error: PyErr| {
         if !error.is_instance_of::<PyOverflowError>(n_jobs.py()) {
@@ -63,8 +65,8 @@ fn whole(n_jobs: &Bound<'_, PyAny>) -> PyResult<isize> {
     })
 }
 
-/// A pool of as many threads as `n_jobs` asks for, for one call alone: threads that wait take up no other call's work, which would
-/// keep this one from ending when it is cancelled. [`give_back`] keeps it for the next call.
+/// Returns a pool of `n_jobs` threads for a single call. With a shared pool, waiting threads would take up work of
+/// another call, and this call could not end when cancelled. [`give_back`] keeps the pool for the next call.
 pub fn take(py: Python<'_>, n_jobs: Option<isize>) -> PyResult<ThreadPool> {
     let threads = count(n_jobs)?;
     let kept = idle(py, |pools| {
@@ -78,7 +80,7 @@ pub fn take(py: Python<'_>, n_jobs: Option<isize>) -> PyResult<ThreadPool> {
     pool.map_err(|error| PyRuntimeError::new_err(format!("cannot start {threads} threads: {error}")))
 }
 
-/// Keeps a pool for the next call, and ends the one that has waited longest for one.
+/// Keeps a pool for later calls, and ends the pool that has been idle longest if there are too many.
 pub fn give_back(py: Python<'_>, pool: ThreadPool) {
     let ended = idle(py, |pools| {
         pools.push(pool);
@@ -92,12 +94,13 @@ pub fn give_back(py: Python<'_>, pool: ThreadPool) {
 /// Parameters
 /// ----------
 /// n_jobs : int, optional
-///     -1 for all processors, -2 for all but one; None, as at the start, for all processors that the process may use.
+///     The number of threads; -1 means all processors, -2 all but one. Default: all processors that the process may
+///     use, which is also the initial setting.
 ///
 /// Raises
 /// ------
 /// ValueError
-///     For 0, for more than 4096, and for less than -2^63.
+///     If the number is 0, more than 4096, or less than -2^63.
 ///
 /// Examples
 /// --------
@@ -117,12 +120,12 @@ pub fn set_threads(n_jobs: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     Ok(())
 }
 
-/// The number of threads of calls and estimators without `n_jobs`.
+/// Returns the number of threads of calls and estimators without `n_jobs`.
 ///
 /// Returns
 /// -------
 /// int
-///     What `set_threads` chose, otherwise the number of processors.
+///     The number set by `set_threads`, by default the number of processors.
 ///
 /// Examples
 /// --------

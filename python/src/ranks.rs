@@ -1,11 +1,12 @@
-//! Ranks that talk through a communicator of mpi4py.
+//! A [`Communicator`] over an mpi4py communicator.
 //!
-//! In: an intracommunicator that mpi4py has made, and bytes. Out: what other ranks have sent. The library of MPI is mpi4py's; its functions
-//! are called with the interpreter's lock, which mpi4py lets go while it waits.
+//! In: an intracommunicator of mpi4py, and bytes to send. Out: bytes from other ranks. The MPI library is that of
+//! mpi4py. Its functions are called with the GIL, which mpi4py releases while it waits.
 //!
-//! What goes from rank to rank is cut into pieces that are copied into arrays of NumPy's: no memory of Rust is seen by Python, and no count
-//! is beyond the 31 bits that MPI has for it. Both sides know the count, so they cut alike, and what is empty is not sent.
-//! Cost: two copies of what is sent; of messages at most 2 * [`PARTNERS`] pieces at a time, of what all ranks tell all a second copy.
+//! Messages are split into pieces that are copied to NumPy arrays. Python therefore never refers to Rust memory, and
+//! counts fit the 31 bits that MPI has for them. Both sides know the count and split alike; empty messages are not
+//! sent. Cost: two copies of the data. The buffers hold at most 2 * [`PARTNERS`] pieces at a time, and for gathered
+//! data a second copy.
 
 use std::mem::{forget, take};
 use std::ops::Range;
@@ -18,15 +19,15 @@ use pyo3::types::PyList;
 use ropewalk::distributed::{Communicator, Reduction};
 use ropewalk::{Error, ErrorKind, Result};
 
-/// The most bytes of a message between two ranks.
+/// The maximum number of bytes of a message between two ranks.
 const PIECE: usize = 1 << 20;
-/// The most bytes that a collective function of MPI gives to a rank.
+/// The maximum number of bytes that a rank receives in one collective MPI call.
 const GATHERED: usize = 1 << 30;
-/// Ranks that one sends to at a time.
+/// The number of ranks to which a rank sends at a time.
 const PARTNERS: usize = 16;
 const TAG: i32 = 1;
 
-/// One of the ranks of a communicator.
+/// This process as a rank of a communicator.
 pub struct Ranks {
     comm: Py<PyAny>,
     rank: usize,
@@ -35,14 +36,14 @@ pub struct Ranks {
     raised: Arc<Raised>,
 }
 
-/// What tests reach by few points.
+/// Limits on messages, which tests lower so that few points reach them.
 #[derive(Clone, Copy, FromPyObject)]
 pub struct Limits {
-    /// The most bytes of a message between two ranks.
+    /// The maximum number of bytes of a message between two ranks.
     piece: usize,
-    /// The most bytes that a collective function gives to a rank.
+    /// The maximum number of bytes that a rank receives in one collective MPI call.
     gathered: usize,
-    /// Ranks that one sends to at a time.
+    /// The number of ranks to which a rank sends at a time.
     partners: usize,
 }
 
@@ -52,12 +53,13 @@ impl Default for Limits {
     }
 }
 
-/// The first exception of a communicator.
+/// The first exception that the communicator raised.
 #[derive(Default)]
 pub struct Raised(Mutex<Option<PyErr>>);
 
 impl Raised {
-    /// It, if it is one that ends programs, as `KeyboardInterrupt`, or one of memory: such an exception is no error of the communicator.
+    /// Returns the exception if it is one that ends programs, such as `KeyboardInterrupt`, or a `MemoryError`. Such
+    /// an exception is not an error of the communicator, and is raised unchanged.
     pub fn ends(&self, py: Python<'_>) -> Option<PyErr> {
         let raised = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         raised.filter(|error| !error.is_instance_of::<PyException>(py) || error.is_instance_of::<PyMemoryError>(py))
@@ -71,7 +73,8 @@ impl Raised {
 }
 
 impl Ranks {
-    /// The ranks of a copy of a communicator, in which no other message is. Collective; [`Ranks::free`] ends it.
+    /// Duplicates a communicator, so that no other messages interfere. Collective. [`Ranks::free`] frees the
+    /// duplicate.
     pub fn new(comm: &Py<PyAny>, limits: Limits, raised: &Arc<Raised>) -> Result<Self> {
         let opened = Python::attach(|py| {
             let open = || {
@@ -86,7 +89,8 @@ impl Ranks {
         Ok(Self { comm, rank, size, limits, raised: Arc::clone(raised) })
     }
 
-    /// Collective. Where ranks do not come to it together, as after a failure of MPI, the copy is left.
+    /// Frees the duplicate. Collective. If not all ranks get here, as after a failure of MPI, the duplicate must be
+    /// leaked instead.
     pub fn free(self) -> Result<()> {
         self.with(|comm| comm.call_method0("Free").map(drop))
     }
@@ -95,12 +99,13 @@ impl Ranks {
         Python::attach(|py| work(self.comm.bind(py)).map_err(|error| self.raised.error(py, error)))
     }
 
-    /// The rank to which one sends, and the one from which one receives.
+    /// Returns the rank to send to and the rank to receive from, at a distance in the ring of ranks.
     fn partners(&self, distance: usize) -> (usize, usize) {
         ((self.rank + distance) % self.size, (self.rank + self.size - distance) % self.size)
     }
 
-    /// One message to each of some ranks, and one from each: their next bytes, as many as fit one.
+    /// Exchanges one message with each of the partners at `distances`: the next bytes in each direction, at most one
+    /// piece.
     fn pass(
         &self,
         comm: &Bound<'_, PyAny>,
@@ -110,7 +115,7 @@ impl Ranks {
     ) -> PyResult<()> {
         let py = comm.py();
         let next = |bytes: &[u8]| bytes.len().min(self.limits.piece);
-        // What may fail by itself does so before MPI knows of any of it.
+        // All allocations, which may fail, happen before MPI knows about any message.
         let (mut arriving, mut leaving) = (vec![], vec![]);
         for (to, from) in distances.map(|distance| self.partners(distance)) {
             let length = next(incoming[from]);
@@ -135,10 +140,11 @@ impl Ranks {
     }
 }
 
-/// A rank, and the bytes that it sends or gets.
+/// A rank, and the bytes that are sent to it or received from it.
 type Message<'py> = (usize, Bound<'py, PyArray1<u8>>);
 
-/// What MPI reads and writes meanwhile. Unless all of it has ended, it stays for good: neither an exception nor a panic may free it.
+/// The buffers that MPI reads and writes during an exchange. Unless all requests have completed, they are leaked:
+/// neither an exception nor a panic may free them while MPI uses them.
 struct Posted<'py> {
     arriving: Vec<Message<'py>>,
     leaving: Vec<Message<'py>>,
@@ -156,7 +162,7 @@ impl<'py> Posted<'py> {
         Ok(())
     }
 
-    /// What has come, where all requests have ended.
+    /// Returns the received messages. To be called after all requests have completed.
     fn end(mut self) -> Vec<Message<'py>> {
         self.requests.clear();
         self.leaving.clear();
@@ -170,19 +176,20 @@ impl Drop for Posted<'_> {
     }
 }
 
-/// An array with any values. Where there is no memory for it, this is an exception; NumPy's own function in C would be a panic.
+/// Returns an uninitialized array. Raises `MemoryError` if memory is insufficient, where NumPy's C function would
+/// panic.
 fn array<T: Element>(py: Python<'_>, length: usize) -> PyResult<Bound<'_, PyArray1<T>>> {
     Ok(py.import("numpy")?.call_method1("empty", (length, T::get_dtype(py)))?.cast_into()?)
 }
 
-/// An array with a copy of these values.
+/// Returns an array with a copy of the values.
 fn copied<'py, T: Element + Copy>(py: Python<'py>, values: &[T]) -> PyResult<Bound<'py, PyArray1<T>>> {
     let array = array(py, values.len())?;
     array.try_readwrite()?.as_slice_mut()?.copy_from_slice(values);
     Ok(array)
 }
 
-/// Copies the values of an array.
+/// Copies the values of an array to a slice.
 fn copy_to<T: Element + Copy>(array: &Bound<'_, PyArray1<T>>, values: &mut [T]) -> PyResult<()> {
     values.copy_from_slice(array.try_readonly()?.as_slice()?);
     Ok(())
@@ -203,7 +210,8 @@ impl Communicator for Ranks {
         let mut incoming: Vec<&mut [u8]> =
             received.iter().filter_map(|&count| receive.split_off_mut(..count)).collect();
         incoming[self.rank].copy_from_slice(outgoing[self.rank]);
-        // A rank waits in a pass only for ranks that are not beyond it, so the one that is furthest behind goes on.
+        // No deadlock: within a round, a rank waits only for ranks that have not got further than itself. So the rank
+        // that is furthest behind can always continue.
         for first in (1..self.size).step_by(self.limits.partners) {
             let distances = first..self.size.min(first + self.limits.partners);
             let bytes = distances.clone().map(|distance| {
@@ -255,7 +263,8 @@ impl Communicator for Ranks {
                 let py = comm.py();
                 let (own, all) = (copied(py, piece)?, array::<u64>(py, piece.len())?);
                 let mpi = py.import("mpi4py.MPI")?;
-                // mpi4py takes these for MPI_UNSIGNED_LONG, which Open MPI 4.1 compares as if it had a sign.
+                // By default mpi4py maps this type to MPI_UNSIGNED_LONG, which Open MPI 4.1 compares as a signed
+                // type.
                 let kind = mpi.getattr("UINT64_T")?;
                 comm.call_method1("Allreduce", ((own, &kind), (&all, &kind), mpi.getattr(name)?))?;
                 copy_to(&all, piece)
@@ -268,7 +277,7 @@ impl Communicator for Ranks {
         self.with(|comm| comm.call_method0("Barrier").map(drop))
     }
 
-    /// What is calculated here splits none.
+    /// Unsupported, since none of the functions called here splits a communicator.
     fn split(&self, _color: usize, _key: usize) -> Result<Box<dyn Communicator>> {
         Err(Error::new(ErrorKind::Unsupported, "a communicator of mpi4py is split by its own Split"))
     }

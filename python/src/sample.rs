@@ -1,4 +1,4 @@
-//! Point sets to try things on.
+//! Random point sets.
 
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray2};
@@ -8,7 +8,7 @@ use ropewalk::sample::Sample;
 
 use crate::calls::run;
 
-/// The points that a line such as `uniform:n=1000,seed=7` stands for.
+/// Returns the points that a specification such as `uniform:n=1000,seed=7` describes.
 #[pyfunction]
 #[pyo3(signature = (spec, n_jobs))]
 pub fn sample<'py>(py: Python<'py>, spec: &str, n_jobs: Option<isize>) -> PyResult<Bound<'py, PyArray2<f32>>> {

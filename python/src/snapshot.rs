@@ -1,4 +1,4 @@
-//! Snapshots of simulations: what a file says of itself, and the fields that are read.
+//! Snapshots of simulations: the contents of a file, and the fields that are read.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::calls::run;
 use crate::errors::in_python;
 use crate::lent::{lend, lend_rows};
 
-/// What to read, and what the caller knows better than the file.
+/// Options of reading, and values that override those of the file.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct How {
@@ -34,7 +34,7 @@ impl How {
         units(&self.length_unit, &self.mass_unit, &self.velocity_unit)
     }
 
-    /// The options that read points alone.
+    /// Returns options that read only points.
     fn options(&self) -> ropewalk::Result<ReadOptions> {
         let mut options = ReadOptions::default().types(self.types.iter().copied()).velocities(false).ids(false);
         options = options.masses(false).columns(self.columns.iter());
@@ -45,7 +45,7 @@ impl How {
     }
 }
 
-/// Units by their names.
+/// Parses the names of units.
 pub fn units(
     length: &Option<String>,
     mass: &Option<String>,
@@ -58,7 +58,7 @@ pub fn units(
     })
 }
 
-/// A file by what it says of itself: a dictionary in Python.
+/// The description of a file: a dictionary in Python.
 #[derive(IntoPyObject)]
 pub struct About {
     format: String,
@@ -70,7 +70,7 @@ pub struct About {
     cosmology: Background,
     units: Named,
     header: Option<GadgetHeader>,
-    /// What readers may refuse or take for something else.
+    /// Features of the file that readers may reject or misinterpret.
     notes: Vec<String>,
 }
 
@@ -106,7 +106,7 @@ impl From<ropewalk_io::Background> for Background {
     }
 }
 
-/// Units, each with its name for a reader, its name in astropy, and its frame.
+/// Units, each with its name in messages, its name in astropy, and its frame.
 #[derive(IntoPyObject)]
 pub struct Named {
     length: Option<(String, String, &'static str)>,
@@ -120,7 +120,7 @@ impl From<KnownUnits> for Named {
         Self {
             length: units.length.map(|unit| (unit.name(), unit.astropy_name(), frame(unit.frame))),
             mass: units.mass.map(|unit| (unit.to_string(), unit.astropy_name(), "")),
-            // Those that are read are peculiar, whatever the file has.
+            // Velocities are converted to peculiar ones by reading, whatever the file contains.
             velocity: units.velocity.map(|unit| {
                 let name = ropewalk::units::VelocityUnit { is_internal: false, ..unit }.to_string();
                 (name, unit.astropy_name(), "peculiar")
@@ -144,19 +144,19 @@ fn kind(kind: TypeContents) -> Kind {
     Kind { particle_type, name, count, mass, fields: fields.into_iter().map(field).collect() }
 }
 
-/// The particle type of a name; `None` if no type has it.
+/// Returns the particle type with a name, or `None` if there is no such type.
 #[pyfunction]
 pub fn particle_type(name: &str) -> Option<u8> {
     ropewalk_io::particle_type(name)
 }
 
-/// What a file says of itself.
+/// Describes the contents of a file.
 #[pyfunction]
 pub fn inspect(py: Python<'_>, path: PathBuf, how: How) -> PyResult<About> {
     let (contents, units, header) = run(py, None, || {
         let contents = ropewalk_io::inspect(&path, &how.options()?)?;
         let is_gadget = matches!(contents.format, Format::Gadget1 | Format::Gadget2);
-        // Of a compressed file none is read.
+        // The header of a compressed file cannot be read, and is omitted.
         let header = is_gadget.then(|| ropewalk_io::read_header(&path).ok()).flatten();
         Ok((contents, how.units()?, header))
     })?;
@@ -175,17 +175,17 @@ pub fn inspect(py: Python<'_>, path: PathBuf, how: How) -> PyResult<About> {
     })
 }
 
-/// Particles that were read: positions, and what else was asked for.
+/// The particles that were read: positions and other requested fields.
 #[pyclass(frozen, module = "ropewalk._native")]
 pub struct Particles {
     pub snapshot: Snapshot,
-    /// How many there are, also where their positions are left out.
+    /// The number of particles, valid also if positions were not requested.
     #[pyo3(get)]
     len: usize,
 }
 
-/// Reads fields: positions, if `positions` says so, and those of `velocities`, `masses` and `ids` that `others` has. With `partial_ids`
-/// some types may have no ids.
+/// Reads positions, if `positions` is true, and those of `velocities`, `masses` and `ids` that `others` contains.
+/// With `partial_ids`, types without ids are accepted.
 #[pyfunction]
 pub fn read_particles(
     py: Python<'_>,
@@ -211,7 +211,7 @@ pub fn read_particles(
     })
 }
 
-/// Rows of a table as an array, which shares its memory.
+/// Returns the rows of a table as an array that shares its memory.
 fn rows<'py>(
     slf: &Bound<'py, Particles>,
     of: impl for<'a> Fn(&'a Particles) -> Option<&'a Points>,
@@ -248,7 +248,7 @@ impl Particles {
         has_ids.then(|| lend(slf, |particles| particles.snapshot.ids.as_deref().unwrap_or_default())).transpose()
     }
 
-    /// One mass of all particles, or one for each, or none.
+    /// Returns the common mass of all particles, or an array with the mass of each, or `None`.
     fn masses<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         match &slf.get().snapshot.masses {
             Masses::Equal(mass) => Ok(Some(mass.into_pyobject(slf.py())?.into_any())),
@@ -263,30 +263,32 @@ impl Particles {
         }
     }
 
-    /// The types of the particles in their order, and how many of each follow one another.
+    /// Returns the types of particles in storage order, as runs: the type and the length of each run.
     fn types<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<i64>>) {
         let types: Vec<u8> = self.snapshot.types.iter().map(|run| run.particle_type).collect();
         let counts: Vec<i64> = self.snapshot.types.iter().map(|run| run.count as i64).collect();
         (types.into_pyarray(py), counts.into_pyarray(py))
     }
 
-    /// The columns of a table that the coordinates are.
+    /// Returns the names of the columns of a table that hold the coordinates.
     fn columns(&self) -> Vec<String> {
         self.snapshot.columns.clone()
     }
 
-    /// Units as the file names them, or as they fit the mean density of matter; and what is said of that.
+    /// Returns units as named in the file or inferred from the mean matter density, and a description of their
+    /// origin.
     fn units(&self) -> (Named, String) {
         let universe = self.snapshot.universe(&UniverseOptions::default(), self.snapshot.box_size);
         (universe.known_units().into(), universe.describe_units())
     }
 
-    /// What was assumed in reading them.
+    /// Returns the assumptions that were made while reading.
     fn notes(&self) -> Vec<String> {
         self.snapshot.notes.iter().map(|note| in_python(note)).collect()
     }
 
-    /// Writes them, in the format of the name's ending. Says why the file has no units although they are known.
+    /// Writes the particles in the format of the file extension. Returns the reason if known units cannot be stored
+    /// in the file.
     fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<Option<String>> {
         run(py, None, || {
             let format = SnapshotFormat::of(&path)?;
@@ -296,7 +298,7 @@ impl Particles {
     }
 }
 
-/// A header of Gadget: a dictionary in Python.
+/// A Gadget header: a dictionary in Python.
 #[derive(IntoPyObject)]
 struct GadgetHeader {
     counts: [u64; 6],

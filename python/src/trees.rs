@@ -11,10 +11,10 @@ use ropewalk::{Dendrogram, Edge, MinimumSpanningTree};
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;
 
-/// Edges as rows of two, and a number for each.
+/// The ends of edges in rows of two, and a number for each edge.
 type Weighted<'py> = (Bound<'py, PyArray2<i64>>, Vector<'py, f64>);
 
-/// A spanning tree as the library has it.
+/// The library's spanning tree.
 #[pyclass(frozen, module = "ropewalk._native")]
 pub struct SpanningTree(pub ropewalk::SpanningTree);
 
@@ -39,7 +39,7 @@ impl SpanningTree {
 
 #[pymethods]
 impl SpanningTree {
-    /// The tree that these edges are.
+    /// Returns the tree with the given edges and squared weights.
     #[new]
     fn new(
         py: Python<'_>,
@@ -49,7 +49,7 @@ impl SpanningTree {
         n_jobs: Option<isize>,
     ) -> PyResult<Self> {
         let (ends, weights2) = (edges.as_slice()?, weights2.as_slice()?);
-        // What is no point is above all points.
+        // Invalid ends are mapped to a number above all points, which `from_edges` rejects.
         let end = |end: i64| u32::try_from(end).unwrap_or(u32::MAX);
         let edge = |(ends, &weight2): (&[i64; 2], &f64)| Edge { low: end(ends[0]), high: end(ends[1]), weight2 };
         run(py, n_jobs, || {
@@ -63,27 +63,27 @@ impl SpanningTree {
         self.0.n_points()
     }
 
-    /// The ends of the edges, and their weights.
+    /// Returns the ends and the weights of the edges.
     fn edges<'py>(&self, py: Python<'py>, n_jobs: Option<isize>) -> PyResult<Weighted<'py>> {
         self.edges_and(py, n_jobs, Edge::weight)
     }
 
-    /// The ends of the edges, and their squared weights.
+    /// Returns the ends and the squared weights of the edges.
     fn state<'py>(&self, py: Python<'py>, n_jobs: Option<isize>) -> PyResult<Weighted<'py>> {
         self.edges_and(py, n_jobs, |edge| edge.weight2)
     }
 
-    /// The labels of clusters that edges up to a length join.
+    /// Returns the labels of the clusters joined by edges up to a length.
     fn cut<'py>(&self, py: Python<'py>, length: f64, n_jobs: Option<isize>) -> PyResult<Vector<'py, i32>> {
         Ok(run(py, n_jobs, || self.0.cut(length))?.into_vec().into_pyarray(py))
     }
 
-    /// The labels of that many clusters.
+    /// Returns the labels of the given number of clusters.
     fn cut_into<'py>(&self, py: Python<'py>, clusters: usize, n_jobs: Option<isize>) -> PyResult<Vector<'py, i32>> {
         Ok(run(py, n_jobs, || self.0.cut_into(clusters))?.into_vec().into_pyarray(py))
     }
 
-    /// The merges of single linkage as rows of four: two clusters, the height, the size.
+    /// Returns the merges of single linkage in rows of four: two clusters, the height, the size.
     fn linkage<'py>(&self, py: Python<'py>, n_jobs: Option<isize>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         if self.0.n_points() > 1 << 31 {
             let message = format!("{} points are too many for linkage; 2**31 are possible", self.0.n_points());
@@ -104,7 +104,7 @@ impl SpanningTree {
     }
 }
 
-/// The minimum spanning tree of points.
+/// Returns the minimum spanning tree of points.
 #[pyfunction]
 #[pyo3(signature = (points, min_samples, alpha, box_size, n_jobs))]
 pub fn minimum_spanning_tree(

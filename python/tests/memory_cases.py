@@ -1,7 +1,7 @@
-"""A call of each public function, method and property of the package, for the tests under a memory limit.
+"""A call of each public function, method and property of the package, for tests under a memory limit.
 
-`CASES` maps a name as in `ropewalk.__all__`, or one with a method behind a dot, to a function that makes the call's input and returns the
-call. `names` lists what must be there.
+`CASES` maps a name as in `ropewalk.__all__`, optionally followed by a dot and a method, to a function that creates the input and
+returns the call. `names` lists all names that must have a case.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-# Libraries that are loaded before the limit: under it the threads of OpenBLAS may wait forever.
+# Loaded before the limit is set: under the limit, threads of OpenBLAS may wait forever.
 import scipy.cluster.hierarchy  # noqa: F401
 
 import ropewalk as rw
@@ -24,7 +24,7 @@ import ropewalk as rw
 #: The number of points of each input.
 N = int(os.environ.get("ROPEWALK_MEMORY_POINTS", "200_000"))
 
-#: Names that hold no points, or that need a device: nothing in them is as large as the input.
+#: Names without points or that need a device: none of them needs memory proportional to the input.
 SMALL = {
     "DeviceBvh", "DeviceLists", "NotFittedError", "RopewalkWarning", "__version__", "set_threads", "threads", "halos_above",
     "plot.mass_function", "plot.profile",
@@ -32,7 +32,7 @@ SMALL = {
 
 
 def names() -> Iterator[str]:
-    """All public callables: functions, classes, and what classes define."""
+    """Yields all public callables: functions, classes, and the members of classes."""
     for name in rw.__all__:
         value = getattr(rw, name)
         if name in SMALL:
@@ -55,20 +55,20 @@ def names() -> Iterator[str]:
 
 @cache
 def points(n: int = N) -> Any:
-    """Clustered points of three coordinates."""
+    """Returns clustered points of three coordinates."""
     rng = np.random.default_rng(7)
     return np.concatenate([rng.random((n // 2, 3)), 0.5 + 0.1 * rng.standard_normal((n - n // 2, 3))]).clip(0, 1)
 
 
 @cache
 def radius() -> float:
-    """A radius within which uniform points have some ten neighbours."""
+    """Returns a radius within which uniform points have about ten neighbours."""
     return float((10 / (4.2 * N)) ** (1 / 3)) / 2
 
 
 @cache
 def grid() -> tuple[Any, Any]:
-    """A terrain of some `N` triangles."""
+    """Returns a terrain of about `N` triangles."""
     side = int((N / 2) ** 0.5)
     x, y = (axis.ravel() for axis in np.meshgrid(np.arange(side), np.arange(side)))
     corner = (x + y * side)[(x < side - 1) & (y < side - 1)]
@@ -78,7 +78,7 @@ def grid() -> tuple[Any, Any]:
 
 @cache
 def file(kind: str) -> str:
-    """A file of the points or of the terrain."""
+    """Writes the points or the terrain to a file, and returns its path."""
     path = os.path.join(tempfile.gettempdir(), f"ropewalk_memory_{os.getpid()}.{kind}")
     if kind == "npz":
         x = points()
@@ -93,7 +93,7 @@ def file(kind: str) -> str:
 
 @cache
 def fitted(name: str) -> Any:
-    """An object of each class, made before the limit."""
+    """Returns an object of the named class, created before the limit is set."""
     x, r = points(), radius()
     made: dict[str, Callable[[], Any]] = {
         "Bvh": lambda: rw.Bvh(x),
@@ -117,13 +117,13 @@ def fitted(name: str) -> Any:
 
 
 def rays() -> tuple[Any, Any]:
-    """Rays that fall on the terrain."""
+    """Returns rays that hit the terrain."""
     vertices = grid()[0]
     return vertices + [0.3, 0.4, 9.0], np.broadcast_to([0.0, 0.0, -1.0], vertices.shape).copy()
 
 
 def target(ending: str) -> str:
-    """A file that a case may write."""
+    """Returns the path of a file that a case may write."""
     return os.path.join(tempfile.gettempdir(), f"ropewalk_memory_out_{os.getpid()}.{ending}")
 
 
@@ -137,7 +137,7 @@ def _figure(draw: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def cases() -> dict[str, Callable[[], Callable[[], Any]]]:
-    """Each case makes its input, and returns the call."""
+    """Returns the cases. Each creates its input and returns the call."""
     x, r, n = points, radius, N
     found: dict[str, Callable[[], Callable[[], Any]]] = {}
 
@@ -266,7 +266,7 @@ def cases() -> dict[str, Callable[[], Callable[[], Any]]]:
     fresh = lambda: rw.read_snapshot(file("npz"))  # noqa: E731
     for name in ("frame", "ids", "masses", "notes", "positions", "units", "velocities"):
         function(f"Snapshot.{name}", lambda own, name=name: getattr(own, name), fresh)
-    # An archive has no types: an error.
+    # An archive has no particle types, so this call raises an error.
     function("Snapshot.particle_types", lambda own: own.positions, fresh)
     function("Snapshot.load", lambda own: own.load(), fresh)
     function("Snapshot.quantity", lambda own: own.quantity("positions"), lambda: rw.read_snapshot(file("npz"), length_unit="Mpc/h"))

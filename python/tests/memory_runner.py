@@ -1,6 +1,6 @@
-"""Runs cases of `memory_cases` under limits on the address space, each in a forked process; one line of JSON for each.
+"""Runs cases of `memory_cases` under limits on the address space, each in a forked process, and prints one line of JSON for each.
 
-Argument: the names of the cases, and the shares of the memory a call needs that it may take.
+Arguments: the names of the cases, and the memory limits as shares of what a call needs.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ import warnings
 
 from memory_cases import CASES
 
-#: A call that takes longer hangs.
+#: The time after which a call counts as hanging.
 SECONDS = 60
 
 
 def status(key: str) -> int:
-    """A line of the process's status, in bytes."""
+    """Returns a line of the process's status, in bytes."""
     with open("/proc/self/status") as lines:
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{key}:"))
 
 
 def forked(call, limit: int | None) -> tuple[str, int]:  # type: ignore[no-untyped-def]
-    """How the call ends in a child, and how much address space it took at most."""
+    """Runs a call in a child process. Returns its outcome, and its peak of address space."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

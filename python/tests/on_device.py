@@ -1,10 +1,10 @@
-"""What needs an NVIDIA GPU: run on a machine that has one, with CuPy, PyTorch and JAX, or some of them.
+"""Tests that need an NVIDIA GPU, with CuPy, PyTorch and JAX, or some of them.
 
     PYTHONPATH=<an unpacked wheel built with the feature cuda> python3 on_device.py [--points p.npy] [--linking-length 0.01]
         [--program ropewalk]
 
-Compares every function on the device with the processor's, array for array; hands in what must be refused; lets other streams work while
-arrays change hands; counts the bytes that go between host and device; takes times. Ends with 1 if anything is not as it should be.
+Compares every function on the device with the processor, array for array; passes invalid arrays; runs other streams while arrays
+are exchanged; counts the bytes copied between host and device; measures times. The exit code is 1 if any check fails.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 COUNTER = "ROPEWALK_TRANSFERS"
 
 if __name__ == "__main__" and COUNTER not in os.environ:
-    # The counter must be loaded before all else.
+    # The counter must be loaded before all other libraries.
     library = Path(tempfile.mkdtemp()) / "transfers.so"
     source = Path(__file__).with_name("transfers.c")
     subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
@@ -50,7 +50,7 @@ def check(good: bool, what: str) -> None:
 
 
 def step(function):
-    """Runs a part; an exception is a failure, and the other parts still run."""
+    """Runs a part. An exception counts as a failure, and the other parts still run."""
 
     def run(*arguments):
         begin = time.perf_counter()
@@ -86,7 +86,7 @@ class CuPy:
 
 
 class CuPyByInterface(CuPy):
-    """The CUDA array interface alone, both ways."""
+    """CuPy with only the CUDA array interface, in both directions."""
 
     def put(self, x):
         array = self.cupy.asarray(x)
@@ -152,7 +152,7 @@ def libraries():
 
 
 def cloud(n: int, dim: int, dtype, seed: int = 1):
-    """Half of the points in clumps, half anywhere in a box of side 1."""
+    """Returns points, half of them in clumps and half uniform in a box of side 1."""
     random = np.random.default_rng(seed)
     centers = random.random((max(n // 200, 1), dim))
     clumps = centers[random.integers(len(centers), size=n // 2)] + 0.003 * random.standard_normal((n // 2, dim))
@@ -164,7 +164,7 @@ def spacing(x) -> float:
 
 
 def narrow_boxes(cupy) -> None:
-    """Points that span more than their box, in arrays on the device and of NumPy's, in all kinds of coordinates."""
+    """Tests points that span more than their box, in device and NumPy arrays, with all types and numbers of coordinates."""
     calls = {
         "dbscan": lambda x, side: ropewalk.dbscan(x, 0.01, box_size=side, device="cuda"),
         "friends_of_friends": lambda x, side: ropewalk.friends_of_friends(x, 0.01, box_size=side, device="cuda"),
@@ -229,7 +229,7 @@ def neighbours(library, x, there, eps, box, what) -> None:
     check(tree.count_pairs(eps) == len(own.pairs(eps).indices), what + "count_pairs")
     (starts, indices), lists = (library.take(array) for array in tree.neighbors(eps)), own.neighbors(eps)
     same(starts, lists.offsets, what + "neighbors offsets")
-    # On a device in the order of the tree within each list, on the processor ascending.
+    # Lists are in tree order on the device, and ascending on the processor.
     rows = np.repeat(np.arange(len(x)), np.diff(starts))
     same(indices[np.lexsort((indices, rows))], lists.indices, what + "neighbors indices")
     for k, include_self in [(4, False), (5, True)]:
@@ -361,7 +361,7 @@ SLOW_COPY = r"""extern "C" __global__ void slow_copy(const int* from, int* to, i
 
 @step
 def order_of_streams(library) -> None:
-    """A producer and a consumer on streams that wait for no others."""
+    """Tests a producer and a consumer on streams that do not wait for others."""
     cupy = library.cupy
     slow_copy = cupy.RawKernel(SLOW_COPY, "slow_copy")
     x = cloud(100_000, 2, np.float32)
@@ -373,7 +373,7 @@ def order_of_streams(library) -> None:
             late = cupy.full(x.shape, 0.5, cupy.float32)
             slow_copy((32,), (256,), (right, late, np.int32(n), np.int64(20_000_000)))
             labels = ropewalk.dbscan(late, 0.002)[1]
-            # The consumer is slow, too, and all that it reads from is dropped while it waits.
+            # The consumer is slow, too, and all arrays that it reads are dropped while it waits.
             seen, copy = cupy.from_dlpack(labels), cupy.full(len(x), -7, cupy.int32)
             slow_copy((32,), (256,), (seen, copy, np.int32(len(x)), np.int64(20_000_000)))
             del labels, seen
@@ -449,14 +449,14 @@ def bytes_moved(library) -> None:
         x = cloud(n, 3, np.float32)
         there, eps = library.put(x), 0.2 * spacing(x)
         for name, call in calls(eps).items():
-            call(there)  # Kernels are compiled, and rounding is tried, once.
+            call(there)  # the first call compiles kernels and tests rounding
             transfers()
             result = call(there)
             up, down, within, ups, downs, planes = transfers()
             del result
             print(f"{name:24}{n:>10}{x.nbytes:>12}{up:>12}{down:>12}{within:>12}{ups + downs:>8}")
             check(within == x.nbytes and planes == 0, f"{name}, {n} points: {within} bytes within, {planes} planes")
-            # HDBSCAN's table of clusters goes to the host and back; elsewhere counts do: less than a byte a point.
+            # HDBSCAN's table of clusters goes to the host and back. Otherwise only counts are copied: less than a byte per point.
             most = x.nbytes / 4 if name == "hdbscan" else n
             check(up + down < most, f"{name}, {n} points: {up + down} bytes between host and device")
     transfers()
@@ -466,7 +466,7 @@ def bytes_moved(library) -> None:
 
 
 def best(call, times: int = 7) -> float:
-    """The least of some times, in milliseconds."""
+    """Returns the shortest of several times, in milliseconds."""
     call()
     taken = []
     for _ in range(times):
@@ -477,7 +477,7 @@ def best(call, times: int = 7) -> float:
 
 
 def of_program(program, x, eps) -> dict[str, float]:
-    """The Rust program's times for points that are on the device, in milliseconds: the least of seven."""
+    """Returns the Rust program's times for points on the device, in milliseconds: the shortest of seven."""
     with tempfile.TemporaryDirectory() as folder:
         points, out = Path(folder) / "points.npy", Path(folder) / "times.json"
         np.save(points, x)
@@ -488,7 +488,7 @@ def of_program(program, x, eps) -> dict[str, float]:
         return {row["op"]: 1e3 * row["min_s"] for row in json.loads(out.read_text())}
 
 
-#: The program's names for what Python calls.
+#: The Rust program's names of Python functions.
 NAMES = {"friends_of_friends": "fof", "dbscan": "dbscan_densebox", "minimum_spanning_tree": "emst"}
 
 
@@ -525,7 +525,7 @@ def main() -> int:
             for dim in [2, 3]:
                 for box in [None, 1.0]:
                     answers(name, library, 4000, dim, dtype, box)
-            # One that is compiled for f64, and those that become wider.
+            # One dimension with its own f64 kernels, and some that are padded to a larger one.
             for dim, box in [(1, 1.0), (5, None), (6, 1.0), (9, None)]:
                 answers(name, library, 4000, dim, dtype, box)
         small(library)

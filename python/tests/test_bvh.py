@@ -1,4 +1,4 @@
-"""The search tree against scipy's, which shares no code with it."""
+"""The search tree, compared with scipy's independent one."""
 
 import pickle
 
@@ -10,7 +10,7 @@ from ropewalk import Bvh
 
 
 def cloud(n, dim, dtype=np.float64, seed=0):
-    """Points in a unit cube, with some copies. In 64 bits of few digits, so that 32 bits hold them, too."""
+    """Returns points in a unit cube, with some copies. 64-bit points have few digits, so that 32 bits hold them exactly."""
     points = np.random.default_rng(seed).random((n, dim)).astype(np.float32)
     points[n // 2 : n // 2 + n // 10] = points[: n // 10]
     return points.astype(dtype)
@@ -22,7 +22,7 @@ def lattice(side, dim=3):
 
 
 def brute(points, queries, box_size=None):
-    """All squared distances in 64 bits."""
+    """Returns all squared distances in 64 bits."""
     apart = np.abs(queries.astype(np.float64)[:, None] - points.astype(np.float64)[None])
     if box_size is not None:
         apart %= box_size
@@ -32,7 +32,7 @@ def brute(points, queries, box_size=None):
 
 def nearest_by_brute(points, queries, k, box_size=None):
     distances2 = brute(points, queries, box_size)
-    # Stable: ties by index.
+    # The sort is stable, so ties are ordered by index.
     indices = np.argsort(distances2, axis=1, kind="stable")[:, :k]
     return np.sqrt(np.take_along_axis(distances2, indices, 1)), indices
 
@@ -86,7 +86,7 @@ def test_types_and_owners():
     assert distances.dtype == np.float64 and near.dtype == np.int64
     assert pairs.indices.dtype == np.int32 and pairs.distances.dtype == np.float64
     assert isinstance(bvh.query_count(points[0], 0.1), np.int32)
-    # Indices of each type index.
+    # Indices of either type can index arrays.
     np.testing.assert_array_equal(points[lists.of(4)], points[lists.indices[lists.offsets[4] : lists.offsets[5]]])
 
 
@@ -110,7 +110,7 @@ def test_one_query_is_squeezed_as_scipy_does():
     np.testing.assert_array_equal(indices, nearest_by_brute(points, np.array([at]), 4)[1][0])
     assert bvh.query(at, 0.4).tolist() == sorted(tree.query_ball_point(at, 0.4))
     assert bvh.query_count(at, 0.4) == tree.query_ball_point(at, 0.4, return_length=True)
-    # More axes stay, too.
+    # Further leading axes are kept.
     grid = points[:24].reshape(2, 3, 4, 3)
     assert bvh.nearest(grid, 5)[0].shape == tree.query(grid, 5)[0].shape == (2, 3, 4, 5)
     assert bvh.query_count(grid, 0.3).shape == (2, 3, 4)
@@ -129,7 +129,7 @@ def test_ties_are_ordered_by_index():
         _, indices = bvh.nearest_neighbors(6)
         without_self = nearest_by_brute(points, points, 7, box_size)
         np.testing.assert_array_equal(indices, without_self[1][:, 1:])
-        # The boundary is inside, and the next number below it outside.
+        # Points on the boundary are inside, and those at the next smaller radius outside.
         counts = np.count_nonzero(brute(points, points, box_size) <= 1.0, axis=1)
         np.testing.assert_array_equal(bvh.count_neighbors(1.0), counts)
         assert (bvh.count_neighbors(np.nextafter(1.0, 0.0)) == 1).all()
@@ -146,7 +146,7 @@ def test_copies():
     assert len(bvh.pairs(0.0).indices) == 3 * 50 * 49 // 2
     assert (bvh.count_neighbors(0) == 50).all()
     assert bvh.query(points[70], 0).tolist() == list(range(50, 100))
-    # A copy that comes first is nearer than oneself, by index.
+    # A copy with a lower index precedes the point itself.
     assert bvh.nearest_neighbors(1, include_self=True)[1].ravel().tolist() == [0] * 50 + [50] * 50 + [100] * 50
 
 
@@ -197,7 +197,7 @@ def test_a_radius_for_each_center():
     expected = tree.query_ball_point(points[:30], radii, return_sorted=True)
     assert [own.tolist() for own in lists.split()] == expected.tolist()
     np.testing.assert_array_equal(bvh.query_count(points[:30], radii), np.diff(lists.offsets))
-    # The lists are those of a sparse matrix.
+    # The lists have the layout of a sparse matrix.
     from scipy.sparse import csr_array
 
     graph = csr_array((np.ones(len(lists.indices)), lists.indices, lists.offsets), shape=(30, 200))
@@ -222,7 +222,7 @@ def test_a_box_with_sides(sides):
 @pytest.mark.parametrize("stored", [np.float32, np.float64])
 @pytest.mark.parametrize("asked", [np.float32, np.float64])
 def test_types_mix(stored, asked):
-    """Decided in 64 bits whatever the types: 0.1 of 32 bits is farther from 0 than 0.1 of 64 bits."""
+    """Comparisons are in 64 bits for all types: 0.1 in 32 bits is farther from 0 than 0.1 in 64 bits."""
     narrow, wide = float(np.float32(0.1)), 0.1
     points = np.array([[narrow, 0.0], [1.0, 1.0]], stored)
     at = np.array([[wide - narrow, 0.0]], asked)

@@ -1,4 +1,4 @@
-"""How the library is called: other threads run meanwhile, Ctrl-C ends a call, forks and threads get answers, inputs are not copied."""
+"""Calls of the library: other threads run meanwhile, Ctrl-C ends a call, forks and threads work, inputs are not copied."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ import pytest
 import ropewalk
 from ropewalk import Bvh
 
-#: How long a call may go on after Ctrl-C. On machines that do nothing else a second is kept.
+#: The maximum time until a call ends after Ctrl-C. On an otherwise idle machine one second suffices.
 MOST_SECONDS = float(os.environ.get("ROPEWALK_CANCEL_SECONDS", "3"))
 
-#: A function of points and of the number of threads each; lengths leave a point some ten neighbours.
+#: Functions of points, a length and the number of threads. With this length, a point has about ten neighbours.
 CALLS = {
     "dbscan": lambda X, eps, n_jobs: ropewalk.dbscan(X, eps, min_samples=5, n_jobs=n_jobs),
     "hdbscan": lambda X, eps, n_jobs: ropewalk.HDBSCAN(min_cluster_size=10, n_jobs=n_jobs).fit(X).labels_,
@@ -44,14 +44,14 @@ def points(n: int) -> np.ndarray:
 
 
 def call(name: str, X: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
-    """All numbers of an answer, one after the other."""
+    """Returns all numbers of a result as one array."""
     found = CALLS[name](X, (10 / (4.2 * len(X))) ** (1 / 3), n_jobs)
     arrays = found if isinstance(found, tuple) else (found,)
     return np.concatenate([np.ravel(array).astype(np.float64) for array in arrays])
 
 
 def program(function: str, *arguments: str, timeout: float = 300.0) -> dict[str, float]:
-    """What a function of this file prints that runs in a process of its own."""
+    """Runs a function of this file in a separate process, and returns what it prints."""
     text = f"import sys, test_calls; test_calls.{function}(*sys.argv[1:])"
     environment = dict(os.environ, PYTHONPATH=os.path.dirname(__file__))
     command = [sys.executable, "-W", "ignore", "-c", text, *arguments]
@@ -62,8 +62,8 @@ def program(function: str, *arguments: str, timeout: float = 300.0) -> dict[str,
 
 
 def interrupt(name: str, seconds: str) -> None:
-    """Presses Ctrl-C some time after the beginning of a call that takes longer."""
-    # A shell starts what runs in the background without it.
+    """Sends Ctrl-C some time after the start of a call that takes longer."""
+    # Restores the default handler, since shells ignore the signal in background processes.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     few = points(2000)
     expected = call(name, few)
@@ -78,7 +78,7 @@ def interrupt(name: str, seconds: str) -> None:
             CALLS[name](X, (10 / (4.2 * len(X))) ** (1 / 3), None)
             ended = time.monotonic()
             ends.join()
-            # The signal comes here if the call was faster.
+            # If the call has ended earlier, the signal arrives here.
             time.sleep(1)
         except KeyboardInterrupt:
             now = time.monotonic()
@@ -95,7 +95,7 @@ def interrupt(name: str, seconds: str) -> None:
 def test_ctrl_c_ends_a_call(name):
     found = program("interrupt", name, "0.3")
     assert found["same"] == 1.0
-    # That it began to sleep is not known to the moment.
+    # The start of the sleep before the signal is not known exactly.
     assert -0.1 < found["seconds"] < MOST_SECONDS, found
 
 
@@ -110,7 +110,7 @@ def test_any_number_of_threads(name):
 
 
 def test_other_python_threads_run_meanwhile():
-    """A thread that needs the interpreter's lock every millisecond gets it, however long a call takes."""
+    """A thread that needs the GIL every millisecond gets it during a long call."""
     n, seconds = 20_000, 0.0
     while seconds < 0.5:
         X, turns, over = points(n), [], threading.Event()
@@ -129,7 +129,7 @@ def test_other_python_threads_run_meanwhile():
         other.join()
         n *= 2
     meanwhile = [turn for turn in turns if began < turn < began + seconds]
-    # It would be none or two.
+    # With the GIL held, there would be at most two.
     assert len(meanwhile) > 20
 
 
@@ -146,7 +146,7 @@ def test_calls_from_many_threads_at_once():
 def test_one_tree_from_many_threads():
     X = points(3000)
     bvh = Bvh(X)
-    # In 64 bits another tree is built when it is first asked for.
+    # A second tree of 64 bits is built at the first query of 64 bits.
     queries = X[:500].astype(np.float64) + 1e-12
     expected = Bvh(X.astype(np.float64), n_jobs=1).nearest(queries, 4)
     with ThreadPoolExecutor(8) as threads:
@@ -156,7 +156,7 @@ def test_one_tree_from_many_threads():
 
 
 def waited_for(child: int, seconds: float) -> int:
-    """The exit code of a child, which is ended if it takes longer."""
+    """Returns the exit code of a child, which is killed if it takes longer."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         pid, status = os.waitpid(child, os.WNOHANG)
@@ -173,7 +173,7 @@ def answers(X: np.ndarray) -> dict[str, list[float]]:
 
 
 def forked() -> None:
-    """Children of a process whose pools of threads are in use get answers, and their children, too."""
+    """Makes calls in children, and in their children, of a process whose thread pools are in use."""
     X = points(300)
     bvh = Bvh(X)
     expected = answers(X)
@@ -187,7 +187,7 @@ def forked() -> None:
     other = threading.Thread(target=busy)
     for at in range(6):
         if at == 3:
-            # From here on while another thread is in a call.
+            # From here on, another thread is in a call.
             other.start()
             time.sleep(0.05)
         child = os.fork()
@@ -205,7 +205,7 @@ def forked() -> None:
 
 
 def pooled() -> None:
-    """Workers of a pool that are forks get answers."""
+    """Makes calls in workers of a process pool that were started by fork."""
     import multiprocessing
 
     X = points(300)
@@ -253,7 +253,7 @@ def read_only(X: np.ndarray) -> np.ndarray:
 
 
 N = 50_000
-#: An array, and the bytes of a coordinate that is copied.
+#: An array, and the bytes per coordinate that are copied.
 KINDS = {
     "float32": (lambda X: X, 0),
     "float64": (lambda X: X.astype(np.float64), 0),
@@ -269,7 +269,7 @@ KINDS = {
     "some columns": (lambda X: np.concatenate([X, X], axis=1)[:, :3], 4),
     "not aligned": (lambda X: np.frombuffer(b"0" + X.tobytes(), np.uint8)[1:].view(np.float32).reshape(X.shape), 4),
 }
-#: Three times the points, and little beside.
+#: Calls that allocate little in NumPy in addition to a possible copy of the points.
 SEARCHES = {
     "Bvh": lambda X: Bvh(X),
     "friends_of_friends": lambda X: ropewalk.friends_of_friends(X, 1e-9),
@@ -282,7 +282,7 @@ SEARCHES = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_inputs_are_copied_once_or_not_at_all(kind):
-    """By what NumPy allocates, which `tracemalloc` knows."""
+    """Measures NumPy's allocations with `tracemalloc`."""
     make, width = KINDS[kind]
     X = make(points(N))
     for name, search in SEARCHES.items():
@@ -293,12 +293,12 @@ def test_inputs_are_copied_once_or_not_at_all(kind):
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         copy = rows * 3 * width
-        # What is small: objects, and the code of modules that are imported late.
+        # The rest is small: objects, and code of modules that are imported late.
         assert copy <= peak < copy + 200_000, (name, peak, copy)
 
 
 def peak(order: str, dtype: str, dim: str) -> None:
-    """The peak of memory of a call beside its input."""
+    """Prints the memory peak of a call in addition to its input, in units of the input."""
     bytes_, width = 12 << 20, np.dtype(dtype).itemsize
     X = np.random.default_rng(0).random((bytes_ // width // int(dim), int(dim)))
     X = np.asarray(X, dtype, order=order)
@@ -310,7 +310,7 @@ def peak(order: str, dtype: str, dim: str) -> None:
             return next(int(line.split()[1]) << 10 for line in lines if line.startswith(name))
 
     with open("/proc/self/clear_refs", "w") as file:
-        # The peak is from now on.
+        # Resets the peak.
         file.write("5")
     before = status("VmRSS")
     search(X)
@@ -320,9 +320,9 @@ def peak(order: str, dtype: str, dim: str) -> None:
 @pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="the system does not tell peaks of memory")
 @pytest.mark.parametrize("dtype, dim", [("float32", 3), ("float64", 3), ("float64", 10)])
 def test_peak_of_memory(dtype, dim):
-    """Of the whole process: an input that has to be copied takes a copy more than one that is shared."""
+    """Measures the whole process: an input that must be converted takes one copy more than a shared one."""
     shared, copied = (program("peak", order, dtype, str(dim))["copies"] for order in "CF")
-    # The state of friends-of-friends is documented by the library; a tree has the coordinates once.
+    # Both calls have the same state and one tree.
     assert 0.7 < copied - shared < 1.3, (shared, copied)
 
 
@@ -377,7 +377,7 @@ print(interrupted, wrong[:3])
 
 
 def written_to() -> None:
-    """Calls about an array that a thread moves, rescales, and puts NaN into all the time."""
+    """Calls functions with an array that a thread moves, rescales and fills with NaN all the time."""
     X = np.ascontiguousarray(points(150_000))
     original, ends = X.copy(), threading.Event()
 
@@ -414,6 +414,6 @@ def written_to() -> None:
 
 
 def test_an_array_that_is_written_to() -> None:
-    """That must not be done, and answers are meaningless; but the process lives."""
+    """Writing during a call is forbidden and makes results meaningless, but the process survives."""
     counted = program("written_to")
     assert counted["answers"] > 0

@@ -1,4 +1,4 @@
-"""The halos that theory expects, against the fits' formulas with a power spectrum of our own."""
+"""The expected numbers of halos, compared with the fits' formulas and an independent power spectrum."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from ropewalk import halos_above
 
 OMEGA_M, OMEGA_B, H, SIGMA_8, N_S = 0.31, 0.049, 0.68, 0.82, 0.965
-#: The mean density of matter in Msun/h for each (Mpc/h)^3.
+#: The mean matter density in Msun/h per (Mpc/h)^3.
 MEAN = OMEGA_M * 2.77536627e11
 
 
 def transfer(k: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Eisenstein and Hu 1998, equations 26 and 28 to 31; wavenumbers in h/Mpc."""
+    """Returns the transfer function of Eisenstein and Hu 1998, equations 26 and 28 to 31; wavenumbers in h/Mpc."""
     matter, baryons, part = OMEGA_M * H**2, OMEGA_B * H**2, OMEGA_B / OMEGA_M
     sound = 44.5 * np.log(9.83 / matter) / np.sqrt(1 + 10 * baryons**0.75)
     alpha = 1 - 0.328 * np.log(431 * matter) * part + 0.38 * np.log(22.3 * matter) * part**2
@@ -26,7 +26,7 @@ def transfer(k: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def expected(fit: str, edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Halos between neighbouring edges for each (Mpc/h)^3: dn/dlnM in trapezoids, where the library sums over ln(1/sigma)."""
+    """Returns halos per bin and (Mpc/h)^3 by the trapezoidal rule over dn/dlnM, where the library sums over ln(1/sigma)."""
     ln_k = np.linspace(-11, 9, 8001)
     k = np.exp(ln_k)
 

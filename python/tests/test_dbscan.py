@@ -1,4 +1,4 @@
-"""DBSCAN against scikit-learn's, label for label, and against copies of a periodic box."""
+"""DBSCAN, compared with scikit-learn label for label, and with copies of a periodic box."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def clouds():
     yield "blobs", datasets.make_blobs(700, centers=6, cluster_std=0.4, random_state=1)[0], 0.3, 5
     yield "moons", datasets.make_moons(600, noise=0.06, random_state=2)[0], 0.1, 5
     yield "noise", RANDOM.uniform(0.0, 10.0, (500, 2)), 0.4, 4
-    # At 1, sqrt(2) and sqrt(5) are ties, which rounding must not break.
+    # At the radii 1, sqrt(2) and sqrt(5) there are distances equal to the radius, which rounding must not exclude.
     for eps in [1.0, np.sqrt(2.0), np.sqrt(5.0)]:
         yield f"lattice {eps:.3}", lattice(18, 2), eps, 5
     yield "lattice of tenths", lattice(15, 2) / 10.0, 0.1, 3
@@ -82,7 +82,7 @@ def test_weights(name):
     compare(X, eps, min_samples, np.full(len(X), float(min_samples)))
     by_number = DBSCAN(eps=eps, min_samples=min_samples).fit(X, sample_weight=2)
     np.testing.assert_array_equal(by_number.labels_, compare(X, eps, min_samples, np.full(len(X), 2.0)).labels_)
-    # Whole weights are copies.
+    # Integer weights are equivalent to copies.
     times = RANDOM.integers(1, 4, len(X))
     repeated = DBSCAN(eps=eps, min_samples=min_samples).fit_predict(np.repeat(X, times, axis=0))
     first = np.concatenate([[0], np.cumsum(times)[:-1]])
@@ -99,7 +99,7 @@ def test_periodic_box_against_copies(dim):
     core, labels = dbscan(X, eps, min_samples=4, box_size=side)
     own = all_labels.core_sample_indices_
     np.testing.assert_array_equal(core, own[own < n])
-    # Points that share a cluster among the copies share one here: links between copies are links.
+    # Points that share a cluster among the copies share one in the periodic box: links between copies are links.
     copies = all_labels.labels_.reshape(-1, n)
     is_core = np.isin(np.arange(copies.size), own).reshape(-1, n)
     parent = np.arange(all_labels.labels_.max() + 1)
@@ -117,7 +117,7 @@ def test_periodic_box_against_copies(dim):
         number = expected.setdefault(root(copies[0, point]), len(expected))
         assert labels[point] == number
     assert set(np.flatnonzero(labels >= 0)) == set(np.flatnonzero(copies[0] >= 0))
-    # Where the box begins does not matter, but for the numbers: here points keep their order.
+    # The origin of the box affects only the numbers of clusters. Here the order of points is kept.
     np.testing.assert_array_equal(dbscan((X + 0.5 * side) % side, eps, min_samples=4, box_size=side)[1] >= 0, labels >= 0)
     fitted = DBSCAN(eps=eps, min_samples=4, box_size=side).fit(X)
     np.testing.assert_array_equal(fitted.labels_, labels)

@@ -1,4 +1,4 @@
-"""Arrays on devices, as far as that goes without one: who is asked for what, and what is refused. `on_device.py` does the rest."""
+"""Arrays on devices, as far as testable without a GPU: the choice of interface, and errors. `on_device.py` tests the rest."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Interface:
 
 
 class Lender:
-    """An object that knows DLPack, and lends a capsule of another."""
+    """An object that supports DLPack and exports the capsule of another object."""
 
     def __init__(self, device: tuple[int, int], lends: Any = None) -> None:
         self.shape = (4, 2)
@@ -47,7 +47,7 @@ class Lender:
 
 
 class Tensor(ctypes.Structure):
-    """`DLManagedTensor` of DLPack 0.8, whose first part is `DLTensor`."""
+    """`DLManagedTensor` of DLPack 0.8, which begins with `DLTensor`."""
 
     _fields_ = [
         ("data", ctypes.c_void_p),
@@ -66,7 +66,7 @@ class Tensor(ctypes.Structure):
 
 
 class Handmade:
-    """An object that lends a tensor which is said to lie on a GPU, and counts how often it gets it back."""
+    """An object that exports a tensor claimed to be on a GPU, and counts the calls of its deleter."""
 
     def __init__(self, shape: list[int], strides: list[int] | None = None, code: int = 2, bits: int = 32, lanes: int = 1) -> None:
         self.shape, self.returned = tuple(shape), 0
@@ -103,7 +103,7 @@ class Handmade:
         (Handmade([4, 7]), ValueError, "7 coordinates a point"),
         (Handmade([-4, 2]), ValueError, None),
         (Handmade([1 << 40, 1 << 40]), ValueError, None),
-        # Nothing is wrong but that nothing is at that address, or there is no GPU.
+        # Valid, except that there is no GPU or no memory at the address.
         (Handmade([4, 2]), (RuntimeError, ValueError), None),
         (Handmade([1, 2], [5, 1]), (RuntimeError, ValueError), None),
     ],
@@ -176,7 +176,7 @@ def test_memory_that_is_not_of_a_gpu() -> None:
     for kind in [3, 10, 14]:
         with pytest.raises(ValueError, match=f"DLPack's device type {kind}"):
             _native.device_dbscan(Lender((kind, 0), host), 0.5, 2, None, None)
-    # An array of the host that says it is on a GPU: what it lends tells.
+    # A host array that claims to be on a GPU: the exported tensor has another device.
     with pytest.raises(ValueError, match="device changed"):
         ropewalk.dbscan(Lender((2, 0), host), 0.5)  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""What `help` shows: each public name says what it takes and gives, and has an example (which the doctests run)."""
+"""Docstrings: each public name documents its parameters and results, and has an example (which the doctests run)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ HEADS = re.compile(r"^(\w[\w ]*)\n(-{3,})$", re.MULTILINE)
 
 
 def members(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The public functions, methods and properties of a class or a module, of its own and inherited, as users call them."""
+    """Yields the public functions, methods and properties of a class or module, own and inherited, as users call them."""
     for own in getattr(value, "__all__", None) or dir(value):
         if not own.startswith("_") and (isinstance(value, types.ModuleType) or own in owned(value)):
             yield f"{name}.{own}", inspect.getattr_static(value, own)
 
 
 def owned(value: type) -> set[str]:
-    """What classes of this package define."""
+    """Returns the names that classes of this package define."""
     return {own for base in value.__mro__ if base.__module__.startswith("ropewalk") for own in vars(base)}
 
 
@@ -39,7 +39,7 @@ PUBLIC = public()
 CALLED = {
     name: value for name, value in PUBLIC.items() if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, classmethod))
 }
-#: All but modules and the version, which is text.
+#: All names except modules and the version, which is a string.
 TOP = {name: value for name, value in PUBLIC.items() if not isinstance(value, (types.ModuleType, str)) and name.count(".") == 0}
 TOP |= {name: value for name, value in PUBLIC.items() if name.startswith(("plot.", "sample."))}
 
@@ -51,7 +51,7 @@ def sections(value: Any) -> dict[str, str]:
 
 
 def named(section: str) -> set[str]:
-    """The names that a section explains: those at the beginnings of lines that are not indented."""
+    """Returns the names that a section explains: those at the start of lines that are not indented."""
     heads = [line.partition(" : ")[0] for line in section.splitlines() if line and not line[0].isspace()]
     return {name.strip().lstrip("*") for head in heads for name in head.split(",")}
 
@@ -110,7 +110,7 @@ def test_it_has_an_example(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, value in TOP.items() if isinstance(value, types.BuiltinFunctionType)])
 def test_examples_of_compiled_functions_run(name: str) -> None:
-    # Doctests are collected from Python files alone.
+    # Doctests are only collected from Python files.
     example = doctest.DocTestParser().get_doctest(inspect.getdoc(TOP[name]) or "", {}, name, None, None)
     assert doctest.DocTestRunner().run(example).failed == 0
     ropewalk.set_threads()

@@ -1,4 +1,4 @@
-"""What scikit-learn expects of estimators: its own checks, cloning, pipelines, pickling, representations."""
+"""Conventions of scikit-learn's estimators: its own checks, cloning, pipelines, pickling, representations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ESTIMATORS = [
     HOP(0.1, n_density=3, n_hop=3, n_merge=2, min_members=1, unit="absolute", kernel="top_hat"),
 ]
 with warnings.catch_warnings():
-    # That they do not inherit from BaseEstimator, which would need scikit-learn.
+    # The warning that they do not inherit from BaseEstimator, which would require scikit-learn.
     warnings.filterwarnings("ignore", message=".*does not inherit")
     CHECKS = [(estimator, check) for estimator in ESTIMATORS for _, check in estimator_checks_generator(estimator)]
 
@@ -258,7 +258,7 @@ def test_results_are_the_callers(estimator):
 
 
 class Elsewhere:
-    """An array that says it lies on a GPU."""
+    """An array that claims to be on a GPU."""
 
     def __init__(self, *shape, columns=None):
         self.shape, self.__cuda_array_interface__ = shape, {}
@@ -270,7 +270,7 @@ class Elsewhere:
 
 
 class Device:
-    """In place of `ropewalk._device`: what it is asked for, and answers that are marks."""
+    """A replacement for `ropewalk._device` that records its arguments and returns recognizable results."""
 
     def __init__(self):
         self.options = None

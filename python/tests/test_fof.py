@@ -1,4 +1,4 @@
-"""Friends of friends against connected components that SciPy finds, and against other finders where they are installed."""
+"""Friends of friends, compared with connected components of SciPy, and with other finders if they are installed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ RANDOM = np.random.default_rng(20261124)
 
 
 def components(X, linking_length, box_size=None):
-    """The groups of at least two points as sets, the largest first, ties by the smallest member."""
+    """Returns the groups of at least two points as sets, the largest first, ties by the smallest member."""
     spatial, sparse = pytest.importorskip("scipy.spatial"), pytest.importorskip("scipy.sparse")
     X = np.asarray(X, np.float64)
     n = len(X)
@@ -58,7 +58,7 @@ def test_periodic(dim):
     X = RANDOM.uniform(0.0, 1.0, (300, dim)) * side
     length = 0.4 * (side.prod() / 300) ** (1.0 / dim)
     check(friends_of_friends(X, length, box_size=side), components(X, length, side), len(X))
-    # A box may begin anywhere.
+    # A box may have any origin.
     outside = X + side * RANDOM.integers(-2, 3)
     sizes = friends_of_friends(outside, length * (1.0 + 1e-9), box_size=side).sizes
     np.testing.assert_array_equal(sizes, [len(own) for own in components(X, length * (1.0 + 1e-9), side)])

@@ -1,4 +1,4 @@
-"""Halos: the numbers of the command line, and those of NumPy."""
+"""Halos, compared with the command line and with NumPy."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ropewalk import RopewalkWarning, _native, halos, read_snapshot
 
 ROOT = Path(__file__).resolve().parents[2]
 P3M = ROOT / "data" / "p3m_64.gadget2"
-# Of 5000 particles in a box of 20 Mpc/h, in 1e10 Msun/h, which make the mean density of matter.
+# The mass of each of 5000 particles in a box of 20 Mpc/h, in 1e10 Msun/h, for the mean matter density.
 MASS = 0.3 * 27.7536627 * 20**3 / 5000
 needs_data = pytest.mark.skipif(not P3M.is_file(), reason="data/p3m_64.gadget2 is not there")
 
 
 def program() -> str:
-    """The command line: ROPEWALK_PROGRAM, or what a release build made."""
+    """Returns the path of the command-line program: ROPEWALK_PROGRAM, or that of a release build."""
     path = os.environ.get("ROPEWALK_PROGRAM") or str(ROOT / "target" / "release" / "ropewalk")
     if not os.access(path, os.X_OK):
         pytest.skip("the program ropewalk is not built; ROPEWALK_PROGRAM names it")
@@ -37,7 +37,7 @@ def run(tmp_path: Path, *options: str) -> Path:
 
 
 def read_csv(path: Path) -> tuple[list[str], dict[str, str], np.ndarray[Any, Any]]:
-    """Names, units and numbers of an enhanced CSV, without astropy."""
+    """Reads names, units and numbers of an enhanced CSV file without astropy."""
     lines = path.read_text().splitlines()
     heads = [line for line in lines if line.startswith("# - {name: ")]
     units = {head.split("name: ")[1].split(",")[0]: head.split("unit: ")[1].split(",")[0] for head in heads if "unit: " in head}
@@ -48,7 +48,7 @@ def read_csv(path: Path) -> tuple[list[str], dict[str, str], np.ndarray[Any, Any
 
 
 def same(catalog: ropewalk.Table, path: Path) -> None:
-    """Each number as the file has it, with nine digits."""
+    """Checks that all numbers of a catalogue equal those of a file, which has nine digits."""
     names, units, rows = read_csv(path)
     assert catalog.columns == tuple(names)
     assert {name: unit for name, unit in catalog.units.items() if unit is not None} == units
@@ -80,13 +80,13 @@ def same(catalog: ropewalk.Table, path: Path) -> None:
 )
 def test_the_numbers_of_the_command_line(tmp_path: Path, options: str, arguments: dict[str, Any]) -> None:
     out = run(tmp_path, *options.split())
-    # A tenth of the particles: sums over all pairs take their time where nothing is optimized.
+    # A tenth of the particles, since sums over all pairs are slow in builds without optimization.
     catalog = halos(read_snapshot(P3M, types=1, subsample=0.1), **arguments)
     same(catalog, out / "halos.ecsv")
     np.testing.assert_array_equal(catalog.labels, np.load(out / "labels.npy"))
     if catalog.profiles is not None:
         same(catalog.profiles, out / "profiles.ecsv")
-    # The same bytes, but for the path of the snapshot, which is the same here.
+    # The files are byte for byte equal, since also the path of the snapshot is the same.
     catalog.write(tmp_path / "own.ecsv")
     assert (tmp_path / "own.ecsv").read_bytes() == (out / "halos.ecsv").read_bytes()
 
@@ -109,7 +109,7 @@ def test_arrays_are_as_good_as_a_snapshot() -> None:
 
 
 def by_hand(x: np.ndarray[Any, Any], v: np.ndarray[Any, Any], m: np.ndarray[Any, Any], box: float) -> tuple[Any, Any, Any]:
-    """Centre of mass, mean velocity and dispersion of particles that may lie on both sides of the boundary."""
+    """Computes centre of mass, mean velocity and dispersion of particles that may be on both sides of the boundary."""
     offsets = x - x[0]
     offsets -= box * np.round(offsets / box)
     mean = (x[0] + (m[:, None] * offsets).sum(0) / m.sum()) % box
@@ -132,13 +132,13 @@ def test_a_halo_across_the_boundary_by_hand() -> None:
         np.testing.assert_allclose(catalog["fof_halo_vel_disp"][i], dispersion, rtol=1e-12)
         np.testing.assert_allclose(catalog["fof_halo_mass"][i], m[who].sum(), rtol=1e-13)
         assert catalog["fof_halo_tag"][i] == ids[who].min()
-    # The unit of velocities is not known, nor are the others.
+    # No unit is known.
     assert set(catalog.units.values()) == {None}
 
 
 def test_members_and_offsets() -> None:
     x = np.repeat([[1.0, 1, 1], [4, 4, 4], [7, 7, 7]], [3, 5, 3], axis=0)
-    # Halos of as many members are in the order of their tags.
+    # Halos of equal size are ordered by tag.
     ids = np.arange(11)[::-1]
     catalog = halos(x, ids=ids, eps=0.1, min_members=2)
     assert catalog["fof_halo_tag"].tolist() == [3, 0, 8]
@@ -154,7 +154,7 @@ def test_members_and_offsets() -> None:
         assert not array.flags.writeable
     members = catalog.members(0)
     del catalog
-    assert members.tolist() == [3, 4, 5, 6, 7]  # they keep what they are of
+    assert members.tolist() == [3, 4, 5, 6, 7]  # the array keeps the catalogue's memory alive
 
 
 def test_none_and_few() -> None:
@@ -337,7 +337,7 @@ def test_attached_types(tmp_path: Path) -> None:
     for kind in others:
         np.testing.assert_array_equal(catalog.attached_labels[kind], np.load(out / f"labels_type{kind}.npy"))
         np.testing.assert_array_equal(catalog.attached_ids[kind], np.load(out / f"ids_type{kind}.npy"))
-    # All types but the linked ones join unless others are named.
+    # By default, all types that are not linked are attached.
     assert list(halos(snapshot, **more).attached_labels) == others  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=rf"attach: .*gizmo.hdf5 has no particles of type 6; types present: {linked} \("):
         halos(snapshot, attach=6, **more)  # type: ignore[arg-type]
@@ -355,7 +355,7 @@ def test_attached_types(tmp_path: Path) -> None:
 
 
 def test_memory_is_shared() -> None:
-    """Nothing of the size of the particles is copied into Python's memory, and what is handed out has one place."""
+    """Arrays of the size of the particles are not copied into Python's memory, and each field has one array."""
     import tracemalloc
 
     x = np.ascontiguousarray(ropewalk.sample.lattice(40**3))
@@ -434,7 +434,7 @@ def test_type_1_is_linked_where_none_is_chosen() -> None:
     assert len(halos(read_snapshot(path, types=[1, *others]), min_members=2).labels) == len(snapshot)
 
 
-#: Places of dark matter, gas, stars and black holes: a pair, a group of three, and some that are far from both.
+#: Positions of gas, dark matter, stars and black holes by type: a pair, a group of three, and some distant particles.
 PLACES: dict[int, list[list[float]]] = {
     0: [[1, 1, 0.5], [8, 8, 8]],
     1: [[5, 5, 5], [1, 1, 1], [9, 1, 9], [1, 1, 2], [5, 5, 6], [5, 5, 7]],
@@ -444,7 +444,7 @@ PLACES: dict[int, list[list[float]]] = {
 
 
 def snapshot_file(path: Path, **changes: Any) -> Path:
-    """A snapshot in HDF5 of four types; `changes` replace a data set by another, as `ids4`, or leave it out if they are None."""
+    """Writes an HDF5 snapshot of four types. `changes` replaces data sets, such as `ids4`, or omits them if None."""
     h5py = pytest.importorskip("h5py")
     with h5py.File(path, "w") as file:
         header = file.create_group("Header").attrs
@@ -472,7 +472,7 @@ def test_labels_and_members_index_the_linked_particles(tmp_path: Path) -> None:
     with pytest.warns(RopewalkWarning, match="catalog.particles"):
         warned = halos(given, eps=1, min_members=2)
     alone = read_snapshot(path, types="dark")
-    # Where the caller has the linked particles nothing is to be said, and nothing is read twice.
+    # If the caller has the linked particles, there are no notes, and nothing is read twice.
     same = halos(alone, eps=1, min_members=2)
     assert same.particles is alone and same.notes == ()
     by_path = halos(path, eps=1, min_members=2)
@@ -491,7 +491,7 @@ def test_labels_and_members_index_the_linked_particles(tmp_path: Path) -> None:
         largest = int(catalog["fof_halo_label"][0])
         assert catalog.attached_ids[4][catalog.attached_labels[4] == largest].tolist() == [401]
         assert catalog.attached_ids[5][catalog.attached_labels[5] == largest].tolist() == [500]
-    # All types are linked, and are those of the snapshot.
+    # All types are linked, and `particles` holds those of the snapshot.
     every = halos(read_snapshot(path, types=(0, 1, 4, 5)), eps=1, min_members=2)
     assert every.particles is not None and len(every.labels) == len(every.particles) == 12
     assert halos(np.array(PLACES[1], float), eps=1, min_members=2).particles is None
@@ -506,7 +506,7 @@ def test_notes_of_attached_particles_are_warned_of(tmp_path: Path) -> None:
         assert len(caught) == 2 and len([note for note in catalog.notes if "ids of type 4 are left out" in note]) == 1
         assert sorted(catalog.attached_ids) == [0, 5]
         assert catalog.attached_labels[4].tolist().count(-1) == 1
-    # Types without ids are attached all the same.
+    # Types without ids are attached, too.
     path = snapshot_file(tmp_path / "none.hdf5", ids4=None)
     with pytest.warns(RopewalkWarning, match=r"attached particles \(type 4\) have no ids that were read"):
         catalog = halos(path, eps=1, min_members=2)

@@ -1,4 +1,5 @@
-"""HDBSCAN* against scikit-learn and the package hdbscan: stored answers, data without ties, and with ties from the same tree."""
+"""HDBSCAN*, compared with scikit-learn and the package hdbscan: stored results, data without ties, and with ties from the same
+tree."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ def same_partition(a, b):
 
 
 def stored():
-    """Each question with its set: the format is documented in the script beside the file."""
+    """Returns the stored cases, each with its points. The script next to the file documents the format."""
     lines = iter(line for line in CASES.read_text().splitlines() if not line.startswith("#"))
     points, question = None, None
     for line in lines:
@@ -78,7 +79,7 @@ def test_stored_answers():
 @pytest.mark.parametrize("dim", [1, 2, 3, 5, 10])
 @pytest.mark.parametrize("method", ["eom", "leaf"])
 def test_without_ties_labels_are_scikit_learns(dim, method):
-    """By mutual reachability of one sample edges weigh their lengths, of which no two are equal."""
+    """With `min_samples` of 1, mutual reachability is the distance, and no two distances are equal."""
     for n, size in [(60, 3), (400, 5), (900, 12)]:
         X = blobs(n, dim)
         parameters = {"min_cluster_size": size, "min_samples": 1, "cluster_selection_method": method, "copy": True}
@@ -93,7 +94,7 @@ def test_without_ties_labels_are_scikit_learns(dim, method):
 
 
 def from_point_0(edges, n):
-    """Each edge from its end that is nearer to point 0 in the tree: the order in which scikit-learn's own search finds them."""
+    """Returns each edge from its end nearer to point 0 in the tree: the order in which scikit-learn's own search finds edges."""
     sparse = pytest.importorskip("scipy.sparse")
     graph = sparse.coo_array((np.ones(len(edges)), edges.T), shape=(n, n)).tocsr()
     order, _ = sparse.csgraph.breadth_first_order(graph, 0, directed=False)
@@ -162,7 +163,7 @@ def test_condensed_tree_and_others_are_those_of_the_package():
     package = pytest.importorskip("hdbscan")
     X = blobs(300, 2)
     expected = package.HDBSCAN(min_cluster_size=6, min_samples=0 + 1, approx_min_span_tree=False).fit(X)
-    # It does not count the point itself: its 1 is 2 here.
+    # The package hdbscan does not count the point itself: its 1 is 2 here.
     found = HDBSCAN(min_cluster_size=6, min_samples=2, ties="together").fit(X)
     rows = found.condensed_tree_
     assert rows.dtype.names == expected.condensed_tree_.to_numpy().dtype.names
@@ -201,7 +202,7 @@ def test_points_that_are_not_finite_are_scikit_learns():
         again = pickle.loads(pickle.dumps(few))
         assert again.condensed_tree_.shape == few.condensed_tree_.shape
         assert again.minimum_spanning_tree_.n_points == few.minimum_spanning_tree_.n_points
-    # Large numbers whose sum is not finite are finite.
+    # Large finite numbers whose sum is not finite must count as finite.
     assert HDBSCAN(2).fit(np.array([[1e38], [1.1e38], [3e38], [3.1e38]], np.float32)).labels_.min() >= -1
     labels, probabilities = found.approximate_predict([[np.nan, 0.0], X[0], [0.0, -np.inf]])
     assert labels[[0, 2]].tolist() == [-3, -2] and labels[1] == found.predict(X[:1])[0]
@@ -228,7 +229,7 @@ def test_cuts_are_those_of_dbscan(samples):
     found = HDBSCAN(min_samples=samples).fit(X)
     theirs = cluster.HDBSCAN(min_samples=samples, copy=True).fit(X)
     for eps in [0.01, 0.03, 0.05, 0.2]:
-        # The core points of DBSCAN, without borders.
+        # The core points of DBSCAN, without border points.
         core, labels = dbscan(X, eps, min_samples=samples)
         star = np.full(len(X), -1)
         star[core] = labels[core]
@@ -236,7 +237,7 @@ def test_cuts_are_those_of_dbscan(samples):
         star = np.where((star >= 0) & (sizes[star] >= 5), star, -1)
         assert same_partition(found.dbscan_clustering(eps), star)
         assert same_partition(found.dbscan_clustering(eps, 2), theirs.dbscan_clustering(eps, 2))
-    # Inclusive.
+    # The distance is inclusive.
     line = HDBSCAN(2, 1).fit([[0.0], [1.0], [9.0]])
     assert line.dbscan_clustering(1.0, 2).tolist() == [0, 0, -1]
 

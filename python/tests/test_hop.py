@@ -1,4 +1,4 @@
-"""HOP: its thresholds, densities and members; its answers are compared with others' in the library's own tests."""
+"""HOP: thresholds, densities and members. The library's own tests compare results with other programs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_three_clumps(dtype, dim):
     assert len(groups) == 3 and groups.labels.shape == groups.density.shape == (len(X),)
     for number, members in enumerate(groups):
         assert (groups.labels[members] == number).all() and (np.diff(members.astype(int)) > 0).all()
-        # Each of these has its clump.
+        # Each group belongs to one of the clumps.
         assert np.bincount(np.searchsorted([400, 650, 770], members, side="right")).argmax() == number
     assert (np.diff(groups.sizes) <= 0).all()
     assert (groups.density[groups.labels >= 0] >= 3.0).all()

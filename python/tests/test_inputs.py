@@ -1,4 +1,4 @@
-"""What arrays may hold: numbers that float64 does not hold exactly, points beside their periodic box, writable results."""
+"""Contents of arrays: numbers that float64 does not hold exactly, points that do not fit their periodic box, writable results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def with_field(array: Any) -> Any:
     return rw.InverseDistance(k=3).interpolate(X, array, X)
 
 
-#: Each call that takes points, as `points`, with arrays of three columns.
+#: All calls that take points, as functions of an array of three columns.
 POINTS: dict[str, Callable[[Any], Any]] = {
     "Bvh": rw.Bvh,
     "Bvh.query": lambda x: rw.Bvh(X).query(x, 0.1),
@@ -45,7 +45,7 @@ POINTS: dict[str, Callable[[Any], Any]] = {
     "plot.k_distances": lambda x: rw.plot.k_distances(x, 1),
 }
 
-#: Each call that takes one number for each point.
+#: All calls that take one number for each point.
 VECTORS: dict[str, Callable[[Any], Any]] = {
     "dbscan": lambda w: rw.dbscan(X, 0.1, sample_weight=w),
     "DBSCAN": lambda w: rw.DBSCAN().fit(X, sample_weight=w),
@@ -161,7 +161,7 @@ def test_ids_stay_whole() -> None:
         rw.halos(x, ids=[2**64 - 1, -1], eps=0.2)
 
 
-#: Each call that takes points and a periodic box.
+#: All calls that take points and a periodic box.
 BOXED: dict[str, Callable[[Any, Any], Any]] = {
     "Bvh": lambda x, side: rw.Bvh(x, side),
     "dbscan": lambda x, side: rw.dbscan(x, 0.1, box_size=side),

@@ -1,4 +1,4 @@
-"""Interpolation against scipy's least squares, and against sums as they are defined."""
+"""Interpolation, compared with scipy's least squares and with sums by their definition."""
 
 import itertools
 import pickle
@@ -34,7 +34,7 @@ def points(n, dim, seed, dtype=np.float64):
 
 
 def near(sources, target, k, radius, side=None):
-    """Neighbours, offsets, distances, and where weights end, by sorting all sources."""
+    """Returns neighbours, offsets, distances, and the radius of the weights, by sorting all sources."""
     offsets = sources.astype(np.float64) - target
     if side is not None:
         offsets -= side * np.round(offsets / side)
@@ -48,7 +48,7 @@ def near(sources, target, k, radius, side=None):
 
 
 def fitted(sources, values, target, degree, weight, k, radius, side=None):
-    """The value and the gradient of the polynomial that is fitted at a target."""
+    """Returns the value and the gradient of the polynomial fitted at a target."""
     own, offsets, distances, radius = near(sources, target, k, radius, side)
     dim = offsets.shape[1]
     powers = [axes for d in range(degree + 1) for axes in itertools.combinations_with_replacement(range(dim), d)]
@@ -102,7 +102,7 @@ def test_polynomials_are_reproduced(dim):
 
 
 def test_lower_degrees_are_told():
-    """Sources in a plane: in it degree 2 is determined, beside it only degree 0."""
+    """Sources in a plane determine degree 2 in the plane, and only degree 0 outside of it."""
     sources = np.column_stack([points(200, 2, 7), np.zeros(200)])
     found = MovingLeastSquares(2).prepare(sources, [[0.5, 0.5, 0.0], [0.5, 0.5, 0.25]])
     assert found.degrees.tolist() == [2, 0] and found.n_lower == 1
@@ -161,7 +161,7 @@ def test_smoothing(kernel, side):
             weights = volumes[own] * KERNELS[kernel](distances / radius)
             np.testing.assert_allclose(found.apply(values)[i], weights @ values[own] / weights.sum(), rtol=1e-11)
             np.testing.assert_allclose(raw.apply(values)[i] / norm[i], found.apply(values)[i], rtol=1e-11)
-    # A radius for each target.
+    # A separate radius for each target.
     radii = np.linspace(0.3, 0.45, 50)
     each = Sph(kernel, radius=radii, box_size=side).gather(sources, targets).apply(values)
     for i, target in enumerate(targets):
@@ -169,7 +169,7 @@ def test_smoothing(kernel, side):
 
 
 def test_kernels_have_an_integral_of_one():
-    """The sum over a fine lattice about a target in the middle."""
+    """Sums the kernel over a fine lattice around a target in the middle."""
     sources = np.stack(np.meshgrid(*[np.arange(31) / 30] * 3), -1).reshape(-1, 3)
     for kernel in KERNELS:
         own = Sph(kernel, radius=0.3, volumes=np.full(len(sources), 30.0**-3), normalized=False)
@@ -177,7 +177,7 @@ def test_kernels_have_an_integral_of_one():
 
 
 def test_volumes_of_nothing():
-    """Targets whose sources have no volume have no source, if sums are normed."""
+    """Targets whose sources have no volume count as targets without sources, if sums are normalized."""
     sources = points(60, 2, 22)
     volumes = (sources[:, 0] > 0.5).astype(np.float64)
     targets = [[0.05, 0.5], [0.9, 0.5]]

@@ -1,6 +1,6 @@
-"""Each public call under a memory limit that it exceeds: an answer or an exception, never an abort or a hang.
+"""Each public call under a memory limit that it exceeds must return a result or raise: never abort or hang.
 
-A process of its own runs each case (`memory_runner.py`), since a limit cannot be taken back.
+Each case runs in a separate process (`memory_runner.py`), since a memory limit cannot be lifted again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 
 from memory_cases import CASES, names
 
-#: With a value other than 0: all limits and more points.
+#: With a value other than 0, all limits and more points are tested.
 WIDE = os.environ.get("ROPEWALK_MEMORY_WIDE", "0") != "0"
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS is Linux's")
@@ -26,16 +26,16 @@ def test_each_public_name_has_a_case() -> None:
 
 
 def run(cases: list[str], shares: list[float], timeout: int, **environment: str) -> list[dict[str, object]]:
-    """What became of each case at each share of the memory that it needs."""
+    """Returns the outcome of each case at each share of the memory that it needs."""
     command = [sys.executable, str(Path(__file__).parent / "memory_runner.py"), json.dumps([cases, shares])]
-    # Without arenas of 64 MiB address space a thread, the limits are about what calls allocate.
+    # Without arenas of 64 MiB of address space per thread, the limits are close to what calls allocate.
     threads = {"MALLOC_ARENA_MAX": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env={**os.environ, **threads, **environment})
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-#: What a call may raise. `ImportError`: a library that is loaded late finds no room.
+#: The exceptions that a call may raise. `ImportError`: a library that is loaded late does not fit into memory.
 EXCEPTIONS = {"MemoryError", "ArrayMemoryError", "RuntimeError", "ImportError", "OSError", "MPLMemoryError"}
 
 
@@ -48,7 +48,7 @@ def test_no_call_aborts() -> None:
     shares = [0.02, 0.05, 0.25, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95] if WIDE else [0.25, 0.6, 0.8, 0.9]
     rows = run(sorted(CASES), shares, 3600 if WIDE else 600)
     check(rows)
-    # The limits are real: calls with results as large as the input end with a MemoryError.
+    # Checks that the limits take effect: calls with results as large as the input end with a MemoryError.
     failed = {row["case"] for row in rows if row["end"] == "MemoryError"}
     assert {"Bvh", "dbscan", "HDBSCAN.fit", "hop", "linkage", "Bvh.pairs", "Mesh", "halos"} <= failed
 
@@ -75,7 +75,7 @@ def test_a_call_succeeds_after_one_that_found_no_memory() -> None:
 
 
 def test_no_hang_with_backtraces() -> None:
-    # Printing a backtrace allocates under a lock: a failed allocation in it, while others wait for the lock, would never end.
+    # Printing a backtrace allocates under a lock. If the allocation fails while others wait for the lock, the call never ends.
     loops = 5 if WIDE else 2
     for _ in range(loops):
         rows = run(["HDBSCAN.fit", "linkage"], [0.4, 0.6, 0.8], 120, RUST_BACKTRACE="1")

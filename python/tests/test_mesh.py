@@ -1,4 +1,4 @@
-"""Meshes against loops over all triangles in NumPy, which share no code with the library, and against what is known of solids."""
+"""Meshes, compared with independent loops over all triangles in NumPy, and with known properties of solids."""
 
 import copy
 import pickle
@@ -12,7 +12,7 @@ from ropewalk import Mesh, read_mesh
 
 
 def sphere(n=12, dtype=np.float64):
-    """A closed surface of triangles of many sizes about the origin, turned outwards; its corners have few digits."""
+    """Returns a closed surface around the origin, oriented outwards, with triangles of many sizes and corners of few digits."""
     theta, phi = np.linspace(0, np.pi, n + 1)[1:-1], np.arange(2 * n) * np.pi / n
     ring = np.stack([np.outer(np.sin(theta), np.cos(phi)), np.outer(np.sin(theta), np.sin(phi)), np.outer(np.cos(theta), phi * 0 + 1)], -1)
     rough = 1 + 0.2 * np.sin(3 * phi)[None, :, None] * np.sin(theta)[:, None, None]
@@ -27,7 +27,7 @@ def sphere(n=12, dtype=np.float64):
 
 
 def cube(n):
-    """The cube from 0 to n, each side cut into 2 n^2 triangles: corners are whole numbers."""
+    """Returns the cube from 0 to n, with each side split into 2 n^2 triangles with integer corners."""
     grid = np.stack(np.meshgrid(*[np.arange(n + 1)] * 3, indexing="ij"), -1)
     index = np.ravel_multi_index(tuple(np.moveaxis(grid, -1, 0)), (n + 1,) * 3)
     faces = []
@@ -36,7 +36,7 @@ def cube(n):
             side = np.take(index, end, axis)
             a, b, c, d = side[:-1, :-1], side[1:, :-1], side[1:, 1:], side[:-1, 1:]
             own = np.concatenate([np.stack([a, b, c], -1).reshape(-1, 3), np.stack([a, c, d], -1).reshape(-1, 3)])
-            # Of y, the other two axes are left-handed.
+            # For the y axis, the other two axes in ascending order are left-handed.
             faces.append(own[:, ::-1] if turned != (axis == 1) else own)
     return grid.reshape(-1, 3).astype(np.float64), np.concatenate(faces)
 
@@ -46,7 +46,7 @@ def wide(*arrays):
 
 
 def crossings(vertices, faces, origins, directions):
-    """For each ray and triangle t and weights, by Cramer's rule: infinite where they do not meet."""
+    """Returns `t` and weights for each ray and triangle by Cramer's rule; infinite if they do not meet."""
     v, o, d = wide(vertices, origins, directions)
     a, b, c = (v[faces[:, k]] for k in range(3))
     e, f = b - a, c - a
@@ -63,7 +63,7 @@ def crossings(vertices, faces, origins, directions):
 
 
 def closest(vertices, faces, points):
-    """The distance from each point to each triangle: to the plane where the foot is inside, else to the three edges."""
+    """Returns the distance from each point to each triangle: to the plane if the foot is inside, else to the three edges."""
     v, p = wide(vertices, points)
     corners = v[faces]
     least = np.full((len(p), len(faces)), np.inf)
@@ -88,7 +88,7 @@ def closest(vertices, faces, points):
 
 
 def angles(vertices, faces, points):
-    """The winding number as the sum of all solid angles: spherical triangles by the angles between their planes."""
+    """Returns the winding number as the sum of the solid angles of all triangles, from the angles between their planes."""
     v, p = wide(vertices, points)
     total = np.zeros(len(p))
     for face in faces:
@@ -165,20 +165,20 @@ def test_distances_as_by_brute_force(stored, asked):
 
 
 def test_an_open_mesh():
-    """The bowl below the equator."""
+    """A bowl: the part of a sphere below the equator."""
     vertices, faces = sphere()
     faces = faces[vertices[faces].mean(1)[:, 2] < 0]
     points = rays(300, 3)[0]
     exact = angles(vertices, faces, points)
     assert ((exact > 0.2) & (exact < 0.8)).sum() > 10
     np.testing.assert_allclose(Mesh(vertices, faces).winding_number(points), exact, atol=1e-2)
-    # Turned inside out it goes around the other way.
+    # Inverting the orientation changes the sign.
     np.testing.assert_allclose(Mesh(vertices, faces[:, ::-1]).winding_number(points), -exact, atol=1e-2)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_inside_of_many_nested_surfaces(dtype):
-    """Octahedra whose errors of winding numbers add up to more than a half: what is inside is not decided by those."""
+    """Nested octahedra whose errors of winding numbers add up to more than one half, so that `contains` must not rely on these."""
     n, corners, faces = 4, {}, []
     at = lambda *place: corners.setdefault(place, len(corners))
     for x, y, z in np.ndindex(2, 2, 2):
@@ -202,12 +202,13 @@ def test_inside_of_many_nested_surfaces(dtype):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_edges_and_corners_count_once(dtype):
-    """Lines through corners, edges and diagonals of a cube's grid cross the cube's surface twice, at places known as fractions."""
+    """Lines through corners, edges and diagonals of a cube's grid cross its surface twice, at places that are known as
+    fractions."""
     n = 6
     vertices, faces = cube(n)
     mesh = Mesh(vertices.astype(dtype), faces)
     random = np.random.default_rng(4)
-    # From points of the lattice outside to points strictly inside, so that the line is not in a side.
+    # Lines from lattice points outside to points strictly inside, so that no line is in a side.
     origins = random.integers(-8, n + 9, (3000, 3))
     origins = origins[((origins < 0) | (origins > n)).any(1)]
     targets = random.integers(1, n, origins.shape)
@@ -220,7 +221,7 @@ def test_edges_and_corners_count_once(dtype):
         enter, leave = max(slab[0] for slab in slabs), min(slab[1] for slab in slabs)
         np.testing.assert_allclose(lists.of(i).t, [float(enter), float(leave)], rtol=1e-14)
         np.testing.assert_allclose(first.t[i], float(enter), rtol=1e-14)
-    # Lines beside it and along it: none, or an even number.
+    # Lines next to the cube and along its sides have an even number of hits.
     offsets = mesh.hits_all(origins.astype(dtype), random.integers(-3, 4, origins.shape) | 1, t_min=-np.inf).offsets
     assert (np.diff(offsets) % 2 == 0).all()
 
@@ -272,7 +273,7 @@ def test_no_triangles_and_no_queries():
 
 
 def test_triangles_without_area():
-    """A point, and a segment that is folded: no ray meets them, and they are as near as what they are."""
+    """A point and a folded segment: no ray hits them, and distances are those to the point and the segment."""
     vertices = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [3.0, 0.0, 0.0]]
     mesh = Mesh(vertices, [[0, 0, 0], [0, 1, 2]])
     assert mesh.first_hits([2.0, 0.0, 1.0], [0.0, 0.0, -1.0]).triangle == -1
@@ -300,7 +301,7 @@ def test_immutable_and_pickled():
     again = pickle.loads(pickle.dumps(mesh))
     origins, directions = rays(50, 6)
     np.testing.assert_array_equal(again.first_hits(origins, directions).t, mesh.first_hits(origins, directions).t)
-    # What is written later changes no answer, and neither what the mesh shows nor what is made of it.
+    # Later changes of the arrays do not affect results, the mesh's properties, or copies of the mesh.
     before = mesh.nearest(origins.astype(np.float32)).distance
     faces = faces.astype(np.uint32)
     mesh, kept = Mesh(vertices, faces), (vertices.copy(), faces.copy())
@@ -361,7 +362,7 @@ def test_files(tmp_path):
 
 
 def test_beyond_the_range():
-    """Where squares overflow there is no nearest triangle; where they underflow, no distance."""
+    """Without a nearest triangle if squares overflow; with a distance of 0 if they underflow."""
     mesh = Mesh(ONE, [[0, 1, 2]])
     near = mesh.nearest([[1e150, 0.0, 0.0], [1.1e150, 0.0, 0.0]])
     assert near.triangle.tolist() == [0, -1] and near.distance.tolist() == [1e150, np.inf]

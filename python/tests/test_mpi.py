@@ -1,4 +1,5 @@
-"""Points that processes of MPI share: each rank gets its part of what one process finds, and all ranks know of what one refuses."""
+"""Points distributed over MPI ranks: each rank gets its part of the result of one process, and errors of one rank reach all
+ranks."""
 
 from __future__ import annotations
 
@@ -22,23 +23,23 @@ if shutil.which("mpirun") is None:
 
 RANDOM = np.random.default_rng(20261124)
 
-#: Longer than any program here takes: ranks that wait for each other are ended then.
+#: Longer than any program here takes. Ranks that wait for each other are ended after this time.
 MOST_SECONDS = 60
 
 
 def lattice(dim, n):
-    """Whole numbers, so that many points are exactly 1 apart, in no order."""
+    """Returns integer points in random order, many of them exactly 1 apart."""
     return RANDOM.permutation(np.stack(np.meshgrid(*[np.arange(n)] * dim), axis=-1).reshape(-1, dim)).astype(float)
 
 
 def blobs(dim, n):
-    """Dense places and points between them, in the unit box."""
+    """Returns dense clumps and points between them in the unit box."""
     centers = RANDOM.uniform(0.0, 1.0, (12, dim))
     dense = centers[RANDOM.integers(0, 12, n)] + RANDOM.normal(0.0, 0.01, (n, dim))
     return np.vstack([dense, RANDOM.uniform(0.0, 1.0, (n // 4, dim))]) % 1.0
 
 
-#: Points, a radius, a number of neighbours, and the side of a periodic box.
+#: Points, a radius, a number of neighbours, and the side of the periodic box.
 CLOUDS = {
     "uniform": (RANDOM.uniform(0.0, 1.0, (800, 3)), 0.06, 4, None),
     "uniform, periodic": (RANDOM.uniform(0.0, 1.0, (800, 3)), 0.06, 4, 1.0),
@@ -56,7 +57,7 @@ CLOUDS = {
     "integers": (lattice(2, 12).astype(np.int32)[:100], 1.0, 4, None),
 }
 
-#: Which points each rank has.
+#: The distribution of points over ranks.
 SHARES = {
     "even": lambda n, ranks: np.linspace(0, n, ranks + 1).astype(int),
     "the second of them has none": lambda n, ranks: np.insert(np.linspace(0, n, max(ranks, 2)).astype(int), 1, 0)[-ranks - 1 :],
@@ -65,7 +66,7 @@ SHARES = {
 
 
 def mpirun(ranks, *words):
-    """How a program of Python ends that so many ranks run."""
+    """Runs a Python program on the given number of ranks, and returns its outcome."""
     known = subprocess.run(["mpirun", "--version"], capture_output=True, text=True).stdout
     options = ["--oversubscribe", "--timeout", str(MOST_SECONDS)] if "Open MPI" in known else []
     environment = os.environ | {
@@ -79,7 +80,7 @@ def mpirun(ranks, *words):
 
 
 def start(folder, ranks, program, *data):
-    """What each rank gives for `found`, at the end of a program that has `comm`, `rank` and `data`."""
+    """Returns the value of `found` on each rank at the end of a program, which can use `comm`, `rank` and `data`."""
     (folder / "data").write_bytes(pickle.dumps(data))
     text = f"""
 import pickle
@@ -97,7 +98,7 @@ with open({str(folder)!r} + f"/{{rank}}", "wb") as file:
     ended = mpirun(ranks, "-c", text)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     results = [pickle.loads((folder / str(rank)).read_bytes()) for rank in range(ranks)]
-    # Otherwise each process is alone, of another library of MPI than mpirun is.
+    # Otherwise mpi4py uses another MPI library than mpirun, and each process is alone.
     assert [size for size, _ in results] == [ranks] * ranks
     return [found for _, found in results]
 
@@ -131,7 +132,7 @@ for few in [False, True]:
 
 @pytest.fixture(scope="module", params=[1, 2, 3, 4])
 def fitted(request, tmp_path_factory):
-    """The number of ranks, and what each of them has found."""
+    """Returns the number of ranks, and the results of each rank."""
     ranks = request.param
     cuts = {name: {share: of(len(cloud[0]), ranks) for share, of in SHARES.items()} for name, cloud in CLOUDS.items()}
     return ranks, start(tmp_path_factory.mktemp("ranks"), ranks, FITS, CLOUDS, cuts)
@@ -154,7 +155,7 @@ def test_ranks_and_one_process(fitted, name):
             shifted = np.concatenate([own + first for own, first in zip(core, cuts, strict=False)])
             np.testing.assert_array_equal(shifted, dbscan.core_sample_indices_)
             np.testing.assert_array_equal(np.concatenate(groups), fof.labels_)
-            # Each group is owned once, whole, and a rank's own are in order.
+            # Each group is owned by one rank with all its members, and a rank's groups are in order.
             assert all(own == sorted(own) for own in members)
             assert sorted(sum(members, [])) == [(at, own.tolist()) for at, own in enumerate(fof.groups_)]
             assert n_all == (len(fof.groups_),) * ranks
@@ -236,7 +237,7 @@ assert fof(X + 100 * rank).labels_.tolist() == [-1] * 4
 assert fof(pandas.DataFrame(X, columns=["x", "y", "z"])).feature_names_in_.tolist() == ["x", "y", "z"]
 """
 
-#: What differs, and what those that differ and others ask for.
+#: The parameter that differs, its value on the deviating ranks, and its value on the others.
 DIFFERENCES = {
     "eps": ("eps", 2, 1),
     "eps is negative": ("eps", -1, 1),
@@ -250,7 +251,7 @@ DIFFERENCES = {
     "type": ("bits per coordinate (float32 or float64)", 32, 64),
 }
 
-#: What the sentence on all ranks holds where one refuses what it is given by itself, or where it tells no values.
+#: Part of the message on all ranks, if one rank rejects its own arguments or if the message has no values.
 SENTENCES = {
     "functions": "calls another function than rank 0",
     "eps is no number": "eps is '1'; it must be a number",
@@ -291,7 +292,7 @@ def test_what_ranks_refuse_is_an_error_on_all(tmp_path, refusing):
             kind, text = own[name]
             assert kind in ("ValueError", "TypeError", "Mute"), (name, rank, own[name])
             assert sentence in text, (name, rank, text)
-        # One sentence, and the rank that it is of for those that it is not.
+        # All ranks have the same message, apart from the number of the rank that the error comes from.
         own = {text.split(": ", 1)[1] if text.startswith("rank ") and text[6] == ":" else text for _, text in (own[name] for own in found)}
         assert len(own) == 1, own
 
@@ -390,7 +391,7 @@ def test_parts_of_all_ranks(tmp_path):
     for rank, (alone, of_pair, refused, new, text) in enumerate(start(tmp_path, 4, PARTS)):
         assert alone == [0, 0, 0, -1]
         X = np.array([0.0, 1.0, 2.0, 9.0])
-        # Of a pair the higher rank comes first.
+        # In each pair the higher rank comes first.
         pair = [rank % 2 + 2, rank % 2]
         labels = DBSCAN(eps=1.0, min_samples=3).fit(np.concatenate([X + own for own in pair])[:, None]).labels_
         assert of_pair == labels.reshape(2, 4)[pair.index(rank)].tolist()
@@ -417,7 +418,7 @@ if comm.Get_rank() == 1:
     threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
 """
 
-#: What ranks do meanwhile: one call after the other, which mostly wait for each other; or one that works for minutes.
+#: The work of ranks until the signal: many short calls, in which ranks mostly wait for each other, or a call of several minutes.
 MEANWHILE = {
     "short calls": """
 X = np.random.default_rng(comm.Get_rank()).uniform(0.0, 1.0, (20000, 3))

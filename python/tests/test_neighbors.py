@@ -1,4 +1,4 @@
-"""NearestNeighbors against scikit-learn's."""
+"""NearestNeighbors, compared with scikit-learn."""
 
 import pickle
 import warnings
@@ -19,7 +19,7 @@ def cloud(n, dim, dtype=np.float64, seed=0):
 
 
 with warnings.catch_warnings():
-    # That it does not inherit from BaseEstimator, which would need scikit-learn.
+    # The warning that it does not inherit from BaseEstimator, which would require scikit-learn.
     warnings.filterwarnings("ignore", message=".*does not inherit")
     CHECKS = [check for _, check in estimator_checks_generator(NearestNeighbors())]
 
@@ -55,7 +55,7 @@ def test_as_scikit_learn(dim, dtype, queried):
         for mode in ["connectivity", "distance"]:
             assert_same_graph(ours.kneighbors_graph(queries, k, mode), reference.kneighbors_graph(queries, k, mode))
     for r in [None, 0.0, radius * 0.7]:
-        # Theirs cannot sort lists if all are empty.
+        # scikit-learn cannot sort lists if all of them are empty.
         found, expected = ours.radius_neighbors(queries, r, sort_results=True), reference.radius_neighbors(queries, r)
         for a, b in zip(found, expected):
             assert a.dtype == b.dtype == object and a.shape == b.shape
@@ -73,7 +73,7 @@ def test_as_scikit_learn(dim, dtype, queried):
 
 
 def test_lists_of_equal_length():
-    """Arrays of arrays stay so where NumPy could make one of them."""
+    """Arrays of arrays remain such if all lists have the same length, where NumPy could form one array."""
     for n in [1, 2, 3]:
         ours = NearestNeighbors(radius=10.0).fit(np.arange(float(n))[:, None])
         lists = ours.radius_neighbors([[0.0]] * n, return_distance=False)
@@ -87,7 +87,7 @@ def test_ties_by_index():
     expected = np.argsort(distances2, axis=1, kind="stable")
     ours = NearestNeighbors().fit(points)
     np.testing.assert_array_equal(ours.kneighbors(points, 20, return_distance=False), expected[:, :20])
-    # Without oneself, which is the first: no two points are in one place.
+    # Without the first neighbour, which is the point itself, since no two points coincide.
     np.testing.assert_array_equal(ours.kneighbors(n_neighbors=20, return_distance=False), expected[:, 1:21])
     _, indices = ours.radius_neighbors(points, 1.5)
     for i, own in enumerate(indices):

@@ -1,4 +1,4 @@
-"""Pictures: what is on the axes. PICTURES=folder keeps them for a look."""
+"""Figures: the contents of axes. PICTURES=folder saves them for inspection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Point sets: the same bits as those of the command line."""
+"""Point sets, bit for bit equal to those of the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots: what is read, and when."""
+"""Snapshots: the values of fields, and the time at which they are read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ needs_data = pytest.mark.skipif(not P3M.is_file(), reason="data/p3m_64.gadget2 i
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
-    """The fields of each reading."""
+    """Returns a list that collects the fields of each reading."""
     made: list[tuple[str, ...]] = []
     read = _native.read_particles
 
@@ -47,7 +47,7 @@ def test_only_what_is_asked_for_is_read(reads: list[tuple[str, ...]]) -> None:
     assert reads[2:] == [("velocities", "masses")]
     snapshot.velocities, snapshot.masses, snapshot.positions, snapshot["Coordinates"]
     assert len(reads) == 3
-    # Halos need all in one piece.
+    # `halos` needs all fields in one object.
     halos(snapshot, min_members=2), halos(snapshot, min_members=3)
     assert reads[3:] == [("positions", "velocities", "masses", "ids")]
     assert "read: positions" in repr(snapshot)
@@ -99,7 +99,7 @@ def test_gadget() -> None:
     raw = np.fromfile(P3M, np.float32, 262144 * 3, offset=268).reshape(-1, 3)
     np.testing.assert_array_equal(snapshot.positions, raw)
     assert snapshot.positions.dtype == np.float32 and not snapshot.positions.flags.writeable
-    # The same memory each time, which outlives the snapshot.
+    # Each access returns the same memory, which outlives the snapshot.
     again = snapshot.positions
     assert np.shares_memory(again, snapshot.positions)
     masses = snapshot.masses
@@ -130,7 +130,7 @@ def test_types_of_hdf5() -> None:
     for wrong, match in ((300, "types has 300"), ([1, 1], "types has 1 twice"), (-1, "types has -1"), ("wimps", "types has 'wimps'")):
         with pytest.raises(ValueError, match=match):
             read_snapshot(path, types=wrong)
-    # The program takes the same names.
+    # The program accepts the same names.
     for name in ("dm", "DM", "dark", "dark-matter", "dark_matter", "dark matter", "halo"):
         np.testing.assert_array_equal(read_snapshot(path, types=name).ids, read_snapshot(path, types=1).ids)
     for name in ("bh", "black-hole", "black holes", "black_holes"):
@@ -171,7 +171,7 @@ def test_several_files() -> None:
     ],
 )
 def test_other_formats(name: str, path: str, keys: tuple[str | None, str | None], note: str | None) -> None:
-    """Numbers that other programs wrote, as their maker stored them; what is not read is said."""
+    """Checks numbers written by other programs against the values stored with the files, and the notes on omitted data."""
     expected = np.load(SNAPSHOTS / f"{name}.expected.npz")
     snapshot = read_snapshot(SNAPSHOTS / path)
     if note is not None:
@@ -191,7 +191,7 @@ def test_tables(tmp_path: Path) -> None:
         np.testing.assert_array_equal(snapshot.positions, [[1, 2, 3], [11, 12, 13]])
     np.testing.assert_array_equal(snapshot.velocities[1], [14, 15, 16])
     assert snapshot.ids.tolist() == [7, 17] and snapshot.masses.tolist() == [8, 18]
-    # What the caller knows is known to halos.
+    # Values given by the caller are passed on to halos.
     told = read_snapshot(path, redshift=1, length_unit="kpc/h", mass_unit="Msun/h", velocity_unit="m/s")
     assert (told.redshift, told.box_size, told.units["length"], told.frame) == (1, None, "kpc/h", "comoving")
     with pytest.warns(RopewalkWarning, match="columns left out: age"):
@@ -268,7 +268,7 @@ def test_units_and_quantities() -> None:
         snapshot.quantity("ids")
     if P3M.is_file():
         gadget = read_snapshot(P3M)
-        # By the mean density of matter.
+        # Inferred from the mean matter density.
         assert gadget.quantity("positions").unit == units.Mpc / cosmology.littleh
         own = read_snapshot(P3M, length_unit="pkpc/h", mass_unit="Msun")
         assert own.frame == "physical" and own.quantity("positions").unit == units.kpc / cosmology.littleh
@@ -307,7 +307,7 @@ def test_a_snapshot_brings_its_own(tmp_path: Path) -> None:
 
 
 def test_several_threads(reads: list[tuple[str, ...]]) -> None:
-    """Each field is read once, whoever asks first."""
+    """Each field is read once, whichever thread needs it first."""
     from concurrent.futures import ThreadPoolExecutor
 
     snapshot = read_snapshot(SNAPSHOTS / "gadget2.hdf5", types=(1, 2))
@@ -325,7 +325,7 @@ def block(data: bytes) -> bytes:
 
 
 def gadget(path: Path, time: float, redshift: float) -> Path:
-    """A Gadget 1 file of 8 particles in which time and redshift may contradict each other."""
+    """Writes a Gadget 1 file of 8 particles whose time and redshift may contradict each other."""
     head = np.array([0, 8, 0, 0, 0, 0], "<u4").tobytes() + np.array([0, 1.0, 0, 0, 0, 0, time, redshift], "<f8").tobytes()
     head += bytes(8) + np.array([0, 8, 0, 0, 0, 0], "<u4").tobytes() + np.array([0, 1], "<u4").tobytes()
     head += np.array([10.0, 0.3, 0.7, 0.7], "<f8").tobytes()

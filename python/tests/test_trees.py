@@ -1,4 +1,4 @@
-"""Spanning trees and single linkage against scipy's."""
+"""Spanning trees and single linkage, compared with scipy."""
 
 import copy
 import pickle
@@ -46,7 +46,7 @@ def test_as_scipy(dim, dtype, box_size):
     np.testing.assert_allclose(weights, full[tuple(edges.T)], rtol=1e-12)
     expected = tree_of_graph(full).tocoo()
     ends = np.sort(np.stack([expected.row, expected.col], 1), axis=1)
-    # Distances differ from each other, but for roundings of the oracle.
+    # Distances are distinct, except for rounding in the reference.
     assert set(map(tuple, ends.tolist())) == set(map(tuple, edges.tolist()))
 
 
@@ -83,7 +83,7 @@ def test_linkage_with_ties():
 
 
 def test_ties_are_ordered_by_index():
-    """The tree of a lattice is Kruskal's with edges in the order of (weight, lower index, higher index)."""
+    """The tree of a lattice equals Kruskal's with edges in the order of (weight, lower index, higher index)."""
     points = np.stack(np.meshgrid(*[np.arange(4.0)] * 2), -1).reshape(-1, 2)
     pairs = np.stack(np.triu_indices(16, 1), 1)
     lengths = pdist(points)
@@ -108,7 +108,7 @@ def test_cuts(box_size):
         labels = tree.cut(length)
         assert labels.dtype == np.int32
         np.testing.assert_array_equal(labels >= 0, np.bincount(parts)[parts] > 1)
-        # The same points together, and clusters numbered by their smallest member.
+        # The same points are joined, and clusters are numbered by their smallest member.
         firsts = [np.flatnonzero(labels == label)[0] for label in range(labels.max() + 1)]
         assert firsts == sorted(firsts)
         assert len(np.unique(parts[labels >= 0])) == len(firsts)
@@ -120,7 +120,7 @@ def test_cuts(box_size):
 
 
 def test_cuts_at_the_weight_of_an_edge():
-    """The weight, the root of 3, is rounded up. A cut keeps the edge at the weight and at the nearest number, which is below the root."""
+    """The weight, the root of 3, is rounded up. A cut at the weight, or at the nearest number below the root, keeps the edge."""
     tree = minimum_spanning_tree([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
     again = pickle.loads(pickle.dumps(tree))
     for same in [tree, again]:

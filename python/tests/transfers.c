@@ -1,5 +1,5 @@
-/* Counts the bytes that a library which looks CUDA's driver up by name copies between host and device. Preloaded; built by on_device.py.
-   CUDA's runtime, which CuPy, PyTorch and JAX use, asks the driver for its functions otherwise, so their copies are not counted. */
+/* Counts the bytes that are copied between host and device by a library that looks up the CUDA driver by name. Built by on_device.py and
+   preloaded. CUDA's runtime, which CuPy, PyTorch and JAX use, gets the driver's functions in another way, so their copies are not counted. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -20,7 +20,7 @@ static FromAsync from_async;
 static Within within_async;
 static Plane plane_async;
 
-/* Bytes to the device, from it and within it; copies to it and from it; copies of planes, whose bytes are not counted. */
+/* Bytes copied to the device, from it and within it; copies to it and from it; two-dimensional copies, whose bytes are not counted. */
 static _Atomic uint64_t counts[6];
 
 static void count(int way, size_t bytes) {

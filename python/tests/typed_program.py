@@ -1,4 +1,4 @@
-"""A program that uses every estimator and function: `mypy --strict` checks it, and it runs."""
+"""A program that uses every estimator and function. `mypy --strict` checks it, and it is run."""
 
 from __future__ import annotations
 

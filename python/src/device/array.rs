@@ -1,4 +1,4 @@
-//! Results on a device, for other libraries.
+//! Results on a device, for use by other libraries.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,10 +11,10 @@ use ropewalk::gpu::{CudaMemory, Device, DeviceVec};
 
 use crate::errors::exception;
 
-/// Numbers that are shown.
+/// The values of an array.
 pub enum Column {
     Labels(DeviceVec<i32>),
-    /// Indices, as `int32` where all are below 2^31, for not all libraries know `uint32`.
+    /// Indices, exported as `int32` if all are below 2^31, since not all libraries support `uint32`.
     Indices {
         values: DeviceVec<u32>,
         is_narrow: bool,
@@ -23,7 +23,7 @@ pub enum Column {
 }
 
 impl Column {
-    /// Indices below `end`.
+    /// Returns a column of indices below `end`.
     pub fn indices(values: DeviceVec<u32>, end: usize) -> Self {
         Self::Indices { values, is_narrow: end <= 1 << 31 }
     }
@@ -52,7 +52,7 @@ impl Column {
         }
     }
 
-    /// NumPy's name of the type.
+    /// Returns NumPy's name of the type.
     fn dtype(&self) -> &'static str {
         match self {
             Self::Labels(_) | Self::Indices { is_narrow: true, .. } => "<i4",
@@ -64,14 +64,14 @@ impl Column {
 
 /// An array on an NVIDIA GPU: numbers in C order.
 ///
-/// `cupy.from_dlpack`, `torch.from_dlpack`, `jax.dlpack.from_dlpack` and what else takes DLPack or the CUDA array interface take it without
-/// a copy; ``get()`` copies it to the host. The numbers are complete. Their memory stays until the array and all that was made of it are
-/// gone, and the device has done what it was asked for until then.
+/// `cupy.from_dlpack`, `torch.from_dlpack`, `jax.dlpack.from_dlpack` and other consumers of DLPack or the CUDA array
+/// interface accept it without a copy; ``get()`` copies it to the host. The numbers are complete. Their memory is
+/// freed after the array and everything made from it are gone and the device has finished the work queued until then.
 #[pyclass(frozen, module = "ropewalk._native")]
 pub struct DeviceArray {
     column: Column,
     shape: Vec<usize>,
-    /// Asked for when the array is first handed on.
+    /// Set when the array is first exported.
     memory: OnceLock<Arc<CudaMemory>>,
 }
 
@@ -81,7 +81,7 @@ impl DeviceArray {
         Self { column, shape, memory: OnceLock::new() }
     }
 
-    /// So many rows of so many numbers, which are those of the column.
+    /// Returns an array of the given shape over the values of the column.
     pub fn rows(column: Column, shape: [usize; 2]) -> Self {
         Self { column, shape: shape.into(), memory: OnceLock::new() }
     }
@@ -94,12 +94,12 @@ impl DeviceArray {
         &self.shape
     }
 
-    /// The number that CUDA has for the device. There are no arrays on others.
+    /// Returns CUDA's number of the device. Arrays exist only on CUDA devices.
     pub fn index(&self) -> usize {
         self.column.device().cuda_index().unwrap_or(0)
     }
 
-    /// The memory, which is kept from now on until the last of those who have it is gone.
+    /// Returns the memory, which is shared from now on and freed with its last user.
     pub fn memory(&self, py: Python<'_>) -> PyResult<&Arc<CudaMemory>> {
         if let Some(memory) = self.memory.get() {
             return Ok(memory);
@@ -111,13 +111,13 @@ impl DeviceArray {
 
 #[pymethods]
 impl DeviceArray {
-    /// How many numbers there are along each axis.
+    /// The length of each axis.
     #[getter(shape)]
     fn shape_of<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.shape)
     }
 
-    /// The type of the numbers, as NumPy has it.
+    /// The NumPy type of the numbers.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, numpy::PyArrayDescr>> {
         numpy::PyArrayDescr::new(py, self.column.dtype())
@@ -128,13 +128,13 @@ impl DeviceArray {
         self.shape.len()
     }
 
-    /// How many numbers there are.
+    /// The number of elements.
     #[getter]
     fn size(&self) -> usize {
         self.column.len()
     }
 
-    /// Where they are: ``"cuda:0"``.
+    /// The device that holds the array: ``"cuda:0"``.
     #[getter]
     fn device(&self) -> String {
         format!("cuda:{}", self.index())
@@ -154,7 +154,7 @@ impl DeviceArray {
         format!("<DeviceArray of {name}, {}, on {}>", shape.join(" x "), self.device())
     }
 
-    /// A copy in host memory.
+    /// Returns a copy in host memory.
     fn get<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let shape = self.shape.clone();
         Ok(match &self.column {
@@ -171,19 +171,19 @@ impl DeviceArray {
         })
     }
 
-    /// A copy in host memory.
+    /// Returns a copy in host memory.
     fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.get(py)
     }
 
-    /// A pickle would be read where there may be no such device.
+    /// Raises `TypeError`, since a pickle might be loaded on a machine without such a device.
     fn __reduce__(&self) -> PyResult<()> {
         Err(PyTypeError::new_err(
             "an array on a GPU cannot be pickled or copied; get() copies it to the host (for an estimator: fit it with device='cpu')",
         ))
     }
 
-    /// NumPy does not copy from devices unasked.
+    /// Raises `TypeError`, so that NumPy does not copy from the device implicitly.
     #[pyo3(signature = (*_args, **_kwargs))]
     fn __array__(&self, _args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
         Err(PyTypeError::new_err("this array is on a GPU; get() copies it to the host"))
@@ -193,7 +193,7 @@ impl DeviceArray {
         DlpackExporter::device(self).into()
     }
 
-    /// A capsule for `from_dlpack`.
+    /// Returns a capsule for `from_dlpack`.
     #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
     fn __dlpack__<'py>(
         &self,

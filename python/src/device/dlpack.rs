@@ -1,8 +1,8 @@
-//! DLPack, by the crate `dlpark`: the capsules, and whose they are.
+//! DLPack through the crate `dlpark`: capsules and their ownership.
 //!
 //! Source: the Python array API standard, "Data interchange mechanisms" (2024.12); DLPack 1.3.
 
-#![allow(unsafe_code)] // Addresses and their owners are put together.
+#![allow(unsafe_code)] // Addresses are combined with their owners.
 
 use std::sync::Arc;
 
@@ -17,17 +17,17 @@ use pyo3::prelude::*;
 use crate::device::array::{Column, DeviceArray};
 use crate::device::foreign::{Foreign, Kind, checked_shape};
 
-/// The stream that is made to wait for the producer's work.
+/// The stream that waits for the producer's work.
 struct LegacyDefault;
 
-// SAFETY: CUDA has the legacy default stream, whose number is 1, on every device at any time.
+// SAFETY: the legacy default stream, with the number 1, exists on every CUDA device at any time.
 unsafe impl DlpackStream for LegacyDefault {
     fn as_python_arg(&self, _py: Python<'_>, _device: DLDevice) -> PyResult<StreamArg> {
         Ok(cuda_stream(std::ptr::null_mut()))
     }
 }
 
-/// The points that an object lends by DLPack; `None` if it does not know of it, or lends memory of the host that is an array of NumPy's.
+/// Returns the points of an object that supports DLPack; `None` if it does not, or if it is a NumPy array.
 pub fn points(x: &Bound<'_, PyAny>) -> PyResult<Option<Foreign>> {
     let py = x.py();
     if x.is_instance_of::<numpy::PyUntypedArray>() || !x.hasattr(pyo3::intern!(py, "__dlpack_device__"))? {
@@ -84,7 +84,8 @@ impl DeviceArray {
             prepared.map_err(|error| PyBufferError::new_err(error.to_string()))?.initialize(Arc::clone(memory));
         tensor.set_data(std::ptr::without_provenance_mut(address as usize));
         tensor.set_device(DlpackExporter::device(self)).set_dtype(data_type(self.column()));
-        // SAFETY: the memory holds as many numbers of this type as the shape says, one after the other, and is kept by the tensor.
+        // SAFETY: `memory` holds `shape` numbers of type `data_type`, contiguous and in C order (`new` and `rows` set
+        // the shape from the column), and the tensor keeps it alive through the `Arc`.
         Ok(unsafe { tensor.finish() })
     }
 }
@@ -98,7 +99,7 @@ impl DlpackExporter for DeviceArray {
         DlpackFlags::empty()
     }
 
-    /// The numbers are there, so no stream has to wait for them.
+    /// Checks the stream only: the numbers are complete, so no stream has to wait.
     fn prepare_export(&self, _py: Python<'_>, request: &ExportRequest<'_>) -> PyResult<()> {
         request.cuda_stream().map(|_| ())
     }

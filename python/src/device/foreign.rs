@@ -1,4 +1,4 @@
-//! Points in another library's memory: address, shape and kind.
+//! Points in another library's memory: address, shape and type.
 
 use dlpark::python::ImportedDlpack;
 use pyo3::PyResult;
@@ -16,15 +16,15 @@ pub struct Foreign {
     pub address: u64,
     pub shape: [usize; 2],
     pub kind: Kind,
-    /// `None` where only the address tells.
+    /// The number of the device; `None` if it must be derived from the address.
     pub device: Option<usize>,
-    /// `true` if nothing says when the points are written, so that all work of the device is waited for.
+    /// `true` if it is unknown when the points are written, so that all work of the device is waited for.
     pub wait_for_all: bool,
-    /// The loan, which gives the memory back when it is dropped.
+    /// The import from DLPack, which returns the memory to its owner when dropped.
     pub lent: Option<ImportedDlpack>,
 }
 
-/// The shape of points that lie one after the other, in C order. `strides` count elements.
+/// Checks that the shape is that of points, contiguous and in C order, and returns it. `strides` count elements.
 pub fn checked_shape(shape: &[i64], strides: Option<&[i64]>) -> PyResult<[usize; 2]> {
     let refuse = |sentence: String| Err(PyValueError::new_err(sentence));
     let &[n, dim] = shape else {
@@ -40,7 +40,7 @@ pub fn checked_shape(shape: &[i64], strides: Option<&[i64]>) -> PyResult<[usize;
         let &[by_row, by_column] = strides else {
             return refuse(format!("X has 2 dimensions, but {} strides", strides.len()));
         };
-        // Where there is one there is no step.
+        // The stride of an axis of length 1 is irrelevant.
         let is_compact = rows * columns == 0 || ((rows == 1 || by_row == dim) && (columns == 1 || by_column == 1));
         if !is_compact {
             return refuse(format!(

@@ -1,4 +1,5 @@
-//! What runs on a device: each function copies its points there, or within it, builds a tree of them, and leaves the results there.
+//! The functions on a device: each copies its points to or within the device, builds a tree of them, and leaves the
+//! results there.
 
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -12,8 +13,8 @@ use crate::device::array::{Column, DeviceArray};
 use crate::device::source::Source;
 use crate::{hdbscan, hop};
 
-/// The tree of points that a function is given. In a periodic box they must not span more than its sides, as `arrays::check_box` asks of
-/// arrays in host memory.
+/// Builds the tree of points. In a periodic box, points must not span more than its sides, as in `arrays::check_box`
+/// for points in host memory.
 fn tree_of(source: Source, size: Option<Vec<f64>>) -> ropewalk::Result<Tree> {
     let (dim, coordinates) = (source.dim, source.coordinates()?);
     if let Some(sides) = &size {
@@ -24,7 +25,8 @@ fn tree_of(source: Source, size: Option<Vec<f64>>) -> ropewalk::Result<Tree> {
     points.tree()
 }
 
-/// Works on the device without the interpreter's lock. Calls come from threads of a pool; one stream serves them all, and holds memory once.
+/// Runs work on the device without the GIL. Calls come from threads of a pool. All of them use one stream, so that
+/// the device's memory pool exists only once.
 fn there<T: Send>(py: Python<'_>, work: impl FnOnce() -> ropewalk::Result<T> + Send) -> PyResult<T> {
     run(py, None, || on_one_stream(work))
 }
@@ -37,7 +39,7 @@ fn numbers(column: gpu::DeviceVec<f64>) -> DeviceArray {
     DeviceArray::new(Column::Numbers(column))
 }
 
-/// The group of each point, where the members of each group begin, and the members.
+/// The group of each point, the offsets of groups in the list of members, and the list of members.
 type Groups = (DeviceArray, DeviceArray, DeviceArray);
 
 fn groups(halos: &Halos, n: usize) -> ropewalk::Result<Groups> {
@@ -50,7 +52,7 @@ fn groups(halos: &Halos, n: usize) -> ropewalk::Result<Groups> {
     ))
 }
 
-/// The indices of the core points in ascending order, and labels (noise -1).
+/// Returns the indices of the core points in ascending order, and the labels (noise -1).
 #[pyfunction]
 #[pyo3(signature = (x, eps, min_samples, box_size, device))]
 pub fn device_dbscan(
@@ -70,7 +72,7 @@ pub fn device_dbscan(
     })
 }
 
-/// Groups of friends, the largest first.
+/// Returns friends-of-friends groups, the largest first.
 #[pyfunction]
 #[pyo3(signature = (x, linking_length, min_members, box_size, device))]
 pub fn device_friends_of_friends(
@@ -88,7 +90,7 @@ pub fn device_friends_of_friends(
     })
 }
 
-/// Groups about peaks of the density, and the density of each point.
+/// Returns groups around density peaks, and the density of each point.
 #[pyfunction]
 #[pyo3(signature = (x, masses, options, device))]
 pub fn device_hop(
@@ -99,7 +101,8 @@ pub fn device_hop(
 ) -> PyResult<(DeviceArray, DeviceArray, DeviceArray, DeviceArray)> {
     let source = Source::new(x, device)?;
     if !matches!(source.dim, 2 | 3) {
-        // Other points become wider ones, of which the kernels are others.
+        // Points of another dimension would be padded to more coordinates, and the density kernels depend on the
+        // dimension.
         return Err(PyValueError::new_err(format!("X has {} coordinates a point; HOP is for 2 or 3", source.dim)));
     }
     let box_size = options.box_size.clone();
@@ -117,7 +120,7 @@ pub fn device_hop(
     })
 }
 
-/// Labels (noise -1), and probabilities.
+/// Returns labels (noise -1) and probabilities.
 #[pyfunction]
 #[pyo3(signature = (x, options, device))]
 pub fn device_hdbscan(
@@ -135,7 +138,7 @@ pub fn device_hdbscan(
     })
 }
 
-/// The ends of the edges in rows of two, the lower first, and their weights, in ascending order.
+/// Returns the two ends of each edge, the lower index first, and the weights. Edges are in ascending order.
 #[pyfunction]
 #[pyo3(signature = (x, min_samples, box_size, device))]
 pub fn device_minimum_spanning_tree(
@@ -186,7 +189,7 @@ impl DeviceBvh {
         self.dim
     }
 
-    /// How many points are within the radius of each, itself included.
+    /// Returns the number of points within the radius of each point, the point itself included.
     fn count_neighbors(&self, py: Python<'_>, radius: f64) -> PyResult<DeviceArray> {
         let radius = checked_radius(radius)?;
         there(py, || {
@@ -196,13 +199,14 @@ impl DeviceBvh {
         })
     }
 
-    /// The number of pairs within the radius.
+    /// Returns the number of pairs within the radius.
     fn count_pairs(&self, py: Python<'_>, radius: f64) -> PyResult<u64> {
         let radius = checked_radius(radius)?;
         there(py, || on_device!(DeviceBvh, &self.tree, bvh => bvh.count_pairs(radius)))
     }
 
-    /// Where the list of each point begins, and the indices of the points within the radius of each, itself included.
+    /// Returns the offset of each point's list, and the indices of the points within the radius of each point, itself
+    /// included.
     fn neighbors(&self, py: Python<'_>, radius: f64) -> PyResult<(DeviceArray, DeviceArray)> {
         let radius = checked_radius(radius)?;
         there(py, || {
@@ -214,7 +218,7 @@ impl DeviceBvh {
         })
     }
 
-    /// The indices of the `k` nearest of each point, in rows, and their distances.
+    /// Returns the indices of the `k` nearest neighbours of each point, in rows, and their distances.
     fn nearest_neighbors(&self, py: Python<'_>, k: usize, include_self: bool) -> PyResult<(DeviceArray, DeviceArray)> {
         let others = self.tree.len().saturating_sub(usize::from(!include_self));
         if k > others {

@@ -8,14 +8,15 @@ use pyo3::types::PyDict;
 
 use crate::device::foreign::{Foreign, Kind, checked_shape};
 
-/// The points that an object describes so; `None` if it does not.
+/// Returns the points of an object that has the CUDA array interface; `None` if it does not.
 ///
-/// A stream that it names is not used but waited for with all others: a number that is no stream would end the process.
+/// If the object names a stream, all streams are waited for instead: a number that is not a stream would end the
+/// process.
 pub fn points(x: &Bound<'_, PyAny>) -> PyResult<Option<Foreign>> {
     let Some(interface) = x.getattr_opt(pyo3::intern!(x.py(), "__cuda_array_interface__"))? else { return Ok(None) };
     let interface =
         interface.cast::<PyDict>().map_err(|_| PyTypeError::new_err("__cuda_array_interface__ is no dictionary"))?;
-    // What is `None` is as good as not there.
+    // A value of `None` is the same as a missing key.
     let optional = |key: &str| PyResult::Ok(interface.get_item(key)?.filter(|value| !value.is_none()));
     let needed = |key: &str| {
         optional(key)?.ok_or_else(|| PyValueError::new_err(format!("__cuda_array_interface__ has no {key:?}")))
@@ -47,7 +48,7 @@ pub fn points(x: &Bound<'_, PyAny>) -> PyResult<Option<Foreign>> {
     let shape = checked_shape(&shape, strides.as_deref())?;
     let (address, _read_only): (u64, bool) = needed("data")?.extract()?;
     let version: u64 = needed("version")?.extract()?;
-    // Before version 3 nothing was said of streams.
+    // Before version 3 the interface did not specify streams.
     let wait_for_all = version < 3 || optional("stream")?.is_some();
     Ok(Some(Foreign { address, shape, kind, device: None, wait_for_all, lent: None }))
 }

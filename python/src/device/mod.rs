@@ -1,10 +1,12 @@
-//! Arrays on NVIDIA GPUs: in by DLPack or by the CUDA array interface, out by both. Nothing goes through the host.
+//! Arrays on NVIDIA GPUs, imported through DLPack or the CUDA array interface and exported through both. No data pass
+//! through the host.
 //!
-//! In: an array of CuPy, PyTorch, JAX or another library ([`source`]), or one of NumPy's, which is copied to the device. Out: a
-//! [`DeviceArray`], which such libraries take without a copy. Between them are the library's `gpu` functions ([`functions`]).
+//! In: an array of CuPy, PyTorch, JAX or another library ([`source`]), or a NumPy array, which is copied to the
+//! device. Out: a [`DeviceArray`], which these libraries accept without a copy. In between are the library's `gpu`
+//! functions ([`functions`]).
 //!
-//! **Order.** A producer is asked to make the legacy default stream wait for its work; the library copies on that stream. Results are
-//! complete when a function returns, so that a consumer may use any stream.
+//! **Order.** Producers are asked to make the legacy default stream wait for their work, and the library copies on
+//! that stream. Results are complete when a function returns, so consumers may use any stream.
 
 mod array;
 mod dlpack;

@@ -1,4 +1,4 @@
-//! Points that a function is given, wherever they are.
+//! The points that are passed to a function, in host or device memory.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -15,7 +15,7 @@ enum Place {
     Foreign(Foreign),
 }
 
-/// Points that a function is given, and the device to work on.
+/// The points that are passed to a function, and the device to work on.
 pub struct Source {
     place: Place,
     device: Device,
@@ -23,8 +23,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// An array of `x`'s library, on the device that it lies on, which must be `index` if that is given; or an array of NumPy's, for that
-    /// device or the first.
+    /// Accepts an array of another library, or a NumPy array. The former stays on its device, which must be `index`
+    /// if given. The latter is for device `index`, by default the first one.
     pub fn new(x: &Bound<'_, PyAny>, index: Option<usize>) -> PyResult<Self> {
         let foreign = match dlpack::points(x)? {
             Some(foreign) => Some(foreign),
@@ -39,7 +39,7 @@ impl Source {
         let dim = checked_dim(foreign.shape[1])?;
         let device = match foreign.device {
             Some(own) => Device::cuda(own),
-            // An empty array may have no address to ask.
+            // An empty array may have no address from which to derive the device.
             None if foreign.shape[0] == 0 => Device::cuda(index.unwrap_or(0)),
             None => Device::of_cuda_address(foreign.address),
         };
@@ -54,7 +54,8 @@ impl Source {
         Ok(Self { place: Place::Foreign(foreign), device, dim })
     }
 
-    /// The coordinates, copied within the device; or to it from the host. The other library gets its memory back.
+    /// Copies the coordinates within the device, or from the host to the device. The other library gets its memory
+    /// back.
     pub fn coordinates(self) -> ropewalk::Result<Coordinates> {
         let device = self.device;
         match self.place {
