@@ -1,4 +1,4 @@
-"""What `cargo metadata` says of the dependencies, held against what we allow: deny.toml, in so far as it needs no tool."""
+"""Checks the dependencies that `cargo metadata` lists against deny.toml, as far as this is possible without cargo-deny."""
 import json
 import sys
 import tomllib
@@ -19,7 +19,7 @@ allowed = set(deny["licenses"]["allow"])
 exceptions = {e["crate"]: set(e["allow"]) for e in deny["licenses"].get("exceptions", [])}
 for p in packages:
     text = (p["license"] or "").replace("/", " OR ").replace("(", " ").replace(")", " ")
-    # Every part of an AND has one of its ORs allowed.
+    # Each part of an AND expression needs one allowed alternative.
     for part in text.split(" AND "):
         if not any(one.strip() in allowed | exceptions.get(p["name"], set()) for one in part.split(" OR ")):
             faults.append(f"{p['name']} {p['version']}: the licence is {p['license']}")

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Checks that imports point one way.
+"""Checks that imports have one direction.
 
-    .ci/direction.py            prints what breaks a rule, and fails if there is anything
-    .ci/direction.py --arrows   also prints the imports inside of each circle
+    .ci/direction.py            prints violations of the rules, and fails if there are any
+    .ci/direction.py --arrows   also prints the imports within each cycle
 
-Reads the `use` lines and paths of all crates, and the imports of the Python package. A name that a module passes on with `pub use` is
-looked up where it is defined, and is an import of the module only if that uses it itself. Methods and tests are left out. Rules:
+Reads the `use` lines and paths of all crates, and the imports of the Python package. A name that a module re-exports with `pub use`
+is resolved to its definition. It counts as an import of the module only if the module itself uses the name. Methods and tests are
+ignored. Rules:
 
 1. A crate or module imports only what ARCHITECTURE.md lists above it, in the numbered lists under "Crates" and "Modules of the engine".
    Names on one line do not import each other.
 2. No two modules with one parent import each other.
-3. No files import each other in a circle.
+3. No files import each other in a cycle.
 """
 
 import ast
@@ -23,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def without_comments(text):
-    """The code with comments, strings and test modules blanked out."""
+    """Returns the code with comments, strings and test modules blanked out."""
     pattern = r'//[^\n]*|/\*.*?\*/|r(#*)".*?"\1|b?"(?:\\.|[^"\\])*"|\'(?:\\.[^\']*|[^\\\'])\''
     text = re.sub(pattern, lambda found: "\n" * found[0].count("\n"), text, flags=re.S)
     while (start := re.search(r"#\[cfg\((?:test|all\(test\b[^\]]*)\)\]\s*(?:pub(?:\([^)]*\))?\s+)?mod\s+\w+\s*\{", text)):
@@ -35,7 +36,7 @@ def without_comments(text):
     return text
 
 def use_tree(text, prefix=()):
-    """The paths of a `use` tree as (path, name) pairs; the name is "*" for all."""
+    """Returns the paths of a `use` tree as (path, name) pairs; the name is "*" for a glob."""
     text = text.strip()
     brace = text.find("{")
     if brace < 0:
@@ -57,7 +58,7 @@ def use_tree(text, prefix=()):
             return
 
 def inline_modules(code):
-    """The code outside of inline modules, then that inside of each, as (text, depth)."""
+    """Splits code into (text, depth) pairs: the code outside of inline modules, then the code inside of each."""
     outside, at, inside = "", 0, []
     for found in re.finditer(r"\bmod\s+\w+\s*\{", code):
         if found.start() < at:
@@ -71,7 +72,8 @@ def inline_modules(code):
     return [(outside + code[at:], 0), *inside]
 
 def outwards(parts, depth):
-    """A path written in a module that is `depth` inline modules deep, as it would be written in the file; None if it names none but these."""
+    """Converts a path from a module nested `depth` inline modules deep to a path of the file; None if it stays within these
+    modules."""
     for _ in range(depth):
         if parts[:1] == ("self",):
             parts = parts[1:]
@@ -81,7 +83,7 @@ def outwards(parts, depth):
     return ("self", *parts) if depth and parts[:1] != ("super",) else parts
 
 class Crate:
-    """The modules of one crate: their files, what they declare and what they import."""
+    """The modules of one crate: their files, declarations and imports."""
 
     def __init__(self, name, folder, root):
         self.name = name
@@ -109,7 +111,7 @@ class Crate:
         ]
 
     def imports_of(self, path, code, depth):
-        """The paths that the code of a file, or of an inline module of it, imports."""
+        """Returns the paths that the code of a file, or of an inline module of a file, imports."""
         imports, names = [], {child: ("self", child) for child in self.children[path] if not depth}
         for found in re.finditer(r"(pub(?:\([^)]*\))?\s+)?\buse\s+([^;]+);", code):
             for parts, name in use_tree(found[2]):
@@ -128,7 +130,7 @@ class Crate:
                     imports.append(parts)
                 names[name] = parts
         code = re.sub(r"\buse\s+[^;]+;|\bpub\(in [^)]*\)|\bmod\s+\w+\s*;", "", code)
-        # Names that are passed on and used here as well, and paths that begin with a name: `hdf5::read(..)`.
+        # Names that are re-exported and also used here, and paths that begin with an imported name: `hdf5::read(..)`.
         for name, parts in names.items():
             for found in re.finditer(rf"(?<![\w:.]){re.escape(name)}\b(?:::\w+)*", code):
                 rest = found[0].split("::")[1:]
@@ -142,7 +144,7 @@ class Workspace:
         self.crates = {crate.name: crate for crate in crates}
 
     def absolute(self, crate, path, parts):
-        """(crate, parts) of a path that is written in a module; None for what is not ours."""
+        """Resolves a path in a module to (crate, parts); None for paths outside of the workspace."""
         if parts[0] == "crate":
             return crate, parts[1:]
         if parts[0] in ("super", "self"):
@@ -158,7 +160,7 @@ class Workspace:
         return None
 
     def defined_in(self, crate, parts, seen=()):
-        """(crate, module) of the file that defines what a path names."""
+        """Returns (crate, module) of the file that defines the name at the end of a path."""
         known = self.crates[crate]
         module = ()
         for at, part in enumerate(parts):
@@ -182,7 +184,7 @@ class Workspace:
         return crate, module
 
     def arrows(self):
-        """file -> files that it imports from."""
+        """Returns a map from each file to the files that it imports from."""
         arrows = defaultdict(set)
         for crate in self.crates.values():
             for path, imports in crate.imports.items():
@@ -196,7 +198,7 @@ class Workspace:
         return arrows
 
 def cycles(arrows):
-    """The strongly connected groups of more than one node (Tarjan)."""
+    """Returns the strongly connected components of more than one node (Tarjan)."""
     index, low, on_stack, stack, found = {}, {}, set(), [], []
 
     def visit(node):
@@ -239,7 +241,7 @@ def shown(node):
     return "::".join((node[0], *node[1]))
 
 def order(section):
-    """name -> line number, of the numbered list under a heading of ARCHITECTURE.md."""
+    """Returns a map from name to position in the numbered list under a heading of ARCHITECTURE.md."""
     text = (ROOT / "ARCHITECTURE.md").read_text()
     body = re.search(rf"^## {section}$(.*?)(?=^## |\Z)", text, flags=re.S | re.M)[1]
     ranks = {}
@@ -289,7 +291,7 @@ def main():
                 elif of_modules[b] >= of_modules[a]:
                     bad.append(f"{shown(here)} imports {shown(there)}: {b} is not listed above {a}")
 
-    # Folders of one parent that import each other.
+    # Checks folders with one parent that import each other.
     siblings = defaultdict(set)
     for here, others in arrows.items():
         for there in others:

@@ -1,9 +1,10 @@
-//! Rays and nearest triangles on a device: rates, and whether answers are those of the CPU.
+//! Rays and nearest triangles on a device: rates, and comparison of the results with the CPU.
 //!
 //!     cargo bench -p ropewalk-benches --features cuda --bench device_rays -- [TRIANGLES] [RAYS] [FOLDER]
 //!
-//! The mesh is a bumpy sphere. Incoherent rays begin anywhere in a box that is half as wide again and go to any point of it; those of a camera
-//! go through the pixels of a picture. With FOLDER the mesh and the incoherent rays are written there, as numbers of 32 bits, for other programs.
+//! The mesh is a bumpy sphere. Incoherent rays connect two random points of a box that is half as wide again. Camera
+//! rays pass through the pixels of an image. If FOLDER is given, the mesh and the incoherent rays are written there
+//! as 32-bit numbers for other programs.
 
 use std::error::Error;
 use std::time::Instant;
@@ -13,11 +14,11 @@ use ropewalk::{Mesh, Ray};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Turns of each measurement, of which the least time counts.
+/// The number of repetitions of each measurement. The shortest time counts.
 const TURNS: usize = 7;
 
 fn main() -> Result<()> {
-    // Cargo adds `--bench`.
+    // Cargo passes `--bench`.
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     let mut number = |default: usize| arguments.next().map_or(Ok(default), |text| text.parse());
     let (triangles, n) = (number(1_000_000)?, number(1 << 24)?);
@@ -84,7 +85,7 @@ fn time(what: &str, n: usize, work: &dyn Fn() -> Result<()>) -> Result<()> {
     Ok(())
 }
 
-/// A bumpy sphere of about so many triangles.
+/// Returns a bumpy sphere of about the given number of triangles.
 fn bumpy(triangles: usize) -> (Vec<[f32; 3]>, Vec<[u32; 3]>) {
     let n = ((triangles as f64 / 4.0).sqrt() as u32).max(2);
     let place = |i: u32, j: u32| {

@@ -1,8 +1,8 @@
-//! Moving least squares on a device: times, and whether coefficients are those of the CPU.
+//! Moving least squares on a device: times, and comparison of the coefficients with the CPU.
 //!
 //!     cargo bench -p ropewalk-benches --features cuda --bench device_values -- [SOURCES] [TARGETS]
 //!
-//! Degree 2 with 20 neighbours, uniform points in the unit cube, as `peers/values_peers.py`.
+//! Degree 2 with 20 neighbours, uniform points in the unit cube, as in `peers/values_peers.py`.
 
 use std::error::Error;
 use std::time::Instant;
@@ -12,11 +12,11 @@ use ropewalk::gpu::{self, Bvh, Coordinate, Device, DeviceVec};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Turns of each measurement, of which the least time counts.
+/// The number of repetitions of each measurement. The shortest time counts.
 const TURNS: usize = 7;
 
 fn main() -> Result<()> {
-    // Cargo adds `--bench`.
+    // Cargo passes `--bench`.
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     let mut number = |default: usize| arguments.next().map_or(Ok(default), |text| text.parse());
     let (n, targets) = (number(1_000_000)?, number(1_000_000)?);

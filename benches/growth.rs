@@ -1,7 +1,9 @@
-//! How time grows with the number of points, on sets without a scale or with copies: `cargo bench --bench growth`.
+//! Growth of time with the number of points, on scale-free sets and on sets with copies:
+//! `cargo bench --bench growth`.
 //!
-//! For each set and operation it prints the seconds at some sizes, and the exponent of n between the least and the largest. Names of
-//! sets after `--` choose sets: `cargo bench --bench growth -- radii-3d copies`. As a test it runs once with few points.
+//! Prints for each set and operation the seconds at several sizes, and the exponent of n between the smallest and the
+//! largest. Names after `--` select sets: `cargo bench --bench growth -- radii-3d copies`. Run as a test, it runs
+//! once with few points.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -14,7 +16,7 @@ mod sets;
 /// An operation on points and their tree.
 type Run<'a, const D: usize> = &'a dyn Fn(&[[f64; D]], &Bvh<f64, D>);
 
-/// The shorter of two times of an operation.
+/// Returns the shorter of two times of an operation.
 fn seconds<const D: usize>(points: &[[f64; D]], run: Run<'_, D>) -> f64 {
     let tree = Bvh::build(points).expect("points are finite");
     let times = (0..2).map(|_| {
@@ -25,7 +27,7 @@ fn seconds<const D: usize>(points: &[[f64; D]], run: Run<'_, D>) -> f64 {
     times.fold(f64::INFINITY, f64::min)
 }
 
-/// Measures the operations on the sets that were named, and prints each as it is done.
+/// Measures the operations on a set, unless other sets were named, and prints each result when it is known.
 fn print<const D: usize>(named: &[String], name: &str, sizes: &[usize], of: impl Fn(usize) -> Vec<[f64; D]>) {
     if !named.is_empty() && !named.iter().any(|named| named == name) {
         return;

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Times the reading of a large HDF5 snapshot, two threads of ropewalk beside h5py, which has one.
+"""Times the reading of a large HDF5 snapshot by ropewalk with two threads and by h5py, which uses one.
 
     python3 benches/hdf5_reading.py target/release/ropewalk FOLDER [--gigabytes 2] [--times 3]
 
-Writes FOLDER/large.hdf5 if it is not there: clustered positions and velocities in single precision, shuffled ids of 64 bits, masses; gzip
-and shuffle, chunks of 65,536 rows. `ropewalk convert` writes what it has read to /dev/null, which counts against it. Both run in turns
-in processes of their own; the best time of each and the most memory are told. Needs h5py and numpy.
+Writes FOLDER/large.hdf5 if it does not exist: clustered positions and velocities in single precision, shuffled ids of 64 bits,
+masses; gzip and shuffle, chunks of 65,536 rows. `ropewalk convert` also writes what it has read to /dev/null, which is a
+disadvantage. Both programs run in turns in separate processes. The best time and the memory peak of each are reported. Requires
+h5py and numpy.
 """
 
 import argparse
@@ -43,7 +44,7 @@ def write(path, n):
                    for name, (tail, kind) in zip(FIELDS, kinds)]
         for start in range(0, n, 64 * ROWS):
             i = np.arange(start, min(start + 64 * ROWS, n))
-            # Near the cell of a grid along which they are sorted, as codes write them.
+            # Near the cell of a grid in whose order particles are stored, as in files of simulation codes.
             cell = np.stack([i >> 18 & 511, i >> 9 & 511, i & 511], axis=1)
             values = (cell * 0.19 + random.normal(0, 0.3, (len(i), 3)), random.normal(0, 200, (len(i), 3)), random.permutation(i) + 1,
                       np.full(len(i), 0.05))
@@ -52,7 +53,7 @@ def write(path, n):
 
 
 def run(command):
-    """Seconds by the clock and of processors, and bytes at most."""
+    """Returns wall-clock seconds, processor seconds, and the memory peak in bytes."""
     start = time.perf_counter()
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(child.pid, 0)
@@ -69,7 +70,7 @@ def main():
     arguments = arguments.parse_args()
     path, n = arguments.folder / "large.hdf5", int(arguments.gigabytes * 1e9 / 36)
     if not path.exists():
-        # What it takes is not to count for those that begin after it.
+        # Runs in a separate process, so that its memory does not count for the processes started afterwards.
         writer = multiprocessing.Process(target=write, args=(path, n))
         writer.start()
         writer.join()

@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""Time, memory and bytes of friends of friends with a catalogue across ranks, on paper: benches/model.md says what each line means.
+"""Estimates time, memory and traffic of friends of friends with a catalogue across ranks. benches/model.md explains each line.
 
     python3 benches/model.py [--particles 1e12] [--ranks 1e4] [--network 1e9]
 
-The constants are measured; the network is assumed. Work is what `bench --ops fof` times (benches/ranks.sh): what measures halos for the
-catalogue is not in it."""
+The constants are measured, the network is assumed. Work is the time of `bench --ops fof` (benches/ranks.sh), without measuring halos for
+the catalogue."""
 import argparse
 from math import log2
 
-NANOSECONDS = 567  # a particle of a rank of 2.4 million, p3m_336 on 16 ranks of one machine, all of it
-AT = 37.9e6 / 16  # .. and the particles of that rank
-BYTES_SENT = 21.7  # a particle, in random order: nearly each is sent to its region, and its label back
-MEMORY = 58  # bytes a particle of a rank, at most at a time
-GROUPS = 2.63e6 / 37.9e6  # groups of two or more a particle
-HALOS = 69_346 / 37.9e6  # halos of 20 or more a particle
-SENT = 15 * 8  # bytes that are sent of a row
-ROW = SENT + 13 * 8 * 2  # .. and that it takes on rank 0, with its 13 columns before and after they are put in order
-CALLS = 89  # collective functions of a run on 16 ranks
-SHARE = 1 << 20  # boxes, and samples, of all ranks at most; 16 boxes a rank beyond 65,536 ranks
+NANOSECONDS = 567  # per particle of a rank, for p3m_336 on 16 ranks that use the whole machine
+AT = 37.9e6 / 16  # the number of particles per rank in that run
+BYTES_SENT = 21.7  # per particle in random order: nearly all particles are sent to their regions, and their labels back
+MEMORY = 58  # peak bytes per particle of a rank
+GROUPS = 2.63e6 / 37.9e6  # groups of two or more, per particle
+HALOS = 69_346 / 37.9e6  # halos of 20 or more, per particle
+SENT = 15 * 8  # bytes sent per row of the catalogue
+ROW = SENT + 13 * 8 * 2  # bytes per row on rank 0, with its 13 columns before and after sorting
+CALLS = 89  # collective calls of a run on 16 ranks
+SHARE = 1 << 20  # maximum number of boxes, and of samples, of all ranks; 16 boxes per rank from 65,536 ranks on
 
 a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 a.add_argument("--particles", type=float, default=1e12)
@@ -30,10 +30,10 @@ o = a.parse_args()
 N, P, n = o.particles, o.ranks, o.particles / o.ranks
 boxes = min(1 << 10, max(16, SHARE // int(P))) * P
 print(f"{N:.0e} particles on {P:.0f} ranks, {n:.1e} on each")
-# Sorts and walks take as many steps as the tree has levels.
+# The number of passes of sorts and traversals is proportional to the number of levels of the tree.
 print(f"  work          {n * NANOSECONDS * 1e-9 * log2(n) / log2(AT):10.1f} s")
 print(f"  moving        {n * BYTES_SENT / o.network:10.1f} s      {n * BYTES_SENT / 1e9:8.2f} GB sent by a rank; 0 where particles are in place")
-# Six faces of a cube; a fifth of a mean separation deep, and twice as many at boxes' corners.
+# Ghosts at six faces of a cube, a fifth of a mean separation deep, and twice that number because of the corners of boxes.
 ghosts = 6 * n ** (2 / 3) * 0.2 * 2
 print(f"  ghosts        {ghosts * 2.5 * 12 / o.network:10.3f} s      {ghosts:8.1e} of a rank, 2.5 times their positions are sent")
 print(f"  calls         {CALLS * P * o.latency:10.2f} s      {CALLS} of a message to each rank")

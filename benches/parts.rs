@@ -1,6 +1,8 @@
-//! The parts, one by one, on points that a laptop does in a moment: `cargo bench`. As a test each runs once.
+//! Benchmarks of single parts on point sets that take a laptop a moment: `cargo bench`. Run as a test, each part runs
+//! once.
 //!
-//! For whole operations on data of your own there is `ropewalk bench`; for other libraries beside this one, `benches/peers`.
+//! For whole operations on your own data see `ropewalk bench`; for comparison with other libraries see
+//! `benches/peers`.
 
 use std::hint::black_box;
 
@@ -10,7 +12,7 @@ use ropewalk::{Bvh, Dbscan, DbscanAlgorithm, Fof, Sphere, phases};
 
 const N: usize = 100_000;
 
-/// An even cloud and a clustered one, each with a radius of 0.3 mean separations.
+/// A uniform and a clustered point set, each with a radius of 0.3 mean separations.
 fn clouds() -> [(&'static str, Vec<[f32; 3]>, f64); 2] {
     let radius = 0.3 * (1.0 / N as f64).cbrt();
     let made = "the sample's parameters are valid";
@@ -20,7 +22,7 @@ fn clouds() -> [(&'static str, Vec<[f32; 3]>, f64); 2] {
     ]
 }
 
-/// The steps of a build: bounds, codes and sort, build.
+/// The phases of a build: bounds, codes and sort, build.
 fn build(criterion: &mut Criterion) {
     for (cloud, points, _) in clouds() {
         let (tree, steps) = phases(|| Bvh::build(&points));
@@ -56,7 +58,7 @@ fn traversal(criterion: &mut Criterion) {
     }
 }
 
-/// One query at a time, in no order.
+/// Single queries, in unspecified order.
 fn queries(criterion: &mut Criterion) {
     for (cloud, points, radius) in clouds() {
         let tree = Bvh::build(&points).expect("points are finite");

@@ -1,12 +1,12 @@
 #!/bin/bash
-# Times ranks on one machine: shares of one snapshot, and equal parts of growing point sets. `benches/model.md` says what for.
+# Times ranks on one machine: parts of one snapshot, and equal parts of growing point sets, for `benches/model.md`.
 #
 #     benches/ranks.sh ROPEWALK SNAPSHOT.npy PERIODIC_SIDE EPS [RANKS ..]
 set -euo pipefail
 program=$1 snapshot=$2 side=$3 eps=$4
 shift 4
 [ $# -gt 0 ] || set -- 1 2 4 8 16
-# More processes than processors; as root, as containers are.
+# Allows more processes than processors, and running as root in containers.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_btl_vader_single_copy_mechanism=none
 bench() { "$@" --ops fof --reps 3 --phases | sed -n '/^operation/,$p'; }

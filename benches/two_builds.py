@@ -2,10 +2,10 @@
 
     python benches/two_builds.py OLD NEW SNAPSHOT [--device cuda] [--rounds 5] [--threads N] [--times-only]
 
-OLD and NEW are executables. Results: `halos` with each finder, `dbscan`, `hdbscan`, `emst` and `knn`; arrays are to be equal byte for byte,
-and of catalogues the rows in all columns that both have. Times: rounds of `bench`, and on the CPU of `raycast` of a wavy square of 180,000
-triangles and of a box of 12, OLD and NEW in turn, each the first in half of the rounds; the least time of each operation counts. Prints a
-table of ratios NEW / OLD. Exit status 1: some result differs.
+OLD and NEW are executables. Results: `halos` with each finder, `dbscan`, `hdbscan`, `emst` and `knn`. Arrays must be equal byte for
+byte, and catalogues in all columns that both have. Times: rounds of `bench` and, on the CPU, of `raycast` for a wavy square of
+180,000 triangles and a box of 12. OLD and NEW run in turns, each first in half of the rounds, and the shortest time of each
+operation counts. Prints a table of ratios NEW / OLD. Exit status 1: a result differs.
 """
 
 import argparse
@@ -33,20 +33,20 @@ ON_DEVICE = "build,range_count,range_crs,half_count,knn,fof,dbscan_fdbscan,dbsca
 
 
 def run(program, arguments, folder):
-    """Runs a program in a folder; ends this one if it fails."""
+    """Runs a program in a folder, and exits if it fails."""
     done = subprocess.run([program, *arguments], cwd=folder, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{program} {' '.join(arguments)}: {done.stderr.strip()}")
 
 
 def columns(path):
-    """The columns of an ECSV table, by their names, as text."""
+    """Returns the columns of an ECSV table as text, by name."""
     rows = [line.split(",") for line in path.read_text().splitlines() if not line.startswith("#")]
     return {column[0]: column[1:] for column in zip(*rows)}
 
 
 def differences(old, new):
-    """Yields a sentence for each result in two folders that differs; nothing for files of one of them alone."""
+    """Yields a description of each difference between the results in two folders. Files in only one of them are ignored."""
     names = sorted(path.name for path in old.iterdir() if path.suffix in (".npy", ".ecsv") and (new / path.name).exists())
     if not names:
         yield "no results"
@@ -65,7 +65,7 @@ def differences(old, new):
 
 
 def compare_results(programs, snapshot):
-    """Compares all results; returns whether they are equal."""
+    """Compares all results, and returns `True` if they are equal."""
     calls = {f"halos {name}": ["halos", snapshot, "--out", ".", "--no-pictures", *options] for name, options in FINDERS.items()}
     calls |= {name: [name, snapshot, *options] for name, options in OF_POINTS.items()}
     equal = True
@@ -95,7 +95,7 @@ def write_meshes(folder):
 
 
 def operations(program, snapshot, meshes, arguments, threads, folder):
-    """The times of operations, by name, in seconds."""
+    """Returns the times of operations in seconds, by name."""
     run(program, ["bench", snapshot, "--json", "times.json", *arguments, *threads], folder)
     times = {row["op"]: row["min_s"] for row in json.loads((folder / "times.json").read_text())}
     for name, path in meshes.items():
@@ -105,7 +105,7 @@ def operations(program, snapshot, meshes, arguments, threads, folder):
 
 
 def least_times(programs, snapshot, arguments, threads, rounds):
-    """The least time of each operation for each program, in seconds."""
+    """Returns the shortest time of each operation for each program, in seconds."""
     best = [{}, {}]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)

@@ -1,14 +1,15 @@
-//! Where the centre of a halo is, if it is two halos: a bar-bell that friends-of-friends has linked by a bridge.
+//! The centre of a halo that is really two halos: a bar-bell that friends of friends has linked by a bridge.
 //!
 //! `cargo run --release --example barbell`
 
 use ropewalk::{Center, Fof};
 
 fn main() -> ropewalk::Result<()> {
-    // A heavy, wide galaxy at the left, a light and dense one at the right, and a thin bridge of stars.
+    // A heavy, wide galaxy on the left, a light, dense one on the right, and a thin bridge of stars.
     let mut stars: Vec<[f64; 3]> = vec![];
     for (x, n, radius) in [(-4.0, 6000, 1.6), (4.0, 1000, 0.4)] {
-        // A golden spiral covers all directions evenly; the mass within r goes as r², as in the middle of real halos.
+        // A golden spiral covers all directions evenly. The mass within r grows as r², as in the inner part of real
+        // halos.
         for i in 0..n {
             let t = (i as f64 + 0.5) / n as f64;
             let (z, angle) = (1.0 - 2.0 * t, 2.399_963 * i as f64);
@@ -32,12 +33,12 @@ fn main() -> ropewalk::Result<()> {
     let mut places = vec![];
     for (name, center) in centers {
         let found = halos.centers(&stars, center)?.as_slice()[0];
-        // To one digit, and no zero with a sign.
+        // Rounds to one decimal. Adding 0.0 removes the sign of zero.
         let [x, y, z] = found.position.map(|x| (10.0 * x).round() / 10.0 + 0.0);
         println!("{name:<24} ({x:4.1}, {y:4.1}, {z:4.1})");
         places.push(found.position[0]);
     }
-    // The heavy galaxy is the deeper one, the light one the denser; the centre of mass lies in neither.
+    // The heavy galaxy has the deeper potential, the light one the higher density. The centre of mass is in neither.
     assert!((places[0] + 4.0).abs() < 0.5 && places[0] == places[1]);
     assert!((places[2] - 4.0).abs() < 0.5);
     Ok(())

@@ -1,5 +1,5 @@
-//! The broad phase of a collision test: which of many moving boxes overlap, step by step. A refit follows them; a rebuild is due when
-//! the boxes of the tree's nodes have grown by half.
+//! The broad phase of collision detection: overlapping pairs of moving boxes, step by step. The tree is refitted in
+//! each step, and rebuilt when the boxes of its nodes have grown by half.
 //!
 //!     cargo run --release --example broadphase
 
@@ -8,7 +8,7 @@ use ropewalk::{Aabb, Bvh, Result};
 const SIDE: i32 = 2000;
 const STEPS: usize = 60;
 
-/// A box with whole numbers for corners, so that all machines see the same collisions.
+/// A box with integer corners, so that collisions are the same on all machines.
 struct Crate {
     corner: [i32; 3],
     size: [i32; 3],
@@ -16,7 +16,7 @@ struct Crate {
 }
 
 impl Crate {
-    /// Moves a step, and turns back at the walls.
+    /// Moves by one step, and reverses at the walls.
     fn advance(&mut self) {
         for k in 0..3 {
             let (next, end) = (self.corner[k] + self.velocity[k], SIDE - self.size[k]);
@@ -67,7 +67,7 @@ fn main() -> Result<()> {
             bvh.rebuild(&boxes)?;
             rebuilds += 1;
         }
-        // In ascending order, so that steps can be compared.
+        // Pairs are in ascending order, so that steps can be compared.
         let pairs = bvh.overlapping_pairs();
         begun += pairs.iter().filter(|pair| before.binary_search(pair).is_err()).count();
         ended += before.iter().filter(|pair| pairs.binary_search(pair).is_err()).count();
@@ -78,7 +78,7 @@ fn main() -> Result<()> {
     }
     println!("{rebuilds} rebuilds");
 
-    // All pairs, one by one.
+    // All pairs by brute force.
     let expected: Vec<[u32; 2]> = (0..crates.len())
         .flat_map(|i| (i + 1..crates.len()).map(move |j| [i, j]))
         .filter(|&[i, j]| crates[i].overlaps(&crates[j]))

@@ -1,4 +1,4 @@
-//! Halos of a snapshot as tables and group catalogues that other programs open.
+//! Halos of a snapshot as tables and group catalogues for other programs.
 //!
 //!     cargo run --release --example catalogs [FOLDER [SNAPSHOT]]
 
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The catalogue in the format of the name, in other units if there is a system.
+/// Writes the catalogue in the format of the file extension, and in the units of `system` if it is given.
 fn write_table(
     path: &Path,
     pipeline: &Pipeline<'_>,

@@ -1,4 +1,4 @@
-//! DBSCAN on a mock universe: are the densest clusters the haloes that were put in?
+//! DBSCAN in a mock universe: are the densest clusters the haloes that it was made of?
 //!
 //! `cargo run --release --example dbscan_galaxies`
 
@@ -6,14 +6,15 @@ use ropewalk::sample::MockHalos;
 use ropewalk::{Bvh, Dbscan, DbscanAlgorithm};
 
 fn main() -> ropewalk::Result<()> {
-    // Galaxies in haloes, and three in ten anywhere, in a periodic box.
+    // 70% of the galaxies are in haloes and 30% anywhere, in a periodic box.
     let (n, side) = (100_000, 100.0);
     let universe = MockHalos::new(n).seed(5).side(side).background(0.3);
     let galaxies = universe.points()?;
     let mut halos = universe.catalog()?;
     halos.sort_by_key(|halo| std::cmp::Reverse(halo.mass));
 
-    // A sphere of radius eps holds min_pts galaxies where the density is some 73 times the mean; haloes begin at 200.
+    // A sphere of radius eps contains min_pts galaxies where the density is about 73 times the mean; haloes begin at
+    // 200.
     let separation = side / (n as f64).cbrt();
     let (eps, min_pts) = (0.32 * separation, 10);
     let dbscan = Dbscan::new(eps, min_pts).periodic(side);
@@ -28,11 +29,11 @@ fn main() -> ropewalk::Result<()> {
         let densest = tree.nearest(halo.center.map(|x| x as f32), 1)[0].index;
         let found = labels.get(densest as usize).map_or(0, |cluster| sizes[cluster as usize]);
         println!("{:>4}{:>10}{found:>11}", rank + 1, halo.mass);
-        // Outskirts are too thin to be found, and neighbours may be joined.
+        // Outskirts are too sparse to be found, and neighbouring haloes may be joined.
         assert!(2 * found > halo.mass as usize);
     }
 
-    // However they are found, the labels are the same.
+    // Both algorithms give the same labels.
     for algorithm in [DbscanAlgorithm::Fdbscan, DbscanAlgorithm::DenseBox] {
         assert_eq!(dbscan.clone().algorithm(algorithm).run(&galaxies)?, labels);
     }

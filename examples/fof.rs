@@ -1,15 +1,15 @@
-//! Friends-of-friends: galaxies in a periodic universe, one of them across its edge.
+//! Friends of friends: galaxies in a periodic universe, one of them across its boundary.
 //!
 //! `cargo run --release --example fof`
 
 use ropewalk::Fof;
 
 fn main() -> ropewalk::Result<()> {
-    // Three galaxies, (centre, radius, stars), and a thin mist of single stars, in a box of side 10.
+    // Three galaxies (centre, radius, stars) and a sparse background of single stars in a box of side 10.
     let galaxies = [([2.0, 2.0, 2.0], 0.5, 4000), ([5.0, 6.0, 7.0], 0.3, 1500), ([9.9, 5.0, 0.1], 0.4, 2500)];
     let mut stars: Vec<[f32; 3]> = vec![];
     for (center, radius, n) in galaxies {
-        // A golden spiral fills the ball evenly.
+        // A golden spiral fills the sphere evenly.
         for i in 0..n {
             let t = (i as f64 + 0.5) / n as f64;
             let (z, angle) = (1.0 - 2.0 * t, 2.399_963 * i as f64);
@@ -28,13 +28,13 @@ fn main() -> ropewalk::Result<()> {
     }
     assert_eq!(halos.len(), 3);
 
-    // Labels know all groups, however small; who has no friend has none.
+    // Labels include groups of any size. Points without friends have no label.
     let labels = halos.labels();
     let last = stars.len() - 1;
     println!("star 0: group {:?}, star {last}: group {:?}", labels.get(0), labels.get(last));
     println!("{} stars are alone", labels.n_noise());
 
-    // Without the periodic boundary the third galaxy is torn apart.
+    // With open boundaries the third galaxy is split.
     let torn = Fof::new(0.15).min_members(20).run(&stars)?;
     println!("in open space: {} halos", torn.len());
     assert!(torn.len() > halos.len());

@@ -1,16 +1,18 @@
-//! Code of your own on a GPU: it runs inside the walk, with a state of its own for each point, and may end it.
+//! User code on a GPU: a visitor that runs inside the traversal, has its own state for each point, and may stop
+//! early.
 //!
-//! `cargo run --release --features vulkan --example heaviest_neighbor`; any GPU will do, or a Vulkan driver for the processor.
+//! `cargo run --release --features vulkan --example heaviest_neighbor`. It needs any GPU, or a Vulkan driver for the
+//! CPU.
 
 use ropewalk::gpu::{Bvh, Device, Visitor, cubecl};
 
-// What kernels are written in. Its macros look for the crate by this name, so it is imported above.
+// The language of kernels. Its macros expect the crate under this name, so `cubecl` is imported above.
 use cubecl::prelude::*;
 
-/// The index of the heaviest point around; of equally heavy ones the first.
+/// The index of the heaviest point within the radius, the point itself included; the lowest index in case of ties.
 struct Heaviest;
 
-/// What changes in a state is kept in cells.
+/// Mutable parts of a state are cells.
 #[derive(CubeType)]
 struct Best {
     mass: RuntimeCell<f32>,
@@ -28,7 +30,7 @@ impl Visitor for Heaviest {
     }
 
     fn visit<F: Float>(best: &Best, index: u32, _distance2: F, mass: f32) -> bool {
-        // The order of visits is that of the tree, so a tie is to be decided.
+        // Neighbours are visited in tree order, so ties must be resolved explicitly.
         if mass > best.mass.read() || (mass == best.mass.read() && index < best.index.read()) {
             best.mass.store(mass);
             best.index.store(index);
@@ -41,7 +43,8 @@ impl Visitor for Heaviest {
     }
 }
 
-/// Whether there are at least three others: a fourth visit, one's own among them, is the last.
+/// Finds points with at least three other points near. The fourth visit, including that of the point itself, is the
+/// last.
 struct IsCrowded;
 
 #[cube]
@@ -65,7 +68,7 @@ impl Visitor for IsCrowded {
 }
 
 fn main() -> ropewalk::Result<()> {
-    // A spiral of 1000 points, dense in the middle and thin outside, with masses from 1 to 97.
+    // A spiral of 1000 points, dense at the centre and sparse outside, with masses from 1 to 97.
     let points: Vec<[f32; 2]> = (0..1000)
         .map(|i| {
             let (radius, angle) = ((i as f32 / 1000.0).powi(2), i as f32 * 0.1);
@@ -75,7 +78,7 @@ fn main() -> ropewalk::Result<()> {
     let masses: Vec<f32> = (0..1000).map(|i| (1 + i * 31 % 97) as f32).collect();
 
     let bvh = Bvh::build(&points, Device::first()?)?;
-    // Both are started before either is waited for.
+    // Both queries are started before the first result is awaited.
     let heaviest = bvh.for_each_neighbor::<Heaviest>(0.05, &masses)?;
     let is_crowded = bvh.for_each_neighbor::<IsCrowded>(0.05, &masses)?;
     let (heaviest, is_crowded) = (heaviest.read()?, is_crowded.read()?);

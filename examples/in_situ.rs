@@ -1,4 +1,5 @@
-//! A simulation that finds its halos while it runs: each rank calls on its own arrays, which are not copied, and no file is written.
+//! A simulation that finds halos while it runs. Each rank passes its own arrays, which are not copied, and no files
+//! are written.
 //!
 //! `cargo run --release --example in_situ`
 
@@ -13,7 +14,7 @@ use ropewalk_pipeline::{CenterKind, LinkingLength, Options, Pipeline};
 const SIDE: f64 = 10.0;
 const PARTICLES: usize = 3000;
 
-/// The particles of one rank, as a simulation has them. What is shared is moved between two calls.
+/// The particles of one rank in the simulation's own arrays, which the simulation moves between two calls.
 struct Simulation {
     positions: Arc<Vec<f64>>,
     velocities: Arc<Vec<f64>>,
@@ -21,13 +22,13 @@ struct Simulation {
 }
 
 impl Simulation {
-    /// A part of two clumps that move towards each other across the edge of the box.
+    /// Returns a part of two clumps that move towards each other across the boundary of the box.
     fn new(rank: usize, ranks: usize) -> Self {
         let own = PARTICLES * rank / ranks..PARTICLES * (rank + 1) / ranks;
         let (mut positions, mut velocities) = (vec![], vec![]);
         for i in own.clone() {
             let (center, speed) = if i % 3 == 0 { (8.5, 0.5) } else { (1.5, -0.5) };
-            // A golden spiral fills the ball evenly.
+            // A golden spiral fills the sphere evenly.
             let t = (i as f64 + 0.5) / PARTICLES as f64;
             let (z, angle) = (1.0 - 2.0 * t, 2.399_963 * i as f64);
             let (r, ring) = (0.8 * (i as f64 * 0.618_034).fract().cbrt(), (1.0 - z * z).sqrt());
@@ -38,14 +39,14 @@ impl Simulation {
     }
 
     fn step(&mut self) {
-        // Nothing else holds them here, so they are changed where they are.
+        // There are no other references to the arrays at this point, so they are changed in place.
         let positions = Arc::make_mut(&mut self.positions);
         for (x, v) in positions.iter_mut().zip(self.velocities.iter()) {
             *x = (*x + v).rem_euclid(SIDE);
         }
     }
 
-    /// The same arrays as a snapshot.
+    /// Returns a snapshot that shares the arrays.
     fn snapshot(&self) -> Result<Snapshot> {
         let mut snapshot = Snapshot::new(Points::F64(Table::shared(3, self.positions.clone())?));
         snapshot.velocities = Some(Points::F64(Table::shared(3, self.velocities.clone())?));
@@ -55,14 +56,14 @@ impl Simulation {
     }
 }
 
-/// What rank 0 has to say of a step.
+/// Returns the report of rank 0 on a step.
 fn halos(ranks: &dyn Communicator, simulation: &Simulation, step: usize) -> Result<String> {
     let mut options = Options::default();
     (options.linking_length, options.center) = (LinkingLength::Length(0.2), Some(CenterKind::MostBound));
     let part = simulation.snapshot()?;
     let pipeline = Pipeline::across(ranks, &part, &options)?;
     let found = pipeline.find()?;
-    // Labels are one for each of this rank's particles, rows are of all ranks.
+    // Each rank has labels of its own particles, while rows are those of all ranks.
     assert_eq!(found.labels().len(), simulation.ids.len());
     let Some(measured) = pipeline.gather(&found, &pipeline.measure(&found)?)? else { return Ok(String::new()) };
     let rows = measured.catalog.halos().iter().map(|halo| {
@@ -74,7 +75,7 @@ fn halos(ranks: &dyn Communicator, simulation: &Simulation, step: usize) -> Resu
 
 fn main() -> Result<()> {
     let said = [1, 3].map(|size| {
-        // `Mpi::run` is for processes what this is for threads.
+        // `Mpi::run` is the equivalent for processes.
         on_threads(size, |ranks| {
             let mut simulation = Simulation::new(ranks.rank(), ranks.size());
             let mut said = String::new();

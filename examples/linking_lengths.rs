@@ -1,4 +1,4 @@
-//! Friends-of-friends with every linking length, from one spanning tree.
+//! Friends of friends for every linking length from one spanning tree.
 //!
 //! `cargo run --release --example linking_lengths`
 
@@ -6,7 +6,7 @@ use ropewalk::sample::MockHalos;
 use ropewalk::{Dendrogram, Fof, Halos, MinimumSpanningTree};
 
 fn main() -> ropewalk::Result<()> {
-    // Galaxies in haloes, and three in ten anywhere, in a periodic box.
+    // 70% of the galaxies are in haloes and 30% anywhere, in a periodic box.
     let (n, side) = (100_000, 100.0);
     let galaxies = MockHalos::new(n).seed(5).side(side).background(0.3).points()?;
     let separation = side / (n as f64).cbrt();
@@ -14,7 +14,7 @@ fn main() -> ropewalk::Result<()> {
     let tree = MinimumSpanningTree::new().periodic(side).run(&galaxies)?;
     println!("{n} galaxies, {} edges", tree.edges().len());
 
-    // A cut joins what edges of at most this length join.
+    // A cut keeps the edges of at most this length.
     println!("\n   b  halos  largest  alone");
     for b in [0.05, 0.1, 0.15, 0.168, 0.2, 0.3, 0.5, 0.7, 1.0] {
         let labels = tree.cut(b * separation)?;
@@ -24,7 +24,7 @@ fn main() -> ropewalk::Result<()> {
         assert_eq!(halos.labels(), Fof::new(b * separation).periodic(side).run(&galaxies)?.labels());
     }
 
-    // The dendrogram knows every length at which something happens.
+    // The dendrogram has every length at which groups merge.
     let dendrogram = Dendrogram::new(&tree);
     let half = dendrogram.merges().iter().find(|merge| 2 * merge.size as usize > n);
     if let (Some(merge), Some(longest)) = (half, tree.edges().last()) {

@@ -1,4 +1,4 @@
-//! Flat clusters of moons with noise: two crescents of different density in each other's arms, and a tenth of noise.
+//! Clustering two crescents of different density around each other, with a tenth of noise.
 //!
 //! `cargo run --release --example moons`
 
@@ -7,10 +7,10 @@ use std::f64::consts::PI;
 use ropewalk::{ClusterSelection, Hdbscan, MinimumSpanningTree};
 
 fn main() -> ropewalk::Result<()> {
-    // Multiples of irrational numbers, wrapped at one, are spread evenly and need no random numbers.
+    // Multiples of irrational numbers modulo 1 are spread evenly without random numbers.
     let spread = |i: usize, step: f64| (i as f64 * step).fract();
     let mut points: Vec<[f64; 2]> = vec![];
-    // The moon that each point belongs to.
+    // The true moon of each point.
     let mut moons = vec![];
     for (moon, count) in [600, 300].into_iter().enumerate() {
         for i in 0..count {
@@ -29,7 +29,7 @@ fn main() -> ropewalk::Result<()> {
     let labels = clusters.labels();
     println!("{} clusters of {:?} points, {} noise", labels.n_clusters(), labels.sizes(), labels.n_noise());
 
-    // How well do they match? Cluster 0 holds point 0, of the first moon.
+    // Compares clusters with moons. Cluster 0 contains point 0, which belongs to the first moon.
     let count = |wanted: &dyn Fn(usize) -> bool| (0..points.len()).filter(|&i| wanted(i)).count();
     let right = count(&|i| moons[i].is_some() && labels.get(i) == moons[i]);
     let wrong = count(&|i| moons[i].is_some() && labels.get(i).is_some_and(|label| Some(label) != moons[i]));
@@ -46,7 +46,7 @@ fn main() -> ropewalk::Result<()> {
         clusters.outlier_scores().into_iter().enumerate().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
     println!("the farthest out: point {outlier}, score {score:.3}");
 
-    // Other choices from one spanning tree.
+    // Other selections of clusters from one spanning tree.
     let tree = MinimumSpanningTree::new().min_samples(10).run(&points)?;
     for size in [10, 25, 100] {
         let options = Hdbscan::new(size);

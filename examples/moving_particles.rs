@@ -1,7 +1,8 @@
-//! Soft spheres in a periodic box, a thousand steps: the tree follows them, and no step allocates.
+//! Soft spheres in a periodic box over a thousand steps, in which the tree is updated without allocations.
 //!
-//! Each pair closer than 1 repels with a force of 1 - r; velocity Verlet, with a little friction. A refit follows the particles until the
-//! boxes of its nodes have grown by half, and then the tree is rebuilt in its own memory.
+//! Each pair closer than 1 repels with a force of 1 - r, integrated by velocity Verlet with a little friction. The
+//! tree is refitted to the particles until the boxes of its nodes have grown by half, and then rebuilt in its own
+//! memory.
 //!
 //!     cargo run --release --example moving_particles
 
@@ -13,24 +14,24 @@ use ropewalk::{Bvh, NeighborAt, Result};
 const SIDE: f64 = 16.0;
 const STEP: f64 = 0.02;
 const STEPS: usize = 1000;
-/// By then each buffer has been as large as it gets, or nearly so: it has some room to grow.
+/// The number of steps until buffers have reached, up to their spare capacity, their final size.
 const WARM_UP: usize = 100;
 
-/// Counts what the system is asked for.
+/// An allocator that counts allocations.
 struct Counting;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: the system's allocator, and a count.
+// SAFETY: each method passes its arguments unchanged to the same method of `System`, and only counts.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Relaxed);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc::alloc`, which is that of `System.alloc`.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc::dealloc`, and `at` was allocated by `System`.
         unsafe { System.dealloc(at, layout) }
     }
 }
@@ -45,7 +46,7 @@ struct Particles {
 }
 
 impl Particles {
-    /// Half a step of velocities, by the forces.
+    /// Advances velocities by half a step.
     fn kick(&mut self) {
         for (velocity, force) in self.velocity.iter_mut().zip(&self.force) {
             for k in 0..3 {
@@ -67,7 +68,7 @@ impl Particles {
     }
 }
 
-/// The force on a particle: away from each neighbour, by how much they overlap.
+/// Returns the force on a particle: away from each neighbour, in proportion to their overlap.
 fn repulsion(own: u32, near: &[NeighborAt<3>]) -> [f64; 3] {
     let mut force = [0.0; 3];
     for other in near.iter().filter(|other| other.index != own && other.distance2 > 0.0) {
@@ -80,12 +81,12 @@ fn repulsion(own: u32, near: &[NeighborAt<3>]) -> [f64; 3] {
 }
 
 fn main() -> Result<()> {
-    // On rayon's threads: it keeps lists of what it is called for from others, and these grow.
+    // Runs on rayon's threads: for calls from other threads, rayon keeps a growing list.
     rayon::scope(|_| simulate())
 }
 
 fn simulate() -> Result<()> {
-    // A lattice of 4,096 that is a little crooked, and all begins to move.
+    // A slightly distorted lattice of 4,096 particles, which all start to move.
     let coordinate = |i: usize, k: u32| (i / 16usize.pow(k) % 16) as f64 + 0.3 * (i as f64 * 1.7 + f64::from(k)).sin();
     let at: Vec<[f64; 3]> = (0..4096).map(|i| [0, 1, 2].map(|k| coordinate(i, k).rem_euclid(SIDE))).collect();
     let velocity = (0..at.len()).map(|i| [0.0, 1.0, 2.0].map(|k| (i as f64 * 2.3 + k).cos())).collect();

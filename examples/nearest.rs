@@ -1,4 +1,4 @@
-//! The k nearest: of a place, of many places, of each other.
+//! The k nearest neighbours: of a place, of many places, of all stored points.
 //!
 //! `cargo run --release --example nearest`
 
@@ -16,24 +16,24 @@ const CITIES: [(&str, [f64; 2]); 8] = [
 ];
 
 fn main() -> ropewalk::Result<()> {
-    // Longitude and latitude as if the earth were flat: fine for an example.
+    // Longitude and latitude are used as plane coordinates, which suffices for an example.
     let places = CITIES.map(|(_, place)| place);
     let bvh = Bvh::build(&places)?;
     let name = |index: u32| CITIES[index as usize].0;
 
-    // Three nearest to a place, nearest first.
+    // The three nearest cities to a place, nearest first.
     let dresden = [13.74, 51.05];
     println!("nearest to Dresden:");
     for near in bvh.nearest(dresden, 3) {
         println!("  {:<10} {:.2} degrees", name(near.index), near.distance2.sqrt());
     }
 
-    // Not farther than 1.6 degrees: there may be fewer than three.
+    // Within 1.6 degrees there may be fewer than three.
     let close = bvh.nearest(dresden, Nearest::new(3).within(1.6));
     println!("within 1.6 degrees: {}", close.iter().map(|near| name(near.index)).collect::<Vec<_>>().join(", "));
     assert_eq!(close.len(), 2);
 
-    // Each city's nearest other city: the graph of all stored points, in parallel.
+    // The nearest other city of each city: a graph of all stored points, computed in parallel.
     let graph = bvh.nearest_neighbors(Nearest::new(1).excluding_self());
     for (city, near) in graph.iter().enumerate() {
         println!("{:<10} -> {}", CITIES[city].0, name(near[0].index));

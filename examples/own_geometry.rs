@@ -1,4 +1,4 @@
-//! Your own geometry in the tree: streets are segments, and the question is which ones pass near a place.
+//! User-defined geometry in the tree: streets are segments, and a query finds those that pass near a place.
 //!
 //! `cargo run --release --example own_geometry`
 
@@ -10,7 +10,7 @@ struct Street {
     to: [f64; 2],
 }
 
-/// All the tree needs to know: a box around each primitive.
+/// The only requirement of the tree: a bounding box of each primitive.
 impl Bounded<f64, 2> for Street {
     fn bounds(&self) -> Aabb<f64, 2> {
         Aabb::point(self.from).union(&Aabb::point(self.to))
@@ -18,7 +18,7 @@ impl Bounded<f64, 2> for Street {
 }
 
 impl Street {
-    /// The distance from a place to the nearest point of the street.
+    /// Returns the distance from a place to the nearest point of the street.
     fn distance(&self, place: [f64; 2]) -> f64 {
         let along = [self.to[0] - self.from[0], self.to[1] - self.from[1]];
         let offset = [place[0] - self.from[0], place[1] - self.from[1]];
@@ -37,7 +37,7 @@ fn main() -> ropewalk::Result<()> {
     ];
     let bvh = Bvh::build(&streets)?;
 
-    // The tree finds candidates by their boxes; your own code decides among them.
+    // The tree finds candidates by their boxes, and user code tests them.
     let (home, radius) = ([1.0, 0.5], 1.25);
     let candidates = bvh.query(Sphere::new(home, radius)).count();
     let mut near: Vec<&Street> = bvh
@@ -51,7 +51,7 @@ fn main() -> ropewalk::Result<()> {
     for street in &near {
         println!("{}: {:.2} away", street.name, street.distance(home));
     }
-    // The Diagonal's box holds the place, but the street does not come near.
+    // The bounding box of The Diagonal contains the place, but the street is not near.
     assert_eq!((candidates, near.len()), (3, 2));
     Ok(())
 }

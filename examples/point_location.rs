@@ -1,4 +1,4 @@
-//! Which tetrahedron of a mesh holds a point, and a field that is interpolated there from its corners.
+//! The tetrahedron of a mesh that contains a point, and interpolation of a field from its corners.
 //!
 //!     cargo run --release --example point_location
 
@@ -10,7 +10,8 @@ use ropewalk::{Result, Tetrahedron, ValueBvh};
 const CELLS: usize = 20;
 
 fn main() -> Result<()> {
-    // Each cell of a grid is six tetrahedra about its diagonal, one for each order of the axes (Kuhn 1960).
+    // Each cell of a grid is split into six tetrahedra around its diagonal, one for each order of the axes (Kuhn
+    // 1960).
     let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
     let field = |[x, y, z]: [f64; 3]| 2.0 * x - y + 0.5 * z;
     let mut mesh = vec![];
@@ -21,14 +22,14 @@ fn main() -> Result<()> {
             for (step, axis) in order.into_iter().enumerate() {
                 corners[step + 1..].iter_mut().for_each(|corner| corner[axis] += 1.0);
             }
-            // What a tetrahedron carries: the field at its corners.
+            // Each tetrahedron stores the field at its corners.
             mesh.push((Tetrahedron::new(corners), corners.map(field)));
         }
     }
     let bvh = ValueBvh::build(mesh)?;
 
-    // One point: a few candidates by their boxes, of which one or more hold it. Faces belong to a tetrahedron, and the test is exact: no point
-    // falls between two.
+    // One point: the tree finds a few candidates by their boxes, and one or more of them contain the point. Faces
+    // belong to a tetrahedron, and the test is exact, so no point falls between two tetrahedra.
     let point = [7.25, 3.5, 11.125];
     let hit = bvh.query(point).next();
     let candidates = bvh.bvh().query(point).count();
@@ -41,7 +42,7 @@ fn main() -> Result<()> {
         assert!((value - field(point)).abs() < 1e-12);
     }
 
-    // Many points, in parallel: the first that holds a point is enough.
+    // Many points in parallel: the first tetrahedron that contains a point suffices.
     let points: Vec<[f64; 3]> = (1..=100_000)
         .map(|i| {
             [0.819_172_513_396_164, 0.671_043_606_703_789, 0.549_700_477_901_970]

@@ -1,4 +1,4 @@
-//! A ball with a piece cut off: what rays meet, how far points are from the surface, and a picture.
+//! A sphere with one side cut off: ray casting, distances of points to the surface, and an image.
 //!
 //!     cargo run --release --example raycast [PICTURE.png]
 
@@ -7,7 +7,7 @@ use ropewalk_plot::{View, shaded};
 
 type Point = [f64; 3];
 
-/// Triangles of a ball of radius 1: those of an octahedron, cut into four five times.
+/// Returns the triangles of a sphere of radius 1: those of an octahedron, each split into four, five times.
 fn ball() -> (Vec<Point>, Vec<[u32; 3]>) {
     let axes = |k: usize, x: f64| std::array::from_fn(|axis| if axis == k { x } else { 0.0 });
     let mut vertices: Vec<Point> = (0..6).map(|at| axes(at / 2, if at % 2 == 0 { 1.0 } else { -1.0 })).collect();
@@ -30,7 +30,7 @@ fn ball() -> (Vec<Point>, Vec<[u32; 3]>) {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut vertices, faces) = ball();
-    // What is beyond a plane is pushed back to it.
+    // Vertices beyond a plane are projected onto it.
     let normal = [2.0 / 3.0, -2.0 / 3.0, 1.0 / 3.0];
     for vertex in &mut vertices {
         let beyond = (0..3).map(|k| normal[k] * vertex[k]).sum::<f64>() - 0.7;

@@ -1,5 +1,5 @@
-//! Loops over moving points allocate nothing once they run; a program of its own, whose allocator counts.
-#![allow(unsafe_code)] // An allocator is.
+//! Loops over moving points that must not allocate after warming up. A separate program, with a counting allocator.
+#![allow(unsafe_code)] // The allocator is unsafe code.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -11,25 +11,26 @@ struct Counting;
 
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: the system's allocator, and a count.
+// SAFETY: each method passes its arguments unchanged to the same method of `System`, and only counts.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Relaxed);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc::alloc`, which is that of `System.alloc`.
         unsafe { System.alloc(layout) }
     }
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Relaxed);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc::alloc_zeroed`, which is that of
+        // `System.alloc_zeroed`.
         unsafe { System.alloc_zeroed(layout) }
     }
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Relaxed);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc::realloc`, and `at` was allocated by `System`.
         unsafe { System.realloc(at, layout, size) }
     }
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc::dealloc`, and `at` was allocated by `System`.
         unsafe { System.dealloc(at, layout) }
     }
 }
@@ -48,7 +49,7 @@ fn steps_of<S: Scalar, const D: usize, T: Bounded<S, D>>(places: &[Vec<T>], side
         tree.map_neighbors_into(radius, |_, near| near.iter().map(|near| near.distance2).sum::<f64>(), &mut sums);
         assert!(tree.degradation() >= 1.0);
     };
-    // The lists must have been as long.
+    // A larger radius first, so that the buffers of lists reach their final size.
     step(&places[0], 1.1 * radius);
     step(&places[1], radius);
     let before = ALLOCATIONS.load(Relaxed);
@@ -68,7 +69,7 @@ fn journey<S: Scalar, const D: usize>(n: usize, step: f64) -> Vec<Vec<[S; D]>> {
     (0..8).map(|_| next()).collect()
 }
 
-/// The count is of the whole program, so nothing else runs, not even what prints of tests.
+/// The count covers the whole program, so nothing else may run, including the output of a test harness.
 fn main() {
     for threads in [1, 2, 5] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

@@ -1,10 +1,10 @@
-//! What a device tells of its memory; a program of its own, for threads may share what they are told.
+//! Reports of a device's memory. A separate program, since other threads would change the numbers.
 #![cfg(feature = "gpu")]
 
 use ropewalk::gpu::{Bvh, Device};
 use ropewalk::sample::Sample;
 
-/// Memory is told while it is used, and given back when it is not.
+/// Memory is reported while in use, and freed afterwards.
 #[test]
 fn memory() {
     let device = Device::first().unwrap();
@@ -12,7 +12,7 @@ fn memory() {
     let before = device.memory().unwrap();
     let tree = Bvh::build(&points, device).unwrap();
     let with_tree = device.memory().unwrap();
-    // Coordinates and the order, at least.
+    // At least the coordinates and the order.
     assert!(
         with_tree.used >= before.used + 16 * 100_000 && with_tree.held >= with_tree.used,
         "{before:?} {with_tree:?}"

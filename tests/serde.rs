@@ -1,4 +1,4 @@
-//! Options and results are stored as text, and are the same when they come back.
+//! Options and results are serialized as text, and are equal after deserialization.
 #![cfg(feature = "serde")]
 
 use ropewalk::interpolate::{Fallback, Weight};
@@ -14,7 +14,7 @@ fn options_and_results_are_data() {
     options.universe.units = ropewalk::units::Units::GADGET.into();
     let text = serde_json::to_string(&options).unwrap();
     assert_eq!(serde_json::from_str::<Options>(&text).unwrap(), options);
-    // What is left out has its default.
+    // Missing fields have their defaults.
     let few: Options = serde_json::from_str(r#"{"linking_length": {"Length": 0.1}, "min_members": 10}"#).unwrap();
     assert_eq!((few.linking_length, few.min_members, few.profiles), (LinkingLength::Length(0.1), 10, 0));
 
@@ -38,7 +38,7 @@ fn labels_are_data() {
     assert_eq!(through_text(&labels), labels);
     let mls = MovingLeastSquares::new(1).weight(Weight::Wu4).radius(2.0).fallback(Fallback::Nearest);
     assert_eq!(through_text(&mls), mls);
-    // What a file says is checked.
+    // Deserialized data are validated.
     let error = |text: &str| serde_json::from_str::<Labels>(text).unwrap_err().to_string();
     assert!(error(r#"{"labels": [0, 2], "core": null}"#).contains("point 1"));
     assert!(error(r#"{"labels": [0, 0], "core": [true]}"#).contains("1 core flags for 2"));
@@ -48,7 +48,7 @@ fn through_text<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T) ->
     serde_json::from_str(&serde_json::to_string(value).unwrap()).unwrap()
 }
 
-/// 30 particles near each other.
+/// Returns 30 particles close to each other.
 fn clump() -> Snapshot {
     let rows: Vec<[f32; 3]> = (0..30u8).map(|i| [5.0, 5.0, 5.0 + 0.01 * f32::from(i)]).collect();
     let mut snapshot = Snapshot::new(Points::F32(Table::new(3, rows.into_flattened()).unwrap()));

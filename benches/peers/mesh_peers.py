@@ -1,8 +1,9 @@
-"""First hits of rays on meshes and nearest triangles of points: ropewalk beside parry3d, bvh and embree (embreex).
+"""First hits of rays on meshes and nearest triangles to points: ropewalk, parry3d, bvh and embree (embreex).
 
-Meshes: a bumpy sphere, and tubes of long thin triangles. Rays: from all around, and those of a camera. Points: all around, and by the surface.
-All answers are compared first; then each library has its turns in one run, on the same number of threads, and the least time counts.
-embree decides in 32 bits, as parry3d and bvh do, so rays that pass close by an edge may meet another triangle or none.
+Meshes: a bumpy sphere, and tubes of long thin triangles. Rays: from all directions, and of a camera. Points: all around, and near
+the surface. Results are compared first. Then the libraries run in turns in one run with the same number of threads, and the
+shortest time of each counts. Like parry3d and bvh, embree computes in 32 bits, so rays close to an edge may hit another triangle or
+none.
 
     cargo build --release --bin served               (here)
     python mesh_peers.py                             (needs numpy; embreex and trimesh with rtree, if they are there and asked for)
@@ -18,7 +19,7 @@ from served import Served, in_turns
 
 
 def sphere(n):
-    """A bumpy sphere of about n triangles."""
+    """Returns a bumpy sphere of about n triangles."""
     side = int((n / 2) ** 0.5)
     theta = np.linspace(0, np.pi, side + 1)[:, None]
     phi = np.linspace(0, 2 * np.pi, side, endpoint=False)[None, :]
@@ -31,7 +32,7 @@ def sphere(n):
 
 
 def tubes(n, sides=500):
-    """Tubes of long thin triangles, along the axes."""
+    """Returns tubes of long thin triangles along the axes."""
     rng = np.random.default_rng(5)
     vertices, faces = [], []
     for tube in range(n // (2 * sides)):
@@ -50,7 +51,7 @@ def tubes(n, sides=500):
 
 
 def queries(vertices, faces, n):
-    """Two kinds of rays, each with a kind of points."""
+    """Returns two sets of rays, each with a set of points."""
     rng = np.random.default_rng(9)
     unit = lambda: (lambda p: p / np.linalg.norm(p, axis=1)[:, None])(rng.normal(size=(n, 3)))
     origins = 2 * unit()
@@ -64,7 +65,7 @@ def queries(vertices, faces, n):
 
 
 def embree(vertices, faces, rays):
-    """What gives embree's triangles of the rays, or nothing if it is not there."""
+    """Returns a function that returns embree's triangles of the rays, or None if embreex is not installed."""
     try:
         from embreex import rtcore_scene
         from embreex.mesh_construction import TriangleMesh
@@ -77,7 +78,7 @@ def embree(vertices, faces, rays):
 
 
 def check_with_trimesh(vertices, faces, rays, ours):
-    """The same by trimesh's search without embree, for a few rays: minutes where triangles are long."""
+    """Compares first hits with trimesh's own search for a few rays. It takes minutes if triangles are long."""
     try:
         import rtree  # noqa: F401, what trimesh searches with
         import trimesh
@@ -90,7 +91,8 @@ def check_with_trimesh(vertices, faces, rays, ours):
 
 
 def compare(what, found, theirs, close):
-    """Prints how many numbers differ by more than roundings of f32, and how many of them in whether there is any; False if that is many."""
+    """Prints the number of differences beyond rounding in f32, and of hits that only one library has. Returns False if there are
+    many."""
     whether = np.isinf(found) != np.isinf(theirs)
     both = np.isfinite(found) & np.isfinite(theirs)
     apart = np.abs(found[both] - theirs[both])
@@ -100,7 +102,7 @@ def compare(what, found, theirs, close):
 
 
 def report(title, taken, first):
-    """Seconds of each, and in units of the first's."""
+    """Prints the seconds of each run, and their ratio to those of the run `first`."""
     print(f"  {title}: " + ", ".join(f"{name} {s:.3f} s ({s / taken[first]:.2f})" for name, s in taken.items()))
 
 

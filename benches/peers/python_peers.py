@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Times ropewalk beside libraries of Python: same file, same run, same number of threads; checks that they agree.
+"""Times ropewalk and Python libraries on the same file, in the same run, with the same number of threads, and compares their
+results.
 
-Each library works in a process of its own, so that its peak memory can be told, and does one repetition each time it is
-asked. ropewalk is the Rust program of this folder with --serve. The repetitions are interleaved (A B C A B C ...), so
-that a drift of the machine hits all alike. See README.md.
+Each library runs in a separate process, so that its memory peak can be measured, and does one repetition on each request. ropewalk
+is the Rust program of this folder with --serve. Repetitions are interleaved (A B C A B C ...), so that drift of the machine affects
+all libraries alike. See README.md.
 """
 
 import argparse
@@ -23,7 +24,7 @@ COLUMNS = ["op", "library", "threads", "median s", "min s", "ratio", "beyond inp
 
 
 def read(path):
-    """Positions as an (N, 3) array of f32, from .npy or Gadget-2 (format 1)."""
+    """Returns positions as an (N, 3) array of f32, from .npy or Gadget-2 (format 1)."""
     import numpy as np
 
     if path.endswith(".npy"):
@@ -42,12 +43,12 @@ def read(path):
     return points
 
 
-# The libraries. Each gives, for an operation, a function to be timed and one that takes the check from its result; what
-# comes before is not timed. The conversion to f64, where a library wants that, is among what is not.
+# The libraries. For each operation, a function returns the function to be timed and one that computes the check from its result.
+# Preparation before that is not timed, including the conversion to f64 for libraries that require it.
 
 
 def groups(labels, singles=False):
-    """The check of labels: below 0, and alone if `singles`, is noise."""
+    """Returns the check of labels. Labels below 0, and if `singles` those of only one point, are noise."""
     import numpy as np
 
     labels = np.asarray(labels)
@@ -69,7 +70,7 @@ def weights(tree):
 
 
 def ropewalk_(op, points, to):
-    """The package of this repository, called as its users call it."""
+    """The package of this repository, called as by its users."""
     import ropewalk
 
     ropewalk.set_threads(to.threads)
@@ -125,7 +126,7 @@ def sklearn_(op, points, to):
         tree = KDTree(points)
         return lambda: tree.query_radius(points, to.radius, count_only=True), neighbors
     if op == "knn":
-        # Threads are had in this class only; the tree is built before.
+        # Only this class has threads. The tree is built before timing.
         near = NearestNeighbors(n_neighbors=to.k, algorithm="kd_tree", n_jobs=to.threads).fit(points)
         return lambda: near.kneighbors(points), distances
     min_pts = 2 if op == "fof" else to.min_pts
@@ -157,7 +158,7 @@ def kdcount_(op, points, to):
 
     points = points.astype("f8")
     if op == "build":
-        # Trees are built when first asked for.
+        # Trees are built at their first use.
         return lambda: kdcount.KDTree(points).root, lambda root: {"points": len(points)}
     if op == "fof":
         return lambda: kdcount.KDTree(points).root.fof(to.eps), lambda labels: groups(labels, singles=True)
@@ -192,7 +193,7 @@ def quitefastmst_(op, points, to):
 
     quitefastmst.omp_set_num_threads(to.threads)
     points = points.astype("f8")
-    # It does not count the point itself; 0 is the plain length.
+    # The library does not count the point itself; 0 selects the plain length.
     samples = to.min_pts - 1 if op == "mutual_reachability" else 0
     return lambda: quitefastmst.mst_euclid(points, samples)[0], weights
 
@@ -201,7 +202,7 @@ def hdbscan_(op, points, to):
     from hdbscan import HDBSCAN
 
     points = points.astype("f8")
-    # It does not count the point itself, and is not exact unless told.
+    # The library does not count the point itself, and is approximate by default.
     found = HDBSCAN(
         min_cluster_size=to.min_cluster_size,
         min_samples=to.min_pts - 1,
@@ -217,14 +218,14 @@ def fast_hdbscan_(op, points, to):
     import numba
 
     numba.set_num_threads(to.threads)
-    # Nor does this one.
+    # Like hdbscan, the library does not count the point itself.
     found = HDBSCAN(min_cluster_size=to.min_cluster_size, min_samples=to.min_pts - 1)
-    # Its functions are compiled when they are first called.
+    # Functions are compiled at their first call.
     found.fit(points[:1000])
     return lambda: found.fit(points).labels_, groups
 
 
-# Name: function, package, operations, and those of them that take one thread whatever they are given.
+# Name: function, package, operations, and the operations that always use one thread.
 LIBRARIES = {
     "ropewalk.py": (ropewalk_, "ropewalk", " ".join(OPS), ""),
     "scipy": (scipy_, "scipy", "build range_count knn fof", "build fof"),
@@ -241,21 +242,21 @@ LIBRARIES = {
 
 
 def peak_bytes():
-    """The most memory that this process has held. Not getrusage: that remembers the parent's."""
+    """Returns the memory peak of this process. getrusage is not used, since it includes the parent's peak."""
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmHWM"))
 
 
 def serve(library, op, to):
-    """The worker: as `--serve` of the Rust program."""
-    # What a library prints must not be taken for an answer.
+    """The worker process; answers like `--serve` of the Rust program."""
+    # Redirects the library's own output to stderr, so that it is not mistaken for an answer.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     say = lambda **answer: print(json.dumps(answer), file=answers)
     enter = LIBRARIES[library][0]
     try:
         points = read(to.file)
-        # With few points first, so that its imports do not count as memory of the answer.
+        # Runs with few points first, so that imports do not count as memory of the operation.
         enter(op, points[: max(64, to.k)].copy(), to)
         before = peak_bytes()
         entered = enter(op, points, to)
@@ -275,7 +276,7 @@ def serve(library, op, to):
 
 
 class Worker:
-    """A library in a process of its own."""
+    """A library in a separate process."""
 
     def __init__(self, library, op, to, command, threads):
         self.library, self.op, self.threads = library, op, threads
@@ -313,7 +314,7 @@ class Worker:
 
 
 def agreement(op, expected, got):
-    """As in answer.rs, which says why."""
+    """Compares a check with the reference, as in answer.rs, which gives the reasons."""
     if expected == got:
         return "yes"
     if expected.keys() != got.keys():
@@ -332,7 +333,7 @@ def agreement(op, expected, got):
 
 
 def race(op, libraries, to, rust):
-    """Rows of one operation."""
+    """Returns the rows of one operation."""
     command = ["--ops", op, "--eps", to.eps, "--radius", to.radius, "--min-pts", to.min_pts, "--k", to.k]
     command += ["--min-cluster-size", to.min_cluster_size, "--threads", to.threads]
     command = [str(word) for word in [to.file, *command]]
@@ -348,7 +349,7 @@ def race(op, libraries, to, rust):
     for repetition in range(to.reps + 1):
         for worker in workers:
             if not worker.skipped and worker not in slow:
-                # The first is to warm up, unless it is the only one.
+                # The first repetition is for warming up, unless it is the only one.
                 if worker.run(timed=repetition > 0) > to.cap and repetition == 0:
                     slow.add(worker)
                     worker.run(timed=True)
@@ -390,7 +391,7 @@ def markdown(rows):
 
 
 def build_rust():
-    """The Rust program, built if need be."""
+    """Returns the path of the Rust program, after building it if necessary."""
     command = ["cargo", "build", "--release", "--locked", "--quiet", "--manifest-path", f"{HERE}/Cargo.toml"]
     subprocess.run(command, check=True)
     metadata = ["cargo", "metadata", "--format-version", "1", "--no-deps", "--manifest-path", f"{HERE}/Cargo.toml"]

@@ -1,4 +1,4 @@
-"""The Rust program `served`, which does an operation when it is asked, and times taken in turns."""
+"""The Rust program `served`, which runs an operation on request, and timing in turns."""
 
 import os
 import subprocess
@@ -22,7 +22,8 @@ class Served:
                                         text=True, env={**os.environ, "RAYON_NUM_THREADS": str(threads)})
 
     def run(self, library, op):
-        """What the operation printed: seconds, and for a build bytes that are kept and the most that there were."""
+        """Runs an operation and returns the numbers printed: seconds and, for a build, the bytes of the result and the peak of
+        allocated bytes."""
         print(library, op, file=self.process.stdin, flush=True)
         line = self.process.stdout.readline()
         if not line:
@@ -30,7 +31,7 @@ class Served:
         return [float(x) for x in line.split()]
 
     def answer(self):
-        """Of the last operation: a number for each query, and a triangle."""
+        """Returns the results of the last operation: a number and a triangle for each query."""
         triangles = np.fromfile(f"{self.folder.name}/triangles", "<u4").astype(np.int64)
         triangles[triangles == 2**32 - 1] = -1
         return np.fromfile(f"{self.folder.name}/answer", "<f8"), triangles
@@ -42,7 +43,8 @@ class Served:
 
 
 def in_turns(runs, reps):
-    """The least seconds of each of `{name: run}` in A B C A B C; the first round, which warms up, does not count."""
+    """Returns the shortest time in seconds of each of `{name: run}`, run in turns A B C A B C. The first round warms up and does
+    not count."""
     seconds = {name: [] for name in runs}
     for _ in range(1 + reps):
         for name, run in runs.items():

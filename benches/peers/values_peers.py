@@ -1,8 +1,9 @@
-"""Moving least squares of degree 2 with 20 neighbours: ropewalk beside scipy with threads.
+"""Moving least squares of degree 2 with 20 neighbours: ropewalk and a threaded program with scipy.
 
-scipy's program: cKDTree with all threads, then pieces of targets on as many threads; in each piece the weighted least squares of all targets at once, by
-normal equations (numpy.linalg.solve), or by QR (numpy.linalg.qr), which rounds less. The weight is Wendland's of second order, which ends at
-1.1 times the distance of the last neighbour, as ropewalk's does. Values are compared first, a few also with scipy.linalg.lstsq, which pivots.
+scipy's program uses cKDTree with all threads, then pieces of targets on the same number of threads. For each piece, it solves the
+weighted least squares of all targets at once, by normal equations (numpy.linalg.solve) or by QR (numpy.linalg.qr), which has
+smaller rounding errors. The weight is Wendland's of second order, which falls to zero at 1.1 times the distance of the last
+neighbour, as in ropewalk. Values are compared first, some of them also with scipy.linalg.lstsq, which pivots.
 
     cargo build --release --bin served               (here)
     python values_peers.py                           (needs numpy and scipy)
@@ -12,7 +13,7 @@ import argparse
 import os
 import time
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads are those over pieces
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the only parallelism is over pieces
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -27,7 +28,7 @@ PIECE = 1 << 12
 
 
 def rows(sources, targets, distances, indices):
-    """The monomials of offsets in units of the radius, and the weights."""
+    """Returns the monomials of offsets in units of the radius, and the weights."""
     radius = 1.1 * distances[:, -1:]
     d = (sources[indices] - targets[:, None, :]) / radius[..., None]
     x, y, z = d[..., 0], d[..., 1], d[..., 2]

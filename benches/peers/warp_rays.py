@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""First hits of rays on a mesh by NVIDIA's Warp, beside those that `device_rays` wrote to a folder.
+"""First hits of rays on a mesh by NVIDIA's Warp, for the mesh and rays that `device_rays` wrote to a folder.
 
     cargo bench -p ropewalk-benches --features cuda --bench device_rays -- 1000000 16777216 /tmp/rays
     python3 benches/peers/warp_rays.py /tmp/rays        # needs numpy and warp-lang
 
-Prints how many rays hit, which is to be what `device_rays` prints but for rounding in 32 bits, and the least time of seven turns.
+Prints the number of hits, which equals that of `device_rays` except for rounding in 32 bits, and the shortest time of seven runs.
 """
 
 import sys
@@ -33,7 +33,7 @@ def main(folder):
     faces = np.fromfile(f"{folder}/faces.u32", "<u4").astype(np.int32)
     rays = np.fromfile(f"{folder}/rays.f32", "<f4").reshape(-1, 6)
     points, indices = wp.array(vertices, dtype=wp.vec3, device="cuda"), wp.array(faces, dtype=wp.int32, device="cuda")
-    # The builder by the surface area heuristic gives the fastest rays.
+    # The tree built with the surface area heuristic gives the fastest rays.
     for how in ("sah", "lbvh"):
         mesh = wp.Mesh(points=points, indices=indices, bvh_constructor=how)
         asked = wp.array(rays, dtype=wp.float32, device="cuda")
@@ -45,7 +45,7 @@ def main(folder):
             wp.launch(cast, dim=len(rays), inputs=[mesh.id, asked, face, t], device="cuda")
             wp.synchronize()
             times.append(time.perf_counter() - began)
-        # The first turn compiles.
+        # The first run compiles.
         least = min(times[1:])
         hit = int((face.numpy() >= 0).sum())
         print(f"warp, {how}: {hit} hit, {1e3 * least:.3f} ms, {len(rays) / least / 1e6:.1f} million a second")

@@ -1,10 +1,10 @@
-//! Point clouds with names: each is there because it has broken a tree, somewhere, once.
+//! Named point clouds, each of which has once broken a tree.
 
 use ropewalk::Scalar;
 
 use super::random::Random;
 
-/// Points, radii that mean something to them, and the side of a periodic box they may be put into.
+/// Points, characteristic radii, and the side of a periodic box that may contain the points.
 #[derive(Clone, Debug)]
 pub struct Cloud<S, const D: usize> {
     pub name: &'static str,
@@ -23,7 +23,7 @@ fn cloud<S: Scalar, const D: usize>(
     Cloud { name, points, radii: radii.to_vec(), side }
 }
 
-/// All of them, of a few hundred points each, except for the snapshot and the thousandfold points.
+/// All clouds, of a few hundred points each, except for the snapshot and the thousandfold points.
 pub fn all<S: Scalar, const D: usize>() -> Vec<Cloud<S, D>> {
     let mut all = small();
     all.push(thousandfold());
@@ -31,14 +31,14 @@ pub fn all<S: Scalar, const D: usize>() -> Vec<Cloud<S, D>> {
     all
 }
 
-/// Those of a few hundred points.
+/// The clouds of a few hundred points.
 pub fn small<S: Scalar, const D: usize>() -> Vec<Cloud<S, D>> {
     vec![
         cloud("empty", [], &[1.0], 4.0),
         cloud("one", [[0.5; D]], &[1.0], 4.0),
         two(),
         cloud("all equal", [[0.3; D]; 100], &[0.0, 0.5], 1.0),
-        // On the diagonal, in no order.
+        // On the diagonal, in random order.
         cloud("collinear", (0..150).map(|i| [f64::from(i * 37 % 150) * 0.01; D]), &[0.01, 0.05], 1.5),
         flat(),
         lattice_of_tenths(),
@@ -77,19 +77,19 @@ fn flat<S: Scalar, const D: usize>() -> Cloud<S, D> {
     flat
 }
 
-/// Points per axis of a lattice that has a few hundred.
+/// The number of points per axis of a lattice of a few hundred points.
 fn per_axis(dim: usize) -> usize {
     [0, 100, 16, 6, 4, 3, 2][dim.min(6)]
 }
 
-/// All points of a lattice, each axis mapped on its own.
+/// Returns all points of a lattice, with each axis mapped separately.
 fn lattice<S: Scalar, const D: usize>(axis: impl Fn(usize) -> S) -> Vec<[S; D]> {
     let m = per_axis(D);
     (0..m.pow(D.min(8) as u32)).map(|i| std::array::from_fn(|k| axis(i / m.pow(k.min(8) as u32) % m))).collect()
 }
 
-/// Spacing 0.1, which no binary number is: as the storage type computes it, some neighbours are at most 0.1 apart, others
-/// a little more. Only `f64` arithmetic on the stored coordinates says which.
+/// A lattice with a spacing of 0.1, which is not a binary number. In the storage type, some neighbours are at most
+/// 0.1 apart and others slightly more. Only `f64` arithmetic on the stored coordinates distinguishes them.
 fn lattice_of_tenths<S: Scalar, const D: usize>() -> Cloud<S, D> {
     let tenth = S::from_f64(0.1);
     let points = lattice(|i| S::from_f64(i as f64) * tenth);
@@ -97,16 +97,16 @@ fn lattice_of_tenths<S: Scalar, const D: usize>() -> Cloud<S, D> {
     Cloud { name: "lattice of tenths", points, radii: vec![0.1, rounded, 0.2, 0.3], side: 0.1 * per_axis(D) as f64 }
 }
 
-/// Whole numbers, so that ties are exact in any arithmetic.
+/// A lattice of integers, where ties are exact in any arithmetic.
 pub fn whole_lattice<S: Scalar, const D: usize>() -> Cloud<S, D> {
     let points = lattice(|i| S::from_f64(i as f64));
     let radii = vec![1.0, 2f64.sqrt(), 2.0];
-    // Two points an axis are each other's neighbours from both sides; three more keep them apart.
+    // With two points per axis, points would be neighbours across both boundaries; three more units separate them.
     let m = per_axis(D);
     Cloud { name: "whole lattice", points, radii, side: if m > 4 { m } else { 5 } as f64 }
 }
 
-/// Two scales, a million times apart.
+/// Two length scales that differ by a factor of a million.
 fn two_scales<S: Scalar, const D: usize>() -> Cloud<S, D> {
     let mut random = Random::new(5);
     let points = (0..300).map(|i| {
@@ -116,8 +116,8 @@ fn two_scales<S: Scalar, const D: usize>() -> Cloud<S, D> {
     cloud("two scales", points, &[1e-7, 1e-6, 0.05], 1.0)
 }
 
-/// Powers of two along each axis, one point for every bit of a code, and `at_origin` points where they lead: the deepest
-/// tree there can be. With 16,384 at the origin a path has more than 70 nodes.
+/// Powers of two along each axis, one point for each bit of a code, and `at_origin` points at their limit: the
+/// deepest possible tree. With 16,384 points at the origin, a path has more than 70 nodes.
 pub fn geometric<S: Scalar, const D: usize>(at_origin: usize) -> Cloud<S, D> {
     let mut points = vec![[0.0; D]; at_origin];
     for axis in 0..D {
@@ -130,7 +130,7 @@ pub fn geometric<S: Scalar, const D: usize>(at_origin: usize) -> Cloud<S, D> {
     cloud("geometric progression", points, &[1e-5, 0.25], 1.0)
 }
 
-/// Coordinates whose squares are 0 in their own type, in `f64` even the definition's.
+/// Coordinates whose squares underflow to 0 in their own type; for `f64` also in the definition.
 fn denormals<S: Scalar, const D: usize>() -> Cloud<S, D> {
     let smallest = if Into::<f64>::into(S::MAX) < 1e300 { f64::from(f32::from_bits(1)) } else { f64::from_bits(1) };
     let mut random = Random::new(6);
@@ -138,7 +138,7 @@ fn denormals<S: Scalar, const D: usize>() -> Cloud<S, D> {
     cloud("denormals", points, &[0.0, smallest, 3.0 * smallest], 40.0 * smallest)
 }
 
-/// As large as coordinates may be: differences overflow in `f32`.
+/// Coordinates near the allowed maximum, whose differences overflow in `f32`.
 fn extremes<S: Scalar, const D: usize>() -> Cloud<S, D> {
     let largest = S::LIMIT * 0.999;
     let mut random = Random::new(7);
@@ -146,7 +146,7 @@ fn extremes<S: Scalar, const D: usize>() -> Cloud<S, D> {
     cloud("extremes", points, &[0.1 * largest, 0.9 * largest], largest)
 }
 
-/// Plummer 1911: dense in the middle, far-flung at the edge.
+/// A Plummer sphere (Plummer 1911): dense at the centre, with distant points.
 pub fn plummer<S: Scalar, const D: usize>() -> Cloud<S, D> {
     let mut random = Random::new(8);
     let points = (0..300).map(|_| {
@@ -165,18 +165,18 @@ pub fn clustered<S: Scalar, const D: usize>() -> Cloud<S, D> {
     cloud("clustered", points, &[0.01, 0.03], 1.0)
 }
 
-/// Two places, a thousand points each.
+/// Two places with a thousand points each.
 pub fn thousandfold<S: Scalar, const D: usize>() -> Cloud<S, D> {
     cloud("thousandfold", (0..2000).map(|i| [0.125 * f64::from(1 + i % 2); D]), &[0.0, 0.1], 1.0)
 }
 
-/// 4,000 particles of the sample snapshot, from one corner of its box: halos, filaments, voids. Only up to 3 dimensions.
+/// 4,000 particles from one corner of the sample snapshot: halos, filaments, voids. Only up to 3 dimensions.
 pub fn snapshot<S: Scalar, const D: usize>() -> Option<Cloud<S, D>> {
     if D > 3 {
         return None;
     }
     let file = std::fs::read(super::data::root().join("data/p3m_64.gadget2")).expect("the sample snapshot");
-    // The header and its two markers, the marker of the block of positions, then three f32 a particle.
+    // The header with its two markers, the marker of the block of positions, then three f32 per particle.
     let positions = &file[4 + 256 + 4 + 4..][..12 * 64 * 64 * 64];
     let number = |bytes: &[u8]| f64::from(f32::from_le_bytes(bytes.try_into().unwrap()));
     let points = positions

@@ -1,18 +1,18 @@
 //! Files that are too large for the repository.
 //!
-//! A test that needs them is `#[ignore]`d, with their name in its own: `cargo test -- --ignored p3m_128` asks for it.
+//! A test that needs them is `#[ignore]`d and has their name in its own: `cargo test -- --ignored p3m_128` runs it.
 
 use std::path::{Path, PathBuf};
 
-/// The repository.
+/// The root of the repository.
 pub fn root() -> &'static Path {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.ancestors().find(|folder| folder.join("Cargo.lock").exists()).unwrap_or(package)
 }
 
-/// A file in the folder that `ROPEWALK_DATA` names; tests/README.md lists what belongs there.
+/// Returns the path of a file in the folder that `ROPEWALK_DATA` names; tests/README.md lists these files.
 ///
-/// Panics if the variable is not set or the file is not there: a test that was asked for does not pass unless it ran.
+/// Panics if the variable is not set or the file does not exist: a requested test must not pass without running.
 pub fn large(name: &str) -> PathBuf {
     let folder = std::env::var_os("ROPEWALK_DATA")
         .unwrap_or_else(|| panic!("ROPEWALK_DATA is not set: it names the folder of {name} (tests/README.md)"));

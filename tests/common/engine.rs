@@ -1,4 +1,4 @@
-//! One vocabulary for the tree and the brute force, so that one suite can ask both.
+//! A common interface of the tree and the brute force, so that one suite can test both.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +9,7 @@ use super::oracle::Side;
 
 pub trait Engine<S: Scalar, const D: usize>: Sized + Send + Sync {
     fn new<T: Bounded<S, D>>(primitives: &[T], side: Side) -> Result<Self>;
-    /// In the order the engine finds them.
+    /// Returns hits in the engine's own order.
     fn query<Q: Query<S, D>>(&self, query: Q) -> Vec<u32>;
     fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Csr<u32>;
     fn count_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Vec<u32>;
@@ -21,7 +21,7 @@ pub trait Engine<S: Scalar, const D: usize>: Sized + Send + Sync {
     fn neighbors(&self, radius: f64) -> Csr<u32>;
     fn for_each_pair(&self, radius: f64, visit: impl Fn(u32, u32) + Sync);
     fn count_pairs(&self, radius: f64) -> u64;
-    /// Only trees find halos.
+    /// Returns halos, or `None` for engines other than trees.
     fn halos(&self, linking_length: f64) -> Option<Halos>;
 }
 
@@ -79,7 +79,7 @@ engine!(BruteForce, self, self, _length => None);
 engine!(Bvh, self, self, length => Some(Fof::new(length).run_on(self).expect("a sound linking length")));
 engine!(Refitted, self, self.0, length => Some(Fof::new(length).run_on(&self.0).expect("a sound linking length")));
 
-/// A tree that was built over other places.
+/// A tree that was built for other points and then refitted.
 pub struct Refitted<S, const D: usize>(Bvh<S, D>);
 
 impl<S: Scalar, const D: usize> Refitted<S, D> {
@@ -91,7 +91,8 @@ impl<S: Scalar, const D: usize> Refitted<S, D> {
         Self::of(primitives, Some(side))
     }
 
-    /// Built over the places of others, in reverse order; where the number is odd, with all in one place in between.
+    /// Builds the tree with other positions, the primitives' in reverse order, and refits it. If their number is odd,
+    /// it is refitted to a single position in between.
     fn of<T: Bounded<S, D>>(primitives: &[T], side: Side) -> Result<Self> {
         let reversed: Vec<Aabb<S, D>> = primitives.iter().rev().map(T::bounds).collect();
         let places: Vec<[S; D]> = reversed.iter().map(|bounds| bounds.lo).collect();

@@ -1,7 +1,7 @@
-//! Periodic space by its definition: a point is all its images, and a distance is the least one to any of them.
+//! Periodic space by its definition: a point is the set of its images, and a distance is the minimum over images.
 //!
-//! Coordinates are whole numbers of steps of 1/64, so that every sum and square is exact, here and in the crate. Nothing of the
-//! crate's arithmetic is used: neither `min(|a - b|, L - |a - b|)` nor its way to bring a point or a query box into the box.
+//! Coordinates are integer multiples of 1/64, so that every sum and square is exact, here and in the crate. The
+//! crate's arithmetic is not used: neither `min(|a - b|, L - |a - b|)` nor its wrapping of points and query boxes.
 
 use super::clouds::Cloud;
 use super::random::Random;
@@ -13,7 +13,7 @@ pub const STEPS: i64 = 64;
 /// Sides of the periodic box, in steps.
 pub type Sides<const D: usize> = [i64; D];
 
-/// A length in steps as a coordinate.
+/// Converts a length in steps to a coordinate.
 pub fn length(steps: i64) -> f64 {
     steps as f64 / STEPS as f64
 }
@@ -22,7 +22,7 @@ pub fn point<S: Scalar, const D: usize>(steps: &[i64; D]) -> [S; D] {
     steps.map(|x| S::from_f64(length(x)))
 }
 
-/// Points on the lattice as a cloud in a cubic box, for suites that take clouds.
+/// Returns points on the lattice as a cloud in a cubic box, for suites of clouds.
 pub fn cloud<S: Scalar, const D: usize>(name: &'static str, points: &[[i64; D]], side: i64) -> Cloud<S, D> {
     Cloud { name, points: points.iter().map(point).collect(), radii: vec![], side: length(side) }
 }
@@ -33,8 +33,8 @@ fn shifts<const D: usize>(sides: &Sides<D>) -> Vec<[i64; D]> {
     (0..3usize.pow(D as u32)).map(|i| std::array::from_fn(|k| periods(i, k) * sides[k])).collect()
 }
 
-/// The squared distance in steps of two points anywhere. Between the images that lie in the box, the nearest pair is at most one
-/// period away.
+/// Returns the squared distance in steps between two points anywhere. Of the images in the box, the nearest pair is
+/// at most one period apart.
 pub fn distance2<const D: usize>(a: &[i64; D], b: &[i64; D], sides: &Sides<D>) -> i64 {
     let inside = |point: &[i64; D]| -> [i64; D] { std::array::from_fn(|k| point[k].rem_euclid(sides[k])) };
     let (a, b) = (inside(a), inside(b));
@@ -49,22 +49,22 @@ pub fn in_ball<const D: usize>(points: &[[i64; D]], center: &[i64; D], radius: i
 
 /// The points with an image in the box from `lo` to `hi`, ascending.
 pub fn in_box<const D: usize>(points: &[[i64; D]], [lo, hi]: [&[i64; D]; 2], sides: &Sides<D>) -> Vec<u32> {
-    // As many periods as lie between any two coordinates of the tests.
+    // Covers the number of periods between any two coordinates of the tests.
     let has_image = |x: i64, k: usize| (-20..=20).any(|i| (lo[k]..=hi[k]).contains(&(x + i * sides[k])));
     (0..).zip(points).filter(|(_, point)| (0..D).all(|k| has_image(point[k], k))).map(|(i, _)| i).collect()
 }
 
-/// Which neighbours of a point to find; the radius is in steps.
+/// A nearest-neighbour query with a radius in steps.
 #[derive(Clone, Copy)]
 pub struct NearestQuery {
     pub k: usize,
     pub radius: Option<i64>,
-    /// The index of a point that does not count.
+    /// The index of a point to ignore.
     pub excluded: Option<u32>,
 }
 
 impl NearestQuery {
-    /// The `k` nearest, however far.
+    /// Returns a query for the `k` nearest at any distance.
     pub fn new(k: usize) -> Self {
         Self { k, radius: None, excluded: None }
     }
@@ -88,8 +88,8 @@ pub fn nearest<const D: usize>(
     near.into_iter().map(|(distance2, i)| (i, distance2 as f64 / (STEPS * STEPS) as f64)).collect()
 }
 
-/// Points in and about a box: on a coarse lattice, so that distances tie and faces are met exactly; on the faces themselves; and
-/// a dense clump around the corner at the origin.
+/// Returns points in and around a box: on a coarse lattice, on the faces, and in a dense clump around the corner at
+/// the origin. On the lattice, distances tie and points are exactly on faces.
 pub fn points<const D: usize>(n: usize, sides: &Sides<D>) -> Vec<[i64; D]> {
     let mut random = Random::new(n as u64);
     (0..n)

@@ -1,4 +1,4 @@
-//! What the test programs share: point clouds with names, and the definitions as plain loops.
+//! Code shared by the test programs: named point clouds, and the definitions as plain loops.
 
 pub mod clouds;
 pub mod data;

@@ -1,14 +1,14 @@
-//! Programs that are started by `mpirun`.
+//! Programs started by `mpirun`.
 
 use std::process::Command;
 
-/// `mpirun -n RANKS`, which is ended after so many seconds: `timeout` of coreutils then has the status 124. The program and its arguments
-/// are the caller's to add.
+/// Returns the command `mpirun -n RANKS`, which `timeout` of coreutils ends after `seconds` with status 124. The
+/// caller adds the program and its arguments.
 pub fn mpirun(ranks: usize, seconds: u32) -> Command {
     let mut command = Command::new("timeout");
     command.args(["--kill-after=5", &seconds.to_string(), "mpirun", "-n", &ranks.to_string()]);
-    // One thread for each rank, which lets others run while it waits. More processes than processors; as root, as containers are; and
-    // without the copies from process to process that they forbid. Open MPI reads its own, other libraries do not.
+    // One thread per rank, which yields while it waits. Allows more processes than processors, running as root in
+    // containers, and disables copies between processes, which containers forbid. Only Open MPI reads its variables.
     for (name, value) in [
         ("RAYON_NUM_THREADS", "1"),
         ("OMPI_ALLOW_RUN_AS_ROOT", "1"),

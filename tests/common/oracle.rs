@@ -1,11 +1,12 @@
-//! The definitions, as plain `f64` loops that share no code with the crate.
+//! The definitions as plain `f64` loops that share no code with the crate.
 
 use ropewalk::Scalar;
 
-/// Open space, or a periodic box with one side for all axes.
+/// Open space (`None`), or the side of a cubic periodic box.
 pub type Side = Option<f64>;
 
-/// A coordinate in the periodic box: the remainder, rounded to the storage type; what rounds past the box is at its face.
+/// Wraps a coordinate into the periodic box: the remainder, rounded to the storage type. If rounding leaves the box,
+/// the result is its face.
 pub fn wrap<S: Scalar>(x: S, side: Side) -> S {
     let at: f64 = x.into();
     match side {
@@ -21,7 +22,7 @@ pub fn wrap_point<S: Scalar, const D: usize>(point: &[S; D], side: Side) -> [S; 
     point.map(|x| wrap(x, side))
 }
 
-/// The squared distance of two points that lie in the box.
+/// Returns the squared distance between two points in the box.
 pub fn distance2<S: Scalar, const D: usize>(a: &[S; D], b: &[S; D], side: Side) -> f64 {
     let axis = |k: usize| {
         let (a, b): (f64, f64) = (a[k].into(), b[k].into());
@@ -35,7 +36,7 @@ pub fn is_finite<S: Scalar, const D: usize>(point: &[S; D]) -> bool {
     point.iter().all(|&x| Into::<f64>::into(x).is_finite())
 }
 
-/// Points in a ball, ascending. `points` lie in the box; the centre need not.
+/// Returns the points in a sphere, ascending. `points` are in the box; the centre need not be.
 pub fn in_ball<S: Scalar, const D: usize>(points: &[[S; D]], center: &[S; D], radius: f64, side: Side) -> Vec<u32> {
     if !is_finite(center) {
         return vec![];
@@ -44,7 +45,7 @@ pub fn in_ball<S: Scalar, const D: usize>(points: &[[S; D]], center: &[S; D], ra
     select(points, |point| radius >= 0.0 && distance2(&center, point, side) <= radius * radius)
 }
 
-/// Points in a box or any image of it, ascending. Its corners are brought into the periodic box as points are.
+/// Returns the points in a box or any of its images, ascending. The corners of the box are wrapped like points.
 pub fn in_box<S: Scalar, const D: usize>(points: &[[S; D]], lo: &[S; D], hi: &[S; D], side: Side) -> Vec<u32> {
     let holds = |k: usize, x: f64| {
         let (from, to): (f64, f64) = (lo[k].into(), hi[k].into());
@@ -54,7 +55,7 @@ pub fn in_box<S: Scalar, const D: usize>(points: &[[S; D]], lo: &[S; D], hi: &[S
         let holds_image = |image: f64| start + image * side <= x && x <= end + (image + turns) * side;
         to - from >= side || holds_image(-1.0) || holds_image(0.0) || holds_image(1.0)
     };
-    // A box upside down along any axis holds nothing.
+    // An inverted box along any axis contains nothing.
     let is_upright = (0..D).all(|k| lo[k] <= hi[k]);
     select(points, |point| is_upright && (0..D).all(|k| holds(k, point[k].into())))
 }
@@ -63,18 +64,18 @@ fn select<T>(primitives: &[T], wanted: impl Fn(&T) -> bool) -> Vec<u32> {
     (0..primitives.len() as u32).filter(|&i| wanted(&primitives[i as usize])).collect()
 }
 
-/// Which neighbours of a point to find.
+/// A nearest-neighbour query.
 #[derive(Clone, Copy, Debug)]
 pub struct NearestQuery {
     pub k: usize,
-    /// Inclusive.
+    /// The radius, inclusive.
     pub radius: f64,
-    /// The index of a point that does not count.
+    /// The index of a point to ignore.
     pub excluded: Option<u32>,
 }
 
 impl NearestQuery {
-    /// The `k` nearest, however far.
+    /// Returns a query for the `k` nearest at any distance.
     pub fn new(k: usize) -> Self {
         Self { k, radius: f64::INFINITY, excluded: None }
     }
@@ -90,7 +91,7 @@ impl NearestQuery {
     }
 }
 
-/// The `k` nearest within `radius`, nearest first, ties by index, and their squared distances.
+/// Returns the `k` nearest within `radius`, nearest first, ties by index, with their squared distances.
 pub fn nearest<S: Scalar, const D: usize>(
     points: &[[S; D]],
     of: &[S; D],
@@ -111,12 +112,13 @@ pub fn nearest<S: Scalar, const D: usize>(
     near.into_iter().map(|(distance2, i)| (i, distance2)).collect()
 }
 
-/// The points within `radius` of each, itself included, each list ascending.
+/// Returns the points within `radius` of each point, itself included, each list ascending.
 pub fn neighbors<S: Scalar, const D: usize>(points: &[[S; D]], radius: f64, side: Side) -> Vec<Vec<u32>> {
     points.iter().map(|point| in_ball(points, point, radius, side)).collect()
 }
 
-/// Connected components of a neighbour graph, numbered by their smallest member; -1 for a point without friends.
+/// Returns the connected components of a neighbour graph, numbered by their smallest member; -1 for a point without
+/// friends.
 pub fn components(neighbors: &[Vec<u32>]) -> Vec<i32> {
     let mut labels = vec![-1; neighbors.len()];
     let mut next = 0;
@@ -139,7 +141,7 @@ pub fn components(neighbors: &[Vec<u32>]) -> Vec<i32> {
     labels
 }
 
-/// The squared distance to the `min_samples`-th nearest of each point, itself counted.
+/// Returns the squared distance from each point to its `min_samples`-th nearest point, itself counted.
 pub fn core_distances2<S: Scalar, const D: usize>(points: &[[S; D]], min_samples: usize, side: Side) -> Vec<f64> {
     let of = |point: &[S; D]| {
         let mut all: Vec<f64> = points.iter().map(|other| distance2(point, other, side)).collect();
@@ -149,8 +151,8 @@ pub fn core_distances2<S: Scalar, const D: usize>(points: &[[S; D]], min_samples
     points.iter().map(of).collect()
 }
 
-/// The minimum spanning tree by mutual reachability with distances of pairs over alpha, by Prim's algorithm: edges (squared weight, lower, higher index), of which each
-/// comparison takes the whole, in order.
+/// Returns the minimum spanning tree by mutual reachability, with distances divided by alpha, by Prim's algorithm.
+/// Edges are (squared weight, lower index, higher index), and are compared lexicographically.
 pub fn spanning_tree<S: Scalar, const D: usize>(
     points: &[[S; D]],
     min_samples: usize,
@@ -163,7 +165,7 @@ pub fn spanning_tree<S: Scalar, const D: usize>(
         let weight2 = distance2.max(core2[a]).max(core2[b]);
         (weight2, a.min(b) as u32, a.max(b) as u32)
     };
-    // The least edge from what is spanned to each point that is not.
+    // The least edge from the spanned points to each other point.
     let mut least: Vec<_> = (1..points.len()).map(|other| (other, edge(0, other))).collect();
     let mut tree = vec![];
     while let Some(next) = (0..least.len()).min_by(|&a, &b| least[a].1.partial_cmp(&least[b].1).unwrap()) {

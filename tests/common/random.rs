@@ -1,4 +1,4 @@
-//! A generator of our own, so that every test sees the same numbers everywhere and forever.
+//! A random generator that gives the same numbers on every machine and in every version.
 
 /// SplitMix64 (Steele, Lea and Flood 2014).
 pub struct Random(u64);
@@ -15,17 +15,17 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Uniform in `0..1`.
+    /// Returns a uniform number in `0..1`.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Uniform in `0..n`.
+    /// Returns a uniform integer in `0..n`.
     pub fn below(&mut self, n: usize) -> usize {
         (self.bits() % n as u64) as usize
     }
 
-    /// Gaussian with unit variance (Box and Muller 1958).
+    /// Returns a Gaussian number with unit variance (Box and Muller 1958).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.unit()).cos()

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Small random sets and what scikit-learn's DBSCAN makes of them: writes dbscan_cases.txt beside this file.
+"""Writes dbscan_cases.txt next to this file: small random sets with the results of scikit-learn's DBSCAN.
 
     python3 make_dbscan_cases.py            # numpy 2.4, scikit-learn 1.9; the same bytes each time
 
-The file is text; tokens are separated by single spaces. Lines that start with # are comments. Then, over and over,
+The file is text with tokens separated by single spaces. Lines that start with # are comments. It consists of repetitions of
 
     set KIND TYPE DIM N      a set of N points; TYPE is f32 or f64
-    ...                      N lines of DIM coordinates, shortest decimals of TYPE: parse them as TYPE and they are exact
+    ...                      N lines of DIM coordinates, as shortest decimals of TYPE, which are exact when parsed as TYPE
     ask EPS MIN              a question about the set above: eps (f64, shortest decimal) and min_samples
-    weights W ...            only if there are weights: N of them, whole numbers and halves
+    weights W ...            only if there are weights: N integers or multiples of 1/2
     labels L ...             the answer: N labels, -1 for noise; a * after a label marks a core point
 
-A set has several questions. Each answer is scikit-learn's, and is written only if it equals the definition computed here
-in plain f64, where two points are neighbours if the sum of the squares of their differences is at most eps * eps.
-scikit-learn's trees decide whole nodes by distances with a square root, so it may depart from that where distances tie with
-eps; such questions are left out and counted, in the last lines of the output.
+A set has several questions. Each answer is that of scikit-learn, and is written only if it equals the definition computed here in
+plain f64: two points are neighbours if the sum of the squares of their differences is at most eps * eps. scikit-learn's trees
+accept or reject whole nodes by distances with a square root, so its result may differ for distances that equal eps. Such questions
+are omitted, and their number is in the last lines of the output.
 """
 
 import pathlib
@@ -29,7 +29,7 @@ rng = np.random.default_rng(20231121)
 
 
 def count_of_points():
-    """Any size from 1 to 200, small ones more often."""
+    """Returns a size from 1 to 200, small ones with a higher probability."""
     return 1 + int(200.0 * rng.uniform() ** 2.5)
 
 
@@ -42,13 +42,13 @@ def blobs(n, dim):
 
 
 def line(n, dim):
-    """Points along a line, in no order, most of them in runs of equal steps."""
+    """Returns points along a line in random order, most of them in runs of equal steps."""
     at = rng.choice(np.arange(2 * n), n, replace=True) * rng.choice([0.1, 0.25, 1.0])
     return at[:, None] * rng.normal(size=dim)
 
 
 def copies(n, dim):
-    """Up to 50 copies of each place."""
+    """Returns up to 50 copies of each position."""
     places = blobs(n, dim)
     many = rng.integers(1, 51, n)
     return rng.permutation(np.repeat(places, many, axis=0)[:n])
@@ -61,9 +61,9 @@ def side(n, dim):
 KINDS = {
     "uniform": lambda n, dim: rng.uniform(0.0, 1.0, (n, dim)),
     "blobs": blobs,
-    # Whole numbers: distances tie exactly. About half of the places are taken, some of them twice.
+    # Integers, whose distances tie exactly. About half of the positions are occupied, some of them twice.
     "grid": lambda n, dim: rng.integers(0, side(n, dim), (n, dim)).astype(float),
-    # Tenths, which no binary number is: distances that ought to tie differ in their last bits.
+    # Tenths, which are not binary numbers: distances that should tie differ in their last bits.
     "tenths": lambda n, dim: rng.integers(0, side(n, dim), (n, dim)) * 0.1,
     "copies": copies,
     "line": line,
@@ -71,14 +71,14 @@ KINDS = {
     "scales": lambda n, dim: blobs(n, dim) * rng.choice([1.0, 1e-3, 1e-6], (n, 1)),
     "tiny": lambda n, dim: blobs(n, dim) * 1e-30,
     "huge": lambda n, dim: (blobs(n, dim) - 0.5) * 1e30,
-    # The spacing of f32 there is 1/16, of f64 1e-10.
+    # There, the spacing of f32 is 1/16 and that of f64 1e-10.
     "far": lambda n, dim: blobs(n, dim) * 4.0 + 1e6,
     "far grid": lambda n, dim: rng.integers(0, side(n, dim), (n, dim)) * 0.25 - 1e6,
 }
 
 
 def squared_distances(points):
-    """As the definition has it: summed in the order of the axes."""
+    """Returns squared distances as in the definition, summed in the order of the axes."""
     total = np.zeros((len(points), len(points)))
     for x in points.T:
         difference = x[:, None] - x[None, :]
@@ -87,7 +87,7 @@ def squared_distances(points):
 
 
 def radius(kind, d2, least):
-    """An eps of any regime: no neighbours, few, many, all; often exactly a distance, or the next number below it."""
+    """Returns an eps for no, few, many or all neighbours, often exactly a distance, or the next number below one."""
     distances = np.sqrt(np.unique(d2[d2 > 0.0]))
     if len(distances) == 0:
         return float(rng.choice([1e-300, 0.5, 3.0]))
@@ -109,7 +109,8 @@ def radius(kind, d2, least):
 
 
 def definition(d2, eps, least, weights):
-    """Ester et al. 1996, numbered by the smallest core point; a border point joins the lowest-numbered cluster."""
+    """Returns the clusters of Ester et al. 1996, numbered by the smallest core point. A border point joins the lowest-numbered
+    cluster."""
     close = d2 <= eps * eps
     weights = np.ones(len(d2)) if weights is None else weights
     core = np.array([weights[row].sum() for row in close]) >= least
@@ -136,7 +137,7 @@ def definition(d2, eps, least, weights):
 
 
 def shortest(x):
-    """The shortest decimal that parses to x in its own type."""
+    """Returns the shortest decimal that parses to x in its own type."""
     text = np.format_float_scientific(x, trim="-") if x != 0.0 and not 1e-4 <= abs(x) < 1e9 else repr(x.item())
     if isinstance(x, np.float32) and "e" not in text:
         text = np.format_float_positional(x, trim="-")
@@ -161,10 +162,10 @@ def main():
             eps = radius(kind, d2, least)
             weights = None
             if question == number % QUESTIONS:
-                # Halves, so that sums are exact; a third of them 0, though scikit-learn refuses zeros alone.
+                # Multiples of 1/2, so that sums are exact. A third of them are 0, but not all, which scikit-learn rejects.
                 weights = rng.integers(1, 7, n) * 0.5 * (rng.uniform(size=n) < 0.67)
                 weights[0] = weights[0] if weights.any() else 0.5
-            # 'brute' computes distances by dot products, which round otherwise; the trees take differences.
+            # 'brute' computes distances by dot products, which are rounded differently; the trees use differences.
             method = str(rng.choice(["kd_tree", "ball_tree"]))
             found = DBSCAN(eps=eps, min_samples=least, algorithm=method).fit(points, sample_weight=weights)
             labels, core, contested = definition(d2, eps, least, weights)

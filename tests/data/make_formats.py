@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Small snapshots and tables in formats other than HDF5, written by others' programs, and what others read of them.
+"""Writes small snapshots and tables in formats other than HDF5 with other programs, and the arrays that these programs read.
 
     pip install numpy==2.4.6 pynbody==2.8.0 asdf==6.0.0 abacusutils==2.1.2 pyarrow==26.0.1 pandas==3.1.1 astropy
     python3 make_formats.py [tipsy genericio npz ramses abacus parquet parquet_kinds parquet_bombs]        # all, unless some are named
 
-For each, a folder or file in snapshots/, and beside it NAME.expected.npz with the arrays that a reader must find, in the order of the
-file.
+Each format has a folder or file in snapshots/, and next to it NAME.expected.npz with the arrays that a reader must find, in file
+order.
 """
 
 import pathlib
@@ -44,7 +44,7 @@ dLambda         = 0.76
 
 
 def tipsy():
-    """By pynbody: big-endian with ids, little-endian with positions of 64 bits, and without a parameter file."""
+    """Writes files with pynbody: big-endian with ids, little-endian with positions of 64 bits, and without a parameter file."""
     import pynbody
     from pynbody.snapshot.tipsy import TipsySnap
 
@@ -71,7 +71,7 @@ def tipsy():
         made.properties["a"] = 0.4
         if param:
             (folder / "run.param").write_text(param)
-        # It writes more files than are needed: ids as text in one, as binary in the other.
+        # pynbody writes more files than needed: ids as text in one case, as binary in the other.
         made.write(fmt=TipsySnap, filename=str(path), double_pos=wide, cosmological=True, binary_aux_arrays=wide)
         for extra in folder.glob("*.pynbody-meta"):
             extra.unlink()
@@ -90,7 +90,7 @@ def tipsy():
 
 
 def crc64(data):
-    """ECMA-182's polynomial, bits reversed, all ones before and after: bit by bit."""
+    """Returns the checksum with ECMA-182's polynomial, bits reversed, all ones before and after, computed bit by bit."""
     crc = 0xFFFFFFFFFFFFFFFF
     for byte in data:
         crc ^= byte
@@ -100,12 +100,12 @@ def crc64(data):
 
 
 def with_crc(data):
-    """GenericIO's check bytes: the complement, least significant byte first whatever the order of the rest."""
+    """Appends GenericIO's check bytes: the complement, least significant byte first, whatever the order of the data."""
     return data + struct.pack("<Q", crc64(data) ^ 0xFFFFFFFFFFFFFFFF)
 
 
 def genericio_file(path, ranks, *, big=False, origin=0.0, scale=0.0, blocks=False, flags=None, global_ranks=None):
-    """A file of columns, a dictionary of arrays for each rank.
+    """Writes a GenericIO file from columns, given as a dictionary of arrays for each rank.
 
     From the structures in GenericIO.cxx (ANL-15-066, GenericIO 2015-2019): GlobalHeader {char Magic[8]; uint64 HeaderSize, NElems,
     Dims[3], NVars, VarsSize, VarsStart, NRanks, RanksSize, RanksStart, GlobalHeaderSize; double PhysOrigin[3], PhysScale[3]; uint64
@@ -143,7 +143,8 @@ def genericio_file(path, ranks, *, big=False, origin=0.0, scale=0.0, blocks=Fals
 
 
 def genericio():
-    """From the published description: both byte orders, with block headers and without, in one file and in two with a map."""
+    """Writes files from the published description: both byte orders, with and without block headers, in one file and in two with a
+    map."""
     rng = np.random.default_rng(20)
 
     def rank(n, wide=False):
@@ -167,7 +168,7 @@ def genericio():
     genericio_file(HERE / "genericio" / "blocks", ranks, scale=64.0, blocks=True)
     write_expected("genericio", ranks)
 
-    # Coordinates under other names, masses, most significant byte first.
+    # Coordinates with other names, masses, most significant byte first.
     ranks = [rank(30, True), rank(20, True)]
     for columns in ranks:
         columns["mass"] = rng.random(len(columns["id"])).astype("f4")
@@ -184,7 +185,7 @@ def genericio():
 
 
 def npz():
-    """By numpy: stored, deflated, and columns apart."""
+    """Writes archives with numpy: stored, deflated, and with separate columns."""
     rng = np.random.default_rng(30)
     folder = fresh("npz")
     n = 200
@@ -211,7 +212,7 @@ def npz():
 
 
 def record(data):
-    """A record as Fortran writes it: its length before and after."""
+    """Returns a Fortran record: the data between two copies of their length."""
     return struct.pack("<i", len(data)) + data + struct.pack("<i", len(data))
 
 
@@ -239,7 +240,7 @@ ordering type=hilbert
 
 
 def ramses():
-    """Particle files from RAMSES's documentation and output_part.f90 (the order of records), which pynbody reads."""
+    """Writes particle files by RAMSES's documentation and output_part.f90 (the order of records), which pynbody reads."""
     import pynbody
 
     def part(path, cpus, n, columns, stars):
@@ -267,7 +268,7 @@ def ramses():
             columns["birth_time"] = np.where(kind == 2, -rng.random(n) - 0.1, 0.0)
             columns["metallicity"] = rng.random(n)
             part(folder / f"part_00080.out{cpu:05d}", cpus, n, columns, int((kind == 2).sum()))
-            # In each file type by type: dark matter, tracers, stars, clouds.
+            # In each file ordered by type: dark matter, tracers, stars, clouds.
             types = np.array([3, 1, 4, 5])[kind]
             order = np.argsort(types, kind="stable")
             wanted.append({key: values[order] for key, values in columns.items()} | {"type": types[order]})
@@ -281,7 +282,7 @@ def ramses():
         joined = {key: np.concatenate([own[key] for own in wanted]) for key in wanted[0]}
         found = pynbody.load(str(folder))
         units = {"kpc": found["x"].units.in_units("kpc"), "km_s": found["vx"].units.in_units("km s^-1"), "msol": found["mass"].units.in_units("Msol")}
-        # What pynbody finds, in its own order.
+        # pynbody's particles, in its own order.
         for family, types in [(found.dm, [1]), (found.star, [4])]:
             own = np.isin(joined["type"], types)
             assert (np.sort(family["iord"]) == np.sort(joined["identity"][own])).all()
@@ -295,14 +296,14 @@ def ramses():
 
 
 def abacus():
-    """By asdf with the extension of abacusutils; what abacusutils makes of them."""
+    """Writes files with asdf and the extension of abacusutils, and the arrays that abacusutils reads."""
     import asdf
     from abacusnbody.data.read_abacus import read_asdf
 
     rng = np.random.default_rng(50)
     folder = fresh("abacus")
     n = 800
-    # Coordinates and velocities that do not fill all bits, so that they compress.
+    # Coordinates and velocities that do not use all bits, so that they can be compressed.
     position = np.cumsum(rng.integers(-3, 40, (n, 3)), 0).astype("i4") - 8000
     rvint = (position << 12 | 16 * rng.integers(100, 150, (n, 3)).astype("i4")).astype("i4")
     lattice = np.arange(n, dtype="u8")
@@ -316,7 +317,7 @@ def abacus():
         asdf.AsdfFile({"data": data, "header": header}).write_to(path, **options)
 
     def blosc(typesize, **options):
-        # Containers that end within a row, and several blocks in each.
+        # Containers that end within a row, with several blocks in each.
         return {"compression": "blsc", "compression_kwargs": dict(typesize=typesize, compression_block_size=7000, blosc_block_size=2048, **options)}
 
     write(folder / "plain.asdf", {"rvint": rvint})
@@ -338,7 +339,7 @@ def abacus():
     expected("abacus", pos=found["pos"].astype("f8"), vel=found["vel"].astype("f8"), id=np.asarray(ids["pid"]).astype("u8"))
 
 
-    # Cells of a header and particles, six numbers of 12 bits in nine bytes each.
+    # Cells of a header and particles, with six numbers of 12 bits in nine bytes each.
     def pack(rows):
         rows = (rows + 2048).reshape(-1, 3, 2)
         low, high = rows[..., 0], rows[..., 1]
@@ -358,7 +359,7 @@ def abacus():
 
 
 def tables():
-    """Parquet by pyarrow, pandas and astropy."""
+    """Writes Parquet with pyarrow, pandas and astropy."""
     import astropy.units as u
     import pandas as pd
     import pyarrow as pa
@@ -396,7 +397,7 @@ def tables():
 
 
 def kinds():
-    """Parquet by pyarrow and pandas: codecs and kinds of numbers that few tables have, and indexes."""
+    """Writes Parquet with pyarrow and pandas: rare codecs and number types, and indexes."""
     import datetime
     import decimal
 
@@ -440,7 +441,7 @@ def kinds():
 
 
 def bombs():
-    """Parquet by pyarrow whose first column has, in place of its page, one of the same length that unpacks to far more."""
+    """Writes Parquet with pyarrow, with the first page replaced by one of equal length that decompresses to far more."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -449,7 +450,7 @@ def bombs():
     table = pa.table({"x": np.frombuffer(random.bytes(8 * n), "f8"), "y": np.zeros(n)})
 
     def packed_size(header):
-        # Integers of Thrift: a byte for the field, then 7 bits a byte. The third is the size of the packed page.
+        # Integers of Thrift: a byte for the field, then 7 bits per byte. The third is the compressed size of the page.
         numbers, at = [], 0
         for _ in range(3):
             value, shift, at = 0, 0, at + 1
@@ -462,7 +463,7 @@ def bombs():
         return numbers[2]
 
     def zstd(length):
-        # A window of 128 KiB, a raw block that fills up, and blocks that repeat a byte 128 Ki times.
+        # A window of 128 KiB, a raw block for padding, and blocks that repeat a byte 128 Ki times.
         start, block = b"\x28\xb5\x2f\xfd\x00" + bytes([7 << 3]), struct.Struct("<I")
         fill = (length - len(start) - 3) % 4
         repeats = (length - len(start) - 3 - fill) // 4
@@ -471,7 +472,7 @@ def bombs():
 
     def packed(codec):
         def page(length):
-            # Random bytes at the end make up the length.
+            # Random bytes at the end adjust the length.
             for more in range(length // 2, length):
                 for zeros in range(1 << 18, (1 << 18) + 5):
                     packed = pa.Codec(codec).compress(bytes(zeros) + random.bytes(more), asbytes=True)

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Small random sets and what other programs make of them: writes hdbscan_cases.txt beside this file.
+"""Writes hdbscan_cases.txt next to this file: small random sets with the results of other programs.
 
     pip install numpy==2.4.6 scikit-learn==1.9.1 hdbscan==0.8.44
     python3 make_hdbscan_cases.py           # the same bytes each time
 
-Clusters depend on how ties among the edges of the spanning tree are ordered. Here edges are ordered by (squared weight, lower index,
-higher index), which makes the tree unique; it is computed below in plain f64, and given to the programs' own functions for all that
-comes after it, each edge from the end that is nearer to point 0 in the tree. So answers are comparable number by number.
+Clusters depend on the order of ties among the edges of the spanning tree. Here edges are ordered by (squared weight, lower index,
+higher index), which makes the tree unique. The tree is computed below in plain f64, and passed to the programs' own functions for
+all later steps. Each edge is passed from its end nearer to point 0 in the tree. Results are therefore comparable number by number.
 
-The file is text; tokens are separated by single spaces. Lines that start with # are comments. Then, over and over,
+The file is text with tokens separated by single spaces. Lines that start with # are comments. It consists of repetitions of
 
     set KIND DIM N          a set of N points
     ...                     N lines of DIM coordinates, decimals: parse them as f64
@@ -22,8 +22,8 @@ The file is text; tokens are separated by single spaces. Lines that start with #
     persistence P ...       maybe: one number a cluster
     predict X ... L P       maybe, some lines: a new point, its label and probability
 
-hdbscan compares the sum of stabilities below a cluster as a 32-bit float. Where its answer without epsilon is not scikit-learn's, its
-questions are left out and counted.
+hdbscan compares the sum of stabilities below a cluster as a 32-bit float. If its result without epsilon differs from
+scikit-learn's, its questions are omitted and counted.
 """
 
 import pathlib
@@ -59,7 +59,7 @@ def copies(n, dim):
 
 
 def lumps(n, dim):
-    """Whole numbers in lumps: clusters of equal weights that fall apart."""
+    """Returns integers in lumps: clusters of equal weights that split."""
     return rng.integers(0, 4, (n, 1)) ** 2 * 4.0 + rng.integers(0, 3, (n, dim))
 
 
@@ -74,7 +74,7 @@ KINDS = {
 
 
 def squares(a, b):
-    """Squared distances, summed in the order of the axes."""
+    """Returns squared distances, summed in the order of the axes."""
     total = np.zeros((len(a), len(b)))
     for x, y in zip(a.T, b.T):
         difference = x[:, None] - y[None, :]
@@ -83,7 +83,7 @@ def squares(a, b):
 
 
 def spanning_tree(points, samples):
-    """Kruskal's algorithm on all pairs in order: (low, high, squared weight), and the squared core distances."""
+    """Returns (low, high, squared weight) by Kruskal's algorithm on all pairs in order, and the squared core distances."""
     d2 = squares(points, points)
     core2 = np.sort(d2, axis=1)[:, samples - 1]
     weight2 = np.maximum(d2, np.maximum(core2[:, None], core2[None, :]))
@@ -99,7 +99,7 @@ def spanning_tree(points, samples):
 
 
 def from_point_0(edges, n):
-    """Each edge from its end that is nearer to point 0 in the tree, with its weight."""
+    """Returns each edge from its end nearer to point 0 in the tree, with its weight."""
     neighbors = [[] for _ in range(n)]
     for i, j, _ in edges:
         neighbors[i].append(j)
@@ -134,11 +134,11 @@ class Tree:
 
 
 def predict(tree, labels, points, core2, new, samples):
-    """hdbscan's approximate_predict, with core distances that count the point itself."""
+    """Computes hdbscan's approximate_predict, with core distances that count the point itself."""
     clusters = tree[tree["child_size"] > 1]
     n = len(points)
     above = {int(row["child"]): int(row["parent"]) for row in tree}
-    # The chosen cluster of a label is the highest that has points of this label only.
+    # The selected cluster of a label is the topmost one that has only points of this label.
     members = {}
     for point in range(n):
         at = point
@@ -157,7 +157,8 @@ def predict(tree, labels, points, core2, new, samples):
     for row in d2:
         order = np.lexsort((np.arange(n), row))[: 2 * samples]
         distances = np.sqrt(row[order])
-        # Its own core distance is that to its (samples - 1)-th neighbour; for 1 the nearest serves, which never matters.
+        # The core distance of a new point is that to its (samples - 1)-th neighbour. For one sample the nearest is used, which
+        # makes no difference.
         label, probability, _ = _find_cluster_and_probability(
             Tree(tree), clusters, order, distances, np.sqrt(core2), label_of, largest, max(samples - 2, 0)
         )
@@ -205,7 +206,7 @@ def main():
             try:
                 labels, probabilities = scikit_learn(edges, size, method, single, most)
             except KeyError:
-                # One cluster is chosen, it might have been the root, and is not.
+                # scikit-learn fails if a single cluster is selected that may be the root but is not.
                 seen["crashes"] += 1
                 continue
             lines += question("scikit-learn", method, size, samples, 0.0, most, single, labels, probabilities)
@@ -217,7 +218,7 @@ def main():
             seen["many clusters"] += labels.max() > 0
             seen["tied"] += len({w for _, _, w in squared}) < len(squared)
 
-        # From the points alone, where nothing is tied.
+        # From the points only, for data without ties.
         squared, _ = spanning_tree(points, 1)
         if len({w for _, _, w in squared}) == len(squared) and n > 4:
             size, _, method, most, _ = options()
@@ -251,7 +252,7 @@ def main():
                 lines.append("persistence " + " ".join(f"{share:.14g}" for share in persistence))
             if labels.max() >= 0 and not single and 2 * samples <= n:
                 new = np.round(points[rng.integers(0, n, 6)] + rng.normal(0.0, 0.1, (6, dim)), max(digits, 2)) + 0.0
-                # Where a new point equals an old one, hdbscan takes the largest float for infinity.
+                # If a new point equals an old one, hdbscan uses the largest float instead of infinity.
                 new = new[squares(new, points).min(axis=1) > 0.0]
                 for point, (label, probability) in zip(new, predict(tree, labels, points, core2, new, samples)):
                     lines.append("predict " + " ".join(map(shortest, point)) + f" {label} {probability:.14g}")

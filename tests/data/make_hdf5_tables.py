@@ -2,7 +2,7 @@
 
     python make_hdf5_tables.py [FOLDER]        needs h5py 3.16, numpy 2.4
 
-Column k of a table of N rows holds the numbers 10 k, 10 k + 1, .., unless the function that writes it says otherwise.
+Column k of a table of N rows has the numbers 10 k, 10 k + 1, .., unless the function that writes it states otherwise.
 """
 import pathlib
 import sys
@@ -20,7 +20,7 @@ def column(k, kind="f8"):
 
 
 def table(title, columns="xyz", **others):
-    """A new file with these columns in its root group, and other datasets by name."""
+    """Creates a file with these columns in its root group, and other datasets by name."""
     file = h5py.File(FOLDER / f"{title}.hdf5", "w", libver="latest")
     for k, own in enumerate(columns):
         file[own] = column(k)
@@ -30,7 +30,7 @@ def table(title, columns="xyz", **others):
 
 
 def names():
-    """Names of columns: digits, velocities, labels, text, and several groups."""
+    """Writes tables with special column names: digits, velocities, labels, text, and several groups."""
     table("digits", "012").close()
     table("order", ["x", "y", "z", "vx", "vy", "vz", "mass", "id"]).close()
     table("text_x", "yz", x=np.array([b"1.0"] * N)).close()
@@ -75,7 +75,7 @@ def units():
 
 
 def quantities():
-    """Boxes, redshifts and cosmologies in attributes and small datasets."""
+    """Writes boxes, redshifts and cosmologies in attributes and small datasets."""
     def of(name, place="", **attributes):
         path = f"{place}/" if place else ""
         with h5py.File(FOLDER / f"quantities_{name}.hdf5", "w", libver="latest") as file:
@@ -125,7 +125,7 @@ def packing():
 
 
 def pandas():
-    """Frames as pandas lays them out, without the rest of its attributes."""
+    """Writes frames in pandas's layout, without its other attributes."""
     values = np.stack([column(k) for k in range(4)], axis=1)
     frame = np.zeros(N, [("index", "i8"), ("values_block_0", "f8", (4,))])
     frame["values_block_0"] = values
@@ -145,7 +145,7 @@ def pandas():
 
 
 def limits():
-    """Datasets and groups that cost a reader much if it takes them at their word."""
+    """Writes datasets and groups that are expensive for a reader that trusts their sizes."""
     with table("limits_text", "xy") as file:
         file.create_dataset("names", shape=(1, 2**40), dtype="S1", chunks=(1, 1024))
     with h5py.File(FOLDER / "limits_wide.hdf5", "w", libver="latest") as file:

@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
-"""What yt's HOP makes of data/p3m_64.gadget2: writes p3m_64_hop.npz beside this file.
+"""Writes p3m_64_hop.npz next to this file: the result of yt's HOP for data/p3m_64.gadget2.
 
     pip install numpy==2.4.6 scipy==1.17.1 yt==4.4.3 yt_astro_analysis==1.1.4
     python3 make_hop_cases.py           # the same arrays each time
 
-yt_astro_analysis ships the original code of Eisenstein and Hut (hop.c, regroup.c), which computes distances in f32 of positions in f32 in
-the unit box. The box of the snapshot is a power of two wide, so these positions are exact; distances across its boundary are not, and
-densities there differ by up to 6.2e-5 from those in f64. Its parameters are 64 neighbours for densities
-and hops and 4 for boundaries, saddle and peak at 2.5 and 3 times the threshold, groups of 10 or more.
+yt_astro_analysis includes the original code of Eisenstein and Hut (hop.c, regroup.c), which computes distances in f32 from f32
+positions in the unit box. The side of the snapshot's box is a power of two, so these positions are exact. Distances across its
+boundary are not, and densities there differ by up to 6.2e-5 from those in f64. The parameters are 64 neighbours for densities and
+hops, 4 for boundaries, saddle and peak at 2.5 and 3 times the threshold, and groups of 10 or more.
 
 The archive holds
 
-- labels_80, labels_160: i32 per particle in file order for either threshold; groups are numbered by their smallest member, -1 is none;
+- labels_80, labels_160: i32 per particle in file order for each threshold; groups are numbered by their smallest member, -1 is
+  none;
 - density: f32, that of every eighth particle in units of the mean density;
-- exact: f64, that of every 32nd particle by the definition, with the neighbours of scipy's cKDTree.
+- exact: f64, that of every 32nd particle by the definition, with neighbours from scipy's cKDTree.
 """
 
 import pathlib
@@ -28,7 +29,7 @@ HERE = pathlib.Path(__file__).parent
 
 
 def positions(path):
-    """Positions and side of a Gadget-2 snapshot whose particles are all of one type."""
+    """Returns positions and side of a Gadget-2 snapshot with one particle type."""
     data = path.read_bytes()
     side = np.frombuffer(data, "<f8", 1, 4 + 128)[0]
     size = np.frombuffer(data, "<u4", 1, 264)[0]
@@ -36,7 +37,7 @@ def positions(path):
 
 
 def by_smallest_member(tags):
-    """Tags numbered by their smallest member."""
+    """Renumbers tags by their smallest member."""
     labels = np.full(len(tags), -1, "<i4")
     inside = tags >= 0
     _, first, which = np.unique(tags[inside], return_index=True, return_inverse=True)
@@ -45,7 +46,7 @@ def by_smallest_member(tags):
 
 
 def densities(points):
-    """The symmetric densities of particles in the periodic unit box."""
+    """Returns the symmetric densities of particles in the periodic unit box."""
     tree, total = cKDTree(points, boxsize=1.0), np.zeros(len(points))
     for start in range(0, len(points), 1 << 14):
         distance, other = tree.query(points[start : start + (1 << 14)], 65)

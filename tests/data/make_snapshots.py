@@ -1,9 +1,9 @@
-"""Writes the small HDF5 snapshots of tests/data/snapshots: each as its code lays it out, and some that are wrong.
+"""Writes the small HDF5 snapshots of tests/data/snapshots: each in the layout of its code, and some invalid ones.
 
     python make_snapshots.py [FOLDER]        needs h5py 3.16, numpy 2.4, unyt, swiftsimio 12.4
 
-Numbers are by formula, so that tests need no file beside them: of particle i, counted over all types and files in the order in
-which they are read, see `coordinates` and the others below. All are exact in single precision.
+Particle data are computed by formula, so that tests need no further files. Particle i is counted over all types and files in the
+order of reading; see `coordinates` and the functions below it. All numbers are exact in single precision.
 
 Layouts: Springel, Users guide for GADGET-2, section 6.3 (`gadget2`); documentation of GADGET-4, "Snapshot format" (`gadget4`), of
 IllustrisTNG, "Data specifications" (`tng`), of GIZMO (`gizmo`), of SWIFT, "Snapshots" and "Lossy compression filters" (`swift`);
@@ -38,7 +38,7 @@ def ids(i):
 
 
 class Counter:
-    """Hands out the numbers of particles."""
+    """Assigns consecutive numbers to particles."""
 
     def __init__(self):
         self.n = 0
@@ -58,7 +58,7 @@ def header(file, here, totals, **others):
 
 
 def gadget2():
-    """GADGET-2: single precision, one after the other, a mass table, ids of 32 bits, no word about units."""
+    """Writes GADGET-2: single precision, contiguous datasets, a mass table, ids of 32 bits, no units."""
     with h5py.File(FOLDER / "gadget2.hdf5", "w") as file:
         n, i = [0, 100, 20, 0, 0, 0], Counter()
         header(file, n, n, NumPart_Total_HW=np.zeros(6, "u4"), MassTable=np.array([0, 0.5, 0.25, 0, 0, 0]), Time=0.5, Redshift=1.0,
@@ -71,7 +71,7 @@ def gadget2():
 
 
 def gadget4():
-    """GADGET-4: two files, double precision in chunks of the newest layout, ids of 64 bits, units among the parameters."""
+    """Writes GADGET-4: two files, double precision in chunks of the newest layout, ids of 64 bits, units among the parameters."""
     here = [[30, 50], [10, 70]]
     i = Counter()
     for k, n in enumerate(here):
@@ -82,12 +82,12 @@ def gadget4():
             file.create_group("Parameters").attrs.update(
                 Omega0=0.31, OmegaLambda=0.69, HubbleParam=0.68, UnitLength_in_cm=1e3 * KPC, UnitMass_in_g=MSUN10,
                 UnitVelocity_in_cm_per_s=KM_S, ComovingIntegrationOn=np.int32(1), BoxSize=BOX)
-            # So many that they leave the group's own header.
+            # So many attributes that they do not fit into the group's own header.
             file["Parameters"].attrs.update({f"Parameter{k}": float(k) for k in range(20)})
             file.create_group("Config").attrs["NTYPES"] = np.bytes_("2")
             for t in (0, 1):
                 group, own = file.create_group(f"PartType{t}"), i.next(n[t])
-                # Appended to as the code goes: extensible arrays.
+                # Appended to during the run: extensible arrays.
                 group.create_dataset("Coordinates", data=coordinates(own), maxshape=(None, 3), chunks=(16, 3), compression="gzip")
                 group.create_dataset("Velocities", data=velocities(own).astype("f4"), maxshape=(None, 3), chunks=(8, 3))
                 group.create_dataset("ParticleIDs", data=(ids(own) + 2**40).astype("u8"), maxshape=(None,), chunks=(16,), **ALL)
@@ -98,12 +98,13 @@ def gadget4():
 
 
 def scale(dataset, a, h, cgs):
-    """The attributes of AREPO and GADGET-4."""
+    """Writes the scaling attributes of AREPO and GADGET-4."""
     dataset.attrs.update(a_scaling=float(a), h_scaling=float(h), to_cgs=float(cgs), length_scaling=0.0)
 
 
 def tng():
-    """IllustrisTNG: three files, positions in double precision, tracers without places, black holes, one file without stars."""
+    """Writes IllustrisTNG: three files, positions in double precision, tracers without positions, black holes, a file without
+    stars."""
     here = [[20, 30, 0, 9, 5, 1], [20, 30, 0, 8, 0, 0], [10, 40, 0, 7, 3, 1]]
     totals = [50, 100, 0, 24, 8, 2]
     i = Counter()
@@ -133,7 +134,7 @@ def tng():
 
 
 def eagle():
-    """EAGLE: all filters, `Velocity` and `Mass`, the time in another unit."""
+    """Writes EAGLE: all filters, `Velocity` and `Mass`, the time in another unit."""
     with h5py.File(FOLDER / "eagle.hdf5", "w") as file:
         n, i = [40, 60, 0, 0, 20, 0], Counter()
         header(file, n, n, NumPart_Total_HighWord=np.zeros(6, "u4"), MassTable=np.array([0, 0.5, 0, 0, 0, 0]), Time=0.0063,
@@ -157,11 +158,11 @@ def eagle():
 
 
 def gizmo():
-    """GIZMO: big-endian throughout, behind a block of the user's own."""
+    """Writes GIZMO: big-endian throughout, after a user block."""
     with h5py.File(FOLDER / "gizmo.hdf5", "w", userblock_size=512) as file:
         n, i = [60, 40, 0, 0, 0, 0], Counter()
         group = file.create_group("Header")
-        # A run that is not cosmological: velocities are velocities.
+        # A run that is not cosmological: velocities are not scaled.
         for name, value in dict(NumPart_ThisFile=n, NumPart_Total=n, NumPart_Total_HighWord=[0] * 6, NumFilesPerSnapshot=1).items():
             group.attrs[name] = np.array(value, ">i4")
         for name, value in dict(MassTable=[0.0] * 6, Time=0.7, Redshift=0.0, BoxSize=BOX, UnitLength_In_CGS=KPC,
@@ -177,7 +178,7 @@ def gizmo():
 
 
 def types_ids():
-    """Clumps of dark matter, with gas and stars in and beside them and one black hole. Ids of stars are no whole numbers."""
+    """Writes clumps of dark matter, with gas and stars in and near them and one black hole. Ids of stars are not integers."""
     with h5py.File(FOLDER / "types_ids.hdf5", "w") as file:
         n = [60, 120, 0, 0, 20, 1]
         header(file, n, n, NumPart_Total_HighWord=np.zeros(6, "u4"), MassTable=np.array([0, 4000.0, 0, 0, 0, 0]), Time=0.5, Redshift=1.0,
@@ -196,7 +197,7 @@ def types_ids():
 
 
 def floats(bits, exponent, size):
-    """A float of fewer bits of mantissa, as SWIFT makes it."""
+    """Returns a float type with a shorter mantissa, as used by SWIFT."""
     kind = (h5py.h5t.IEEE_F32LE if size == 4 else h5py.h5t.IEEE_F64LE).copy()
     kind.set_fields(bits + exponent, bits, exponent, 0, bits)
     kind.set_offset(0)
@@ -214,7 +215,7 @@ def wholes(bits):
 
 
 def lossy(group, name, values, chunk, kind=None, digits=None):
-    """A dataset through n-bit or scale-offset, then shuffle, gzip and Fletcher32."""
+    """Writes a dataset through n-bit or scale-offset, then shuffle, gzip and Fletcher32."""
     space = h5py.h5s.create_simple(values.shape)
     plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     plist.set_chunk(chunk)
@@ -241,7 +242,7 @@ def swift_file(file, n, totals, files, a=0.5):
     file.create_group("Code").attrs.update({"Code": np.bytes_("SWIFT"), "Code Version": np.bytes_("2025.10")})
     file.create_group("Cosmology").attrs.update({"Cosmological run": np.array([1], "i4"), "Omega_m": np.array([0.3046]), "Omega_lambda":
                                                  np.array([0.694]), "h": np.array([0.681]), "Redshift": np.array([1 / a - 1])})
-    # What others ask for, by the same rules.
+    # Attributes that other readers require, by the same rules.
     for name, value in {"H0 [internal units]": 68.1, "Scale-factor": a, "Omega_b": 0.0486, "Omega_cdm": 0.256, "Omega_k": 0.0,
                         "Omega_r": 7.8e-5, "Omega_nu": 0.0, "Omega_nu_0": 0.0, "N_ur": 3.046, "N_nu": 0.0, "N_eff": 3.046, "T_CMB_0 [K]": 2.7255, "w_0": -1.0,
                         "w_a": 0.0, "w": -1.0}.items():
@@ -258,7 +259,7 @@ def swift_file(file, n, totals, files, a=0.5):
 
 
 def swift_scales(group):
-    """The attributes of SWIFT: powers of its units of length, mass and time, of a and h, and the size of it all."""
+    """Writes the attributes of SWIFT: powers of its units of length, mass and time, of a and h, and the total factor."""
     for name, (a, cgs, powers) in dict(Coordinates=(1, 1e3 * KPC, dict(L=1)), Velocities=(0, KM_S, dict(L=1, t=-1)),
                                        Masses=(0, MSUN10, dict(M=1)), ParticleIDs=(0, 1.0, {})).items():
         attributes = {f"U_{unit} exponent": np.array([float(powers.get(unit, 0))], "f4") for unit in "ILMTt"}
@@ -267,7 +268,7 @@ def swift_scales(group):
 
 
 def swift():
-    """SWIFT: filters with losses (the numbers keep all their bits), vectors as attributes, links by name."""
+    """Writes SWIFT: lossy filters (which keep all bits of these numbers), vectors as attributes, links by name."""
     with h5py.File(FOLDER / "swift.hdf5", "w") as file:
         n, i = [50, 70, 0, 0, 0, 0, 0], Counter()
         swift_file(file, n, n, 1)
@@ -276,7 +277,7 @@ def swift():
             lossy(group, "Coordinates", coordinates(own), (32, 3), digits=6)
             lossy(group, "Velocities", velocities(own).astype("f4"), (32, 3), digits=3)
             lossy(group, "ParticleIDs", ids(own).astype("u8"), (32,), kind=wholes(40))
-            # Without the plain class a kind of float is named by its type in h5py.
+            # Without the plain class, h5py names a float type by its HDF5 type.
             lossy(group, "Masses", masses(own).astype("f4"), (32,), kind=floats(9, 8, 4))
             swift_scales(group)
         file["DMParticles"] = h5py.SoftLink("/PartType1")
@@ -284,7 +285,7 @@ def swift():
 
 
 def swift_parts():
-    """SWIFT: two files, and the one that shows both."""
+    """Writes SWIFT: two files, and a file with virtual datasets of both."""
     here, totals, i = [[0, 40, 0, 0, 0, 0, 8], [0, 30, 0, 0, 0, 0, 2]], [0, 70, 0, 0, 0, 0, 10], Counter()
     for k, n in enumerate(here):
         with h5py.File(FOLDER / f"view.{k}.hdf5", "w") as file:
@@ -313,7 +314,7 @@ def swift_parts():
 
 
 def swift_writer():
-    """Initial conditions by swiftsimio."""
+    """Writes initial conditions with swiftsimio."""
     import unyt
     from swiftsimio import Writer
     from swiftsimio.objects import cosmo_array
@@ -331,7 +332,7 @@ def swift_writer():
 
 
 def indexes():
-    """A type for each way to find chunks, new and old, and chunks that cut rows apart."""
+    """Writes a type for each kind of chunk index, new and old, and chunks that split rows."""
     for name, libver in (("indexes_old", "earliest"), ("indexes_new", "latest")):
         with h5py.File(FOLDER / f"{name}.hdf5", "w", libver=libver) as file:
             n, i = [70, 70, 70, 70, 70, 70], Counter()
@@ -358,7 +359,7 @@ def indexes():
 
 
 def wrong():
-    """Files that are whole as HDF5, and wrong as snapshots."""
+    """Writes files that are valid HDF5 but invalid snapshots."""
     own = np.arange(8)
 
     def make(name, change, prefix="wrong_", **others):
@@ -414,7 +415,7 @@ def wrong():
 
 
 def box_kinds():
-    """Ways to store the side of the box: the first seven hold the number 64."""
+    """Writes the side of the box in all kinds of storage; the first seven hold the number 64."""
     def long_double(attrs, name):
         space = h5py.h5s.create(h5py.h5s.SCALAR)
         h5py.h5a.create(attrs._id, name.encode(), h5py.h5t.NATIVE_LDOUBLE, space).write(np.array(64.0, np.longdouble))
@@ -435,12 +436,12 @@ def box_kinds():
 
 
 def tops():
-    """Maximum shapes wider than the shape, and chunks at the edge without filters: a layout for each type."""
+    """Writes maximum shapes wider than the shape, and edge chunks without filters, with a layout for each type."""
     import ctypes
     import glob
 
     library = ctypes.CDLL(glob.glob(str(pathlib.Path(h5py.__file__).parent.parent / "h5py.libs" / "libhdf5-*"))[0])
-    # Chunk, maximum shape, compression, early allocation, edges without filters.
+    # Chunk, maximum shape, compression, early allocation, unfiltered edges.
     layouts = [((3, 3), (7, 6), False, False, False), ((2, 2), (12, 6), True, False, False), ((2, 2), (12, 6), False, True, False),
                ((3, 2), (None, 6), True, False, True), ((3, 2), (12, None), True, False, True), ((3, 2), (7, 3), True, False, True)]
     with h5py.File(FOLDER / "tops.hdf5", "w", libver="latest") as file:
@@ -463,7 +464,7 @@ def tops():
 
 
 def tables():
-    """Tables without a header."""
+    """Writes tables without a header."""
     own = np.arange(20)
     with h5py.File(FOLDER / "table_columns.hdf5", "w") as file:
         for k, name in enumerate("xyz"):
@@ -483,7 +484,7 @@ def tables():
 
 
 def epochs():
-    """GADGET's layout, with headers that leave open whether the run is comoving, or say what cannot be."""
+    """Writes GADGET's layout with headers that do not determine whether the run is comoving, or that are impossible."""
     own = np.arange(8)
     cosmology = dict(Omega0=0.3, OmegaLambda=0.7, HubbleParam=0.7)
     comoving = dict(ComovingIntegrationOn=np.int32(1))
@@ -508,9 +509,10 @@ def epochs():
 
 
 def headers():
-    """Headers whose groups repeat each other, particles that no header counts, masses of two units, and ids in floats."""
+    """Writes headers whose groups repeat each other, particles that no header counts, masses of two units, and ids in floats."""
     own = np.arange(8)
-    # The oldest layout has no checksums, so that tests can change numbers. Those of the two groups differ in the last digits.
+    # The oldest layout has no checksums, so that tests can change numbers. The numbers of the two groups differ in their last
+    # digits.
     with h5py.File(FOLDER / "groups.hdf5", "w", libver="earliest") as file:
         n = [0, 8, 0, 0, 0, 0]
         header(file, n, n, NumFilesPerSnapshot=1.0, MassTable=np.array([0, 0.5, 0, 0, 0, 0]), Time=0.4, Redshift=1.5, BoxSize=BOX, Omega0=0.3,
@@ -542,8 +544,8 @@ def headers():
 
 
 def ids_of_some():
-    """Gas, dark matter and a star, each near the others: no ids of the star, ids of the star that are fractions, or velocities of the
-    star that are missing or not finite."""
+    """Writes gas, dark matter and a star, close to each other: without ids of the star, with fractional ids, or with velocities of
+    the star that are missing or not finite."""
     places = {0: [[1, 1, 0.5], [8, 8, 8]], 1: [[1, 1, 1], [1, 1, 2], [5, 5, 5]], 4: [[1, 1.5, 2]]}
 
     def make(name, change):

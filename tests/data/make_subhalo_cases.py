@@ -1,23 +1,26 @@
 #!/usr/bin/env python3
-"""AdaptaHOP's structures in data/p3m_64.gadget2 by its published rules: writes p3m_64_subhalos.npz beside this file.
+"""Writes p3m_64_subhalos.npz next to this file: AdaptaHOP structures of data/p3m_64.gadget2 by the published rules.
 
     pip install numpy==2.4.6 scipy==1.17.1
     python3 make_subhalo_cases.py       # the same arrays each time
 
-The rules are those of Aubert, Pichon and Colombi 2004, appendix B, and of Tweed et al. 2009, section 2, and their program's where they leave
-something open. The tree of nodes is found from the root upwards, in steps of the threshold (`stepped`) and at each saddle (`exact`).
+The rules are those of Aubert, Pichon and Colombi 2004, appendix B, and of Tweed et al. 2009, section 2. Where these are incomplete,
+the rules are those of their program. The tree of nodes is found from the root upwards, in steps of the threshold (`stepped`) and at
+each saddle (`exact`).
 
-Coordinates are f32 and multiples of 2^-48 of the box, so their differences are exact. Neighbours are sorted by (squared distance, index), and links go to the
-lowest index of equal densities. Sums are numpy's: no comparison is nearer to equality than `nearest`, which is printed, and which the rounding of
-sums (1e-13) cannot bridge.
+Coordinates are f32 and multiples of 2^-48 of the box, so their differences are exact. Neighbours are sorted by (squared distance,
+index), and in case of equal densities links go to the lowest index. Sums are computed by numpy. No comparison is closer to equality
+than `nearest`, which is printed and is larger than rounding errors of sums (1e-13).
 
 The archive holds, for each of two sets of parameters (`a_`: the defaults, `b_`: low thresholds, so that there are many levels):
 
 - density: f64, that of every 64th particle;
-- for the nodes of either tree (`stepped_`, `exact_`), parents first: parent (i16, -1 for a halo); saddle (f64); mass (i32); peak (i32), its densest particle;
-  own (i32), how many particles are in it and in no node below; members (u64), the sum of SplitMix64 of the indices of these, modulo 2^64;
-- mass_of, density_of: i16 per node, the first node of the structure that it is a part of, if the main child of a node is the one of most mass, without
-  those of its own that are structures by themselves (MSM), or that of the largest density (DPM). HOP's selection is that of the nodes without a parent.
+- for the nodes of both trees (`stepped_`, `exact_`), parents first: parent (i16, -1 for a halo); saddle (f64); mass (i32); peak
+  (i32), the densest particle; own (i32), the number of particles in the node and in no child; members (u64), the sum of SplitMix64
+  of the indices of these, modulo 2^64;
+- mass_of, density_of: i16 per node, the first node of the structure to which it belongs. The main child of a node is that of the
+  largest mass without separate structures (MSM), or that of the largest density (DPM). HOP's selection consists of the nodes
+  without a parent.
 """
 
 import pathlib
@@ -38,7 +41,7 @@ nearest = [np.inf]
 
 
 def positions(path):
-    """Positions and side of a Gadget-2 snapshot whose particles are all of one type."""
+    """Returns positions and side of a Gadget-2 snapshot with one particle type."""
     data = path.read_bytes()
     side = np.frombuffer(data, "<f8", 1, 4 + 128)[0]
     size = np.frombuffer(data, "<u4", 1, 264)[0]
@@ -46,7 +49,7 @@ def positions(path):
 
 
 def neighbours(points, side, k):
-    """The k nearest others of each point, by squared distance and index, with these distances."""
+    """Returns the k nearest others of each point, by squared distance and index, with these distances."""
     tree, n = cKDTree(points, boxsize=side), len(points)
     lists, squares = np.empty((n, k), "i8"), np.empty((n, k))
     for start in range(0, n, 1 << 14):
@@ -59,14 +62,14 @@ def neighbours(points, side, k):
         order = np.lexsort((near, d2))
         near, d2 = (np.take_along_axis(x, order, 1) for x in (near, d2))
         assert np.all(near[:, 0] == rows)
-        # No tie goes on behind those that were asked for.
+        # No tie extends beyond the requested neighbours.
         assert np.all(d2[:, k] < d2[:, -1])
         lists[rows], squares[rows] = near[:, 1 : k + 1], d2[:, 1 : k + 1]
     return lists, squares
 
 
 def densities(squares, side, n):
-    """Half the distance to the last neighbour is h; the particle itself counts 1; in units of the mean."""
+    """Returns densities in units of the mean. Half the distance to the last neighbour is h, and the particle itself counts 1."""
     h = np.sqrt(squares[:, -1:]) / 2.0
     q = np.sqrt(squares) / h
     kernel = np.where(q < 1.0, 1.0 - 1.5 * q**2 + 0.75 * q**3, 0.25 * np.maximum(2.0 - q, 0.0) ** 3)
@@ -74,7 +77,7 @@ def densities(squares, side, n):
 
 
 class Groups:
-    """Particles above the threshold, by the local maximum that they come to, and the saddles between these."""
+    """Particles above the threshold, grouped by the local maximum to which they are linked, and the saddles between groups."""
 
     def __init__(self, points, side, density, lists, p):
         self.points, self.side, self.density, self.p = points, side, density, p
@@ -91,14 +94,14 @@ class Groups:
         number = np.full(n, -1)
         number[self.peaks] = np.arange(len(self.peaks))
         self.group = np.where(self.inside, number[link], -1)
-        # Falling densities within a group.
+        # Descending densities within a group.
         order = np.lexsort((np.arange(n), -density, self.group))
         order = order[self.group[order] >= 0]
         self.members = np.split(order, np.cumsum(np.bincount(self.group[order], minlength=len(peaks)))[:-1])
         self.saddles = self.find_saddles(lists[:, : p["n_hop"]])
 
     def find_saddles(self, lists):
-        """For each group its neighbours that see it, too, with the smaller of both passes."""
+        """Returns for each group its mutual neighbours, with the smaller of the two saddle densities."""
         seen = {}
         for i in np.flatnonzero(self.inside):
             for j in lists[i]:
@@ -112,7 +115,7 @@ class Groups:
         return saddles
 
     def components(self, groups, above):
-        """Groups whose peak is above a density, joined by saddles above it."""
+        """Returns the groups with a peak above a density, connected by saddles above it."""
         left = {g for g in groups if self.density[self.peaks[g]] > above}
         components = []
         while left:
@@ -125,7 +128,7 @@ class Groups:
         return sorted(components)
 
     def above(self, group, density):
-        """The members of a group that are denser."""
+        """Returns the members of a group that are denser."""
         members = self.members[group]
         return members[: np.searchsorted(-self.density[members], -density)]
 
@@ -133,7 +136,7 @@ class Groups:
         return np.concatenate([self.above(g, density) for g in groups])
 
     def keep(self, groups, above):
-        """Whether a component above a density is one."""
+        """Returns whether a component above a density counts."""
         p, inside = self.p, self.particles(groups, above)
         n, rho = len(inside), self.density[inside]
         if n < p["members"]:
@@ -149,7 +152,7 @@ class Groups:
         return any(a > b for a, b in tests) and all(a >= b for a, b in others)
 
     def stepped(self, groups, threshold):
-        """The children of a node with these groups: (groups, saddle, children)."""
+        """Returns the children of a node with these groups: (groups, saddle, children)."""
         parts = self.components(groups, threshold)
         kept = [part for part in parts if self.keep(part, threshold)]
 
@@ -162,9 +165,10 @@ class Groups:
         return [(part, threshold, self.stepped(part, higher(part)) if len(part) > 1 else []) for part in kept]
 
     def exact(self, groups, above):
-        """Whether a component counts above a density, and the children at the least dense saddle where several that count meet in it."""
+        """Returns whether a component counts above a density, and its children at the least dense saddle where several that count
+        meet."""
         if len(groups) > 1:
-            # The least density at which it falls apart: that of the weakest link of a spanning tree of the densest saddles.
+            # The lowest density at which it splits: the weakest link of a spanning tree of the densest saddles.
             at = self.weakest(groups)
             parts = [(part, *self.exact(part, at)) for part in self.components(groups, at)]
             counting = [(part, at, children) for part, counts, children in parts if counts]
@@ -176,7 +180,7 @@ class Groups:
         return self.keep(groups, above), []
 
     def weakest(self, groups):
-        """Prim's algorithm for the densest saddles."""
+        """Finds the weakest link by Prim's algorithm for the densest saddles."""
         inside, best, weakest = set(groups[1:]), dict(self.saddles[groups[0]]), np.inf
         while inside:
             g = max((g for g in best if g in inside), key=best.get)
@@ -188,7 +192,7 @@ class Groups:
 
 
 def split_mix(x):
-    """SplitMix64 (Steele, Lea and Flood 2014) of each number as a seed."""
+    """Returns SplitMix64 (Steele, Lea and Flood 2014) with each number as a seed."""
     x = x.astype("u8") + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -196,7 +200,7 @@ def split_mix(x):
 
 
 def table(sky, hosts):
-    """The arrays of a tree."""
+    """Returns the arrays of a tree."""
     parent, saddle, mass, peak = [], [], [], []
     label = np.full(len(sky.points), -1)
 
@@ -228,7 +232,7 @@ def table(sky, hosts):
     densest = sky.density[peak]
     below = arrays["own"].copy()
     main = dict(mass=np.full(len(parent), -1), density=np.full(len(parent), -1))
-    # From the leaves down: a structure is a node without its children, and its main child.
+    # From the leaves down: a structure is a node without its children, plus its main child.
     for node in range(len(parent) - 1, -1, -1):
         children = np.flatnonzero(parent == node)
         if len(children):

@@ -1,4 +1,4 @@
-//! Groups of points that ranks with devices share, against those of one process. All ranks have the same device here.
+//! Groups of points across ranks with devices, compared with one process. Here all ranks use the same device.
 
 use common::clouds::{self, Cloud};
 use common::ranks::clusters::owned_are;
@@ -80,7 +80,7 @@ fn groups_in_f64() {
     .unwrap();
 }
 
-/// The catalogue of a snapshot, with most bound particles, and with spheres.
+/// The catalogue of a snapshot, with most bound particles and with spheres.
 #[test]
 fn halos_of_a_snapshot() {
     let cloud: Cloud<f32, 3> = clouds::clustered();
@@ -106,7 +106,7 @@ fn halos_of_a_snapshot() {
         })
         .unwrap();
         assert!(!expected.catalog.halos().is_empty());
-        // What is not known of a sphere is not equal to itself.
+        // Compared as text, since NaN is not equal to itself.
         assert_eq!(format!("{:?}", found[0].as_ref().unwrap().catalog), format!("{:?}", expected.catalog));
     }
 }
@@ -126,7 +126,7 @@ fn a_tree_of_other_points_is_refused() {
         })
         .unwrap()
     };
-    // One of the two ranks, and all in another space.
+    // An error on one of the two ranks, and errors on all ranks for another space.
     assert_eq!(refused(&|rank| 2 - rank, None), [ErrorKind::Parameter; 2]);
     assert_eq!(refused(&|_| 2, Some(9.0)), [ErrorKind::Parameter; 2]);
 }

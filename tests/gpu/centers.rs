@@ -1,6 +1,6 @@
-//! Halos and their centres on a device against those of the CPU, which have oracles of their own.
+//! Halos and their centres on a device, compared with the CPU, whose results are tested elsewhere.
 //!
-//! Each case says where its centres are computed, so that no test of the device passes on the CPU.
+//! Each case specifies where its centres are computed, so that no test of the device passes on the CPU.
 
 use common::random::Random;
 use ropewalk::gpu::{CenterFinder, Coordinate, Device, Halos, Points};
@@ -15,7 +15,7 @@ fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
 }
 
-/// What must be the same.
+/// Returns the values that must be equal.
 fn rows(centers: &Centers) -> Vec<impl PartialEq + std::fmt::Debug> {
     let row = |row: &ropewalk::halo::HaloCenter| {
         let position = row.position.map(f64::to_bits);
@@ -24,7 +24,7 @@ fn rows(centers: &Centers) -> Vec<impl PartialEq + std::fmt::Debug> {
     centers.as_slice().iter().map(row).collect()
 }
 
-/// A grouping of points, as open space or a periodic box.
+/// A grouping of points, in open space or in a periodic box.
 struct Case<'a, S> {
     points: &'a [[S; 3]],
     halos: &'a ropewalk::Halos,
@@ -59,7 +59,8 @@ impl<S: Coordinate> Case<'_, S> {
         finder.run(self.points, self.halos)
     }
 
-    /// Whether a halo may be half as wide as the box: a member is a quarter of it or more from the first one.
+    /// Returns `true` if a halo may be half as wide as the box: if a member is at least a quarter of it away from the
+    /// first one.
     fn may_be_wide(&self, halo: usize) -> bool {
         let position = |&member: &u32| self.points[member as usize].map(Into::<f64>::into);
         let members = self.halos.members(halo);
@@ -74,8 +75,8 @@ impl<S: Coordinate> Case<'_, S> {
         })
     }
 
-    /// The device computes the centre of every halo, and finds what the CPU finds; but for most bound particles of
-    /// halos that may be too wide.
+    /// Asserts that the device computes the centre of every halo, with the CPU's results. Exceptions are most bound
+    /// particles of halos that may be too wide.
     #[track_caller]
     fn agree(&self, name: &str, center: Center) {
         let is_bound = matches!(center, Center::MostBound { .. });
@@ -83,19 +84,19 @@ impl<S: Coordinate> Case<'_, S> {
         self.agree_at(name, center, &on_device);
     }
 
-    /// The same of numbers that the device leaves to the CPU.
+    /// Asserts equal results for numbers that the device leaves to the CPU.
     #[track_caller]
     fn agree_on_host(&self, name: &str, center: Center) {
         self.agree_at(name, center, &vec![false; self.halos.len()]);
     }
 
-    /// The same, with a flag for each halo: whether the device computes its centre.
+    /// Asserts equal results, and that the device computes the centres of the flagged halos.
     #[track_caller]
     fn agree_at(&self, name: &str, center: Center, on_device: &[bool]) {
         match (self.traced(center), self.on_host(center)) {
             (Ok((ours, computed)), Ok(mut theirs)) => {
                 assert_eq!(computed, on_device, "{name}, {center:?}: which halos are the device's");
-                // With softening the CPU drops members before all of their pairs at no distance are counted.
+                // With softening, the CPU rules out members before all of their pairs at distance 0 are counted.
                 if let Center::MostBound { softening } = center
                     && softening > 0.0
                 {
@@ -123,7 +124,7 @@ fn in_f64(points: &[[f32; 3]]) -> Vec<[f64; 3]> {
     points.iter().map(|point| point.map(f64::from)).collect()
 }
 
-/// Masses over some powers of ten.
+/// Returns masses over several powers of ten.
 fn some_masses(n: usize) -> Vec<f64> {
     let mut random = Random::new(4);
     (0..n).map(|_| 10f64.powf(4.0 * random.unit() - 2.0)).collect()
@@ -182,19 +183,19 @@ fn shapes_of_all_sizes() {
     }
 }
 
-/// Halos across the faces of the box, by sides that `f32` has and has not.
+/// Halos across the faces of the box, with sides that `f32` does and does not represent exactly.
 #[test]
 fn across_the_border() {
     for side in [1.0, 0.7, 3.3] {
         let points = Sample::parse("nfw:n=2000").unwrap().points().unwrap();
-        // A ball of a fifth of the box about its corner.
+        // A clump of a fifth of the box around its corner.
         let around = |point: &[f32; 3]| point.map(|x| ((f64::from(x) - 0.5) * 0.2 * side).rem_euclid(side) as f32);
         let points: Vec<[f32; 3]> = points.iter().map(around).collect();
         let halos = &whole(points.len());
         Case { points: &points, halos, side: Some(side), masses: None }.agree("f32", MBP);
         let doubles = in_f64(&points);
         Case { points: &doubles, halos, side: Some(side), masses: None }.agree("f64", MBP);
-        // All of a periodic box as one halo has most connected particles only.
+        // If the whole periodic box is one halo, it has only a most connected particle.
         let everywhere = points.iter().map(|point| point.map(|x| (3.0 * x).rem_euclid(side as f32)));
         let everywhere: Vec<[f32; 3]> = everywhere.collect();
         for points in [points, everywhere] {
@@ -206,7 +207,7 @@ fn across_the_border() {
     }
 }
 
-/// Halos in another order than that of their sizes, with some points that are in none.
+/// Halos that are not ordered by size, with some ungrouped points.
 #[test]
 fn halos_from_elsewhere() {
     let points = Sample::parse("uniform:n=5000,seed=2").unwrap().points().unwrap();
@@ -221,7 +222,7 @@ fn halos_from_elsewhere() {
     Case { points: empty, halos: &whole(0), side: None, masses: None }.agree("no points", MBP);
 }
 
-/// What `f32` has no numbers for.
+/// Numbers out of the range of `f32`.
 #[test]
 fn extreme_numbers() {
     let points = crate::shapes::plummer(&mut Random::new(8), 700);
@@ -245,7 +246,8 @@ fn extreme_numbers() {
     let mut masses = vec![1.0; points.len()];
     masses[3] = 1e-30;
     Case { points: &points, halos, side: None, masses: Some(&masses) }.agree_on_host("light", MBP);
-    // Coordinates that differ by less than 1e30 are the device's, unless the softening is out of range.
+    // The device computes centres if the extent is at most 1e30 times the smallest nonzero coordinate, and within a
+    // factor of 1e15 of the softening.
     for (close, fits) in [(1e-100, false), (1e-25, true)] {
         let mut pair = vec![[50.0, 0.0, 0.0], [50.0, 0.0, close], [50.0, 1e-6, 0.0], [50.0, 1e-14, 1e-13]];
         pair.extend(&points);
@@ -270,7 +272,7 @@ fn twenty_runs_are_one() {
     }
 }
 
-/// Bounds leave few members to be summed up.
+/// The bounds leave few members to sum up.
 #[test]
 fn few_survive() {
     let points = Sample::parse("nfw:n=2e4").unwrap().points().unwrap();
@@ -305,7 +307,7 @@ fn bad_input() {
         says(case(&points, three, None).on_device(center).unwrap_err(), &["on a device", &format!("{center:?}")]);
     }
     let wide = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [4.5, 0.0, 0.0], [1.0, 1.0, 1.0]];
-    // The first halo is narrow.
+    // The first halo is narrow enough.
     let halos = &ropewalk::Halos::from_lists(4, &[0, 1, 4], &[3, 0, 1, 2]).unwrap();
     for side in [8.0, 9.0, 9.5, 20.0] {
         let case = Case { points: &wide, halos, side: Some(side), masses: None };
@@ -319,7 +321,7 @@ fn bad_input() {
     }
 }
 
-/// Halos know the space they were found in, wherever they are.
+/// Halos store the space in which they were found, on the host and on the device.
 #[test]
 fn halos_know_their_space() {
     let points = [[9.5f32, 5.0, 5.0], [0.25, 5.0, 5.0], [0.5, 5.0, 5.0]];
@@ -333,7 +335,7 @@ fn halos_know_their_space() {
         assert_eq!(*boundary, periodic);
     }
     assert_eq!(*uploaded.read().unwrap().boundary(), periodic);
-    // The two lines of the README are the same here and there.
+    // The two lines of the README give the same result on the host and on the device.
     let centers = halos.centers(&there, MBP).unwrap();
     let expected = theirs.centers(&points, MBP).unwrap();
     assert_eq!(rows(&centers), rows(&expected));
@@ -347,8 +349,8 @@ fn halos_know_their_space() {
     assert!(message.contains("open space") && message.contains("a periodic box of 10"), "{message}");
 }
 
-/// A large halo all over a periodic box cannot be unwrapped, and says so as on the CPU; one that may be too wide and is
-/// not can.
+/// A large halo that fills a periodic box cannot be unwrapped, and the error is that of the CPU. A halo that may be
+/// too wide but is not can be unwrapped.
 #[test]
 fn wide_and_large() {
     for (seed, width) in (0..40).map(|seed| (seed, 1.0)).chain([(40, 0.4), (41, 0.26)]) {
@@ -363,7 +365,7 @@ fn wide_and_large() {
     }
 }
 
-/// Copies of a place that fill many blocks pull at each other by their whole mass, with a softening.
+/// Copies of a position that fill several blocks attract each other with their whole mass if there is a softening.
 #[test]
 fn copies_in_many_blocks() {
     let mut random = Random::new(1);
@@ -379,7 +381,7 @@ fn copies_in_many_blocks() {
     }
 }
 
-/// Members that are much nearer to each other than to the halo's first one, about which their coordinates are rounded.
+/// Members that are much closer to each other than to the first member, relative to which coordinates are rounded.
 #[test]
 fn crowded_and_far() {
     for seed in 10..20 {

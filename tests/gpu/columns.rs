@@ -1,4 +1,5 @@
-//! Results as columns on the device against what `read` gives; points of coordinates that are there already; memory of other libraries.
+//! Compares results as columns on the device with `read`. Also tests points from coordinates on the device and memory
+//! of other libraries.
 
 use common::clouds;
 use ropewalk::Edge;
@@ -67,7 +68,7 @@ fn none_and_one() {
     }
 }
 
-/// Needs a GPU of NVIDIA's.
+/// Tests that need an NVIDIA GPU.
 #[cfg(feature = "cuda")]
 mod cuda {
     use super::*;
@@ -81,7 +82,7 @@ mod cuda {
             let kept = DeviceVec::new(&numbers, device).unwrap();
             let memory = std::thread::scope(|scope| scope.spawn(|| kept.to_cuda()).join().unwrap()).unwrap();
             assert_eq!((memory.address() % 256, memory.bytes()), (0, 4 * n as usize));
-            // Nothing but the address keeps the numbers now, while other work asks for memory.
+            // Only the exported memory keeps the numbers alive now, while other allocations take place.
             drop(kept);
             let others: Vec<DeviceVec<u32>> =
                 (0..8).map(|_| DeviceVec::new(&vec![7; n as usize], device).unwrap()).collect();

@@ -1,4 +1,4 @@
-//! Trees and queries on a device against those of the CPU, which have oracles of their own.
+//! Trees and queries on a device, compared with the CPU, whose results are tested elsewhere.
 
 use common::clouds::{Cloud, all};
 use ropewalk::gpu::{self, Bvh, Coordinate, Device, Origin};
@@ -9,7 +9,7 @@ fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
 }
 
-/// The same bytes; of two zeros, which are equal numbers, either.
+/// Asserts equal bytes, except for the sign of zeros.
 fn assert_same<S: Coordinate, const D: usize>(name: &str, ours: &gpu::Bvh<S, D>, theirs: &ropewalk::Bvh<S, D>) {
     assert!(ours.bounds() == theirs.bounds() && ours.space() == theirs.space(), "{name}: bounds differ");
     let ours = ours.read().unwrap();
@@ -18,13 +18,13 @@ fn assert_same<S: Coordinate, const D: usize>(name: &str, ours: &gpu::Bvh<S, D>,
     ours.validate().unwrap();
 }
 
-/// Clouds of distinct points of which many are in one cell of the Morton grid.
+/// Clouds of distinct points with many points in one cell of the Morton grid.
 const CLOSER_THAN_CELLS: [&str; 1] = ["denormals"];
 
 fn compare<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>) {
     let (name, points) = (cloud.name, &cloud.points[..]);
     let side = cloud.side;
-    // Clouds with faults are refused alike.
+    // Invalid clouds give the same error.
     let (ours, theirs) = match (Bvh::build(points, device()), ropewalk::Bvh::build(points)) {
         (Ok(ours), Ok(theirs)) => (ours, theirs),
         (ours, theirs) => {
@@ -34,7 +34,7 @@ fn compare<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>) {
         }
     };
     assert_same(name, &ours, &theirs);
-    // A tree of the CPU's is no test of the device's; only more equal codes than a leaf holds are left to it.
+    // A tree built on the CPU would not test the device. Only leaves with too many equal codes are left to the CPU.
     let mut distinct = points.to_vec();
     distinct.sort_by(|a, b| a.partial_cmp(b).expect("finite coordinates"));
     distinct.dedup();
@@ -79,7 +79,7 @@ fn compare_clusters<S: Coordinate, const D: usize>(
         (2, DbscanAlgorithm::Fdbscan),
         (5, DbscanAlgorithm::Fdbscan),
         (5, DbscanAlgorithm::DenseBox),
-        // The most for which neighbours are listed, and one more.
+        // The largest number for which neighbours are listed, and one more.
         (16, DbscanAlgorithm::Auto),
         (17, DbscanAlgorithm::Auto),
         (50, DbscanAlgorithm::DenseBox),
@@ -135,7 +135,7 @@ fn halos() {
     }
 }
 
-/// What is forced is what runs.
+/// A forced setting is used.
 #[test]
 fn warps_are_as_asked() {
     let warp = device().warp().unwrap();
@@ -145,19 +145,19 @@ fn warps_are_as_asked() {
     }
 }
 
-/// Lists that no buffer of the device holds are refused before anything is written.
+/// Lists that exceed the device's largest buffer are rejected before anything is written.
 #[test]
 fn too_large_for_a_buffer() {
     let points = Sample::parse("uniform:n=60000,seed=1").unwrap().points().unwrap();
     let tree = Bvh::build(&points, device()).unwrap();
-    // 14.4 GB: more than software Vulkan has in one piece, and not more than a GPU that has them.
+    // 14.4 GB, which exceeds a buffer of software Vulkan, but not the memory of large GPUs.
     match tree.neighbors(2.0) {
         Ok(lists) => assert_eq!(lists.n_values(), 3_600_000_000),
         Err(error) => assert!(error.to_string().contains("14400000000 bytes"), "{error}"),
     }
 }
 
-/// Around the sizes of leaves, tiles and cubes.
+/// Sizes close to those of leaves, tiles and blocks.
 #[test]
 fn sizes() {
     for n in [0, 1, 2, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025, 4097, 70_000] {
@@ -168,7 +168,7 @@ fn sizes() {
     }
 }
 
-/// More points in one cell than a leaf holds, which are put in order by grids of their own.
+/// More points in one cell than a leaf holds, which are sorted by separate grids.
 #[test]
 fn crowded_cells() {
     let mut points = Sample::parse("uniform:n=3000,seed=1,box=1e-9").unwrap().points().unwrap();
@@ -179,7 +179,8 @@ fn crowded_cells() {
     assert_same("crowded", &ours, &ropewalk::Bvh::build(&points).unwrap());
 }
 
-/// Points that the leading bits of their codes do not tell apart: few, which find their places by counting, and too many for that.
+/// Points that share the leading bits of their codes: a few, which are ordered by counting, and more than counting
+/// can handle.
 #[test]
 fn close_points() {
     for n in [20, 33, 2000] {

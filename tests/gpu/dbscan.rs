@@ -1,4 +1,4 @@
-//! What DBSCAN takes beside points, on a device: weights and new points.
+//! DBSCAN on a device with weights, and predictions for new points.
 
 use common::clouds::{Cloud, small, snapshot};
 use common::random::Random;
@@ -11,7 +11,7 @@ fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
 }
 
-/// Weights that are whole, halves, tenths (whose sums are rounded), and of all sizes.
+/// Returns weights that are integers, multiples of 1/2, multiples of 1/10 (with rounded sums), and of all magnitudes.
 fn weights(n: usize, kind: usize) -> Vec<f64> {
     let mut random = Random::new(kind as u64);
     let mut weight = || match kind {
@@ -60,8 +60,8 @@ fn wide_weights_in_f64() {
     small::<f64, 3>().iter().for_each(compare_weights);
 }
 
-/// Sums of tenths that are 1 in one order and less in another: on a lattice, where many are so near to `min_pts` that only the order of
-/// additions decides, with copies that wait for the first of them.
+/// Sums of tenths that reach the threshold in one order of addition and miss it in another. On a lattice, many sums
+/// are so close to `min_pts` that only the order decides. Copies of a point wait for the first of them.
 #[test]
 fn weights_that_only_their_order_decides() {
     let lattice = Sample::parse("lattice:n=12^3,box=12").unwrap().points().unwrap();
@@ -74,11 +74,12 @@ fn weights_that_only_their_order_decides() {
         let near = brute_force.query(Sphere::new(points[i], 1.0));
         near.map(|other| (10.0 * weights[other as usize]).round() as i64).sum()
     };
-    // Points whose sum is `min_pts` in tenths, that are not core and that are; copies among these.
+    // The numbers of points whose exact sum is `min_pts`, that are not core and that are core; then the same for
+    // copies.
     let (mut undecided, mut copies) = ([0; 2], [0; 2]);
     for (tenths, min_pts) in [([1, 2], 1), ([7, 1], 3), ([3, 3], 2), ([1, 6], 8), ([3, 7], 5)] {
         let mut weights: Vec<f64> = (0..points.len()).map(|i| 0.1 * f64::from(tenths[i % 7 % 2])).collect();
-        // The copies' own sum is whole, too.
+        // The exact sum around the copies is an integer, too.
         let of_copies = (tenths_near(&weights, 100) + 9) / 10 * 10;
         weights[100] = 0.1 * (of_copies - tenths_near(&weights, 100) + (10.0 * weights[100]).round() as i64) as f64;
         for min_pts in [min_pts, of_copies / 10] {
@@ -86,7 +87,7 @@ fn weights_that_only_their_order_decides() {
             let on_device = gpu::Dbscan::new(1.0, min_pts as usize).weights(weights.clone());
             let labels = on_device.run_on(&ours).unwrap().read().unwrap();
             assert!(labels == dbscan.run_on(&theirs).unwrap(), "{tenths:?}, {min_pts}");
-            // What whole numbers of tenths say.
+            // Compares with exact sums in integer tenths.
             for i in 0..points.len() {
                 let (sum, enough) = (tenths_near(&weights, i), 10 * min_pts);
                 if sum == enough {
@@ -118,7 +119,7 @@ const SIDE: f64 = 8.0;
 
 fn compare_predictions<S: Coordinate, const D: usize>(seed: u64) {
     let mut random = Random::new(seed);
-    // On a grid, so that nearest core points tie.
+    // On a grid, so that distances to core points tie.
     let mut cloud = |n: usize| -> Vec<[S; D]> {
         (0..n).map(|_| std::array::from_fn(|_| S::from_f64(0.5 * random.below(17) as f64))).collect()
     };
@@ -137,7 +138,7 @@ fn compare_predictions<S: Coordinate, const D: usize>(seed: u64) {
             let dbscan = ropewalk::Dbscan::new(eps, min_pts).periodic(side);
             let labels = dbscan.run(&points).unwrap();
             assert_eq!(found, dbscan.predict(&points, &labels, &new).unwrap(), "eps {eps}, {side:?}");
-            // The label of the core point nearest to each, by looking at all of them.
+            // The label of the nearest core point, by brute force.
             let space = Space::<D>::periodic(side).unwrap();
             for (at, &label) in new.iter().zip(&found) {
                 let core = (0..points.len()).filter(|&i| labels.is_core(i));

@@ -1,4 +1,4 @@
-//! Dendrograms on a device against those of the CPU, merge by merge.
+//! Dendrograms on a device, compared with the CPU merge by merge.
 
 use common::clouds::{self, Cloud};
 use common::random::Random;
@@ -38,7 +38,7 @@ fn clouds_in_f64() {
     clouds::small::<f64, 3>().iter().for_each(compare);
 }
 
-/// Many edges of one weight, and copies of points.
+/// Many edges of equal weight, and copies of points.
 #[test]
 fn lattices_and_copies() {
     let mut random = Random::new(3);
@@ -49,7 +49,7 @@ fn lattices_and_copies() {
     }
 }
 
-/// Around the sizes of blocks and tiles.
+/// Sizes close to those of blocks and tiles.
 #[test]
 fn sizes() {
     for n in [0, 1, 2, 3, 4, 5, 256, 257, 1024, 1025, 20_000] {
@@ -58,7 +58,8 @@ fn sizes() {
     }
 }
 
-/// Points on a line whose gaps ascend, descend, or do both: a dendrogram that is one path of all edges, and one of two.
+/// Points on a line with ascending gaps, descending gaps, or both: dendrograms that are one path of all edges, or two
+/// paths.
 #[test]
 fn lines() {
     let n = 20_000;

@@ -1,4 +1,4 @@
-//! Every device there is, and one device from several threads.
+//! All available devices, and one device used by several threads.
 
 use ropewalk::gpu::{Device, Fof, Points, devices};
 
@@ -10,7 +10,7 @@ fn labels(device: Device) -> Vec<i32> {
     Fof::new(cloud.radii[1]).run(&points).unwrap().read().unwrap().labels().as_slice().to_vec()
 }
 
-/// The CPU's labels; with two devices, all of them at once.
+/// Labels equal those of the CPU. If there are two or more devices, all run at the same time.
 #[test]
 fn devices_agree() {
     let cloud = clouds::clustered::<f32, 3>();

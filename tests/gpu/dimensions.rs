@@ -1,4 +1,4 @@
-//! All dimensions there are, on a device, briefly: against the CPU, and against the definitions.
+//! A short test of all dimensions on a device, compared with the CPU and with the definitions.
 
 use common::clouds::{self, Cloud};
 use common::oracle::{self, NearestQuery};
@@ -11,7 +11,7 @@ fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
 }
 
-/// A tree on the device, which has the CPU's nodes, and that.
+/// Returns a tree on the device and the CPU's tree, after checking that their nodes are equal.
 fn trees<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>, side: Option<f64>) -> (Bvh<S, D>, ropewalk::Bvh<S, D>) {
     let what = format!("{} in {D} dimensions, side {side:?}", cloud.name);
     let ours = match side {
@@ -22,7 +22,7 @@ fn trees<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>, side: Option<f64>) 
     let read = ours.read().unwrap();
     assert!(read.nodes() == theirs.nodes() && read.order() == theirs.order(), "{what}: the trees differ");
     assert!(ours.bounds() == theirs.bounds(), "{what}");
-    // More points in one cell than a leaf holds are left to the CPU, and test nothing.
+    // Leaves with more points in one cell than a leaf holds are left to the CPU, and would test nothing.
     let mut distinct = cloud.points.clone();
     distinct.sort_by(|a, b| a.partial_cmp(b).unwrap());
     distinct.dedup();
@@ -30,9 +30,9 @@ fn trees<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>, side: Option<f64>) 
     (ours, theirs)
 }
 
-/// Uniform points, lattices with ties, copies of points, powers of two.
+/// Tests uniform points, lattices with ties, copies of points, and powers of two.
 fn cloud_trees<S: Coordinate, const D: usize>() {
-    // More than sixteen times sixteen leaves, and enough for boxes of three sizes.
+    // More than 16 x 16 leaves, and enough for boxes of three sizes.
     let many = clouds::uniform::<S, D>("many", 12_000, -1.0, 2.0, &[], 1.5);
     for cloud in [many, clouds::two(), clouds::whole_lattice(), clouds::geometric(20), clouds::geometric(100)] {
         for side in [None, Some(cloud.side)] {
@@ -52,7 +52,7 @@ fn trees_of_all_dimensions() {
     cloud_trees::<f64, 10>();
 }
 
-/// 400 points, a third of them on a lattice with many copies and ties.
+/// Returns 400 points, a third of them on a lattice with many copies and ties.
 fn mixed<S: Coordinate, const D: usize>() -> Cloud<S, D> {
     let mut random = Random::new(D as u64);
     let points = (0..400).map(|i| {
@@ -109,7 +109,7 @@ fn searches<S: Coordinate, const D: usize>(side: Option<f64>) {
     let expected = Hdbscan::new(10).min_samples(3).run_on(&theirs).unwrap();
     assert!(clusters.labels() == expected.labels() && clusters.labels().n_clusters() > 0, "{what}: HDBSCAN*");
     assert_eq!(clusters.probabilities(), expected.probabilities(), "{what}");
-    // Kernels of densities are for two or three dimensions, on both.
+    // Density kernels exist in two and three dimensions only, on the host and on the device.
     let hop = ropewalk::Hop::new(1.0).n_density(5).n_hop(5);
     let (ours, theirs) = (gpu::Hop::from(hop.clone()).run_on(&ours).unwrap_err(), hop.run_on(&theirs).unwrap_err());
     assert_eq!((ours.kind(), ours.to_string()), (ErrorKind::Unsupported, theirs.to_string()));
@@ -135,20 +135,20 @@ fn searches_in_ten_dimensions() {
     searches::<f64, 10>(Some(1.0));
 }
 
-/// More coordinates than are loaded at once, where the units of a warp look together.
+/// More coordinates than are loaded at once, for traversals by whole warps.
 #[test]
 fn warps_of_many_coordinates() {
     let (ours, theirs) = trees(&mixed::<f32, 5>(), None);
     assert_eq!(ours.count_pairs(0.25).unwrap(), theirs.count_pairs(0.25));
 }
 
-/// What tables of any dimension become, on the host and on the device.
+/// Compares the padding of tables to a larger dimension on the host and on the device.
 fn widened<S: Coordinate, const D: usize, const WIDE: usize>(
     table: impl Fn(Table<S>) -> ropewalk_table::Points,
     eps: f64,
     size: Option<[f64; D]>,
 ) {
-    // Some are outside of the box.
+    // Some points are outside of the box.
     let points: Vec<[S; D]> = mixed::<S, D>()
         .points
         .iter()
@@ -177,12 +177,13 @@ fn tables_of_any_dimension() {
     says(numbers.widened(3, None::<f64>).unwrap_err(), "multiple of 3");
     says(numbers.widened(4, [1.0; 3]).unwrap_err(), "3 sides");
     says(numbers.widened(4, -1.0).unwrap_err(), "-1");
-    // What is not finite stays so, and is found.
+    // A value that is not finite is kept and detected.
     let widened = gpu::DeviceVec::new(&[0.0f32, 1.0, 2.0, f32::NAN], device()).unwrap().widened(1, 1.5).unwrap();
     says(gpu::Points::<f64, 2>::of(&widened.coordinates, widened.size).unwrap_err(), "3");
 }
 
-/// A tree goes to the device and back in any dimension; more than there are, or none, are refused as on the CPU.
+/// A tree can be copied to the device and back in any dimension. Too many or no dimensions are rejected as on the
+/// CPU.
 #[test]
 fn other_dimensions() {
     let cloud = mixed::<f32, 9>();
@@ -202,10 +203,11 @@ fn other_dimensions() {
     says(gpu::Points::<f32, 0>::of(&coordinates, None::<f64>).unwrap_err(), ropewalk::Bvh::build(&none).unwrap_err());
 }
 
-/// Points whose type and dimension are known at run time: copied at once, and of coordinates that are on the device already.
+/// Points whose type and dimension are known at run time: copied directly, and from coordinates that are on the
+/// device.
 #[test]
 fn tables_on_a_device() {
-    // Each of the kinds that kernels are compiled for, and some that become wider.
+    // All types that kernels are compiled for, and some that are padded.
     for dim in [1, 2, 3, 5, 6, 10] {
         let data: Vec<f64> = (0..90 * dim).map(|i| (i * i % 97) as f64 / 8.0).collect();
         let narrow = Table::new(dim, data.iter().map(|&x| x as f32).collect()).unwrap();

@@ -1,4 +1,4 @@
-//! HDBSCAN* on a device against that of the CPU: labels, probabilities and the tree of clusters.
+//! HDBSCAN* on a device, compared with the CPU: labels, probabilities and the tree of clusters.
 
 use common::clouds::{self, Cloud};
 use common::random::Random;
@@ -14,7 +14,7 @@ fn bits(values: &[f64]) -> Vec<u64> {
     values.iter().map(|value| value.to_bits()).collect()
 }
 
-/// All to the last bit.
+/// Asserts equality to the last bit.
 fn assert_same(name: &str, ours: &HdbscanClusters, theirs: &HdbscanClusters) {
     assert!(ours.labels() == theirs.labels(), "{name}: labels differ");
     assert!(bits(ours.probabilities()) == bits(theirs.probabilities()), "{name}: probabilities differ");
@@ -40,7 +40,7 @@ fn assert_same(name: &str, ours: &HdbscanClusters, theirs: &HdbscanClusters) {
     assert!(bits(ours.persistence()) == bits(theirs.persistence()), "{name}: persistence differs");
 }
 
-/// What a device finds in a tree, of which the edges are the same on both.
+/// The same spanning tree on the device and on the host, to compare clusters of.
 struct Case<'a> {
     name: &'a str,
     ours: gpu::SpanningTree,
@@ -66,7 +66,7 @@ impl<'a> Case<'a> {
         let ours = gpu::Hdbscan::from(options.clone()).run_on_tree(&self.ours).unwrap();
         let theirs = options.run_on_tree(&self.theirs).unwrap();
         let read = ours.read().unwrap();
-        // No cluster here must have as many points.
+        // Only in small cases can no cluster reach the minimum size, so that the host is used.
         assert!(theirs.labels().as_slice().len() <= 100 || !ours.are_of_host(), "{}: found by the host", self.name);
         assert_same(&format!("{}, {options:?}", self.name), &read, &theirs);
         assert_eq!(ours.clusters().len(), theirs.condensed_tree().clusters().len());
@@ -75,7 +75,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Each way to choose.
+/// Returns options with all selection methods.
 fn options(min_cluster_size: usize, scale: f64) -> Vec<Hdbscan> {
     let new = || Hdbscan::new(min_cluster_size);
     vec![
@@ -114,7 +114,7 @@ fn wide_clouds_in_f64() {
     clouds::small::<f64, 3>().iter().for_each(compare);
 }
 
-/// Many edges of one weight, and copies of points.
+/// Many edges of equal weight, and copies of points.
 #[test]
 fn lattices_and_copies() {
     let mut random = Random::new(3);
@@ -130,7 +130,8 @@ fn lattices_and_copies() {
     }
 }
 
-/// Points on a line with ascending gaps, which leave one by one, and with gaps as on a ruler, which make clusters of clusters.
+/// Points on a line with ascending gaps, which leave one by one, and with gaps like marks on a ruler, which give
+/// nested clusters.
 #[test]
 fn lines() {
     let line = |gap: &dyn Fn(u32) -> u32| -> Vec<[f64; 2]> {
@@ -155,7 +156,7 @@ fn lines() {
     }
 }
 
-/// From points to clusters, with blocks of more terms than are summed at once; twice the same.
+/// From points to clusters, with sums of more terms than are added at once; two runs are equal.
 #[test]
 fn halos() {
     let points = Sample::parse("halos:n=20000,seed=3").unwrap().points().unwrap();
@@ -173,7 +174,7 @@ fn halos() {
     assert_same("periodic", &ours.read().unwrap(), &Hdbscan::new(10).periodic(1.0).run(&points).unwrap());
 }
 
-/// Points that are fewer than a cluster must have, none, and one.
+/// Fewer points than the minimum size of a cluster, including none and one.
 #[test]
 fn few_points() {
     for n in [0, 1, 2, 3, 9, 10, 11] {

@@ -1,4 +1,4 @@
-//! HOP on a device against that of the CPU: densities, chains, boundaries and halos, to the last bit.
+//! HOP on a device, compared with the CPU to the last bit: densities, chains, boundaries and halos.
 
 use common::clouds::{self, Cloud};
 use common::random::Random;
@@ -32,7 +32,7 @@ fn compare_densities<S: Coordinate, const D: usize>(
     assert!(found.len() == expected.len() && first.is_none(), "{context}: {first:?}, {options:?}");
 }
 
-/// Chains, and halos of some thresholds.
+/// Compares chains, and halos for several thresholds.
 fn compare_chains(context: &str, ours: &gpu::HopChains, theirs: &ropewalk::HopChains, options: &Hop) {
     let read = ours.read().unwrap();
     assert!(bits(read.density()) == bits(theirs.density()), "{context}: densities differ, {options:?}");
@@ -78,7 +78,7 @@ fn compare<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>) {
                 compare_chains(&context, &chains, &options.chains_on(&theirs).unwrap(), &options);
             }
         }
-        // A field with many ties, which all points are among the nearest of.
+        // A field with many ties. With `n_hop` of n, all points are among the nearest.
         let field: Vec<f64> = (0..n).map(|i| (i * 7919 % 13) as f64 - 3.0).collect();
         for n_hop in [1, 3, n.max(1)] {
             if n_hop <= n.clamp(1, 128) {
@@ -108,7 +108,7 @@ fn clouds_of_f64() {
     clouds::small::<f64, 2>().iter().for_each(compare);
 }
 
-/// Ties: more points at one distance than a unit keeps, and copies, more of them than a leaf holds.
+/// Ties: more points at equal distance than a thread stores, and more copies than a leaf holds.
 #[test]
 fn lattices_and_copies() {
     let mut random = Random::new(3);
@@ -124,7 +124,7 @@ fn lattices_and_copies() {
     compare::<f32, 2>(&Cloud { name: "about a centre", points, radii: vec![], side: 8.0 });
 }
 
-/// From points to halos, by all of the options' defaults; twice the same.
+/// From points to halos with default options; two runs are equal.
 #[test]
 fn halos() {
     let points = Sample::parse("halos:n=20000,seed=3").unwrap().points().unwrap();

@@ -1,4 +1,4 @@
-//! Moving least squares on a device, against those of the CPU, bit for bit.
+//! Moving least squares on a device, compared with the CPU bit for bit.
 
 use common::random::Random;
 use ropewalk::gpu::{self, Coordinate, Device, DeviceVec, Points};
@@ -9,17 +9,17 @@ fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
 }
 
-/// Weights that are series there.
+/// Weights that are computed by series on a device.
 const SERIES: [Weight; 2] = [Weight::Buhmann2, Weight::Gaussian];
 
-/// Sources and targets of a kind.
+/// Named sources and targets.
 struct Case<const D: usize> {
     name: &'static str,
     sources: Vec<[f64; D]>,
     targets: Vec<[f64; D]>,
 }
 
-/// Points of the unit cube.
+/// Returns points of the unit cube.
 fn cube<const D: usize>(n: usize, seed: u64) -> Vec<[f64; D]> {
     let mut random = Random::new(seed);
     (0..n).map(|_| std::array::from_fn(|_| random.unit())).collect()
@@ -41,7 +41,7 @@ fn cases<const D: usize>() -> Vec<Case<D>> {
         |by: &dyn Fn(usize, [f64; D]) -> [f64; D]| some().into_iter().enumerate().map(|(i, x)| by(i, x)).collect();
     vec![
         case("a cube", some()),
-        // Whole steps: equal distances, and neighbours of a target on lines and planes.
+        // Rounded coordinates: equal distances, and neighbours of a target on lines and planes.
         case("a lattice", moved(&|_, x| x.map(|x| (8.0 * x).round() / 8.0))),
         case("a plane", moved(&|_, x| std::array::from_fn(|k| if k + 1 == D { 0.25 * x[0] + 0.5 } else { x[k] }))),
         case("a line", moved(&|i, _| [i as f64 / 300.0; D])),
@@ -59,7 +59,7 @@ fn cases<const D: usize>() -> Vec<Case<D>> {
     ]
 }
 
-/// Numbers that are equal, or within what series differ by.
+/// Returns `true` if numbers are equal, or differ by no more than the error of series.
 fn are_near(ours: &[f64], theirs: &[f64], tolerance: f64) -> bool {
     let near =
         |(a, b): (&f64, &f64)| a == b || (a - b).abs() <= tolerance * (1.0 + b.abs()) || (a.is_nan() && b.is_nan());
@@ -80,7 +80,7 @@ fn compare<S: Coordinate, const D: usize>(options: &MovingLeastSquares, weight: 
         let (degrees, there) = (found.degrees().read().unwrap(), found.read().unwrap());
         assert!(degrees.iter().copied().eq(there.degrees().iter().copied().map(i32::from)), "{context}");
         assert_eq!(there.sources(), expected.sources(), "{context}");
-        // Where few sources tell little, rounding of weights grows.
+        // With few sources, rounding errors of weights are amplified.
         let is_series = SERIES.contains(&weight);
         if !is_series {
             assert_eq!(there, expected, "{context}");
@@ -113,7 +113,7 @@ fn all_weights_in_space() {
 fn wide_other_degrees_numbers_and_boxes() {
     let weight = Weight::default();
     for degree in 0..3 {
-        // Kernels of the search are compiled for each number of neighbours.
+        // Search kernels are compiled for each number of neighbours.
         let options = MovingLeastSquares::new(degree).neighbors(20).with_gradients(true);
         compare::<f32, 3>(&options, weight, None);
         compare::<f32, 2>(&options, weight, Some(1.0));
@@ -124,7 +124,7 @@ fn wide_other_degrees_numbers_and_boxes() {
     compare::<f64, 4>(&MovingLeastSquares::new(1).with_gradients(true), weight, None);
 }
 
-/// More targets than one launch takes.
+/// More targets than one kernel launch processes.
 #[test]
 fn many_targets() {
     let (sources, targets) = (cube::<2>(2000, 6), cube::<2>(30_000, 7));

@@ -1,4 +1,4 @@
-//! Every operation on the first device, against the same on the CPU.
+//! Every operation on the first device, compared with the CPU.
 #![cfg(feature = "gpu")]
 
 #[path = "../suite/centers/shapes.rs"]

@@ -1,4 +1,4 @@
-//! Rays and nearest triangles on a device, against those of the CPU, bit for bit.
+//! Rays and nearest triangles on a device, compared with the CPU bit for bit.
 
 use common::random::Random;
 use ropewalk::gpu::{self, Coordinate, Device, Rays, Solids};
@@ -8,14 +8,14 @@ fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
 }
 
-/// Vertices and faces.
+/// The vertices and faces of a surface.
 struct Surface {
     name: &'static str,
     vertices: Vec<[f64; 3]>,
     faces: Vec<[u32; 3]>,
 }
 
-/// A closed surface of `n` by `2 n` quads, whose radius is that of a direction.
+/// Returns a closed surface of `n` by `2 n` quads, with a radius that depends on the direction.
 fn around(name: &'static str, n: u32, radius: impl Fn([f64; 3]) -> f64) -> Surface {
     let mut vertices = vec![];
     for i in 0..=n {
@@ -35,11 +35,11 @@ fn around(name: &'static str, n: u32, radius: impl Fn([f64; 3]) -> f64) -> Surfa
 
 fn surfaces() -> Vec<Surface> {
     let bumpy = |[x, y, z]: [f64; 3]| 1.0 + 0.1 * (9.0 * x).sin() * (7.0 * y).cos() + 0.05 * (11.0 * z).sin();
-    // Of few triangles about its poles, for a software driver's loops are short.
+    // With few triangles around its poles, since loops on a software driver are limited.
     let ball = around("a ball", 8, bumpy);
     let far = ball.vertices.iter().map(|&[x, y, z]| [1000.0 + x, y - 500.0, z]).collect();
     let far = Surface { name: "far away", vertices: far, faces: ball.faces.clone() };
-    // Whole numbers, so that rays meet edges and corners.
+    // Integers, so that rays hit edges and corners.
     let grid = (0..81).map(|i| [f64::from(i % 9), f64::from(i / 9), f64::from(i % 9 / 3)]).collect();
     let at = |x: u32, y: u32| y * 9 + x;
     let squares = (0..64).map(|i| (i % 8, i / 8));
@@ -61,7 +61,7 @@ fn mesh_of<S: Coordinate>(surface: &Surface) -> Mesh<S> {
     Mesh::build(&vertices, &surface.faces).unwrap()
 }
 
-/// Points about a box, on vertices, and far away.
+/// Returns points around a box, on vertices, and far away.
 fn places<S: Coordinate>(bounds: &Aabb<S, 3>, vertices: &[[f64; 3]], n: usize) -> Vec<[S; 3]> {
     let mut random = Random::new(5);
     let [lo, hi] = [bounds.lo, bounds.hi].map(|corner| corner.map(Into::<f64>::into));
@@ -80,7 +80,7 @@ fn places<S: Coordinate>(bounds: &Aabb<S, 3>, vertices: &[[f64; 3]], n: usize) -
     (0..n).map(place).collect()
 }
 
-/// Rays from each place to others, some along axes, some of a part only, and some that are none.
+/// Returns rays from each point to others: some along axes, some limited to a range, and some invalid.
 fn rays<S: Coordinate>(bounds: &Aabb<S, 3>, vertices: &[[f64; 3]], n: usize) -> Vec<Ray<S, 3>> {
     let places = places(bounds, vertices, 2 * n);
     let mut rays: Vec<Ray<S, 3>> = (0..n)
@@ -143,7 +143,8 @@ fn wide_rays_in_f64() {
     compare_rays::<f64>(3000);
 }
 
-/// More triangles than a driver's loop may reach: rays through corners are decided all the same, and where all triangles are asked it is said.
+/// More triangles than a driver's loop can process: rays through corners are still decided, and tests of all
+/// triangles give an error.
 #[test]
 fn a_large_mesh() {
     let device = device();
@@ -178,7 +179,7 @@ fn a_large_mesh() {
     }
 }
 
-/// Each triangle is asked, which drivers may refuse.
+/// Each triangle is tested, which drivers may reject.
 #[test]
 fn rays_from_afar() {
     let device = device();
@@ -196,7 +197,7 @@ fn rays_from_afar() {
     }
 }
 
-/// As many that they are taken in an order of their own; and on CUDA as many that units take several, of small blocks and of large ones.
+/// Enough rays to be sorted; on CUDA also enough that threads process several rays, in small and in large blocks.
 #[test]
 fn many_rays() {
     let device = device();
@@ -285,7 +286,7 @@ fn compare_solids<S: Coordinate, G: Convex<S, 3>>(solids: &[G], ours: &Solids<S>
         assert_eq!(firsts[i], bvh.cast(ray, enters), "{ray:?}");
         let mut all: Vec<(f64, u32)> =
             (0..solids.len() as u32).filter_map(|index| Some((enters(index)?, index))).collect();
-        // Zeros of either sign are one number.
+        // Zeros of either sign are equal.
         all.sort_by(|a, b| (a.0 + 0.0).total_cmp(&(b.0 + 0.0)).then(a.1.cmp(&b.1)));
         assert_eq!(anys[i], u32::from(!all.is_empty()), "{ray:?}");
         assert_eq!(lists.of(i), all.iter().map(|&(_, index)| index).collect::<Vec<u32>>(), "{ray:?}");

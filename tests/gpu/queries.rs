@@ -1,4 +1,4 @@
-//! Points and boxes that are not stored, on a device, against those of the CPU and of brute force.
+//! Queries with points and boxes that are not stored, on a device, compared with the CPU and with brute force.
 
 use common::clouds::{Cloud, small, snapshot};
 use ropewalk::gpu::{self, Coordinate, Device};
@@ -10,7 +10,7 @@ fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
 }
 
-/// Points at stored ones, beside them, far from all, and some that are not finite.
+/// Returns points at stored points, next to them, far from all, and some that are not finite.
 fn beside<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>, step: f64) -> Vec<[S; D]> {
     let points = cloud.points.iter().filter(|point| point.iter().all(|x| Into::<f64>::into(*x).is_finite()));
     let mut beside: Vec<[S; D]> = points
@@ -30,7 +30,7 @@ fn beside<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>, step: f64) -> Vec<
     beside
 }
 
-/// A tree and its twin, open and in a periodic box; none if the points cannot be stored.
+/// A tree on the device and on the CPU, open or in a periodic box.
 type Twins<S, const D: usize> = (&'static str, gpu::Bvh<S, D>, ropewalk::Bvh<S, D>, Option<f64>);
 
 fn twins<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>) -> Vec<Twins<S, D>> {
@@ -86,7 +86,7 @@ fn nearest_in_f64() {
     small::<f64, 3>().iter().for_each(compare_nearest);
 }
 
-/// Few queries that are far from each other, and many about one place.
+/// Few queries that are far apart, and many around one position.
 #[test]
 fn nearest_of_few_points() {
     let points = Sample::parse("halos:n=20000,seed=3").unwrap().points().unwrap();
@@ -103,7 +103,7 @@ fn nearest_of_few_points() {
     }
 }
 
-/// As many as the points, of which each is its own nearest: what is found of stored points.
+/// With the stored points as queries, each point is its own nearest neighbour.
 #[test]
 fn nearest_of_stored_points() {
     let points = Sample::parse("nfw:n=3000").unwrap().points().unwrap();
@@ -114,7 +114,8 @@ fn nearest_of_stored_points() {
     }
 }
 
-/// Boxes with corners at stored points and beside them: thin, large, beyond the faces of a periodic box, upside down, not finite.
+/// Returns boxes with corners at stored points and next to them: thin, large, beyond the faces of a periodic box,
+/// inverted, not finite.
 fn boxes<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>, step: f64) -> Vec<Aabb<S, D>> {
     let (points, side) = (beside(cloud, step), cloud.side);
     let mut boxes: Vec<Aabb<S, D>> = points
@@ -126,7 +127,7 @@ fn boxes<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>, step: f64) -> Vec<A
             Aabb::new(lo, if i % 9 == 8 { lo } else { hi })
         })
         .collect();
-    // Between stored points, where faces are decided by equality.
+    // Between stored points, so that points are exactly on faces.
     boxes.extend(cloud.points.windows(2).map(|two| {
         let (lo, hi) = (std::array::from_fn(|k| two[0][k]), std::array::from_fn(|k| two[1][k]));
         let all = Aabb::point(lo).union(&Aabb::point(hi));
@@ -173,7 +174,7 @@ fn boxes_in_f64() {
     small::<f64, 3>().iter().for_each(compare_boxes);
 }
 
-/// More than a block of boxes, each of which holds a large part.
+/// More boxes than a block of threads, each of which contains a large part of the points.
 #[test]
 fn large_boxes() {
     let points = Sample::parse("halos:n=20000,seed=3").unwrap().points().unwrap();
@@ -194,7 +195,7 @@ fn no_boxes() {
     assert_eq!(one.query_all::<Aabb<f64, 2>>(&[]).unwrap().read().unwrap().len(), 0);
 }
 
-/// Searches for 64 after one another, in ties and copies, too.
+/// Compares consecutive searches for 64 neighbours, including ties and copies.
 fn compare_many<S: Coordinate>(name: &str, points: &[[S; 3]], side: Option<f64>) {
     let theirs = match side {
         Some(side) => ropewalk::Bvh::build_periodic(points, side).unwrap(),

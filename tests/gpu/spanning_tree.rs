@@ -1,4 +1,4 @@
-//! Minimum spanning trees on a device against those of the CPU, edge by edge.
+//! Minimum spanning trees on a device, compared with the CPU edge by edge.
 
 use common::clouds::{self, Cloud};
 use common::random::Random;
@@ -14,7 +14,7 @@ fn upload<S: Coordinate, const D: usize>(points: &[[S; D]], side: Option<f64>) -
     gpu::Bvh::of(&Points::new_periodic(points, side, device()).unwrap()).unwrap()
 }
 
-/// Both trees, or None where there are too few points for the samples.
+/// Returns both trees, or None if there are fewer points than samples.
 fn trees<S: Coordinate, const D: usize>(
     ours: &gpu::Bvh<S, D>,
     theirs: &ropewalk::Bvh<S, D>,
@@ -44,7 +44,8 @@ fn compare_in<S: Coordinate, const D: usize>(name: &str, points: &[[S; D]], samp
     }
 }
 
-/// Open by length, periodic by mutual reachability. Each other combination takes the software driver seconds to compile.
+/// Tests open space with distances, and a periodic box with mutual reachability. Each other combination would take
+/// the software driver seconds to compile.
 fn compare<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>) {
     compare_in(cloud.name, &cloud.points, &[1], None);
     compare_in(cloud.name, &cloud.points, &[5], Some(cloud.side));
@@ -72,7 +73,7 @@ fn clouds_in_f64() {
     }
 }
 
-/// Few distances, many edges of one weight.
+/// Few different distances, so that many edges have equal weights.
 #[test]
 fn lattices_and_copies() {
     let mut random = Random::new(3);
@@ -83,7 +84,7 @@ fn lattices_and_copies() {
     }
 }
 
-/// Fewer points than are listed, and around the sizes of leaves and blocks.
+/// Fewer points than lists hold, and sizes close to those of leaves and blocks.
 #[test]
 fn few_points() {
     for n in [0, 1, 2, 3, 32, 33, 256, 257, 1025] {
@@ -92,14 +93,14 @@ fn few_points() {
     }
 }
 
-/// A chain: each point but two is nearest to the one before, so that all components of a round hang on one root.
+/// A chain: each point except two is nearest to the previous one, so that all components of a round have one root.
 #[test]
 fn chain() {
     let points: Vec<[f32; 2]> = (0..1000u16).map(|i| [f32::from(i) * (4000.0 - f32::from(i)), 0.0]).rev().collect();
     compare_in("chain", &points, &[1], None);
 }
 
-/// Halos with voids between, where the last rounds search far; twenty times the same, whatever units of the device come first.
+/// Halos with voids between, where the last rounds search far. Twenty runs are equal, whatever the order of threads.
 #[test]
 fn runs_are_one() {
     let points = Sample::parse("halos:n=20000,seed=3").unwrap().points().unwrap();

@@ -1,4 +1,4 @@
-//! Range queries and callbacks on a device against those of the CPU.
+//! Range queries and callbacks on a device, compared with the CPU.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -12,7 +12,7 @@ fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
 }
 
-/// The index of the heaviest other point, the first of them if there are several; `u32::MAX` without one.
+/// Finds the index of the heaviest other point, the first in case of ties; `u32::MAX` if there is no other point.
 struct Heaviest;
 
 #[derive(CubeType)]
@@ -48,7 +48,7 @@ impl Visitor for Heaviest {
     }
 }
 
-/// Calls, of which the one that makes as many as its own value is the last.
+/// Counts calls, and stops when their number reaches the point's own value.
 struct FirstFew;
 
 #[derive(CubeType)]
@@ -78,7 +78,7 @@ impl Visitor for FirstFew {
     }
 }
 
-/// A number made of all values in their order, in 64 bits.
+/// Combines all values in their order to a 64-bit number.
 struct Trace;
 
 #[cube]
@@ -101,7 +101,7 @@ impl Visitor for Trace {
     }
 }
 
-/// The squared distance of the farthest.
+/// Computes the squared distance to the farthest neighbour.
 struct Farthest;
 
 #[cube]
@@ -124,7 +124,7 @@ impl Visitor for Farthest {
     }
 }
 
-/// How many others are met.
+/// Counts the other points.
 struct Met;
 
 #[cube]
@@ -147,7 +147,7 @@ impl Visitor for Met {
     }
 }
 
-/// Balls of many sizes at and beside stored points, and some that find nothing or everything.
+/// Returns spheres of many sizes at and next to stored points, some of which contain no points or all points.
 fn balls<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>, radius: f64) -> Vec<Sphere<S, D>> {
     let points = cloud.points.iter().filter(|point| point.iter().all(|x| Into::<f64>::into(*x).is_finite()));
     let mut balls: Vec<_> = points
@@ -200,7 +200,7 @@ fn compare_queries<S: Coordinate, const D: usize>(
     }
     assert_eq!(ours.count_all(balls).unwrap().read().unwrap(), theirs.count_all(balls), "{name}: counts");
 
-    // All in order, and with a state from the beginning to the end.
+    // All hits in order, with a state from the first to the last.
     let values: Vec<u64> = (0..theirs.len() as u64).map(|i| (i << 40) ^ (i * 7)).collect();
     let own: Vec<u64> = (0..balls.len() as u64).map(|i| i << 33 | 1).collect();
     let traces = ours.for_each_hit::<Trace>(balls, &own, &values).unwrap().read().unwrap();
@@ -212,7 +212,7 @@ fn compare_queries<S: Coordinate, const D: usize>(
         assert_eq!(trace, lists.of(i).iter().fold(own[i], step), "{name}, ball {i}: trace");
     }
 
-    // No call after the last.
+    // There is no call after the last one.
     let most: Vec<u32> = (0..balls.len()).map(|i| [1, 2, 5, 40][i % 4]).collect();
     let calls: Vec<_> = balls.iter().map(|_| AtomicU32::new(0)).collect();
     theirs.for_each_hit(balls, |ball, _| {
@@ -275,7 +275,7 @@ fn distances() {
         let distances = neighbors.of(i).iter().map(|&j| theirs.space().distance2(&points[i], &points[j as usize]));
         distances.fold(-1.0, f64::max)
     };
-    // Small whole numbers, whose squares are exact in either type.
+    // Small integers, whose squares are exact in either type.
     let expected: Vec<f64> = (0..points.len()).map(farthest).collect();
     let ours = gpu::Bvh::upload(&theirs, device()).unwrap();
     assert_eq!(ours.for_each_neighbor::<Farthest>(radius, &[0; 1000]).unwrap().read().unwrap(), expected);
@@ -298,7 +298,7 @@ fn nothing() {
     assert!(empty.for_each_pair::<Trace>(1.0, &[]).unwrap().read().unwrap().is_empty());
     let nowhere = Sphere::new([f32::NAN; 3], 1.0);
     assert_eq!(some.count_all(&[nowhere; 300]).unwrap().read().unwrap(), [0; 300]);
-    // Those that find nothing finish too.
+    // Queries without hits are also finished.
     assert_eq!(empty.for_each_hit::<Trace>(&[ball; 2], &[7, 8], &[]).unwrap().read().unwrap(), [7, 8]);
     assert_eq!(some.for_each_neighbor::<FirstFew>(f64::NAN, &[1; 5]).unwrap().read().unwrap(), [0; 5]);
 }

@@ -1,4 +1,4 @@
-//! Particles of Abacus that asdf writes and abacusutils reads, and broken files.
+//! Abacus particles in files written by asdf, compared with abacusutils, and damaged files.
 
 use std::fs;
 
@@ -39,7 +39,7 @@ fn packed_cells() {
         let snapshot = all(&path).unwrap();
         let mut wanted = Expected::of("abacus_pack9");
         let (positions, velocities) = (wanted.f64s("pos"), wanted.f64s("vel"));
-        // abacusutils in 64 bits; here they are rounded to 32.
+        // abacusutils computes in 64 bits; the reader rounds to 32 bits.
         let near = |ours: Vec<f64>, theirs: &[f64], least: f64| {
             assert_eq!(ours.len(), theirs.len());
             ours.iter().zip(theirs).for_each(|(a, b)| assert!((a - b).abs() <= 6e-8 * b.abs() + least, "{a} {b}"));
@@ -86,12 +86,12 @@ fn broken() {
     let block = lz4.windows(4).position(|four| four == b"\xd3BLK").unwrap();
     for name in ["plain", "zstd", "bits", "lz4", "zlib"] {
         let bytes = fs::read(stored("abacus").join(format!("{name}.asdf"))).unwrap();
-        // The last lines say where blocks are, which nobody needs.
+        // The last lines are an index of blocks, which the reader does not need.
         let end = bytes.windows(6).rposition(|six| six == b"#ASDF ").unwrap();
         for cut in (4..end).step_by(61) {
             drop(all(folder.with("cut", &bytes[..cut])).unwrap_err());
         }
-        // No panic, whatever is changed.
+        // No change of a byte causes a panic.
         for at in (block..end).step_by(13) {
             let mut flipped = bytes.clone();
             flipped[at] ^= 0x55;

@@ -1,4 +1,4 @@
-//! Files that take their names when they are complete.
+//! Files that get their names when they are complete.
 
 use std::fs;
 use std::io::Write;
@@ -23,14 +23,14 @@ fn all_or_nothing() {
     assert_eq!(fs::read(&a).unwrap(), b"old");
 
     let files = vec![written(&a, "new").unwrap(), written(folder.file("c"), "new").unwrap()];
-    // On Linux incomplete files have no name.
+    // On Linux, incomplete files have no name.
     let unnamed = if cfg!(target_os = "linux") { 2 } else { 4 };
     assert_eq!(folder.names().len(), unnamed);
     AtomicFile::commit_all(files).unwrap();
     assert_eq!(folder.names(), ["a", "b", "c"]);
     assert_eq!((fs::read(&a).unwrap(), fs::read(&b).unwrap()), (b"new".to_vec(), b"old".to_vec()));
 
-    // A target that can no longer be replaced, or a temporary file that is gone, is seen before any is renamed.
+    // A target that can no longer be replaced, or a missing temporary file, is detected before any file is renamed.
     let files = vec![written(&a, "newer").unwrap(), written(folder.file("d"), "newer").unwrap()];
     fs::create_dir(folder.file("d")).unwrap();
     let message = AtomicFile::commit_all(files).unwrap_err().to_string();
@@ -55,7 +55,7 @@ fn all_or_nothing() {
 #[test]
 fn names() {
     let folder = Folder::new("atomic-names");
-    // As long as a name may be.
+    // A name of the maximum length.
     let long = folder.file(&"n".repeat(255));
     written(&long, "x").unwrap().commit().unwrap();
     assert_eq!(fs::read(&long).unwrap(), b"x");
@@ -75,7 +75,7 @@ fn names() {
     assert_eq!(folder.names().len(), 1);
 }
 
-/// New files have the rights that any new file has, others those of the file that they replace.
+/// New files have default permissions; other files keep the permissions of the file that they replace.
 #[cfg(unix)]
 #[test]
 fn rights() {
@@ -85,7 +85,7 @@ fn rights() {
     written(folder.file("a"), "x").unwrap().commit().unwrap();
     let mode = |path| fs::metadata(path).unwrap().permissions().mode();
     assert_eq!(mode(folder.file("a")), mode(plain));
-    // And what replaces a private file stays private.
+    // The replacement of a private file is private.
     fs::set_permissions(folder.file("a"), fs::Permissions::from_mode(0o600)).unwrap();
     written(folder.file("a"), "y").unwrap().commit().unwrap();
     assert_eq!(mode(folder.file("a")) & 0o777, 0o600);
@@ -111,7 +111,7 @@ fn links_are_followed() {
     assert!(!folder.file("nothing").exists());
 }
 
-/// A pipe stands for all that is no file: /dev/null had better not be tried by a test.
+/// A pipe represents everything that is not a regular file, since a test should not use /dev/null.
 #[cfg(unix)]
 #[test]
 fn pipes_are_written_through() {

@@ -1,4 +1,5 @@
-//! Periodic boxes that are no cubes: refused with their sides, in each format that can have them, and read as open if that is asked for.
+//! Periodic boxes that are not cubes: rejected with their sides, in each format that supports them, and read as open
+//! on request.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +34,7 @@ fn boxes_that_are_no_cubes() {
     no_cube(&path, "4, 4, 5.5");
     archive(&[4.0, 4.0, 4.0]);
     assert_eq!(all(&path).unwrap().box_size, Some(4.0));
-    // Other columns lie in no box.
+    // Other columns are in no box.
     archive(&[4.0, 5.0]);
     assert!(read(&path, &ReadOptions::default().columns(["y"])).is_ok());
 
@@ -44,7 +45,7 @@ fn boxes_that_are_no_cubes() {
     assert_eq!(all(&snap).unwrap().box_size, Some(3.0));
 }
 
-/// The snapshot in the folder.
+/// Returns the path of the snapshot in the folder.
 fn tipsy() -> String {
     let names = fs::read_dir(stored("tipsy_bare")).unwrap().map(|entry| entry.unwrap().file_name());
     names

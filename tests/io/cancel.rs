@@ -1,4 +1,5 @@
-//! Reading and writing that is cancelled: an error at once, no temporary file and no half a file; then the same call again.
+//! Cancelled reading and writing returns an error at once and leaves neither a temporary nor a partial file. The same
+//! call then succeeds.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -25,7 +26,7 @@ fn snapshot() -> Snapshot {
     snapshot
 }
 
-/// Cancels a call before it begins, and at moments from its start to its end.
+/// Cancels a call before its start, and at moments from its start to its end.
 fn at_moments(call: impl Fn() -> ropewalk::Result<()> + Sync, mut after: impl FnMut()) {
     let start = Instant::now();
     call().unwrap();
@@ -51,7 +52,7 @@ fn at_moments(call: impl Fn() -> ropewalk::Result<()> + Sync, mut after: impl Fn
     }
 }
 
-/// Cancels a reading as soon as it tells that some of the file is there.
+/// Cancels a reading at its first report of progress.
 #[track_caller]
 fn amid(path: &Path) {
     let cancel = Cancel::new();
@@ -64,7 +65,7 @@ fn amid(path: &Path) {
     assert_eq!(result.map(|_| ()).unwrap_err().kind(), ErrorKind::Cancelled, "{}", path.display());
 }
 
-/// A file that cancels a call when it is at its end.
+/// A file that cancels a call when its end is reached.
 struct LastWords(File, Cancel);
 
 impl Read for LastWords {
@@ -77,7 +78,7 @@ impl Read for LastWords {
     }
 }
 
-/// Cancels a reading once all bytes are there, and none of them is looked at.
+/// Cancels a reading after all bytes were read, but before any of them is interpreted.
 #[track_caller]
 fn before_a_look(path: &Path) {
     let cancel = Cancel::new();
@@ -110,7 +111,7 @@ fn formats() {
         );
         at_moments(|| read(&path, &ReadOptions::default()).map(|_| ()), || ());
         before_a_look(&path);
-        // Text tells nothing of how far it is.
+        // Readers of text do not report progress.
         if !name.ends_with("csv") {
             amid(&path);
         }
@@ -150,7 +151,7 @@ fn a_file_that_is_written() {
     assert_eq!(result.unwrap_err().kind(), ErrorKind::Cancelled);
     assert_eq!(folder.names(), ["a"]);
     assert_eq!(std::fs::read(&path).unwrap(), b"before");
-    // The list of unfinished files is not locked for good.
+    // The list of unfinished files is unlocked again.
     AtomicFile::create(&path).unwrap().commit().unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), b"");
 }

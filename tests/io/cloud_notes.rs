@@ -1,4 +1,5 @@
-//! Boxes, types, comments, units and rows of point clouds and tables that are not used: each is noted, and valid files are read.
+//! Boxes, types, comments, units and rows of point clouds and tables that are not used: each is noted, and valid
+//! files are read.
 
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use super::clouds::{columns, fits};
 use super::expected::{flat, stored};
 use super::{Folder, all, f64s, refused};
 
-/// The notes of a file that is read.
+/// Returns the notes on a file after reading it.
 #[track_caller]
 fn notes(path: impl AsRef<Path>) -> String {
     all(path).unwrap().notes.join("|")
@@ -21,7 +22,7 @@ fn has(text: &str, parts: &[&str]) {
     parts.iter().for_each(|part| assert!(text.contains(part), "{part:?} is not in: {text}"));
 }
 
-/// The side of the box and the notes on it, if these columns are chosen.
+/// Returns the side of the box and the number of notes on it, if these columns are chosen.
 #[track_caller]
 fn boxed(path: &Path, chosen: &[&str]) -> (Option<f64>, usize) {
     let snapshot = read(path, &ReadOptions::default().columns(chosen.iter().copied())).unwrap();
@@ -29,7 +30,7 @@ fn boxed(path: &Path, chosen: &[&str]) -> (Option<f64>, usize) {
     (snapshot.box_size, notes)
 }
 
-/// The box holds for the columns that are coordinates without a choice. For others it is not used, which a note says.
+/// The box applies to the default coordinate columns. For chosen columns it is not used, and a note says so.
 #[test]
 fn boxes_of_chosen_columns() {
     let folder = Folder::new("chosen-boxes");
@@ -76,7 +77,7 @@ fn boxes_of_chosen_columns() {
     assert_eq!(boxed(&stored("genericio_big/big"), &["phi", "center_x"]), (None, 1));
 }
 
-/// Fields that are positions by their name stand for x, y and z.
+/// Fields that are positions by name represent x, y and z.
 #[test]
 fn boxes_of_vectors() {
     let folder = Folder::new("vector-boxes");
@@ -96,7 +97,7 @@ fn boxes_of_vectors() {
     assert_eq!(boxed(&path, &["w"]), (None, 1));
 }
 
-/// A column of types with other values is noted, and `inspect` does not call it types.
+/// A type column with other values is noted, and `inspect` does not report it as types.
 #[test]
 fn columns_that_are_no_types() {
     let folder = Folder::new("no-types");
@@ -135,7 +136,7 @@ fn columns_that_are_no_types() {
     assert_eq!((all(&typed).unwrap().types.len(), notes(&typed)), (2, String::new()));
 }
 
-/// Rows, values and bytes beyond those that a header promises are noted.
+/// Rows, values and bytes beyond the numbers in a header are noted.
 #[test]
 fn more_than_a_header_promises() {
     let folder = Folder::new("more");
@@ -171,7 +172,7 @@ fn more_than_a_header_promises() {
     has(&notes(binary(&face[..4])), &["the file ends within the element face"]);
 }
 
-/// Lines that end by CR alone are lines.
+/// A CR alone ends a line.
 #[test]
 fn lines_that_end_by_carriage_returns() {
     let folder = Folder::new("cr");
@@ -193,24 +194,25 @@ fn lines_that_end_by_carriage_returns() {
             assert_eq!((found.faces, found.vertices.len(), found.notes), (vec![[0, 1, 2]], 3, vec![]), "{text:?}");
         }
     }
-    // A header by CR LF, and numbers that hold any byte.
+    // A header with CR LF, and numbers that contain any bytes.
     let header = ply.split_once("1 2 3").unwrap().0.replace("ascii", "binary_little_endian").replace('\n', "\r\n");
     let numbers = [f32::from_bits(0x0d0d_0d0a), 0.0, 0.0, 1.0, 2.0, 3.0].map(f32::to_le_bytes).concat();
     assert_eq!(all(folder.with("a", [header.as_bytes(), &numbers].concat())).unwrap().points.len(), 2);
 }
 
-/// Lines of OBJ that are continued many times are joined in a time that grows as their length does.
+/// The time to join continuation lines of OBJ is linear in their length.
 #[test]
 fn long_continued_lines() {
     let folder = Folder::new("continued");
     let start = std::time::Instant::now();
     let text = "v 0 0 0\nv 1 2 ".to_string() + &"\\\n".repeat(1_000_000) + "3\n";
     assert_eq!(flat(&all(folder.with("a", text)).unwrap().points), [0.0, 0.0, 0.0, 1.0, 2.0, 3.0]);
-    // A copy of the line for each of them would be 500 GB.
+    // A copy of the line for each continuation would take 500 GB.
     assert!(start.elapsed().as_secs() < 60);
 }
 
-/// Text tables of FITS: missing values matter in columns that are read, units that are not known are noted, velocities are converted.
+/// Text tables of FITS: missing values matter only in columns that are read, unknown units are noted, velocities are
+/// converted.
 #[test]
 fn text_tables_of_fits() {
     let folder = Folder::new("fits-text-notes");
@@ -238,7 +240,7 @@ fn text_tables_of_fits() {
     assert_eq!(flat(snapshot.velocities.as_ref().unwrap()), [4.0; 3]);
 }
 
-/// Comments and history of FITS are noted, and keywords without a value are not there.
+/// Comments and history of FITS are noted, and keywords without a value count as missing.
 #[test]
 fn cards_of_fits_that_are_not_used() {
     let folder = Folder::new("fits-cards");
@@ -261,7 +263,7 @@ fn cards_of_fits_that_are_not_used() {
     refused(table(&["REDSHIFT= ''"]), &["its keyword REDSHIFT is an empty text, which cannot be used"]);
 }
 
-/// A LAS file of version 1.4 with these records about the coordinate reference system before its points, and these after them.
+/// Returns a LAS file of version 1.4, with records of the coordinate reference system before and after its points.
 fn las(before: &[(u16, Vec<u8>)], after: &[(u16, Vec<u8>)]) -> Vec<u8> {
     let head = |number: u16, length: &[u8], to: usize| {
         let mut head = vec![0; 2];
@@ -298,7 +300,7 @@ fn las(before: &[(u16, Vec<u8>)], after: &[(u16, Vec<u8>)]) -> Vec<u8> {
     bytes
 }
 
-/// GeoTIFF keys with these numbers and values.
+/// Returns a record of GeoTIFF keys with these numbers and values.
 fn keys(all: &[(u16, u16)]) -> (u16, Vec<u8>) {
     let first = [1u16, 1, 0, all.len() as u16];
     let words = all.iter().flat_map(|&(key, value)| [key, 0, 1, value]);

@@ -1,11 +1,11 @@
-//! Point clouds and FITS tables, made by hand: `tests/oracle/point_clouds.py` compares files of other programs.
+//! Point clouds and FITS tables made by hand. `tests/oracle/point_clouds.py` tests files of other programs.
 
 use ropewalk::units::{LengthUnit, MassUnit, VelocityUnit};
 use ropewalk_io::{Format, Masses, ReadOptions, inspect, read, read_fields};
 
 use super::{Folder, all, f32s, f64s, refused};
 
-/// A FITS file with one table, whose cards are these.
+/// Returns a FITS file with one table and the given cards.
 pub(super) fn fits(kind: &str, cards: &[String], width: usize, data: &[u8]) -> Vec<u8> {
     let card = |text: &str| format!("{text:80}").into_bytes();
     let mut bytes: Vec<u8> = ["SIMPLE  =                    T", "BITPIX  =  8", "NAXIS   =  0", "END"]
@@ -35,7 +35,7 @@ pub(super) fn fits(kind: &str, cards: &[String], width: usize, data: &[u8]) -> V
     bytes
 }
 
-/// The cards of columns, each a name, a form and more cards, as `TNULL = 1`.
+/// Returns the cards of columns, given as a name, a form and further cards such as `TNULL = 1`.
 pub(super) fn columns(all: &[(&str, &str, &[&str])]) -> Vec<String> {
     let mut cards = vec![format!("TFIELDS = {}", all.len())];
     for ((name, form, more), k) in all.iter().zip(1..) {
@@ -48,7 +48,7 @@ pub(super) fn columns(all: &[(&str, &str, &[&str])]) -> Vec<String> {
     cards
 }
 
-/// Rows of x, y, z, id, mass and type: big-endian, 4 + 4 + 4 + 4 + 8 + 1 bytes.
+/// Returns rows of x, y, z, id, mass and type: big-endian, 4 + 4 + 4 + 4 + 8 + 1 bytes.
 fn rows(n: u32) -> Vec<u8> {
     let row = |i: u32| {
         let xyz = [1.0f32, 2.0, 3.0].map(|k| (i as f32 + k / 8.0).to_be_bytes()).concat();
@@ -162,7 +162,7 @@ fn vectors_of_fits() {
     }
 }
 
-/// The spellings of astropy's formats fits, vounit, cds, generic, ogip, unicode and console, and those with h.
+/// The spellings of astropy's formats fits, vounit, cds, generic, ogip, unicode and console, and spellings with h.
 #[test]
 fn units_of_fits() {
     let folder = Folder::new("fits-units");
@@ -204,7 +204,7 @@ fn a_text_fits_table() {
         ("who", "A2", &["TBCOL = 17"]),
     ]);
     let file = |data: &[u8]| folder.with("a", fits("TABLE", &cards, 18, data));
-    // The second row has no point: its last two digits are decimals.
+    // The second row has no decimal point, so its last two digits are decimals.
     let snapshot = all(file(b"  1.50 1.5D+02 me   250      -3. us ")).unwrap();
     assert_eq!(snapshot.points, f64s(2, [1.5, 300.0, 2.5, -6.0]));
     assert_eq!(snapshot.notes, ["columns of text that are not read: who"]);
@@ -213,7 +213,8 @@ fn a_text_fits_table() {
     refused(file(b"  1.50 1.5D+02 me   two      -3. us "), &["row 2: column 1 is not a number: 'two'"]);
 }
 
-/// Columns named as coordinates, velocities or masses that hold no numbers are not passed over for others.
+/// Columns that are named as coordinates, velocities or masses but hold no numbers are not silently replaced by
+/// others.
 #[test]
 fn names_of_quantities_without_numbers() {
     let folder = Folder::new("fits-quantities");
@@ -235,7 +236,7 @@ fn names_of_quantities_without_numbers() {
                 &[&format!("column {name} holds {what}, which cannot be read as numbers"), "ReadOptions::columns"],
             );
             assert_eq!(read(&path, &ReadOptions::default().columns(["a", "b"])).unwrap().points.dim(), 2);
-            // The file is described all the same.
+            // The file is still described by `inspect`.
             let contents = inspect(&path, &ReadOptions::default()).unwrap();
             assert!(contents.notes.join("|").contains(&format!("column {name} holds {what}")), "{:?}", contents.notes);
         }
@@ -252,7 +253,7 @@ fn names_of_quantities_without_numbers() {
             snapshot.notes,
             ["columns that are not read: id, type, a, b, c (choose columns with ReadOptions::columns)"]
         );
-        // Without these names they are left out.
+        // With other names, these columns are left out.
         let others = columns(&[&[wrong("a")], &["b", "c", "d", "e", "f", "g", "h"].map(number)[..]].concat());
         assert_eq!(all(file(&others)).unwrap().columns.join(""), "bcdefgh");
     }
@@ -361,6 +362,6 @@ fn vertices_of_obj() {
     refused(folder.with("a", "v 1 2 3\nv 1 2\n"), &["line 2: a vertex has 2 numbers; it must have 3, 4, 6 or 7"]);
     refused(folder.with("a", "v 1 2 3\nv 1 2 x\n"), &["line 2: column 3 is not a number: 'x'"]);
     refused(folder.with("a", "v 1 2 3\nv 1 2 3 0\n"), &["line 2, column x: inf is no coordinate"]);
-    // A table whose columns are called as lines of OBJ are.
+    // A table whose columns have names of OBJ lines.
     assert_eq!(all(folder.with("a", "v o\n1 2\n")).unwrap().format, Format::Csv);
 }

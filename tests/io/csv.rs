@@ -31,7 +31,7 @@ fn plain_numbers() {
     assert_eq!(all(folder.with("a", ten)).unwrap().points.dim(), 10);
 }
 
-/// Clouds in text have colours or normals after the coordinates.
+/// Text clouds have colours or normals after the coordinates.
 #[test]
 fn columns_of_xyz() {
     let folder = Folder::new("csv-xyz");
@@ -65,7 +65,7 @@ fn named_columns() {
     refused(folder.with("a", "id,x\n1.5,2\n"), &["line 2", "'1.5'"]);
 }
 
-/// None of several columns is lost because one of them is called x, y or z.
+/// A name such as x, y or z for one of several columns does not hide the others.
 #[test]
 fn names_that_are_half_known() {
     let folder = Folder::new("csv-half-known");
@@ -115,7 +115,7 @@ fn chosen_columns() {
     }
     let both = folder.with("both", "a,A,vx\n1,2,3\n");
     assert_eq!(choose(&both, &["A"]).unwrap().points, f64s(1, [2.0]));
-    // Velocities that are not as many as the coordinates chosen are left out.
+    // Velocities are omitted if their number differs from that of the chosen coordinates.
     assert_eq!(choose(&both, &["A", "a"]).unwrap().velocities, None);
     let bare = folder.with("bare", "1 2 3\n4 5 6\n");
     let snapshot = choose(&bare, &["3", "1"]).unwrap();
@@ -158,7 +158,8 @@ fn ids_as_spreadsheets_write_them() {
     );
 }
 
-/// Whole numbers that binary files are refused for are refused in text and in fields too; floats that were written without a point are read.
+/// Integers that binary files are rejected for are also rejected in text and in fields. Floats written without a
+/// point are accepted.
 #[test]
 fn whole_numbers_that_floats_round() {
     let folder = Folder::new("csv-rounded");
@@ -184,10 +185,10 @@ fn wrong() {
     refused(folder.with("a", "1 2\n3 4\n5 six\n7 8\n"), &["line 3: column 2 is not a number: 'six'"]);
     refused(folder.with("a", "1 2\r\n# so\r\n\r\n3 4\r\n5 six\r\n"), &["line 5: column 2 is not a number: 'six'"]);
     refused(folder.with("a", "# a\n\n\n# b\n1 2\n5 six"), &["line 6: column 2"]);
-    // A name with a blank, which is taken for two names.
+    // A name with a blank counts as two names.
     let names = "1 columns where the first line has 2: 1; the first line is taken for names of columns: put names that have blanks in quotes";
     refused(folder.with("a", "my column\n1\n2\n"), &[names]);
-    // The last line has an end or not; comments may be indented, and blank lines may hold blanks.
+    // The last line may lack a line end, comments may be indented, and blank lines may contain blanks.
     let before = "\u{feff}# a\r\n\r\n  # b; c\r\nx,y\r\n \t\r\n\r\n1,2\r\n# d\r\n\r\n#\r\n";
     for end in ["", "\n", "\r\n", "\r\n\r\n# e\r\n5,6\r\n"] {
         for (row, said) in
@@ -200,7 +201,7 @@ fn wrong() {
     let far = format!("1 2\r\n{}5 six\r\n", "# so\r\n\r\n3 4\r\n".repeat(20_000));
     refused(folder.with("a", far), &["line 60002: column 2"]);
     refused(folder.with("a", "x,y\n1,2\n3,\n"), &["line 3: column 2 is not a number: ''"]);
-    // A slip in the first row does not make it a header.
+    // A typing error in the first row does not turn it into a header.
     refused(folder.with("a", "1,2,three\n4,5,6\n"), &["line 1: column 3 is not a number: 'three'"]);
     refused(folder.with("a", "1,5;2,5\n"), &["'1,5'"]);
     refused(folder.with("a", b"1,2\n3,\xff\n"), &["line 2: column 2"]);
@@ -208,7 +209,7 @@ fn wrong() {
     refused(folder.with("a", "1 ".repeat(1 << 23)), &["line 1 has 16777216 bytes or more"]);
     let late = format!("# a\r\n\r\n1 2\r\n{}", "3 ".repeat(1 << 23));
     refused(folder.with("a", late), &["line 4 has 16777216 bytes or more"]);
-    // A stray quote does not swallow the lines after it.
+    // A stray quote does not extend to the following lines.
     refused(folder.with("a", "1,2\n\"3,4\n5,6\n"), &["line 2: column 1 is not a number"]);
     let long = format!("1\n{}\n", "x".repeat(60_000));
     assert!(all(folder.with("a", long)).unwrap_err().to_string().len() < 500);

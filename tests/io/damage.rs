@@ -1,4 +1,5 @@
-//! Files that are cut, twisted or lying: an error each time, which says what is wrong. `fuzz` has those that chance makes.
+//! Truncated, corrupted and inconsistent files: each is an error that says what is wrong. `fuzz` tests random
+//! changes.
 
 use std::fs;
 
@@ -7,7 +8,8 @@ use ropewalk_io::{GadgetOptions, Masses, ReadOptions, Species, read, read_header
 use super::gadget::Made;
 use super::{Folder, all, assert_modest_memory, f32s, refused};
 
-/// A snapshot of types 0 (four, masses in a block) and 1 (three, equal masses), as bytes.
+/// Returns the bytes of a snapshot of types 0 (four particles, masses in a block) and 1 (three particles of equal
+/// mass).
 fn snapshot(folder: &Folder, labels: bool, big_endian: bool) -> Vec<u8> {
     let made = [Made::new(0, 4, false, true), Made::new(1, 3, false, false)];
     let options = GadgetOptions::default().labels(labels).big_endian(big_endian);
@@ -16,7 +18,7 @@ fn snapshot(folder: &Folder, labels: bool, big_endian: bool) -> Vec<u8> {
     fs::read(path).unwrap()
 }
 
-/// Where records begin in `snapshot`, without labels: HEAD, POS, VEL, ID, MASS, and the end.
+/// The starts of records in `snapshot` without labels: HEAD, POS, VEL, ID, MASS, and the end.
 const STARTS: [usize; 6] = [0, 264, 356, 448, 484, 508];
 
 #[test]
@@ -30,7 +32,7 @@ fn cut_anywhere() {
         for cut in 0..bytes.len() {
             let path = folder.with("cut", &bytes[..cut]);
             match starts.iter().position(|&start| start == cut) {
-                // Whole blocks are missing: that may be.
+                // Whole blocks may be missing.
                 Some(blocks @ 2..) => {
                     let snapshot = all(path).unwrap();
                     assert_eq!(snapshot.points.len(), 7);
@@ -64,7 +66,7 @@ fn markers() {
     );
     refused(patched(356, &[0xff; 4]), &["truncated: block VEL at byte 356 promises 4294967295 bytes", "148 are there"]);
     refused(patched(260, &[0, 0, 1, 0]), &["markers of block HEAD at byte 0 disagree: 256", "65536"]);
-    // VEL is taken away: the ids are not as long as velocities.
+    // Without VEL, the ids are read as velocities, but have another length.
     let mut bytes = bytes.clone();
     bytes.drain(356..448);
     refused(
@@ -104,7 +106,7 @@ fn headers() {
     refused(patched(&[(128, &f64::NAN.to_le_bytes())]), &["box size NaN"]);
     refused(patched(&[(128, &(-1.0_f64).to_le_bytes())]), &["box size -1"]);
     refused(patched(&[(32, &f64::INFINITY.to_le_bytes())]), &["mass inf for type 1"]);
-    // All particles get their mass from the block, which is too short.
+    // All particles have their mass in the block, which is too short.
     refused(patched(&[(32, &[0; 8])]), &["block MASS at byte 488 has 16 bytes", "28 (32 bits)"]);
 
     let whole = folder.with("whole", &bytes);
@@ -148,7 +150,7 @@ fn parts() {
     write();
     fs::copy(folder.file("snap.0"), folder.file("snap.7")).unwrap();
     refused(folder.file("snap.7"), &["one of 3 files", ".0 to .2"]);
-    // A part with wider ids than the others.
+    // A part with wider ids than the other parts.
     let wide = folder.file("wide");
     write_gadget(&wide, &[one], &options.clone().wide_ids(true)).unwrap();
     fs::rename(folder.file("wide.1"), folder.file("snap.1")).unwrap();

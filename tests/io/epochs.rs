@@ -1,4 +1,5 @@
-//! Headers that leave open what velocities are: what is certain is scaled, what is assumed is said, what cannot be is refused.
+//! Headers that do not determine the unit of velocities: certain units are converted, assumptions are noted, and
+//! impossible cases are rejected.
 
 use std::path::PathBuf;
 
@@ -8,7 +9,7 @@ use ropewalk_io::{GadgetOptions, Masses, ReadOptions, Species, inspect, read, wr
 use super::expected::{flat, stored};
 use super::{Folder, all, f32s, refused};
 
-/// What velocities of a stored file are multiplied with.
+/// Returns the factor by which velocities of a stored file are multiplied.
 fn factor(name: &str, options: &ReadOptions) -> f64 {
     let snapshot = read(file(name), options).unwrap();
     // The first component of `velocities(1)` in `make_snapshots.py`.
@@ -19,11 +20,11 @@ fn file(name: &str) -> PathBuf {
     stored(&format!("epoch_{name}.hdf5"))
 }
 
-/// Time, flag of a comoving run, redshift: as the codes define them.
+/// The time, the flag of a comoving run, and the redshift, as defined by the codes.
 #[test]
 fn headers_of_hdf5() {
     let plain = ReadOptions::default();
-    // Which factor, which redshift, and what is said.
+    // The name, the factor, the redshift, and part of the note.
     for (name, wanted, redshift, said) in [
         ("flag", 0.5, Some(3.0), ""),
         ("isolated", 1.0, Some(0.0), ""),
@@ -42,11 +43,11 @@ fn headers_of_hdf5() {
             ),
             notes => panic!("{notes:?}"),
         }
-        // What a file says about itself begins what is said of it when it is read.
+        // Each note of `inspect` is the beginning of a note of `read`.
         let inspected = |options| inspect(file(name), options).unwrap().notes;
         assert_eq!(inspected(&plain).len(), snapshot.notes.len(), "{name}");
         assert!(inspected(&plain).iter().zip(&snapshot.notes).all(|(doubt, note)| note.starts_with(doubt)), "{name}");
-        // Told, nothing is assumed.
+        // If the unit is specified, nothing is assumed.
         let told = plain.clone().velocity_unit(VelocityUnit::KM_S);
         assert_eq!(inspected(&told), [""; 0], "{name}");
         assert_eq!((factor(name, &told), read(file(name), &told).unwrap().notes), (1.0, vec![]), "{name}");

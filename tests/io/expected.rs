@@ -1,4 +1,5 @@
-//! What others' programs read of the files in tests/data/snapshots; `make_formats.py` there says which.
+//! The values that other programs read from the files in tests/data/snapshots; `make_formats.py` there lists the
+//! programs.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -9,12 +10,12 @@ use npyz::NpyFile;
 use ropewalk_io::{Masses, Points, Snapshot};
 use zip::ZipArchive;
 
-/// A file or folder of tests/data/snapshots.
+/// Returns the path of a file or folder in tests/data/snapshots.
 pub fn stored(name: &str) -> PathBuf {
     root().join("tests/data/snapshots").join(name)
 }
 
-/// The arrays of an archive beside it.
+/// The arrays of the archive next to a file.
 pub struct Expected(ZipArchive<BufReader<File>>);
 
 impl Expected {
@@ -44,7 +45,7 @@ impl Expected {
     }
 }
 
-/// The values of points, widened.
+/// Returns the coordinates of points in 64 bits.
 pub fn flat(points: &Points) -> Vec<f64> {
     match points {
         Points::F32(table) => table.as_slice().iter().map(|&x| f64::from(x)).collect(),
@@ -59,12 +60,12 @@ pub fn each(masses: &Masses) -> &[f64] {
     }
 }
 
-/// The type of each point.
+/// Returns the type of each point.
 pub fn types(snapshot: &Snapshot) -> Vec<u8> {
     snapshot.types.iter().flat_map(|run| vec![run.particle_type; run.count]).collect()
 }
 
-/// The largest difference of two lists over the largest value.
+/// Returns the largest difference between two lists, divided by the largest value.
 #[track_caller]
 pub fn apart(a: &[f64], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());

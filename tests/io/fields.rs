@@ -1,4 +1,4 @@
-//! Tables of fields: columns of numbers, whatever their names.
+//! Tables of fields: columns of numbers with any names.
 
 use std::fs::File;
 use std::io::Write;
@@ -9,7 +9,7 @@ use ropewalk_table::columns::{Column, Values};
 use super::Folder;
 use super::expected::{flat, stored};
 
-/// Each column, by its name.
+/// Returns the columns with their names.
 fn named(fields: &Fields) -> Vec<(&str, Vec<f64>)> {
     assert_eq!(fields.names.len(), fields.columns);
     let column = |k: usize| fields.values.iter().skip(k).step_by(fields.columns).copied().collect();
@@ -57,7 +57,7 @@ fn all_formats_of_tables() {
     assert_eq!(named(&read_fields(&npy, &chosen(&["3", "1"])).unwrap()), [("3", numbers(200.0)), ("1", numbers(0.0))]);
 }
 
-/// What holds no numbers is left out, and nothing else is.
+/// Only columns without numbers are left out.
 #[test]
 fn columns_that_are_left_out() {
     let folder = Folder::new("fields-out");
@@ -71,7 +71,7 @@ fn columns_that_are_left_out() {
     let error = read_fields(folder.with("a", text), &chosen(&["b"])).unwrap_err().to_string();
     assert!(error.contains("line 2: column 2 is not a number: 'NA', in the field b"), "{error}");
 
-    // Values that enhanced CSV masks, as astropy writes them.
+    // Values masked in enhanced CSV, as astropy writes it.
     let declared =
         "# - {name: rho, datatype: float64}\n# - {name: rho.mask, datatype: bool}\n# - {name: T, datatype: float64}\n";
     let masked = "# meta: !!omap\n# - __serialized_columns__:\n#     rho:\n#       __class__: astropy.table.column.MaskedColumn\n\
@@ -88,7 +88,7 @@ fn columns_that_are_left_out() {
     assert!(error.contains("column rho holds values that the column rho.mask masks, which cannot be read"), "{error}");
     assert_eq!(named(&read_fields(&path, &chosen(&["T"])).unwrap()), [("T", vec![1.0, 3.0])]);
 
-    // An archive of arrays with these types and shapes, which hold zeros.
+    // Writes an archive of zero-filled arrays with these types and shapes.
     let archive = |arrays: &[(&str, &str, &str, usize)]| {
         let path = folder.file("a.npz");
         let mut zip = zip::ZipWriter::new(File::create(&path).unwrap());
@@ -128,7 +128,7 @@ fn columns_that_are_left_out() {
     }
 }
 
-/// More fields than a line of points has room for.
+/// More fields than a line of points may have.
 #[test]
 fn many_fields_of_text() {
     let folder = Folder::new("fields-many");
@@ -143,7 +143,7 @@ fn many_fields_of_text() {
 fn numbers_of_snapshots() {
     let fields = read_fields(stored("npz").join("stored.npz"), &chosen(&["positions"])).unwrap();
     assert_eq!(fields.names, ["positions0", "positions1", "positions2"]);
-    // Its ids are too large for floats.
+    // The ids of this file are too large for floats.
     let error = read_fields(stored("genericio/little"), &[]).unwrap_err().to_string();
     assert!(error.contains("2^53"), "{error}");
     let fields = read_fields(stored("genericio/little"), &chosen(&["phi", "x", "mask"])).unwrap();

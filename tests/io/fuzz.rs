@@ -1,17 +1,18 @@
-//! The fuzz targets on mutated files: `ROPEWALK_FUZZ` is how many for each reader; without it a few thousand are.
+//! The fuzz targets on mutated files. `ROPEWALK_FUZZ` sets the number of files per reader; the default is a few
+//! thousand.
 
 use super::readers::Reader;
 use super::{Folder, assert_modest_memory};
 use common::random::Random;
 use ropewalk_io::{ReadOptions, read};
 
-/// Files for each reader, unless told.
+/// The default number of files per reader.
 const FEW: u64 = 4000;
-/// What tables and headers are made of.
+/// Characters that occur in tables and headers.
 const TEXT: &[u8] = b"09.,;-+eE \t\r\n\"'#:[]{}!&*";
 
-/// Some bytes changed, put in, taken out, repeated or joined with another seed's: lengths and exponents are made of small numbers,
-/// of runs of equal bytes, and of what stands elsewhere in the file.
+/// Changes, inserts, removes, repeats some bytes, or splices in those of another seed. Likely replacements are small
+/// numbers, runs of equal bytes, and other parts of the file, as in lengths and exponents.
 fn mutate(mut bytes: Vec<u8>, other: &[u8], random: &mut Random) -> Vec<u8> {
     for _ in 0..1 + random.below(8) {
         if bytes.is_empty() {
@@ -35,7 +36,7 @@ fn mutate(mut bytes: Vec<u8>, other: &[u8], random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// Mutations start from files that are read to their end.
+/// Mutations start from files that are read completely.
 #[test]
 fn fuzz_seeds_are_good() {
     let folder = Folder::new("fuzz-seeds");
@@ -59,7 +60,7 @@ fn fuzz_mutated_files() {
             let mut random = Random::new(seed);
             let [of, with] = [0; 2].map(|_| random.below(seeds.len()));
             let bytes = mutate(seeds[of].clone(), &seeds[with], &mut random);
-            // A failed test leaves its folder, and in it the file.
+            // A failed test leaves its folder with the file.
             reader.run(&bytes, &folder.file("mutated"));
         }
     }

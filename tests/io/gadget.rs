@@ -1,4 +1,4 @@
-//! Gadget snapshots that are right: all layouts there and back, and the sample.
+//! Valid Gadget snapshots: round trips in all layouts, and the sample.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use ropewalk_io::{
 
 use super::{Folder, all, f32s, f64s};
 
-/// One type's particles, made up from their numbers.
+/// The particles of one type, with values computed from their numbers.
 pub struct Made {
     particle_type: u8,
     positions: Points,
@@ -46,7 +46,7 @@ impl Made {
     }
 }
 
-/// The vectors of the particles in `order`: pairs of a type's index and a particle's.
+/// Returns the vectors of the particles in `order`, given as pairs of the index of a type and of a particle.
 fn pick<'a>(made: &'a [Made], order: &[(usize, usize)], of: impl Fn(&'a Made) -> &'a Points) -> Points {
     fn rows<S>(table: &Table<S>, i: usize) -> &[S; 3] {
         &table.rows::<3>().unwrap()[i]
@@ -97,7 +97,8 @@ fn round_trips() {
         let (labels, big_endian, wide_ids, wide) = (on(0), on(1), on(2), on(3));
         for (masses, types, files) in itertools3([0, 1, 2], [&[1_u8][..], &[0, 1, 4]], [1_u32, 3]) {
             let block = |t: u8| masses == 1 || masses == 2 && t != 1;
-            // Five or more over three files: not divisible; one of type 4: two files have none.
+            // Five or more particles in three files, so that the number is not divisible. With one particle of type
+            // 4, two files have none.
             let count = |t: u8| [7, 5, 0, 0, 1, 0][usize::from(t)];
             let made: Vec<Made> = types.iter().map(|&t| Made::new(t, count(t), wide, block(t))).collect();
             let species: Vec<_> = made.iter().map(Made::species).collect();
@@ -139,7 +140,7 @@ fn round_trips() {
     assert!(folder.names().iter().all(|name| !name.ends_with("part")), "temporary files are left");
 }
 
-/// All combinations.
+/// Returns all combinations.
 fn itertools3<A: Copy, B: Copy, C: Copy, const I: usize, const J: usize, const K: usize>(
     a: [A; I],
     b: [B; J],
@@ -159,7 +160,7 @@ fn sample() {
     assert_eq!((header.time, header.redshift, header.files), (1.0, 0.0, 1));
     assert_eq!((header.omega_m, header.omega_lambda, header.hubble), (0.31, 0.69, 0.68));
     assert_eq!(snapshot.masses, Masses::Equal(header.mass_table[1]));
-    // The box's mean density: 27.7536627 is the critical density in 1e10 Msun/h per (Mpc/h)^3.
+    // The mean density of the box; 27.7536627 is the critical density in 1e10 Msun/h per (Mpc/h)^3.
     let density = 262_144.0 * header.mass_table[1] / 32.0_f64.powi(3);
     assert!((density / (0.31 * 27.753_662_7) - 1.0).abs() < 1e-6, "{density}");
     assert_eq!(snapshot.box_size, Some(32.0));
@@ -177,7 +178,7 @@ fn sample() {
     assert_eq!((velocities.len(), velocities.dim()), (262_144, 3));
 }
 
-/// Stored velocities are v / sqrt(a) in a comoving run, and v in others.
+/// Stored velocities are v / sqrt(a) in a comoving run, and v in other runs.
 #[test]
 fn velocity_unit() {
     let folder = Folder::new("velocity-unit");
@@ -191,18 +192,18 @@ fn velocity_unit() {
     let snapshot = all(&path).unwrap();
     assert_eq!(snapshot.velocities.as_ref(), Some(&velocities));
     assert_eq!((snapshot.ids, snapshot.box_size), (None, None));
-    // 256 + 8 for the header, 12 + 8 for the positions, 4 for the marker.
+    // 256 + 8 bytes for the header, 12 + 8 for the positions, 4 for the marker.
     let bytes = std::fs::read(&path).unwrap();
     assert_eq!(bytes[288..292], 20.0_f32.to_le_bytes());
 
-    // The same bytes with redshift 0: the time of a run that does not expand.
+    // The same bytes with redshift 0: the time of a run without expansion.
     let mut bytes = bytes;
     bytes[4 + 80..4 + 88].fill(0);
     let snapshot = all(folder.with("physical", bytes)).unwrap();
     assert_eq!(snapshot.velocities, Some(f32s(3, [20.0, 40.0, 80.0])));
 }
 
-/// Blocks may be missing after the positions, come in any order when labelled, and be followed by others.
+/// Blocks after the positions may be missing, and labelled blocks may be in any order and be followed by others.
 #[test]
 fn other_blocks() {
     let folder = Folder::new("other-blocks");
@@ -211,7 +212,7 @@ fn other_blocks() {
     let options = GadgetOptions::default().labels(true);
     write_gadget(&path, &[made.species()], &options).unwrap();
     let bytes = std::fs::read(&path).unwrap();
-    // Label records have 16 bytes; then HEAD 264, POS and VEL 56 each, ID and MASS 24 each.
+    // Label records have 16 bytes; HEAD has 264, POS and VEL 56 each, ID and MASS 24 each.
     let cuts = [0, 280, 352, 424, 464, 504];
     assert_eq!(bytes.len(), 504);
     let block = |i: usize| &bytes[cuts[i]..cuts[i + 1]];
@@ -239,7 +240,7 @@ fn no_particles() {
     assert!(message.ends_with("has no particles of type 1; types present: none"), "{message}");
 }
 
-/// Old files leave the totals of a single file empty.
+/// Old files have empty totals if there is only one file.
 #[test]
 fn totals_left_empty() {
     let folder = Folder::new("totals");
@@ -284,7 +285,7 @@ fn refused_to_write() {
     assert!(message.contains("cannot be written"), "{message}");
 }
 
-/// A big-endian file of format 2 in doubles, put together from the format's description and not by the writer.
+/// A big-endian file of format 2 in doubles, composed from the format's description without the writer.
 #[test]
 fn by_hand() {
     fn record(bytes: &[u8]) -> Vec<u8> {

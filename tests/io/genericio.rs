@@ -1,4 +1,4 @@
-//! GenericIO files from the published description, and broken ones.
+//! GenericIO files from the published description, and damaged ones.
 
 use std::fs;
 use std::path::Path;
@@ -47,7 +47,7 @@ fn most_significant_byte_first() {
     assert_eq!((some.points.dim(), some.velocities, some.ids), (2, None, None));
     assert_eq!((some.units.length, some.columns), (None, vec!["phi".to_string(), "center_x".into()]));
     assert!((10..40).contains(&(flat(&some.points).len() / 2)));
-    // The map is read whole.
+    // All ranks of the map are read.
     let few = read(file("genericio_split/base"), &ReadOptions::default().subsample(0.1)).unwrap();
     assert!((1..15).contains(&few.points.len()));
     let message = read(&path, &ReadOptions::default().columns(["absent"])).unwrap_err().to_string();
@@ -64,14 +64,14 @@ fn what_a_file_says() {
     assert_eq!(fields[7..], [("id", "i64", Role::Id), ("mask", "u16", Role::Other)]);
 }
 
-/// Bit by bit.
+/// Computes the checksum bit by bit.
 fn crc(bytes: &[u8]) -> u64 {
     !bytes.iter().fold(u64::MAX, |crc, &byte| {
         (0..8).fold(crc ^ u64::from(byte), |crc, _| (crc >> 1) ^ if crc & 1 == 1 { 0xc96c_5795_d787_0f42 } else { 0 })
     })
 }
 
-/// Words of the header of a little-endian file set, and its checksum made right.
+/// Returns the file with some words of its little-endian header replaced, and a valid checksum.
 fn patched(path: &Path, patches: &[(usize, u64)]) -> Vec<u8> {
     let mut bytes = fs::read(path).unwrap();
     for &(at, word) in patches {
@@ -85,7 +85,7 @@ fn patched(path: &Path, patches: &[(usize, u64)]) -> Vec<u8> {
     bytes
 }
 
-/// Where its structures begin.
+/// The offsets of the header's structures.
 const VARIABLES: usize = 168;
 const RANKS: usize = VARIABLES + 9 * 280;
 const BLOCKS: usize = RANKS + 3 * 48;
@@ -116,9 +116,9 @@ fn headers_that_lie() {
     refused(lie(&blocks, &[(152, 40)]), &["has blocks of 40 bytes; they have 48 at least"]);
     refused(lie(&little, &[(VARIABLES + 264, 3)]), &["variable x has values of 3 bytes"]);
     refused(lie(&little, &[(VARIABLES, 0x61)]), &["no variables x, y and z; it has a, y, z", "columns"]);
-    // Two values a row.
+    // Two values per row.
     refused(lie(&little, &[(VARIABLES + 264, 8)]), &["variable x has 2 values a particle"]);
-    // A thousand ranks that all are the same rows.
+    // A thousand ranks that all have the same rows.
     let mut bytes = fs::read(&little).unwrap();
     let (rank, body) = (bytes[RANKS..RANKS + 48].to_vec(), bytes.split_off(BLOCKS + 8));
     bytes.truncate(RANKS);
@@ -136,7 +136,7 @@ fn headers_that_lie() {
 #[test]
 fn earlier_versions_have_shorter_headers() {
     let folder = Folder::new("genericio-old");
-    // A global header of 104 bytes says nothing of the box.
+    // A global header of 104 bytes does not contain the box.
     let old = folder.with("old", patched(&file("genericio/blocks"), &[(96, 104)]));
     let (old, new) = (all(old).unwrap(), all(file("genericio/little")).unwrap());
     assert_eq!((old.box_size, old.points == new.points, old.ids == new.ids), (None, true, true));
@@ -158,7 +158,7 @@ fn damaged() {
     let body = BLOCKS + 8;
     for cut in (0..body).step_by(7).chain(body..bytes.len()) {
         let cut = folder.with("cut", &bytes[..cut]);
-        // Variables that nobody reads may be cut.
+        // Variables that are not read may be truncated.
         if let Ok(snapshot) = all(&cut) {
             assert_eq!(snapshot.points.len(), 120);
             assert!(fs::metadata(&cut).unwrap().len() as usize > bytes.len() - 70 * 2 - 9);
@@ -175,7 +175,7 @@ fn damaged() {
     refused(flip(body - 200), &["is damaged: the header", "has the checksum", "the file says"]);
     refused(flip(body), &["is damaged: the block at byte", "has the checksum"]);
     refused(flip(body + 207), &["is damaged: the block at byte"]);
-    // What is not asked for is not looked at.
+    // Variables that are not requested are not checked.
     let ids = body + 7 * 208 + 3;
     refused(flip(ids), &["is damaged"]);
     assert!(read(flip(ids), &ReadOptions::default().ids(false)).is_ok());

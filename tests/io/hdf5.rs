@@ -1,4 +1,5 @@
-//! HDF5 snapshots of each code, as `data/make_snapshots.py` lays them out; the numbers of their particles are by formula.
+//! HDF5 snapshots in the layout of each code, written by `data/make_snapshots.py` with particle data computed by
+//! formula.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,7 +41,7 @@ pub fn assert_vectors(points: &Points, expected: impl Iterator<Item = [f64; 3]>,
     }
 }
 
-/// What is read of `n` particles of formula, with velocities times `factor`.
+/// Asserts `n` particles computed by formula, with velocities times `factor`.
 #[track_caller]
 fn assert_particles(snapshot: &Snapshot, n: u64, bits: [u32; 2], factor: f64, first_id: u64) {
     assert_vectors(&snapshot.points, (0..n).map(coordinates), bits[0]);
@@ -64,7 +65,7 @@ fn gadget_2() {
     assert_eq!(snapshot.masses, Masses::Each(masses));
     let (background, units) = (snapshot.background, snapshot.units);
     assert_eq!((background.omega_m, background.omega_lambda, background.h), (Some(0.3), Some(0.7), Some(0.7)));
-    // It does not say.
+    // The file does not specify these units.
     assert_eq!((units.length, units.mass, units.velocity), (None, None, Some(VelocityUnit::KM_S)));
 
     let one = read(stored("gadget2.hdf5"), &ReadOptions::default().types([2]).ids(false).velocities(false)).unwrap();
@@ -97,7 +98,7 @@ fn illustris_tng() {
     assert_eq!(snapshot.types, [&types[..], &[run(4, 3), run(5, 1)]].concat());
     assert_eq!(snapshot.units.length, Some(LengthUnit::KPC_H));
 
-    // Matter is that of all types, also of those that are not read.
+    // `matter` covers all types, including types that are not read.
     let whole = snapshot.matter.unwrap();
     let dark = read(stored("tng.0.hdf5"), &ReadOptions::default().types([1])).unwrap();
     assert_eq!((dark.points.len(), &dark.masses, dark.matter), (100, &Masses::Equal(0.5), Some(whole)));
@@ -163,7 +164,7 @@ fn swift_by_the_parts_of_a_view() {
     fs::copy(stored("view.0.hdf5"), folder.file("view.0.hdf5")).unwrap();
     refused(folder.file("view.hdf5"), &["view.1.hdf5", "is missing", "over 2 files"]);
     fs::copy(stored("view.1.hdf5"), folder.file("view.1.hdf5")).unwrap();
-    // The folder with the parts, and the view beside them.
+    // The folder with the parts, and the view next to them.
     assert_eq!(all(&folder.0).unwrap(), all(stored("view.0.hdf5")).unwrap());
     fs::copy(stored("gadget2.hdf5"), folder.file("other.hdf5")).unwrap();
     refused(&folder.0, &["is a folder with 2 snapshots", "other.hdf5", "view"]);
@@ -172,7 +173,7 @@ fn swift_by_the_parts_of_a_view() {
 #[test]
 fn swift_initial_conditions() {
     let snapshot = all(stored("swift_writer.hdf5")).unwrap();
-    // Units on the way cost the writer a digit, and it writes that velocities scale with a, and also that they do not.
+    // Conversions in the writer cost one digit. It writes both that velocities scale with a, and that they do not.
     let Some(Points::F64(table)) = &snapshot.velocities else { panic!("{:?}", snapshot.velocities) };
     let expected = (0..40).flat_map(velocities);
     assert!(table.as_slice().iter().zip(expected).all(|(v, expected)| (v - expected).abs() <= 1e-15 * 128.0));
@@ -192,7 +193,7 @@ fn every_index_of_chunks() {
             let first = 70 * u64::from(t);
             assert_vectors(&one.points, (first..first + 70).map(coordinates), 64);
         }
-        // The same particles are left out, whatever the chunks.
+        // A subsample omits the same particles for all chunk sizes.
         let some = read(stored(name), &ReadOptions::default().subsample(0.5)).unwrap();
         let Points::F64(table) = &some.points else { panic!("{:?}", some.points) };
         let rows = table.rows::<3>().unwrap();
@@ -221,7 +222,7 @@ fn wrong_snapshots() {
     wrong("mass", &["has mass -1 for type 1"]);
     wrong("split", &["is one of 2 files", "none of .0 to .1"]);
     wrong("total", &["promises 9 particles of type 1", "hold 8"]);
-    // What is not wanted is not looked at.
+    // Fields that are not requested are not checked.
     for name in ["unwritten", "hole"] {
         read(stored(&format!("wrong_{name}.hdf5")), &ReadOptions::default().velocities(false)).unwrap();
     }
@@ -256,7 +257,7 @@ fn units_and_redshift_of_the_user() {
     assert_vectors(&swift, scaled(0.5f64.sqrt()), 32);
 }
 
-/// Files cut anywhere give an error or, if only what is not read is gone, the same particles.
+/// Truncated files give an error or, if only unread parts are missing, the same particles.
 #[test]
 fn truncated_snapshots() {
     let folder = Folder::new("hdf5-cut");
@@ -275,14 +276,15 @@ fn truncated_snapshots() {
     super::assert_modest_memory();
 }
 
-/// Each word of a file in turn promises more than there is: an error or particles, in modest memory.
+/// Each word of a file in turn claims more data than there are: the result is an error or particles, in modest
+/// memory.
 #[test]
 fn words_that_lie() {
     let folder = Folder::new("hdf5-lies");
     for (name, step) in [("gadget2", 4), ("indexes_new", 12)] {
         let whole = fs::read(stored(&format!("{name}.hdf5"))).unwrap();
         for at in (0..whole.len() - 8).step_by(step) {
-            // Particles may be what they like.
+            // Particle data may have any values.
             if whole[at..at + 8].iter().filter(|&&byte| byte != 0 && byte != 0xff).count() > 5 {
                 continue;
             }
@@ -328,7 +330,7 @@ fn what_is_written_is_read() {
         };
         for (after, before) in sorted(&after).into_iter().zip(sorted(&before)) {
             assert_eq!((after.0, &after.1[..3]), (before.0, &before.1[..3]));
-            // A root is divided by and multiplied with.
+            // The values are divided by a root and multiplied by it again.
             let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 2.4e-7 * b.abs();
             assert!(after.1[3..].iter().zip(&before.1[3..]).all(near), "{after:?}, {before:?}");
         }

@@ -1,4 +1,5 @@
-//! Headers of HDF5 snapshots that contradict each other, their fields or their files, and ids that floats do not hold.
+//! Headers of HDF5 snapshots that contradict each other, their fields or their files, and ids that floats do not hold
+//! exactly.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +8,7 @@ use super::expected::stored;
 use super::{Folder, all, refused};
 use ropewalk_io::{Masses, ReadOptions, SnapshotFormat, inspect, read, write_snapshot};
 
-/// Numbers of `groups.hdf5`, first that of the header, then that of the parameters.
+/// Values in `groups.hdf5`: first that of the header, then that of the parameters.
 const BOX: [f64; 2] = [64.0, 64.0 + 1.0 / 65_536.0];
 const OMEGA_M: [f64; 2] = [0.3, 0.3001];
 const OMEGA_LAMBDA: [f64; 2] = [0.7, 0.7001];
@@ -15,7 +16,7 @@ const HUBBLE: [f64; 2] = [0.68, 0.6801];
 const REDSHIFT: [f64; 2] = [1.5, 1.5001];
 const KPC: f64 = 3.085678e21;
 
-/// The bytes of `groups.hdf5` with other numbers in place of these.
+/// Returns the bytes of `groups.hdf5` with some numbers replaced.
 fn changed(changes: &[(f64, f64)]) -> Vec<u8> {
     let mut bytes = fs::read(stored("groups.hdf5")).unwrap();
     for (from, to) in changes {
@@ -24,7 +25,7 @@ fn changed(changes: &[(f64, f64)]) -> Vec<u8> {
     bytes
 }
 
-/// Replaces the one place that holds these bytes.
+/// Replaces the only occurrence of these bytes.
 #[track_caller]
 fn replace(bytes: &mut [u8], from: &[u8], to: &[u8]) {
     let places: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(from)).collect();
@@ -59,13 +60,13 @@ fn names_are_spelled_in_other_ways() {
     assert_eq!(all(&path).unwrap(), all(stored("groups.hdf5")).unwrap());
     let notes = |path| inspect(path, &ReadOptions::default()).unwrap().notes.join("\n").to_lowercase();
     assert_eq!(notes(path), notes(stored("groups.hdf5")));
-    // Messages spell them as the file does.
+    // Messages spell names as in the file.
     replace(&mut bytes, &BOX[1].to_le_bytes(), &20.0_f64.to_le_bytes());
     replace(&mut bytes, &HUBBLE[0].to_le_bytes(), &f64::NAN.to_le_bytes());
     refused(folder.with("b.hdf5", &bytes), &["HUBBLEPARAM of Header is NaN"]);
 }
 
-/// A Hubble constant in km/s/Mpc is not taken for h, in any format.
+/// A Hubble constant in km/s/Mpc is not mistaken for h in any format.
 #[test]
 fn a_hubble_constant_in_km_s_mpc() {
     let folder = Folder::new("headers-hubble");
@@ -102,7 +103,7 @@ fn zero_is_not_set() {
     let background = snapshot.background;
     let wanted = (Some(OMEGA_M[1]), Some(OMEGA_LAMBDA[1]), Some(HUBBLE[1]));
     assert_eq!((background.omega_m, background.omega_lambda, background.h), wanted);
-    // The same of the parameters.
+    // The same test for the parameters.
     let zeros = [(BOX[1], 0.0), (OMEGA_M[1], 0.0), (OMEGA_LAMBDA[1], 0.0), (HUBBLE[1], 0.0)];
     let same = all(folder.with("b.hdf5", changed(&zeros))).unwrap();
     assert_eq!(same, all(stored("groups.hdf5")).unwrap());
@@ -121,7 +122,7 @@ fn groups_that_contradict_each_other() {
         (&[(BOX[1], f64::NAN)], &["box size NaN in Parameters"]),
         (&[(OMEGA_M[1], 0.9)], &["Omega0 of Header is 0.3, but Omega0 of Parameters is 0.9"]),
         (&[(HUBBLE[0], 0.5)], &["HubbleParam of Header is 0.5, but HubbleParam of Parameters is 0.6801"]),
-        // Matter alone is no cosmology with an OmegaLambda that is not set.
+        // Matter without OmegaLambda does not define a cosmology.
         (&[(OMEGA_LAMBDA[0], 0.0)], &["OmegaLambda of Header is 0, but OmegaLambda of Parameters is 0.7001"]),
         (&[(REDSHIFT[0], 0.0)], &["Redshift of Header is 0, but Redshift of Parameters is 1.5001"]),
         (&[(REDSHIFT[1], 0.0)], &["Redshift of Header is 1.5, but Redshift of Parameters is 0"]),
@@ -140,13 +141,13 @@ fn groups_that_contradict_each_other() {
     }
 }
 
-/// Files of one snapshot whose cosmology or units differ.
+/// Files of one snapshot with different cosmologies or units.
 #[test]
 fn files_that_contradict_each_other() {
     let folder = Folder::new("headers-files");
     let part = |name: &str, changes: &[(f64, f64)]| -> PathBuf {
         let mut bytes = changed(&[&[(1.0, 2.0)], changes].concat());
-        // The total follows the number in this file.
+        // The total follows the number of particles in this file.
         let counts = [0u32, 8, 0, 0, 0, 0].map(u32::to_le_bytes).concat();
         let places: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(&counts)).collect();
         assert_eq!(places.len(), 2);
@@ -172,7 +173,7 @@ fn particles_that_are_not_counted() {
     let path = stored("uncounted.hdf5");
     let what = "PartType4/Coordinates has 6 rows, but the header counts no particles of type 4";
     refused(&path, &[what, "ReadOptions::types"]);
-    // Who chooses types knows that others are left out.
+    // A caller that chooses types knows that others are left out.
     let dark = read(&path, &ReadOptions::default().types([1])).unwrap();
     assert_eq!((dark.points.len(), &dark.masses, dark.matter), (8, &Masses::Each(vec![1.0; 8]), None));
     assert!(dark.notes.iter().any(|note| note == what), "{:?}", dark.notes);
@@ -187,7 +188,7 @@ fn masses_of_two_units() {
     refused(&path, &[what, "ReadOptions::types"]);
     let notes = inspect(&path, &ReadOptions::default()).unwrap().notes.join("\n");
     assert!(notes.contains(what), "{notes}");
-    // Masses of one unit are read, and there is no sum of two.
+    // Masses in one unit are read. Masses in two units have no sum.
     for (kind, msun) in [(0, 1e10), (1, 1.0)] {
         let one = read(&path, &ReadOptions::default().types([kind])).unwrap();
         let unit = one.units.mass.unwrap();
@@ -197,7 +198,7 @@ fn masses_of_two_units() {
     assert_eq!(read(&path, &ReadOptions::default().masses(false)).unwrap().points.len(), 16);
 }
 
-/// Floats are ids up to the number from which on they do not hold all whole numbers.
+/// Floats are accepted as ids up to the number from which on they do not hold all integers.
 #[test]
 fn ids_that_floats_do_not_hold() {
     let folder = Folder::new("headers-ids");

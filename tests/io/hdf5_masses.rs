@@ -1,11 +1,11 @@
-//! Masses of HDF5 snapshots that are there more than once: in the header and in datasets.
+//! Masses of HDF5 snapshots that occur twice: in the header and in datasets.
 
 use ropewalk_io::hdf5_write::{Dataset, Group};
 use ropewalk_io::{Masses, ReadOptions, inspect, read};
 
 use super::{Folder, all, refused};
 
-/// Two particles of type 1 and three of type 4, with these masses in the header and in datasets of type 4.
+/// Returns two particles of type 1 and three of type 4, with masses in the header and in datasets of type 4.
 fn snapshot(table: f64, datasets: &[(&str, &[f64])]) -> Vec<u8> {
     let mut header = Group::default();
     for name in ["NumPart_ThisFile", "NumPart_Total"] {
@@ -29,7 +29,7 @@ fn snapshot(table: f64, datasets: &[(&str, &[f64])]) -> Vec<u8> {
     bytes
 }
 
-/// The dataset is used; a header that has another mass is noted.
+/// The dataset is used, and a different mass in the header is noted.
 #[test]
 fn other_masses_in_the_header() {
     let folder = Folder::new("masses-header");
@@ -49,13 +49,13 @@ fn other_masses_in_the_header() {
         notes.contains("PartType4 has masses of its own, which are read; the header's MassTable has 0.5"),
         "{notes}"
     );
-    // Single precision is no difference.
+    // Rounding to single precision is not a difference.
     let path = folder.with("b.hdf5", snapshot(f64::from(0.3f32), &[("Masses", &[0.3, 0.3, 0.3])]));
     assert_eq!(all(&path).unwrap().notes, [""; 0]);
     assert_eq!(all(folder.with("c.hdf5", snapshot(0.0, &[("Masses", own)]))).unwrap().notes, [""; 0]);
 }
 
-/// Two datasets of one quantity are the same, or an error.
+/// Two datasets of one quantity must be equal; otherwise they are an error.
 #[test]
 fn two_datasets_of_one_quantity() {
     let folder = Folder::new("masses-twice");

@@ -1,4 +1,5 @@
-//! Attributes of HDF5 snapshots in every kind of storage, files of a snapshot without the others, and folders with other files.
+//! Attributes of HDF5 snapshots in all kinds of storage, single files of a split snapshot, and folders with other
+//! files.
 
 use std::fs;
 
@@ -70,7 +71,7 @@ fn folders_with_other_files() {
     refused(&folder.0, &["is a folder with 2 snapshots", "other.hdf5", "snap_099.0.hdf5", "name one of them"]);
 }
 
-/// Dark energy, radiation and neutrinos are not used, and noted where they matter.
+/// Dark energy, radiation and neutrinos are not used, and noted if they matter.
 #[test]
 fn terms_of_the_cosmology_that_are_not_used() {
     let folder = Folder::new("hdf5-dark-energy");

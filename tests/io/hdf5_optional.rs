@@ -1,4 +1,4 @@
-//! Velocities and ids of HDF5 snapshots that cannot be used: they are left out with a note, and negative ids are refused.
+//! Velocities and ids of HDF5 snapshots that cannot be used are omitted with a note, and negative ids are rejected.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use ropewalk_io::{ReadOptions, Snapshot, read};
 
 use super::{Folder, all, refused};
 
-/// A snapshot of four particles with these data sets beside their coordinates.
+/// Returns the path of a snapshot of four particles with these datasets and coordinates.
 fn snapshot(folder: &Folder, datasets: Vec<(&str, Dataset<'static>)>) -> PathBuf {
     let mut header = Group::default();
     for name in ["NumPart_ThisFile", "NumPart_Total"] {

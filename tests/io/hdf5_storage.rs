@@ -30,7 +30,7 @@ fn ids_that_are_floats() {
     assert_eq!((inexact.ids, inexact.points.len()), (None, 8));
     let notes = inexact.notes.join("\n");
     assert!(notes.contains("1000.5") && notes.contains("ids are left out"), "{notes}");
-    // All parts of a whole decide alike, also those without the value.
+    // All parts decide alike, including those without the value.
     let part = read(stored("half_ids.hdf5"), &ReadOptions::default().part(1, 2)).unwrap();
     assert_eq!((part.ids, part.points.len()), (None, 4));
 }
@@ -72,7 +72,7 @@ fn tables_of_columns() {
 
 #[test]
 fn tables_of_records() {
-    // An array of three numbers beside columns named x, y and z is left alone.
+    // An array of three numbers next to columns named x, y and z is ignored.
     let path = stored("table_records.hdf5");
     for table in [all(&path), read(&path, &ReadOptions::default().columns(["x", "y", "run/stars/z"]))] {
         let table = table.unwrap();

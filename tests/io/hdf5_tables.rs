@@ -1,6 +1,6 @@
-//! HDF5 tables: the choice of columns, units, boxes and packed numbers, as `data/make_hdf5_tables.py` lays them out.
+//! HDF5 tables: choice of columns, units, boxes and packed numbers, in files of `data/make_hdf5_tables.py`.
 //!
-//! Column k of these tables holds the numbers 10 k, 10 k + 1, ..
+//! Column k of these tables has the numbers 10 k, 10 k + 1, ..
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ fn table(name: &str) -> PathBuf {
     stored("hdf5_tables").join(format!("{name}.hdf5"))
 }
 
-/// The rows of the columns of these numbers.
+/// Returns the rows of the given columns.
 fn rows(columns: &[usize]) -> Vec<f64> {
     (0..N).flat_map(|row| columns.iter().map(move |k| (10 * k + row) as f64)).collect()
 }
@@ -25,7 +25,7 @@ fn chosen(name: &str, columns: &[&str]) -> ropewalk::Result<Snapshot> {
     read(table(name), &ReadOptions::default().columns(columns.iter().copied()))
 }
 
-/// The notes of a table, which are the same in reading and inspecting it.
+/// Returns the notes on a table, which are the same for reading and inspecting.
 #[track_caller]
 fn notes(name: &str) -> String {
     let notes = all(table(name)).unwrap().notes;
@@ -58,11 +58,11 @@ fn velocities_of_chosen_axes() {
         assert_eq!(flat(&snapshot.points), rows(points), "{columns:?}");
         assert_eq!(flat(&snapshot.velocities.unwrap()), rows(velocities), "{columns:?}");
     }
-    // Of coordinates that are no axes nothing tells the velocities, and what is chosen is no velocity.
+    // Velocities cannot be matched to coordinates that are not axes, and chosen columns are not velocities.
     assert_eq!(chosen("order", &["mass", "id"]).unwrap().velocities, None);
     let speeds = chosen("order", &["vx", "vy", "vz"]).unwrap();
     assert_eq!((flat(&speeds.points), speeds.velocities), (rows(&[3, 4, 5]), None));
-    // Axes of two groups have no velocities; the same names are told apart.
+    // Axes from two groups have no velocities. Columns of equal names are distinguished by group.
     let twins = chosen("twins", &["a/x", "b/x"]).unwrap();
     assert_eq!((flat(&twins.points), twins.velocities), (rows(&[0, 4]), None));
     assert_eq!(twins.columns, ["a/x", "b/x"]);
@@ -96,10 +96,10 @@ fn columns_that_are_left_out() {
     has(&notes("groups"), &["b/x (text)", "b/y (text)", "b/z (text)"]);
     assert_eq!(flat(&all(table("groups")).unwrap().points), rows(&[0, 1, 2]));
     assert_eq!(notes("order"), "");
-    // The only array is that of the points, whatever it is called.
+    // The only array holds the points, whatever its name.
     assert_eq!(flat(&all(table("array_of_clusters")).unwrap().points), rows(&[0, 1, 2]));
     has(&notes("array_of_clusters"), &["columns left out: name (text)"]);
-    // Fields of records stay in their order.
+    // Fields of records keep their order.
     assert_eq!(all(table("fields_in_order")).unwrap().columns, ["feature_b", "feature_a"]);
 }
 
@@ -112,7 +112,7 @@ fn all_numbers_are_fields() {
     assert_eq!((two.values, two.names), (rows(&[3, 0]), vec!["temperature".into(), "x".to_string()]));
     let text = read_fields(table("fields"), &["name".into()]).unwrap_err().to_string();
     has(&text, &["column name is not read: text"]);
-    // Fields lie in no box, and have no axes.
+    // Fields are in no box and have no axes.
     assert_eq!(read_fields(table("quantities_text"), &[]).unwrap().names, ["x", "y", "z"]);
     assert_eq!(read_fields(table("text_x"), &[]).unwrap().names, ["y", "z"]);
 }
@@ -120,7 +120,7 @@ fn all_numbers_are_fields() {
 #[test]
 fn ids_that_are_floats() {
     assert_eq!(all(table("ids_single")).unwrap().ids, Some(vec![1, 2, 3, 4, 5, (1 << 24) - 1]));
-    // From here on two whole numbers are one float.
+    // From here on, two integers map to one float.
     for name in ["ids_single_large", "ids_half_large"] {
         refused(table(name), &["row 6 of id is not an id"]);
         assert_eq!(read(table(name), &ReadOptions::default().ids(false)).unwrap().ids, None);
@@ -140,7 +140,7 @@ fn units_of_columns() {
     for name in ["units_mixed", "units_one", "units_speeds", "units_number"] {
         assert!(inspect(table(name), &ReadOptions::default()).is_err(), "{name}");
     }
-    // What is not read has no unit that counts.
+    // The unit of a column that is not read does not matter.
     read(table("units_speeds"), &ReadOptions::default().velocities(false)).unwrap();
     assert_eq!(chosen("units_mixed", &["x", "z"]).unwrap().units.length, Some(LengthUnit::MPC));
     has(&notes("units_unknown"), &["the unit 'furlong' of x, y, z is no known unit of length and is not used"]);
@@ -166,11 +166,11 @@ fn boxes_and_cosmologies() {
         &["attributes not used: of elsewhere lbox", "single values that are not used: seed, elsewhere/BoxSize"],
     );
     assert_eq!(notes("quantities_unused"), "attributes not used: of g seed, of g/x valid_max");
-    // Units and scale factors of a group are not those of numbers.
+    // Units and scale factors of a group do not apply to its numbers.
     has(&notes("quantities_group"), &["attributes not used: of the root group scale_factor, units"]);
     let none = all(table("quantities_none")).unwrap();
     assert_eq!((none.box_size, none.background.omega_m, none.notes), (None, None, vec![]));
-    // A number for each row is a column.
+    // One number per row is a column.
     has(&notes("quantities_column"), &["h (beside x, y)"]);
 }
 
@@ -248,7 +248,7 @@ fn large_promises() {
     refused(table("limits_too_deep"), &["groups nested more than 32 deep"]);
 }
 
-/// An array of three doubles in elements of fewer bytes.
+/// An array of three doubles with an element size that is too small.
 #[test]
 fn arrays_that_do_not_fit() {
     assert_eq!(flat(&all(table("array")).unwrap().points), rows(&[0, 1, 2]));

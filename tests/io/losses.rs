@@ -1,4 +1,4 @@
-//! Formats and quantities: each is the same after it was written and read, or named by what tells of losses, or refused.
+//! Formats and quantities: after writing and reading, each quantity is equal, reported as lost, or was rejected.
 
 use ropewalk::units::{KnownUnits, Units};
 use ropewalk_io::{Background, Masses, Points, Snapshot, SnapshotFormat, TypeRun, write_snapshot};
@@ -8,7 +8,7 @@ use super::{Folder, all, f32s, f64s};
 
 const ENDINGS: [&str; 9] = ["hdf5", "gadget1", "gadget2", "npz", "npy", "csv", "ecsv", "tipsy", "parquet"];
 
-/// Six particles, 0 to 5, of which all is known.
+/// Returns six particles, 0 to 5, with all quantities.
 fn complete(wide: bool) -> Snapshot {
     let values = (0..18).map(|i| f64::from(i) / 3.0);
     let table = |values: Vec<f64>| match wide {
@@ -19,7 +19,7 @@ fn complete(wide: bool) -> Snapshot {
     snapshot.types = [(0, 2), (1, 3), (4, 1)].map(|(particle_type, count)| TypeRun { particle_type, count }).to_vec();
     snapshot.velocities = Some(table(values.map(|x| 100.0 * x - 7.0).collect()));
     snapshot.ids = Some(vec![u64::from(u32::MAX) + 1, 2, 3, 4, 5, 1 << 62]);
-    // Halves are short, thirds are not.
+    // Multiples of 1/2 have few digits, multiples of 1/3 do not.
     snapshot.masses = Masses::Each(vec![0.5, 1.0 / 3.0, 0.1, 0.1, 0.1, 0.7]);
     snapshot.box_size = Some(10.0);
     snapshot.redshift = Some(0.0);
@@ -30,7 +30,7 @@ fn complete(wide: bool) -> Snapshot {
 
 type Change = fn(&mut Snapshot);
 
-/// What a snapshot may lack.
+/// The quantities that a snapshot may lack.
 const CHANGES: [(&str, Change); 10] = [
     ("nothing", |_| {}),
     ("redshift", |snapshot| snapshot.redshift = None),
@@ -57,7 +57,7 @@ fn near(a: Option<&Points>, b: Option<&Points>, factor: f64) -> bool {
     a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| (a * factor - b).abs() <= 2e-7 * b.abs())
 }
 
-/// The quantities that are not the same, and words for each that a report may have.
+/// Returns the quantities that differ, each with a word that the report must contain.
 fn lost(own: &Snapshot, back: &Snapshot) -> Vec<(&'static str, &'static str)> {
     let km_s = |snapshot: &Snapshot| snapshot.units.velocity.map_or(1.0, |unit| unit.km_s);
     let bare = |snapshot: &Snapshot| types(snapshot).iter().all(|&kind| kind == 1);
@@ -67,7 +67,7 @@ fn lost(own: &Snapshot, back: &Snapshot) -> Vec<(&'static str, &'static str)> {
     };
     let (a, b) = (own.background, back.background);
     let cosmology = close(a.omega_m, b.omega_m) && close(a.omega_lambda, b.omega_lambda) && close(a.h, b.h);
-    // Both may name units that the other does not; what a file names must be the same.
+    // Either snapshot may have units that the other lacks, but units in the file must be equal.
     let scale = |snapshot: &Snapshot| {
         let h = |per_h: bool| if per_h { 0.7 } else { 1.0 };
         let KnownUnits { length, mass, .. } = snapshot.units;
@@ -105,7 +105,7 @@ fn nothing_is_lost_in_silence() {
             change(&mut snapshot);
             let path = folder.file(&format!("{wide}-{}.{ending}", without.replace(' ', "-")));
             let format = SnapshotFormat::of(&path).unwrap();
-            // An error names what cannot be written.
+            // An error names the quantities that cannot be written.
             if let Err(error) = write_snapshot(&path, &snapshot, format) {
                 report.push(format!("{ending} without {without}: refused: {error}"));
                 continue;
@@ -123,14 +123,14 @@ fn nothing_is_lost_in_silence() {
             }
         }
     }
-    // What is refused, and nothing else.
+    // Exactly these cases are rejected.
     let refused: Vec<&str> = report.iter().filter_map(|text| Some(text.split_once(": refused")?.0)).collect();
     let mut wanted = vec!["gadget1 without velocities", "gadget1 without ids"];
     wanted.extend(wanted.clone());
     assert_eq!(refused, wanted, "{report:#?}");
 }
 
-/// One mass for a type has all its digits; others are rounded, which is told.
+/// A common mass of a type keeps all digits. Other masses are rounded, which is reported.
 #[test]
 fn masses_of_tables() {
     let folder = Folder::new("mass-tables");

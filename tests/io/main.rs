@@ -1,4 +1,4 @@
-//! Readers and writers: round trips, files made by hand, and files that are wrong in every way.
+//! Readers and writers: round trips, files made by hand, and files with all kinds of errors.
 
 mod abacus;
 mod atomic;
@@ -46,7 +46,7 @@ use std::path::{Path, PathBuf};
 
 use ropewalk_io::{Points, ReadOptions, Snapshot, Table, read};
 
-/// What the tests allocate at most, so that a file's wild promise is not believed.
+/// The peak of allocated memory, to check that readers do not allocate what a file merely claims to contain.
 #[global_allocator]
 static MEMORY: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 
@@ -54,7 +54,7 @@ fn assert_modest_memory() {
     assert!(MEMORY.peak_usage_as_mb() < 256.0, "{} MB", MEMORY.peak_usage_as_mb());
 }
 
-/// A folder of its own for a test, gone when the test has passed.
+/// A separate folder for each test, removed when the test has passed.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -75,7 +75,7 @@ impl Folder {
         path
     }
 
-    /// What is in it, sorted.
+    /// Returns the names of its files, sorted.
     fn names(&self) -> Vec<String> {
         let mut names: Vec<_> =
             fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -96,7 +96,7 @@ fn all(path: impl AsRef<Path>) -> ropewalk::Result<Snapshot> {
     read(path, &ReadOptions::default())
 }
 
-/// The message of the error that reading `path` gives, which must hold all of `parts`.
+/// Asserts that reading `path` gives an error whose message contains all of `parts`.
 #[track_caller]
 fn refused(path: impl AsRef<Path>, parts: &[&str]) {
     let message = all(path).unwrap_err().to_string();

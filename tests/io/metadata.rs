@@ -1,4 +1,4 @@
-//! Metadata of binary snapshots: what is read, told or refused.
+//! Metadata of binary snapshots: used, noted or rejected.
 
 use std::fs;
 
@@ -7,14 +7,15 @@ use ropewalk_io::{GadgetOptions, Masses, ReadOptions, Species, inspect, read, wr
 use super::expected::{flat, stored};
 use super::{Folder, all, f32s, refused};
 
-/// A record as Fortran writes it.
+/// Returns a Fortran record.
 fn record(bytes: &[u8], big_endian: bool) -> Vec<u8> {
     let length = bytes.len() as u32;
     let marker = if big_endian { length.to_be_bytes() } else { length.to_le_bytes() };
     [&marker[..], bytes, &marker].concat()
 }
 
-/// A file with GADGET-4's header for so many types: two particles of type 1, and one of type 0 if there is one.
+/// Returns a file with GADGET-4's header for the given number of types: two particles of type 1, and one of type 0 if
+/// it exists.
 fn gadget4(types: usize, big_endian: bool, labels: bool) -> Vec<u8> {
     let word = |value: u64| if big_endian { value.to_be_bytes() } else { value.to_le_bytes() };
     let counts: Vec<u64> = (0..types as u64).map(|t| [1, 2].get(t as usize).copied().unwrap_or(0)).collect();
@@ -54,7 +55,7 @@ fn headers_of_gadget_4() {
         let path = folder.with("snap", gadget4(types, big_endian, labels));
         let snapshot = all(&path).unwrap();
         assert_eq!(snapshot.points, f32s(3, (0..9).map(|k| k as f32 * 0.5).collect::<Vec<_>>()), "{types}");
-        // Over the root of the scale factor.
+        // In units of the root of the scale factor.
         assert_eq!(flat(snapshot.velocities.as_ref().unwrap())[..3], [0.0, 1.0, 2.0]);
         assert_eq!((snapshot.ids, snapshot.masses), (Some(vec![7, 8, 9]), Masses::Each(vec![0.0, 0.1, 0.1])));
         assert_eq!(
@@ -116,7 +117,7 @@ fn flags_and_blocks_of_gadget_2() {
         filled[head + 250] = 1;
         let notes = inspect(folder.with("filled", &filled), &ReadOptions::default()).unwrap().notes;
         assert_eq!(notes, ["its header has what is not used: bytes 204 to 255"]);
-        // GADGET-4 repeats the counts there, and has a number where others have flags.
+        // There GADGET-4 repeats the counts, and has a number where others have flags.
         for t in 0..6 {
             let count = filled[head + 96 + 4 * t];
             filled[head + 208 + 8 * t] = count;
@@ -124,7 +125,7 @@ fn flags_and_blocks_of_gadget_2() {
         }
         filled[head + 160..head + 168].copy_from_slice(&0.1f64.to_le_bytes());
         assert!(inspect(folder.with("filled", &filled), &ReadOptions::default()).unwrap().notes.is_empty());
-        // Blocks after those that are read, and bytes that are none.
+        // Blocks after those that are read, and bytes that are not blocks.
         let mut more = plain.clone();
         for label in [b"POT ", b"ACCE"] {
             if labels {
@@ -165,7 +166,7 @@ fn parameters_of_tipsy() {
     folder.with("run.param", "achOutName = run\nnSteps = 10 # steps\nbPeriodic = 1\ndPeriod = 2\n");
     let snapshot = all(&path).unwrap();
     assert_eq!((snapshot.box_size, snapshot.notes), (Some(2.0), vec![]));
-    // One of another name is used if its text names the run, which is told.
+    // A file with another name is used if its text names the run, which is noted.
     fs::rename(folder.file("run.param"), folder.file("other.param")).unwrap();
     let notes = all(&path).unwrap().notes;
     assert!(notes.len() == 1 && notes[0].contains("other.param, which names this file"), "{notes:?}");
@@ -209,7 +210,7 @@ fn files_of_ramses() {
     for entry in fs::read_dir(output).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_string();
-        // Gas is there, or it is not: the test brings its own.
+        // Gas files are replaced by the test's own.
         if !name.starts_with("hydro_") {
             fs::copy(&path, folder.file(&name)).unwrap();
         }

@@ -1,10 +1,10 @@
-//! NumPy arrays, byte by byte as `numpy.save` writes them.
+//! NumPy arrays, byte by byte as written by `numpy.save`.
 
 use ropewalk_io::{Format, Masses, ReadOptions, read, write_npy, write_npy_i32};
 
 use super::{Folder, all, assert_modest_memory, f32s, f64s, refused};
 
-/// Version 1: magic, length, and the text filled up with blanks so that the data begin at a multiple of 64.
+/// Returns a file of version 1: magic, length, and the header padded with blanks to a multiple of 64 bytes.
 pub fn file(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
     let order = if fortran { "True" } else { "False" };
     let mut text = format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}");
@@ -43,13 +43,13 @@ fn as_numpy_writes_them() {
     real.extend(b"\n\0\0\0\0\0\0\xf8\x3f\0\0\0\0\0\0\0\xc0");
     assert_eq!(all(folder.with("h", real)).unwrap().points, f64s(1, [1.5, -2.0]));
 
-    // Version 2 has a longer length.
+    // In version 2 the length has more bytes.
     let one = file("'<f4'", false, "(2, 3)", &little);
     let two = [b"\x93NUMPY\x02\x00", &one[8..10], b"\0\0", &one[10..]].concat();
     assert_eq!(all(folder.with("i", two)).unwrap().points, wanted);
 }
 
-/// More points than a chunk, in Fortran order and with a remainder.
+/// More points than a chunk, in Fortran order, with a remainder.
 #[test]
 fn long_columns() {
     let folder = Folder::new("npy-long");

@@ -1,4 +1,4 @@
-//! NumPy archives that numpy writes, and broken ones.
+//! NumPy archives written by NumPy, and damaged ones.
 
 use std::fs;
 use std::io::{Cursor, Write};
@@ -60,7 +60,7 @@ fn parts_of_an_archive() {
     assert_eq!((contents.total(), contents.box_size), (200, Some(10.0)));
 }
 
-/// What we write, also without velocities, and with one mass for all.
+/// Archives written by the library, with and without velocities, and with one common mass.
 #[test]
 fn our_own() {
     let folder = Folder::new("npz");
@@ -117,7 +117,7 @@ fn broken() {
         for cut in (4..bytes.len()).step_by(53) {
             refused(folder.with("cut", &bytes[..cut]), &["is a zip archive that cannot be read"]);
         }
-        // Values are checked by their checksum.
+        // Values are verified by their checksums.
         let at = bytes.windows(6).position(|six| six == b"NUMPY\x01").unwrap_or(200) + 400;
         let mut flipped = bytes.clone();
         flipped[at] ^= 1;
@@ -128,7 +128,7 @@ fn broken() {
     let mut lying = bytes.clone();
     lying[at + 1] = b'9';
     refused(folder.with("lying", &lying), &["array arr_0 cannot be read", "hecksum"]);
-    // Headers that promise more rows than there are, with right checksums.
+    // Headers with too many rows, and valid checksums.
     for method in [CompressionMethod::Stored, CompressionMethod::Deflated] {
         let mut zip = ZipWriter::new(Cursor::new(vec![]));
         zip.start_file("pos.npy", SimpleFileOptions::default().compression_method(method)).unwrap();
@@ -139,7 +139,7 @@ fn broken() {
     assert_modest_memory();
 }
 
-/// Arrays with a value of each particle have the names of numbers of the whole, as `h` is a smoothing length.
+/// Arrays with a value per particle may have names of single numbers: `h` may be a smoothing length.
 #[test]
 fn numbers_of_each_particle() {
     let folder = Folder::new("npz-each");
@@ -153,7 +153,8 @@ fn numbers_of_each_particle() {
         let note = format!("arrays that are not used: {name}");
         assert_eq!(snapshot.notes, [note.as_str()]);
         assert_eq!(inspect(&path, &ReadOptions::default()).unwrap().notes, [note.as_str()]);
-        // Of another number they are none of the particles, and up to three may be meant for the whole.
+        // An array of another length does not belong to the particles, and up to three numbers may describe the whole
+        // snapshot.
         for (n, own) in [(6, 5), (6, 0), (6, 2), (3, 3)] {
             write_npz(&path, &[("x", numbers(n)), ("y", numbers(n)), (name, numbers(own))]).unwrap();
             assert!(all(&path).unwrap_err().to_string().contains(name), "{name} {n} {own}");
@@ -161,11 +162,11 @@ fn numbers_of_each_particle() {
     }
 }
 
-/// scikit-learn's names: `X` is a matrix of points, and `y` has a value for each of them.
+/// Names of scikit-learn: `X` is a matrix of points, and `y` has a value for each of them.
 #[test]
 fn matrices() {
     let folder = Folder::new("npz-matrices");
-    // Rows of 1, 2, 3, ..
+    // Values 1, 2, 3, ..
     let array = |name: &'static str, shape: &'static str, n: i32| (name, shape, n);
     let write = |arrays: &[(&str, &str, i32)]| {
         let mut zip = ZipWriter::new(Cursor::new(vec![]));
@@ -185,7 +186,7 @@ fn matrices() {
         (vec![array("X", "(2, 1)", 2), y], "X", &[1.0], "y"),
         (vec![array("data", "(2, 2)", 4), array("target", "(2,)", 2)], "data", &[1.0, 2.0], "target"),
         (vec![x, array("points", "(2, 3)", 6)], "points", &[1.0, 2.0, 3.0], "X"),
-        // Columns, each a matrix of its own.
+        // Columns, each a separate matrix.
         (vec![array("x", "(2, 1)", 2), array("y", "(2, 1)", 2)], "x y", &[1.0, 1.0], ""),
         (vec![array("x", "(2,)", 2), y, array("z", "(2, 4)", 8)], "x y", &[1.0, 1.0], "z"),
     ] {

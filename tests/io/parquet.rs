@@ -1,4 +1,4 @@
-//! Parquet tables: our own there and back, and others'.
+//! Parquet tables: round trips, and tables of other programs.
 
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -83,7 +83,7 @@ fn as_pyarrow_writes_them() {
 fn parts_of_a_table() {
     let path = file("none");
     let whole = all(&path).unwrap();
-    // Threads read it at once, each at its own place.
+    // Threads read the file at the same time, each at its own position.
     for _ in 0..50 {
         assert!(all(&path).unwrap() == whole);
     }
@@ -134,7 +134,7 @@ fn there_and_back() {
     assert_eq!(back.ids.as_ref().map(|ids| ids[4]), Some(u64::MAX - 4));
     assert_eq!((back.redshift, back.box_size), (Some(0.5), Some(100.0)));
     assert_eq!((back.units.length, back.units.mass), (Some(LengthUnit::MPC_H), Some(MassUnit::MSUN_H_1E10)));
-    // Other names: all columns of numbers are coordinates, up to ten.
+    // With other names, all numeric columns are coordinates, up to ten.
     let plain = [Column::new("ra", Values::Numbers(vec![1.0])), Column::new("id", Values::Signed(vec![-1]))];
     write_parquet(File::create(&path).unwrap(), &plain, None, &[]).unwrap();
     refused(&path, &["column id holds -1 in row 1; it must be an id"]);
@@ -152,7 +152,7 @@ fn broken() {
         for cut in (4..bytes.len()).step_by(97) {
             refused(folder.with("cut", &bytes[..cut]), &["is a Parquet table that cannot be read"]);
         }
-        // No panic, whatever is changed.
+        // No change of a byte causes a panic.
         for at in (4..bytes.len()).step_by(11) {
             let mut flipped = bytes.clone();
             flipped[at] ^= 0x55;

@@ -1,4 +1,4 @@
-//! Parquet columns of other kinds than floats and integers of 32 and 64 bits, indexes of pandas, and metadata.
+//! Parquet columns of other types than floats and integers of 32 and 64 bits, pandas indexes, and metadata.
 
 use std::fs::File;
 
@@ -38,7 +38,7 @@ fn coordinates_that_are_no_numbers() {
         ("list", "column z holds lists of numbers"),
     ] {
         refused(file(&format!("z_{name}")), &[what, "ReadOptions::columns"]);
-        // Others may be chosen.
+        // Other columns can be chosen.
         let chosen = read(file(&format!("z_{name}")), &ReadOptions::default().columns(["x", "y"])).unwrap();
         assert_eq!(chosen.points.dim(), 2);
     }
@@ -74,7 +74,7 @@ fn metadata() {
     assert_eq!(all(file("said_4")).unwrap().notes, ["entries of its metadata that are not used: finder"]);
 }
 
-/// Zero stands for an open box and for a cosmology that is not known, but not for a mass.
+/// Zero means an open box or an unknown cosmology, but is a valid mass.
 #[test]
 fn zeros_of_metadata() {
     let folder = Folder::new("parquet-zeros");
@@ -95,7 +95,7 @@ fn zeros_of_metadata() {
     refused(&path, &["particle_mass is '0'; it must be a finite number above 0"]);
 }
 
-/// Pages that unpack to more than their headers promise are refused before memory is given to them.
+/// Pages that decompress to more than their headers claim are rejected before memory is allocated for them.
 #[test]
 fn pages_that_unpack_to_more() {
     for (name, codec) in [("zstd", "Zstandard"), ("gzip", "gzip"), ("brotli", "Brotli")] {

@@ -1,4 +1,4 @@
-//! Parts of a whole: what they hold one after the other is what the whole read holds, and each reads no more than its own.
+//! Parts of a snapshot: concatenated, they equal the whole snapshot, and each part reads only its own data.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use super::{Folder, f32s, f64s};
 
 const PARTS: [usize; 5] = [1, 2, 3, 7, 16];
 
-/// The bits of all values.
+/// Returns the bits of all values.
 fn bits(points: &Points) -> Vec<u64> {
     match points {
         Points::F32(table) => table.as_slice().iter().map(|x| u64::from(x.to_bits())).collect(),
@@ -26,14 +26,14 @@ fn is_single(points: &Points) -> bool {
     matches!(points, Points::F32(_))
 }
 
-/// The types of points, one each.
+/// Returns the type of each point.
 fn kinds(runs: &[TypeRun]) -> Vec<u8> {
     assert!(runs.iter().all(|run| run.count > 0));
     assert!(runs.windows(2).all(|pair| pair[0].particle_type != pair[1].particle_type));
     runs.iter().flat_map(|run| vec![run.particle_type; run.count]).collect()
 }
 
-/// Points or velocities of the parts, one after the other, are those of the whole.
+/// Asserts that the concatenated points or velocities of the parts equal those of the whole.
 fn assert_points<'a>(parts: impl Iterator<Item = &'a Points>, whole: &Points, what: &str) {
     let mut all = vec![];
     for part in parts {
@@ -56,7 +56,7 @@ fn assert_masses(parts: &[Snapshot], whole: &Masses, what: &str) {
     }
 }
 
-/// The mass of all particles, as an all-reduce makes it of what parts have.
+/// Returns the total mass, as an all-reduce computes it from the parts.
 fn matter(parts: &[Snapshot]) -> Option<f64> {
     let mut words = [0; MassSum::WORDS];
     let shares: Vec<_> = parts.iter().map(|part| part.slice.as_ref().unwrap().matter.as_ref()).collect();
@@ -71,7 +71,7 @@ fn matter(parts: &[Snapshot]) -> Option<f64> {
     Some(MassSum::from_words(&words).unwrap().value()).filter(|&matter| matter > 0.0)
 }
 
-/// Parts of `path` make up what the whole read gives, or fail with it.
+/// Asserts that the parts of `path` equal the whole, or fail like it.
 fn assert_parts(path: &Path, options: &ReadOptions, counts: &[usize]) -> Option<Snapshot> {
     let whole = read(path, options);
     let Ok(whole) = whole else {
@@ -114,7 +114,7 @@ fn assert_parts(path: &Path, options: &ReadOptions, counts: &[usize]) -> Option<
     Some(whole)
 }
 
-/// In several ways: all, without masses, each type and two of them, subsamples.
+/// Asserts this for several options: all fields, without masses, single types and two types, subsamples.
 fn assert_all_parts(path: &Path) -> bool {
     let options = ReadOptions::default();
     let Some(whole) = assert_parts(path, &options, &PARTS) else { return false };
@@ -138,7 +138,7 @@ fn assert_all_parts(path: &Path) -> bool {
     true
 }
 
-/// All files below a folder.
+/// Collects all files below a folder.
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -171,7 +171,8 @@ fn of_every_format() {
     }
 }
 
-/// Points of three types in `files` files; gas and stars have masses of their own, whose sum depends on its order.
+/// Returns points of three types in `files` files. Gas and stars have individual masses, whose rounded sum depends on
+/// the order.
 fn snapshot(folder: &Folder, counts: [usize; 3], options: &GadgetOptions) -> PathBuf {
     let path = folder.file("snap");
     let total = counts.iter().sum::<usize>();
@@ -227,7 +228,7 @@ fn of_gadgets_files() {
     }
 }
 
-/// A mass that all have, which tables recognize in their column, is found by each part.
+/// A common mass, which tables recognize in their column, is found by each part.
 #[test]
 fn of_equal_masses() {
     let folder = Folder::new("parts-equal");
@@ -300,7 +301,7 @@ fn parts_that_there_are_not() {
     assert_eq!((last.points.len(), last.first_row()), (1, 1));
 }
 
-/// Files that lack an end are refused by all parts, which look at lengths before they read.
+/// Truncated files are rejected by all parts, which check lengths before reading.
 #[test]
 fn short_files() {
     let folder = Folder::new("parts-short");
@@ -318,7 +319,7 @@ fn short_files() {
     }
 }
 
-/// A chunk of HDF5 or a block of GenericIO that is damaged is met by the parts that have rows in it, and by no others.
+/// A damaged chunk of HDF5 or block of GenericIO is an error only in the parts that have rows in it.
 #[test]
 fn damaged_chunks() {
     let folder = Folder::new("parts-damaged");
@@ -343,7 +344,7 @@ fn damaged_chunks() {
     }
 }
 
-/// Bytes that `work` reads on one thread; `None` where the system does not count them.
+/// Returns the result of `work` and the bytes that it reads on one thread; `None` on systems that do not count them.
 #[cfg(target_os = "linux")]
 fn bytes_read<T: Send>(work: impl Fn() -> T + Sync) -> Option<(T, u64)> {
     let count = || {
@@ -354,12 +355,12 @@ fn bytes_read<T: Send>(work: impl Fn() -> T + Sync) -> Option<(T, u64)> {
     pool.install(|| {
         let before = count()?;
         let done = work();
-        // The first look has read some hundred bytes itself.
+        // The first count has read some hundred bytes itself.
         Some((done, count()? - before))
     })
 }
 
-/// A part reads its own bytes, and what tells where they are; and it has no memory for more.
+/// A part reads only its own bytes and the structures that locate them, and allocates no memory for more.
 #[cfg(target_os = "linux")]
 #[test]
 fn only_its_own_is_read() {
@@ -371,7 +372,7 @@ fn only_its_own_is_read() {
     write_npy(&array, &whole.points).unwrap();
     let tipsy = folder.file("copy.tipsy");
     write_snapshot(&tipsy, &whole, SnapshotFormat::Tipsy).unwrap();
-    // Ids of Tipsy are text beside it, which is read whole.
+    // The ids of Tipsy are a text file, which is read completely.
     for (path, ids) in [(&path, true), (&hdf5, true), (&array, true), (&tipsy, false)] {
         let options = ReadOptions::default().ids(ids);
         let done = AtomicU64::new(0);
@@ -384,7 +385,7 @@ fn only_its_own_is_read() {
         for part in 0..16 {
             let options = options.clone().part(part, 16);
             let (own, bytes) = bytes_read(|| read_with(path, &options, Some(&note)).unwrap()).unwrap();
-            // Particles have different numbers of bytes.
+            // The number of bytes differs between particles.
             let most = all / 13 + 24_000;
             assert!(bytes < most, "{} part {part}: {bytes} of {all}, at most {most}", path.display());
             let own_arrays = done.swap(0, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Particle files of RAMSES that pynbody reads, and broken ones.
+//! RAMSES particle files, compared with pynbody, and damaged ones.
 
 use std::fs;
 use std::path::PathBuf;
@@ -83,7 +83,7 @@ fn parts_of_an_output() {
     assert_eq!(contents.types[0].fields.iter().filter(|field| field.role == Role::Position).count(), 3);
 }
 
-/// A copy of an output.
+/// Copies an output and returns its path.
 fn copied(folder: &Folder, name: &str) -> PathBuf {
     let to = folder.file(name);
     fs::create_dir_all(&to).unwrap();
@@ -128,7 +128,7 @@ fn broken() {
     let bytes = fs::read(&part).unwrap();
     for cut in 0..bytes.len() {
         fs::write(&part, &bytes[..cut]).unwrap();
-        // Columns that are missing at the end are nothing that is needed, or told by the file that has them.
+        // Missing columns at the end are detected by the reader, or by comparison with another file.
         if let Err(error) = all(&path) {
             let message = error.to_string();
             assert!(

@@ -1,4 +1,5 @@
-//! What is common to all readers: types, parts of the columns and of the particles, progress, compressed files, files that change.
+//! Behaviour common to all readers: types, choice of columns and particles, progress, compressed files, files that
+//! change.
 
 use std::io::Write;
 use std::sync::Mutex;
@@ -11,7 +12,8 @@ use ropewalk_io::{
 
 use super::Folder;
 
-/// A snapshot of types 0 (5 particles with masses), 1 (40,000 with one mass) and 4 (3 with masses), in two files.
+/// Writes a snapshot of types 0 (5 particles with masses), 1 (40,000 with one mass) and 4 (3 with masses) to two
+/// files.
 fn snapshot(folder: &Folder) -> std::path::PathBuf {
     let path = folder.file("snap");
     let points = |from: usize, n: usize| {
@@ -101,7 +103,7 @@ fn columns_that_are_not_wanted() {
     let roles: Vec<Role> = contents.types[0].fields.iter().map(|field| field.role).collect();
     assert_eq!(roles, [Role::Position, Role::Velocity, Role::Id, Role::Mass]);
     assert_eq!(contents.bytes(&bare), 12 * 40_008);
-    // Masses of 64 bits where there are any.
+    // Masses have 64 bits if there are any.
     assert_eq!(contents.bytes(&ReadOptions::default()), 32 * 40_008 + 8 * 8);
 }
 
@@ -121,7 +123,7 @@ fn a_part_of_the_particles() {
     assert_eq!(each(&part.masses), kept.iter().map(|&i| 4.0 * masses[i]).collect::<Vec<_>>());
     assert_eq!(part.types.iter().map(|run| run.count).sum::<usize>(), kept.len());
     assert_eq!(part.matter, all.matter);
-    // Tables keep the same ones.
+    // Tables keep the same particles.
     let text: String = rows(&all.points).iter().map(|[x, y, z]| format!("{x} {y} {z}\n")).collect();
     let table = read(folder.with("points.txt", text), &ReadOptions::default().subsample(0.25)).unwrap();
     assert_eq!(table.points.len(), kept.len());

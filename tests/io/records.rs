@@ -1,4 +1,4 @@
-//! Structured NumPy arrays, 16-bit floats, and what follows an array.
+//! Structured NumPy arrays, 16-bit floats, and bytes after an array.
 
 use ropewalk_io::{Format, Masses, ReadOptions, TypeRun, inspect, read};
 
@@ -6,7 +6,7 @@ use super::expected::flat;
 use super::npy::file;
 use super::{Folder, all, f32s, f64s, refused};
 
-/// Two records of x (f4), padding, y (big-endian f8), z (f2), id (u8), mass (f4), type (u1) and a name.
+/// Returns two records of x (f4), padding, y (big-endian f8), z (f2), id (u8), mass (f4), type (u1) and a name.
 fn records() -> Vec<u8> {
     let descr = "[('x', '<f4'), ('', '|V4'), (('a title', 'y'), '>f8'), ('z', '<f2'), ('id', '<u8'), ('mass', '<f4'), \
                  ('type', '|u1'), ('name', '<U2')]";
@@ -56,7 +56,7 @@ fn fields_of_several_values() {
     assert_eq!(snapshot.points, f64s(3, [0.0, 1.0, 2.0, 7.0, 8.0, 9.0]));
     assert_eq!(flat(snapshot.velocities.as_ref().unwrap()), [3.0, 4.0, 5.0, 10.0, 11.0, 12.0]);
     assert_eq!(snapshot.masses, Masses::Each(vec![6.0, 13.0]));
-    // Others are columns, and chosen together.
+    // Other vectors are columns, and are chosen together.
     let descr = "[('a', '<f8', (3,)), ('b', '<f8', (3,)), ('c', '<f8')]";
     let path = folder.with("b", file(descr, false, "(2,)", &data));
     assert_eq!(all(&path).unwrap().points.dim(), 7);
@@ -101,7 +101,7 @@ fn records_that_cannot_be_read() {
     }
 }
 
-/// All 16-bit floats, as their definition has them.
+/// All 16-bit floats, compared with their definition.
 #[test]
 fn floats_of_16_bits() {
     let folder = Folder::new("half");
@@ -135,7 +135,7 @@ fn bytes_after_an_array() {
     assert_eq!(all(folder.with("a", &more)).unwrap().notes, ["132 bytes follow the array and are not read"]);
 }
 
-/// Fields with the names of the keys of the header.
+/// Fields with the names of the header's keys.
 #[test]
 fn fields_named_as_the_header() {
     let folder = Folder::new("records-keys");
@@ -149,7 +149,7 @@ fn fields_named_as_the_header() {
     assert_eq!(message.unwrap().points, f64s(1, [0.0, 1.0]));
 }
 
-/// Floats are ids up to the number from which on they do not hold all whole numbers.
+/// Floats are accepted as ids up to the number from which on they do not hold all integers.
 #[test]
 fn ids_in_floats() {
     let folder = Folder::new("records-ids");

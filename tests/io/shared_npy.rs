@@ -1,4 +1,4 @@
-//! Arrays that several processes write together: the same bytes as of one, and nothing where one fails.
+//! Arrays that several processes write together: the same bytes as by one process, and no file if one process fails.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use ropewalk_io::{
 
 use super::{Folder, f32s};
 
-/// Writes the rows of so many ranks, at the same time.
+/// Writes the rows of `parts` ranks at the same time.
 fn write_shared<T: NpyNumber + Sync>(path: &Path, values: &[T], width: Option<usize>, parts: usize) {
     let own = width.unwrap_or(1);
     let rows = (values.len() / own) as u64;
@@ -55,7 +55,7 @@ fn as_one_process_writes_them() {
     }
 }
 
-/// The temporary file in a folder.
+/// Returns the path of the temporary file in a folder.
 fn temporary(folder: &Folder, known: &[&str]) -> PathBuf {
     let names = folder.names();
     let mut others = names.iter().filter(|name| !known.contains(&name.as_str()));
@@ -97,7 +97,7 @@ fn refused() {
             "{message}"
         );
     }
-    // What another process may do to it.
+    // Changes that another process could make.
     let shorter = fs::OpenOptions::new().write(true).open(temporary(&folder, &[])).unwrap();
     shorter.set_len(200).unwrap();
     let message = whole.write(&[0.0f32; 30]).unwrap_err().to_string();

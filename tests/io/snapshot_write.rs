@@ -1,11 +1,11 @@
-//! Snapshots written in each format, and read again.
+//! Round trips of snapshots in each format.
 
 use ropewalk::units::{KnownUnits, Units, VelocityUnit};
 use ropewalk_io::{Background, Masses, Points, Snapshot, SnapshotFormat, TableFormat, TypeRun, write_snapshot};
 
 use super::{Folder, all, f32s, f64s};
 
-/// Eight particles at redshift 3, of types that take turns, as files of a split snapshot have them.
+/// Returns eight particles at redshift 3 with interleaved types, as in the files of a split snapshot.
 fn mixed() -> Snapshot {
     let runs = [(0, 2), (1, 2), (4, 1), (0, 1), (1, 2)];
     let mut snapshot = Snapshot::new(f32s(3, (0..24).map(|i| 0.1 * i as f32).collect::<Vec<f32>>()));
@@ -20,7 +20,7 @@ fn mixed() -> Snapshot {
     snapshot
 }
 
-/// The places of the particles of `mixed`, type by type.
+/// The indices of the particles of `mixed`, ordered by type.
 const BY_TYPE: [usize; 8] = [0, 1, 5, 2, 3, 6, 7, 4];
 
 fn rows(points: &Points, order: &[usize]) -> Vec<f64> {
@@ -68,7 +68,7 @@ fn types_that_take_turns() {
         write_snapshot(&path, &snapshot, SnapshotFormat::of(&path).unwrap()).unwrap();
         let back = all(&path).unwrap();
         if ending == "tipsy" {
-            // Its velocities have another unit in the file.
+            // Velocities have another unit in the file.
             let unit = back.units.velocity.unwrap().km_s;
             let own: Vec<usize> = (0..8).collect();
             let [ours, theirs] = [&snapshot, &back].map(|one| one.velocities.as_ref().unwrap());
@@ -156,7 +156,7 @@ fn units_without_h_become_gadgets() {
         let path = folder.file("snap.hdf5");
         write_snapshot(&path, &snapshot, SnapshotFormat::GadgetHdf5).unwrap();
         let back = all(&path).unwrap();
-        // The numbers are the same, and in the end so are the units.
+        // The numbers are equal, and so are the units.
         same(&back, &snapshot, &BY_TYPE);
         let KnownUnits { length, mass, velocity } = back.units;
         let read = Units { length: length.unwrap(), mass: mass.unwrap(), velocity: velocity.unwrap() };
@@ -167,7 +167,8 @@ fn units_without_h_become_gadgets() {
     }
 }
 
-/// Without h, factors to CGS are not written, and a note says so. Names of units are written, and in HDF5 units of data sets.
+/// Without h, conversion factors to CGS are not written, and a note says so. Names of units are written, and in HDF5
+/// the units of datasets.
 #[test]
 fn units_without_h() {
     let folder = Folder::new("units-h");

@@ -1,4 +1,4 @@
-//! Comments of text tables that name the columns, in the ways of different programs.
+//! Comments of text tables that name the columns, in the styles of different programs.
 
 use super::{Folder, all, expected::flat, refused};
 
@@ -25,13 +25,13 @@ fn names_in_comments() {
             &[1.0, 2.0],
             &["NUMBER (an index by its name)"],
         ),
-        // Other signs of comments.
+        // Other comment characters.
         ("% by hand\n% id x y\n7 1 2\n", "x y", &[1.0, 2.0], &["line 1 'by hand'", "line 2 names the columns"]),
         ("// id x y\n7 1 2\n", "x y", &[1.0, 2.0], &["line 1 names the columns: id, x, y"]),
         ("! id, x, y\n7 1 2\n", "x y", &[1.0, 2.0], &["line 1 names the columns: id, x, y"]),
         ("% made by hand\n7 1 2 3\n", "", &[7.0, 1.0, 2.0, 3.0], &["not used: line 1 'made by hand'"]),
         ("!text\nx y\n1 2\n", "x y", &[1.0, 2.0], &["not used: line 1 'text'"]),
-        // They are parts of names where the line has one for each field.
+        // The characters belong to names if the line has a name for each field.
         ("% change,price\n1,2\n", "% change price", &[1.0, 2.0], &[]),
         ("%id,a,b\n7,1,2\n", "a b", &[1.0, 2.0], &["%id (an id by its name)"]),
     ];

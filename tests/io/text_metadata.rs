@@ -1,13 +1,13 @@
-//! Every kind of metadata that a text table has, and what becomes of it: read, printed (in the notes), or refused.
+//! Every kind of metadata of text tables, and its treatment: used, noted, or rejected.
 
 use ropewalk::ErrorKind;
 use ropewalk_io::{Masses, ReadOptions, Role, inspect, read};
 
 use super::Folder;
 
-/// What becomes of a table.
+/// The expected result of reading a table.
 enum Outcome {
-    /// The names of the coordinates, the first row of them, and words of the notes; no notes if there are no words.
+    /// The names of the coordinates, their first row, and words of the notes; without words there must be no notes.
     Read(&'static str, &'static [f64], &'static [&'static str]),
     /// Words of the error.
     Refused(&'static [&'static str]),
@@ -54,7 +54,7 @@ fn kinds_of_metadata() {
         ("# Column 1: id\n# Column 2: x\n7 1\n9 4\n", Read("x", &[1.0], &["lines 1 to 2"])),
         ("# Column 1: x [kpc]\n# Column 2: y [Mpc]\n7 1\n", Refused(&["x [kpc] and y [Mpc] have different units"])),
         ("# 1 ID\n# 2 X\n7 1 2\n9 4 5\n", Read("", &[7.0, 1.0, 2.0], &["line 1 '1 ID', line 2 '2 X'"])),
-        // Comments that are not used, wherever they are.
+        // Unused comments at any position.
         ("x y z\n# box_size = 10 kpc\n1 2 3\n", Read("x y z", &[1.0, 2.0, 3.0], &["line 2 'box_size = 10 kpc'"])),
         ("x,y\n1,2\n# table 2 of 5: box 20\n", Read("x y", &[1.0, 2.0], &["line 3 'table 2 of 5: box 20'"])),
         ("x,y\n# ---\n#\n1,2\n", Read("x y", &[1.0, 2.0], &[])),
@@ -83,7 +83,7 @@ fn kinds_of_metadata() {
         ("a;b\n1;2;\n4;5;\n", Read("a b", &[1.0, 2.0], &["a delimiter ends each row"])),
         ("a,b\n0,1,\n1,2,\n", Refused(&["line 1 names 2 columns, and the rows have 3 fields", "counts the rows"])),
         ("a,b,\n0,1,\n1,2,\n", Read("a b", &[0.0, 1.0], &["a column without a name"])),
-        // Roles by name.
+        // Roles of columns by name.
         ("a,b,label\n1,2,0\n", Read("a b", &[1.0, 2.0], &["label (a label by its name)"])),
         ("Unnamed: 0,a,b\n0,1,2\n", Read("a b", &[1.0, 2.0], &["Unnamed: 0 (an index"])),
         ("x1,x2,y\n1,2,0\n", Read("x1 x2", &[1.0, 2.0], &["y (a label beside numbered x)"])),
@@ -140,7 +140,7 @@ fn kinds_of_metadata() {
         ("x,y,id\n-9007199254740992,2,9007199254740993\n", Read("x y", &[-9007199254740992.0, 2.0], &[])),
         ("1.5D+03 -2.5d0\n1 2\n", Read("", &[1500.0, -2.5], &[])),
         ("a;b\n1,5;2,5\n", Refused(&["line 2: column 1 is not a number: '1,5'"])),
-        // Separators and ends of lines.
+        // Separators and line ends.
         ("x|y|name\n1|2|a, b\n3|4|c, d\n", Read("x y", &[1.0, 2.0], &["name"])),
         ("| x | y |\n| 1 | 2 |\n", Read("x y", &[1.0, 2.0], &[])),
         ("\tx\ty\n0\t1\t2\n1\t3\t4\n", Read("x y", &[1.0, 2.0], &["a column without a name"])),
@@ -248,7 +248,7 @@ fn headers_of_enhanced_csv() {
     let quantity = meta("{box_size: !astropy.units.Quantity {unit: kpc, value: 10.0}}");
     let snapshot = read(folder.with("a", quantity), &options).unwrap();
     assert_eq!((snapshot.box_size, snapshot.units.length.map(|unit| unit.mpc)), (Some(10.0), Some(1e-3)));
-    // The unit of a particle's mass is that of the masses, not of the coordinates.
+    // The unit of the common particle mass is that of the masses, not of the coordinates.
     let masses = |own: &str, each: &str| {
         let columns = column("x", kpc) + &column("mass", &format!(", unit: {own}, datatype: float64"));
         let entry = format!("# - particle_mass: !astropy.units.Quantity {{unit: {each}, value: 3.0}}\n");
@@ -259,7 +259,7 @@ fn headers_of_enhanced_csv() {
     assert!(error.contains("has particle_mass in kg, but masses in Msun"), "{error}");
 }
 
-/// A header is read whole, or refused, and never cut off.
+/// A header is read completely or rejected, never truncated.
 #[test]
 fn long_headers_of_enhanced_csv() {
     let folder = Folder::new("ecsv-long");
@@ -271,13 +271,13 @@ fn long_headers_of_enhanced_csv() {
     assert_eq!(read(folder.with("a", text(1500)), &ReadOptions::default()).unwrap().box_size, Some(100.0));
     let error = read(folder.with("a", text(5000)), &ReadOptions::default()).unwrap_err().to_string();
     assert!(error.contains("header of enhanced CSV with more than 4194304 bytes"), "{error}");
-    // Comments of any length are no header.
+    // Comments of any length are not headers.
     let path = folder.with("a", format!("{}x,y\n1,2\n", "# a comment of a hundred letters\n".repeat(200_000)));
     let snapshot = read(path, &ReadOptions::default()).unwrap();
     assert!(snapshot.columns == ["x", "y"] && snapshot.notes[0].ends_with("and 199997 more"), "{:?}", snapshot.notes);
 }
 
-/// The time for a description grows with the number of columns, not with its square.
+/// The time for a description is linear in the number of columns, not quadratic.
 #[test]
 fn descriptions_of_wide_tables() {
     let folder = Folder::new("ecsv-wide");
@@ -293,7 +293,7 @@ fn descriptions_of_wide_tables() {
     assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
 }
 
-/// The sum of masses is that of all types, so that a mass that is wrong is an error in rows of any type.
+/// The sum of masses covers all types, so a wrong mass is an error in rows of any type.
 #[test]
 fn masses_of_types_that_are_not_wanted() {
     let folder = Folder::new("masses-unwanted");
@@ -314,7 +314,7 @@ fn masses_of_types_that_are_not_wanted() {
 fn check(folder: &Folder, text: &str, outcome: &Outcome) {
     let path = folder.with("table", text);
     let found = read(&path, &ReadOptions::default());
-    // What describes a file says no less.
+    // The description is equally complete.
     let described = inspect(&path, &ReadOptions::default());
     match (found, outcome) {
         (Ok(snapshot), Read(names, first, words)) => {
@@ -347,7 +347,7 @@ fn check(folder: &Folder, text: &str, outcome: &Outcome) {
             for word in *words {
                 assert!(message.contains(word), "{text:?}: {word:?} is not in: {message}");
             }
-            // A description says that something is wrong, if not in the same words.
+            // A description reports an error, possibly in other words.
             let said = described.map_or_else(|error| vec![error.to_string()], |contents| contents.notes);
             assert!(!said.is_empty(), "{text:?}: the description says nothing of: {message}");
         }
@@ -356,7 +356,7 @@ fn check(folder: &Folder, text: &str, outcome: &Outcome) {
     }
 }
 
-/// Rows that are left out are numbered as the table has them, and nothing shifts.
+/// Skipped rows are numbered as in the table, and other rows keep their numbers.
 #[test]
 fn rows_with_missing_values() {
     let folder = Folder::new("missing");
@@ -367,7 +367,7 @@ fn rows_with_missing_values() {
     assert_eq!((snapshot.skipped, snapshot.ids), (vec![1, 2, 3], Some(vec![7, 11])));
     assert_eq!(snapshot.masses, Masses::Each(vec![1.0, 2.0]));
     assert!(snapshot.notes.iter().any(|note| note == "3 of 5 rows have missing values and are left out"));
-    // Columns that nobody wants may lack values.
+    // Unused columns may have missing values.
     let snapshot = read(&path, &ReadOptions::default().masses(false).columns(["id"])).unwrap();
     assert_eq!((snapshot.points.len(), snapshot.skipped), (5, vec![]));
     let bare = ReadOptions::default().masses(false).skip_missing(true);
@@ -384,7 +384,7 @@ fn rows_with_missing_values() {
     }
 }
 
-/// Chosen columns alone must hold numbers, whatever the others do.
+/// Only chosen columns must hold numbers.
 #[test]
 fn columns_that_nobody_wants() {
     let folder = Folder::new("unwanted");
@@ -426,7 +426,7 @@ fn descriptions_of_tables() {
     assert!(contents.notes.join("\n").contains("has 0 columns of coordinates"), "{:?}", contents.notes);
 }
 
-/// Text that is compressed needs no place in the temporary folder, and its rows no more memory than they take.
+/// Compressed text uses no temporary files, and its rows take only the memory for their values.
 #[test]
 fn compressed_text() {
     use std::io::Write;
@@ -439,7 +439,7 @@ fn compressed_text() {
     assert_eq!(snapshot.points.len(), 1 << 21);
     super::assert_modest_memory();
     drop(snapshot);
-    // A file that is cut off.
+    // A truncated file.
     let mut encoder = flate2::write::GzEncoder::new(vec![], flate2::Compression::best());
     encoder.write_all(b"x y\n1 2\n").unwrap();
     let path = folder.with("cut.csv.gz", &encoder.finish().unwrap()[..12]);

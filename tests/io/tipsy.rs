@@ -1,4 +1,4 @@
-//! Tipsy files: those that pynbody writes, our own there and back, and broken ones.
+//! Tipsy files written by pynbody, round trips, and damaged files.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ fn as_pynbody_reads_them() {
         let mut pynbody = Expected::of(name);
         assert_eq!(snapshot.format, Format::Tipsy);
         assert_eq!(flat(&snapshot.points), pynbody.f64s("pos"));
-        // Velocities are v / a there.
+        // pynbody's velocities are v / a.
         let velocities = flat(snapshot.velocities.as_ref().unwrap());
         let peculiar: Vec<f64> = pynbody.f64s("vel").iter().map(|v| f64::from((v * 0.4) as f32)).collect();
         assert_eq!(velocities, peculiar);
@@ -27,7 +27,7 @@ fn as_pynbody_reads_them() {
         let length = snapshot.units.length.unwrap();
         assert_eq!((length.mpc * 1e3, length.frame), (pynbody.f64("box_kpc"), Frame::Comoving));
         assert_eq!(snapshot.units.mass, Some(MassUnit { msun: 1.84793e16, per_h: false }));
-        // The constant that pynbody takes for sqrt(G) is off by 1.3e-4.
+        // The constant that pynbody uses for sqrt(G) is wrong by 1.3e-4.
         let unit = snapshot.units.velocity.unwrap();
         let km_s: Vec<f64> = velocities.iter().map(|v| v * unit.km_s).collect();
         assert!(apart(&km_s, &pynbody.f64s("km_s")) < 2e-4, "{unit:?}");
@@ -47,7 +47,7 @@ fn without_a_parameter_file() {
     assert_eq!((snapshot.units, snapshot.background), Default::default());
 }
 
-/// A parameter file that names another file, by its name or in its text, says nothing of this one; one that names none does.
+/// A parameter file that names another file, in its name or its text, is ignored. One that names no file is used.
 #[test]
 fn parameter_files_of_others() {
     let folder = Folder::new("tipsy-others");
@@ -72,7 +72,7 @@ fn parameter_files_of_others() {
     assert_eq!(side("generic.param", &format!("{text}achInFile = ics/run.std\n")), None);
     assert_eq!(side("generic.param", &format!("{text}achOutName = out/other\n")), Some(8.0));
     assert_eq!(side("generic.param", &format!("{text}achInFile = \"other\"\n")), Some(8.0));
-    // The file that a name is of is there, or a snapshot of that run.
+    // The file to which a name belongs exists, or another snapshot of that run.
     for neighbour in ["generic", "generic.00010"] {
         folder.with(neighbour, "");
         assert_eq!(side("generic.param", text), None);
@@ -80,10 +80,10 @@ fn parameter_files_of_others() {
     }
     folder.with("generic.log", "");
     assert_eq!(side("generic.param", text), Some(8.0));
-    // Of several, the one that names the file.
+    // Of several parameter files, that which names the snapshot.
     folder.with("a.param", "bPeriodic = 1\ndPeriod = 2\n");
     assert_eq!(side("b.param", &format!("{text}achOutName = other\n")), Some(8.0));
-    // A name that begins the name of the file, but is not that of its run.
+    // A prefix of the snapshot's name that is not the name of its run.
     folder.with("oth.param", text);
     assert_eq!(all(&path).unwrap().box_size, None);
 }
@@ -215,7 +215,7 @@ fn broken() {
     lying[16..20].copy_from_slice(&(0x7f7f_7f7f_u32 - 85).to_be_bytes());
     refused(folder.with("lying", &lying), &["2139062058 gas"]);
 
-    // Ids that do not belong to it.
+    // Ids that do not belong to the snapshot.
     let snap = folder.with("snap", &bytes);
     let ids = fs::read_to_string(stored("tipsy_standard").join("run.00080.iord")).unwrap();
     folder.with("snap.iord", ids.replacen("125\n", "126\n", 1));
@@ -227,12 +227,12 @@ fn broken() {
     let mut binary = fs::read(stored("tipsy_native").join("run.00080.iord")).unwrap();
     folder.with("snap.iord", &binary);
     refused(&snap, &["snap.iord", "line 1"]);
-    // The same words the other way round, with ids of 64 bits.
+    // The same words in the other byte order, with ids of 64 bits.
     binary.chunks_exact_mut(4).for_each(<[u8]>::reverse);
     let wide: Vec<u8> = binary[4..].chunks_exact(4).flat_map(|id| [&[0; 4], id].concat()).collect();
     folder.with("snap.iord", [&binary[..4], &wide].concat());
     assert_eq!(all(&snap).unwrap().ids, Some(Expected::of("tipsy_standard").u64s("iord")));
-    // Without ids, they are not looked at.
+    // If ids are not requested, their file is not checked.
     folder.with("snap.iord", "x");
     assert!(read(&snap, &ReadOptions::default().ids(false)).is_ok());
     fs::remove_file(folder.file("snap.iord")).unwrap();

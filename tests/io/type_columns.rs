@@ -1,4 +1,4 @@
-//! Particle types of tables: rows of a type are chosen, and stay in their order.
+//! Particle types of tables: rows of a type are selected and keep their order.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use ropewalk_table::columns::Values;
 use super::expected::{each, flat};
 use super::{Folder, all, f32s, f64s, refused};
 
-/// The formats whose types are a column.
+/// The formats with a column of types.
 const TABLES: [&str; 4] = ["csv", "ecsv", "npz", "parquet"];
 
-/// Particles of gas, dark matter and stars as a simulation's file has them: type by type.
+/// Returns particles of gas, dark matter and stars in the order of a simulation's file: type by type.
 fn snapshot(n: usize) -> Snapshot {
     let value = |i: usize| ((i * 7919) % 1009) as f32 / 100.0;
     let mut snapshot = Snapshot::new(f32s(3, (0..3 * n).map(value).collect::<Vec<f32>>()));
@@ -52,7 +52,7 @@ fn there_and_back() {
         let table = written(&folder, &format!("table.{ending}"), &original);
         same(&all(&table).unwrap(), &original, ending);
         let mut of_table = all(&table).unwrap();
-        // Of what text has no place for.
+        // Quantities that text tables cannot store.
         (of_table.box_size, of_table.redshift) = (original.box_size, original.redshift);
         same(&all(written(&folder, "last.hdf5", &of_table)).unwrap(), &original, ending);
     }
@@ -75,7 +75,7 @@ fn chosen_types() {
         }
         let said = read(&table, &ReadOptions::default().types([2])).unwrap_err().to_string();
         assert!(said.contains("has no particles of type 2; types present: 0 (750), 1 (1500), 4 (750)"), "{said}");
-        // What is in a file does not depend on what is wanted of it.
+        // The description of a file does not depend on the requested types.
         for types in [vec![], vec![1], vec![2]] {
             let contents = inspect(&table, &ReadOptions::default().types(types)).unwrap();
             let counts: Vec<_> = contents.types.iter().map(|one| (one.particle_type, one.count)).collect();
@@ -86,7 +86,7 @@ fn chosen_types() {
     }
 }
 
-/// Rows whose types take turns are chosen one by one, and those of a type alone keep it.
+/// Rows with interleaved types are selected one by one, and rows of a single type keep it.
 #[test]
 fn mixed_rows() {
     let folder = Folder::new("types-mixed");
@@ -114,7 +114,7 @@ fn mixed_rows() {
     }
 }
 
-/// A column of other values means something else, as long as no types are wanted of it.
+/// A column of other values has another meaning, unless types are requested.
 #[test]
 fn other_columns_named_type() {
     let folder = Folder::new("types-other");
@@ -140,7 +140,7 @@ fn other_columns_named_type() {
     assert_eq!(flat(&read(&path, &dark).unwrap().points), [1.0, 2.0]);
     arrays(&[1.0, 4.0, 1.0]);
     refused(&path, &["array type has 3 rows, but array x has 2"]);
-    // Chosen as a coordinate, it is nothing else.
+    // If chosen as a coordinate, it has no other meaning.
     let path = folder.with("chosen.csv", "x,y,type\n1,2,0\n3,4,1\n");
     let chosen = read(&path, &ReadOptions::default().columns(["x", "type"])).unwrap();
     assert_eq!((flat(&chosen.points), chosen.types), (vec![1.0, 0.0, 3.0, 1.0], vec![]));

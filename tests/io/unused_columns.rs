@@ -1,4 +1,5 @@
-//! Callers that use coordinates alone: the columns of velocities, ids, masses and types are named in all formats of tables, and not read.
+//! Callers that only use coordinates: columns of velocities, ids, masses and types are noted in all table formats,
+//! and not read.
 
 use std::fs::File;
 
@@ -12,7 +13,7 @@ fn coordinates_only() -> ReadOptions {
     ReadOptions::default().coordinates_only(true)
 }
 
-/// The note on columns that are left out; nothing but the coordinates is read.
+/// Returns the note on columns that are left out, after checking that only coordinates were read.
 #[track_caller]
 fn left_out(snapshot: &Snapshot) -> String {
     assert!(snapshot.velocities.is_none() && snapshot.ids.is_none() && snapshot.masses == Masses::Unknown);
@@ -36,7 +37,7 @@ fn of_text() {
         ("a,b,mass,id", "1,2,3,9", "mass (a mass by its name), id (an id by its name). "),
         ("a,b,Id,type", "1,2,3,1", "Id (an id by its name), type (a type by its name). "),
         ("x,y,vx,vy", "1,2,3,4", "vx (a velocity by its name), vy (a velocity by its name). "),
-        // Also where velocities are not as many as coordinates.
+        // Also if there are fewer velocities than coordinates.
         ("a,b,vx", "1,2,3", "vx (a velocity by its name). "),
         ("a,b,id", "1,2,nc7", "id (text). "),
         ("x,y,id,w", "1,2,nc7,1", "w (beside x, y), id (text). "),
@@ -49,11 +50,11 @@ fn of_text() {
         let chosen = coordinates_only().columns(header.split(',').take(2));
         assert_eq!(left_out(&read(&path, &chosen).unwrap()), "");
     }
-    // Those who read more, and those who want it not, need no note.
+    // No note is needed if the columns are read, or explicitly excluded.
     let path = folder.with("a.csv", "x,y,id,mass\n1,2,3,4\n");
     assert!(all(&path).unwrap().notes.is_empty());
     assert!(read(&path, &ReadOptions::default().ids(false).masses(false)).unwrap().notes.is_empty());
-    // Types that are chosen are read.
+    // Chosen types are read.
     let path = folder.with("a.csv", "x,y,type\n1,2,1\n3,4,4\n");
     let snapshot = read(&path, &coordinates_only().types([4])).unwrap();
     assert_eq!((snapshot.points.len(), snapshot.notes.len()), (1, 0));

@@ -1,4 +1,4 @@
-//! Copies the union-find of `ropewalk` with loom's atomics in place of those of the standard library.
+//! Copies the union-find of `ropewalk`, with loom's atomics instead of the standard library's.
 
 use std::path::Path;
 use std::{env, fs};
@@ -9,7 +9,7 @@ fn main() {
     let text = fs::read_to_string(source).expect("the union-find");
     let atomics = "use std::sync::atomic::";
     assert_eq!(text.matches(atomics).count(), 1, "one line to replace in {source}");
-    // A file that is included has no documentation of its own.
+    // An included file cannot have inner documentation.
     let text = text.replace(atomics, "use loom::sync::atomic::").replace("//!", "//");
     let out = env::var_os("OUT_DIR").expect("a build script");
     fs::write(Path::new(&out).join("union_find.rs"), text).expect("a file");

@@ -1,5 +1,5 @@
-//! Union-find under loom: every order in which two or three threads may load, store and exchange parents is tried, with what
-//! relaxed atomics allow them to see.
+//! Tests of union-find with loom, which tries every order in which two or three threads may load, store and exchange
+//! parents, with every value that relaxed atomics may return.
 #![cfg(test)]
 
 #[allow(dead_code)]
@@ -7,7 +7,7 @@ mod union_find {
     include!(concat!(env!("OUT_DIR"), "/union_find.rs"));
 }
 
-/// The part of `ropewalk`'s module that makes a forest, on one thread.
+/// A serial replacement for the part of `ropewalk`'s module that creates a forest.
 mod parallel {
     use std::ops::Range;
 
@@ -25,14 +25,15 @@ mod parallel {
 use loom::sync::Arc;
 use union_find::UnionFind;
 
-/// Runs the unions of each thread in every order, the first thread's on the main one, and asserts the roots at the end.
+/// Runs the unions of each thread in every order, those of the first on the main thread, and checks the roots at the
+/// end.
 fn all_orders(n: u32, threads: &'static [&'static [(u32, u32)]], roots: &'static [u32]) {
     loom::model(move || {
         let forest = Arc::new(UnionFind::new(n as usize));
         let unite = |forest: &UnionFind, pairs: &[(u32, u32)]| {
             for &(a, b) in pairs {
                 let root = forest.union(a, b);
-                // A tree may have grown since, but a root is never above its members.
+                // The tree may have grown meanwhile, but a root is never above its members.
                 assert!(root <= a && root <= b);
             }
         };
@@ -65,7 +66,7 @@ fn chains_meet() {
     all_orders(4, &[&[(2, 3), (1, 2)], &[(0, 1)]], &[0, 0, 0, 0]);
 }
 
-/// Paths are halved by one thread while another hooks their root.
+/// One thread halves a path while another attaches the path's root.
 #[test]
 fn a_path_is_halved_while_its_root_moves() {
     all_orders(5, &[&[(3, 4), (2, 3), (4, 2)], &[(0, 2)]], &[0, 1, 0, 0, 0]);

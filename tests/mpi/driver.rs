@@ -1,4 +1,4 @@
-//! Starts this program by `mpirun`, with several numbers of processes, and looks at how it ends.
+//! Starts this program with `mpirun` and several numbers of processes, and checks how it ends.
 
 use std::process::{ExitCode, Output};
 use std::time::Instant;
@@ -8,18 +8,20 @@ use common::mpirun::mpirun;
 use crate::faults::FAULTS;
 
 const SIZES: [usize; 6] = [1, 2, 3, 4, 7, 16];
-/// So many run everything if nothing is chosen; others run what is quick, for each rank computes the whole answer, too.
+/// With this number of ranks all scenarios run if none is chosen; with others only quick ones, as each rank computes
+/// the whole result.
 const WHOLE: usize = 3;
 const QUICK: [&str; 4] = ["communicator", "groups", "chain", "refusals"];
-/// Seconds for what is chosen, so that what waits for ever ends. Without optimizations the whole takes six minutes on two busy processors.
+/// The time limit in seconds, which ends runs that hang. Without optimizations, all scenarios take six minutes on two
+/// busy processors.
 const LIMIT: u32 = 1200;
 
-/// Whether this process is one of several that were started.
+/// Returns `true` if this process is one of several that `mpirun` started.
 pub fn is_rank() -> bool {
     ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"].iter().any(|name| std::env::var_os(name).is_some())
 }
 
-/// Runs what is chosen; everything, and faults, if nothing is.
+/// Runs the chosen scenarios; if none is chosen, all scenarios and the faults.
 pub fn run(words: &[String]) -> ExitCode {
     let mut failed = 0;
     for size in SIZES {
@@ -39,7 +41,7 @@ pub fn run(words: &[String]) -> ExitCode {
     for (name, expected) in FAULTS.iter().filter(|_| words.is_empty()) {
         let since = Instant::now();
         let output = start(4, 30, &["fault".into(), (*name).into()]);
-        // `timeout` has the status 124 if it ends what it has started.
+        // `timeout` has the status 124 if it ended the program.
         let ended = !output.status.success() && output.status.code() != Some(124);
         if ended && String::from_utf8_lossy(&output.stderr).contains(expected) {
             println!("fault {name}: ok ({:.1} s)", since.elapsed().as_secs_f64());
@@ -56,7 +58,7 @@ fn told(output: &Output) -> String {
     format!("{}\n{out}{err}", output.status)
 }
 
-/// This program once more, on so many processes and for at most so many seconds.
+/// Starts this program again on `size` processes, for at most the given seconds.
 fn start(size: usize, seconds: u32, words: &[String]) -> Output {
     let program = std::env::current_exe().expect("the program has a path");
     mpirun(size, seconds).arg(program).args(words).output().expect("`timeout` of coreutils is there")

@@ -1,11 +1,11 @@
-//! Ranks that fail: no other may wait for them forever.
+//! Ranks that fail: no other rank may wait for them forever.
 
 use std::process::{Command, ExitCode};
 
 use ropewalk::Fof;
 use ropewalk::distributed::{Communicator, Mpi, agree};
 
-/// Each fault, and what standard error says then.
+/// The faults, each with the expected text on standard error.
 pub const FAULTS: &[(&str, &str)] = &[
     ("killed", ""),
     ("exits", ""),
@@ -16,7 +16,7 @@ pub const FAULTS: &[(&str, &str)] = &[
     ("starts_twice", "rank 0: MPI failed: MPI has already been initialized\n"),
 ];
 
-/// Rank 1 does `name`, in the middle of what the others do.
+/// Rank 1 performs the fault `name` in the middle of the communication of the others.
 pub fn run(name: &str) -> ExitCode {
     Mpi::run(|ranks| -> Result<(), ropewalk::Error> {
         for _ in 0..10 {

@@ -1,7 +1,7 @@
-//! Ranks that are processes of MPI: the scenarios of `common::ranks`, and ranks that fail.
+//! Ranks as MPI processes: the scenarios of `common::ranks`, and ranks that fail.
 //!
-//! `cargo test --package ropewalk-tests --features mpi --test mpi` starts this program again by `mpirun`, several times; words that
-//! follow `--` choose scenarios by their names. `mpirun -n 3 PROGRAM` runs the scenarios on so many processes.
+//! `cargo test --package ropewalk-tests --features mpi --test mpi` starts this program several times with `mpirun`.
+//! Words after `--` select scenarios by name. `mpirun -n 3 PROGRAM` runs the scenarios on 3 processes.
 
 mod driver;
 mod faults;
@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Those whose names have one of the words.
+/// Returns the scenarios whose names contain one of the words.
 fn chosen(words: &[String]) -> Vec<(String, Scenario)> {
     let all = SCENARIOS
         .iter()
@@ -34,14 +34,15 @@ fn chosen(words: &[String]) -> Vec<(String, Scenario)> {
 
 fn scenarios(words: &[String]) -> ExitCode {
     let mut ranks = Mpi::init().unwrap();
-    // All are on one host.
+    // All ranks are on one host.
     assert_eq!(ranks.rank_on_host().unwrap(), ranks.rank());
     let mut passed = 0;
-    // Messages as they are; then, for what talks and does nothing else, so short that most of what is sent is cut.
+    // With messages of any length; then, for scenarios of pure communication, with messages so short that most data
+    // are split.
     for (bytes, module) in [(usize::MAX, ""), (100, "communicator::")] {
         ranks = ranks.with_message_bytes(bytes);
         for (name, scenario) in chosen(words).into_iter().filter(|(name, _)| name.starts_with(module)) {
-            // One that fails ends all ranks: the others may be waiting for this one.
+            // A failed rank ends all ranks, since others may be waiting for it.
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| scenario(&ranks))) {
                 println!(
                     "{name}, in messages of at most {bytes} bytes: rank {} of {} fails",
@@ -61,7 +62,7 @@ fn scenarios(words: &[String]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Blocks of more than 2^31 bytes, from the last rank to the first, then to all: some 5 GB for each rank.
+/// Sends blocks of more than 2^31 bytes from the last rank to the first, then to all: about 5 GB per rank.
 fn large() -> ExitCode {
     let ranks = Mpi::init().unwrap();
     let (rank, last) = (ranks.rank(), ranks.size() - 1);

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Holds the catalogue of `ropewalk halos` against numpy, scipy and astropy: units, redshift, spheres, structure, profiles, fits.
+"""Compares the catalogue of `ropewalk halos` with numpy, scipy and astropy: units, redshift, spheres, structure, profiles, fits.
 
     python3 tests/oracle/catalog.py target/release/ropewalk data/p3m_64.gadget2
 
-The snapshot is read here by itself, and written again with other redshifts in its header (so that its comoving coordinates and
-stored velocities mean another state). For 50 halos each, masses, radii, circular velocities, spins and profiles are computed with
-units by astropy, and must equal the program's to one part in a million; NFW profiles are fitted to the same shells by
-scipy.optimize.curve_fit, outside of the radius of Power et al. 2003 or of three softenings. The catalogue is read as users
-would read it, by astropy and by pandas, which must see the same numbers. Then the same for `--finder adaptahop`: what the columns say of
-parents, hosts, members and sizes must follow from labels.npy and the positions. Needs numpy, scipy, astropy and pandas.
+The snapshot is read independently, and written again with other redshifts in its header, so that its comoving coordinates and
+stored velocities mean another state. For 50 halos each, masses, radii, circular velocities, spins and profiles are computed with
+units by astropy. They must equal the program's to one part in a million. NFW profiles are fitted to the same shells by
+scipy.optimize.curve_fit, outside of the radius of Power et al. 2003 or of three softening lengths.
+
+The catalogue is read by astropy and by pandas, which must find the same numbers. The same follows for `--finder adaptahop`: the
+columns of parents, hosts, members and sizes must be consistent with labels.npy and the positions. Needs numpy, scipy, astropy and
+pandas.
 """
 
 import struct
@@ -33,7 +35,7 @@ SOFTENING = 0.02
 
 
 def read(path):
-    """The header's numbers, positions and stored velocities of a little-endian Gadget-2 snapshot with one type of particles."""
+    """Returns the header's numbers, positions and stored velocities of a little-endian Gadget-2 snapshot with one particle type."""
     raw = path.read_bytes()
     blocks, at = [], 0
     while at < len(raw):
@@ -79,7 +81,7 @@ def main():
 
 
 def read_twice(path):
-    """A catalogue by astropy, which pandas reads alike."""
+    """Reads a catalogue by astropy, after checking that pandas reads the same."""
     catalog = Table.read(path)
     plain = pandas.read_csv(path, comment="#")
     for name in catalog.colnames:
@@ -134,7 +136,7 @@ def compare(snapshot, out, z, softening):
     measured = fitted = 0
 
     for row, halo in enumerate(catalog[:HALOS]):
-        # Nine digits are enough to tell which single-precision numbers the particle has.
+        # Nine digits are enough to identify the single-precision numbers of the particle.
         center = np.array([halo[f"fof_halo_center_{axis}"] for axis in "xyz"]).astype("f4").astype(float)
         offsets = (x - center + side / 2) % side - side / 2
         # Physical, without h.
@@ -147,7 +149,7 @@ def compare(snapshot, out, z, softening):
 
         mean = numbers["omega_m"] * universe.critical_density0 / a**3
         for name, density in [("200c", 200 * universe.critical_density(z)), ("200m", 200 * mean)]:
-            # The first radius, going outwards, at which the mean density within has fallen to the threshold.
+            # The first radius, going outwards, within which the mean density falls to the threshold.
             reach = (3 * enclosed / (4 * np.pi * density)).to(u.Mpc**3) ** (1 / 3)
             i = int(np.argmax(reach[:-1] < sorted_radius[1:]))
             count = i + 1 if reach[0] >= sorted_radius[0] else 0
@@ -170,7 +172,7 @@ def compare(snapshot, out, z, softening):
 
         m, r, few = sphere
         inside = members & (radius <= r)
-        # Bullock et al. 2001, equation 5: the mass of the particles whose angular momentum it is.
+        # Bullock et al. 2001, equation 5, with the mass of the particles that have this angular momentum.
         m = mass * inside.sum()
         v = velocities[inside] - velocities[inside].mean(axis=0)
         momentum = (mass * np.cross(offsets[inside] * a / h * u.Mpc, v)).sum(axis=0)
@@ -181,7 +183,7 @@ def compare(snapshot, out, z, softening):
         assert len(shells) == (0 if few else 20)
         for shell in shells:
             lo, hi = [(shell[key] * u.Mpc / h * a) for key in ["shell_inner", "shell_outer"]]
-            # A radius is written with nine digits, the last of them rounded.
+            # Radii are written with nine digits, the last of them rounded.
             count = int(((radius > lo * (1 + 1e-9)) & (radius <= hi * (1 + 1e-9))).sum())
             assert abs(int(shell["shell_count"]) - count) == 0, (row, shell["shell_count"], count)
             density = (mass * count / (4 / 3 * np.pi * (hi**3 - lo**3))).to(u.Msun / u.Mpc**3).value
@@ -199,7 +201,7 @@ def compare(snapshot, out, z, softening):
 
 
 def check_fit(shells, distances, mass, critical, softening, row):
-    """The most likely NFW profile by least squares that take their variances from the profile that the last ones found."""
+    """Checks the most likely NFW profile by repeated least squares with variances from the previous profile."""
     lo, hi, count = (np.asarray(shells[name], float) for name in ["shell_inner", "shell_outer", "shell_count"])
     if softening:
         resolved = 3 * softening
@@ -248,7 +250,7 @@ def check_fit(shells, distances, mass, critical, softening, row):
         "nfw_chi2": np.sum(((count - model(lo, *best)) / sigma) ** 2),
     }
     for name, value in expected.items():
-        # Digits far below the error of a parameter that is hardly known are not looked for.
+        # Ignores digits far below the error of a poorly determined parameter.
         error = expected.get(f"{name}_error", 0)
         limit = 1e-3 * value if name.endswith("error") else 1e-5 * value + 1e-4 * error
         if not abs(shells[name][0] - value) <= limit:

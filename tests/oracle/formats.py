@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds the halos of one snapshot in GenericIO and in RAMSES's files against those of the original.
+"""Compares the halos of a snapshot in GenericIO and RAMSES format with those of the original.
 
     python3 tests/oracle/formats.py target/release/ropewalk FOLDER
 
-Nothing converts into these formats: the writers are those of tests/data/make_formats.py. Abacus keeps 20 bits of a coordinate, so that no
-equal catalogue follows. Needs numpy and astropy.
+No program converts into these formats, so the writers are those of tests/data/make_formats.py. Abacus keeps only 20 bits of a
+coordinate, so its catalogue would differ. Needs numpy and astropy.
 """
 
 import struct
@@ -19,7 +19,7 @@ sys.path += [str(HERE), str(HERE.parent / "data")]
 import make_formats  # noqa: E402
 
 SOURCE = HERE.parent.parent / "data" / "p3m_64.gadget2"
-# cgs, as the program has them.
+# In cgs units, as in the program.
 MPC, MSUN = 3.085677581491367e24, 1.988409870698051e33
 
 
@@ -37,7 +37,7 @@ ROWS = table()
 
 
 def crc64(data):
-    """That of make_formats, a byte at a time."""
+    """Returns the checksum of make_formats, computed byte by byte."""
     crc = 0xFFFFFFFFFFFFFFFF
     for byte in data:
         crc = crc >> 8 ^ ROWS[(crc ^ byte) & 255]
@@ -45,7 +45,7 @@ def crc64(data):
 
 
 def blocks(path):
-    """The records of the original."""
+    """Returns the records of the original."""
     raw, at, found = path.read_bytes(), 0, []
     while at < len(raw):
         (size,) = struct.unpack_from("<I", raw, at)
@@ -55,7 +55,7 @@ def blocks(path):
 
 
 def ramses(folder, x, v, ids, mass, head):
-    """Two processes, one kind of particles, and units in which the box is 1."""
+    """Writes an output of two processes with one particle type, in units in which the box is 1."""
     box, a, h, omega_m, omega_l = head
     unit_l, unit_t = box / h * a * MPC, 1e17
     unit_d = 1e45 / unit_l**3

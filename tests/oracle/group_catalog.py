@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Holds our group catalogues in the layout of GADGET-4 against numpy, yt and pynbody.
+"""Compares our group catalogues in GADGET-4's layout with numpy, yt and pynbody.
 
     python3 tests/oracle/group_catalog.py target/release/ropewalk data/p3m_64.gadget2
 
-The example writes catalogues of friends of friends and of AdaptaHOP. What they say of groups and subhalos must follow from the ids of
-their members and the snapshot, which is read here by itself; yt and pynbody must open them and see the same numbers in the same
-units. Needs numpy, h5py, yt and pynbody.
+The example program writes catalogues of friends of friends and of AdaptaHOP. Their groups and subhalos must be consistent with the
+ids of their members and with the snapshot, which this script reads independently. yt and pynbody must open the catalogues and find
+the same numbers in the same units. Needs numpy, h5py, yt and pynbody.
 """
 
 import struct
@@ -25,7 +25,7 @@ warnings.simplefilter("ignore")
 
 
 def read(path):
-    """The header's numbers, and positions, velocities and ids, of a little-endian Gadget-2 snapshot at redshift 0."""
+    """Returns the header's numbers, positions, velocities and ids of a little-endian Gadget-2 snapshot at redshift 0."""
     raw = path.read_bytes()
     blocks, at = [], 0
     while at < len(raw):
@@ -46,7 +46,7 @@ def close(name, ours, theirs, tolerance=1e-9):
 
 
 def means(head, x, v, members):
-    """Centre of mass, mean velocity and its dispersion of some particles, all of one mass."""
+    """Returns centre of mass, mean velocity and velocity dispersion of some particles of equal mass."""
     side = head["box"]
     offsets = (x[members] - x[members[0]] + side / 2) % side - side / 2
     center = (x[members[0]] + offsets.mean(axis=0)) % side
@@ -55,7 +55,7 @@ def means(head, x, v, members):
 
 
 def measured(name, group, head, x, v, lists):
-    """Compares the data sets that begin with a name with what lists of members give."""
+    """Compares the datasets whose names begin with `name` with values computed from lists of members."""
     lengths = np.array([len(members) for members in lists])
     assert np.array_equal(group[f"{name}Len"], lengths)
     by_type = np.zeros((len(lists), 6))
@@ -91,7 +91,7 @@ def check(path, head, x, v, place):
     ends = np.cumsum(groups["GroupLen"]).astype(int)
     measured("Group", groups, head, x, v, np.split(members, ends[:-1]))
     assert np.all(np.diff(groups["GroupLen"].astype(int)) <= 0)
-    # A sphere of so many particles, in the mean density of 200 times the critical one.
+    # The mean density of this number of particles in the sphere is 200 times the critical density.
     filled = groups["Group_M_Crit200"] > 0
     assert filled.sum() > 100
     density = groups["Group_M_Crit200"][filled] / (4 / 3 * np.pi * groups["Group_R_Crit200"][filled] ** 3)
@@ -110,7 +110,7 @@ def check(path, head, x, v, place):
         assert np.array_equal(rank, np.arange(n_subhalos) - groups["GroupFirstSub"][number])
         assert np.all(parent[rank > 0] < groups["GroupNsubs"][number[rank > 0]]) and np.any(parent > 0)
         assert np.array_equal(np.bincount(number, subhalos["SubhaloLen"]), groups["GroupLen"])
-        # The first subhalo is at the centre of the group.
+        # The first subhalo is at the centre of its group.
         assert np.array_equal(subhalos["SubhaloPos"][rank == 0], groups["GroupPos"])
     else:
         assert np.all(groups["GroupFirstSub"] == -1)
@@ -123,7 +123,7 @@ def by_yt(path, groups, subhalos, ids):
     for kind, sets in [("Group", groups), ("Subhalo", subhalos)]:
         if not sets:
             continue
-        # yt has digits of its own for a solar mass.
+        # yt has another value of the solar mass.
         close("yt mass", data[kind, "particle_mass"].to("Msun/h") / 1e10, sets[f"{kind}Mass"], 1e-5)
         for k, axis in enumerate("xyz"):
             place = data[kind, f"particle_position_{axis}"].to("Mpccm/h")

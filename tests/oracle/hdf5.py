@@ -33,7 +33,7 @@ WHOLES = [order + sign + size for order in "<>" for sign in "ui" for size in "12
 GZIP, SHUFFLE, SUM, LZF = dict(compression="gzip"), dict(shuffle=True), dict(fletcher32=True), dict(compression="lzf")
 FILTERS = [{}, GZIP, GZIP | SHUFFLE, SUM, GZIP | SHUFFLE | SUM, SHUFFLE, LZF, LZF | SHUFFLE, LZF | SUM, dict(compression="szip"),
            dict(compression="szip") | SHUFFLE]
-# Reasons for which a storage layout may be refused: a name, what the message must contain, and the layouts for which it is right.
+# Reasons for which a storage layout may be rejected: a name, a pattern of the message, and the layouts to which the reason applies.
 REASONS = dict(
     unwritten=(r"(were|was made but) never written", lambda case: case.order == "half" or case.resize is not None),
     width=(r"numbers of 16 bytes", lambda case: np.dtype(case.number).itemsize == 16),
@@ -41,7 +41,7 @@ REASONS = dict(
 
 
 def libhdf5():
-    """The HDF5 library that h5py has loaded, for properties that h5py does not offer."""
+    """Returns the HDF5 library that h5py has loaded, for properties that h5py does not offer."""
     folder = Path(h5py.__file__).parent.parent / "h5py.libs"
     found = glob.glob(str(folder / "libhdf5-*")) or [None]
     library = ctypes.CDLL(found[0])
@@ -56,7 +56,7 @@ def set_property(name, properties, *values):
 
 
 def data(random, kind, shape):
-    """Numbers that a type holds exactly."""
+    """Returns numbers that a type holds exactly."""
     kind = np.dtype(kind)
     if kind.kind == "f":
         return np.ldexp(random.integers(0, 1024, shape), -4).astype(kind)
@@ -106,7 +106,7 @@ class Case:
             set_property("H5Pset_chunk_opts", options, ctypes.c_uint(2))
         if self.nbit:
             set_property("H5Pset_nbit", options)
-        # Datasets that are resized begin, and are written, with another number of rows.
+        # Resized datasets are created and written with another number of rows.
         start = (self.resize, *values.shape[1:]) if self.resize is not None else values.shape
         limits = tuple(h5py.h5s.UNLIMITED if extent is None else extent for extent in top) if top else start
         if self.resize is not None:
@@ -136,7 +136,7 @@ class Case:
 
 
 def direct(dataset, values, mask):
-    """Writes the chunks of a dataset one by one; filters whose bit is set in `mask` are left out of every second chunk."""
+    """Writes the chunks of a dataset one by one. In every second chunk, filters with a bit in `mask` are skipped."""
     import zlib
 
     steps = [range(0, extent, chunk) for extent, chunk in zip(values.shape, dataset.chunks)]
@@ -181,7 +181,7 @@ def header(file, n, **others):
 
 
 def bits(array):
-    """The bytes of an array, for types of one width; -0 and NaN differ by their bits."""
+    """Returns the bytes of an array, for types of one width, since -0 and NaN are compared by their bits."""
     return np.ascontiguousarray(array).tobytes()
 
 
@@ -193,7 +193,7 @@ def run(program, *arguments):
 
 
 def compare(program, case, path, theirs):
-    """`equal`, or the name of the reason for which the file is refused."""
+    """Returns `equal`, or the name of the reason for which the file is rejected."""
     out = path.with_suffix(".npz")
     done = run(program, "convert", path, out)
     if done.returncode != 0:
@@ -221,7 +221,7 @@ def compare(program, case, path, theirs):
 
 
 def cases(random):
-    """All layouts."""
+    """Yields all layouts."""
     for version, filters, number in itertools.product(VERSIONS, FILTERS, ("<f4", ">f8")):
         yield Case(version=version, filters=filters, number=number, rows=40, chunk=(16, 2), top=(-1, 0))
     tops = [None, (0, 3), (5, 0), (5, 3), (-1, 0), (0, -1), (-1, -1), (-1, 3), (40, 1)]
@@ -230,7 +230,7 @@ def cases(random):
         if chunk[0] > limits[0] or chunk[1] > ((top or (0, 0))[1] % 10**6 + 3):
             continue
         yield Case(version=version, chunk=chunk, top=top, filters=filters)
-    # Early allocation without filters is the implicit index.
+    # Early allocation without filters uses the implicit index.
     for top, chunk in itertools.product([None, (5, 0), (5, 3), (0, 3)], [(3, 3), (2, 2), (1, 1)]):
         for version in ("earliest", "latest"):
             yield Case(version=version, chunk=chunk, top=top, time="early", number="<f8")
@@ -242,7 +242,7 @@ def cases(random):
             yield Case(version=version, rows=rows, chunk=chunk, top=top, filters=filters, number="<f8")
     for rows, chunk, filters in [(70_000, (1, 3), {}), (70_000, (1, 3), SUM), (30_000, (1, 1), {})]:
         yield Case(rows=rows, chunk=chunk, top=(-1, 0), filters=filters)
-    # Chunks at the edge that are not filtered.
+    # Unfiltered chunks at the edge.
     for version, chunk, filters in itertools.product(("earliest", "v110", "latest"), [(3, 3), (3, 2), (4, 2)], [GZIP, GZIP | SHUFFLE | SUM]):
         for top in [None, (-1, 0), (-1, -1), (5, 3)]:
             if LIBRARY:
@@ -278,7 +278,7 @@ def cases(random):
 
 
 def storage(program, folder):
-    """All layouts, each in a file of its own."""
+    """Compares all layouts, each in a separate file."""
     random = np.random.default_rng(43)
     outcomes, skipped = collections.Counter(), 0
 
@@ -295,7 +295,7 @@ def storage(program, folder):
         try:
             jobs.append((case, path, write(case, path, random)))
         except (ValueError, RuntimeError, OSError):
-            # A build of HDF5 may lack an encoder, or the combination is invalid.
+            # This build of HDF5 lacks an encoder, or the combination is invalid.
             path.unlink(missing_ok=True)
             skipped += 1
     bad = []
@@ -308,7 +308,7 @@ def storage(program, folder):
 
 
 def attribute_kinds():
-    """Ways to store a number: a name, a function that writes `value` to an attribute, and whether it must be read."""
+    """Returns ways to store a number: a name, a function that writes `value` to an attribute, and whether it must be readable."""
     def put(kind=None, shape=()):
         return lambda attrs, name, value: attrs.create(name, np.full(shape, value), dtype=kind)
 
@@ -354,7 +354,7 @@ def attribute_kinds():
     yield "null", lambda attrs, name, value: attrs.create(name, h5py.Empty("f8")), False
 
 
-# Header quantities: a value that all kinds hold, the group, and the line of `info` or the word that shows the value when it is read.
+# Header quantities: a value that all kinds can store, the group, and the text of `info` that shows the value if it was read.
 QUANTITIES = dict(BoxSize=(64, "Header", "box             64"), Time=(1, "Header", ""), Redshift=(0, "Header", "redshift        0"),
                   NumFilesPerSnapshot=(1, "Header", "files           1"), Omega0=(1, "Header", "Omega_m 1"), OmegaLambda=(0, "Header", "Omega_Lambda 0"),
                   HubbleParam=(1, "Header", "h 1"), UnitLength_in_cm=(100, "Header", ""), ComovingIntegrationOn=(1, "Parameters", ""),
@@ -362,7 +362,7 @@ QUANTITIES = dict(BoxSize=(64, "Header", "box             64"), Time=(1, "Header
 
 
 def attributes(program, folder):
-    """The matrix of header quantities and kinds of storage."""
+    """Tests each header quantity in each kind of storage."""
     bad, read, refused = [], 0, 0
     jobs = []
     for version, (name, (value, group, shown)), (kind, put, must) in itertools.product(("earliest", "latest"), QUANTITIES.items(), attribute_kinds()):
@@ -395,7 +395,7 @@ def expect(program, arguments, *words, fails=True):
 
 
 def links(program, folder):
-    """Links and storage outside of the file are followed, or refused by their names."""
+    """Links and external storage are followed, or rejected with their names."""
     bad = []
     for version in ("earliest", "latest"):
         for many in (0, 20):
@@ -439,7 +439,7 @@ def links(program, folder):
 
 
 def tables(program, folder):
-    """Tables without a header: what is read equals what was written, and what is unclear is refused."""
+    """Tables without a header: the values read equal those written, and ambiguous tables are rejected."""
     bad = []
     random = np.random.default_rng(5)
     points = random.normal(size=(50, 3))
@@ -515,13 +515,13 @@ def tables(program, folder):
 
 
 def roles(program, folder):
-    """Velocities and names of chosen columns, columns that are left out, and metadata: what numpy takes from the same columns, or a note."""
+    """Velocities and names of chosen columns, omitted columns, and metadata, compared with numpy or mentioned in a note."""
     bad = []
     random = np.random.default_rng(6)
     path, out = folder / "roles.hdf5", folder / "roles.npz"
 
     def convert(*options, notes=()):
-        """The arrays that `convert` writes."""
+        """Returns the arrays that `convert` writes."""
         done = run(program, "convert", path, out, *options)
         if done.returncode != 0:
             bad.append(f"roles {options}: {done.stderr}")
@@ -540,7 +540,7 @@ def roles(program, folder):
             expected = np.stack([own[prefix + axis] for axis in axes], axis=1)
             if not np.array_equal(arrays.get(name, np.empty(0)).reshape(-1, len(axes)), expected):
                 bad.append(f"{name} of {axes}")
-    # Names that are numbers are names.
+    # Names that consist of digits are names.
     with h5py.File(path, "w") as file:
         for k in range(5):
             file[str(k)] = np.full(40, float(k))
@@ -548,7 +548,7 @@ def roles(program, folder):
         arrays = convert("--coordinates", ",".join(columns))
         if not np.array_equal(arrays.get("positions"), np.full((40, 2), [float(name) for name in columns])):
             bad.append(f"columns {columns}: {arrays}")
-    # What is left out is named.
+    # Omitted columns are named in a note.
     with h5py.File(path, "w") as file:
         for name in ("x", "y", "z"):
             file[name] = own[name]
@@ -559,7 +559,7 @@ def roles(program, folder):
     arrays = convert(notes=["density (beside x, y, z)", "name (text)", "word (text)", "elsewhere/names (text)", "seed", "of the root group run", "of elsewhere lbox"])
     if arrays.get("box_size") != 100.0:
         bad.append(f"box of {arrays}")
-    # Units and boxes that contradict each other are refused.
+    # Contradictory units and boxes are rejected.
     for name, key, value, words in [("y", "units", "kpc", ["column y has the unit kpc, but column x has none"]), ("x", "BoxSize", 1.0, ["BoxSize of x is 1"]),
                                     ("y", "scale_factor", 0.1, ["packed"]), ("y", "_FillValue", own["y"][3], ["row 4 of y", "missing value"])]:
         with h5py.File(path, "r+") as file:
@@ -568,7 +568,7 @@ def roles(program, folder):
         with h5py.File(path, "r+") as file:
             del file[name].attrs[key]
     convert()
-    # More datasets than are looked at.
+    # More datasets than the reader examines.
     with h5py.File(path, "w", libver="latest") as file:
         for k in range(4097):
             file[f"d{k}"] = 0
@@ -577,7 +577,7 @@ def roles(program, folder):
 
 
 def parts(program, folder):
-    """One file of a split snapshot, several names for `info`, and folders with other files."""
+    """Tests one file of a split snapshot, several paths for `info`, and folders with other files."""
     bad = []
     place = folder / "snapdir"
     place.mkdir(exist_ok=True)
@@ -599,7 +599,7 @@ def parts(program, folder):
         header(file, 1)
         file["PartType1/Coordinates"] = np.zeros((1, 3))
     bad += expect(program, ["info", place], "2 snapshots", "other.hdf5", "snap_009.0.hdf5")
-    # Ids that are stored as floats: with a mantissa of n bits, 2^(n + 1) and the number after it are one float.
+    # Ids stored as floats: with a mantissa of n bits, 2^(n + 1) and the next integer are the same float.
     short = h5py.h5t.IEEE_F32LE.copy()
     short.set_fields(17, 9, 8, 0, 9)
     short.set_offset(0)

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Holds `ropewalk halos --finder hop` against yt's HOP, the original code of Eisenstein and Hut.
+"""Compares `ropewalk halos --finder hop` with yt's HOP, the original code of Eisenstein and Hut.
 
     python3 tests/oracle/hop.py target/release/ropewalk SNAPSHOT [THRESHOLD ..]
 
-SNAPSHOT is a Gadget-2 snapshot whose particles are all of one type, in a box that is a power of two wide, so that its positions are exact
-in yt's unit box. For each threshold (80 and 160) groups must be the same, one to one, particle by particle. Distances in yt have
-32 bits, so densities may differ by one part in 10,000; and particles whose density is as near to the threshold as that may be of a
-group in one of them only. Where a low chain reaches two groups over the same boundary, the order in which yt looks at boundaries
-decides; here its neighbour's group does. Such chains may be of the other group: at most one in 10,000 of the particles in groups. Both times are printed. Needs numpy, yt and yt_astro_analysis.
+SNAPSHOT is a Gadget-2 snapshot with one particle type, in a box whose side is a power of two, so that its positions are exact in
+yt's unit box. For each threshold (80 and 160) the groups must be the same, particle by particle.
+
+Distances in yt have 32 bits, so densities may differ by one part in 10,000. Particles whose density is that close to the threshold
+may be in a group of only one program. If a low chain borders on two groups over the same boundary, the result depends in yt on the
+order of boundaries, and here on the neighbour's group. Such chains may be in different groups: at most one in 10,000 of the grouped
+particles. The times of both programs are printed. Needs numpy, yt
 """
 
 import subprocess
@@ -23,7 +25,7 @@ CLOSE = 1e-4
 
 
 def positions(path):
-    """Positions in the unit box."""
+    """Returns positions in the unit box."""
     data = path.read_bytes()
     side = np.frombuffer(data, "<f8", 1, 4 + 128)[0]
     assert np.log2(side) % 1 == 0
@@ -47,13 +49,13 @@ def main():
         theirs_took = time.perf_counter() - start
         apart = np.max(np.abs(theirs / density - 1.0))
         assert apart < CLOSE, apart
-        # Groups of fewer than 10 have labels here, and none there.
+        # Groups of fewer than 10 particles have labels here, but not in yt.
         sizes = np.bincount(labels[labels >= 0])
         labels = np.where((labels >= 0) & (sizes[labels] >= 10), labels, -1)
         sure = np.abs(density / threshold - 1.0) > CLOSE
         pairs = np.unique(np.stack([labels, tags], axis=1)[sure], axis=0)
         assert np.all((pairs[:, 0] < 0) == (pairs[:, 1] < 0)), pairs
-        # The group there of most members of a group here.
+        # The group of yt that contains most members of each group here.
         grouped = sure & (labels >= 0)
         pairs, counts = np.unique(np.stack([labels, tags], axis=1)[grouped], axis=0, return_counts=True)
         twin = np.zeros(labels.max() + 1, int)

@@ -5,25 +5,25 @@
     python3 tests/oracle/hydro.py - data/p3m_64.gadget2 --python
     python3 tests/oracle/hydro.py target/release/ropewalk data/p3m_64.gadget2 --mpi PROGRAM
 
-Writes a snapshot as IllustrisTNG lays it out: three HDF5 files, particle types 0 (gas), 1 (dark matter), 4 (stars) and 5 (black
-holes), comoving kpc/h, redshift 0.5. Its dark matter is that of the given Gadget-2 snapshot; gas, stars and black holes are placed
-around dark matter particles with a seeded generator, and all types together have the mean density of matter.
+Writes a snapshot in the layout of IllustrisTNG: three HDF5 files, particle types 0 (gas), 1 (dark matter), 4 (stars) and 5 (black
+holes), comoving kpc/h, redshift 0.5. Its dark matter is that of the given Gadget-2 snapshot. A seeded generator places gas, stars and
+black holes around dark matter particles. All types together have the mean density of matter.
 
-The calculation shares no code with ropewalk: friends of friends are the connected components of scipy's pairs, other types join the
-halo of their nearest dark matter particle within the linking length, spheres and structure are sums over sorted arrays. Compared are:
+The calculation shares no code with ropewalk. Friends of friends are the connected components of scipy's pairs. Other types join the
+halo of their nearest dark matter particle within the linking length. Spheres and structure are sums over sorted arrays. Compared are:
 
 - labels and ids of all types, total and per-type masses, M200c and R200c, spin, vmax, half-mass radius, axis ratios, the most connected
   particle, density profiles and the mass function;
 - the group catalogue in GADGET-4's layout: numbers, masses, centres of mass, velocities and dispersions over linked and attached
   particles, and the ids of both by type;
-- with `--attach none` the same for dark matter alone, and what report, catalogue and group catalogue say of the particles that were left
+- with `--attach none` the same for dark matter alone, and the statements of report, catalogue and group catalogue about particles left
   out;
 - `--finder adaptahop`: halos of dark matter alone, spheres and profiles over all types;
 - a zoom snapshot, in which dark matter has three resolutions (types 1, 2 and 3): the contamination of each halo.
 
-`--python` calls the installed Python package and compares its arrays; with `-` for the program only the package runs, and is held against
-numpy. With `--mpi PROGRAM` PROGRAM, built with MPI, runs on three ranks, and its files are compared with those of one process byte for
-byte; numpy is left out then.
+`--python` calls the installed Python package and compares its arrays. With `-` for the program, only the package runs, and is
+compared with numpy. With `--mpi PROGRAM`, PROGRAM (built with MPI) runs on three ranks. Its files are compared byte for byte with
+those of one process, and not with numpy.
 """
 
 import argparse
@@ -51,7 +51,7 @@ OPTIONS = ["--center", "mbp,mcp", "--so", "200c", "--profiles", str(PROFILES)]
 
 
 def read_dark_matter(path):
-    """Side, positions and stored velocities of a little-endian Gadget-2 snapshot of one type."""
+    """Returns side, positions and stored velocities of a little-endian Gadget-2 snapshot of one type."""
     raw = path.read_bytes()
     blocks, at = [], 0
     while at < len(raw):
@@ -71,7 +71,7 @@ def make(source, folder):
     volume = (side / 1000) ** 3
     matter = OMEGA_M * 27.7536627 * volume  # 1e10 Msun/h
     baryons = matter * OMEGA_B / OMEGA_M
-    # Gas and stars follow the dark matter that has the most neighbours within 150 kpc/h.
+    # Gas and stars are placed around the dark matter particles with most neighbours within 150 kpc/h.
     tree = cKDTree(np.mod(x, side), boxsize=side)
     density = tree.query_ball_point(np.mod(x, side), 150.0, return_length=True)
     hosts = {
@@ -137,7 +137,7 @@ def write(folder, side, particles):
 
 
 def zoom(folder, side, particles):
-    """Writes the same snapshot with dark matter of three types: 1 in the middle of the box, 2 around that, and 3 elsewhere."""
+    """Writes the same snapshot with three types of dark matter: 1 in the middle of the box, 2 around that, and 3 elsewhere."""
     table = particles[1]
     distance = np.max(np.abs(np.mod(table["x"].astype("f8"), side) - side / 2), axis=1) / side
     kinds = np.select([distance < 0.3, distance < 0.4], [1, 2], 3)
@@ -150,7 +150,7 @@ def zoom(folder, side, particles):
 
 
 def friends_of_friends(x, side, length):
-    """The connected components of two or more, numbered from 0 by their smallest member; -1 elsewhere."""
+    """Returns the connected components of two or more points, numbered from 0 by their smallest member; -1 for other points."""
     pairs = cKDTree(x, boxsize=side).query_pairs(length, output_type="ndarray")
     n = len(x)
     _, component = connected_components(coo_matrix((np.ones(len(pairs), bool), pairs.T), shape=(n, n)), directed=False)
@@ -164,13 +164,13 @@ def friends_of_friends(x, side, length):
 
 
 class Expected:
-    """Halos of linked particles and of what joins them, by numpy."""
+    """Halos of linked and attached particles, computed by numpy."""
 
     def __init__(self, side, particles, attached, length=None, read=()):
-        """`attached` types join halos of type 1; types of `read` count in spheres alone."""
+        """Particles of the types `attached` join halos of type 1; those of `read` count only in spheres."""
         self.side, self.attached = side, attached
         wrapped = {kind: np.mod(table["x"].astype("f8"), side) for kind, table in particles.items()}
-        # A remainder may round to the side itself.
+        # A remainder may be rounded to the side itself.
         self.wrapped = {kind: np.where(x >= side, x - side, x) for kind, x in wrapped.items()}
         self.tree = cKDTree(self.wrapped[1], boxsize=side)
         self.length = 0.2 * side / len(self.wrapped[1]) ** (1 / 3) if length is None else length
@@ -196,7 +196,7 @@ class Expected:
         return (self.x - center + self.side / 2) % self.side - self.side / 2
 
     def halo(self, members, center):
-        """All numbers of one halo about a centre."""
+        """Returns all quantities of one halo around a centre."""
         a = 1 / (1 + REDSHIFT)
         gravity = 43009.1727 / a  # (km/s)^2 kpc / 1e10 Msun, for comoving radii
         offset = self.offsets(center)
@@ -238,7 +238,7 @@ class Expected:
         return found
 
     def means(self, members):
-        """Centre of mass, mean velocity and its one-dimensional dispersion, by mass."""
+        """Returns centre of mass, mean velocity and one-dimensional velocity dispersion, weighted by mass."""
         mass, first = self.m[members], self.x[members[0]]
         offset = (self.x[members] - first + self.side / 2) % self.side - self.side / 2
         velocity = np.average(self.v[members], axis=0, weights=mass)
@@ -246,20 +246,20 @@ class Expected:
         return (first + np.average(offset, axis=0, weights=mass)) % self.side, velocity, np.sqrt(spread / 3)
 
     def most_connected(self, label):
-        """The linked members with most others within the linking length, and how many these are."""
+        """Returns the linked members with the most other members within the linking length, and their number of neighbours."""
         own = np.flatnonzero(self.labels[1] == label)
         friends = self.tree.query_ball_point(self.wrapped[1][own], self.length, return_length=True) - 1
         return own[friends == friends.max()], friends.max()
 
     def totals(self):
-        """The mass of each halo over all its types."""
+        """Returns the mass of each halo over all its types."""
         members = self.label >= 0
         groups = np.bincount(self.label[members], weights=self.m[members])
         return groups[np.bincount(self.labels[1][self.labels[1] >= 0], minlength=len(groups)) >= MIN_MEMBERS]
 
 
 def run(program, folder, out, *options, ranks=None):
-    """Runs `ropewalk halos`; returns what it prints."""
+    """Runs `ropewalk halos` and returns its output."""
     command = [program, "halos", folder / "snap_067.0.hdf5", "--out", out, "--threads", "1", *options]
     env = dict(os.environ)
     if ranks:
@@ -276,17 +276,17 @@ def check(name, ours, theirs, row, limit=1e-6):
 
 
 def some(rows):
-    """The largest halos, and some of all the others."""
+    """Returns the rows of the largest halos, and a sample of the others."""
     return [int(row) for row in np.unique(np.r_[np.arange(min(HALOS, rows)), np.linspace(0, rows - 1, HALOS).astype(int)])]
 
 
 def apart(a, b, side):
-    """The largest distance along an axis in a periodic box."""
+    """Returns the largest distance along an axis in a periodic box."""
     return np.max(np.abs((np.asarray(a) - b + side / 2) % side - side / 2))
 
 
 def compare(out, expected, particles):
-    """Holds the files of one run against numpy."""
+    """Compares the files of one run with numpy."""
     attached = expected.attached
     for kind in attached:
         labels, ids = np.load(out / f"labels_type{kind}.npy"), np.load(out / f"ids_type{kind}.npy")
@@ -345,7 +345,7 @@ def compare_sphere(halo, found, row, prefix):
 
 
 def compare_profiles(catalog, profiles, expected, prefix="fof_halo"):
-    """Shells are over all particles that were read."""
+    """Compares profiles, whose shells include all particles that were read."""
     tags = list(dict.fromkeys(profiles[f"{prefix}_tag"]))
     assert len(tags) == PROFILES, tags
     rows = {tag: row for row, tag in enumerate(catalog[f"{prefix}_tag"])}
@@ -357,7 +357,7 @@ def compare_profiles(catalog, profiles, expected, prefix="fof_halo"):
         check("the outermost shell", shells["shell_outer"][-1], halo["sod_halo_r200c"], tag)
         kinds = set()
         for shell in shells:
-            # A radius is written with nine digits, the last of them rounded.
+            # Radii are written with nine digits, the last of them rounded.
             lo, hi = shell["shell_inner"], shell["shell_outer"]
             inside = (radius > lo * (1 + 1e-9)) & (radius <= hi * (1 + 1e-9))
             mass = expected.m[inside].sum()
@@ -369,7 +369,7 @@ def compare_profiles(catalog, profiles, expected, prefix="fof_halo"):
 
 
 def compare_groups(path, catalog, expected, particles, unread, share):
-    """Holds a group catalogue in GADGET-4's layout against numpy: comoving Mpc/h, 1e10 Msun/h, km/s."""
+    """Compares a group catalogue in GADGET-4's layout with numpy: comoving Mpc/h, 1e10 Msun/h, km/s."""
     side = expected.side / 1000
     with h5py.File(path) as file:
         header = dict(file["Header"].attrs)
@@ -408,7 +408,7 @@ def compare_groups(path, catalog, expected, particles, unread, share):
 
 
 def type_list(attribute):
-    """Types of an attribute that lists them as text or as numbers."""
+    """Returns the types of an attribute that lists them as text or as numbers."""
     if isinstance(attribute, bytes):
         attribute = attribute.decode()
     if isinstance(attribute, str):
@@ -417,7 +417,7 @@ def type_list(attribute):
 
 
 def compare_subhalos(out, expected, particles, report):
-    """Halos and subhalos of dark matter alone, whose spheres and profiles are over all types."""
+    """Compares halos and subhalos of dark matter only, with spheres and profiles over all types."""
     catalog, labels = Table.read(out / "halos.ecsv"), np.load(out / "labels.npy")
     assert len(labels) == len(particles[1]["m"]) and not list(out.glob("labels_type*")), sorted(out.iterdir())
     assert str(catalog.meta["linked_types"]) == "1" and catalog.meta["types_in_spheres_only"] == "0, 4, 5", catalog.meta
@@ -449,14 +449,14 @@ def compare_mass_function(out, expected):
     table = Table.read(out / "mass_function.ecsv")
     totals = expected.totals()
     for line in table:
-        # Edges are written with nine digits; no halo stands so near to one that it matters, which the two counts show.
+        # Edges are written with nine digits. No halo is so close to an edge that this matters, as the two counts show.
         low, high = (np.sum(totals >= line["mass_min"] * factor) for factor in (1 - 1e-8, 1 + 1e-8))
         assert line["count_above"] in (low, high), (line["mass_min"], line["count_above"], low, high)
     assert table["count_above"][0] > 100
 
 
 def compare_whole(options, folder, side, particles, share):
-    """All types: those of the default run."""
+    """Compares a run over all types, which is the default."""
     whole = Expected(side, particles, [0, 4, 5])
     report = run(options.program, folder, folder / "whole", *OPTIONS, "--group-catalog")
     assert "not read" not in report, report
@@ -485,7 +485,7 @@ def compare_whole(options, folder, side, particles, share):
 
 
 def compare_zoom(options, folder, side, particles):
-    """Dark matter of low resolution in some halos."""
+    """Compares halos that contain low-resolution dark matter."""
     both = zoom(folder / "zoom", side, particles)
     length = 0.2 * side / len(particles[1]["m"]) ** (1 / 3)
     expected = Expected(side, both, [0, 2, 3, 4, 5], length)
@@ -497,7 +497,7 @@ def compare_zoom(options, folder, side, particles):
 
 
 def compare_ranks(options, folder):
-    """Files of three ranks are those of one process; ranks write no group catalogue, and a summary of their own."""
+    """Compares files of three ranks with those of one process. Ranks write no group catalogue, and a different summary."""
     run(options.mpi, folder, folder / "ranks", *OPTIONS, ranks=3)
     names = sorted(path.name for path in (folder / "whole").iterdir() if path.name != GROUPS)
     assert names == sorted(path.name for path in (folder / "ranks").iterdir()), names
@@ -513,7 +513,7 @@ def compare_ranks(options, folder):
 
 
 def compare_python(folder, side, particles, program_catalog):
-    """Holds the arrays of the Python package against numpy, and its columns against the program's catalogue if that is there."""
+    """Compares the arrays of the Python package with numpy, and its columns with the program's catalogue if it exists."""
     import ropewalk
 
     path = folder / "snap_067.0.hdf5"

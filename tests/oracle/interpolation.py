@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Holds `ropewalk interpolate` against scipy's least squares, and on request against Compadre.
+"""Compares `ropewalk interpolate` with scipy's least squares and, on request, with Compadre.
 
     python3 tests/oracle/interpolation.py target/release/ropewalk [--compadre]
 
-Points are anywhere, on lattices, and in planes; in 1 to 4 dimensions, of 32 and 64 bits, in open space and in periodic boxes. Neighbours come from all
-distances. For moving least squares each target's polynomial is fitted by scipy.linalg.lstsq, in other coordinates than the program's;
-where the neighbours determine the value at the target for no polynomial of the degree, which a solution of P^T a = e shows, the next lower
-one counts, and the number of such targets is that of the report. Compadre (generalized moving least squares) has one weight in common with
-the program. Smoothing and inverse distances are sums by their definition; what is scattered adds up. Needs numpy and scipy,
-and for the comparison with it pycompadre, which is compiled where it is installed.
+Points are random, on lattices, and in planes, in 1 to 4 dimensions, with 32 and 64 bits, in open space and in periodic boxes.
+Neighbours are found from all distances. For moving least squares, the polynomial of each target is fitted by scipy.linalg.lstsq, in
+other coordinates than the program's. A solution of P^T a = e tests whether the neighbours determine the value of a polynomial at the
+target; if not, the next lower degree is used. The number of such targets must equal that in the report.
+
+Compadre (generalized moving least squares) has one weight in common with the program. Smoothing and inverse distances are computed
+as sums by their definition, and scattered quantities must add up. Needs numpy and scipy, and for Compadre pycompadre, which is
+compiled during installation.
 """
 
 import itertools
@@ -43,7 +45,7 @@ KERNELS = {
 
 
 class Case:
-    """Points in files, and what the program makes of them."""
+    """Points in files, and the program's results for them."""
 
     def __init__(self, program, folder, sources, targets, values, side=None):
         self.program, self.folder, self.side = program, Path(folder), side
@@ -60,14 +62,14 @@ class Case:
         return np.load(self.folder / "out.npy"), json.loads((self.folder / "report.json").read_text())
 
     def offsets(self, target):
-        """From a target to the nearest image of each source, and how far that is."""
+        """Returns the vector from a target to the nearest image of each source, and its length."""
         offsets = self.sources - target
         if self.side is not None:
             offsets -= self.side * np.round(offsets / self.side)
         return offsets, np.sqrt(np.sum(offsets**2, axis=1))
 
     def near(self, target, k, radius):
-        """Neighbours, their offsets, distances, and the radius of weights."""
+        """Returns neighbours, their offsets and distances, and the radius of the weights."""
         offsets, distances = self.offsets(target)
         if radius is None:
             near = np.argsort(distances, kind="stable")[:k]
@@ -78,17 +80,17 @@ class Case:
 
 
 def monomials(x, degree):
-    """All products of at most `degree` coordinates."""
+    """Returns all products of at most `degree` coordinates."""
     columns = [np.prod(x[:, list(axes)], axis=1) for d in range(degree + 1) for axes in itertools.combinations_with_replacement(range(x.shape[1]), d)]
     return np.stack(columns, axis=1)
 
 
 def fitted(case, target, degree, weight, k, radius):
-    """The value of the polynomial at the target, and its degree."""
+    """Returns the value of the polynomial at the target, and its degree."""
     near, offsets, distances, radius = case.near(target, k, radius)
     weights = WEIGHTS[weight](np.minimum(distances / radius, 1.0)) * (distances < radius)
     near, offsets, weights = near[weights > 0], offsets[weights > 0], weights[weights > 0]
-    # About a corner of the neighbours rather than the target, in units of their extent.
+    # Relative to a corner of the neighbours instead of the target, in units of their extent.
     corner, extent = offsets.min(axis=0), np.ptp(offsets, axis=0).max() or 1.0
     x, here = (offsets - corner) / extent, -corner[None] / extent
     for degree in range(degree, -1, -1):
@@ -108,7 +110,8 @@ def check_fits(case, degree, weight, k=None, radius=None):
     apart = np.max(np.abs(ours - np.array([value for value, _ in theirs])))
     lower = sum(own < degree for _, own in theirs)
     assert report["lower_degree"] == lower, (report["lower_degree"], lower)
-    # Near the radius Buhmann's functions are differences of large terms, here and there: a neighbour there may decide a fit that few make.
+    # Near the radius Buhmann's functions are differences of large terms in both programs. A neighbour there may determine a fit
+    # with few others.
     close = 1e-5 if radius is not None and weight.startswith("buhmann") else 1e-7
     assert apart < close * np.max(np.abs(case.values)), (case.sources.shape, degree, weight, k, radius, apart)
     return apart, lower
@@ -129,17 +132,17 @@ def least_squares(program, folder):
             far = 0.45 if dim > 2 else 0.1
             for limit in ({"k": basis}, {"k": 2 * basis}, {"k": 50}, {"radius": far}):
                 if limit.get("k") == basis and degree > 0:
-                    # Through all points: errors of rounding are multiplied by any number.
+                    # Fits through all points amplify rounding errors without a limit.
                     continue
                 apart, lower = check_fits(case, degree, weight, **limit)
                 worst, total, lowered = max(worst, apart), total + len(targets), lowered + lower
     print(f"least squares: {total} targets within {worst:.1e} of scipy, {lowered} of a lower degree", file=sys.stderr)
-    # All weights, and the issue's case: degree 2, 20 neighbours in three dimensions.
+    # All weights, and the case of the issue: degree 2 with 20 neighbours in three dimensions.
     sources, targets = rng.random((2000, 3)), rng.random((200, 3))
     case = Case(program, folder, sources, targets, field(sources))
     worst = max(check_fits(case, 2, weight, k=20)[0] for weight in WEIGHTS)
     print(f"all weights: within {worst:.1e}", file=sys.stderr)
-    # Lattices, planes that hold the targets or not, lines, copies, and few points.
+    # Lattices, planes with and without the targets, lines, copies, and few points.
     lattice = np.stack(np.meshgrid(*[np.arange(8.0)] * 3), axis=-1).reshape(-1, 3)
     plane = np.column_stack([rng.random((300, 2)), np.zeros(300)])
     tilted = rng.random((300, 1)) * [1.0, 2.0, -1.0] + rng.random((300, 1)) * [0.0, 1.0, 3.0]
@@ -201,7 +204,7 @@ def sums(program, folder):
                 near, _, distances, radius = case.near(target, **limit)
                 weights = KERNELS[kernel](distances / radius)
                 assert np.allclose(own, weights @ case.values[near] / weights.sum(), rtol=1e-12, atol=1e-14), (kernel, limit)
-            # Shared among targets.
+            # Values are distributed over targets.
             ours, report = case.run("--method", "scatter", "--kernel", kernel, *options)
             assert np.allclose(ours.sum(axis=0), case.values.sum(axis=0), rtol=1e-12, atol=1e-11)
             theirs, alone = np.zeros_like(ours), 0
@@ -229,7 +232,7 @@ def main():
         if sys.argv[2:] == ["--compadre"]:
             import pycompadre
 
-            # It outlives what is made by it.
+            # The parser must outlive the objects created with it.
             kokkos = pycompadre.KokkosParser(False)
             compadre(pycompadre, sys.argv[1], folder)
             del kokkos

@@ -1,25 +1,28 @@
 #!/usr/bin/env python3
-"""Holds the Python package's `Mesh` against embreex, trimesh, libigl, and with --open3d against Open3D.
+"""Compares the Python package's `Mesh` with embreex, trimesh, libigl, and with --open3d also with Open3D.
 
     python tests/oracle/meshes.py [--open3d]
 
-Two closed meshes of about 100,000 triangles are made here: a bumpy ball of triangles of all sizes, and parts as of a machine (cylinders of
-long slivers, flat sides of many coplanar triangles). Their corners are whole multiples of 2^-20, so that what aims at a corner or at the middle of an edge
-meets it exactly, in 32 bits, too.
+The script generates two closed meshes of about 100,000 triangles: a bumpy ball with triangles of all sizes, and machine-like parts
+(cylinders of long slivers, flat sides of many coplanar triangles). Their corners are multiples of 2^-20, so that rays aimed at a
+corner or at the middle of an edge hit it exactly, also in 32 bits.
 
-What is compared, and how closely:
-- First and any hits, with embreex and Open3D. Both compute in 32 bits: t (the place, of directions shorter than 1) within 2e-5; coordinates are
-  below 4, where such numbers are 2^-22 apart, and errors of slanting triangles are many times that. Rays that pass an edge by less may
-  meet another triangle there, or none: of those that differ, and of others, a sample is judged by exact rational arithmetic over all
-  triangles, which must be ropewalk's answer, t within 1e-12 (64 bits, and triangles seen edge-on). Fewer than 1 in 1000 may differ; of rays
-  aimed at corners and edges, some of which fall between triangles there, 1 in 50. ropewalk's own answers in 32 and 64 bits must be equal.
-- All hits of rays in general position, with trimesh's own engine and libigl's, in 64 bits: the same triangles, t within 1e-9 (relative 1e-7 with
-  libigl, which hands out 32 bits).
-- All hits of rays that pass exactly through corners and edges: an even number; the surface is entered and left in turn; rational
-  arithmetic over all triangles confirms each t of a sample, and where libigl's winding number changes there is an odd number of hits.
-- Nearest triangles and distances with libigl in 64 bits, within 1e-12; of a sample with trimesh, to which squared distances within 1e-8 are alike:
-  its squares are never less, and at most that much more; with Open3D within 1e-5.
-- Winding numbers with libigl's exact sum within 0.01, as the documentation says, also of a mesh with a hole; signed distances with libigl within 1e-12.
+Comparisons and tolerances:
+- First and any hits, with embreex and Open3D. Both compute in 32 bits: t (with directions shorter than 1) agrees within 2e-5.
+  Coordinates are below 4, where such numbers are 2^-22 apart, and slanting triangles have errors of many times that. Rays that pass
+  an edge more closely may hit another triangle there, or none. A sample of the differing rays, and of others, is computed in exact
+  rational arithmetic over all triangles. ropewalk must agree, with t within 1e-12 (64 bits, and triangles seen edge-on).
+  Fewer than 1 in 1000 rays may differ, or 1 in 50 of those aimed at corners and edges, some of which pass between triangles in 32
+  bits. ropewalk's own results in 32 and 64 bits must be equal.
+- All hits of rays in general position, with trimesh's own engine and libigl's, in 64 bits: the same triangles, t within 1e-9
+  (relative 1e-7 with libigl, which returns 32 bits).
+- All hits of rays that pass exactly through corners and edges: their number is even, and the surface is entered and left
+  alternately. Rational arithmetic over all triangles confirms each t of a sample. Where libigl's winding number changes, the number
+  of hits is odd.
+- Nearest triangles and distances with libigl in 64 bits, within 1e-12. A sample with trimesh, which treats squared distances within
+  1e-8 as equal: its squares are never smaller, and larger by at most that tolerance. With Open3D within 1e-5.
+- Winding numbers with libigl's exact sum within 0.01, as documented, also for a mesh with a hole; signed distances with libigl
+  within 1e-12.
 """
 
 import sys
@@ -44,7 +47,7 @@ def rounded(x):
 
 
 def bumpy():
-    """A ball whose radius varies, triangulated between directions that are dense here and sparse there."""
+    """Returns a ball with a varying radius, triangulated between directions of varying density."""
     random = np.random.default_rng(1)
     clustered = random.normal(size=(30_002, 3)) * [0.15, 0.15, 0.15] + random.choice(np.eye(3), 30_002)
     directions = np.concatenate([random.normal(size=(20_000, 3)), clustered])
@@ -60,7 +63,7 @@ def bumpy():
 
 
 def cylinder(n, center, radius, height):
-    """Slivers as long as the cylinder, and fans of slivers."""
+    """Returns a cylinder with slivers of its full length, and fans of slivers."""
     angle = 2 * np.pi * np.arange(n) / n
     ring = np.stack([radius * np.cos(angle), radius * np.sin(angle), 0 * angle], 1)
     vertices = np.concatenate([ring, ring + [0, 0, height], [[0, 0, 0], [0, 0, height]]]) + center
@@ -71,7 +74,7 @@ def cylinder(n, center, radius, height):
 
 
 def block(n, low, size, random):
-    """A box, each of whose sides is a grid of uneven lines, cut along diagonals that lie either way."""
+    """Returns a box whose sides are grids of unevenly spaced lines, with diagonals in both directions."""
     lines = [np.concatenate([[0], np.sort(random.random(n - 1)), [1]]) for _ in range(3)]
     number, vertices, faces = {}, [], []
 
@@ -106,16 +109,16 @@ def parts():
 
 
 def integers(x):
-    """In units of 2^-21, exactly."""
+    """Returns coordinates as exact integers in units of 2^-21."""
     scaled = np.asarray(x, np.float64) * (2 * UNIT)
     assert (scaled == np.round(scaled)).all()
     return [int(value) for value in scaled]
 
 
 def exact_hits(corners, origin, direction):
-    """Each triangle that the line meets, edges included, with t, in whole numbers."""
+    """Returns each triangle that the line hits, edges included, with t, in integer arithmetic."""
     o, d = np.asarray(origin, np.float64), np.asarray(direction, np.float64)
-    # Volumes in 64 bits, far larger than their errors, leave most triangles out.
+    # 64-bit volumes that are far larger than their errors exclude most triangles.
     to = corners - o
     volumes = np.cross(to, np.roll(to, -1, axis=1)) @ d
     error = 1e-12 * np.linalg.norm(d) * (to**2).sum(-1).max(1)
@@ -153,29 +156,29 @@ class Case:
         print(f"{self.name}: {text}", file=sys.stderr)
 
     def outside(self, n):
-        """Places on a sphere around all, of few bits."""
+        """Returns points on a sphere around the mesh, with few bits."""
         origins = self.random.normal(size=(n, 3))
         return np.round(origins * (3.0 / np.linalg.norm(origins, axis=1, keepdims=True)) / STEP) * STEP
 
     def rays(self, n):
-        """In general position, from outside and from inside; a quarter towards nothing."""
+        """Returns rays in general position, from outside and from inside, a quarter of them aimed at nothing."""
         origins = np.where(np.arange(n)[:, None] % 2 == 0, self.outside(n), self.random.uniform(-1.5, 1.5, (n, 3)))
         targets = self.random.uniform(-1.5, 1.5, (n, 3)) + np.where(np.arange(n)[:, None] % 4 == 3, 3.0 * self.outside(n), 0)
         origins, targets = np.round(origins / STEP) * STEP, np.round(targets / STEP) * STEP
         directions = targets - origins
-        # No part is 0 for all that is in general position.
+        # No component is 0 in general position.
         directions[directions == 0] = STEP
         return origins, directions
 
     def aimed(self, n):
-        """Exactly at corners and at middles of edges, from outside."""
+        """Returns rays from outside, aimed exactly at corners and at the middles of edges."""
         ends = self.vertices[self.edges[self.random.integers(0, len(self.edges), n)]]
         targets = np.where(np.arange(n)[:, None] % 2 == 0, ends[:, 0], ends.mean(1))
         origins = self.outside(n)
         return origins, targets - origins
 
     def first_hits(self, name, theirs, n):
-        """`theirs(origins, directions)` are t and triangles of a program that computes in 32 bits."""
+        """Compares first hits. `theirs(origins, directions)` returns t and triangles of a program that computes in 32 bits."""
         for kind, (origins, directions) in (("any", self.rays(n)), ("aimed", self.aimed(n))):
             t, triangle = theirs(origins.astype("f4"), directions.astype("f4"))
             narrow, ours = (self.mesh[dtype].first_hits(origins.astype(dtype), directions.astype(dtype)) for dtype in ("f4", "f8"))
@@ -188,14 +191,14 @@ class Case:
                 alike = (np.abs(ours.t - t) * length < 2e-5 * np.maximum(1, length)) | (np.isinf(ours.t) & np.isinf(t))
             differ = np.flatnonzero(~alike)
             assert len(differ) * (1000 if kind == "any" else 50) < n, (name, kind, len(differ))
-            # And a sample of the rest.
+            # Also a sample of the other rays.
             for ray in [*self.random.permutation(differ)[:50], *self.random.integers(0, n, 20)]:
                 hits = {face: t for face, t in exact_hits(self.corners, origins[ray], directions[ray]).items() if t >= 0}
                 least = min(hits.values(), default=None)
                 if least is None:
                     assert ours.triangle[ray] == -1, (name, kind, ray)
                     continue
-                # Lowest index of those at the least t: 64 bits tell no closer ones apart.
+                # The lowest index of the triangles at the smallest t, which 64 bits cannot separate further.
                 first = min(face for face, t in hits.items() if float(t) == float(least))
                 assert abs(ours.t[ray] - float(least)) <= 1e-12, (name, kind, ray, ours.t[ray], float(least))
                 assert ours.triangle[ray] == first or abs(hits[int(ours.triangle[ray])] - least) < 1e-12, (name, kind, ray)
@@ -204,7 +207,7 @@ class Case:
             self.say(f"first hits, {name}, {kind}: {n} rays, {met:.0%} meet; {len(differ)} differ ({missed} missed there), where exact arithmetic is ours")
 
     def all_hits(self, n):
-        """In general position, in 64 bits."""
+        """Compares all hits in general position, in 64 bits."""
         origins, directions = self.rays(n)
         lists = self.mesh["f8"].hits_all(origins, directions)
         theirs = trimesh.Trimesh(self.vertices, self.faces, process=False)
@@ -228,7 +231,7 @@ class Case:
         self.say(f"all hits: {len(own)} of {n} rays as trimesh; those of {len(range(0, n, 4))} as libigl, within {apart:.1e}")
 
     def crossings(self, n, judged):
-        """Through corners and edges."""
+        """Tests rays through corners and edges."""
         origins, directions = self.aimed(n)
         normals = np.cross(self.corners[:, 1] - self.corners[:, 0], self.corners[:, 2] - self.corners[:, 0])
         both = [self.mesh[dtype].hits_all(origins.astype(dtype), directions.astype(dtype)) for dtype in ("f4", "f8")]
@@ -237,7 +240,7 @@ class Case:
         lists = both[0]
         counts = np.diff(lists.offsets)
         assert (counts % 2 == 0).all(), np.flatnonzero(counts % 2)
-        # 1 where a hit enters; as many have been entered as left, or one more, after all hits at one t.
+        # 1 where a hit enters. After all hits at one t, the number of entries equals that of exits, or exceeds it by one.
         own = np.repeat(np.arange(n), counts)
         signs = -np.sign(np.einsum("rk,rk->r", normals[lists.triangle], directions[own])).astype(int)
         depth = np.cumsum(signs)
@@ -274,7 +277,7 @@ class Case:
         assert np.array_equal(ours.triangle, narrow.triangle) and np.array_equal(ours.distance, narrow.distance)
         apart = np.abs(ours.distance - distance).max()
         assert apart < 1e-12, apart
-        # Another triangle where several are as near: that ours is follows from its point.
+        # If several triangles are equally near, libigl may return another one. That ours is right follows from its point.
         other = np.flatnonzero(triangle != ours.triangle)
         assert np.allclose(np.linalg.norm(ours.point - points, axis=1), ours.distance, atol=1e-12)
         weighed = np.einsum("pkx,pk->px", self.corners[ours.triangle], ours.barycentric)
@@ -284,18 +287,18 @@ class Case:
         _, apart, _ = trimesh.proximity.closest_point(theirs, points[:sample])
         farther2 = apart**2 - ours.distance[:sample] ** 2
         assert farther2.min() > -1e-12 and farther2.max() < 1.01e-8, (farther2.min(), farther2.max())
-        # With fast winding numbers libigl's distances have 32 bits.
+        # With fast winding numbers, libigl's distances have 32 bits.
         kind = igl.SignedDistanceType.SIGNED_DISTANCE_TYPE_PSEUDONORMAL
         signed = igl.signed_distance(points, self.vertices, self.faces, kind)[0]
         own = self.mesh["f8"].signed_distance(points)
-        # On the surface the sign is either.
+        # On the surface the sign may be either.
         differ = np.abs(np.where(distance < 1e-9, np.abs(own) - np.abs(signed), own - signed))
         assert differ.max() < 1e-12, (differ.argmax(), differ.max())
         self.say(f"signed distances: within {differ.max():.1e} of libigl, {np.mean(own < 0):.0%} inside")
 
     def winding(self, n):
         points = self.random.uniform(-1.6, 1.6, (n, 3))
-        # The whole, and what is left of it below a plane.
+        # The whole mesh, and the part of it below a plane.
         for what, faces in (("closed", self.faces), ("open", self.faces[self.corners.mean(1)[:, 2] < 0.3])):
             exact = igl.winding_number(self.vertices, faces, points)
             mesh = Mesh(self.vertices, faces)
@@ -334,7 +337,7 @@ def open3d(case):
         for name, ours in (("compute_distance", case.mesh["f4"].nearest(points).distance), ("compute_signed_distance", case.mesh["f4"].signed_distance(points))):
             theirs = getattr(scene, name)(open3d.core.Tensor(points), **({"nsamples": 11} if "signed" in name else {})).numpy()
             differ = np.flatnonzero(np.abs(theirs - ours) > 1e-5)
-            # Its signs are those of rays in 32 bits, by majority.
+            # The signs of Open3D come from rays in 32 bits, by majority.
             assert len(differ) * 1000 < n, (name, len(differ))
         case.say(f"Open3D: {n} distances within 1e-5; {len(differ)} of other sign")
 

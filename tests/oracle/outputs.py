@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Opens what is written with others' programs, and compares values and units.
+"""Opens written files with other programs, and compares values and units.
 
     python3 tests/oracle/outputs.py target/release/ropewalk FOLDER
 
-The snapshot data/p3m_64.gadget2 is read here by itself, and at redshift 1 once more. `ropewalk convert` writes it in each format: h5py, numpy, pandas,
-astropy, pyarrow, yt and pynbody must see the same numbers in the same units, and `ropewalk halos` of each must give the catalogue of
-the original, byte for byte but for the lines named below. Catalogues are written in each format and in other units;
-these must agree with each other, and with the conversions of astropy. FOLDER is for the files. Needs numpy, h5py, pandas, astropy, pyarrow, yt and pynbody.
+The snapshot data/p3m_64.gadget2 is read independently, and once more as if at redshift 1. `ropewalk convert` writes it in each
+format. h5py, numpy, pandas, astropy, pyarrow, yt and pynbody must find the same numbers in the same units. `ropewalk halos` of each
+file must give the catalogue of the original, byte for byte except for the lines named below. Catalogues are written in each format
+and in other units; these must agree with each other, and with the conversions of astropy. FOLDER is for the files. Needs numpy,
+h5py, pandas, astropy, pyarrow, yt and pynbody.
 """
 
 import struct
@@ -31,9 +32,9 @@ warnings.simplefilter("ignore")
 
 SOURCE = Path(__file__).parents[2] / "data/p3m_64.gadget2"
 H = 0.68
-# Lines of the catalogue's header that may differ: the name, and how the units are known.
+# Lines of the catalogue's header that may differ: the name, and the origin of the units.
 FREE = ("# - {snapshot:", "# - {units:")
-# What formats do not hold, and is said again on the command line or missing in the header.
+# Values that formats cannot store, which are given again on the command line or are missing in the header.
 SAID = ["--box", "32", "--omega-m", "0.31", "--omega-lambda", "0.69", "--h", "0.68", "--redshift", "0", "--velocity-unit", "km/s"]
 
 
@@ -73,7 +74,7 @@ def run(*arguments):
 
 
 def columns(table, data):
-    """A table of text or Parquet."""
+    """Compares a table of text or Parquet."""
     for k, axis in enumerate("xyz"):
         assert np.array_equal(table[axis], data.x[:, k].astype(float)), axis
         # The root of the scale factor may be rounded once more.
@@ -150,7 +151,7 @@ CHECKS = {
 
 
 def gadget(path, data, label):
-    """The binary formats have the blocks of the original, format 2 with labels before them."""
+    """Compares a binary format, which has the blocks of the original, in format 2 with labels before them."""
     raw, original, at, own = path.read_bytes(), SOURCE.read_bytes(), 0, 0
     for name in [b"HEAD", b"POS ", b"VEL ", b"ID  "]:
         assert label == 0 or raw[at + 4 : at + 8] == name
@@ -187,7 +188,7 @@ def same_catalog(program, path, folder, original):
 
 
 def alike(path, original):
-    """Tipsy's units are others, and velocities are rounded to them: the catalogue is the same to a few digits."""
+    """Compares a catalogue to a few digits: Tipsy has other units, and velocities are rounded to them."""
     ours, theirs = Table.read(path), Table.read(original)
     assert ours.colnames == theirs.colnames
     for name in theirs.colnames:
@@ -196,7 +197,7 @@ def alike(path, original):
             continue
         unit = theirs[name].unit or u.one
         values = (np.array(ours[name]) * (ours[name].unit or u.one)).to(unit, equivalencies=cu.with_H0(100 * H * u.km / u.s / u.Mpc))
-        # Mean velocities are small differences of large ones.
+        # Mean velocities are small differences of large numbers.
         apart = np.abs(values.value - theirs[name])
         least = 1e-3 if unit == u.km / u.s else 1e-12
         worst = np.nanmax(apart / (1e-5 * np.abs(theirs[name]) + least))
@@ -207,7 +208,7 @@ SYSTEMS = ["h", "physical"]
 
 
 def tables(folder, z):
-    """The catalogues in each format, and in other units."""
+    """Compares the catalogues in each format, and in other units."""
     first = Table.read(folder / "halos.ecsv")
     plain = pandas.read_csv(folder / "halos.csv")
     rows = pandas.read_parquet(folder / "halos.parquet")
@@ -241,7 +242,7 @@ def tables(folder, z):
         assert np.array_equal([len(one) for one in lists], first["fof_halo_count"]) and offsets[0] == 0 and offsets[-1] == len(ids)
         assert np.array_equal([one.min() for one in lists], first["fof_halo_tag"])
     little_h = cu.with_H0(100 * H * u.km / u.s / u.Mpc)
-    # Astropy knows no scale factor: a physical length is a times the comoving one.
+    # Astropy has no scale factor: a physical length is a times the comoving length.
     of_systems = [(u.Mpc / cu.littleh, u.Msun / cu.littleh, 1), (u.Mpc, u.Msun, 1 / (1 + z))]
     for name, (length, mass, a) in zip(SYSTEMS, of_systems):
         converted = Table.read(folder.parent / f"{name}{z}" / "halos.ecsv")
@@ -276,7 +277,7 @@ def main():
             path = folder / f"z{z}_out.{ending}"
             run(program, "convert", source, path)
             check(path, data)
-            # Of npy, which has no ids and no velocities, no such catalogue follows.
+            # An npy file has neither ids nor velocities, so its catalogue differs.
             if z == 0 and ending != "npy":
                 same_catalog(program, path, folder, original)
         print(f"redshift {z}: {', '.join(CHECKS)}: equal")

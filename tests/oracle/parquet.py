@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds what is read of Parquet tables against pyarrow: codecs, pages, encodings, kinds of numbers, nulls, metadata.
+"""Compares Parquet tables as read by the program with pyarrow: codecs, pages, encodings, number types, nulls, metadata.
 
     python3 tests/oracle/parquet.py target/release/ropewalk FOLDER
 
-`ropewalk convert` writes what it has read as .npz, whose arrays are compared bit by bit. Columns that cannot be read must be refused by
-name, or named in a note. Needs numpy, pandas and pyarrow.
+`ropewalk convert` writes the data that it has read as .npz, whose arrays are compared bit by bit. Columns that cannot be read must
+be rejected by name, or named in a note. Needs numpy, pandas and pyarrow.
 """
 
 import datetime
@@ -31,7 +31,7 @@ def run(*arguments):
 
 
 def read(path, *more):
-    """The arrays that are read, and the report."""
+    """Returns the arrays that the program reads, and its report."""
     out = FOLDER / "out.npz"
     out.unlink(missing_ok=True)
     result = run("convert", path, out, *more)
@@ -97,7 +97,7 @@ for codec in ["zstd", "brotli", "gzip"]:
 for level in [1, 3, 9, 19, 22]:
     expect(f"level {level}", pa.table(columns), {"positions": stack(columns)}, write=dict(compression="zstd", compression_level=level))
 
-# Kinds of numbers.
+# Number types.
 for kind in ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"]:
     own = {axis: RANDOM.integers(0, 100, N).astype(kind) for axis in "xyz"}
     if kind == "f2":
@@ -118,7 +118,7 @@ for precision, scale in [(5, 2), (9, 0), (9, 9), (12, 3), (18, 18), (20, 5), (38
     expect(f"decimal({precision}, {scale})", pa.table(own | {"z": z}), {"positions": stack(own)})
 expect("dictionary", pa.table(columns | {"z": pa.array(columns["z"]).dictionary_encode()}), {"positions": stack(columns)})
 
-# What is no number: refused as a coordinate, told as another column.
+# Columns that are not numeric: rejected as a coordinate, noted as another column.
 others = {
     "time": pa.array([datetime.datetime(2020, 1, 1)] * N),
     "date": pa.array([datetime.date(2020, 1, 1)] * N),
@@ -162,7 +162,7 @@ refuse("null in a structure", pa.table({"pos": holes}), ["row 2"], ["--coordinat
 empty = pa.table({axis: pa.array([], "f8") for axis in "xyz"})
 expect("empty", empty, {"positions": np.zeros((0, 3))})
 
-# pandas: an index is no coordinate.
+# pandas: an index is not a coordinate.
 frame = pd.DataFrame(columns)
 for name, index in {
     "range": frame,
@@ -196,7 +196,7 @@ for key in ["box_size", "h", "omega_m"]:
     expect(f"{key} = 0", with_metadata(**{key: 0}), {"positions": stack(columns)})
     assert key not in np.load(FOLDER / "out.npz"), key
 
-# Ids in floats with n digits of mantissa: 2^n and the number after it are one float.
+# Ids in floats with an n-bit mantissa: 2^n and the next integer are the same float.
 few = cloud(n=2)
 for kind, bits in [("f2", 11), ("f4", 24), ("f8", 53)]:
     exact = np.array([1, 2**bits - 1])
@@ -209,7 +209,7 @@ pq.write_table(pa.table(columns, schema=pa.schema(fields)), path, compression="z
 text = FOLDER / "units.ecsv"
 assert run("convert", path, text).returncode == 0
 assert text.read_text().count("unit: kpc") == 3, text.read_text()[:1000]
-# What the program writes itself.
+# Tables written by the program itself.
 mass = pa.field("mass", "f8", metadata={"unit": "Msun"})
 pq.write_table(pa.table(columns | {"mass": np.ones(N)}, schema=pa.schema([*fields, mass], metadata={"h": "0.7", "box_size": "10"})), path)
 own = FOLDER / "own.parquet"

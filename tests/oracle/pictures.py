@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Opens the pictures of `ropewalk halos` with other programs: PDF with pdfium, SVG with cairo, PNG with Pillow.
+"""Opens the figures of `ropewalk halos` with other programs: PDF with pdfium, SVG with cairo, PNG with Pillow.
 
     python3 tests/oracle/pictures.py target/release/ropewalk data/p3m_64.gadget2
 
-Of each picture the three formats must have one size in inches and, drawn with the same number of pixels, look alike; a PDF has one page,
-its font with it, and its title as text. Labels of axes that a PDF has in one row or column must not meet. The table of the mass function
-must say what the catalogue says. The same for a table of three points, and for one without halos. Needs numpy, pandas, cairosvg, pillow
-and pypdfium2.
+Each figure must have the same size in inches in all three formats and, drawn with the same number of pixels, look the same. A PDF
+has one page, an embedded font, and its title as text. Axis labels in one row or column of a PDF must not overlap. The table of the
+mass function must agree with the catalogue. The same holds for a table of three points, and for one without halos. Needs numpy,
+pandas, cairosvg, pillow and pypdfium2.
 """
 
 import io
@@ -36,7 +36,7 @@ def run(program, snapshot, out, *options):
 
 
 def drawn_pdf(path):
-    """The page in pixels, its text, and the boxes of the words on it."""
+    """Returns the page in pixels, its text, and the boxes of the words on it."""
     document = pypdfium2.PdfDocument(path)
     assert len(document) == 1, path
     page = document[0]
@@ -55,11 +55,11 @@ def compare(folder, name, words):
     assert np.allclose(np.array(size) / 72, inches, atol=1.5 / DPI), (name, size, inches)
     vector = Image.open(io.BytesIO(cairosvg.svg2png(url=str(svg), output_width=png.width, output_height=png.height)))
     for what, other in [("pdf", page), ("svg", vector.convert("RGB"))]:
-        # Letters and edges are a pixel off here and there.
+        # Letters and edges may be displaced by a pixel.
         small = [np.asarray(image.resize((160, 160), Image.Resampling.BOX), float) for image in [png, other]]
         off = np.abs(small[0] - small[1])
         assert off.mean() < 4 and np.mean(off > 80) < 0.01, (name, what, off.mean(), np.mean(off > 80))
-    # Words meet nowhere, but for those with a seam, which are written several times.
+    # Words must not overlap, except for words with an outline, which are written several times.
     boxes = [box for box in boxes if box[2] > box[0] and box[3] > box[1]]
     if name != "projection":
         for i, a in enumerate(boxes):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Compares the points that the program reads from FITS, LAS, PCD, PLY and OBJ files with those of independent readers.
+"""Compares the points that the program reads from FITS, LAS, PCD, PLY and OBJ files with independent readers.
 
     python3 tests/oracle/point_clouds.py target/release/ropewalk FOLDER
 
-Files are written and read by astropy, laspy, plyfile and trimesh; PCD by the writer and the NumPy reader of this script, with its own LZF.
-The program converts each file to .npy. Points must be equal bit for bit, but where a note says otherwise. Files that are
-wrong must be refused with a sentence that names what is wrong. Needs numpy, astropy, laspy, plyfile and trimesh.
+Files are written and read by astropy, laspy, plyfile and trimesh. PCD files are written and read by this script with NumPy,
+including LZF. The program converts each file to .npy. Points must be equal bit for bit, except where a note says otherwise. Invalid
+files must be rejected with a message that names the error. Needs numpy, astropy, laspy, plyfile and trimesh.
 """
 
 import gzip
@@ -32,7 +32,7 @@ def run(*args):
 
 
 def compare(path, expected, *options, says=()):
-    """The points of a file, in the precision that the reader keeps."""
+    """Compares the points of a file in the precision that the reader keeps."""
     global compared
     out = path.with_name(path.name + ".npy")
     done = run("convert", path, out, *options)
@@ -80,7 +80,7 @@ def fits_files(folder):
             data = file[hdu].data
             return np.stack([np.asarray(data[name]) for name in names], 1)
 
-    # Every kind of number, plain, unsigned and scaled.
+    # Every number type, plain, unsigned and scaled.
     for form in "EDIJKB":
         path = write(f"plain_{form}", axes(form, np.abs(ints) if form == "B" else xyz if form in "ED" else ints))
         compare(path, own(path))
@@ -95,11 +95,11 @@ def fits_files(folder):
         compare(path, values)
     for form, scale, zero in [("I", 0.01, 5.0), ("J", 2.0, 0.0), ("K", 0.5, -3.25), ("B", 0.1, 1.0), ("D", 2.0, 1.5)]:
         raw = np.abs(ints) if form == "B" else xyz if form == "D" else ints
-        # astropy scales what it writes, so that the keywords are put in afterwards.
+        # astropy would scale values on writing, so the keywords are inserted afterwards.
         keys = [(f"{letter}{k}", value) for k in (1, 2, 3) for letter, value in [("QSCAL", scale), ("QZERO", zero)]]
         path = write(f"scaled_{form}", axes(form, raw), header=keys)
         path.write_bytes(path.read_bytes().replace(b"QSCAL", b"TSCAL").replace(b"QZERO", b"TZERO"))
-        # astropy fails on scaled 64-bit integers.
+        # astropy cannot read scaled 64-bit integers.
         assert form == "K" or np.allclose(own(path), raw * scale + zero, rtol=1e-6)
         compare(path, raw.astype("f8") * scale + zero)
     # Vectors, by name and by choice, and with velocities.
@@ -111,7 +111,7 @@ def fits_files(folder):
     compare(path, (xyz.astype("f4") * 2).astype("f4"))
     path = write("wide", [dict(name="F", format="5D", array=RANDOM.normal(size=(n, 5)))])
     compare(path, own(path, ["F"])[:, 0], "--coordinates", "F")
-    # Columns that are no coordinates beside others of every kind.
+    # Columns of all kinds that are not coordinates.
     more = [
         dict(name="flag", format="L", array=np.arange(n) % 2 == 0),
         dict(name="bits", format="11X", array=RANDOM.integers(0, 2, (n, 11)).astype(bool)),
@@ -160,7 +160,7 @@ def fits_files(folder):
     path = write("text_missing", [*axes("D25.17", xyz), weights], table=fits.TableHDU, header=[("COMMENT", "box size: 10 kpc")])
     compare(path, own(path), says=["box size: 10 kpc"])
     refuse(path, "row 2, column w: has no value", options=["--coordinates", "x,w"])
-    # What is refused.
+    # Rejected files.
     path = write("null", axes("J", np.where(ints == ints[7, 1], -99, ints), null=-99))
     refuse(path, "column", "has no value")
     bad = xyz.copy()
@@ -216,7 +216,7 @@ def las_files(folder):
 
 
 def lzf(data):
-    """Literals, and references of 3 bytes or more to where the same 3 bytes were last."""
+    """Compresses data by literals, and by references of 3 bytes or more to the last occurrence of the same 3 bytes."""
     out, literal, last, at = bytearray(), bytearray(), {}, 0
 
     def flush():
@@ -249,7 +249,7 @@ def lzf(data):
 
 
 def pcd(path, record, encoding, header=(), points=None):
-    """A structured array as PCD."""
+    """Returns a structured array as a PCD file."""
     kinds = {"f": "F", "i": "I", "u": "U"}
     fields = [(name, *(record.dtype[name].subdtype or (record.dtype[name], ()))) for name in record.dtype.names]
     lines = dict(

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Holds what `ropewalk convert` makes of HDF5 snapshots against h5py, pynbody, swiftsimio and yt.
+"""Compares HDF5 snapshots as read by `ropewalk convert` with h5py, pynbody, swiftsimio and yt.
 
     python3 tests/oracle/snapshots.py target/release/ropewalk FOLDER
 
-Writes the snapshots of tests/data/make_snapshots.py into FOLDER, which must not be that of the repository, and larger ones: all filters and
-layouts that h5py writes, whole and split. Positions, ids and masses must be the same to the last bit; velocities are the
-file's numbers times a power of the scale factor, to one part in 10^12 of double precision, and to the last bit but one of single.
-yt 4.4 does not open SWIFT's files with numpy 2. swiftsimio 12 writes powers of the scale factor that it does not mean: what it wrote
-is held against what it was given. Needs h5py, numpy, pynbody, swiftsimio and yt.
+Writes the snapshots of tests/data/make_snapshots.py to FOLDER, which must not be that of the repository, and larger ones with all
+filters and layouts that h5py writes, whole and split. Positions, ids and masses must be equal to the last bit. Velocities are the
+file's numbers times a power of the scale factor, within one part in 10^12 in double precision, and within one unit in the last
+place in single precision. yt 4.4 does not open SWIFT's files with numpy 2. swiftsimio 12 writes wrong powers of the scale factor,
+so its files are compared with its input. Needs h5py, numpy, pynbody, swiftsimio and yt.
 """
 
 import argparse
@@ -28,7 +28,7 @@ FILTERS = dict(gzip=dict(compression="gzip"), shuffle=dict(compression="gzip", s
 
 
 def converted(program, path, folder):
-    """What ropewalk reads, by name."""
+    """Returns the arrays that ropewalk reads, by name."""
     out = folder / "converted.npz"
     done = subprocess.run([program, "convert", path, out], capture_output=True, text=True)
     assert done.returncode == 0, f"{path}: {done.stderr}"
@@ -38,18 +38,18 @@ def converted(program, path, folder):
         if name in ours:
             ours[name] = ours[name].reshape(-1, 3)
     ours["masses"] = np.broadcast_to(ours["masses"], len(ours["positions"]))
-    # Whether they are stored as one number or as an array of one.
+    # Scalars may be stored as a number or as an array of one.
     return ours | {name: float(np.ravel(ours[name])[0]) for name in ("box_size", "redshift") if name in ours}
 
 
 def parts(path):
-    """The files of a snapshot, by their names."""
+    """Returns the files of a snapshot, ordered by name."""
     name, number = path.name.removesuffix(".hdf5").rsplit(".", 1) if path.name.count(".") == 2 else (None, None)
     return sorted(path.parent.glob(f"{name}.[0-9].hdf5")) if number is not None else [path]
 
 
 def by_h5py(path):
-    """The file's own numbers, file by file and type by type."""
+    """Returns the file's own numbers, file by file and type by type."""
     columns = {name: [] for name in FIELDS}
     for part in parts(path):
         with h5py.File(part) as file:
@@ -68,7 +68,7 @@ def by_h5py(path):
 
 
 def same(ours, theirs, name, what, close=0.0):
-    """Equal, or as near as `close` of the value."""
+    """Asserts equality, or equality within `close` times the value."""
     ours, theirs = np.asarray(ours, "f8"), np.asarray(theirs, "f8")
     assert ours.shape == theirs.shape, f"{what} {name}: {ours.shape} and {theirs.shape}"
     apart = np.max(np.abs(ours - theirs) / np.maximum(np.abs(theirs), 1e-300), initial=0.0)
@@ -77,7 +77,7 @@ def same(ours, theirs, name, what, close=0.0):
 
 
 def check(what, ours, ids, close_velocity, **columns):
-    """Columns of another program, in its order, against ours."""
+    """Compares columns of another program, in its order, with ours."""
     mine = np.argsort(ours["ids"])
     other = np.argsort(np.asarray(ids))
     assert np.array_equal(ours["ids"][mine], np.asarray(ids)[other].astype("u8")), f"{what}: ids"
@@ -88,7 +88,7 @@ def check(what, ours, ids, close_velocity, **columns):
 def with_pynbody(path, ours, close):
     import pynbody
 
-    # The parts by what they have in common.
+    # The common name of the parts.
     name = path if len(parts(path)) == 1 else path.with_name(path.name.split(".")[0])
     snapshot = pynbody.load(str(name))
     velocities = snapshot["vel"].in_units("km s**-1", **snapshot.conversion_context())
@@ -118,14 +118,14 @@ def with_swiftsimio(path, ours, close):
     gather = lambda get: np.concatenate([np.asarray(get(group)) for group in groups])
     check(f"swiftsimio, {path.name}", ours, gather(lambda group: group.particle_ids), close,
           positions=gather(lambda group: group.coordinates.to_comoving()),
-          # In the file's own unit, which is km/s but for swiftsimio's rounding of years.
+          # In the file's own unit, which is km/s except for swiftsimio's rounding of years.
           velocities=gather(lambda group: group.velocities.to_physical().value),
           masses=gather(lambda group: group.masses))
     assert abs(data.metadata.redshift - ours["redshift"]) < 1e-12
 
 
 def filters(folder):
-    """Random particles through every filter and layout, in one file of each kind, and big-endian."""
+    """Writes random particles through every filter and layout, in one file of each kind, and big-endian."""
     random = np.random.default_rng(7)
     for libver in ("earliest", "latest"):
         for name, options in FILTERS.items():
@@ -179,7 +179,7 @@ def main():
         assert np.array_equal(ours["ids"], theirs["ids"].astype("u8")), path
         for name in ("positions", "masses"):
             same(ours[name], theirs[name], name, f"h5py, {path.name}")
-        # The product is of double precision, and then rounded as the file's numbers are.
+        # The product is computed in double precision, and then rounded to the type of the file.
         kind = theirs["velocities"].dtype
         scaled = (theirs["velocities"].astype("f8") * factor).astype(kind)
         close = 1e-12 if kind.itemsize == 8 else 1.2e-7

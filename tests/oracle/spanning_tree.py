@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
-"""Holds `ropewalk emst` and `ropewalk linkage` against scipy, quitefastmst and Prim's algorithm in numpy.
+"""Compares `ropewalk emst` and `ropewalk linkage` with scipy, quitefastmst and Prim's algorithm in numpy.
 
     python3 tests/oracle/spanning_tree.py target/release/ropewalk [LARGEST]
 
-Each tree must be a spanning tree whose edges ascend by (squared weight, lower index, higher index), each weight being what its end
-points say. The sorted weights of a minimum spanning tree are unique, whatever the tree, so they must be equal to the last bit to
+Each tree must be a spanning tree with edges in ascending order of (squared weight, lower index, higher index), and with weights
+that match their end points. The sorted weights of a minimum spanning tree are unique even if the tree is not, so they must be equal
+to the last bit to
 
 - lengths, open: the minimum spanning tree by scipy.sparse.csgraph of the Delaunay triangulation by scipy.spatial, in 2 and 3
   dimensions up to LARGEST (200,000) points; and quitefastmst.mst_euclid in 4 to 10;
-- mutual reachability: quitefastmst.mst_euclid(X, M) with M = min_samples - 1, for it does not count the point itself;
-- periodic boxes: Prim's algorithm on the matrix of least distances over all images. It knows the order of edges, too, so the edges
+- mutual reachability: quitefastmst.mst_euclid(X, M) with M = min_samples - 1, since it does not count the point itself;
+- periodic boxes: Prim's algorithm on the matrix of minimum distances over all images. It uses the same order of edges, so the edges
   themselves must be equal, also on lattices.
 
-Weights are square roots of squared distances that are summed in f64 in the order of the axes; scipy's and quitefastmst's trees are
-compared by these roots. `ropewalk linkage` must give the heights of scipy.cluster.hierarchy.linkage(points, "single") to the last bit, the
-same merges where no two heights are equal, and the same cophenetic distances. Needs numpy, scipy and quitefastmst.
+Weights are square roots of squared distances that are summed in f64 in the order of the axes. The trees of scipy and quitefastmst
+are compared by these roots. `ropewalk linkage` must give the heights of scipy.cluster.hierarchy.linkage(points, "single") to the
+last bit, the same merges if no two heights are equal, and the same cophenetic distances. Needs numpy, scipy and quitefastmst.
 """
 
 import itertools
@@ -35,13 +36,13 @@ rng = np.random.default_rng(7)
 
 
 def reaching(squares):
-    """The smallest radii whose squares are not less."""
+    """Returns the smallest radii whose squares are not below the given squares."""
     roots = np.sqrt(squares)
     return np.where(roots * roots < squares, np.nextafter(roots, np.inf), roots)
 
 
 def clumps(n, dim):
-    """Clumps of many densities, and three in ten points anywhere."""
+    """Returns clumps of many densities, and 30% uniform points."""
     centers = rng.uniform(0.0, 1.0, (20, dim))
     widths = 10.0 ** rng.uniform(-3.0, -1.0, 20)
     which = rng.integers(0, 20, n)
@@ -53,7 +54,7 @@ CLOUDS = {"uniform": lambda n, dim: rng.uniform(0.0, 1.0, (n, dim)), "clumps": c
 
 
 def squares(points, i, j):
-    """Squared distances of pairs, summed in the order of the axes."""
+    """Returns squared distances of pairs, summed in the order of the axes."""
     total = np.zeros(len(i))
     for x in points.astype(float).T:
         total += (x[i] - x[j]) ** 2
@@ -61,7 +62,7 @@ def squares(points, i, j):
 
 
 def nearest_images(points, side):
-    """The matrix of squared distances in the periodic box [0, side), by all images; of open space without a box."""
+    """Returns the matrix of squared distances in the periodic box [0, side) over all images, or in open space without a box."""
     total = np.zeros((len(points), len(points)))
     for x in points.astype(float).T:
         apart = x[:, None] - x[None, :]
@@ -71,13 +72,14 @@ def nearest_images(points, side):
 
 
 def reachability(d2, min_samples):
-    """Squared mutual reachability of a matrix of squared distances; points count themselves."""
+    """Returns the squared mutual reachability for a matrix of squared distances. Points count themselves."""
     core2 = np.sort(d2, axis=1)[:, min_samples - 1]
     return np.maximum(d2, np.maximum(core2[:, None], core2[None, :]))
 
 
 def prim(w2):
-    """The one spanning tree of a matrix of squared weights: edges ordered by (squared weight, lower index, higher index)."""
+    """Returns the unique spanning tree of a matrix of squared weights, with edges ordered by (squared weight, lower index, higher
+    index)."""
     n = len(w2)
     all_points = np.arange(n)
     weight, end = np.full(n, np.inf), np.zeros(n, int)
@@ -97,7 +99,7 @@ def prim(w2):
 
 
 def delaunay_weights(points):
-    """The sorted lengths of the minimum spanning tree, which is part of the Delaunay triangulation."""
+    """Returns the sorted lengths of the minimum spanning tree, which is part of the Delaunay triangulation."""
     triangulation = Delaunay(points.astype(float))
     assert len(triangulation.coplanar) == 0, "qhull left points out"
     pairs = np.concatenate([triangulation.simplices[:, ends] for ends in itertools.combinations(range(points.shape[1] + 1), 2)])
@@ -120,7 +122,7 @@ class Program:
         subprocess.run([str(word) for word in words], check=True, stdout=subprocess.DEVNULL)
 
     def emst(self, points, *options):
-        """Edges and weights, checked as far as the definition of a tree goes."""
+        """Returns edges and weights, after checking that they form a tree."""
         self.write(points)
         edges, weights = self.folder / "edges.npy", self.folder / "weights.npy"
         self.ask("emst", "--out", edges, "--weights", weights, *options)
@@ -146,7 +148,7 @@ def equal(what, ours, theirs):
 
 
 def equal_or_above(what, ours, theirs):
-    """Ours are rounded up where the nearest number is too small a radius."""
+    """Asserts equality, where ours may be rounded up because the nearest number is too small a radius."""
     equal(what, np.where(ours == np.nextafter(theirs, np.inf), theirs, ours), theirs)
 
 
@@ -181,7 +183,7 @@ def edges_and_boxes(program):
     sets = {f"{name} in {dim} dimensions": cloud(2000, dim) % 1.0 for dim in (1, 2, 3) for name, cloud in CLOUDS.items()}
     sets |= {f"lattice in {dim} dimensions": rng.integers(0, 16, (1500, dim)) / 16.0 for dim in (2, 3)}
     for (name, points), side, min_samples in itertools.product(sets.items(), (None, 1.0), (1, 5)):
-        # Whole parts of a power of two: the images' distances are exact, whichever way they are written.
+        # Multiples of a power of two: distances to images are exact, however they are computed.
         points = (np.floor(points * 2**20) / 2**20).astype(np.float32)
         expected = prim(reachability(nearest_images(points, side), min_samples))
         box = [] if side is None else ["--periodic", side]
@@ -199,7 +201,7 @@ def dendrograms(program):
         what = f"linkage of {name}, {dim} dimensions, min_samples {min_samples}"
         ours = program.linkage(points, "--min-samples", min_samples)
         matrix = np.sqrt(reachability(nearest_images(points, None), min_samples))
-        # With one sample by scipy's own distances.
+        # With one sample, scipy uses its own distances.
         theirs = linkage(points if min_samples == 1 else squareform(matrix, checks=False), "single")
         assert is_valid_linkage(ours), what
         equal_or_above(f"{what}: heights", ours[:, 2], theirs[:, 2])

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Holds text tables as the program reads them against what pandas and astropy read of the same files.
+"""Compares text tables as read by the program with pandas and astropy.
 
     python3 tests/oracle/text_tables.py target/release/ropewalk FOLDER
 
-Each file is generated: separators, headers, comments, quotes, index columns, text columns, missing values, styles of numbers, ends of
-lines, byte order marks, compression, units, aliases, masks and metadata. `ropewalk convert` must give the coordinates that pandas or
-astropy read, or refuse the file with the reason that is listed here. Needs numpy, pandas and astropy.
+All files are generated: separators, headers, comments, quotes, index columns, text columns, missing values, styles of numbers, line
+ends, byte order marks, compression, units, aliases, masks and metadata. `ropewalk convert` must give the coordinates that pandas or
+astropy read, or reject the file with the reason that is listed here. Needs numpy, pandas and astropy.
 """
 
 import gzip
@@ -27,7 +27,7 @@ RNG = np.random.default_rng(5)
 
 
 class Case:
-    """A file, and what is to become of it: positions and the arrays beside them, or the words of an error."""
+    """A file and its expected result: positions and further arrays, or words of the error."""
 
     def __init__(self, name, content, expected, *args, said=(), arrays=None):
         self.name, self.args, self.said = name, args, said
@@ -42,13 +42,13 @@ def frame(columns, kind=float):
 
 
 def by_pandas(text, columns, **options):
-    """The named columns as pandas reads them."""
+    """Returns the named columns as read by pandas."""
     table = pd.read_csv(io.StringIO(text), float_precision="round_trip", **options)
     return table[columns].to_numpy(float)
 
 
 def plain():
-    """Separators, headers, numbers, ends of lines, marks and compression."""
+    """Yields cases of separators, headers, numbers, line ends, marks and compression."""
     for separator, name in [(",", "comma"), (";", "semicolon"), ("\t", "tab"), (" ", "blank"), ("|", "bar")]:
         for kind in [float, int]:
             table = frame(["x", "y", "z"], kind)
@@ -84,7 +84,7 @@ def plain():
 
 
 def roles():
-    """Columns that are no coordinates."""
+    """Yields cases of columns that are not coordinates."""
     for name in ["label", "class", "target", "Cluster", "cluster_id", "species", "index", "source_id", "weight", "Unnamed: 0"]:
         table = frame(["feature_1", "feature_2"])
         table.insert(1, name, np.arange(ROWS) % 3)
@@ -124,7 +124,7 @@ def roles():
 
 
 def texts():
-    """Columns of text, and missing values."""
+    """Yields cases of text columns and missing values."""
     for words in [["a", "b"], ["a, b", 'say "c"'], ["2020-01-01", "2021-02-03"], ["3C273", "M31"], ["True", "False"], ["12:30", "13:00"]]:
         table = frame(["p", "q"])
         table.insert(1, "note", [words[i % 2] for i in range(ROWS)])
@@ -164,7 +164,7 @@ def texts():
 
 
 def enhanced():
-    """ECSV of astropy."""
+    """Yields cases of astropy's ECSV."""
 
     def of(table, columns, name, *args, said=(), refused=None, arrays=None, **options):
         file = io.StringIO()
@@ -234,7 +234,7 @@ def enhanced():
 
 
 def others():
-    """Formats beside CSV, and what is no table."""
+    """Yields cases of formats other than CSV, and of files that are not tables."""
     arff = "% comment\n@RELATION iris\n\n@attribute 'sepal length' numeric\n@attribute width REAL\n@attribute class {a, b}\n@DATA\n"
     yield Case("arff", arff + "1.5,2,a\n% more\n2.5,3,b\n", np.array([[1.5, 2], [2.5, 3]]), said=["class (a nominal attribute)"])
     yield Case("arff-missing", arff + "1.5,?,a\n2.5,3,b\n", "line 8: column 2 is not a number: '?'")
@@ -260,7 +260,7 @@ def others():
 
 
 def check(program, folder, case):
-    """What is wrong with a case; nothing if all is right."""
+    """Returns what is wrong with a case, or nothing if it is right."""
     path, out = folder / f"{case.name}.txt", folder / f"{case.name}.npz"
     path.write_bytes(case.content)
     run = subprocess.run([program, "convert", path, out, *case.args], capture_output=True, text=True, check=False)

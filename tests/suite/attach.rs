@@ -1,4 +1,4 @@
-//! Particles of other types in the halos of linked ones, against loops over all pairs.
+//! Attached particles of other types in halos of linked ones, compared with loops over all pairs.
 
 use common::random::Random;
 use ropewalk::distributed::{Communicator, on_threads};
@@ -7,12 +7,12 @@ use ropewalk_io::{Masses, Points, Snapshot, Table, TypeRun};
 use ropewalk_pipeline::{Finder, LinkingLength, Options, Pipeline};
 use ropewalk_table::columns::{Meta, Values};
 
-/// Random places on a grid, where many distances are equal.
+/// Returns random positions on a grid, with many equal distances.
 fn places(n: usize, random: &mut Random) -> Vec<[f64; 3]> {
     (0..n).map(|_| std::array::from_fn(|_| random.below(24) as f64 / 4.0)).collect()
 }
 
-/// The nearest image's squared distance in a box of 6, or in open space.
+/// Returns the squared distance to the nearest image in a box of 6, or in open space.
 fn distance2(a: [f64; 3], b: [f64; 3], periodic: bool) -> f64 {
     (0..3)
         .map(|k| {
@@ -53,7 +53,7 @@ fn snapshot(rows: &[[f64; 3]], types: &[(u8, usize)], masses: Masses) -> Snapsho
 
 #[test]
 fn counts_and_masses_of_each_type() {
-    // Two halos, of types 1 and 2; gas in the first, a star in the second, one far away.
+    // Two halos, of types 1 and 2; gas in the first halo, a star in the second, and a distant particle.
     let linked = [[1.0, 1.0, 1.0], [1.0, 1.0, 2.0], [5.0, 5.0, 5.0], [1.0, 1.0, 3.0], [5.0, 5.0, 6.0]];
     let linked = snapshot(&linked, &[(1, 3), (2, 2)], Masses::Each(vec![1.0, 2.0, 4.0, 8.0, 16.0]));
     let others = [[1.0, 1.0, 0.5], [1.0, 2.0, 1.0], [5.0, 5.0, 7.0], [9.0, 9.0, 9.0]];
@@ -109,7 +109,8 @@ fn bad_questions() {
     assert!(halos.attach(&linked[..1], &[[0.0; 3]], 1.0).unwrap_err().to_string().contains("2 labels"));
 }
 
-/// Spheres are of all particles that were read: as if all had been linked, about the same centre.
+/// Spheres include all particles that were read: they equal those of a run with all particles linked, around the same
+/// centre.
 #[test]
 fn spheres_know_what_is_attached() {
     let mut random = Random::new(5);
@@ -135,7 +136,7 @@ fn spheres_know_what_is_attached() {
     let mut found = pipeline.find().unwrap();
     pipeline.attach(&mut found).unwrap();
     let measured = pipeline.measure(&found).unwrap();
-    // Each column says which types it is over, but for names of halos and columns of one type.
+    // The description of each column names its types, except for names of halos and columns of one type.
     let columns = measured.catalog.columns().iter();
     let silent: Vec<&str> =
         columns.filter(|column| !column.describe(None).contains("; over ")).map(|column| column.name()).collect();
@@ -172,7 +173,7 @@ fn spheres_know_what_is_attached() {
     assert!(counted as f64 > 0.9 * (a.0 + b.0), "{counted}");
 }
 
-/// Masses of some particles are no masses: each of the others would weigh 1.
+/// If some types have no masses, masses are an error: the particles without masses would count 1 each.
 #[test]
 fn masses_of_some_types() {
     let rows = [[1.0, 1.0, 1.0], [1.0, 1.0, 2.0]];
@@ -206,15 +207,15 @@ fn pair_options() -> Options {
     options
 }
 
-/// A pair of dark matter in a box of 10, and stars at these places.
+/// Returns a pair of dark-matter particles in a box of 10, and stars at the given positions.
 fn pair_and_stars(stars: &[[f64; 3]]) -> (Snapshot, Snapshot) {
     let mut linked = snapshot(&[[1.0, 1.0, 1.0], [1.0, 1.0, 2.0]], &[(1, 2)], Masses::Equal(4.0));
     linked.box_size = Some(10.0);
     (linked, snapshot(stars, &[(0, 1), (4, stars.len() - 1)], Masses::Equal(0.5)))
 }
 
-/// Attached particles must lie in the box like linked ones. Some outside of the box are wrapped and counted; if linked and attached
-/// particles together span more than the box, they are refused, on one process and across ranks.
+/// Attached particles must fit the box like linked ones. Particles outside of the box are wrapped and counted. If
+/// linked and attached particles together span more than the box, they are rejected, in one process and across ranks.
 #[test]
 fn attached_particles_outside_of_the_box() {
     let options = pair_options();
@@ -228,7 +229,7 @@ fn attached_particles_outside_of_the_box() {
         });
         (one, across.map_err(|error| error.to_string()))
     };
-    // Of the box by a thousand, all to one side, and so that the stars alone would fit.
+    // Stars that span a thousand boxes, and stars that are all far to one side and fit the box by themselves.
     for stars in [[[1.0, 1.0, 1.0], [5000.0, 1.0, 1.0]], [[5000.0, 1.0, 1.0], [5001.0, 1.0, 1.0]]] {
         let (one, across) = refused(&stars);
         let one = one.unwrap_err();
@@ -246,7 +247,7 @@ fn attached_particles_outside_of_the_box() {
     assert_eq!(pipeline.outside(), 1);
 }
 
-/// The particles of a rank: the first rank has the first particle, the last rank all others.
+/// Returns the particles of a rank: the first particle on the first rank, all others on the last rank.
 fn on_rank(whole: &Snapshot, ranks: &dyn Communicator) -> Snapshot {
     let range = match ranks.rank() {
         0 => 0..1,
@@ -268,7 +269,8 @@ fn on_rank(whole: &Snapshot, ranks: &dyn Communicator) -> Snapshot {
     part
 }
 
-/// Errors name the type of a particle and its index in the type, also of particles in no halo, and alike across ranks.
+/// Errors name the type of a particle and its index within the type, also for particles in no halo, and are the same
+/// across ranks.
 #[test]
 fn numbers_that_are_not_finite() {
     let options = pair_options();
@@ -296,7 +298,7 @@ fn numbers_that_are_not_finite() {
     assert_eq!(refused(&stars, None), "type 4: point 2: coordinate 2 is NaN; coordinates must be finite");
 }
 
-/// The share of the mass that was not read is that of all particles, not of a sample.
+/// The unread share of the mass is known for all particles, but not for a sample.
 #[test]
 fn share_of_the_mass_of_a_sample() {
     let (mut linked, others) = pair_and_stars(&[[1.0; 3]]);
@@ -315,7 +317,7 @@ fn share_of_the_mass_of_a_sample() {
     assert_eq!(share(&linked), (vec![4], None, "type 4: the share of the mass is not known".into()));
 }
 
-/// With HOP the attached particles alone depend on the linking length, which the header has then.
+/// With HOP, the linking length matters only for attached particles, and the header then includes it.
 #[test]
 fn linking_length_of_hop() {
     let rows: Vec<[f64; 3]> = (0..30).map(|i| [1.0 + 0.01 * f64::from(i), 1.0, 1.0]).collect();
@@ -332,7 +334,7 @@ fn linking_length_of_hop() {
     assert_eq!(length(&pipeline.attaching(&others).unwrap()), Some(1.0));
 }
 
-/// Lists of members have the particles of any type, by their ids or by their places among the particles of their type.
+/// Lists of members contain particles of any type, by their ids or by their indices within the type.
 #[test]
 fn lists_of_any_type() {
     let (linked, mut others) = pair_and_stars(&[[9.0; 3], [8.0; 3], [1.0, 1.0, 1.5]]);
@@ -360,7 +362,7 @@ fn lists_of_any_type() {
     assert!(lists.contains("ids_type31 [90]"), "{lists}");
     assert!(notes.contains("the linked particles (type 1) have no ids that were read; tags are indices"), "{notes}");
     assert!(!notes.contains("attached particles (type 31) have no ids"), "{notes}");
-    // One of two types has ids.
+    // Only one of two types has ids.
     others.types = [(31, 2), (4, 1)].map(|(particle_type, count)| TypeRun { particle_type, count }).to_vec();
     others.types_without_ids = vec![4];
     let (lists, notes) = run(&others);

@@ -1,12 +1,12 @@
-//! Random questions about random points, each answered again by loops that share no code with the crate.
+//! Random queries on random points, compared with loops that share no code with the crate.
 //!
-//! Some hundred seeds in each run. To try many, and other ones each time, name a range of them:
+//! Each run uses 60 seeds. To try more or other seeds, give a range:
 //!
 //! ```sh
 //! ROPEWALK_SEEDS=1000..20000 cargo test --release --test suite attack
 //! ```
 //!
-//! A failure names its seed and its type; `ROPEWALK_SEEDS=1234..1235` asks that one alone.
+//! A failure reports its seed and its type; `ROPEWALK_SEEDS=1234..1235` runs that seed only.
 
 use std::ops::Range;
 use std::sync::{LazyLock, Mutex};
@@ -16,9 +16,9 @@ use rayon::ThreadPool;
 use ropewalk::reference::{fof_all_pairs, fof_bins};
 use ropewalk::{Aabb, Bvh, Csr, Dbscan, DbscanAlgorithm, Fof, Labels, Nearest, Neighbor, Scalar, Sphere};
 
-/// Seeds of a run that is not told which.
+/// The default range of seeds.
 const SEEDS: Range<u64> = 0..60;
-/// One of them is asked by one thread, the next one by four.
+/// Pools of one and four threads, which seeds use alternately.
 static POOLS: LazyLock<[ThreadPool; 2]> =
     LazyLock::new(|| [1, 4].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()));
 
@@ -28,10 +28,10 @@ fn seeds() -> Range<u64> {
     parsed.unwrap_or_else(|| panic!("ROPEWALK_SEEDS is {text}; it must be two numbers, as in 0..100"))
 }
 
-/// A cloud, and the box that it may be asked in.
+/// A point cloud, and the periodic box to query it in.
 struct Cloud<S, const D: usize> {
     points: Vec<[S; D]>,
-    /// A length that means something to it.
+    /// A characteristic length.
     scale: f64,
     side: Option<f64>,
 }
@@ -60,7 +60,7 @@ fn cloud<S: Scalar, const D: usize>(random: &mut Random) -> Cloud<S, D> {
             let size = 1e-3f64.powi((i % 7) as i32);
             let along = random.unit();
             std::array::from_fn(|k| match kind {
-                // Ties, also on the faces of a box of side 1, and beyond them.
+                // Ties, also on the faces of a box of side 1, and points beyond the faces.
                 0 => random.below(steps + 1) as f64 / steps as f64,
                 1 => (random.below(3 * steps) as f64 - steps as f64) * 0.1,
                 2 => places[i % places.len()][k],
@@ -92,8 +92,8 @@ fn cloud<S: Scalar, const D: usize>(random: &mut Random) -> Cloud<S, D> {
     Cloud { points, scale, side }
 }
 
-/// The points as they are stored: in a periodic box the remainder, in the type of the coordinates; what rounds past the box is
-/// at the other face.
+/// Returns the points as stored: in a periodic box the remainder, in the type of the coordinates. If rounding leaves
+/// the box, the result is the other face.
 fn inside<S: Scalar, const D: usize>(points: &[[S; D]], side: Option<f64>) -> Vec<[S; D]> {
     let wrap = |x: S| match side {
         Some(side) if x.into() < 0.0 || x.into() > side => {
@@ -105,7 +105,7 @@ fn inside<S: Scalar, const D: usize>(points: &[[S; D]], side: Option<f64>) -> Ve
     points.iter().map(|point| point.map(wrap)).collect()
 }
 
-/// The squared distance to the nearest of all images, axis by axis.
+/// Returns the squared distance to the nearest image, axis by axis.
 fn distance2<S: Scalar, const D: usize>(a: &[S; D], b: &[S; D], side: Option<f64>) -> f64 {
     let mut sum = 0.0;
     for k in 0..D {
@@ -119,18 +119,18 @@ fn distance2<S: Scalar, const D: usize>(a: &[S; D], b: &[S; D], side: Option<f64
     sum
 }
 
-/// A question, and what it is asked of.
+/// The data of a query: points, tree, and reference results.
 struct Asked<S, const D: usize> {
     seed: u64,
     random: Random,
     cloud: Cloud<S, D>,
-    /// As stored.
+    /// The points as stored.
     points: Vec<[S; D]>,
     tree: Bvh<S, D>,
     eps: f64,
-    /// Squared distances of all pairs.
+    /// The squared distances of all pairs.
     distances2: Vec<Vec<f64>>,
-    /// Those within `eps` of each, ascending.
+    /// The points within `eps` of each point, ascending.
     near: Vec<Vec<u32>>,
 }
 
@@ -149,7 +149,7 @@ impl<S: Scalar, const D: usize> Asked<S, D> {
             2 => cloud.scale * 0.1,
             3 => cloud.scale * 0.2,
             4 => cloud.scale * random.unit() * 0.05,
-            // As far as some pair is, as near as that can be told.
+            // The distance of a random pair, up to rounding.
             _ if !points.is_empty() => distances2[random.below(points.len())][random.below(points.len())].sqrt(),
             _ => 1.0,
         };
@@ -164,7 +164,7 @@ impl<S: Scalar, const D: usize> Asked<S, D> {
         format!("seed {seed}, {D} x {scalar}, n {}, side {side:?}, eps {:e}: {question}", self.points.len(), self.eps)
     }
 
-    /// A point to ask about, stored or not.
+    /// Returns a point to query, which may be stored or not.
     fn place(&mut self) -> [S; D] {
         let random = &mut self.random;
         if !self.points.is_empty() && random.below(3) > 0 {
@@ -246,7 +246,7 @@ impl<S: Scalar, const D: usize> Asked<S, D> {
             assert_eq!(self.tree.query(*ball).nth(skipped), hits.get(skipped).copied(), "{}", self.what("nth"));
             assert_eq!(self.tree.query(*ball).count(), expected.len(), "{}", self.what("count"));
         }
-        // Boxes that lie in the periodic box, so that their corners are what they are.
+        // Boxes within the periodic box, so that wrapping does not change their corners.
         let corners = inside(&places, side);
         let boxes: Vec<Aabb<S, D>> =
             corners.windows(2).map(|pair| Aabb::point(pair[0]).union(&Aabb::point(pair[1]))).collect();
@@ -269,7 +269,7 @@ impl<S: Scalar, const D: usize> Asked<S, D> {
         (0..).zip(&self.points).filter(|(_, point)| holds(point)).map(|(i, _)| i).collect()
     }
 
-    /// Clusters of those that are core, numbered by the first; -1 for the others.
+    /// Returns clusters of core points, numbered by their first member; -1 for other points.
     fn components(&self, core: &[bool]) -> Vec<i32> {
         let mut labels = vec![-1; core.len()];
         let mut next = 0;

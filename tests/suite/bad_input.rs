@@ -1,4 +1,4 @@
-//! No silent wrong answer: what cannot be answered is an error that names the value and the index.
+//! Invalid input is an error that names the value and the index, and never a wrong result.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -13,7 +13,7 @@ use ropewalk_table::Catalog;
 const NAN: f64 = f64::NAN;
 const INFINITY: f64 = f64::INFINITY;
 
-/// The message of an error, which must hold all of the words.
+/// Asserts an error whose message contains all of the words.
 #[track_caller]
 fn refused<T>(result: Result<T>, words: &[&str]) {
     let message = result.err().expect("an error").to_string();
@@ -22,7 +22,7 @@ fn refused<T>(result: Result<T>, words: &[&str]) {
     }
 }
 
-/// Everything that takes points.
+/// Asserts an error from every function that accepts points.
 #[track_caller]
 fn points_refused<T: ropewalk::Bounded<S, D>, S: ropewalk::Scalar, const D: usize>(points: &[T], words: &[&str]) {
     refused(Bvh::build(points), words);
@@ -92,7 +92,7 @@ fn one_to_ten_dimensions() {
     points_refused(&[[0.0f32; 0]; 3], &["0 dimensions", "1 to 10"]);
     points_refused(&[[0.0f64; 11]; 3], &["11 dimensions", "1 to 10"]);
     assert!(Bvh::build(&[[0.0f64; 10]; 3]).is_ok());
-    // Also where there is no point to look at.
+    // The dimension is checked even without points.
     refused(Bvh::build::<[f32; 11]>(&[]), &["11 dimensions"]);
 }
 
@@ -144,11 +144,11 @@ fn periodic_boxes_hold_two_linking_lengths() {
         &["4.9", "axis 0", "linking_length = 2.5"],
     );
     assert!(Fof::new(2.5).periodic(5.0).run(&points).is_ok());
-    // Nor is the size looked at only if there are points.
+    // The box size is checked even without points.
     refused(Fof::new(2.5).periodic(4.9).run::<[f64; 2], _, _>(&[]), &["linking_length = 2.5"]);
 }
 
-/// What looks like an edge case and is none.
+/// Valid input that looks like an edge case.
 #[test]
 fn empty_and_small_input_is_fine() {
     let none: [[f32; 3]; 0] = [];
@@ -173,7 +173,7 @@ fn empty_and_small_input_is_fine() {
     assert_eq!(Fof::new(1.0).run(&[[1.0f32]]).unwrap().labels().as_slice(), [-1]);
 }
 
-/// A program can tell errors apart, and which item they are about.
+/// Errors have a kind and the index of the item that they concern.
 #[test]
 fn kinds_and_indices() {
     let points = [[1.0f64; 3], [2.0; 3]];
@@ -191,7 +191,7 @@ fn kinds_and_indices() {
     assert_eq!(sort(Labels::from_slice(&[0, 7]).unwrap_err()), (ErrorKind::Input, Some(1)));
 }
 
-/// Errors call a parameter by the name that the function has for it.
+/// Errors call a parameter by its name in the function.
 #[test]
 fn parameters_have_their_own_names() {
     let points = [[1.0f64; 3], [2.0; 3]];
@@ -220,7 +220,8 @@ fn errors_about_files_keep_their_source() {
     assert!(broken.source().is_none());
 }
 
-/// A box that changes is an error where it is seen, and never a tree of any depth: that overflowed the stack.
+/// A box that changes between calls is an error if detected, and must not create a tree of arbitrary depth, which
+/// once overflowed the stack.
 #[test]
 fn boxes_that_change() {
     struct Changing<'a>(&'a AtomicU32, u32);
@@ -230,7 +231,7 @@ fn boxes_that_change() {
             let call = self.0.fetch_add(1, Relaxed).wrapping_mul(2_654_435_761) >> 8;
             match self.1 {
                 0 => Aabb::point([call as f32, (call ^ 0x5a5a) as f32]),
-                // Sound when it is looked at, and then none.
+                // Valid at the check, and invalid afterwards.
                 _ if self.0.load(Relaxed) > 20_000 => Aabb::point([f32::NAN, f32::INFINITY]),
                 _ => Aabb::point([call as f32, 0.0]),
             }
@@ -239,7 +240,7 @@ fn boxes_that_change() {
     for kind in [0, 1] {
         let calls = AtomicU32::new(0);
         let changing: Vec<_> = (0..40_000).map(|_| Changing(&calls, kind)).collect();
-        // Each is asked once: what it said then is what is checked and stored.
+        // `bounds` is called once per primitive: the same value is checked and stored.
         match Bvh::build(&changing) {
             Ok(bvh) => {
                 assert_eq!(kind, 0);

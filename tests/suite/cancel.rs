@@ -1,4 +1,4 @@
-//! Calls that are cancelled: an error at once, nothing left behind, and the right answer to the same call again.
+//! Cancelled calls return an error at once, leave no state behind, and give the right result when repeated.
 
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,16 +16,17 @@ use ropewalk_io::{Points, Snapshot, Table};
 use ropewalk_pipeline::{CenterKind, LinkingLength, Options};
 use ropewalk_table::{nearest_neighbors, pairs};
 
-/// Fewer without optimization.
+/// Fewer points without optimization.
 const N: usize = if cfg!(debug_assertions) { 4_000 } else { 40_000 };
-/// About a mean separation.
+/// About one mean separation.
 const SEPARATION: f64 = if cfg!(debug_assertions) { 0.06 } else { 0.03 };
 
 fn points() -> Vec<[f32; 3]> {
     MockHalos::new(N).seed(4).points().unwrap()
 }
 
-/// Cancels `call` before its start, and at moments from there to a little after its end; on until one is before the end.
+/// Cancels `call` before its start, and at random moments until slightly after its expected end, at least until one
+/// cancellation precedes the end.
 fn at_random_moments<T: PartialEq + Send>(name: &str, call: impl Fn() -> Result<T> + Sync) {
     let mut random = Random::new(7);
     let start = Instant::now();
@@ -40,7 +41,7 @@ fn at_random_moments<T: PartialEq + Send>(name: &str, call: impl Fn() -> Result<
         rounds += 1;
         let wait = whole.mul_f64(1.1 * random.unit());
         let cancel = Cancel::new();
-        // Within, so that the call itself has to look.
+        // Cancelled from within, so that the call itself must detect it.
         let result = cancel.run(|| {
             scope(|scope| {
                 scope.spawn(|| {
@@ -124,7 +125,7 @@ fn before_the_start() {
 fn one_within_another() {
     let points = points();
     let call = || minimum_spanning_tree(&points);
-    // The outer one ends both.
+    // Cancelling the outer scope ends both.
     let (outer, inner) = (Cancel::new(), Cancel::new());
     let mut came_back = None;
     let result = outer.run(|| {
@@ -134,7 +135,7 @@ fn one_within_another() {
     });
     assert_eq!((kind(result), came_back), (ErrorKind::Cancelled, Some(ErrorKind::Cancelled)));
     assert!(!inner.is_cancelled());
-    // The inner one ends itself alone.
+    // Cancelling the inner scope ends only that.
     let (outer, inner) = (Cancel::new(), Cancel::new());
     let result = outer.run(|| {
         inner.cancel();
@@ -142,11 +143,11 @@ fn one_within_another() {
         call()
     });
     assert_eq!(result.unwrap(), call().unwrap());
-    // What runs after it is not under it.
+    // Calls after the scope are not affected.
     assert!(call().is_ok());
 }
 
-/// Threads of one pool take tasks of each other's calls.
+/// Calls that share a pool run tasks of each other.
 #[test]
 fn other_calls_go_on() {
     let points = points();
@@ -192,7 +193,7 @@ fn panics_and_errors_go_on() {
     }));
     assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&"its own"));
     assert_eq!(kind(cancel.run(|| dbscan(&points(), -1.0, 5))), ErrorKind::Parameter);
-    // Who listens to phases goes on to listen.
+    // The recording of phases continues after a cancelled call.
     let (_, steps) = phases(|| {
         let cancel = Cancel::new();
         cancel.cancel();
@@ -202,13 +203,13 @@ fn panics_and_errors_go_on() {
     assert_eq!(steps[0].0, "bounds");
 }
 
-/// After the call is cancelled, it ends in a part of the time that it would have taken.
+/// A cancelled call ends in a fraction of its full time.
 #[test]
 fn soon() {
     let points = points();
     let bvh = Bvh::build(&points).unwrap();
     let cancel = Cancel::new();
-    // Many seconds.
+    // Would take many seconds.
     let endless = || (0..1_000_000).map(|_| bvh.nearest_neighbors(20).len()).sum::<usize>();
     let elapsed = scope(|scope| {
         let again = cancel.clone();

@@ -1,6 +1,6 @@
-//! Points that change while they are read: an error, or an answer about any points whatever, and an end.
+//! Points that change while they are read: the result is an error, or a result for some points, but the call ends.
 //!
-//! A box that is another at each call, and memory that its owner exchanges, are what safe code can do; the tree's own tests go further.
+//! Safe code can return another box at each call, or exchange memory that it owns. The tree's own tests go further.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -12,10 +12,10 @@ use ropewalk::{
 };
 use ropewalk_io::{Points, Table};
 
-/// Fewer without optimization.
+/// Fewer points without optimization.
 const N: usize = if cfg!(debug_assertions) { 3_000 } else { 20_000 };
 
-/// A point that is another at each call. `MODE`: how.
+/// A point that changes at each call, in the way that `MODE` selects.
 struct Changing<const MODE: u32> {
     at: [f64; 3],
     asked: AtomicU64,
@@ -38,7 +38,7 @@ impl<const MODE: u32> Bounded<f64, 3> for Changing<MODE> {
     }
 }
 
-/// A box that is another at each call, and at times upside down.
+/// A box that changes at each call, and is sometimes inverted.
 struct ChangingBox([f64; 3], AtomicU64);
 
 impl Bounded<f64, 3> for ChangingBox {
@@ -54,7 +54,7 @@ fn numbers() -> Vec<[f64; 3]> {
     (0..N).map(|_| std::array::from_fn(|_| random.unit())).collect()
 }
 
-/// Looks that an error is about the points.
+/// Checks that an error concerns the points.
 fn looked_at<T>(result: Result<T, Error>) -> Option<T> {
     result
         .map_err(|error| {
@@ -76,7 +76,7 @@ fn all_of<T: Bounded<f64, 3> + Send>(points: &[T]) {
             assert_eq!(tree.neighbors(0.05).len(), N);
             assert_eq!(tree.nearest_all(points, Nearest::new(4)).len(), N);
             assert_eq!(tree.nearest_neighbors(Nearest::new(8).excluding_self()).len(), N);
-            // Moved, as it was, or empty, but never half done.
+            // Afterwards the tree is updated, unchanged or empty, but never half updated.
             let mut moving = tree;
             for _ in 0..3 {
                 for refits in [true, false] {
@@ -121,7 +121,7 @@ fn boxes_that_change() {
     on_two_threads(|| all_of(&boxes));
 }
 
-/// An owner that gives other memory each time.
+/// An owner that returns other memory at each call.
 struct Exchanged(Vec<Vec<f64>>, AtomicU64);
 
 impl AsRef<[f64]> for Exchanged {

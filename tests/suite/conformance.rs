@@ -1,7 +1,8 @@
-//! One suite, stamped over every implementation: each must give what the definitions give.
+//! One suite for all implementations: each must give the results of the definitions.
 //!
-//! Brute force, a tree of points that have moved, and the tree on 1, 2 and 5 threads; `f32` and `f64`; 2 and 3 dimensions; open space and periodic boxes. Other
-//! dimensions are for `dimensions.rs`, with less to compile.
+//! Implementations are brute force, a tree of points that have moved, and the tree on 1, 2 and 5 threads. The suite
+//! covers `f32` and `f64`, 2 and 3 dimensions, open space and periodic boxes. `dimensions.rs` tests other dimensions
+//! with fewer instantiations.
 
 mod images;
 
@@ -15,7 +16,7 @@ use common::oracle::{self, NearestQuery, Side};
 use common::random::Random;
 use ropewalk::{Aabb, Csr, Nearest, Neighbor, Query, Scalar, Space, Sphere};
 
-/// A query of either kind: one type, so that the suite is compiled once for both.
+/// A query of either shape, in one type, so that the suite is compiled only once.
 #[derive(Clone, Copy, Debug)]
 enum Shape<S, const D: usize> {
     Ball(Sphere<S, D>),
@@ -49,20 +50,20 @@ impl<S: Scalar, const D: usize> Query<S, D> for Shape<S, D> {
     }
 }
 
-/// A search for the neighbours of some points, and its answers.
+/// A nearest-neighbour search for several points, and the expected results.
 struct NearCase<S, const D: usize> {
     query: NearestQuery,
     centers: Vec<[S; D]>,
     expected: Vec<Vec<(u32, f64)>>,
 }
 
-/// A cloud with questions, and the answers by definition.
+/// A cloud with queries, and the results by definition.
 struct Case<S, const D: usize> {
     cloud: Cloud<S, D>,
     side: Side,
     shapes: Vec<Shape<S, D>>,
     hits: Vec<Vec<u32>>,
-    /// For each radius the neighbours of each point.
+    /// For each radius, the neighbours of each point.
     neighbors: Vec<(f64, Vec<Vec<u32>>)>,
     near: Vec<NearCase<S, D>>,
 }
@@ -110,7 +111,7 @@ fn case<S: Scalar, const D: usize>(cloud: Cloud<S, D>, periodic: bool) -> Case<S
     Case { cloud, side, shapes, hits, neighbors, near }
 }
 
-/// Points to ask about: some of the cloud, some between, outside, far outside, and some that are no points.
+/// Returns centres of queries: points of the cloud, positions between, outside and far outside, and invalid ones.
 fn centers<S: Scalar, const D: usize>(cloud: &Cloud<S, D>) -> Vec<[S; D]> {
     let mut random = Random::new(1);
     let side = cloud.side;
@@ -137,7 +138,8 @@ fn centers<S: Scalar, const D: usize>(cloud: &Cloud<S, D>) -> Vec<[S; D]> {
     centers
 }
 
-/// Boxes about points (their faces hold points), random ones, and some that hold nothing or everything.
+/// Returns boxes around points (with points on their faces), random boxes, and some that contain nothing or
+/// everything.
 fn boxes<S: Scalar, const D: usize>(cloud: &Cloud<S, D>) -> Vec<Aabb<S, D>> {
     let mut random = Random::new(2);
     let side = cloud.side;
@@ -211,7 +213,7 @@ fn many_queries<S: Scalar, const D: usize, E: Engine<S, D>>(
     let visited: Vec<_> = visited.into_iter().map(|hits| sorted(hits.into_inner().unwrap())).collect();
     assert_eq!(visited, expected, "{what}: for_each_hit");
 
-    // Break ends the query that says so, and no other.
+    // Break ends only the query that returns it.
     let visits: Vec<AtomicU32> = queries.iter().map(|_| AtomicU32::new(0)).collect();
     engine.for_each_hit(queries, |query, _| {
         let before = visits[query].fetch_add(1, Relaxed);
@@ -263,7 +265,7 @@ fn nearest<S: Scalar, const D: usize, E: Engine<S, D>>(
     assert_eq!(&all, expected, "{what}: nearest_all({wanted:?})");
 }
 
-/// Some of the stored points against the definition, and all of them against each other.
+/// Compares some stored points with the definition, and all stored points with each other.
 fn nearest_of_the_stored<S: Scalar, const D: usize, E: Engine<S, D>>(engine: &E, case: &Case<S, D>) {
     let points: Vec<_> = case.cloud.points.iter().map(|point| oracle::wrap_point(point, case.side)).collect();
     for k in [1, 5] {

@@ -1,4 +1,4 @@
-//! What holds for all of the library: its types cross threads, and `f32` answers as `f64` does.
+//! Properties of the whole library: its types can cross threads, and `f32` gives the same results as `f64`.
 
 use common::clouds;
 use ropewalk::reference::BruteForce;
@@ -9,7 +9,7 @@ use ropewalk::{
 };
 use ropewalk_table::Catalog;
 
-/// Compiled, and thereby shown.
+/// Compiling this function proves it.
 #[test]
 fn types_cross_threads() {
     fn send_sync<T: Send + Sync>() {}
@@ -23,12 +23,12 @@ fn types_cross_threads() {
     owned::<(ropewalk_io::Snapshot, ropewalk_io::ReadOptions)>();
     send_sync::<Hits<'static, f32, 3, Sphere<f32, 3>>>();
     send_sync::<Particles<'static, [f64; 3]>>();
-    // An error goes into a box as any other does.
+    // An error can be boxed like any other.
     let error: Box<dyn std::error::Error + Send + Sync> = Bvh::build(&[[f32::NAN]]).unwrap_err().into();
     assert!(error.to_string().contains("NaN"));
 }
 
-/// Points of `f32` have the neighbours, distances and labels of the same points in `f64`, bit for bit.
+/// Points of `f32` have the same neighbours, distances and labels as the same points in `f64`, bit for bit.
 #[test]
 fn narrow_points_answer_as_wide_ones() {
     for cloud in clouds::all::<f32, 3>() {

@@ -1,12 +1,12 @@
-//! Many copies of one point, and many points in one cell of the Morton grid, which some trees are quadratic in: the answers.
-//! `src/work.rs` counts the distances that they cost.
+//! Results for many copies of one point, and for many points in one cell of the Morton grid, for which some trees
+//! take quadratic time. `src/work.rs` counts the computed distances.
 
 use common::random::Random;
 use ropewalk::internals::LEAF;
 use ropewalk::reference::BruteForce;
 use ropewalk::{Bvh, Fof, Nearest, Scalar, Sphere};
 
-/// `n` points in `heaps` places in turn.
+/// Returns `n` points at `heaps` positions in turn.
 fn heaps<S: Scalar, const D: usize>(n: usize, heaps: usize) -> Vec<[S; D]> {
     (0..n).map(|i| [S::from_f64((i % heaps) as f64); D]).collect()
 }
@@ -22,7 +22,7 @@ fn pairs_of_copies() {
     assert_eq!(bvh.count_pairs(1.0), 4 * within + 3 * (n as u64 / 4).pow(2));
 }
 
-/// The nearest of copies are those with the lowest indices.
+/// Among copies, those with the lowest indices count as nearest.
 fn nearest_copies<S: Scalar, const D: usize>(side: Option<f64>) {
     let (n, places) = (60_000usize, 3);
     let points = heaps::<S, D>(n, places);
@@ -39,7 +39,7 @@ fn nearest_copies<S: Scalar, const D: usize>(side: Option<f64>) {
             }
         }
     }
-    // More than there are in one place: some from the next.
+    // More neighbours than there are at one position, so that some are at the next.
     let some = &points[..10];
     let wanted = Nearest::new(n / places + 5);
     let brute = side.map_or_else(|| BruteForce::build(&points), |side| BruteForce::build_periodic(&points, side));
@@ -53,7 +53,7 @@ fn nearest_of_copies() {
     nearest_copies::<f32, 3>(Some(8.0));
 }
 
-/// A large `k` is not quadratic in `k`.
+/// A large `k` does not take quadratic time in `k`.
 #[test]
 fn half_of_all_points() {
     let mut random = Random::new(5);
@@ -66,7 +66,7 @@ fn half_of_all_points() {
     }
 }
 
-/// The sum of the sides of all leaves.
+/// Returns the sum of the sides of all leaves.
 fn perimeter<S: Scalar, const D: usize>(bvh: &Bvh<S, D>) -> f64 {
     let nodes = bvh.nodes();
     let leaves = (0..nodes.len()).filter(|&at| nodes[at].rope as usize == at + 1);
@@ -76,7 +76,7 @@ fn perimeter<S: Scalar, const D: usize>(bvh: &Bvh<S, D>) -> f64 {
     sides.sum()
 }
 
-/// A patch so small that the grid over the whole domain has one cell for it is sorted as if it were alone.
+/// A patch that fits into one cell of the grid of the whole domain is sorted as well as a separate set.
 fn patch<S: Scalar, const D: usize>(size: f64, n: usize) {
     let mut random = Random::new(6);
     let patch: Vec<[S; D]> = (0..n).map(|_| std::array::from_fn(|_| S::from_f64(size * random.unit()))).collect();
@@ -100,7 +100,7 @@ fn many_points_in_one_cell() {
     patch::<f64, 8>(1e-2, 20_000);
 }
 
-/// Patches within patches: the grid is refined again and again.
+/// Patches within patches: the grid is refined repeatedly.
 #[test]
 fn cells_within_cells() {
     let mut random = Random::new(7);
@@ -114,7 +114,7 @@ fn cells_within_cells() {
     bvh.validate().unwrap();
     let leaves = bvh.nodes().len().div_ceil(2);
     assert!(leaves < 4 * points.len() / LEAF, "{leaves} leaves");
-    // Each ball holds all patches from one size on.
+    // Each sphere contains all patches from one size on.
     for level in 0..20 {
         let radius = 2.0 * 1e-7f64.powi(level);
         let expected = points.iter().filter(|[x, y]| x * x + y * y <= radius * radius).count();

@@ -1,4 +1,4 @@
-//! What `{:?}` prints: sentences of errors, and summaries of what holds many points.
+//! Debug output: the messages of errors, and summaries of types that hold many points.
 
 use std::fmt::Debug;
 
@@ -38,6 +38,6 @@ fn large_types_are_summaries() {
     }
     assert!(format!("{bvh:?}").contains("len: 2000"));
     assert!(format!("{tree:?}").len() < 1000);
-    // Short ones are whole.
+    // Short ones are printed completely.
     assert!(format!("{:?}", dbscan(&[[0.0f32], [0.1]], 0.5, 2).unwrap()).contains("[0, 0]"));
 }

@@ -1,17 +1,17 @@
-//! Dendrograms of trees of any shape against Kruskal's algorithm, one edge after the other, and the clusters of HDBSCAN* on long chains.
+//! Dendrograms of trees of any shape, compared with Kruskal's algorithm, and clusters of HDBSCAN* on long chains.
 
 use common::random::Random;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use ropewalk::{ClusterSelection, Dendrogram, Hdbscan, MinimumSpanningTree, Scalar, SpanningTree, Ties};
 
-/// A merge for each edge: clusters, height, size.
+/// The clusters, height and size of the merge of each edge.
 type Merges = Vec<([u32; 2], f64, u32)>;
 
-/// The merges that edges make in this order.
+/// Returns the merges of the tree's edges in their order.
 fn kruskal(tree: &SpanningTree) -> Merges {
     let n = tree.n_points();
-    // Each component by one of its points; its cluster and its size there.
+    // Each component is identified by one of its points, which stores the component's cluster and size.
     let mut parent: Vec<usize> = (0..n).collect();
     let mut own: Vec<(u32, u32)> = (0..n as u32).map(|point| (point, 1)).collect();
     let mut merges = vec![];
@@ -41,7 +41,7 @@ fn merges(dendrogram: &Dendrogram) -> Merges {
     dendrogram.merges().iter().map(|merge| (merge.clusters, merge.height, merge.size)).collect()
 }
 
-/// The merges, and the clusters of a few options, on any number of threads.
+/// Checks the merges, and the clusters for several options, with any number of threads.
 fn check(tree: &SpanningTree, name: &str) -> Dendrogram {
     let options = [(2, Ties::Together), (5, Ties::Together), (5, Ties::Sequential), (300, Ties::Together)]
         .map(|(size, ties)| Hdbscan::new(size).ties(ties).allow_single_cluster(true));
@@ -55,7 +55,7 @@ fn check(tree: &SpanningTree, name: &str) -> Dendrogram {
     expected.0
 }
 
-/// Points along a line with these gaps, in any order; and the index of each.
+/// Returns points along a line with the given gaps, in random order, and the index of each.
 fn chain(gaps: &[f64], seed: u64) -> (Vec<[f64; 1]>, Vec<usize>) {
     let (mut random, mut x, n) = (Random::new(seed), 0.0, gaps.len() + 1);
     let mut index: Vec<usize> = (0..n).collect();
@@ -70,8 +70,8 @@ fn chain(gaps: &[f64], seed: u64) -> (Vec<[f64; 1]>, Vec<usize>) {
     (points, index)
 }
 
-/// Gaps that are sums of powers of two, and differences of coordinates without rounding: ascending, descending, in turns, and in heaps whose
-/// gaps are alike.
+/// Returns gaps that are sums of powers of two, so that differences of coordinates are exact: ascending, descending,
+/// alternating, and in heaps of equal gaps.
 fn gaps(n: usize) -> [(&'static str, Vec<f64>); 4] {
     let step = |at: usize| 1.0 + at as f64 / f64::from(1 << 20);
     [
@@ -82,7 +82,7 @@ fn gaps(n: usize) -> [(&'static str, Vec<f64>); 4] {
     ]
 }
 
-/// One long path, whichever way it goes: two points come together at the widest gap between them.
+/// Long paths of any direction: two points merge at the widest gap between them.
 #[test]
 fn chains_of_points() {
     chains(60_000);
@@ -108,7 +108,8 @@ fn chains(n: usize) {
     }
 }
 
-/// With ascending gaps points join one by one: point i leaves at the gap before it, the first ones where they are five.
+/// With ascending gaps, points join one by one: point i leaves at the gap before it, and the first five points leave
+/// together.
 #[test]
 fn one_cluster_along_a_chain() {
     let n = 100_000;
@@ -133,7 +134,7 @@ fn one_cluster_along_a_chain() {
     }
 }
 
-/// Few weights: many edges in one node, or all.
+/// Few different weights: nodes with many or all edges.
 #[test]
 fn lattices_and_copies() {
     let mut random = Random::new(8);

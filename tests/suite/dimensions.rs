@@ -1,4 +1,5 @@
-//! All dimensions there are, and the longest inner loops: the tree against the definitions, briefly.
+//! A short comparison of the tree with the definitions in all dimensions, including those with the longest inner
+//! loops.
 
 use common::clouds;
 use common::oracle::{self, NearestQuery};

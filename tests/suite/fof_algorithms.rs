@@ -1,4 +1,4 @@
-//! Every algorithm finds the halos that the definition does.
+//! Every algorithm finds the halos of the definition.
 
 use common::clouds::{self, Cloud};
 use common::data::root;
@@ -16,7 +16,7 @@ fn in_pool<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
 }
 
-/// The same halos by every algorithm, from points and from a tree, for any number of threads.
+/// Checks that every algorithm finds the same halos, from points and from a tree, with any number of threads.
 fn agrees<S: Scalar, const D: usize>(cloud: &Cloud<S, D>, eps: f64, side: oracle::Side) -> Halos {
     let expected = fof(eps, side).run(&cloud.points).unwrap();
     let tree = match side {
@@ -38,7 +38,7 @@ fn agrees<S: Scalar, const D: usize>(cloud: &Cloud<S, D>, eps: f64, side: oracle
 
 fn over_all_clouds<S: Scalar, const D: usize>() {
     for cloud in clouds::all::<S, D>() {
-        // Bins far narrower and far wider than the points' distances, too.
+        // Includes bins that are far narrower and far wider than the distances of points.
         let radii = cloud.radii.iter().copied().chain([0.0, 1e-300, cloud.side / 2.0]);
         for eps in radii {
             let halos = agrees(&cloud, eps, None);
@@ -75,7 +75,7 @@ fn clouds_in_space_f64() {
     over_all_clouds::<f64, 3>();
 }
 
-/// One bin an axis, two, three, four, and lengths that fill them exactly.
+/// One to four bins per axis or more, and lengths that fill the bins exactly.
 #[test]
 fn few_bins_around_a_periodic_box() {
     let mut random = Random::new(11);
@@ -87,7 +87,7 @@ fn few_bins_around_a_periodic_box() {
     }
 }
 
-/// Chains whose links are exactly eps, so that friends lie in neighbouring bins, in every order of the points.
+/// Chains with links of exactly eps across neighbouring bins, in every order of the points.
 #[test]
 fn chains_cross_bins() {
     for scale in [0.1, 1.0, 3.0e-5, 7.0e6] {
@@ -101,13 +101,13 @@ fn chains_cross_bins() {
             let cloud = Cloud { name: "chain", points, radii: vec![], side: 1e5 * scale };
             assert_eq!(agrees(&cloud, eps, None).labels().as_slice(), expected);
             agrees(&cloud, eps, Some(cloud.side));
-            // More bins than an axis may have: they are wider than eps.
+            // More bins than an axis may have, so that bins are wider than eps.
             agrees(&cloud, 1e-7 * scale, None);
         }
     }
 }
 
-/// Numbers of a stored array.
+/// Reads the numbers of a stored array.
 fn stored_labels(name: &str) -> Vec<i32> {
     let file = std::fs::read(root().join("tests/data").join(name)).unwrap();
     let header = 10 + u16::from_le_bytes([file[8], file[9]]) as usize;

@@ -1,4 +1,4 @@
-//! `Halos` is what its labels say, in another shape.
+//! `Halos` contains the same information as its labels in another form.
 
 use common::clouds;
 use ropewalk::{Fof, Halos, Scalar};
@@ -9,14 +9,14 @@ fn rows_agree_with_labels(halos: &Halos, least: usize) {
     assert_eq!(sizes.len(), labels.n_clusters());
     assert_eq!(sizes.iter().sum::<usize>() + labels.n_noise(), labels.as_slice().len());
 
-    // Numbered by the smallest member: first seen, first counted.
+    // Clusters are numbered by their smallest member, so in the order of first occurrence.
     let mut seen = 0;
     for &label in labels.as_slice() {
         assert!(label <= seen, "cluster {label} before cluster {seen}");
         seen += i32::from(label == seen);
     }
 
-    // Largest first, ties by the smallest member; each row is its cluster, ascending.
+    // The largest first, ties by the smallest member. Each row has the members of its cluster, ascending.
     let mut expected: Vec<usize> = (0..sizes.len()).filter(|&cluster| sizes[cluster] >= least).collect();
     expected.sort_by_key(|&cluster| (std::cmp::Reverse(sizes[cluster]), cluster));
     assert!(halos.clusters().iter().map(|&cluster| cluster as usize).eq(expected.iter().copied()));
@@ -51,7 +51,7 @@ fn rows_of_halos() {
     over_all_clouds::<f64, 3>();
 }
 
-/// The neighbours in a periodic lattice are countable by hand: two along each axis.
+/// In a periodic lattice each point has two neighbours along each axis.
 #[test]
 fn a_tie_at_exactly_eps_is_inside_everywhere() {
     fn ties<S: Scalar, const D: usize>() {

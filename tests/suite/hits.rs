@@ -1,4 +1,4 @@
-//! `Hits` is an iterator, and its shortcuts end where plain steps would.
+//! The shortcuts of the iterator `Hits` give the same results as single steps.
 
 use common::clouds;
 use ropewalk::{Aabb, Bvh, Query, Sphere};
@@ -7,7 +7,7 @@ fn shortcuts_agree<Q: Query<f32, 3> + Copy>(bvh: &Bvh<f32, 3>, query: Q) {
     let mut stepped = vec![];
     let mut hits = bvh.query(query);
     while let Some(hit) = hits.next() {
-        // What is left is the same seen from a clone, counted, or collected.
+        // The remaining hits are the same for a clone, when counted, and when collected.
         stepped.push(hit);
         if stepped.len() % 5 == 1 {
             let left: Vec<u32> = hits.clone().collect();
@@ -33,7 +33,7 @@ fn nth_count_and_clone() {
     for cloud in clouds::small::<f32, 3>() {
         let bvh = Bvh::build(&cloud.points).unwrap();
         let center = cloud.points.first().copied().unwrap_or_default();
-        // Whole nodes at once, leaf by leaf, and nothing.
+        // Whole nodes at once, leaf by leaf, and no hits.
         for radius in [f64::INFINITY, cloud.side, 0.3 * cloud.side, cloud.radii[0], 0.0, -1.0] {
             shortcuts_agree(&bvh, Sphere::new(center, radius));
         }

@@ -1,4 +1,5 @@
-//! Distances that the library hands out, given back as limits: they reach what they were measured to, in every call.
+//! Distances that the library returns, passed back as limits: every call includes the points that they were measured
+//! to.
 
 use common::random::Random;
 use ropewalk::{
@@ -29,7 +30,7 @@ fn check<S: Scalar, const D: usize>(random: &mut Random, offset: f64, side: Opti
             let halos = Fof::new(radius).min_members(2).run_on(&tree).unwrap();
             assert!(halos.labels().get(i).is_some() && halos.labels().get(i) == halos.labels().get(j as usize));
             let labels = Dbscan::new(radius, rank + 2).run_on(&tree).unwrap();
-            // It is a core point, and its neighbour at least a border point.
+            // It is a core point, and its neighbour is at least a border point.
             assert!(labels.get(i).is_some() && labels.get(j as usize).is_some());
         }
     }
@@ -44,7 +45,7 @@ fn spanning<S: Scalar, const D: usize>(all: &[[S; D]], tree: &Bvh<S, D>, side: O
         for (edge, height) in spanned.edges().iter().zip(heights).step_by(3) {
             let (low, high) = (edge.low as usize, edge.high as usize);
             assert_eq!(edge.weight(), height);
-            // The number that other programs have for it is a limit, too.
+            // The value of the edge in other programs is a valid limit, too.
             for length in [height, edge.weight2.sqrt()] {
                 let labels = spanned.cut(length).unwrap();
                 assert!(labels.get(low).is_some() && labels.get(low) == labels.get(high));

@@ -1,4 +1,5 @@
-//! The library on the CPU, stage by stage, against definitions, stored answers of other programs, and bad input.
+//! Tests of the library on the CPU, stage by stage, with definitions, stored results of other programs, and invalid
+//! input.
 
 mod attach;
 mod attack;
@@ -46,7 +47,7 @@ mod units;
 mod values;
 mod zoom;
 
-/// `ROPEWALK_ISA=baseline` is for running this program without AVX2: then it must not use it.
+/// `ROPEWALK_ISA=baseline` runs this program without AVX2. Checks that the library then does not use it.
 #[test]
 fn the_instruction_set_that_was_asked_for() {
     if std::env::var("ROPEWALK_ISA").is_ok_and(|isa| isa == "baseline") {

@@ -1,4 +1,4 @@
-//! Spherical overdensities: against stored ones, and against the definition.
+//! Spherical overdensities, compared with stored results and with the definition.
 
 use std::path::Path;
 
@@ -8,11 +8,12 @@ use ropewalk::Particles;
 use ropewalk::halo::{NoSphere, SphericalOverdensity, overdensities};
 use ropewalk_io::{Points, ReadOptions, read};
 
-/// Masses in 1e10 Msun/h, lengths in Mpc/h.
+/// The critical density for masses in 1e10 Msun/h and lengths in Mpc/h.
 const CRITICAL: f64 = 27.7536627;
 const OMEGA_M: f64 = 0.31;
 
-/// M and R for 200 times the critical and the mean density equal the stored ones, about the stored centres.
+/// Asserts that M and R for 200 times the critical and the mean density, around stored centres, equal the stored
+/// values.
 fn assert_reference(snapshot: &Path, halos: &Path, side: f64) {
     let snapshot = read(snapshot, &ReadOptions::default().types([1])).unwrap();
     let Points::F32(points) = &snapshot.points else { panic!("f64 positions") };
@@ -27,7 +28,7 @@ fn assert_reference(snapshot: &Path, halos: &Path, side: f64) {
     let at = ["mbp_x", "mbp_y", "mbp_z"].map(column);
     let ids = snapshot.ids.as_ref().unwrap();
     let position = |row: &[f64]| {
-        // The centre is a particle: its digits in the table are too few to find it at distance 0.
+        // The centre is a particle, but its coordinates in the table have too few digits for a distance of 0.
         let id = row[column("mbp_id")] as u64;
         let index = ids.iter().position(|&other| other == id).unwrap();
         let own = points.rows::<3>().unwrap()[index].map(f64::from);
@@ -63,13 +64,13 @@ fn p3m_128() {
     assert_reference(&large("p3m_128.gadget2"), &large("p3m_128_fof_b0.2_periodic_halos.csv"), 64.0);
 }
 
-/// The definition, by trying every particle's distance on a sorted list of all.
+/// Computes the sphere by its definition, from the sorted distances of all particles.
 fn expected(near: &mut [(f64, f64)], threshold: f64) -> SphericalOverdensity {
     near.sort_by(|a, b| a.partial_cmp(b).unwrap());
     let density = |mass: f64, radius: f64| mass / (4.0 / 3.0 * std::f64::consts::PI * radius.powi(3));
     let mass_to = |n: usize| near[..n].iter().map(|near| near.1).sum::<f64>();
     for n in 1..=near.len() {
-        // Just before the next particle comes in.
+        // The density just before the next particle.
         if n < near.len() && density(mass_to(n), near[n].0) >= threshold {
             continue;
         }
@@ -111,13 +112,13 @@ fn the_definition() {
         nothing += usize::from(found.count == 0);
         something += usize::from(found.count > 1);
 
-        // The same across the boundary of a box, if the sphere fits it.
+        // The result is the same across the boundary of a box, if the sphere fits into the box.
         let side = 40.0;
         let moved: Vec<[f64; 3]> = positions.iter().map(|point| point.map(|x| (x - 5.0 + side) % side)).collect();
         let center = center.map(|x| (x - 5.0 + side) % side);
         let particles = Particles::new(&moved).masses(&masses).periodic(side);
         let around = overdensities(&particles, &[center], &[threshold]).unwrap()[0][0];
-        // Whole boxes away is the same place.
+        // Shifts by whole boxes have no effect.
         let far: Vec<[f64; 3]> = moved.iter().map(|point| [point[0] + side, point[1] - 2.0 * side, point[2]]).collect();
         let particles = Particles::new(&far).masses(&masses).periodic(side);
         let again = overdensities(&particles, &[center.map(|x| x - side)], &[threshold]).unwrap()[0][0];
@@ -132,12 +133,12 @@ fn the_definition() {
     assert!(nothing > 5 && something > 100, "{nothing}, {something}");
 }
 
-/// What is not dense enough has nothing of a sphere.
+/// Converts `NotDense` to an empty sphere.
 fn or_nothing(sphere: Result<SphericalOverdensity, NoSphere>) -> SphericalOverdensity {
     if sphere == Err(NoSphere::NotDense) { SphericalOverdensity::default() } else { sphere.unwrap() }
 }
 
-/// A sphere does not reach beyond half the box, whatever is in it.
+/// A sphere must not extend beyond half the box.
 #[test]
 fn no_sphere_beyond_half_the_box() {
     let pair = [[1.0, 1.0, 1.0], [1.1, 1.0, 1.0]];
@@ -150,7 +151,7 @@ fn no_sphere_beyond_half_the_box() {
     assert_eq!(find(&pair, [4.0; 3], 0.0596), Err(NoSphere::BeyondHalfBox));
     assert_eq!(find(&pair, [40.0, 4.0, 40.0], 0.0596), Err(NoSphere::BeyondHalfBox));
     assert!(find(&pair, [40.0; 3], 0.0596).is_ok());
-    // What is in the corner is never within half the box.
+    // Particles in a corner are never within half the box.
     let corner = [[3.0; 3]; 3];
     for threshold in [1e-9, 1.0, 1e9] {
         assert_eq!(find(&corner, [4.0; 3], threshold), Err(NoSphere::NotDense));
@@ -173,7 +174,7 @@ fn particles_without_mass_do_not_matter() {
         for ((ours, theirs), center) in all.iter().zip(&some).zip(&centers) {
             for (ours, theirs) in ours.iter().zip(theirs) {
                 assert_eq!(ours.map(|sphere| sphere.mass), theirs.map(|sphere| sphere.mass), "round {round}");
-                // They are counted, if they are within.
+                // Massless particles are counted if they are within the radius.
                 let Ok(sphere) = ours else { continue };
                 let d2 = |p: &[f64; 3]| (0..3).map(|k| (p[k] - center[k]).powi(2)).sum::<f64>();
                 let inside = positions.iter().filter(|p| d2(p).sqrt() <= sphere.radius).count();
@@ -187,7 +188,7 @@ fn particles_without_mass_do_not_matter() {
     assert_eq!(overdensities(&box_of_nothing, &[[0.0; 3]], &[1.0]).unwrap(), [[Err(NoSphere::NotDense)]]);
 }
 
-/// Thresholds, masses and lengths of any magnitude have spheres, and find them in the end.
+/// Thresholds, masses and lengths of any magnitude are accepted, and the search for the radius ends.
 #[test]
 fn extreme_units() {
     let positions = [[0.0; 3], [1.0, 0.0, 0.0]];
@@ -202,7 +203,7 @@ fn extreme_units() {
         let expected = (found.mass.ln() - threshold.ln() + (0.75 / std::f64::consts::PI).ln()) / 3.0;
         assert!((found.radius.ln() - expected).abs() < 1e-9, "{mass}, {threshold}: {found:?}");
     }
-    // Powers of two of the lengths, with the threshold that belongs to them.
+    // Scales lengths by powers of two, and the threshold accordingly.
     let mut random = Random::new(2);
     let cloud: Vec<[f64; 3]> = (0..300).map(|_| std::array::from_fn(|_| random.normal())).collect();
     let find = |power: i32, far: f64| {
@@ -217,7 +218,7 @@ fn extreme_units() {
     for power in [-330, -200, -40, 40, 200, 300] {
         assert_eq!(find(power, 50.0), expected, "2^{power}");
     }
-    // Centres beyond all `f32`, and beyond what squares can be.
+    // Centres beyond the range of `f32`, and beyond the range of squares.
     let few = [[1.0f32, 2.0, 3.0], [1.5, 2.0, 3.0]];
     for far in [1e30, 1e39, 1e100, 1e150] {
         let found = overdensities(&Particles::new(&few), &[[far; 3], [-far, far, 0.0]], &[1.0]).unwrap();
@@ -229,7 +230,8 @@ fn extreme_units() {
     assert!(message.contains("sum of all masses"), "{message}");
 }
 
-/// Denser spheres are smaller, their density is the threshold, and their particles are those within.
+/// Spheres of higher density are smaller, their mean density is the threshold, and their count is that of the
+/// particles inside.
 #[test]
 fn spheres_are_what_they_say() {
     let mut random = Random::new(31);
@@ -267,7 +269,7 @@ fn spheres_are_what_they_say() {
                     assert_eq!(sphere.count, count, "round {round}");
                     assert!((sphere.mass - mass).abs() <= 1e-12 * mass);
                 }
-                // What is too wide is so at small thresholds, and what is not dense at large ones.
+                // `BeyondHalfBox` occurs at low thresholds, and `NotDense` at high ones.
                 Err(NoSphere::BeyondHalfBox) => assert!(last == f64::INFINITY && side.is_some()),
                 Err(reason) => assert_eq!(*reason, NoSphere::NotDense),
             }
@@ -289,7 +291,7 @@ fn odd_input() {
     refused(overdensities(&particles, &[[1.0; 3], [0.0, f64::NAN, 0.0]], &[1.0]), &["point 1", "NaN"]);
     refused(overdensities(&particles.clone().masses(&[1.0, -1.0]), &[], &[1.0]), &["particle 1", "-1"]);
     refused(overdensities(&Particles::new(&[[0.0, f64::NAN, 0.0]]), &[], &[1.0]), &["point 0", "NaN"]);
-    // No centres, no thresholds, no particles, no mass.
+    // Without centres, thresholds, particles or mass.
     assert!(overdensities(&particles, &[], &[1.0]).unwrap().is_empty());
     assert_eq!(overdensities(&particles, &[[1.0; 3]], &[]).unwrap(), [[]]);
     let none = Err(NoSphere::NotDense);

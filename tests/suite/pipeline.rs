@@ -1,4 +1,4 @@
-//! From a snapshot to its catalogue: the same as the steps by hand, and what is missing by its name.
+//! The pipeline from a snapshot to its catalogue, compared with its single steps; missing data are named in errors.
 
 use common::data::root;
 use ropewalk::halo::Unbinding;
@@ -13,7 +13,7 @@ fn sample() -> Snapshot {
     read(path, &ReadOptions::default().types([1])).unwrap()
 }
 
-/// Two clumps and a point far away, in a box of 10.
+/// Returns two clumps and a distant point in a box of 10.
 fn clumps() -> Snapshot {
     let mut rows = vec![];
     for i in 0..30u8 {
@@ -54,7 +54,7 @@ fn the_steps_by_hand() {
     assert_eq!((output.notes, output.universe.omega_m), (vec![], Some(0.31)));
 }
 
-/// Halos and subhalos, before and after unbinding: the steps by hand, and halos alone where the largest are asked for.
+/// Halos and subhalos before and after unbinding, compared with the single steps. `largest` returns only halos.
 #[test]
 fn subhalos_by_hand() {
     let snapshot = sample();
@@ -64,7 +64,7 @@ fn subhalos_by_hand() {
     let Some(Points::F32(velocities)) = &snapshot.velocities else { panic!("the sample has velocities in f32") };
     let particles = particles.velocities(velocities.rows::<3>().unwrap());
     let found = AdaptaHop::new().min_members(40).periodic(32.0).run(positions).unwrap();
-    // Newton's constant for Mpc/h, km/s and 1e10 Msun/h.
+    // The gravitational constant for Mpc/h, km/s and 1e10 Msun/h.
     let gravity = ropewalk_pipeline::run(&snapshot, &Options::default()).unwrap();
     let gravity = gravity.universe.units().unwrap().conversion(0.0, gravity.universe.h).unwrap().gravity();
     assert!((gravity - 43.0091727).abs() < 1e-3);
@@ -96,7 +96,7 @@ fn subhalos_by_hand() {
             let less = before.iter().zip(output.catalog.halos()).filter(|(before, halo)| halo.mass < **before * 0.9999);
             assert!(less.count() > 10);
         }
-        // The largest halos, though some subhalos are larger than the second.
+        // The largest halos, although some subhalos are larger than the second halo.
         let hosts = catalog.halos().iter().zip(catalog.subhalos()).filter(|(_, row)| row.level == 1);
         let tags: Vec<u64> = hosts.map(|(halo, _)| halo.tag).take(2).collect();
         assert_eq!(output.largest.unwrap().tags, tags);
@@ -108,7 +108,7 @@ fn subhalos_by_hand() {
     );
 }
 
-/// Unbinding says what it lacks, before the halos are found.
+/// Missing data for unbinding are reported before halos are found.
 #[test]
 fn unbinding_needs_velocities_and_units() {
     let mut snapshot = clumps();
@@ -137,7 +137,8 @@ fn unbinding_needs_velocities_and_units() {
     assert_eq!(options.check().unwrap_err().parameter(), Some("alpha"));
 }
 
-/// One spanning tree gives the halos of all linking lengths, and refuses those that friends of friends refuse.
+/// One spanning tree gives the halos of all linking lengths, and rejects the linking lengths that friends of friends
+/// rejects.
 #[test]
 fn one_tree_for_all_linking_lengths() {
     let sample = sample();
@@ -163,7 +164,7 @@ fn one_tree_for_all_linking_lengths() {
     }
 }
 
-/// Points of one precision and velocities of another find what points of the wider one find.
+/// Positions of one precision and velocities of another give the result of the higher precision.
 #[test]
 fn mixed_precision() {
     let mut mixed = clumps();
@@ -197,7 +198,7 @@ fn what_is_missing_has_a_name() {
     assert_eq!(missing(&snapshot, &options), Some("units"));
     options.universe.units = ropewalk::units::Units::GADGET.into();
     let output = ropewalk_pipeline::run(&snapshot, &options).unwrap();
-    // Particles of so little mass are a part of the matter of their box.
+    // Particles of such a small mass are only a part of the matter in their box.
     assert!(matches!(output.notes[..], [Note::PartOfVolume(_), Note::NoRedshift]), "{:?}", output.notes);
 
     options.box_size = Some(0.0);
@@ -209,7 +210,7 @@ fn what_is_missing_has_a_name() {
     assert_eq!(Pipeline::new(&plane, &Options::default()).unwrap_err().kind(), ErrorKind::Input);
 }
 
-/// Arrays of another length than the points are errors.
+/// Arrays whose length differs from the number of points are errors.
 #[test]
 fn one_value_for_each_point() {
     let snapshot = clumps();

@@ -1,4 +1,4 @@
-//! What is stored need not be points: boxes, balls, glam vectors, a type of one's own.
+//! Primitives other than points: boxes, spheres, glam vectors, and a user-defined type.
 
 use std::sync::Mutex;
 
@@ -9,7 +9,7 @@ use glam::{DVec2, DVec3, DVec4, Vec2, Vec3, Vec3A, Vec4};
 use ropewalk::reference::BruteForce;
 use ropewalk::{Aabb, Bounded, Bvh, Fof, Nearest, Scalar, Sphere};
 
-/// The gap between two intervals, by all images. Corners are multiples of 1/64, so all of this is exact.
+/// Returns the gap between two intervals over all images. Corners are multiples of 1/64, so the result is exact.
 fn gap(a: [f64; 2], b: [f64; 2], side: Side) -> f64 {
     let open = |shift: f64| (b[0] + shift - a[1]).max(a[0] - b[1] - shift).max(0.0);
     side.map_or(open(0.0), |side| (-9..=9).map(|i| open(f64::from(i) * side)).fold(f64::INFINITY, f64::min))
@@ -20,8 +20,8 @@ fn min_distance2<S: Scalar, const D: usize>(a: &Aabb<S, D>, b: &Aabb<S, D>, side
     (0..D).map(|k| gap(of(a, k), of(b, k), side).powi(2)).sum()
 }
 
-/// Boxes with corners on a fine lattice, of which some are points, some reach over the boundary of the periodic box, some
-/// lie outside of it, and some are larger than it.
+/// Returns boxes with corners on a fine lattice. Some are points, some extend across the boundary of the periodic
+/// box, some are outside of it, and some are larger than it.
 fn boxes<S: Scalar, const D: usize>(n: usize, side: f64) -> Vec<Aabb<S, D>> {
     let mut random = Random::new(n as u64);
     let extents = [0, 3, 40, 200, 700];
@@ -115,16 +115,16 @@ fn a_stored_ball_is_found_by_its_box() {
     let balls = [Sphere::new([0.0f32, 0.0], 1.0), Sphere::new([5.0f32, 0.0], 0.5), Sphere::new([0.1f32, 0.3], 0.1)];
     let bvh = Bvh::build(&balls).unwrap();
     bvh.validate().unwrap();
-    // A corner of the first ball's box is nearer than the ball itself.
+    // A corner of the first sphere's bounding box is nearer than the sphere.
     assert_eq!(bvh.query(Aabb::new([0.9f32, 0.9], [2.0, 2.0])).collect::<Vec<_>>(), [0]);
     assert_eq!(bvh.nearest([4.6f32, 0.0], 1)[0].index, 1);
-    // No rounding leaves any of a ball outside of its box.
+    // Rounding never puts a part of a sphere outside of its bounding box.
     let bounds = balls[2].bounds();
     let exact = [0.1f32 as f64 - 0.1, 0.1f32 as f64 + 0.1];
     assert!(f64::from(bounds.lo[0]) <= exact[0] && exact[1] <= f64::from(bounds.hi[0]));
 }
 
-/// Every glam type gives what its array gives.
+/// Every glam type gives the results of the corresponding array.
 macro_rules! glam_types {
     ($($test:ident: $vector:ty, $scalar:ty, $dim:literal;)*) => {$(
         #[test]
@@ -155,7 +155,7 @@ glam_types! {
     glam_dvec4: DVec4, f64, 4;
 }
 
-/// A star in a catalogue: a point with company.
+/// A star of a catalogue: a point with other data.
 struct Star {
     position: [f64; 3],
     _magnitude: f32,
@@ -169,7 +169,7 @@ impl Bounded<f64, 3> for Star {
     }
 }
 
-/// The same, without telling that it is a point.
+/// A point whose type does not declare that it is one.
 struct Shy([f64; 3]);
 
 impl Bounded<f64, 3> for Shy {

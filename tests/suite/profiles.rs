@@ -4,7 +4,7 @@ use common::random::Random;
 use ropewalk::Particles;
 use ropewalk::halo::{Profile, Profiles, Resolution, profiles};
 
-/// Points of an NFW halo of a concentration, out to a radius of 1: by bisection of the enclosed mass.
+/// Returns points of an NFW halo with the given concentration and a radius of 1, by bisection of the enclosed mass.
 fn nfw(n: usize, concentration: f64, seed: u64) -> Vec<[f64; 3]> {
     let mut random = Random::new(seed);
     let within = |x: f64| (1.0 + x).ln() - x / (1.0 + x);
@@ -34,7 +34,7 @@ fn a_mock_returns_its_concentration() {
     for (concentration, seed) in [(4.0, 1), (8.0, 2), (15.0, 3)] {
         let profile = profile(&nfw(50_000, concentration, seed), 20);
         let fit = profile.fit.unwrap();
-        // The likelihood's own error is some 1 %.
+        // The statistical error of the fit is about 1%.
         assert!((fit.concentration / concentration - 1.0).abs() < 0.04, "{fit:?}, should be {concentration}");
         let last = profile.shells.last().unwrap();
         assert_eq!(last.enclosed, 50_000.0);
@@ -47,7 +47,7 @@ fn a_mock_returns_its_concentration() {
     }
 }
 
-/// Errors are the scatter of fits to many mocks, and chi2 has its degrees of freedom.
+/// Errors equal the scatter of fits to many mocks, and chi2 matches its degrees of freedom.
 #[test]
 fn errors_are_the_scatter() {
     let fits: Vec<_> = (10..70).map(|seed| profile(&nfw(4000, 6.0, seed), 20).fit.unwrap()).collect();
@@ -60,7 +60,7 @@ fn errors_are_the_scatter() {
         let middle = mean(&|i| value[i]);
         let scatter = mean(&|i| (value[i] - middle).powi(2)).sqrt();
         assert!((0.7..1.4).contains(&(scatter / error)), "{scatter} {error}");
-        // The mean of sixty.
+        // The mean of sixty fits.
         assert!(truth.is_nan() || (middle - truth).abs() < 0.5 * error, "{middle} {truth} {error}");
     }
     let chi2 = mean(&|i| fits[i].chi2);
@@ -71,7 +71,7 @@ fn errors_are_the_scatter() {
     assert!((fit.density_at(fit.radius) / fit.density - 0.25).abs() < 1e-12);
 }
 
-/// A core within is no matter to a fit that begins outside of it.
+/// A core inside the resolved radius does not affect the fit.
 #[test]
 fn what_is_not_resolved_is_left_out() {
     let mut points = nfw(50_000, 8.0, 5);
@@ -90,10 +90,11 @@ fn what_is_not_resolved_is_left_out() {
         "{all:?}"
     );
     assert_eq!(outer.shells, 10);
-    // Nothing is left to fit.
+    // No shell is left to fit.
     assert_eq!(run(Resolution::Softening(0.3)).fit, None);
 
-    // Power et al. 2003: particles of equal masses on a line, so that N(r) = 1000 r, at 200 times the critical density within 1.
+    // Power et al. 2003: particles of equal masses on a line, so that N(r) = 1000 r, with 200 times the critical
+    // density within 1.
     let line: Vec<[f64; 3]> = (1..=1000).map(|i| [0.001 * f64::from(i), 0.0, 0.0]).collect();
     let critical = 1000.0 / (4.0 / 3.0 * std::f64::consts::PI) / 200.0;
     let profiles = Profiles::new(20).resolution(Resolution::Power2003(critical));
@@ -130,7 +131,7 @@ fn shells_hold_what_is_in_them() {
     }
     assert_eq!(before, 0.7);
 
-    // The same around the boundary of a box.
+    // The result is the same across the boundary of a box.
     let moved: Vec<[f64; 3]> = points.iter().map(|p| p.map(|x| (x + 15.9).rem_euclid(16.0))).collect();
     let particles = Particles::new(&moved).masses(&masses).periodic(16.0);
     let around = &profiles(&particles, &[[15.95, 15.9, 15.88]], &[0.7], 9).unwrap()[0];
@@ -144,7 +145,7 @@ fn nothing_to_fit() {
     assert_eq!((empty.shells.len(), empty.fit), (10, None));
     assert!(empty.shells.iter().all(|shell| shell.count == 0 && shell.density == 0.0));
     assert_eq!(profile(&nfw(100, 5.0, 1), 0).shells, []);
-    // A constant density has no scale radius, nor have shells of one particle.
+    // A constant density has no scale radius, and shells of one particle have no fit.
     let points = [[0.1, 0.0, 0.0], [0.5, 0.0, 0.0]];
     assert_eq!(profile(&points, 10).fit, None);
     assert_eq!(profiles(&Particles::new(&points), &[[0.0; 3]], &[0.0], 5).unwrap(), [Profile::default()]);

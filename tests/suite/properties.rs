@@ -1,12 +1,12 @@
-//! The tree against the definitions on whatever proptest comes up with. Half of the clouds lie on a coarse grid, so that
-//! distances tie, points coincide, and radii are met exactly.
+//! The tree, compared with the definitions on input from proptest. Half of the clouds are on a coarse grid, so that
+//! distances tie, points coincide, and points are exactly at the radius.
 
 use common::oracle::{self, NearestQuery, Side};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use ropewalk::{Aabb, Bvh, Fof, Nearest, Scalar, Sphere};
 
-/// A coordinate: in general position, or on the grid.
+/// A coordinate in general position, or on the grid.
 fn coordinate(on_grid: bool) -> BoxedStrategy<f64> {
     if on_grid { (-20i32..60).prop_map(|i| f64::from(i) * 0.25).boxed() } else { (-5.0..15.0).boxed() }
 }

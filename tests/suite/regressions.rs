@@ -1,9 +1,9 @@
-//! Bugs there were, one test each.
+//! Fixed bugs, one test for each.
 
 use ropewalk::reference::BruteForce;
 use ropewalk::{Aabb, Bvh, Fof, Nearest, Query, Space, Sphere};
 
-/// `count` counted the hits of a half-read leaf again for every whole node behind it.
+/// `count` counted the hits of a half-read leaf again for each following whole node.
 #[test]
 fn counting_the_rest_of_half_read_hits() {
     let points: Vec<[f32; 1]> = (0..500).map(|i| [i as f32]).collect();
@@ -16,7 +16,8 @@ fn counting_the_rest_of_half_read_hits() {
     }
 }
 
-/// A NaN is not larger than any radius, so brute force found everything near it; an infinite centre met an infinite radius.
+/// A NaN is not larger than any radius, so brute force found every point near it. An infinite centre matched an
+/// infinite radius.
 #[test]
 fn nothing_is_near_a_center_that_is_not_finite() {
     let points = [[0.0f64, 0.0], [1.0, 2.0]];
@@ -30,15 +31,14 @@ fn nothing_is_near_a_center_that_is_not_finite() {
     }
 }
 
-/// Whether a node was covered was decided from the centre as given, whether its points were hit from the wrapped and
-/// rounded one.
+/// The test for covered nodes used the given centre, while the test for points used the wrapped and rounded one.
 #[test]
 fn a_ball_around_a_far_image_is_the_wrapped_ball() {
     let points: Vec<[f32; 1]> = (0..1000).map(|i| [i as f32 * 0.01]).collect();
     let bvh = Bvh::build_periodic(&points, 10.0).unwrap();
     let brute = BruteForce::build_periodic(&points, 10.0).unwrap();
     for i in 0..200 {
-        // Ties for the centre as given: 0 and `end` are both exactly a radius away.
+        // Ties for the given centre: 0 and `end` are both exactly at the radius.
         let center = -1e-7 * (i as f32 + 1.0);
         let end = points[100 + i][0];
         let ball = Sphere::new([center], f64::from(end) - f64::from(center));
@@ -48,7 +48,7 @@ fn a_ball_around_a_far_image_is_the_wrapped_ball() {
     }
 }
 
-/// A stored box that ends behind the periodic box was missed by query boxes that start before it.
+/// A stored box that ends beyond the periodic box was missed by query boxes that start before it.
 #[test]
 fn boxes_meet_two_periods_apart() {
     let stored = [Aabb::new([9.5f64], [11.0])];
@@ -57,7 +57,7 @@ fn boxes_meet_two_periods_apart() {
     assert_eq!(bvh.query(Aabb::new([-8.5], [-8.25])).count(), 0);
 }
 
-/// Boxes that reach over the boundary were not seen from leaves in the middle.
+/// Boxes across the boundary were missed by leaves in the middle.
 #[test]
 fn stored_boxes_reach_over_the_boundary() {
     let mut stored = vec![Aabb::new([9.5f32, 0.0], [12.0, 1.0])];
@@ -70,7 +70,7 @@ fn stored_boxes_reach_over_the_boundary() {
     assert_eq!(halos.members(1), [0, 41]);
 }
 
-/// What wraps to the upper face may round past it, where `f32` cannot represent the side.
+/// A coordinate that wraps to the upper face may round beyond it if `f32` cannot represent the side.
 #[test]
 fn wrapping_ends_inside_of_the_box() {
     let points = [[-1e-12f32], [0.05]];
@@ -80,8 +80,8 @@ fn wrapping_ends_inside_of_the_box() {
     assert_eq!(bvh.nearest_neighbors(2), brute.nearest_neighbors(2));
 }
 
-/// With a radius of 0 nothing was ever sure, so each copy of a point was compared with each other. `src/work.rs` counts the
-/// comparisons.
+/// With a radius of 0, no node was ever covered, so all copies of a point were compared with each other.
+/// `src/work.rs` counts the comparisons.
 #[test]
 fn copies_of_one_point_are_counted_at_once() {
     let n = 300_000;
@@ -90,7 +90,7 @@ fn copies_of_one_point_are_counted_at_once() {
     assert_eq!(Fof::new(0.0).run_on(&bvh).unwrap().members(0).len(), n);
 }
 
-/// A point brought into the periodic box by its box came out with an extent, of one rounding.
+/// Wrapping a point as a box gave it an extent of one rounding error.
 #[test]
 fn wrapped_points_are_points() {
     let points: Vec<[f64; 1]> = (0..500).map(|i| [-3.3 - 0.37 * f64::from(i)]).collect();
@@ -105,7 +105,7 @@ fn wrapped_points_are_points() {
     }
 }
 
-/// A box made from points outside of the periodic box was shifted otherwise than the points were, and lost them.
+/// A box made from points outside of the periodic box was shifted differently from the points, and lost them.
 #[test]
 fn faces_hold_the_points_they_are_made_from() {
     let points: Vec<[f32; 1]> = (0..200).map(|i| [-37.0 + 0.37 * i as f32]).collect();
@@ -118,7 +118,8 @@ fn faces_hold_the_points_they_are_made_from() {
     }
 }
 
-/// With `f64` points and fewer than k within the radius, what was within it by less than `f32` can tell was left out.
+/// With `f64` points and fewer than k neighbours within the radius, points inside it by less than the resolution of
+/// `f32` were missed.
 #[test]
 fn nearest_just_within_a_radius() {
     let points: Vec<[f64; 2]> = (0..256).map(|i| [f64::from(i % 16) * 0.1, f64::from(i / 16) * 0.1]).collect();
@@ -127,7 +128,7 @@ fn nearest_just_within_a_radius() {
     assert_eq!(Bvh::build(&points).unwrap().nearest_neighbors(wanted), brute.nearest_neighbors(wanted));
 }
 
-/// A radius whose square is denormal was rounded to less than it reaches, and leaves seemed to be clear of the boundary.
+/// A radius whose square is denormal was rounded down, and leaves were considered clear of the boundary.
 #[test]
 fn around_a_box_so_small_that_squares_underflow() {
     let mut points = vec![[1e-160f64]; 40];
@@ -148,7 +149,8 @@ fn around_a_box_so_small_that_squares_underflow() {
     }
 }
 
-/// Squared distances were rounded to the type of the coordinates: those of `f32` were 0 or infinite, and others not exact.
+/// Squared distances were rounded to the type of the coordinates: those of `f32` became 0 or infinite, and others
+/// were not exact.
 #[test]
 fn squared_distances_are_those_of_f64() {
     let points = [[1e-30f32, 0.0], [3e-30, 0.0], [1e30, 0.0], [0.1, 0.2]];
@@ -160,8 +162,8 @@ fn squared_distances_are_those_of_f64() {
     assert_eq!(bvh.nearest_neighbors(4).of(0), near);
 }
 
-/// A shape that meets everything and covers nothing: bits behind the last primitive of a leaf were hits of the next one's
-/// primitives, or a panic.
+/// For a shape that meets everything and covers nothing, bits beyond the last primitive of a leaf were hits of the
+/// next leaf's primitives, or caused a panic.
 #[test]
 fn shapes_that_meet_all() {
     struct All;
@@ -176,7 +178,7 @@ fn shapes_that_meet_all() {
         let mut hits: Vec<u32> = bvh.query(All).collect();
         hits.sort_unstable();
         assert!(hits.into_iter().eq(0..n));
-        // So it is for many queries at once.
+        // The same holds for many queries at once.
         assert_eq!((bvh.query(All).count(), bvh.count_all(&[All])), (n as usize, vec![n]));
         assert_eq!(bvh.query_all(&[All]).of(0).len(), n as usize);
         let visits = std::sync::atomic::AtomicU32::new(0);
@@ -188,7 +190,7 @@ fn shapes_that_meet_all() {
     }
 }
 
-/// The number after the last was computed first, and overflowed.
+/// The index after the last list overflowed, since it was computed before the check.
 #[test]
 fn there_is_no_last_list() {
     let lists = Bvh::build(&[[0.0f32]]).unwrap().neighbors(1.0);

@@ -1,4 +1,4 @@
-//! Samples are what they say they are: their numbers, their distributions, and the same bits everywhere.
+//! Properties of samples: sizes, distributions, and the same bits on every machine.
 
 use ropewalk::Bvh;
 use ropewalk::sample::{MockHalos, Sample};
@@ -7,7 +7,7 @@ fn points(spec: &str) -> Vec<[f32; 3]> {
     Sample::parse(spec).unwrap().points().unwrap()
 }
 
-/// FNV-1a over the bits.
+/// Returns the FNV-1a hash of the bits.
 fn checksum(points: &[[f32; 3]]) -> u64 {
     let step = |hash: u64, x: &f32| (hash ^ u64::from(x.to_bits())).wrapping_mul(0x100_0000_01b3);
     points.iter().flatten().fold(0xcbf2_9ce4_8422_2325, step)
@@ -71,7 +71,8 @@ fn seeds_and_parameters_matter() {
     }
 }
 
-/// The power of the mass function is that asked for: the mean of `ln(M / least)` against the law's, in standard errors.
+/// The exponent of the mass function is the requested one: the mean of `ln(M / least)` agrees with theory within
+/// standard errors.
 #[test]
 fn masses_follow_the_power_law() {
     for alpha in [0.5f64, 1.0, 1.5, 1.9, 2.0, 2.7] {
@@ -114,8 +115,7 @@ fn nfw(x: f64) -> f64 {
     x.ln_1p() - x / (1.0 + x)
 }
 
-/// Each large halo against the law it is drawn from, by the statistic of Kolmogorov and Smirnov; and it is 200 times as
-/// dense as the box.
+/// Each large halo agrees with its distribution by a Kolmogorov-Smirnov test, and is 200 times as dense as the box.
 #[test]
 fn profiles_are_nfw() {
     let side = 10.0;
@@ -139,7 +139,7 @@ fn profiles_are_nfw() {
         assert_eq!(parts.len(), halo.mass as usize);
         let worst =
             (parts.iter().enumerate()).map(|(i, part)| (part - (i as f64 + 0.5) / count).abs()).fold(0.0, f64::max);
-        // One in ten thousand haloes would fail by chance.
+        // One halo in ten thousand would fail by chance.
         assert!(worst < 2.23 / count.sqrt(), "halo {index}: {worst} of {count}");
 
         let density = count / (4.0 / 3.0 * std::f64::consts::PI * halo.radius.powi(3));
@@ -156,7 +156,7 @@ fn concentration_falls_slowly_with_mass() {
     }
 }
 
-/// Chi-squared of the counts in 8^3 cells: 511 degrees of freedom, of standard deviation 32.
+/// Returns chi-squared of the counts in 8^3 cells: 511 degrees of freedom, with a standard deviation of 32.
 fn chi_squared(points: impl Iterator<Item = [f32; 3]>) -> f64 {
     let mut cells = vec![0.0f64; 512];
     points.for_each(|p| cells[p.iter().fold(0, |cell, x| cell * 8 + (x * 8.0) as usize)] += 1.0);
@@ -177,7 +177,7 @@ fn uniform_points_and_the_background_are_uniform() {
     assert!(chi_squared(points.into_iter()) > 10_000.0);
 }
 
-/// Pairs of centres in excess over chance, falling with distance as a power near -1.8.
+/// The excess of pairs of centres over chance decreases with distance as a power near -1.8.
 #[test]
 fn centers_are_clustered() {
     let halos = MockHalos::new(10_000_000).background(0.3).masses(100, 20_000).seed(1).catalog().unwrap();
@@ -195,7 +195,7 @@ fn centers_are_clustered() {
     assert!((-2.3..-1.3).contains(&power), "{near} to {far}: a power of {power}");
 }
 
-/// Neighbours in the file share a halo no more often than any two points do.
+/// Neighbours in the file share a halo no more often than random pairs of points.
 #[test]
 fn order_says_nothing_of_place() {
     let mock = MockHalos::new(400_000).background(0.0).masses(1000, 20_000);
@@ -294,7 +294,7 @@ fn bad_parameters_are_refused_without_a_spec_too() {
     assert!(ropewalk::sample::Uniform::new(usize::MAX).points().is_err());
 }
 
-/// The mass within a radius is that of the profile, in standard errors.
+/// The mass within a radius agrees with the profile within standard errors.
 #[test]
 fn one_halo_has_its_profile() {
     let within = |x: f64| (1.0 + x).ln() - x / (1.0 + x);

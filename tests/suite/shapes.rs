@@ -1,8 +1,9 @@
-//! Every pair of shapes on a coarse grid, where ties are the rule, against the definition in whole numbers.
+//! All pairs of shapes on a coarse grid, where ties are common, compared with the definition in integers.
 //!
-//! Two polytopes are as far apart as the origin is from the differences of their corners. Of these all subsets of up to three are tried (the
-//! nearest point lies in one of them, Carathéodory), and of four, whose inside is an intersection; weights and squared distances are exact
-//! fractions of `i128`.
+//! The distance between two polytopes is that from the origin to the hull of the differences of their corners. All
+//! subsets of up to three differences are tried, since one of them contains the nearest point (Carathéodory). Subsets
+//! of four are also tried, and a tetrahedron that contains the origin is an intersection. Weights and squared
+//! distances are exact fractions of `i128`.
 
 use proptest::prelude::*;
 use ropewalk::{
@@ -24,7 +25,7 @@ fn cross(a: V, b: V) -> V {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// The squared distance of two hulls of corners, as a fraction.
+/// Returns the squared distance between two hulls of corners as a fraction.
 fn exact(a: &[V], b: &[V]) -> [i128; 2] {
     let mut corners: Vec<V> = a.iter().flat_map(|&p| b.iter().map(move |&q| sub(p, q))).collect();
     corners.sort_unstable();
@@ -74,7 +75,7 @@ enum Kind {
     Dop(usize),
 }
 
-/// A shape on the grid and its corners.
+/// A shape on the grid, and its corners.
 #[derive(Clone, Debug)]
 struct Shape {
     kind: Kind,
@@ -104,9 +105,9 @@ fn shapes(flat: bool) -> impl Strategy<Value = Shape> {
             Kind::Segment => given[..2].to_vec(),
             Kind::Triangle => given[..3].to_vec(),
             Kind::Tetrahedron => given.clone(),
-            // Half extents are halves.
+            // Half extents are multiples of 1/2.
             Kind::Box | Kind::Obb => cube(lo, hi),
-            // Around two points, so that it is a segment, or one of the axes' a box.
+            // A k-DOP around one point, or around two that make it an axis-aligned box.
             Kind::Dop(0) => cube(lo, hi),
             Kind::Dop(_) => given[..1].to_vec(),
         };
@@ -118,7 +119,7 @@ fn number<S: Scalar, const D: usize>(v: V) -> [S; D] {
     std::array::from_fn(|k| S::from_f64(v[k] as f64))
 }
 
-/// Calls `$use` with the shape of each kind.
+/// Calls `$use` with the library's shape of the given kind.
 macro_rules! with {
     ($shape:expr, $scalar:ty, $dim:literal, $extra:tt, |$name:ident| $use:expr) => {{
         let shape: &Shape = $shape;
@@ -134,7 +135,7 @@ macro_rules! with {
             Kind::Obb => {
                 let (lo, hi) = (number::<f64, $dim>(shape.corners[0]), number::<f64, $dim>(shape.corners[7]));
                 let center: [$scalar; $dim] = std::array::from_fn(|k| (0.5 * (lo[k] + hi[k])) as $scalar);
-                // The axes in another order, one of them turned.
+                // Cyclically permuted axes, one of them inverted.
                 let axes = std::array::from_fn(|i| std::array::from_fn(|k| if (i + 1) % $dim == k { if i == 0 { -1.0 } else { 1.0 } } else { 0.0 }));
                 let half = std::array::from_fn(|i| 0.5 * (hi[(i + 1) % $dim] - lo[(i + 1) % $dim]));
                 let $name = Obb::<$scalar, $dim>::new(center, axes, half);
@@ -174,7 +175,7 @@ fn pair_is_right<S: Scalar, const D: usize, A: Convex<S, D>, B: Convex<S, D>>(
     Ok(())
 }
 
-/// Balls about a point and a segment, of a radius on the grid.
+/// Checks spheres and capsules around a point and a segment, with a radius on the grid.
 fn round_pairs_are_right<S: Scalar, const D: usize, A: Convex<S, D>>(
     a: &A,
     shape: &Shape,
@@ -188,7 +189,7 @@ fn round_pairs_are_right<S: Scalar, const D: usize, A: Convex<S, D>>(
     let touches = |[n, d]: [i128; 2]| n <= radius * radius * d;
     prop_assert_eq!(a.intersects(&ball), touches(point), "ball {:?}", point);
     prop_assert_eq!(ball.intersects(a), touches(point));
-    // A k-DOP and a capsule are left to an iteration, which rounds.
+    // The distance between a k-DOP and a capsule is computed by iteration and rounded.
     let is_sure = !(matches!(shape.kind, Kind::Dop(_)) && segment[0] == radius * radius * segment[1]);
     prop_assert!(!is_sure || a.intersects(&capsule) == touches(segment), "capsule {segment:?}");
     for (found, [n, d]) in [(a.distance2(&ball), point), (a.distance2(&capsule), segment)] {
@@ -219,7 +220,7 @@ proptest! {
         with!(&a, f32, 3, solid, |p| round_pairs_are_right::<f32, 3, _>(&p, &a, [ends.given[0], ends.given[1]], radius)?);
     }
 
-    /// The closest point lies in the shape and is as far as the distance says.
+    /// The closest point is in the shape, at the computed distance.
     #[test]
     fn closest_points(a in shapes(false), at in shapes(false)) {
         let right = exact(&a.corners, &at.given[..1]);
@@ -233,7 +234,7 @@ proptest! {
         });
     }
 
-    /// A long ray is a segment.
+    /// A long ray is equivalent to a segment.
     #[test]
     fn rays(a in shapes(false), ends in shapes(false)) {
         let [from, to] = [ends.given[0], ends.given[1]];
@@ -244,13 +245,13 @@ proptest! {
         let right = exact(&a.corners, &[from, far]);
         with!(&a, f64, 3, solid, |p| {
             let found = p.ray_interval(&ray);
-            // A k-DOP around two points is as thin as a segment.
+            // A k-DOP around two points may be as thin as a segment.
             prop_assert_eq!(found.is_some(), right[0] == 0, "{:?}", right);
             if let Some(interval) = found {
                 for t in interval {
                     prop_assert!(p.distance2(&ray.at(t)) < 1e-24, "{t} lies outside");
                 }
-                // Just before and behind is nothing.
+                // Just before and after the interval, the ray is outside of the shape.
                 for t in [interval[0] - 1e-3, interval[1] + 1e-3] {
                     prop_assert!(!(0.0..=32.0).contains(&t) || p.distance2(&ray.at(t)) > 0.0, "{t} lies inside");
                 }
@@ -259,7 +260,7 @@ proptest! {
     }
 }
 
-/// A box of slabs that a ball touches, where an iteration was off by a rounding.
+/// A box of slabs that touches a sphere, where the iteration had a rounding error.
 #[test]
 fn a_ball_that_touches_slabs() {
     let dop = Dop6::around(&[[2.0f32, -3.0, -3.0], [-2.0, -3.0, 2.0]]);
@@ -268,7 +269,8 @@ fn a_ball_that_touches_slabs() {
     assert_eq!(dop.distance2(&ball.center), 1.0);
 }
 
-/// Asserts that boxes which have a corner of a k-DOP's points in their face meet it, and boxes a rounding farther do not.
+/// Asserts that boxes with a corner of a k-DOP's points on their face intersect the k-DOP, and that boxes farther by
+/// one rounding do not.
 fn boxes_touch<const N: usize>(points: &[[f64; 3]], extents: [f64; 3]) {
     let dop = Kdop::<f64, 3, N>::around(points);
     for k in 0..3 {
@@ -300,7 +302,7 @@ proptest! {
     }
 }
 
-/// What all shapes answer about one without points.
+/// Checks the results of all shapes for a shape without points.
 fn meets_nothing<const D: usize>(odd: &impl Convex<f64, D>, what: &str) {
     let (origin, one) = ([0.0; D], [1.0; D]);
     let ray = Ray::new(origin, one);
@@ -360,11 +362,11 @@ fn what_is_not_finite_has_no_points() {
     assert!(Sphere::new(o, f64::INFINITY).intersects(&[1e100, 0.0]), "an infinite ball holds everything");
 }
 
-/// Of lengths that are far from 1, no product overflows or vanishes.
+/// Products neither overflow nor underflow for lengths far from 1.
 #[test]
 fn large_and_small() {
     for unit in [1.0, 1e-100, 1e-140, 1e-46, 1e46, 1e100, 1e140] {
-        // A power of two, so that nothing is rounded.
+        // A power of two, so that no rounding occurs.
         let unit = f64::from_bits(f64::to_bits(unit) & f64::INFINITY.to_bits());
         let at = |x: f64, y: f64, z: f64| [x * unit, y * unit, z * unit];
         let triangle = Triangle::new(at(0.0, 0.0, 0.0), at(4.0, 0.0, 0.0), at(0.0, 4.0, 0.0));
@@ -406,7 +408,7 @@ fn large_and_small() {
     }
 }
 
-/// Boxes hold what they are made of, though their scalar be narrow.
+/// Bounding boxes contain their shapes, even in a narrow scalar type.
 #[test]
 fn boxes_are_rounded_outwards() {
     for x in [0.1f32, 1e-30, 3e7, -0.7, 1e-44] {

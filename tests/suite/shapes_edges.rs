@@ -1,9 +1,10 @@
-//! Shapes at the edges of what they promise: points on faces, flat tetrahedra, shapes without points.
+//! Edge cases of shapes: points on faces, flat tetrahedra, shapes without points.
 
 use common::random::Random;
 use ropewalk::{Aabb, Bounded, Bvh, Convex, Distance, Ellipsoid, HitBy, Sphere, Tetrahedron, ValueBvh};
 
-/// Tetrahedra that fill a cube of `n` cells a side, each cut into six about its diagonal (Kuhn), with moved corners.
+/// Returns tetrahedra that fill a cube of `n` cells a side, six around the diagonal of each cell (Kuhn), with
+/// displaced corners.
 fn kuhn(n: usize, random: &mut Random) -> Vec<Tetrahedron<f64>> {
     let side = n + 1;
     let corners: Vec<[f64; 3]> = (0..side.pow(3))
@@ -24,7 +25,7 @@ fn kuhn(n: usize, random: &mut Random) -> Vec<Tetrahedron<f64>> {
     all
 }
 
-/// Of tetrahedra that fill space, each point is in one, however it is asked.
+/// If tetrahedra fill space, each query finds each point in at least one of them.
 #[test]
 fn points_on_faces_are_found() {
     let mut random = Random::new(1);
@@ -64,7 +65,7 @@ fn points_on_faces_are_found() {
     }
 }
 
-/// Whole numbers so large that products of three are rounded; `i128` holds them.
+/// Integers so large that products of three are rounded; `i128` holds them exactly.
 #[test]
 fn flat_tetrahedra_have_no_weights() {
     let mut random = Random::new(2);
@@ -74,7 +75,7 @@ fn flat_tetrahedra_have_no_weights() {
         let (a, e, f) = (vector(), vector(), vector());
         let point = vector().map(|x| x as f64);
         let [i, j] = [0; 2].map(|_| number(9));
-        // A third of them are one unit from flat.
+        // A third of the tetrahedra are one unit from flat.
         let bump = i64::from(round % 3 == 0);
         let g: [i64; 3] = std::array::from_fn(|k| i * e[k] + j * f[k] + if k == 0 { bump } else { 0 });
         let plus = |by: [i64; 3]| -> [f64; 3] { std::array::from_fn(|k| (a[k] + by[k]) as f64) };
@@ -96,7 +97,7 @@ fn flat_tetrahedra_have_no_weights() {
     }
 }
 
-/// What has no points is nowhere near, and hit by nothing, whichever way it is asked.
+/// A shape without points is at infinite distance from everything and is never hit, in all queries.
 #[test]
 fn shapes_without_points() {
     let numbers = [-1.0, 0.0, 1.0, f64::NAN];
@@ -137,7 +138,7 @@ fn shapes_without_points() {
     for own in &boxes {
         boxes.iter().for_each(|other| check(own, other));
     }
-    // A tree refuses all of them.
+    // Trees reject all of them.
     for radii in [[-1.0, 1.0], [1.0, -1e-30], [f64::NAN, 1.0]] {
         for center in [[0.0, 0.0], [1e9, 1.0]] {
             let ellipse = Ellipsoid::new(center, [[1.0, 1.0], [-1.0, 1.0]], radii);

@@ -1,8 +1,8 @@
-//! Shapes in general position, round ones among them, against bounds that prove the answer.
+//! Shapes in general position, including round ones, checked by upper and lower bounds on the distance.
 //!
-//! Two points, one of each shape, are an upper bound of the distance; a plane between the shapes is a lower one. Points come from alternating
-//! projections (closest points in turn), planes from support functions that are written here from the definition of each shape. Closest
-//! points are proved by the plane through them.
+//! Two points, one of each shape, give an upper bound of the distance; a plane between the shapes gives a lower
+//! bound. The points come from alternating projections (closest points in turn). The planes come from support
+//! functions written here from the definition of each shape. Closest points are verified by the plane through them.
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -25,7 +25,7 @@ fn length<const D: usize>(a: &P<D>) -> f64 {
     dot(a, a).sqrt()
 }
 
-/// The same shape by its definition: the hull of corners, plus an ellipsoid of half axes, plus a ball.
+/// A shape by its definition: the hull of corners, plus an ellipsoid with half axes, plus a sphere.
 struct Own<const D: usize> {
     corners: Vec<P<D>>,
     half_axes: Vec<P<D>>,
@@ -33,7 +33,7 @@ struct Own<const D: usize> {
 }
 
 impl<const D: usize> Own<D> {
-    /// The largest `normal · x`.
+    /// Returns the maximum of `normal · x`.
     fn support(&self, normal: &P<D>) -> f64 {
         let corner = self.corners.iter().map(|p| dot(p, normal)).fold(f64::NEG_INFINITY, f64::max);
         let round = self.half_axes.iter().map(|axis| dot(axis, normal).powi(2)).sum::<f64>().sqrt();
@@ -45,13 +45,13 @@ impl<const D: usize> Own<D> {
     }
 }
 
-/// A shape of the library and its definition.
+/// A shape of the library with its definition.
 struct Defined<'a, T, const D: usize> {
     shape: &'a T,
     own: &'a Own<D>,
 }
 
-/// A rotation by Householder reflections, which shares nothing with Gram-Schmidt.
+/// Returns a rotation from Householder reflections, a method independent of Gram-Schmidt.
 fn axes<const D: usize>(numbers: &[P<D>; 4]) -> [P<D>; D] {
     let mut axes: [P<D>; D] = std::array::from_fn(|i| std::array::from_fn(|k| f64::from(u8::from(i == k))));
     for normal in &numbers[1..3] {
@@ -67,7 +67,7 @@ fn axes<const D: usize>(numbers: &[P<D>; 4]) -> [P<D>; D] {
     axes
 }
 
-/// The corners of a k-DOP: where three planes meet, if that is inside.
+/// Returns the corners of a k-DOP: the intersections of three planes that are inside.
 fn corners_of<const N: usize>(dop: &Kdop<f64, 3, N>) -> Vec<P<3>> {
     let normals = Kdop::<f64, 3, N>::directions();
     let planes: Vec<(P<3>, f64)> =
@@ -104,7 +104,7 @@ struct Numbers<const D: usize> {
 
 fn numbers<const D: usize>(kinds: usize) -> impl Strategy<Value = Numbers<D>> {
     let size = prop_oneof![1 => Just(0.0), 4 => 0.0..3.0f64, 1 => 0.0..0.01f64];
-    // Near the points of a grid what is almost parallel, flat or touched is common.
+    // Near grid points, almost parallel, flat or touching configurations are common.
     let noise = (-8i32..=8, prop::sample::select(vec![0.0, 1e-16, 1e-12, 1e-8, 1e-5]))
         .prop_map(|(i, unit)| f64::from(i) * unit);
     let nearly = (-3i32..=3, noise).prop_map(|(x, noise)| f64::from(x) + noise);
@@ -113,7 +113,7 @@ fn numbers<const D: usize>(kinds: usize) -> impl Strategy<Value = Numbers<D>> {
     let line = (0..6usize, -1.0..2.0f64);
     (0..kinds, prop::collection::vec(point, 4), prop::collection::vec(size, D), line).prop_map(
         |(kind, mut points, sizes, (form, t))| {
-            // Some lie on a line, but for rounding, or in a plane.
+            // Some points are on a line up to rounding, or in a plane.
             let between = |p: &P<D>, q: &P<D>, t: f64| -> P<D> { std::array::from_fn(|k| p[k] + t * (q[k] - p[k])) };
             if form < 2 {
                 points[2 + form] = between(&points[0], &points[1], t);
@@ -219,7 +219,7 @@ fn closest_point_is_right<const D: usize>(
     let q = a.closest_point(p);
     let normal = sub(&p, &q);
     let beyond = own.support(&normal) - dot(&normal, &q);
-    // Squares that differ by their rounding may be those of points that differ by its root.
+    // If squares differ by a rounding error, the points may differ by its square root.
     prop_assert!(beyond.abs() <= 1e-6, "the shape reaches {beyond} beyond {q:?}");
     prop_assert!((a.distance2(&p).sqrt() - length(&normal)).abs() < 1e-10);
     // No plane separates the point from the shape.
@@ -236,7 +236,7 @@ fn ray_is_right<const D: usize>(a: &impl Convex<f64, D>, ray: &Ray<f64, D>, roun
         let t = ray.from + (ray.to - ray.from) * f64::from(i) / 200.0;
         let distance = a.distance2(&ray.at(t)).sqrt();
         let is_in = found.is_some_and(|[first, last]| first <= t && t <= last);
-        // Where only rounding lies between, the distance may be 0, but not on both sides.
+        // If the ray is inside by rounding only, the distance may be 0, but not on both sides.
         let is_deep = || [t - 1e-6, t + 1e-6].iter().all(|&t| a.distance2(&ray.at(t)) == 0.0);
         prop_assert!(
             if is_in { distance < 1e-9 } else { distance > 0.0 || rounds || !is_deep() },
@@ -252,7 +252,7 @@ fn ray_is_right<const D: usize>(a: &impl Convex<f64, D>, ray: &Ray<f64, D>, roun
     Ok(())
 }
 
-/// Boxes hold the shape; trees find what the shape meets.
+/// The bounding box contains the shape, and trees find the points that the shape meets.
 fn box_is_right<const D: usize>(
     Defined { shape: a, own }: Defined<'_, impl Convex<f64, D> + Query<f64, D>, D>,
     other: &[P<D>; 4],
@@ -267,12 +267,12 @@ fn box_is_right<const D: usize>(
     let tree = Bvh::build(&boxes).unwrap();
     let mut hits: Vec<u32> = tree.query(a).collect();
     hits.sort_unstable();
-    // A box of one point is that point, by the same decision.
+    // A box of one point gives the same result as the point.
     let meets = [a.intersects(&boxes[0]), a.intersects(&other[2])];
     prop_assert_eq!(meets[1], a.intersects(&boxes[1]));
     let right: Vec<u32> = (0..2).filter(|&i| meets[i as usize]).collect();
     prop_assert_eq!(&hits, &right);
-    // In a periodic box it is one of the images.
+    // In a periodic box, one of the images intersects.
     let space = Space::periodic(3.0).unwrap();
     let images = (0..7usize.pow(D as u32)).any(|image| {
         let shift: P<D> = std::array::from_fn(|k| 3.0 * ((image / 7usize.pow(k as u32) % 7) as f64 - 3.0));
@@ -283,7 +283,7 @@ fn box_is_right<const D: usize>(
     Ok(())
 }
 
-// Tolerances are those of rounding, so the cases are the same in each run.
+// Tolerances are those of rounding errors, so the cases are the same in each run.
 macro_rules! tests {
     ($module:ident, $dim:tt, $kinds:literal) => {
         mod $module {

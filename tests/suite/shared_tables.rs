@@ -1,4 +1,5 @@
-//! Tables in memory that something else owns: the answers of tables of one's own, and an owner that outlives none of them.
+//! Tables over memory with another owner give the results of ordinary tables, and the owner is dropped with the last
+//! table.
 
 use std::sync::{Arc, Weak};
 
@@ -8,7 +9,7 @@ use ropewalk_io::{Points, ReadOptions, Snapshot, Table, read};
 use ropewalk_pipeline::Options;
 use ropewalk_table::{adaptahop, dbscan, hdbscan, k_distances, minimum_spanning_tree, pairs};
 
-/// What owns numbers elsewhere: here, numbers behind a header.
+/// An owner of numbers: a vector with a header before the numbers.
 struct Foreign(Vec<f32>);
 
 impl AsRef<[f32]> for Foreign {

@@ -1,5 +1,5 @@
-//! Minimum spanning trees against Prim's algorithm with the total order, edge by edge. Against scipy and quitefastmst, with up to
-//! 200,000 points: `tests/oracle/spanning_tree.py`.
+//! Minimum spanning trees, compared edge by edge with Prim's algorithm with the total order.
+//! `tests/oracle/spanning_tree.py` compares up to 200,000 points with scipy and quitefastmst.
 
 use common::clouds::{self, Cloud};
 use common::data::root;
@@ -41,7 +41,7 @@ fn clouds_in_f64() {
     clouds::small::<f64, 5>().iter().for_each(compare);
 }
 
-/// Few distances, many edges of one weight.
+/// Few different distances, so that many edges have equal weights.
 #[test]
 fn lattices_and_copies() {
     let mut random = Random::new(3);
@@ -52,7 +52,7 @@ fn lattices_and_copies() {
     }
 }
 
-/// Squares of most distances vanish in `f32` beside those of the largest.
+/// Squares of most distances underflow in `f32`, while those of others are large.
 #[test]
 fn distances_of_all_magnitudes() {
     let mut random = Random::new(5);
@@ -78,7 +78,7 @@ fn distances_of_all_magnitudes() {
     compare(&Cloud { name: "exponential", points, radii: vec![], side: 3e38 });
 }
 
-/// Powers of two, whose squares divide without rounding.
+/// Powers of two, whose squares divide exactly.
 #[test]
 fn alpha() {
     for cloud in clouds::small::<f64, 2>() {
@@ -93,7 +93,7 @@ fn alpha() {
     }
 }
 
-/// Two million copies of one point: the star about point 0.
+/// Two million copies of one point: the tree is a star around point 0.
 #[test]
 fn copies_of_one_point() {
     let n = 2_000_000;
@@ -102,7 +102,7 @@ fn copies_of_one_point() {
     assert_eq!(tree.edges().len(), n - 1);
 }
 
-/// One tree for any number of threads, on any run.
+/// The tree is the same for any number of threads, in every run.
 #[test]
 fn threads() {
     let cloud = clouds::uniform::<f32, 3>("uniform", 20_000, 0.0, 1.0, &[], 1.0);
@@ -128,7 +128,7 @@ fn bad_input() {
     assert!(minimum_spanning_tree(&[[1.0f32]]).unwrap().edges().is_empty());
 }
 
-/// One tree gives the halos of all linking lengths; lengths that are distances of the lattice are ties.
+/// One tree gives the halos of all linking lengths. Linking lengths equal to lattice distances are ties.
 #[test]
 fn cuts_are_friends_of_friends() {
     let mut lattice = clouds::whole_lattice::<f32, 3>();
@@ -147,7 +147,7 @@ fn cuts_are_friends_of_friends() {
     }
 }
 
-/// The same of a simulation, from lengths with hardly a group to one with a single large one.
+/// Cuts of a simulation's tree, from lengths with hardly any groups to one with a single large group.
 #[test]
 fn cuts_of_the_sample() {
     let options = ReadOptions::default();
@@ -158,7 +158,7 @@ fn cuts_of_the_sample() {
         let options = MinimumSpanningTree::new().periodic(side);
         let tree = ropewalk_table::minimum_spanning_tree(&points, &options).unwrap();
         assert_eq!(tree, options.run(positions).unwrap());
-        // In mean separations from 0.002 to 2.
+        // From 0.002 to 2 mean separations.
         for step in 0..20 {
             let length = 0.001 * 10f64.powf(3.0 * f64::from(step) / 19.0);
             let halos = Fof::new(length).periodic(side).run(positions).unwrap();
@@ -169,7 +169,7 @@ fn cuts_of_the_sample() {
     }
 }
 
-/// Merges against sets of points that are joined one edge after the other.
+/// Merges, compared with sets of points that are united edge by edge.
 #[test]
 fn merges_are_unions() {
     for cloud in clouds::small::<f64, 2>() {

@@ -1,4 +1,4 @@
-//! The structure of halos against closed forms.
+//! The structure of halos, compared with closed forms.
 
 use common::random::Random;
 use ropewalk::halo::{SphericalOverdensity, Structure, measure_structure};
@@ -6,7 +6,7 @@ use ropewalk::{Fof, Halos, Labels, Particles};
 
 const N: usize = 200_000;
 
-/// Points of a ball of radius 1 about the origin.
+/// Returns points in a sphere of radius 1 around the origin.
 fn ball(seed: u64) -> Vec<[f64; 3]> {
     let mut random = Random::new(seed);
     let mut points = vec![];
@@ -19,7 +19,7 @@ fn ball(seed: u64) -> Vec<[f64; 3]> {
     points
 }
 
-/// All points as one halo.
+/// Returns all points as one halo.
 fn one_halo(points: &[[f64; 3]]) -> Halos {
     let halos = Fof::new(100.0).run(points).unwrap();
     assert_eq!((halos.len(), halos.members(0).len()), (1, points.len()));
@@ -44,7 +44,7 @@ fn a_ball_that_rotates() {
         points.iter().map(|[x, y, _]| [drift[0] - omega * y, drift[1] + omega * x, drift[2]]).collect();
     let particles = Particles::new(&points).velocities(&velocities).mass(3.0 / N as f64);
     let found = structure(&particles, &points, [0.0; 3], 2.0);
-    // The density is constant: M(<r) = 3 r^3, and the circular velocity is largest at the edge.
+    // The density is constant: M(<r) = 3 r^3, and the circular velocity has its maximum at the edge.
     let v: f64 = 6f64.sqrt();
     near(found.v_max, v, 0.01 * v);
     near(found.v_max_radius, 1.0, 0.01);
@@ -54,7 +54,7 @@ fn a_ball_that_rotates() {
     near(found.center_offset, 0.0, 0.01);
     // J = 2/5 M R^2 omega.
     near(found.spin.unwrap(), 0.4 * omega / (2f64.sqrt() * v), 0.01 * 0.4 * omega / v);
-    // Without rotation there is no spin, and without velocities nothing is said of it.
+    // Without rotation the spin is 0; without velocities it is unknown.
     let still = vec![drift; N];
     near(structure(&particles.clone().velocities(&still), &points, [0.0; 3], 2.0).spin.unwrap(), 0.0, 1e-9);
     assert_eq!(structure(&Particles::new(&points), &points, [0.0; 3], 2.0).spin, None);
@@ -67,17 +67,17 @@ fn an_ellipsoid_off_center() {
     let found = structure(&Particles::new(&points), &points, [0.0; 3], 1.0);
     near(found.axis_ratio_b, 0.6, 0.005);
     near(found.axis_ratio_c, 0.3, 0.005);
-    // Around the boundary of a box it is the same.
+    // The result is the same across the boundary of a box.
     let around: Vec<[f64; 3]> = points.iter().map(|point| point.map(|x| (x + 9.9).rem_euclid(10.0))).collect();
-    // One that fits any space.
+    // A radius that fits into any box.
     let halos = Halos::new(Labels::from_slice(&vec![0; N]).unwrap(), 2);
     let sphere = SphericalOverdensity { mass: 3.0, radius: 0.5, count: 7 };
     let particles = Particles::new(&around).periodic(10.0);
     let moved = measure_structure(&halos, &particles, &[[9.9, 9.9, 0.1]], &[sphere], 1.0).unwrap()[0];
-    // Second moments of an ellipsoid are a fifth of its axes' squares; the shift adds to that of z.
+    // The second moments of an ellipsoid are a fifth of its squared half axes; the shift adds to the z moment.
     near(moved.axis_ratio_b, (0.36 + 5.0 * 0.04f64).sqrt(), 0.005);
     near(moved.axis_ratio_c, 0.3, 0.005);
-    // The centre of mass is 0.2 away along z, the sphere's radius 0.5.
+    // The centre of mass is displaced by 0.2 along z, and the sphere's radius is 0.5.
     near(moved.center_offset, 0.4, 0.01);
 }
 

@@ -1,4 +1,5 @@
-//! A tree of points whose kind is known at run time: what the definitions say, in all dimensions, of both precisions.
+//! A tree of points whose type is known at run time, compared with the definitions in all dimensions and both
+//! precisions.
 
 use common::random::Random;
 use ropewalk::{BoxSize, ErrorKind, Nearest, Neighbor};
@@ -6,7 +7,7 @@ use ropewalk_table::{Bvh, Points, Table, nearest_to, pairs};
 
 const N: usize = if cfg!(debug_assertions) { 100 } else { 300 };
 
-/// Coordinates in 64 bits, and whether the table has them in 32.
+/// Coordinates in 64 bits, and a flag for a table of 32 bits.
 #[derive(Clone)]
 struct Rows {
     dim: usize,
@@ -15,7 +16,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// Multiples of 1/8, in which there are ties and sums are exact; or any numbers in the box.
+    /// Returns multiples of 1/8, for which ties occur and sums are exact, or any numbers in the box.
     fn random(random: &mut Random, n: usize, dim: usize, is_f32: bool, ties: bool, outside: f64) -> Self {
         let mut value = || match ties {
             true => ((4.0 + 2.0 * outside) * 8.0 * random.unit()).floor() / 8.0 - outside,
@@ -42,7 +43,7 @@ impl Rows {
     }
 }
 
-/// The definition of distance, of coordinates whose remainders are exact.
+/// Returns the squared distance by definition, for coordinates with exact remainders.
 fn distance2(a: &[f64], b: &[f64], sides: Option<&[f64]>) -> f64 {
     let axis = |k: usize| {
         let Some(sides) = sides else { return (a[k] - b[k]).abs() };
@@ -53,7 +54,7 @@ fn distance2(a: &[f64], b: &[f64], sides: Option<&[f64]>) -> f64 {
     (0..a.len()).map(|k| axis(k) * axis(k)).fold(0.0, |sum, square| sum + square)
 }
 
-/// All that is within each radius.
+/// Returns the points within each radius.
 fn within(points: &Rows, queries: &Rows, radii: &[f64], sides: Option<&[f64]>) -> Vec<Vec<u32>> {
     let near = |i: usize, j: usize| distance2(queries.row(i), points.row(j), sides) <= radii[i] * radii[i];
     (0..queries.len()).map(|i| (0..points.len()).filter(|&j| near(i, j)).map(|j| j as u32).collect()).collect()
@@ -71,7 +72,7 @@ fn nearest(points: &Rows, queries: &Rows, k: usize, sides: Option<&[f64]>) -> Ve
     (0..queries.len()).map(list).collect()
 }
 
-/// All questions of one tree.
+/// Runs all queries of a tree.
 fn ask(points: &Rows, queries: &Rows, sides: Option<&[f64]>, random: &mut Random) {
     let size = BoxSize::from(sides.map(<[f64]>::to_vec));
     let what = format!("{} dimensions, {} {}, {sides:?}", points.dim, points.is_f32, queries.is_f32);
@@ -103,7 +104,7 @@ fn ask(points: &Rows, queries: &Rows, sides: Option<&[f64]>, random: &mut Random
     assert_eq!(pairs(&table, radius, size).unwrap(), found);
     let own = Nearest::new(3).excluding_self();
     assert_eq!(bvh.nearest_neighbors(own).unwrap(), bvh.nearest(&table, own).unwrap());
-    // A copy gives the same, whether or not there was a tree of 64 bits.
+    // A clone gives the same results, whether or not it has a 64-bit tree.
     assert_eq!(bvh.clone().query(&asked, radius).unwrap(), bvh.query(&asked, radius).unwrap());
 }
 
@@ -118,7 +119,7 @@ fn all_kinds() {
                 ask(&rows, &asked, None, &mut random);
                 ask(&rows, &asked, Some(&vec![4.0; dim]), &mut random);
             }
-            // Some outside of the box.
+            // Some points are outside of the box.
             let rows = Rows::random(&mut random, N, dim, points, true, 3.0);
             let asked = Rows::random(&mut random, 40, dim, queries, true, 9.0);
             ask(&rows, &asked, Some(&vec![4.0; dim]), &mut random);
@@ -128,7 +129,7 @@ fn all_kinds() {
     }
 }
 
-/// What rounding queries to the precision of the points would decide otherwise.
+/// Queries whose results would change if they were rounded to the precision of the points.
 #[test]
 fn queries_of_more_bits_than_the_points() {
     for dim in 1..=3 {

@@ -1,10 +1,11 @@
-//! Predictions for new points of a table: those of the generic functions, in any precision and dimension, open and periodic.
+//! Predictions for new points of a table, compared with the generic functions, in any precision and dimension, open
+//! and periodic.
 
 use common::random::Random;
 use ropewalk::{Boundary, Dbscan, ErrorKind, Fof, Hdbscan};
 use ropewalk_table::{Points, Table};
 
-/// Multiples of 1/64, which 32 bits hold.
+/// Returns multiples of 1/64, which are exact in 32 bits.
 fn numbers(random: &mut Random, n: usize) -> Vec<f64> {
     (0..n).map(|_| (random.unit() * 8.0 * 64.0).floor() / 64.0).collect()
 }
@@ -68,7 +69,7 @@ fn other_dimensions_are_refused() {
     );
 }
 
-/// Halos on a line are in a box of one side, whatever the axes that they were found with.
+/// Halos on a line belong to a box with one side, whatever the axes that they were found with.
 #[test]
 fn halos_know_their_own_space() {
     let [narrow, wide] = tables(1, &[0.0, 0.5, 7.75]);

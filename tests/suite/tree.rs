@@ -1,4 +1,4 @@
-//! The tree itself: sound for any input, the same for any number of threads, and as deep as it may be.
+//! The tree itself: valid for any input, the same for any number of threads, and of maximum depth.
 
 use common::clouds::{self, Cloud};
 use common::random::Random;
@@ -10,7 +10,7 @@ fn with_threads<R: Send>(threads: usize, task: impl FnOnce() -> R + Send) -> R {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(task)
 }
 
-/// Builds over every prefix of up to 100 points, and over some longer ones.
+/// Builds a tree of every prefix of up to 100 points, and of some longer ones.
 fn every_size_is_sound<S: Scalar, const D: usize>() {
     let mut random = Random::new(10);
     for cloud in clouds::all::<S, D>() {
@@ -43,7 +43,7 @@ fn every_size_is_sound_in_f64() {
 
 #[test]
 fn nodes_do_not_depend_on_threads() {
-    // Enough points for several tasks of every parallel step.
+    // Enough points for several tasks in every parallel phase.
     let mut clouds: Vec<Cloud<f32, 3>> = clouds::all();
     clouds.push(clouds::uniform("uniform", 150_000, 0.0, 1.0, &[], 1.0));
     clouds.push(clouds::geometric(100_000));
@@ -65,7 +65,7 @@ fn order_is_a_permutation_and_equal_points_keep_theirs() {
     assert!(bvh.order().iter().copied().eq(0..1000));
 }
 
-/// Nodes on the longest path from the root.
+/// Returns the number of nodes on the longest path from the root.
 fn depth<S: Scalar, const D: usize>(tree: &Bvh<S, D>) -> usize {
     let nodes = tree.nodes();
     let mut depth = vec![1; nodes.len()];
@@ -79,7 +79,7 @@ fn depth<S: Scalar, const D: usize>(tree: &Bvh<S, D>) -> usize {
     depth.into_iter().max().unwrap_or(0)
 }
 
-/// A stack of 64 entries is not enough for such a tree, and losing an entry would lose neighbours.
+/// Such a tree needs a stack of more than 64 entries, and losing an entry would lose neighbours.
 fn deep_trees_lose_nothing<S: Scalar, const D: usize>() {
     let cloud: Cloud<S, D> = clouds::geometric(512 * LEAF);
     let tree = Bvh::build(&cloud.points).unwrap();

@@ -1,11 +1,12 @@
-//! Units do not matter: what is multiplied by a power of two has the same neighbours, labels and nearest. `src/work.rs` counts that
-//! it costs the same.
+//! Independence of units: points scaled by a power of two have the same neighbours, labels and nearest points.
+//! `src/work.rs` checks that the cost is the same.
 
 use common::random::Random;
 use ropewalk::reference::{fof_all_pairs, fof_bins};
 use ropewalk::{Bvh, Dbscan, DbscanAlgorithm, Fof, Nearest, Scalar, Sphere};
 
-/// Points whose coordinates are multiples of 2^-16, so that they are exact in any unit, and some are tied.
+/// Returns points whose coordinates are multiples of 2^-16, so that they are exact in any unit and some distances
+/// tie.
 fn cloud<S: Scalar, const D: usize>(n: usize) -> Vec<[S; D]> {
     let mut random = Random::new(11);
     let mut coordinate = |i: usize| {
@@ -23,7 +24,7 @@ fn tree<S: Scalar, const D: usize>(points: &[[S; D]], side: Option<f64>) -> Bvh<
     side.map_or_else(|| Bvh::build(points), |side| Bvh::build_periodic(points, side)).unwrap()
 }
 
-/// Everything that can be asked, as indices and numbers without a unit.
+/// Returns the results of all queries as indices and numbers without units.
 fn answers<S: Scalar, const D: usize>(points: &[[S; D]], unit: f64, periodic: bool) -> Vec<Vec<u64>> {
     let points = scaled(points, unit);
     let bvh = tree(&points, periodic.then_some(unit));
@@ -32,7 +33,7 @@ fn answers<S: Scalar, const D: usize>(points: &[[S; D]], unit: f64, periodic: bo
     let labels = |labels: &[i32]| labels.iter().map(|&label| label as u64).collect();
     for radius in [0.0, 0.0625, 0.1, 0.3] {
         let radius = radius * unit;
-        // In an order of their own: extremely small points have a coarser grid.
+        // In sorted order, since the grid is coarser for extremely small points.
         answers.extend(bvh.neighbors(radius).iter().map(|list| {
             let mut list: Vec<u64> = ids(list);
             list.sort_unstable();
@@ -90,7 +91,7 @@ fn answers_have_no_unit() {
     same_answers::<f64, 3>(&exponents);
 }
 
-/// A cloud that has places at many scales: each leaf has a unit of its own.
+/// A cloud with structure at many scales: each leaf has its own unit.
 #[test]
 fn scales_within_scales() {
     let mut random = Random::new(13);

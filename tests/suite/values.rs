@@ -1,4 +1,5 @@
-//! Nearest by the distance to the shapes, and trees that own their values, against all shapes one by one.
+//! Nearest neighbours by the distance to shapes, and trees that own their values, compared with loops over all
+//! shapes.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -9,7 +10,7 @@ use ropewalk::{
     Aabb, Bounded, Bvh, Distance, ErrorKind, HitBy, Nearest, Neighbor, Query, Scalar, Space, Sphere, ValueBvh,
 };
 
-/// A shape of one's own: the segments between two corners of a box, whose distance is far from that of the box.
+/// A user-defined shape: the segment between two corners of a box, whose distance differs much from that of the box.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Stick<S, const D: usize>([S; D], [S; D]);
 
@@ -39,7 +40,8 @@ impl<S: Scalar, const D: usize> HitBy<Sphere<S, D>> for Stick<S, D> {
     }
 }
 
-/// All distances, sorted; ties by index. What rounding takes below the box is that of the box.
+/// Returns the expected neighbours, sorted by distance, ties by index. A distance that rounding puts below that of
+/// the box is replaced by that of the box.
 fn expected<T: Distance<S, D>, S: Scalar, const D: usize>(
     shapes: &[T],
     point: [S; D],
@@ -61,7 +63,7 @@ fn expected<T: Distance<S, D>, S: Scalar, const D: usize>(
     all
 }
 
-/// Numbers from 0 to 8: anywhere, or on a grid, which makes ties.
+/// Returns a number from 0 to 8, either any number or one on a grid, which creates ties.
 fn number<S: Scalar>(random: &mut Random, grid: bool) -> S {
     S::from_f64(if grid { random.below(9) as f64 } else { 8.0 * random.unit() })
 }
@@ -91,7 +93,7 @@ fn compare<T: Distance<S, D> + Clone + PartialEq + std::fmt::Debug, S: Scalar, c
                 };
                 let (all, wanted) = (|_| true, Nearest::new(k));
                 assert_eq!(found(wanted, &all), expected(&shapes, point, k, f64::INFINITY, all), "{what}");
-                // The radius is inclusive: that of the second nearest has it.
+                // The radius is inclusive: a radius equal to the second distance includes that neighbour.
                 let second = expected(&shapes, point, 2, f64::INFINITY, all).last().map_or(1.0, |near| near.distance2);
                 for radius in [0.0, 1.0, second.sqrt(), -1.0, f64::NAN] {
                     let near = expected(&shapes, point, k, radius, all);
@@ -145,7 +147,7 @@ fn nearest_by_the_distance_to_shapes() {
     compare_all::<f64, 1>();
 }
 
-/// All copies of one place have one box, but each its own distance.
+/// Copies have the same box, but each has its own distance.
 #[test]
 fn copies_at_distances_of_their_own() {
     let n = 500;
@@ -163,7 +165,8 @@ fn copies_at_distances_of_their_own() {
     }
 }
 
-/// Distances that are odd: NaN and `None` are not near, what is negative is as near as its box, infinity is the farthest.
+/// Unusual distances: NaN and `None` are never near, a negative distance counts as that of the box, infinity is the
+/// farthest.
 #[test]
 fn odd_distances() {
     let bvh = Bvh::build(&[[0.0f64], [1.0], [2.0], [3.0], [4.0]]).unwrap();
@@ -182,7 +185,8 @@ fn odd_distances() {
     assert_eq!((near[0].index, near[0].distance2), (2, 1.0));
 }
 
-/// In a periodic box the distances are the caller's affair, to the nearest image; boxes are found by theirs.
+/// In a periodic box, the caller computes distances to the nearest image. The tree finds boxes by the distance to their
+/// images.
 #[test]
 fn periodic_boxes() {
     let mut random = Random::new(5);
@@ -198,7 +202,7 @@ fn periodic_boxes() {
     }
 }
 
-/// Few distances are asked for: those of shapes that are nearer by their boxes than the k-th.
+/// Few distances are requested: only those of shapes whose boxes are nearer than the k-th neighbour.
 #[test]
 fn few_distances_are_asked_for() {
     let mut random = Random::new(9);
@@ -225,7 +229,7 @@ fn few_distances_are_asked_for() {
         let (asked, needed) = (asked.get(), needed.get());
         assert!(asked >= needed && asked < 3 * needed + 100 * k, "{asked} distances, {needed} needed for k = {k}");
     }
-    // Nothing is wanted, so nothing is asked for.
+    // No neighbours are requested, so no distances are needed.
     for wanted in [Nearest::new(0), Nearest::new(3).within(-1.0), Nearest::new(3).within(f64::NAN)] {
         assert_eq!(bvh.nearest_by([0.0; 3], wanted, |_| unreachable!("no distance is needed")), []);
     }
@@ -264,7 +268,7 @@ where
         hits.sort_unstable();
         assert_eq!(hits, expected, "{what}");
     }
-    // Of points and boxes the box says all.
+    // For points and boxes the box determines the distance.
     assert_eq!(false_candidates > 0, ["sticks", "balls"].contains(&name), "{name}: {false_candidates}");
 }
 
@@ -297,7 +301,7 @@ fn values_that_move() {
     let old = bvh.refit(vec![([5.0, 1.0], 'd'), ([0.0, 0.0], 'e'), ([9.0, 0.0], 'f')]).unwrap();
     assert_eq!(old.iter().map(|value| value.1).collect::<String>(), "abc");
     assert_eq!(bvh.nearest([5.0, 0.0], 1)[0].value.1, 'd');
-    // What cannot be stored leaves all as it was.
+    // Values that cannot be stored leave the tree unchanged.
     for bad in [vec![([0.0, 0.0], 'x')], vec![([f64::NAN, 0.0], 'x'); 3]] {
         let error = bvh.refit(bad).unwrap_err();
         assert!([ErrorKind::Input, ErrorKind::NotFinite].contains(&error.kind()), "{error}");

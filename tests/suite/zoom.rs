@@ -1,5 +1,5 @@
-//! Particles that fill a part of the matter of their box, as in zoom runs: mean separations and densities are those of a full box of such
-//! particles, and reports say so.
+//! Particles that are only a part of the matter in their box, as in zoom runs. Mean separations and densities are
+//! those of a box full of such particles, and reports note this.
 
 use ropewalk::distributed::{Communicator, on_threads};
 use ropewalk::{AdaptaHop, Hop};
@@ -9,16 +9,16 @@ use ropewalk_table::columns::Meta;
 
 const SIDE: f64 = 10.0;
 const OMEGA_M: f64 = 0.3;
-/// The mass of a particle of 20^3 that are all matter, in 1e10 Msun/h for Mpc/h.
+/// The mass of each of 20^3 particles that are all matter of the box, in 1e10 Msun/h for Mpc/h.
 const MASS: f64 = OMEGA_M * 27.753_662_7 / 8.0;
 
-/// Particles on a lattice of 20^3 in the corner `[0, edge)^3`, shifted by `shift`.
+/// Returns particles of a 20^3 lattice in the corner `[0, edge)^3`, shifted by `shift`.
 fn lattice(edge: usize, shift: f64) -> Vec<[f64; 3]> {
     let place = |i: usize| [i / edge / edge, i / edge % edge, i % edge].map(|k| 0.5 * k as f64 + shift);
     (0..edge.pow(3)).map(place).collect()
 }
 
-/// Particles of one type in a box whose units and matter are known.
+/// Returns particles of one type in a box with known units and matter.
 fn snapshot(rows: Vec<[f64; 3]>, kind: u8, mass: f64, file_types: &[(u8, u64)], matter: f64) -> Snapshot {
     let count = rows.len();
     let mut snapshot = Snapshot::new(Points::F64(Table::new(3, rows.into_flattened()).unwrap()));
@@ -36,7 +36,7 @@ fn snapshot(rows: Vec<[f64; 3]>, kind: u8, mass: f64, file_types: &[(u8, u64)], 
 const ZOOM: [(u8, u64); 2] = [(1, 1000), (2, 875)];
 const ALL: f64 = 8000.0 * MASS;
 
-/// An eighth of the box in particles of high resolution; the rest of the file is type 2.
+/// Returns an eighth of the box in high-resolution particles; the rest of the file is type 2.
 fn zoom() -> Snapshot {
     snapshot(lattice(10, 0.0), 1, MASS, &ZOOM, ALL)
 }
@@ -66,7 +66,7 @@ fn separations_are_those_of_a_full_box() {
     let output = ropewalk_pipeline::run(&zoom, &options).unwrap();
     assert!(output.notes.iter().any(|note| matches!(note, Note::PartOfVolume(_))), "{:?}", output.notes);
 
-    // A length of the user's stays, but mass functions divide by the whole box all the same.
+    // A linking length of the user is kept, but mass functions still divide by the volume of the whole box.
     let mut own = Options::default();
     own.linking_length = LinkingLength::Length(0.3);
     let pipeline = Pipeline::new(&zoom, &own).unwrap();
@@ -75,7 +75,7 @@ fn separations_are_those_of_a_full_box() {
     assert!(said.iter().any(|note| note.contains("mass functions divide") && !note.contains("separation")), "{said:?}");
 }
 
-/// Gas of the zoomed region counts as matter that fills it; low-resolution dark matter does not.
+/// Gas in the zoomed region counts as matter that fills it, and low-resolution dark matter does not.
 #[test]
 fn baryons_count_and_coarse_particles_do_not() {
     let types = [(0, 1000), (1, 1000), (2, 875)];
@@ -117,7 +117,7 @@ fn baryons_count_and_coarse_particles_do_not() {
 #[test]
 fn full_boxes_stay_as_they_are() {
     let full = snapshot(lattice(20, 0.0), 1, MASS, &[(1, 8000)], ALL);
-    // Stars are a small share of the matter, and fill the box with the rest of it.
+    // Stars are a small share of the matter, and fill the box together with the other types.
     let stars = snapshot(lattice(10, 0.0), 4, 0.001, &[(1, 8000), (4, 1000)], ALL);
     let options = Options::default();
     for (snapshot, n) in [(&full, 8000.0), (&stars, 1000.0f64)] {
@@ -128,7 +128,7 @@ fn full_boxes_stay_as_they_are() {
     }
 }
 
-/// HOP and AdaptaHOP take densities in units of the mean density, which is that of a full box of such particles.
+/// The unit of densities in HOP and AdaptaHOP is the mean density of a box full of such particles.
 #[test]
 fn densities_are_in_mean_densities_of_a_full_box() {
     let full = snapshot(lattice(20, 0.0), 1, MASS, &[(1, 8000)], ALL);
@@ -139,7 +139,7 @@ fn densities_are_in_mean_densities_of_a_full_box() {
         let pipeline = Pipeline::new(snapshot, &options).unwrap();
         pipeline.find().unwrap().density().unwrap()[place]
     };
-    // The same particle in both: far from the edges of the zoomed region.
+    // The same particle in both, far from the edges of the zoomed region.
     let (inside, whole) = (density(&zoom(), 555), density(&full, (5 * 20 + 5) * 20 + 5));
     assert!((inside / whole - 1.0).abs() < 1e-6, "{inside} {whole}");
 
@@ -150,7 +150,7 @@ fn densities_are_in_mean_densities_of_a_full_box() {
     assert!(said.iter().any(|note| note.starts_with("no contamination: AdaptaHOP attaches no particles")), "{said:?}");
 }
 
-/// Without masses or omega_m nothing is guessed, and a note says what is missing.
+/// Without masses or omega_m, nothing is inferred, and a note names what is missing.
 #[test]
 fn what_is_missing_is_said() {
     let mut without = zoom();

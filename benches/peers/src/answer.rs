@@ -1,4 +1,4 @@
-//! What an operation found, in a few numbers, and whether two libraries found the same.
+//! Summaries of the results of operations in a few numbers, and their comparison between libraries.
 
 use std::fmt;
 
@@ -6,25 +6,26 @@ use serde::Serialize;
 
 use crate::op::Op;
 
-/// The part of pairs that may fall on the other side of the radius where a library computes in f32.
+/// The fraction of pairs that may be on the other side of the radius if a library computes in f32.
 const ROUNDING: f64 = 2e-6;
-/// How far sums of distances may be apart, which may be those of f32.
+/// The maximum relative difference between sums of distances, which may be computed in f32.
 const SUMS: f64 = 1e-5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Answer {
-    /// A tree over so many points (or, where a library does not tell, the number it was given).
+    /// The number of points in a tree, or the number of given points if a library does not report it.
     Built { points: u64 },
-    /// The number of neighbours of all points, each itself included.
+    /// The total number of neighbours of all points, each point itself included.
     Neighbors { neighbors: u64 },
-    /// The sum of the distances to the k nearest of all points, each itself included.
+    /// The sum of the distances to the k nearest points of all points, each point itself included.
     Distances { distances: f64 },
     /// The sum of the weights of a spanning tree's edges.
     Weights { weights: f64 },
-    /// The sum of the logarithms of densities, over the number of points.
+    /// The mean of the logarithms of densities.
     Densities { logarithm: f64 },
-    /// Groups of two or more (FOF), or clusters; the points in none; the members of the largest.
+    /// The number of clusters, or of groups of two or more (FOF), of points outside these, and of members of the
+    /// largest.
     Groups { groups: u64, noise: u64, largest: u64 },
 }
 
@@ -37,7 +38,7 @@ impl Answer {
         Self::Neighbors { neighbors: counts.iter().map(|&count| u64::from(count)).sum() }
     }
 
-    /// From squared distances.
+    /// Sums up the roots of squared distances.
     pub fn distances(squares: impl Iterator<Item = f32>) -> Self {
         Self::Distances { distances: squares.map(|square| f64::from(square).sqrt()).sum() }
     }
@@ -47,8 +48,8 @@ impl Answer {
         Self::Densities { logarithm: sum / densities.len() as f64 }
     }
 
-    /// From a label below `n` for each of `n` points; none is noise, and so is a label that only one point has if
-    /// `singles` are.
+    /// Summarizes `n` labels below `n`. `None` is noise and, if `singles` is true, so is a label that only one point
+    /// has.
     pub fn labels(n: usize, labels: impl Iterator<Item = Option<u32>>, singles: bool) -> Self {
         let mut sizes = vec![0u64; n];
         let mut noise = 0;
@@ -78,7 +79,8 @@ impl fmt::Display for Answer {
     }
 }
 
-/// Whether `got` is the answer, in words for the table: "yes", what differs and why that is harmless, or "NO".
+/// Compares `got` with the reference, in words for the table: "yes", a difference with a harmless reason, or "NO"
+/// with the difference.
 pub fn agreement(op: Op, expected: &Answer, got: &Answer) -> String {
     match (*expected, *got) {
         (expected, got) if expected == got => "yes".into(),
@@ -90,7 +92,7 @@ pub fn agreement(op: Op, expected: &Answer, got: &Answer) -> String {
         | (Answer::Weights { weights: expected }, Answer::Weights { weights: got })
         | (Answer::Densities { logarithm: expected }, Answer::Densities { logarithm: got }) => {
             let relative = (got - expected) / expected;
-            // Two f32 sums are never the same: below the bound there is nothing to report.
+            // Two f32 sums are rarely equal, so differences below the bound are not reported.
             if relative.abs() <= SUMS { "yes".into() } else { format!("NO: {relative:+.1e} of the sum") }
         }
         (
@@ -101,7 +103,7 @@ pub fn agreement(op: Op, expected: &Answer, got: &Answer) -> String {
             let signed = |a: u64, b: u64| b as i64 - a as i64;
             let text = format!("{:+} groups, {:+} noise, {:+} largest", signed(g0, g1), signed(n0, n1), signed(l0, l1));
             if op == Op::Dbscan && g0 == g1 && n0 == n1 {
-                // A border point may go to any of the clusters it touches.
+                // A border point may belong to any of the clusters in its reach.
                 mark(l0.abs_diff(l1) as f64 <= 0.01 * l0 as f64, text, "border points")
             } else {
                 mark(!far(g0, g1) && !far(n0, n1) && !far(l0, l1), text, "rounding")

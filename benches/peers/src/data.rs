@@ -1,6 +1,6 @@
-//! Points from a file: `.npy` of shape (N, 3) in f32, or Gadget-2 (format 1, all particles, positions only).
+//! Reads points from a file: `.npy` of shape (N, 3) in f32, or Gadget-2 (format 1, all particles, positions only).
 //!
-//! Read piece by piece into the final array, so that reading does not hide what an operation takes at its peak.
+//! Points are read one by one into the final array, so that reading does not hide the memory peak of an operation.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -8,7 +8,7 @@ use std::path::Path;
 
 pub type Point = [f32; 3];
 
-/// Particle types of a Gadget-2 file.
+/// The number of particle types of a Gadget-2 file.
 const TYPES: usize = 6;
 
 pub fn read(path: &Path) -> io::Result<Vec<Point>> {
@@ -26,13 +26,13 @@ pub fn read(path: &Path) -> io::Result<Vec<Point>> {
     Ok(points)
 }
 
-/// Leaves the file at the first coordinate and returns the number of points.
+/// Reads up to the first coordinate and returns the number of points.
 fn npy_header(file: &mut impl Read) -> io::Result<usize> {
     let mut start = [0; 10];
     file.read_exact(&mut start)?;
     let mut length = usize::from(u16::from_le_bytes([start[8], start[9]]));
     if start[6] > 1 {
-        // Version 2 and later: four bytes of length.
+        // From version 2 on, the length has four bytes.
         let mut high = [0; 2];
         file.read_exact(&mut high)?;
         length |= usize::from(u16::from_le_bytes(high)) << 16;
@@ -46,13 +46,13 @@ fn npy_header(file: &mut impl Read) -> io::Result<usize> {
     header
         .split_once("'shape':(")
         .and_then(|(_, rest)| rest.split_once(')'))
-        // Some writers put a comma behind the last number.
+        // Some writers append a comma to the last number.
         .and_then(|(shape, _)| shape.trim_end_matches(',').strip_suffix(",3"))
         .and_then(|n| n.parse().ok())
         .ok_or_else(|| wrong("an .npy file must have the shape (N, 3)"))
 }
 
-/// Leaves the file at the first coordinate and returns the number of particles.
+/// Reads up to the first coordinate and returns the number of particles.
 fn gadget_header(file: &mut impl Read) -> io::Result<usize> {
     let mut record = [0; 4 + 256 + 4];
     file.read_exact(&mut record)?;

@@ -1,4 +1,5 @@
-//! Times ropewalk beside its peers: the same points, the same run, the same number of threads; checks that they agree.
+//! Times ropewalk and its peers with the same points, in the same run, with the same number of threads, and compares
+//! their results.
 
 mod answer;
 mod data;
@@ -31,36 +32,37 @@ struct Options {
         default_value = "build,range_count,knn,fof,dbscan,emst,mutual_reachability,hdbscan"
     )]
     ops: Vec<Op>,
-    /// Libraries; all unless said. The first that can do an operation is the one the others are compared with
+    /// Libraries [default: all]; the first that supports an operation is the reference
     #[arg(long, value_delimiter = ',')]
     peers: Vec<String>,
-    /// Radius of range_count; eps unless said
+    /// Radius of range_count [default: eps]
     #[arg(long)]
     radius: Option<f64>,
-    /// Linking length of fof, radius of dbscan; 0.2 mean separations unless said
+    /// Linking length of fof, radius of dbscan [default: 0.2 mean separations]
     #[arg(long)]
     eps: Option<f64>,
-    /// Points that make a core point of dbscan, and the samples of mutual_reachability and hdbscan; each counts itself
+    /// Points that make a core point of dbscan, and samples of mutual_reachability and hdbscan; all count the point
+    /// itself
     #[arg(long, default_value_t = 10)]
     min_pts: usize,
-    /// The least size of a cluster of hdbscan
+    /// Minimum size of a cluster of hdbscan
     #[arg(long, default_value_t = 10)]
     min_cluster_size: usize,
     #[arg(long, default_value_t = 10)]
     k: usize,
-    /// Threads, the same for all
+    /// Number of threads, the same for all libraries
     #[arg(long, default_value_t = 1)]
     threads: usize,
-    /// Repetitions, after one to warm up
+    /// Repetitions, after one for warming up
     #[arg(long, default_value_t = 5)]
     reps: usize,
-    /// Seconds that one repetition of a peer may take
+    /// Maximum seconds of one repetition of a peer
     #[arg(long, default_value_t = 60.0)]
     cap: f64,
     /// Write the table as JSON lines
     #[arg(long)]
     json: Option<PathBuf>,
-    /// Run one operation of one library each time a line comes in; for the Python script
+    /// Run one operation of one library for each line of the standard input; for the Python script
     #[arg(long)]
     serve: bool,
 }

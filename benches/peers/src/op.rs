@@ -7,23 +7,26 @@ use clap::ValueEnum;
 pub enum Op {
     /// From a slice of points to a tree that answers queries
     Build,
-    /// For each point, how many are within the radius, itself included; the tree is there
+    /// The number of points within the radius of each point, itself included; without building the tree
     RangeCount,
-    /// For each point, indices and squared distances of the k nearest, itself included; the tree is there
+    /// Indices and squared distances of the k nearest points of each point, itself included; without building the
+    /// tree
     Knn,
-    /// For each of as many places between points, one after the other in random order, the k nearest; one thread; the tree is there
+    /// The k nearest points of positions between points, one by one in random order on one thread; without building
+    /// the tree
     Nearest,
-    /// For each point, the density by its k - 1 nearest, itself included: a spline as wide as the k-th is far, gathered; the tree is there
+    /// The density of each point, gathered from its k - 1 nearest, itself included, with a spline as wide as the k-th
+    /// distance; without building the tree
     Density,
-    /// Friends-of-friends: a label for each point, tree included
+    /// Friends of friends: a label for each point, including the tree
     Fof,
-    /// DBSCAN: a label for each point, tree included
+    /// DBSCAN: a label for each point, including the tree
     Dbscan,
-    /// The Euclidean minimum spanning tree: edges and their lengths, search tree included
+    /// The Euclidean minimum spanning tree: edges and their lengths, including the search tree
     Emst,
-    /// The same by mutual reachability with min_pts samples
+    /// The minimum spanning tree by mutual reachability with min_pts samples, including the search tree
     MutualReachability,
-    /// HDBSCAN* with min_pts samples: a label for each point, tree included
+    /// HDBSCAN* with min_pts samples: a label for each point, including the tree
     Hdbscan,
 }
 

@@ -1,11 +1,11 @@
-//! A library that takes part, and its operations, ready to be timed.
+//! The interface of the compared libraries and their timed operations.
 
 use crate::answer::Answer;
 use crate::op::Op;
 use crate::work::Work;
 
-/// A result that is kept, and from which the answer is taken when the clock has stopped: neither sums over a result nor
-/// its release are timed.
+/// Turns a result into an answer after the clock has stopped: neither sums over a result nor its deallocation are
+/// timed.
 pub type Done<'a> = Box<dyn FnOnce() -> Answer + 'a>;
 
 /// The timed part of an operation.
@@ -21,10 +21,10 @@ pub trait Peer {
         self.name()
     }
 
-    /// Does what is not timed and returns what is; none if the library has no such operation.
+    /// Does the untimed preparation and returns the timed part; `None` if the library has no such operation.
     fn enter<'a>(&self, op: Op, work: &'a Work) -> Option<Run<'a>>;
 
-    /// Returns `true` if the operation takes one thread, whatever it is given.
+    /// Returns `true` if the operation always runs on one thread.
     fn is_serial(&self, _op: Op) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! The timing: interleaved repetitions, so that a drift of the machine hits all alike.
+//! Timing: repetitions are interleaved, so that drift of the machine affects all libraries alike.
 
 use std::time::Instant;
 
@@ -8,12 +8,13 @@ use crate::peer::{Peer, Run};
 use crate::report::{Reference, Row, median, peak_bytes};
 use crate::work::Work;
 
-/// Before the race each peer gets a compact part of the points, one in so many, to see whether it can finish.
+/// Before the race each peer gets a compact fraction of the points, 1 / `TRIAL`, to estimate its time.
 const TRIAL: usize = 32;
 
 pub struct Limits {
     pub reps: usize,
-    /// A peer that takes longer, by estimate, does not run; one that takes longer in fact runs once.
+    /// The maximum seconds of a repetition. A peer whose estimate is higher is skipped; a peer that takes longer runs
+    /// once.
     pub cap: f64,
 }
 
@@ -25,13 +26,13 @@ struct Runner<'a> {
     finished: bool,
 }
 
-/// One operation, all peers. The first that can do it is the one that the others are compared with.
+/// Races all peers in one operation. The first that supports the operation is the reference for the others.
 pub fn race(op: Op, peers: &[&dyn Peer], work: &Work, limits: &Limits) -> Vec<Row> {
     let mut rows = vec![];
     let mut runners: Vec<Runner> = vec![];
     let trial = (work.points.len() >= TRIAL << 10).then(|| work.part(TRIAL));
     for &peer in peers {
-        // Not the one that the others are compared with.
+        // The reference has no trial.
         let trial = trial.as_ref().filter(|_| !runners.is_empty());
         if let Some(estimate) = trial.and_then(|part| estimate(op, peer, part)).filter(|&s| s > limits.cap) {
             let reason = format!("about {estimate:.1} s, from 1/{TRIAL} of the points and in proportion");
@@ -39,7 +40,7 @@ pub fn race(op: Op, peers: &[&dyn Peer], work: &Work, limits: &Limits) -> Vec<Ro
             continue;
         }
         let Some(mut run) = peer.enter(op, work) else { continue };
-        // To warm up, and for the answer.
+        // Warms up, and gets the answer.
         let (seconds, answer) = time(&mut run);
         let finished = seconds > limits.cap;
         eprintln!("{} {}: {answer}", op.name(), peer.name());
@@ -50,7 +51,7 @@ pub fn race(op: Op, peers: &[&dyn Peer], work: &Work, limits: &Limits) -> Vec<Ro
             let (seconds, answer) = time(&mut runner.run);
             runner.seconds.push(seconds);
             if answer != runner.answer {
-                // Threads may sum in another order; anything else is worth a word.
+                // Threads may sum in another order. Any other difference is reported.
                 let text = agreement(op, &runner.answer, &answer);
                 if text != "yes" {
                     eprintln!("{} {}: answers differ between repetitions: {text}", op.name(), runner.peer.name());
@@ -67,7 +68,8 @@ pub fn race(op: Op, peers: &[&dyn Peer], work: &Work, limits: &Limits) -> Vec<Ro
     timed.chain(rows).collect()
 }
 
-/// Answers each line on stdin with a repetition: `{"seconds", "check", "peak_bytes"}`. For drivers in other languages.
+/// Runs a repetition for each line on stdin and prints `{"seconds", "check", "peak_bytes"}`. For drivers in other
+/// languages.
 pub fn serve(op: Op, peer: &dyn Peer, work: &Work) {
     let before = peak_bytes();
     let Some(mut run) = peer.enter(op, work) else {
@@ -79,17 +81,17 @@ pub fn serve(op: Op, peer: &dyn Peer, work: &Work) {
         let start = Instant::now();
         let done = run();
         let seconds = start.elapsed().as_secs_f64();
-        // Before the check, which is not the library's.
+        // Read before the check, whose memory is not the library's.
         let peak = peak_bytes();
         let peak_bytes = peak.zip(before).map(|(peak, before)| peak - before);
         println!("{}", serde_json::json!({ "seconds": seconds, "check": done(), "peak_bytes": peak_bytes }));
     }
 }
 
-/// The time for all points, if it were proportional.
+/// Estimates the time for all points, assuming that it is proportional to their number.
 fn estimate(op: Op, peer: &dyn Peer, part: &Work) -> Option<f64> {
     let mut run = peer.enter(op, part)?;
-    // Twice where it is quick: the first time wakes threads and fetches memory.
+    // If it is fast, the shorter of two runs: the first wakes threads and allocates memory.
     let first = time(&mut run).0;
     let seconds = if first < 0.1 { first.min(time(&mut run).0) } else { first };
     Some(seconds * TRIAL as f64)

@@ -1,4 +1,4 @@
-//! The table and the JSON lines.
+//! Output as a Markdown table and as JSON lines.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -21,7 +21,7 @@ pub struct Row {
     reps: usize,
     median_s: Option<f64>,
     min_s: Option<f64>,
-    /// The median over that of `versus`.
+    /// The median divided by that of `versus`.
     ratio: Option<f64>,
     versus: Option<&'static str>,
     agrees: Option<String>,
@@ -29,7 +29,7 @@ pub struct Row {
     skipped: Option<String>,
 }
 
-/// The library that a row is compared with, and its time.
+/// The library that a row is compared with, and its median time.
 #[derive(Clone, Copy)]
 pub struct Reference {
     pub library: &'static str,
@@ -103,7 +103,7 @@ pub fn markdown(rows: &[Row]) -> String {
     text
 }
 
-/// One object a line.
+/// Writes one object per line.
 pub fn write_json(path: &Path, rows: &[Row]) -> io::Result<()> {
     let mut file = File::create(path)?;
     for row in rows {
@@ -112,7 +112,7 @@ pub fn write_json(path: &Path, rows: &[Row]) -> io::Result<()> {
     Ok(())
 }
 
-/// The median of times, in seconds.
+/// Returns the median of times, in seconds.
 pub fn median(seconds: &[f64]) -> f64 {
     let mut seconds = seconds.to_vec();
     seconds.sort_by(f64::total_cmp);
@@ -120,14 +120,14 @@ pub fn median(seconds: &[f64]) -> f64 {
     if seconds.len() % 2 == 1 { seconds[middle] } else { (seconds[middle - 1] + seconds[middle]) / 2.0 }
 }
 
-/// The most memory that this process has held; none where there is no /proc.
+/// Returns the memory peak of this process, or `None` on systems without /proc.
 pub fn peak_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? << 10)
 }
 
-/// As locked; the newest if there are several.
+/// Returns the version of a package in Cargo.lock, the newest if there are several.
 fn version(package: &str) -> &'static str {
     let lock: &'static str = include_str!("../Cargo.lock");
     let name = format!("name = \"{package}\"");

@@ -1,4 +1,4 @@
-//! What all libraries are given: points, the parameters, and the points once more along a Morton curve.
+//! The input of all libraries: points, parameters, and the points in Morton order.
 
 use std::sync::OnceLock;
 
@@ -28,19 +28,19 @@ impl Work {
         Self { points, parameters, sorted: OnceLock::new(), places: OnceLock::new() }
     }
 
-    /// The points along a Morton curve: queries that come in this order find what they need in the cache. Made on first
-    /// use, so that a run of ropewalk alone does not hold it.
+    /// The points in Morton order, which makes queries cache-friendly. Computed at the first use, so that a run of
+    /// ropewalk alone does not hold it in memory.
     pub fn sorted(&self) -> &[Point] {
         self.sorted.get_or_init(|| morton_order(&self.points).into_iter().map(|at| self.points[at as usize]).collect())
     }
 
-    /// A place between each point and the next along a Morton curve, in random order, for single queries. Three tenths of the way, since the
-    /// middle is as far from one as from the other.
+    /// A position between each point and the next in Morton order, in random order, for single queries. It is at
+    /// three tenths of the way, since the midpoint would have both points at the same distance.
     pub fn places(&self) -> &[Point] {
         self.places.get_or_init(|| {
             let between = |two: &[Point]| std::array::from_fn(|axis| 0.7 * two[0][axis] + 0.3 * two[1][axis]);
             let mut places: Vec<Point> = self.sorted().windows(2).map(between).collect();
-            // Fisher and Yates, by a linear congruence.
+            // Fisher-Yates shuffle with a linear congruential generator.
             let mut state = 1u64;
             for behind in (1..places.len()).rev() {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -50,20 +50,20 @@ impl Work {
         })
     }
 
-    /// One part in `parts` of the points that is compact, hence as dense as the whole.
+    /// Returns a compact fraction 1 / `parts` of the points, which is as dense as the whole.
     pub fn part(&self, parts: usize) -> Self {
         Self::new(self.sorted()[..self.points.len() / parts].to_vec(), self.parameters)
     }
 }
 
-/// The side of the cube that has a point's share of the bounding box.
+/// Returns the side of the cube with a point's share of the bounding box.
 pub fn mean_separation(points: &[Point]) -> f64 {
     let (low, high) = bounds(points);
     let volume: f64 = (0..3).map(|axis| f64::from(high[axis] - low[axis])).product();
     (volume / points.len() as f64).cbrt()
 }
 
-/// The indices of the points along a Morton curve of 21 bits an axis.
+/// Returns the indices of the points in Morton order with 21 bits per axis.
 pub fn morton_order(points: &[Point]) -> Vec<u32> {
     let (low, high) = bounds(points);
     let side = (0..3).map(|axis| high[axis] - low[axis]).fold(f32::MIN_POSITIVE, f32::max);
@@ -75,7 +75,7 @@ pub fn morton_order(points: &[Point]) -> Vec<u32> {
     keys.into_par_iter().map(|(_, at)| at).collect()
 }
 
-/// Puts two zeros before each of 21 bits.
+/// Inserts two zero bits before each of 21 bits.
 fn spread(x: u64) -> u64 {
     let x = x & 0x1f_ffff;
     let x = (x | x << 32) & 0x1f_0000_0000_ffff;

@@ -1,4 +1,4 @@
-//! Particles of other types that join the halos of linked ones, on ranks, against one process, byte for byte.
+//! Attached particles of other types across ranks, compared with one process byte for byte.
 
 use ropewalk::distributed::Communicator;
 use ropewalk_io::{Masses, Points, Snapshot, Table, TypeRun};
@@ -17,17 +17,18 @@ super::scenario::scenarios![
     other_particles_that_are_refused,
 ];
 
-/// The side of the box that particles are in.
+/// The side of the box of the particles.
 const SIDE: f64 = 10.0;
 
-/// Clumps with particles of the given types, in units in which spheres can be measured. Clumps lie across faces of the box.
+/// Returns clumps with particles of the given types, with the units that spheres need. Some clumps are at faces of
+/// the box.
 fn clumps(types: &[(u8, usize)], seed: u64) -> Snapshot {
     let mut random = Random::new(seed);
     let places = [[0.0, 5.0, 5.0], [5.0, 9.97, 0.05], [3.0, 3.0, 3.0], [3.4, 3.0, 3.0], [7.0, 7.0, 2.0]];
     let n: usize = types.iter().map(|(_, count)| count).sum();
     let rows = (0..n).flat_map(|_| {
         let place = places[random.below(places.len())];
-        // Some are far from all clumps.
+        // Some particles are far from all clumps.
         let width = if random.below(6) == 0 { 3.0 } else { 0.12 };
         place.map(|x| (x + width * random.normal()).rem_euclid(SIDE))
     });
@@ -43,13 +44,13 @@ fn clumps(types: &[(u8, usize)], seed: u64) -> Snapshot {
     whole
 }
 
-/// Particles that are linked, and others that join their halos.
+/// Linked particles, and others to attach to their halos.
 struct Particles {
     linked: Snapshot,
     others: Snapshot,
 }
 
-/// Dark matter of two resolutions, and gas, stars and black holes.
+/// Returns dark matter of two resolutions as linked particles, and gas, stars and black holes as others.
 fn both() -> Particles {
     Particles { linked: clumps(&[(1, 600), (2, 200)], 3), others: clumps(&[(0, 300), (4, 150), (5, 7)], 4) }
 }
@@ -62,7 +63,7 @@ fn with_spheres() -> Options {
     options
 }
 
-/// Labels, catalogue, header, notes, profiles and lists of members are those of one process.
+/// Compares labels, catalogue, header, notes, profiles and lists of members with those of one process.
 fn compare(ranks: &dyn Communicator, Particles { linked, others }: &Particles, options: &Options, share: [Share; 2]) {
     let pipeline = Pipeline::new(linked, options).unwrap().attaching(others).unwrap();
     let mut found = pipeline.find().unwrap();
@@ -112,7 +113,7 @@ fn others_join_halos_and_spheres(ranks: &dyn Communicator) {
         compare(ranks, &particles, &closed, [share; 2]);
     }
     compare(ranks, &particles, &open, [Share::Uneven, Share::Even]);
-    // Equal masses of one type and of the others, and masses of no particle.
+    // Equal masses within linked and within other particles; then no masses at all.
     let (mut equal, mut bare) = (both(), both());
     (equal.linked.masses, equal.others.masses) = (Masses::Equal(8.0), Masses::Equal(3.0));
     compare(ranks, &equal, &closed, [Share::Even; 2]);
@@ -129,7 +130,7 @@ fn others_join_by_hop(ranks: &dyn Communicator) {
     compare(ranks, &particles, &options, [Share::Uneven, Share::Even]);
 }
 
-/// Ids of linked particles, of attached ones, of both and of none.
+/// Ids of linked particles only, of attached particles only, and of neither.
 fn members_with_and_without_ids(ranks: &dyn Communicator) {
     for (linked_have, others_have) in [(true, false), (false, true), (false, false)] {
         let mut particles = both();
@@ -139,7 +140,7 @@ fn members_with_and_without_ids(ranks: &dyn Communicator) {
         options.linking_length = LinkingLength::Length(0.15);
         compare(ranks, &particles, &options, [Share::Uneven, Share::OneEmpty]);
     }
-    // Of one type alone.
+    // One type without ids.
     let mut particles = both();
     particles.others.types_without_ids = vec![4];
     let mut options = options(5, None);
@@ -147,7 +148,7 @@ fn members_with_and_without_ids(ranks: &dyn Communicator) {
     compare(ranks, &particles, &options, [Share::Even; 2]);
 }
 
-/// One rank has all linked or all other particles; there are no others at all; there is one.
+/// One rank has all linked or all other particles; there are no other particles, or only one.
 fn ranks_without_particles_of_a_kind(ranks: &dyn Communicator) {
     let mut particles = both();
     let options = with_spheres();
@@ -167,7 +168,7 @@ fn narrow(points: &Points) -> Points {
     }
 }
 
-/// Linked particles in 32 bits and others in 64, and the other way round, and velocities of another precision than positions.
+/// Linked particles in 32 bits and others in 64 bits, and vice versa; velocities in another precision than positions.
 fn precisions_that_differ(ranks: &dyn Communicator) {
     let options = with_spheres();
     let narrowed = |snapshot: &Snapshot, points: bool, velocities: bool| {
@@ -183,7 +184,7 @@ fn precisions_that_differ(ranks: &dyn Communicator) {
     }
 }
 
-/// By one error, which all ranks have.
+/// All ranks have the same error.
 fn other_particles_that_are_refused(ranks: &dyn Communicator) {
     let Particles { linked, others } = both();
     let own = |whole: &Snapshot| part(whole, Share::Even.of(whole.points.len(), ranks));

@@ -1,4 +1,4 @@
-//! The points of all ranks in a periodic box, against those of one process.
+//! The check that the points of all ranks fit a periodic box, compared with one process.
 
 use ropewalk::distributed::Communicator;
 use ropewalk_io::{Points, Table};
@@ -9,10 +9,11 @@ use crate::random::Random;
 
 super::scenario::scenarios![points_fit_their_box];
 
-/// The results of one process and of ranks are the same, where one rank's points span little and those of all span more than the box.
+/// Results equal those of one process. The points of one rank span little, and those of all ranks span more than the
+/// box.
 fn points_fit_their_box(ranks: &dyn Communicator) {
     let mut random = Random::new(11);
-    // In ascending order, so that each rank has a slab.
+    // Sorted, so that each rank has a slab.
     let mut rows: Vec<[f64; 3]> = (0..90).map(|_| std::array::from_fn(|_| 10.0 * random.unit() - 2.0)).collect();
     rows.sort_by(|a, b| a[0].total_cmp(&b[0]));
     rows[0][0] = -2.0;
@@ -41,7 +42,7 @@ fn points_fit_their_box(ranks: &dyn Communicator) {
     assert!(check_box_across(ranks, &of_rank(ranks), 5.0, false).is_err() == (ranks.size() > 1));
 }
 
-/// One point for each rank, which are 10 apart.
+/// Returns one point for each rank, 10 apart along each axis.
 fn of_rank(ranks: &dyn Communicator) -> Points {
     Points::F32(Table::new(3, vec![10.0 * ranks.rank() as f32; 3]).unwrap())
 }

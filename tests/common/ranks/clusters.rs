@@ -1,4 +1,4 @@
-//! Clusters of points that ranks share, against those of one process.
+//! Clusters of points distributed over ranks, compared with one process.
 
 use ropewalk::distributed::{Communicator, Domain, Halos, Reduction};
 use ropewalk::{Dbscan, Error, Fof, Scalar};
@@ -20,7 +20,7 @@ super::scenario::scenarios![
     options_that_differ_are_refused,
 ];
 
-/// The side of a periodic box, or none.
+/// Returns open space (`None`), and the side of a periodic box if it is large enough.
 fn spaces<S: Scalar, const D: usize>(cloud: &Cloud<S, D>, radius: f64) -> Vec<Option<f64>> {
     let mut spaces = vec![None];
     spaces.extend((cloud.side >= 2.0 * radius).then_some(Some(cloud.side)));
@@ -48,7 +48,7 @@ fn groups<S: Scalar, const D: usize>(ranks: &dyn Communicator, clouds: &[Cloud<S
     }
 }
 
-/// Each halo is owned once, with its members.
+/// Checks that each halo is owned by one rank, with its members.
 pub fn owned_are(ranks: &dyn Communicator, halos: &Halos, expected: &ropewalk::Halos, context: &str) {
     assert_eq!(halos.len(), expected.len() as u64, "{context}");
     assert!(halos.indices().is_sorted());
@@ -110,7 +110,7 @@ fn clusters_in_a_periodic_box(ranks: &dyn Communicator) {
     clusters::<f64, 2>(ranks, &clouds::small(), true);
 }
 
-/// Where points live changes nothing: moved by count, by weight, or left where they are.
+/// The result does not depend on the distribution of points: by count, by weight, or unchanged.
 fn groups_however_points_are_shared(ranks: &dyn Communicator) {
     let cloud: Cloud<f32, 3> = clouds::clustered();
     for &radius in &cloud.radii {
@@ -138,10 +138,10 @@ fn groups_however_points_are_shared(ranks: &dyn Communicator) {
     }
 }
 
-/// One group that goes to and fro between all regions, and others beside it.
+/// A group that passes through all regions several times, and other groups.
 fn a_chain_through_all_ranks(ranks: &dyn Communicator) {
     let n = 3000;
-    // A winding line through a square, its points in an order that is mixed.
+    // A winding line through a square, with its points in random order.
     let at = |i: usize| {
         let (row, column) = (i / 60, i % 60);
         [if row % 2 == 0 { column } else { 59 - column } as f32, row as f32 * 1.5]
@@ -189,7 +189,7 @@ fn refusals_are_those_of_one_rank(ranks: &dyn Communicator) {
     assert!(told(weighted.unwrap_err()).contains("takes no weights"));
 }
 
-/// By one error, which all ranks have.
+/// All ranks have the same error.
 fn options_that_differ_are_refused(ranks: &dyn Communicator) {
     let points = [[ranks.rank() as f32, 1.0]];
     let last = ranks.size() - 1;
@@ -222,6 +222,6 @@ fn options_that_differ_are_refused(ranks: &dyn Communicator) {
             Ok(()) => assert!(ranks.size() == 1, "{sentence}"),
         }
     }
-    // Zero has one value here.
+    // The two zeros count as equal.
     fof(either(-0.0, 0.0), 2.0).run_across(ranks, &points).unwrap();
 }

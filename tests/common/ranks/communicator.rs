@@ -1,4 +1,4 @@
-//! Each function of a communicator with its definition.
+//! Each function of a communicator, compared with its definition.
 
 use std::time::{Duration, SystemTime};
 
@@ -28,7 +28,7 @@ fn byte(from: usize, to: usize, at: usize) -> u8 {
     (from * 31 + to * 17 + at * 7 + at / 251) as u8
 }
 
-/// `counts` has how many bytes go from one rank to another: a table that all ranks know.
+/// Tests `all_to_all_v`. `counts` gives the number of bytes from one rank to another, and is the same on all ranks.
 fn all_to_all(ranks: &dyn Communicator, counts: &dyn Fn(usize, usize) -> usize) {
     let (rank, size) = (ranks.rank(), ranks.size());
     let sent: Vec<usize> = (0..size).map(|to| counts(rank, to)).collect();
@@ -51,14 +51,14 @@ fn all_gather(ranks: &dyn Communicator, count: &dyn Fn(usize) -> usize) {
     assert!(receive == expected, "rank {rank} of {size}");
 }
 
-/// One number of each rank.
+/// Returns the numbers of all ranks.
 fn numbers(ranks: &dyn Communicator, own: u64) -> Vec<u64> {
     let mut all = vec![0; 8 * ranks.size()];
     ranks.all_gather_v(&own.to_le_bytes(), &mut all, &vec![8; ranks.size()]).unwrap();
     all.chunks(8).map(|bytes| u64::from_le_bytes(bytes.try_into().unwrap())).collect()
 }
 
-/// The text of each rank.
+/// Returns the texts of all ranks.
 fn texts(ranks: &dyn Communicator, own: &str) -> Vec<String> {
     let counts: Vec<usize> = numbers(ranks, own.len() as u64).into_iter().map(|count| count as usize).collect();
     let mut all = vec![0; counts.iter().sum()];
@@ -89,7 +89,7 @@ fn all_to_all_transposes(ranks: &dyn Communicator) {
         all_to_all(ranks, table);
     }
     for seed in 0..10 {
-        // Half of them are empty.
+        // Half of the blocks are empty.
         all_to_all(ranks, &|from, to| {
             let mut random = Random::new((seed * 1000 + from * size + to) as u64);
             random.below(2) * random.below(500)
@@ -97,7 +97,7 @@ fn all_to_all_transposes(ranks: &dyn Communicator) {
     }
 }
 
-/// Longer than what a library of MPI sends without being asked for it.
+/// Blocks longer than the messages that MPI libraries send without a handshake.
 fn all_to_all_of_long_blocks(ranks: &dyn Communicator) {
     let size = ranks.size();
     all_to_all(ranks, &|from, to| if (from + 1) % size == to { 100_001 } else { 0 });
@@ -155,7 +155,7 @@ fn a_barrier_waits_for_all(ranks: &dyn Communicator) {
     }
 }
 
-/// What is right of a split, given what all ranks ask for.
+/// Checks a split, given the arguments of all ranks.
 fn check_split(ranks: &dyn Communicator, of: &dyn Fn(usize) -> (usize, usize)) {
     let (color, key) = of(ranks.rank());
     let part = ranks.split(color, key).unwrap();
@@ -165,7 +165,7 @@ fn check_split(ranks: &dyn Communicator, of: &dyn Fn(usize) -> (usize, usize)) {
     assert_eq!(part.size(), expected.len());
     assert_eq!(expected[part.rank()], ranks.rank() as u64);
     assert_eq!(numbers(&*part, ranks.rank() as u64), expected);
-    // Both go on.
+    // Both communicators still work.
     all_to_all(&*part, &|from, to| 10 * from + to);
     all_to_all(ranks, &|from, to| from + 10 * to);
 }
@@ -188,7 +188,7 @@ fn splits_by_large_numbers(ranks: &dyn Communicator) {
 fn splits_of_splits_talk_by_themselves(ranks: &dyn Communicator) {
     let half = ranks.split(ranks.rank() % 2, ranks.rank()).unwrap();
     let quarter = half.split(half.rank() % 2, 0).unwrap();
-    // Not all talk as often as others.
+    // Groups communicate different numbers of times.
     for _ in 0..ranks.rank() % 4 * 3 {
         all_gather(&*quarter, &|rank| rank + 1);
     }
@@ -200,7 +200,7 @@ fn splits_of_splits_talk_by_themselves(ranks: &dyn Communicator) {
     ranks.barrier().unwrap();
 }
 
-/// Calls that fail, with their kinds.
+/// Returns a failure, with different kinds.
 fn failure(which: usize) -> Result<()> {
     match which % 3 {
         0 => Fof::new(-1.0).run(&[[0.0f32; 2]]).map(drop),
@@ -209,7 +209,7 @@ fn failure(which: usize) -> Result<()> {
     }
 }
 
-/// All ranks have the error of one, and go on.
+/// Checks that all ranks have the error of one rank, and that the communicator still works.
 fn check_agreed(ranks: &dyn Communicator, result: Result<()>, first: usize, which: usize) {
     let error = result.unwrap_err();
     let own = failure(which).unwrap_err();
@@ -241,7 +241,7 @@ fn errors_agreed_on_twice(ranks: &dyn Communicator) {
     let failing = ranks.size() / 2;
     let own = if ranks.rank() == failing { failure(1) } else { Ok(()) };
     check_agreed(ranks, agree(ranks, agree(ranks, own)), failing, 1);
-    // Agreed on in a part, then by all.
+    // Agreed on within a part, then by all ranks.
     let part = ranks.split(ranks.rank() % 2, 0).unwrap();
     let own = if ranks.rank() == failing { failure(2) } else { Ok(()) };
     check_agreed(ranks, agree(ranks, agree(&*part, own)), failing, 2);

@@ -1,4 +1,4 @@
-//! Catalogues of snapshots that ranks share, against those of one process, byte for byte.
+//! Catalogues of snapshots distributed over ranks, compared with one process byte for byte.
 
 use std::sync::OnceLock;
 
@@ -32,7 +32,7 @@ fn rows(points: &Points, range: std::ops::Range<usize>) -> Points {
     }
 }
 
-/// The particles of a rank.
+/// Returns the particles of a rank.
 pub(super) fn part(whole: &Snapshot, range: std::ops::Range<usize>) -> Snapshot {
     let mut part = whole.clone();
     part.points = rows(&whole.points, range.clone());
@@ -57,7 +57,7 @@ pub(super) fn text(catalog: &ropewalk_table::Catalog, meta: &[(&'static str, Met
     String::from_utf8(text).unwrap()
 }
 
-/// Labels, catalogue, header and notes of a part are those of the whole.
+/// Compares labels, catalogue, header and notes of a part with those of the whole snapshot.
 pub(super) fn compare(ranks: &dyn Communicator, whole: &Snapshot, options: &Options, own: &Snapshot, first: usize) {
     let known = Known { whole: whole.clone(), expected: ropewalk_pipeline::run(whole, options).unwrap() };
     compare_with(ranks, &known, options, own, first);
@@ -118,7 +118,7 @@ pub(super) fn options(min_members: usize, center: Option<CenterKind>) -> Options
     options
 }
 
-/// What one process finds in the sample, once for all ranks that are threads.
+/// The result of one process for the sample, shared by all ranks that are threads.
 pub(super) struct Known {
     pub whole: Snapshot,
     pub expected: Output,
@@ -155,7 +155,7 @@ fn catalogs_of_parts_of_a_file(ranks: &dyn Communicator) {
     compare_with(ranks, known, &options, &own, first);
 }
 
-/// A thousand particles with all that a snapshot can have, in clumps.
+/// Returns a thousand particles in clumps, with everything that a snapshot can have.
 fn mixed() -> Snapshot {
     let n = 1000;
     let mut random = Random::new(7);
@@ -195,7 +195,7 @@ fn catalogs_of_all_kinds_of_particles(ranks: &dyn Communicator) {
     }
 }
 
-/// With masses and without, in a box and in open space.
+/// Tests with and without masses, in a box and in open space.
 fn catalogs_by_hop(ranks: &dyn Communicator) {
     let whole = mixed();
     let mut bare = mixed();
@@ -267,7 +267,7 @@ fn refusals(ranks: &dyn Communicator) {
     let mut fast = own.clone();
     if let (Some(Points::F32(table)), true) = (&own.velocities, ranks.rank() + 1 == ranks.size()) {
         let mut speeds = table.as_slice().to_vec();
-        // Of a particle that is in no halo.
+        // The velocity of a particle that is in no halo.
         speeds[3 * (whole.points.len() - 1 - range.start) + 1] = f32::NAN;
         fast.velocities = Some(Points::F32(Table::new(3, speeds).unwrap()));
     }
@@ -280,7 +280,7 @@ fn refusals(ranks: &dyn Communicator) {
         let pipeline = Pipeline::across(ranks, &own, &pairs).unwrap();
         assert!(pipeline.spanning_tree().unwrap_err().to_string().contains("spanning trees: not across ranks"));
     }
-    // What one process says of the whole.
+    // The error of one process for the whole snapshot.
     let mut narrow = options(2, None);
     narrow.box_size = Some(3.0);
     let one = ropewalk_pipeline::run(&whole, &narrow).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Halos by HOP of points that ranks share, with their densities, against those of one process, byte for byte.
+//! HOP halos and densities of points distributed over ranks, compared with one process byte for byte.
 
 use std::sync::OnceLock;
 
@@ -24,7 +24,7 @@ super::scenario::scenarios![
     hop_refusals_are_those_of_one_rank,
 ];
 
-/// What one process finds, with thresholds that leave some of its points, chains and boundaries out.
+/// The result of one process, with thresholds that exclude some points, chains and boundaries.
 struct Known {
     hop: Hop,
     chains: HopChains,
@@ -52,7 +52,7 @@ impl Known {
     }
 }
 
-/// Finds the halos in parts, each with its masses.
+/// Finds the halos of distributed points, each with its mass.
 fn compare<S: Scalar, const D: usize>(
     ranks: &dyn Communicator,
     points: &[[S; D]],
@@ -72,7 +72,7 @@ fn compare<S: Scalar, const D: usize>(
     let known = match &*found {
         Ok(known) => known,
         Err(error) => {
-            // All ranks say what one says.
+            // All ranks have the error of one process.
             let range = Share::Even.of(points.len(), ranks);
             let told = with(range.clone(), hop(0.0)).run_across(ranks, &points[range]).unwrap_err().to_string();
             assert!(told == error.to_string() || told == format!("rank 0: {error}"), "{context}: {told}, not {error}");
@@ -90,7 +90,7 @@ fn compare<S: Scalar, const D: usize>(
     }
 }
 
-/// Numbers of neighbours for density, chains and boundaries.
+/// The numbers of neighbours for density, chains and boundaries.
 type Counts = (usize, usize, usize);
 
 fn halos<S: Scalar, const D: usize>(
@@ -150,7 +150,7 @@ fn hop_with_masses_and_other_kernels(ranks: &dyn Communicator) {
     }
 }
 
-/// Where points live changes nothing: moved by count, by weight, or left where they are.
+/// The result does not depend on the distribution of points: by count, by weight, or unchanged.
 fn hop_however_points_are_shared(ranks: &dyn Communicator) {
     for cloud in [clouds::clustered::<f32, 3>(), clouds::whole_lattice(), clouds::thousandfold()] {
         let hop = |outer: f64| Hop::new(outer).n_density(12).n_hop(12).volume(1.0).periodic(cloud.side);
@@ -172,7 +172,7 @@ fn hop_however_points_are_shared(ranks: &dyn Communicator) {
     }
 }
 
-/// As many points as neighbours, or so few that no rank has as many.
+/// Numbers of points that equal the number of neighbours, or are so small that each rank has fewer.
 fn hop_of_few_points(ranks: &dyn Communicator) {
     for n in [0, 1, 2, 5, 11] {
         let cloud: Cloud<f64, 2> = clouds::uniform("few", n, 0.0, 1.0, &[], 1.0);
@@ -192,7 +192,7 @@ fn hop_of_few_points(ranks: &dyn Communicator) {
 fn hop_of_a_field(ranks: &dyn Communicator) {
     for cloud in [clouds::clustered::<f32, 3>(), clouds::whole_lattice()] {
         let mut random = Random::new(11);
-        // Many ties, and what is below 0.
+        // A field with many ties and with negative values.
         let field: Vec<f64> = cloud.points.iter().map(|_| random.below(9) as f64 - 2.0).collect();
         for n_hop in [1, 10, cloud.points.len()] {
             let hop = |outer: f64| Hop::new(outer).n_hop(n_hop).n_merge(5);
@@ -208,7 +208,7 @@ fn hop_of_a_field(ranks: &dyn Communicator) {
     }
 }
 
-/// One chain that goes to and fro between all regions: a winding line along which a field rises.
+/// A chain that passes through all regions several times: a field that increases along a winding line.
 fn hop_over_a_ridge_through_all_ranks(ranks: &dyn Communicator) {
     let n = 3000;
     let at = |i: usize| {

@@ -1,4 +1,4 @@
-//! Answers of one process, computed once: ranks that are threads share them, and so do runs with other numbers of ranks.
+//! Results of one process, computed once. Ranks that are threads, and runs with other numbers of ranks, share them.
 
 use std::any::{Any, type_name};
 use std::collections::HashMap;
@@ -10,11 +10,11 @@ use ropewalk::Scalar;
 
 type Answer = Arc<OnceLock<Arc<dyn Any + Send + Sync>>>;
 
-/// The answers so far, by question and hash of the points.
+/// The results so far, by question and hash of the points.
 static ANSWERS: Mutex<Option<HashMap<(String, u64), Answer>>> = Mutex::new(None);
 
-/// The answer to a question about points, which `find` computes the first time. `question` must name everything but the points that the
-/// answer depends on.
+/// Returns the result for a question about points, which `find` computes at the first use. `question` must name
+/// everything except the points that the result depends on.
 pub fn known<S: Scalar, const D: usize, T: Any + Send + Sync>(
     points: &[[S; D]],
     question: impl Debug,

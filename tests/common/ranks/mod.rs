@@ -1,5 +1,5 @@
-//! What ranks do together, as functions that threads run in the ordinary tests, and processes of MPI in `mpi`. A check that fails is a
-//! panic.
+//! Scenarios across ranks, which run on threads in the ordinary tests and on MPI processes in `mpi`. A failed check
+//! panics.
 
 pub mod attached;
 pub mod boxes;

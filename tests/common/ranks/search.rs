@@ -1,4 +1,4 @@
-//! Searches among points that ranks share, against those of one process and against the definitions.
+//! Searches among points distributed over ranks, compared with one process and with the definitions.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -27,7 +27,8 @@ super::scenario::scenarios![
 ];
 
 fn searches<S: Scalar, const D: usize>(ranks: &dyn Communicator, clouds: &[Cloud<S, D>], of: &[Share]) {
-    // Every second cloud, in open space or a box by turns: each is met, both ways, by some number of ranks.
+    // Every second cloud, alternately in open space and in a box. Other numbers of ranks cover the other
+    // combinations.
     let size = ranks.size();
     for (number, cloud) in clouds.iter().enumerate().skip(size % 2 * usize::from(clouds.len() > 2)).step_by(2) {
         let queries = queries(cloud);
@@ -81,7 +82,7 @@ fn searches_however_points_are_shared(ranks: &dyn Communicator) {
             case.check_queries(&bvh, &queries, &own, cloud.radii[0]);
         }
         let own = Share::Even.of(queries.len(), ranks);
-        // All points are within the largest; and more are wanted than a rank has, or all.
+        // With infinite radius all points are found. Some `k` exceed the number of points of a rank, or of all ranks.
         let (radii, ks) = match share {
             Share::Even => ([f64::INFINITY, 0.0], [n + 5, n / ranks.size() + 1]),
             _ => ([0.4 * cloud.side, if side.is_some() { -1.0 } else { f64::NAN }], [n / 2, 4]),
@@ -102,14 +103,14 @@ fn searches_in_batches(ranks: &dyn Communicator) {
     let own = Share::Uneven.of(queries.len(), ranks);
     for batch in [0, 3, 7] {
         let case = Case::new(ranks, &cloud, None, Share::Even);
-        // Ranks need not take as many.
+        // The batch size may differ between ranks.
         let bvh = case.build(ranks).batches_of(batch + ranks.rank() % 2);
         case.check_queries(&bvh, &queries, &own, 0.4);
         case.check_nearest(&bvh, &queries, &own, others(3));
     }
 }
 
-/// Regions by weight, points left where they are: some ranks have few, and regions lie across each other.
+/// Regions by weight with points left in place: some ranks have few points, and regions overlap.
 fn searches_where_points_live(ranks: &dyn Communicator) {
     for (cloud, share) in [(clouds::plummer::<f64, 3>(), Share::Uneven), (clouds::clustered(), Share::Even)] {
         let queries = queries(&cloud);
@@ -149,7 +150,7 @@ fn fewer_points_than_ranks(ranks: &dyn Communicator) {
     }
 }
 
-/// Many in one place, of which the lowest indices are the nearest; and halos.
+/// Many points at one position, of which those with the lowest indices count as nearest; and halos.
 fn a_thousandfold_and_a_snapshot(ranks: &dyn Communicator) {
     let cloud = clouds::thousandfold::<f32, 2>();
     let case = Case::new(ranks, &cloud, None, Share::Even);
@@ -172,7 +173,7 @@ fn queries_of<S: Scalar, const D: usize>(cloud: &Cloud<S, D>) -> Vec<[S; D]> {
     (0..400).map(|_| std::array::from_fn(|_| S::from_f64(cloud.side * random.unit()))).collect()
 }
 
-/// Numbers of all ranks.
+/// Returns the numbers of all ranks.
 fn all_of(ranks: &dyn Communicator, own: &[[u64; 2]]) -> Vec<[u64; 2]> {
     let mut lengths = vec![0; 8 * ranks.size()];
     let bytes: Vec<u8> = own.iter().flatten().flat_map(|number| number.to_le_bytes()).collect();
@@ -196,7 +197,7 @@ fn each_hit_is_visited_once(ranks: &dyn Communicator) {
     bvh.for_each_hit(&balls[own.clone()], |hit| {
         assert_eq!((indices[hit.row as usize], stored[hit.row as usize]), (hit.index, hit.position));
         assert_eq!(cloud.points[hit.index as usize], hit.position);
-        // A NaN is in no ball.
+        // A sphere with a NaN has no hits.
         assert_eq!(*hit.query, balls[hit.number as usize]);
         seen.lock().unwrap().push([hit.number, hit.index]);
         ControlFlow::Continue(())
@@ -223,7 +224,7 @@ fn each_hit_is_visited_once(ranks: &dyn Communicator) {
     assert_eq!(all, with_hits.collect());
 }
 
-/// What ranks send for queries in their own regions, which are nearly all answered there.
+/// The traffic of queries in a rank's own region, which are nearly all answered there.
 fn few_queries_go_to_several_ranks(ranks: &dyn Communicator) {
     let cloud: Cloud<f32, 3> = clouds::uniform("uniform", 8000, 0.0, 1.0, &[0.03], 1.0);
     let range = Share::Even.of(8000, ranks);
@@ -241,7 +242,8 @@ fn few_queries_go_to_several_ranks(ranks: &dyn Communicator) {
         sent(&|| drop(bvh.nearest_all(&own, 1).unwrap())),
         sent(&|| drop(bvh.nearest_all(&own, 8).unwrap())),
     ];
-    // One that went to another rank takes 40 bytes and its results; all would take 200 and more for 8 neighbours.
+    // A query that goes to another rank takes 40 bytes plus its results. If all did, 8 neighbours would take 200
+    // bytes or more.
     if ranks.size() == 1 {
         assert_eq!(bytes, [0; 3]);
     } else if ranks.size() <= 4 {
@@ -274,6 +276,6 @@ fn refusals_are_known_to_all(ranks: &dyn Communicator) {
     let error = Bvh::build(ranks, &points).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFinite);
     assert!(error.to_string().ends_with("point 0: coordinate 1 is NaN; coordinates must be finite"));
-    // All go on.
+    // All ranks can continue.
     assert_eq!(bvh.count_pairs(0.0).unwrap(), 0);
 }

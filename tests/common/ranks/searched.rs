@@ -1,4 +1,4 @@
-//! Searches across ranks beside those of one process and the definitions, for points and queries of which each rank has some.
+//! Comparison of searches across ranks with one process and with the definitions, for distributed points and queries.
 
 use std::ops::Range;
 
@@ -10,20 +10,20 @@ use crate::clouds::Cloud;
 use crate::oracle::{self, NearestQuery, Side};
 use crate::random::Random;
 
-/// All points, in open space or a periodic box, and which of them this rank has.
+/// All points, in open space or a periodic box, and this rank's range of them.
 pub struct Case<'a, S, const D: usize> {
     pub points: &'a [[S; D]],
     pub side: Side,
     pub range: Range<usize>,
-    /// One process's tree of all points, and the points in the box.
+    /// One process's tree of all points, and the points wrapped into the box.
     pub one: ropewalk::Bvh<S, D>,
     wrapped: Vec<[S; D]>,
-    /// Few enough to compare with the definitions.
+    /// `true` if there are few enough points to compare with the definitions.
     is_small: bool,
     context: String,
 }
 
-/// What is looked for: `k` within a radius, without one.
+/// A nearest-neighbour query: `k` points within a radius, with or without an excluded point.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
     pub k: usize,
@@ -48,7 +48,7 @@ impl Wanted {
         }
     }
 
-    /// For one query, by its number.
+    /// Returns the options for one query, given its number.
     fn nearest_of(self, query: usize) -> Nearest {
         let without = if let Without::Own = self.without { Without::Index(query as u32) } else { self.without };
         Self { without, ..self }.nearest()
@@ -63,7 +63,7 @@ pub fn others(k: usize) -> Wanted {
     Wanted { without: Without::Own, ..some(k) }
 }
 
-/// The lists, of the same values as 64 bits, ascending.
+/// Returns the lists as 64-bit indices, each ascending.
 pub fn rows(lists: &Csr<u32>) -> Vec<Vec<u64>> {
     let sorted = |list: &[u32]| {
         let mut list: Vec<u64> = list.iter().map(|&index| index.into()).collect();
@@ -129,7 +129,7 @@ impl<'a, S: Scalar, const D: usize> Case<'a, S, D> {
         assert_eq!(bvh.count_pairs(radius).unwrap(), all[0], "{context}");
     }
 
-    /// Nearest neighbours of all stored points, and of queries, of which this rank has some.
+    /// Compares nearest neighbours of all stored points, and of this rank's queries.
     pub fn check_nearest(&self, bvh: &Bvh<'_, S, D>, queries: &[[S; D]], own: &Range<usize>, wanted: Wanted) {
         let lists = bvh.nearest_neighbors(wanted.nearest()).unwrap();
         self.check_lists(&lists, self.points, &self.range, wanted);
@@ -147,7 +147,7 @@ impl<'a, S: Scalar, const D: usize> Case<'a, S, D> {
         }
     }
 
-    /// The same by the definition.
+    /// Compares nearest neighbours with the definition.
     pub fn check_nearest_defined(
         &self,
         bvh: &Bvh<'_, S, D>,
@@ -199,7 +199,7 @@ fn as_ids(range: &Range<usize>) -> Range<u64> {
     range.start as u64..range.end as u64
 }
 
-/// Stored points, places between them and beyond, far ones, and such as have no neighbours.
+/// Returns stored points, positions between and beyond them, distant positions, and positions without neighbours.
 pub fn queries<S: Scalar, const D: usize>(cloud: &Cloud<S, D>) -> Vec<[S; D]> {
     let mut random = Random::new(cloud.points.len() as u64 + 77);
     let n = cloud.points.len();

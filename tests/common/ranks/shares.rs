@@ -1,4 +1,4 @@
-//! How points are shared out to ranks, in stretches.
+//! Distributions of points over ranks, in contiguous ranges.
 
 use std::ops::Range;
 
@@ -6,26 +6,26 @@ use ropewalk::distributed::Communicator;
 
 use crate::random::Random;
 
-/// Which points each rank has.
+/// A distribution of points over ranks.
 #[derive(Clone, Copy, Debug)]
 pub enum Share {
-    /// All as many.
+    /// Equal numbers.
     Even,
-    /// Any number.
+    /// Unequal numbers.
     Uneven,
-    /// The first one all.
+    /// All points on the first rank.
     First,
-    /// The second one, of several, none.
+    /// No points on the second rank, if there are several.
     OneEmpty,
 }
 
-/// All of them.
+/// Returns all distributions.
 pub fn shares() -> [Share; 4] {
     [Share::Even, Share::Uneven, Share::First, Share::OneEmpty]
 }
 
 impl Share {
-    /// The points of a rank.
+    /// Returns the range of a rank's points.
     pub fn of(self, n: usize, ranks: &dyn Communicator) -> Range<usize> {
         let (rank, size) = (ranks.rank(), ranks.size());
         let start = |rank: usize| match self {

@@ -1,4 +1,4 @@
-//! Overdensities, the structure inside, and profiles of halos of all ranks, against those of one process, byte for byte.
+//! Overdensities, structure and profiles of the halos of all ranks, compared with one process byte for byte.
 
 use std::sync::OnceLock;
 
@@ -19,7 +19,7 @@ super::scenario::scenarios![
     spheres_where_ranks_have_no_halos,
 ];
 
-/// With units in which the mean density is that of a thousand particles of mass 8 in a box of 10.
+/// Returns options with units in which the mean density is that of a thousand particles of mass 8 in a box of 10.
 fn with_spheres(min_members: usize, overdensities: &[&str]) -> Options {
     let mut options = options(min_members, None);
     options.overdensities = overdensities.iter().map(|text| text.parse().unwrap()).collect();
@@ -32,7 +32,7 @@ fn with_spheres(min_members: usize, overdensities: &[&str]) -> Options {
     options
 }
 
-/// Clumps of so many particles about places in a box of 10, in an order that is mixed, with masses and velocities.
+/// Returns clumps of particles around positions in a box of 10, in random order, with masses and velocities.
 fn clumps(of: &[([f64; 3], f64, usize)], mass: f64) -> Snapshot {
     let mut random = Random::new(of.len() as u64);
     let mut rows: Vec<[f64; 3]> = vec![];
@@ -75,7 +75,8 @@ fn spheres_of_a_snapshot(ranks: &dyn Communicator) {
     compare_with(ranks, known, &all, &part(&known.whole, range.clone()), range.start);
 }
 
-/// Around all faces, in both precisions and with points outside of the box; in the open box most of a clump is far away.
+/// Clumps at all faces, in both precisions, with points outside of the box. With open boundaries most of a clump is
+/// far away.
 fn spheres_about_clumps_at_faces(ranks: &dyn Communicator) {
     let places = [[0.0, 5.0, 5.0], [5.0, 10.0, 0.1], [9.9, 9.95, 0.05], [3.0, 3.0, 3.0], [3.4, 3.0, 3.0]];
     let whole = clumps(&places.map(|place| (place, 0.1, 100)), 16.0);
@@ -90,7 +91,7 @@ fn spheres_about_clumps_at_faces(ranks: &dyn Communicator) {
     }
 }
 
-/// Nearly all particles are in one halo, and its spheres reach over all ranks.
+/// Nearly all particles are in one halo, whose spheres extend over all ranks.
 fn a_halo_larger_than_a_share(ranks: &dyn Communicator) {
     let whole = clumps(&[([4.0; 3], 0.6, 900), ([8.0; 3], 0.1, 50)], 16.0);
     let mut options = with_spheres(10, &["200c", "20m", "3m"]);
@@ -98,7 +99,7 @@ fn a_halo_larger_than_a_share(ranks: &dyn Communicator) {
     compare_shared(ranks, &whole, &options, &[Share::Even, Share::First]);
 }
 
-/// Densities that fall too slowly, and some that are too low at the centre.
+/// Densities that decrease too slowly, and some that are too low at the centre.
 fn spheres_that_meet_their_images(ranks: &dyn Communicator) {
     let mut random = Random::new(3);
     let spread: Vec<([f64; 3], f64, usize)> =
@@ -110,7 +111,7 @@ fn spheres_that_meet_their_images(ranks: &dyn Communicator) {
     compare_shared(ranks, &whole, &options, &[Share::Uneven]);
 }
 
-/// Every other one has nearly none, so that the order of sums tells; then all are alike.
+/// Every other mass is nearly zero, so that the order of summation matters; then all masses are equal.
 fn spheres_of_unlike_and_of_equal_masses(ranks: &dyn Communicator) {
     let mut whole = clumps(&[([2.0; 3], 0.1, 60), ([7.0; 3], 0.1, 60)], 8.0);
     if let Masses::Each(masses) = &mut whole.masses {
@@ -123,7 +124,7 @@ fn spheres_of_unlike_and_of_equal_masses(ranks: &dyn Communicator) {
     compare_shared(ranks, &whole, &options, &[Share::OneEmpty]);
 }
 
-/// One halo, or none.
+/// One halo, or no halos.
 fn spheres_where_ranks_have_no_halos(ranks: &dyn Communicator) {
     for (count, least) in [(30, 5), (30, 100), (1, 2), (0, 2)] {
         let whole = clumps(&[([0.0; 3], 0.1, count)], 16.0);

@@ -1,4 +1,4 @@
-//! Tables that ranks share, whose dimension and type are known at run time, against those of one process.
+//! Distributed tables, whose dimension and type are known at run time, compared with one process.
 
 use ropewalk::distributed::Communicator;
 use ropewalk::{Dbscan, Fof, Scalar};
@@ -14,7 +14,7 @@ super::scenario::scenarios![
     calls_that_differ_are_refused
 ];
 
-/// Of clouds as tables that `of` makes.
+/// Compares results for clouds, converted to tables by `of`.
 fn agree_with_one<S: Scalar, const D: usize>(
     ranks: &dyn Communicator,
     clouds: &[Cloud<S, D>],
@@ -55,13 +55,13 @@ fn tables_of_all_kinds(ranks: &dyn Communicator) {
     agree_with_one::<f32, 3>(ranks, &clouds::small(), &[Share::OneEmpty], Points::F32);
     agree_with_one::<f64, 2>(ranks, &clouds::small(), &[Share::OneEmpty], Points::F64);
     agree_with_one::<f64, 3>(ranks, &clouds::small(), &[Share::Uneven], Points::F64);
-    // Others become wider ones.
+    // Other dimensions are padded to a larger one.
     agree_with_one::<f32, 1>(ranks, &[clouds::clustered(), clouds::whole_lattice()], &shares(), Points::F32);
     agree_with_one::<f64, 4>(ranks, &[clouds::clustered()], &[Share::Uneven], Points::F64);
     agree_with_one::<f32, 7>(ranks, &[clouds::clustered()], &[Share::First], Points::F32);
 }
 
-/// Rows of points along an axis, of which the lengths are known, each in the middle of others by its indices.
+/// Rows of points along an axis, of known lengths, with interleaved indices.
 fn halos_are_numbered_by_size(ranks: &dyn Communicator) {
     let lengths = [2, 5, 2, 3, 5, 1, 9, 2];
     let mut points: Vec<(usize, f64)> = lengths
@@ -70,7 +70,7 @@ fn halos_are_numbered_by_size(ranks: &dyn Communicator) {
         .flat_map(|(row, &length)| (0..length).map(move |at| (row, 100.0 * row as f64 + f64::from(at))))
         .collect();
     points.sort_by_key(|&(row, x)| (x as u64 % 100, row));
-    // By falling length, and rows of a length in their order, as first points are.
+    // By decreasing length, ties by the first point of a row.
     let number_of_row = [4, 1, 5, 3, 2, -1, 0, 6];
     for share in shares() {
         let range = share.of(points.len(), ranks);
@@ -81,7 +81,7 @@ fn halos_are_numbered_by_size(ranks: &dyn Communicator) {
     }
 }
 
-/// By one error, which all ranks have.
+/// All ranks have the same error.
 fn tables_that_differ_are_refused(ranks: &dyn Communicator) {
     let (rank, is_last) = (ranks.rank(), ranks.rank() + 1 == ranks.size());
     let (last, is_alone) = (ranks.size() - 1, ranks.size() == 1);
@@ -109,7 +109,7 @@ fn tables_that_differ_are_refused(ranks: &dyn Communicator) {
             }
         }
     }
-    // A box that does not fit the points, on one rank.
+    // A box that does not fit the points on one rank.
     let sides = if is_last { vec![4.0; 3] } else { vec![4.0; 2] };
     let found = ropewalk_table::fof_across(ranks, &wide, &Fof::new(1.0).periodic(sides));
     assert!(found.unwrap_err().to_string().contains("3 sides"));

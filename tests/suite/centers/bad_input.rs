@@ -1,4 +1,4 @@
-//! What has no answer is an error that names the value and where it is.
+//! Invalid input is an error that names the value and its index.
 
 use ropewalk::{Center, CenterFinder, Halos, Labels, Result};
 
@@ -49,7 +49,7 @@ fn parameters() {
     refuse(Center::ShrinkingSphere { shrink: 0.5, least: 0 }.into(), &["least", "0"]);
 }
 
-/// Other searches for the most bound particle look for no other centre.
+/// The alternative searches for the most bound particle accept no other kind of centre.
 #[test]
 fn another_search_for_another_center() {
     for center in [Center::CenterOfMass, Center::MostConnected { linking_length: 1.0 }, Center::shrinking_sphere()] {
@@ -73,7 +73,7 @@ fn points() {
 #[test]
 fn periodic_boxes() {
     let wide = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [4.5, 0.0, 0.0], [1.0, 1.0, 1.0]];
-    // The first halo is narrow.
+    // The first halo is narrow enough.
     let halos = Halos::from_lists(4, &[0, 1, 4], &[3, 0, 1, 2]).unwrap();
     let poisson = Way::poisson(0.0);
     for center in [MBP.into(), Center::CenterOfMass.into(), Center::shrinking_sphere().into(), poisson] {
@@ -90,13 +90,13 @@ fn periodic_boxes() {
         assert!(center.run(|finder| finder.periodic(9.5), &wide, &halos).is_ok());
         assert!(center.centers(&wide, &halos).is_ok());
     }
-    // Friends are looked for no farther than the linking length.
+    // The search for friends does not extend beyond the linking length.
     let connected = CenterFinder::new(Center::MostConnected { linking_length: 2.5 });
     assert!(connected.clone().periodic(8.0).run(&wide, &halos).is_ok());
     refused(connected.periodic([8.0, 4.0, 8.0]).run(&wide, &halos), &["4", "axis 1", "2.5"]);
 }
 
-/// What looks like an edge case and is none.
+/// Valid input that looks like an edge case.
 #[test]
 fn no_halos_and_lonely_members() {
     let none = Halos::new(Labels::from_slice(&[-1, -1, -1]).unwrap(), 1);

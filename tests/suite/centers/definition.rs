@@ -1,4 +1,4 @@
-//! Each definition on halos of every shape.
+//! Each definition of a centre on halos of all shapes.
 
 use ropewalk::halo::HaloCenter;
 use ropewalk::reference::PoissonGrid;
@@ -8,7 +8,7 @@ use super::way::Way;
 use super::{oracle, shapes};
 use common::random::Random;
 
-/// All points as one halo.
+/// Returns all points as one halo.
 pub fn whole(n: usize) -> Halos {
     Halos::new(Labels::from_slice(&vec![0; n]).unwrap(), 1)
 }
@@ -22,7 +22,7 @@ pub fn center(points: &[[f64; 3]], way: impl Into<Way>, masses: Option<&[f64]>) 
     centers.unwrap().as_slice()[0]
 }
 
-/// Whether all exact ways find the same member, and one that the definition has no better one than.
+/// Checks that all exact searches find the same member, and that by the definition no other member is more bound.
 pub fn most_bound_is_right(points: &[[f64; 3]], masses: Option<&[f64]>, softening: f64) -> Result<(), String> {
     let brute = center(points, Center::MostBoundBrute { softening }, masses);
     let equal = vec![1.0; points.len()];
@@ -85,7 +85,7 @@ fn most_bound_of_shapes(sizes: &[usize]) {
     }
 }
 
-/// Neither units nor the place of the halo change who is the most bound.
+/// Neither the units nor the position of a halo affect the most bound particle.
 #[test]
 fn most_bound_in_any_units() {
     let points = shapes::plummer(&mut Random::new(8), 3000);
@@ -104,7 +104,7 @@ fn most_bound_in_any_units() {
     assert_eq!(center(&far, Center::MostBound { softening: 0.0 }, None).member, expected.member);
 }
 
-/// A tight pair is bound deepest without softening, and not with it.
+/// A close pair has the deepest potential without softening, but not with it.
 #[test]
 fn softening_matters() {
     let mut points = vec![[50.0, 0.0, 0.0], [50.0, 0.0, 1e-100], [50.0, 1e-6, 0.0]];
@@ -117,7 +117,7 @@ fn softening_matters() {
     assert_eq!(peak.member, center(&points, Center::MostBoundBrute { softening: 0.1 }, None).member);
 }
 
-/// A halo across all faces of the box has the centre of the same halo in the middle.
+/// The centre of a halo across all faces of the box is that of the same halo in the middle.
 #[test]
 fn halos_across_the_boundary() {
     let side = 8.0;
@@ -170,11 +170,11 @@ fn centers_of_mass() {
     let points = [[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 8.0, 0.0]];
     assert_eq!(center(&points[..2], Center::CenterOfMass, None).position, [2.0, 0.0, 0.0]);
     assert_eq!(center(&points, Center::CenterOfMass, Some(&[1.0, 1.0, 2.0])).position, [1.0, 4.0, 0.0]);
-    // Masses whose sum has no place in f64.
+    // Masses whose sum overflows f64.
     assert_eq!(center(&points[..2], Center::CenterOfMass, Some(&[1e308, 1e308])).position, [2.0, 0.0, 0.0]);
 }
 
-/// A clump that hangs on draws the centre of mass away, but not that of a shrinking sphere.
+/// An attached clump shifts the centre of mass, but not that of a shrinking sphere.
 #[test]
 fn a_shrinking_sphere_finds_the_peak() {
     let mut random = Random::new(2);
@@ -183,31 +183,31 @@ fn a_shrinking_sphere_finds_the_peak() {
     let off = |center: HaloCenter| center.position.iter().map(|x| x * x).sum::<f64>().sqrt();
     assert!(off(center(&points, Center::CenterOfMass, None)) > 0.4);
     assert!(off(center(&points, Center::shrinking_sphere(), None)) < 0.05);
-    // Copies of one point can be shrunk to for ever.
+    // Copies of one point, around which a sphere could shrink forever.
     let copies = vec![[1.5; 3]; 500];
     assert_eq!(center(&copies, Center::shrinking_sphere(), None).position, [1.5; 3]);
 }
 
-/// The sphere comes to an end wherever members are, in any unit: also if squares of their distances are 0.
+/// The sphere stops shrinking for any members and in any unit, even if their squared distances are 0.
 #[test]
 fn a_sphere_does_not_shrink_for_ever() {
     let found =
         |points: &[[f64; 3]], shrink| center(points, Center::ShrinkingSphere { shrink, least: 1 }, None).position;
     for shrink in [0.5, 0.975, 0.9999] {
         for tiny in [1e-170, 5e-324, 1e-100, 1e149] {
-            // Both are as far from the middle, so the first step would leave none.
+            // Both members are equally far from the middle, so the first step would leave no members.
             let mean = 0.5 * tiny;
             assert_eq!(found(&[[0.0; 3], [tiny, 0.0, 0.0]], shrink), [mean, 0.0, 0.0], "{tiny}, {shrink}");
         }
         assert_eq!(found(&[[7.0, 1.0, 0.0]; 40], shrink), [7.0, 1.0, 0.0]);
     }
-    // Spheres in spheres.
+    // Nested spheres.
     let nested: Vec<[f64; 3]> = (-300..=0).map(|power| [10f64.powi(power), 0.0, 0.0]).collect();
     for shrink in [0.5, 0.975] {
         let position = found(&nested, shrink);
         assert!(position[0] > 0.0 && position[0] < 1e-100, "{position:?}");
     }
-    // Units do not matter.
+    // Independence of units.
     let points = shapes::cusp(&mut Random::new(11), 3000);
     let expected = center(&points, Center::shrinking_sphere(), None).position;
     for power in [-900, -520, 480] {
@@ -217,13 +217,13 @@ fn a_sphere_does_not_shrink_for_ever() {
     }
 }
 
-/// On a smooth halo the grid is good enough.
+/// The grid is accurate enough for a smooth halo.
 #[test]
 fn poisson_finds_the_peak() {
     let points = shapes::cusp(&mut Random::new(4), 20_000);
     let exact = center(&points, Center::MostBound { softening: 0.05 }, None);
     assert_eq!(center(&points, Way::poisson(0.05), None).member, exact.member);
-    // Whatever the grid and the halo, there is an answer.
+    // There is a result for any grid and any halo.
     for (shape, points) in shapes::all(&mut Random::new(1), 200) {
         for cells in [1, 2, 8] {
             let way = Way::Poisson(0.0, PoissonGrid { cells, search: 0 });

@@ -1,4 +1,4 @@
-//! Halos from elsewhere.
+//! Halos from other sources than the finders.
 
 use ropewalk::{Center, Fof, Halos, Labels, Result};
 
@@ -10,7 +10,7 @@ fn refused<T>(result: Result<T>, words: &[&str]) {
     }
 }
 
-/// Halos by labels and by lists are those of the finder.
+/// Halos constructed from labels and from lists equal those of the finder.
 #[test]
 fn round_trips() {
     let points: Vec<[f32; 3]> =

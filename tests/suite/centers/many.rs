@@ -1,8 +1,9 @@
-//! The most bound particle of random halos against an oracle: copies of a few places, coarse grids, far from the origin, in any
-//! unit, with and without softening and masses, `f32` and `f64`, open and periodic.
+//! The most bound particle of random halos, compared with a reference. Cases include copies of a few positions,
+//! coarse grids, distant origins, any unit, softening, masses, both precisions, open and periodic space.
 //!
-//! A test run takes some. `ROPEWALK_CASES=6000 cargo test --release --test suite centers::many -- --ignored` takes 6000, from
-//! the seed `ROPEWALK_SEED` on (0 unless it is set). A failure names its seed.
+//! An ordinary test run covers a few cases.
+//! `ROPEWALK_CASES=6000 cargo test --release --test suite centers::many -- --ignored` covers 6000, starting from the
+//! seed `ROPEWALK_SEED` (default 0). A failure reports its seed.
 
 use ropewalk::{Center, CenterFinder, Scalar};
 
@@ -23,7 +24,7 @@ impl Case {
     fn new(seed: u64) -> Self {
         let mut random = Random::new(seed.wrapping_mul(0x2545_f491_4f6c_dd1d));
         let random = &mut random;
-        // Beyond 1500 members the branch and bound begins.
+        // From 1500 members on, branch and bound is used.
         let n = if random.below(4) == 0 { 1 + random.below(1500) } else { 1400 + random.below(2600) };
         let cloud = |random: &mut Random, n: usize| match random.below(3) {
             0 => (0..n).map(|_| [0; 3].map(|_| random.unit())).collect(),
@@ -32,7 +33,7 @@ impl Case {
         };
         let (shape, points) = match random.below(4) {
             0 => {
-                // One to three thousand copies of a few places, and some that are alone.
+                // One to three thousand copies of a few positions, and some single points.
                 let places = 1 + random.below(8);
                 let alone = random.below(200);
                 let mut points = cloud(random, places + alone);
@@ -47,7 +48,7 @@ impl Case {
             }
             2 => {
                 let mut points: Vec<[f64; 3]> = cloud(random, n);
-                // Copies beside others.
+                // Some copies among other points.
                 for _ in 0..random.below(n) {
                     points[random.below(n)] = points[random.below(n)];
                 }
@@ -59,7 +60,7 @@ impl Case {
         let extent = points.iter().flatten().fold(0.0f64, |most, x| most.max(x.abs())).max(1e-3);
         let far = if random.below(2) == 0 { 0.0 } else { extent * 10f64.powf(9.0 * random.unit()) };
         let offset = [0; 3].map(|_| far * (2.0 * random.unit() - 1.0));
-        // Squares of `f32` must stay in its range.
+        // The squares must stay in the range of `f32`.
         let decades = if is_single { 20.0 } else { 30.0 };
         let scale = if random.below(3) == 0 { 1.0 } else { 10f64.powf(decades * (2.0 * random.unit() - 1.0)) };
         let side = (random.below(3) == 0).then(|| 2.0 * extent * (2.2 + 8.0 * random.unit()) * scale);
@@ -141,7 +142,7 @@ fn some_random_halos() {
     (0..20).for_each(|seed| Case::new(seed).check());
 }
 
-/// As many as ROPEWALK_CASES says.
+/// Runs the number of cases in ROPEWALK_CASES.
 #[test]
 #[ignore = "wide"]
 fn wide_random_halos() {
@@ -151,8 +152,7 @@ fn wide_random_halos() {
     }
 }
 
-/// Copies of a place that are spread over several leaves of the tree pull at each other, and at what is beside them, by their whole
-/// mass.
+/// Copies of a position in several leaves of the tree attract each other, and other members, with their whole mass.
 #[test]
 fn copies_in_several_leaves() {
     let mut random = Random::new(1);
@@ -174,7 +174,7 @@ fn copies_in_several_leaves() {
     case(points, 10.0, "wide softening").check();
 }
 
-/// A softening whose square has no place in `f64` is one nevertheless.
+/// A softening whose square underflows in `f64` still has an effect.
 #[test]
 fn the_least_softening() {
     for n in [10, 1000, 2000] {

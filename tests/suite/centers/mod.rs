@@ -1,4 +1,4 @@
-//! Halo centres: against stored answers, against the definition on halos of every shape, and on bad input.
+//! Halo centres, compared with stored results and with the definition on halos of all shapes, and invalid input.
 
 mod bad_input;
 mod definition;

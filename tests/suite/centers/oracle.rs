@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// The difference of two coordinates, to the nearest image in a periodic box.
+/// Returns the distance between two coordinates, to the nearest image in a periodic box.
 pub fn apart(a: f64, b: f64, side: Option<f64>) -> f64 {
     let d = (a - b).abs();
     side.map_or(d, |side| d.min(side - d))
@@ -12,7 +12,7 @@ fn distance2(a: [f64; 3], b: [f64; 3], side: Option<f64>) -> f64 {
     (0..3).map(|k| apart(a[k], b[k], side).powi(2)).sum()
 }
 
-/// The potential of each point in the field of all others.
+/// Returns the potential at each point of all other points.
 pub fn potentials(points: &[[f64; 3]], masses: &[f64], softening: f64, side: Option<f64>) -> Vec<f64> {
     let share = |i: usize, j: usize| {
         let d2 = distance2(points[i], points[j], side) + softening * softening;
@@ -21,7 +21,7 @@ pub fn potentials(points: &[[f64; 3]], masses: &[f64], softening: f64, side: Opt
     (0..points.len()).map(|i| (0..points.len()).map(|j| share(i, j)).sum()).collect()
 }
 
-/// The same, place by place: what coincides counts at once, so that copies cost nothing.
+/// Returns the same potentials, summed over positions: coinciding points are combined, so that copies cost nothing.
 pub fn potentials_by_place(points: &[[f64; 3]], masses: &[f64], softening: f64, side: Option<f64>) -> Vec<f64> {
     let mut numbers = HashMap::new();
     let (mut places, mut totals) = (vec![], vec![]);
@@ -29,7 +29,7 @@ pub fn potentials_by_place(points: &[[f64; 3]], masses: &[f64], softening: f64, 
         .iter()
         .zip(masses)
         .map(|(point, mass)| {
-            // Zeros of both signs are one place.
+            // Zeros of both signs are the same position.
             let number = *numbers.entry(point.map(|x| (x + 0.0).to_bits())).or_insert_with(|| {
                 places.push(*point);
                 totals.push(0.0);
@@ -48,12 +48,12 @@ pub fn potentials_by_place(points: &[[f64; 3]], masses: &[f64], softening: f64, 
     of.iter().zip(masses).map(|(&i, &mass)| -apart[i] - here(i, mass)).collect()
 }
 
-/// How many pairs of points coincide.
+/// Returns the number of pairs of coinciding points.
 pub fn coincident(points: &[[f64; 3]]) -> u64 {
     (0..points.len()).map(|i| points[..i].iter().filter(|&other| *other == points[i]).count() as u64).sum()
 }
 
-/// How many others are within a distance of each point.
+/// Returns the number of other points within a distance of each point.
 pub fn friends(points: &[[f64; 3]], linking_length: f64, side: Option<f64>) -> Vec<u32> {
     let near = |i: usize, j: usize| i != j && distance2(points[i], points[j], side) <= linking_length * linking_length;
     (0..points.len()).map(|i| (0..points.len()).filter(|&j| near(i, j)).count() as u32).collect()

@@ -1,4 +1,4 @@
-//! Branch and bound against brute force, and both against the definition, on whatever proptest comes up with.
+//! Branch and bound, compared with brute force, and both with the definition, on input from proptest.
 
 use proptest::prelude::*;
 
@@ -41,12 +41,12 @@ const WAYS: [Way; 7] = [
     Way::Of(Center::ShrinkingSphere { shrink: 0.975, least: 5 }),
 ];
 
-/// Points in steps of 1 / 64, of which many coincide, so that moving and scaling them by powers of two rounds nothing.
+/// Returns points in steps of 1 / 64, many of which coincide. Translation and scaling by powers of two are exact.
 fn dyadic(seed: u64, n: usize) -> Vec<[f64; 3]> {
     shapes::plummer(&mut Random::new(seed), n).iter().map(|point| point.map(|x| (x * 64.0).round() / 64.0)).collect()
 }
 
-/// Where the origin is and which units are used does not matter, nor do heavier particles all alike.
+/// Neither the origin, nor the units, nor a common factor of the masses matters.
 #[test]
 fn places_and_units_do_not_matter() {
     for (seed, n) in [(1, 30), (2, 700), (3, 2500)] {
@@ -87,7 +87,8 @@ fn places_and_units_do_not_matter() {
     }
 }
 
-/// The order of the points decides between equals only: another one finds as deep a potential and as many friends.
+/// The order of points only affects ties: in another order, the potential is equally deep and the number of friends
+/// equal.
 #[test]
 fn the_order_does_not_matter() {
     for seed in 0..6 {
@@ -110,7 +111,7 @@ fn the_order_does_not_matter() {
     }
 }
 
-/// A halo alone has the centre that it has among others, and halos have the centres of the whole box wherever that begins.
+/// A halo has the same centre alone as among others, and centres do not depend on the origin of the periodic box.
 #[test]
 fn halos_are_on_their_own() {
     let mut points = vec![];

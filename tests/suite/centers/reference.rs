@@ -1,4 +1,4 @@
-//! The centres of simulated halos against stored ones that were computed without this crate.
+//! The centres of simulated halos, compared with stored ones that were computed without this crate.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ struct Snapshot {
     ids: Vec<u64>,
     side: f64,
     halos: Halos,
-    /// Column names, and a row per halo.
+    /// The column names, and a row per halo.
     reference: (Vec<String>, Vec<Vec<String>>),
 }
 
@@ -41,7 +41,8 @@ impl Snapshot {
         way.into().run(|finder| finder.periodic(self.side), &self.points, &self.halos).unwrap()
     }
 
-    /// Halos of one size are in the order of their smallest member here, of their smallest id there: they go by that.
+    /// Returns centres in the order of tags. Halos of equal size are ordered by smallest member here, and by smallest
+    /// id in the stored table.
     fn by_tag(&self, centers: &Centers) -> Vec<ropewalk::halo::HaloCenter> {
         let tags: Vec<u64> = self.column("fof_halo_tag");
         let ours: std::collections::HashMap<u64, usize> = self
@@ -110,7 +111,7 @@ fn centers_of_p3m_128() {
     Snapshot::read(&snapshot, &reference, 64.0).assert_all(4716);
 }
 
-/// The Poisson solver has no bound: it is right more often than not, and its member is not bound deeper.
+/// The Poisson solver is approximate: it finds the most bound particle in most cases, and never a more bound one.
 #[test]
 fn poisson_agrees_more_often_than_not() {
     let snapshot = p3m_64();

@@ -17,29 +17,29 @@ fn ball(random: &mut Random, n: usize, radius: impl Fn(f64) -> f64) -> Vec<[f64;
         .collect()
 }
 
-/// Plummer 1911: the mass within r is (1 + r^-2)^(-3/2).
+/// Plummer 1911: the mass within r is proportional to (1 + r^-2)^(-3/2).
 pub fn plummer(random: &mut Random, n: usize) -> Vec<[f64; 3]> {
     ball(random, n, |u| 1.0 / ((u * 0.999 + 5e-4).powf(-2.0 / 3.0) - 1.0).sqrt())
 }
 
-/// A cusp as steep as in the middle of Navarro, Frenk and White 1997: the mass within r goes as r².
+/// A cusp as steep as in the centre of Navarro, Frenk and White 1997: the mass within r is proportional to r².
 pub fn cusp(random: &mut Random, n: usize) -> Vec<[f64; 3]> {
     ball(random, n, f64::sqrt)
 }
 
-/// Two halos that touch, one half as heavy again.
+/// Two halos in contact, one of them 1.5 times as heavy.
 pub fn merging(random: &mut Random, n: usize) -> Vec<[f64; 3]> {
     let mut points = plummer(random, n * 3 / 5);
     points.extend(plummer(random, n - n * 3 / 5).iter().map(|&[x, y, z]| [x + 6.0, y - 1.0, z]));
     points
 }
 
-/// A line, hardly bent.
+/// A nearly straight line.
 pub fn line(random: &mut Random, n: usize) -> Vec<[f64; 3]> {
     (0..n).map(|_| [10.0 * random.unit(), 1e-9 * random.unit(), 0.0]).collect()
 }
 
-/// Corners of regular polygons on a ring: all have the same potential, but for rounding.
+/// Corners of regular polygons on a ring, all with the same potential up to rounding.
 pub fn ring(n: usize) -> Vec<[f64; 3]> {
     (0..n)
         .map(|i| {
@@ -49,18 +49,18 @@ pub fn ring(n: usize) -> Vec<[f64; 3]> {
         .collect()
 }
 
-/// A cube of a lattice: eightfold symmetry, so exact ties.
+/// A cubic part of a lattice, with eightfold symmetry and therefore exact ties.
 pub fn lattice(side: usize) -> Vec<[f64; 3]> {
     (0..side.pow(3)).map(|i| [i % side, i / side % side, i / (side * side)].map(|x| x as f64)).collect()
 }
 
-/// Points of which most have copies.
+/// Points, most of which have copies.
 pub fn copies(random: &mut Random, n: usize) -> Vec<[f64; 3]> {
     let some = plummer(random, n.div_ceil(4));
     (0..n).map(|_| some[random.below(some.len())]).collect()
 }
 
-/// Two scales: a tight clump in a wide cloud.
+/// Two scales: a compact clump in a wide cloud.
 pub fn two_scales(random: &mut Random, n: usize) -> Vec<[f64; 3]> {
     let mut points = cusp(random, n);
     for point in points.iter_mut().step_by(3) {
@@ -69,7 +69,7 @@ pub fn two_scales(random: &mut Random, n: usize) -> Vec<[f64; 3]> {
     points
 }
 
-/// Every shape with about `n` points.
+/// Returns every shape, with about `n` points.
 pub fn all(random: &mut Random, n: usize) -> Vec<(&'static str, Vec<[f64; 3]>)> {
     vec![
         ("plummer", plummer(random, n)),

@@ -1,4 +1,4 @@
-//! Centres, and what is measured about them, are of the space that the halos were found in.
+//! Centres, and quantities measured around them, use the space in which the halos were found.
 
 use ropewalk::halo::{NoCenter, NoSphere, measure_structure, overdensities, profiles};
 use ropewalk::reference::{fof_all_pairs, fof_bins};
@@ -29,19 +29,20 @@ fn refused<T>(result: Result<T>, words: &[&str]) {
     }
 }
 
-/// A halo in the middle of the box, in steps of 1 / 1024, so that nothing is rounded when it is moved.
+/// Returns a halo in the middle of the box, in steps of 1 / 1024, so that translation is exact.
 fn middle() -> Vec<[f64; 3]> {
     let mut points: Vec<[f64; 3]> = shapes::cusp(&mut Random::new(3), 2000);
     points.extend(shapes::cusp(&mut Random::new(4), 500).iter().map(|&[x, y, z]| [0.4 * x + 1.0, 0.4 * y, 0.4 * z]));
     points.iter().map(|point| point.map(|x| 4.0 + (x * 1024.0).round() / 1024.0)).collect()
 }
 
-/// The same across all faces.
+/// Returns the same halo across all faces.
 fn around() -> Vec<[f64; 3]> {
     middle().iter().map(|point| point.map(|x| (x + 3.875).rem_euclid(SIDE))).collect()
 }
 
-/// The two lines of the README are right for a halo across the boundary, by every finder: as for its unwrapped copy.
+/// The two lines of the README give the same result for a halo across the boundary as for its unwrapped copy, with
+/// every finder.
 #[test]
 fn two_lines_are_enough() {
     let (points, unwrapped) = (around(), middle());
@@ -68,7 +69,7 @@ fn two_lines_are_enough() {
                 assert!(oracle::apart(ours.position[k], moved, Some(SIDE)) < 1e-9, "{center:?}");
             }
         }
-        // So are spheres, profiles, measure_structure and the catalogue.
+        // The same holds for spheres, profiles, measure_structure and the catalogue.
         let (there, here) = (Particles::new(&points), Particles::new(&unwrapped));
         let (ours, theirs) = (halos.centers(&points, MBP).unwrap(), open.centers(&unwrapped, MBP).unwrap());
         let spheres =
@@ -89,7 +90,7 @@ fn two_lines_are_enough() {
     }
 }
 
-/// Every halo of a box of random clumps has the most bound particle of the definition around the boundary.
+/// The most bound particle of every halo in a periodic box of random clumps equals that of the definition.
 #[test]
 fn clumps_all_over_a_box() {
     let mut random = Random::new(12);
@@ -154,7 +155,7 @@ fn two_spaces_are_one_too_many() {
         &["open"],
     );
 
-    // Halos from elsewhere fit any space, which their centres then know.
+    // Halos from other sources are valid in any space, which is set by the computation of centres.
     let lists = Halos::from_lists(points.len(), halos.offsets(), halos.all_members()).unwrap();
     let labels = Halos::new(Labels::from_slice(halos.labels().as_slice()).unwrap(), 2);
     for theirs in [lists, labels] {
@@ -165,16 +166,16 @@ fn two_spaces_are_one_too_many() {
         assert_eq!(theirs.centers(&points, MBP).unwrap().boundary(), &Boundary::Unknown);
         assert!(Catalog::new(&theirs, &particles.clone().periodic(9.0)).is_ok());
     }
-    // Halos of a plane are not of this space.
+    // Halos of a plane are invalid in this space.
     let flat: Vec<[f64; 2]> = points.iter().map(|&[x, y, _]| [x, y]).collect();
     let flat = Fof::new(0.5).periodic(SIDE).run(&flat).unwrap();
     refused(flat.centers(&points, MBP), &["2 sides", "3"]);
 }
 
-/// One halo that is too wide for its box has no centre, and says why; the others keep theirs.
+/// A halo that is too wide for its box has no centre, with a reason, while the others keep their centres.
 #[test]
 fn a_wide_halo_is_alone_in_that() {
-    // A filament all along the box; a clump; another one.
+    // A filament through the whole box, and two clumps.
     let mut points: Vec<[f64; 3]> = (0..40).map(|i| [0.25 * f64::from(i), 1.0, 1.0]).collect();
     let clump = |at: f64, n: u32| (0..n).map(move |i| [at + 0.1 * f64::from(i), 6.0, 6.0]);
     points.extend(clump(3.0, 5).chain(clump(9.8, 3)));
@@ -195,7 +196,7 @@ fn a_wide_halo_is_alone_in_that() {
         assert_eq!(*centers, center.centers(&points, &halos).unwrap());
     }
 
-    // What is measured about it has no value either.
+    // Quantities measured around it have no values.
     let (particles, centers) = (Particles::new(&points), &centers[0]);
     let spheres = overdensities(&particles, centers, &[10.0]).unwrap();
     assert_eq!(spheres[0], [Err(NoSphere::NoCenter)]);
@@ -206,7 +207,7 @@ fn a_wide_halo_is_alone_in_that() {
     let found = measure_structure(&halos, &particles, centers, &spheres, 1.0).unwrap();
     assert!(found[0].half_mass_radius.is_nan() && found[0].v_max.is_nan() && found[1].half_mass_radius > 0.0);
     assert_eq!(Catalog::new(&halos, &particles).unwrap().halos().len(), 3);
-    // Places of one's own are there.
+    // Positions given by the caller must be finite.
     refused(overdensities(&particles, &[[f64::NAN; 3]], &[1.0]), &["point 0", "NaN"]);
     refused(measure_structure(&halos, &particles, &[[f64::NAN; 3]; 3], &spheres, 1.0), &["point 0", "NaN"]);
 }

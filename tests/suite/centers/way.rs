@@ -1,15 +1,15 @@
-//! Every search for centres, also those of the module `reference`, as one value.
+//! A common type for all searches for centres, including those of the module `reference`.
 
 use ropewalk::reference::{PoissonGrid, most_bound_a_star, most_bound_poisson};
 use ropewalk::{Bounded, Center, CenterFinder, Centers, Halos, Result, Scalar};
 
-/// A definition of centres, and the search that finds them.
+/// A definition of centres, with the search method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Way {
     Of(Center),
     /// The most bound particle with this softening.
     AStar(f64),
-    /// The same, approximately.
+    /// The approximate most bound particle with this softening.
     Poisson(f64, PoissonGrid),
 }
 
@@ -20,12 +20,12 @@ impl From<Center> for Way {
 }
 
 impl Way {
-    /// The grid of the paper.
+    /// Returns the Poisson method with the grid of the paper.
     pub fn poisson(softening: f64) -> Self {
         Self::Poisson(softening, PoissonGrid::default())
     }
 
-    /// The centres of `halos`, by a finder with options.
+    /// Returns the centres of `halos` by a finder with options.
     pub fn run<'a, T: Bounded<S, 3>, S: Scalar>(
         self,
         options: impl FnOnce(CenterFinder<'a>) -> CenterFinder<'a>,
@@ -43,7 +43,7 @@ impl Way {
         }
     }
 
-    /// The centres of `halos` with equal masses, in the space of the halos.
+    /// Returns the centres of `halos` with equal masses, in the space of the halos.
     pub fn centers<T: Bounded<S, 3>, S: Scalar>(self, points: &[T], halos: &Halos) -> Result<Centers> {
         self.run(|finder| finder, points, halos)
     }

@@ -1,5 +1,5 @@
-//! The same suite on points of a lattice in a periodic box, where the answers come from all images in whole numbers: they share no
-//! formula with the crate.
+//! The conformance suite on lattice points in a periodic box. The expected results come from all images in integer
+//! arithmetic, which shares no formula with the crate.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use common::random::Random;
 use ropewalk::reference::BruteForce;
 use ropewalk::{Aabb, Bvh, Fof, Nearest, Scalar, Sphere};
 
-/// Balls and boxes about places in the periodic box, on its faces and several periods away.
+/// Spheres and boxes around positions in the periodic box, on its faces and several periods away.
 struct Questions<const D: usize> {
     balls: Vec<([i64; D], i64)>,
     boxes: Vec<[[i64; D]; 2]>,
@@ -28,7 +28,7 @@ impl<const D: usize> Questions<D> {
         let mut boxes = vec![];
         for &lo in &centers {
             for part in [0, 1, 2, 5, 8, 9, 17] {
-                // Up to twice the side, the side itself among them.
+                // Up to twice the side, including exactly the side.
                 let along = |k: usize| lo[k] + part * sides[k] / 8 - i64::from(part > 0 && random.below(2) == 0);
                 boxes.push([lo, std::array::from_fn(along)]);
             }
@@ -38,7 +38,7 @@ impl<const D: usize> Questions<D> {
     }
 }
 
-/// A cube as a case of the suite.
+/// Returns a cubic box as a case of the suite.
 fn case<S: Scalar, const D: usize>(n: usize, side: i64) -> Case<S, D> {
     let (sides, points) = ([side; D], images::points::<D>(n, &[side; D]));
     let Questions { balls, boxes } = Questions::new(&sides);
@@ -67,7 +67,7 @@ fn case<S: Scalar, const D: usize>(n: usize, side: i64) -> Case<S, D> {
     Case { side: Some(cloud.side), cloud, shapes, hits, neighbors, near: near.into() }
 }
 
-/// A side that is a power of two, and one that is not.
+/// Returns a case with a side that is a power of two, and one with another side.
 fn cases<S: Scalar, const D: usize>() -> Vec<Case<S, D>> {
     vec![case(150, 512), case(220, 7 * images::STEPS - 3)]
 }
@@ -91,7 +91,7 @@ stamp! {
     f64_in_3: f64, 3;
 }
 
-/// A box with a side of its own along each axis.
+/// A box with different sides.
 #[test]
 fn slabs() {
     let sides: Sides<3> = [512, 445, 160];

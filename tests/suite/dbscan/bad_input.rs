@@ -1,4 +1,4 @@
-//! No silent wrong answer: what cannot be clustered is an error that names the value and the index, whatever the algorithm.
+//! Invalid input is an error that names the value and the index, for every algorithm.
 
 use ropewalk::{BoxSize, Bvh, Dbscan, Result, dbscan};
 
@@ -7,7 +7,7 @@ use super::ALGORITHMS;
 const NAN: f64 = f64::NAN;
 const INFINITY: f64 = f64::INFINITY;
 
-/// The message of an error, which must hold all of the words.
+/// Asserts an error whose message contains all of the words.
 #[track_caller]
 fn refused<T>(result: Result<T>, words: &[&str]) {
     let message = result.err().expect("an error").to_string();
@@ -16,7 +16,7 @@ fn refused<T>(result: Result<T>, words: &[&str]) {
     }
 }
 
-/// By every algorithm, with and without border points.
+/// Asserts the error for every algorithm, with and without border points.
 #[track_caller]
 fn all_refuse<const D: usize>(options: &Dbscan, points: &[[f64; D]], words: &[&str]) {
     for algorithm in ALGORITHMS {
@@ -26,7 +26,7 @@ fn all_refuse<const D: usize>(options: &Dbscan, points: &[[f64; D]], words: &[&s
     }
 }
 
-/// Also on a tree that is there already.
+/// Asserts the error also for runs on an existing tree.
 #[track_caller]
 fn options_refused(options: &Dbscan, words: &[&str]) {
     let points = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]];
@@ -47,7 +47,7 @@ fn coordinates_must_be_finite() {
             points[index][1] = value;
             let index = format!("point {index}:");
             let words = [&index, "coordinate 1", word, "finite"];
-            // With and without a step that counts.
+            // With and without the phase that counts neighbours.
             for min_pts in [1, 2, 5] {
                 all_refuse(&Dbscan::new(0.5, min_pts), &points, &words);
                 all_refuse(&Dbscan::new(0.5, min_pts).periodic(10.0), &points, &words);
@@ -70,7 +70,7 @@ fn radii() {
         }
     }
     refused(dbscan(&[[0.0f64]], f32::NAN, 2), &["eps", "NaN"]);
-    // Nor is it looked at only if there are points.
+    // The value is checked even without points.
     refused(dbscan::<[f32; 3], _, _>(&[], NAN, 2), &["eps", "NaN"]);
     for value in [0.0, -0.0, 5e-324, f64::MAX] {
         for algorithm in ALGORITHMS {
@@ -85,7 +85,7 @@ fn min_pts_of_zero() {
     options_refused(&Dbscan::new(0.5, 0), &["min_pts", "0", "at least 1"]);
     options_refused(&Dbscan::new(0.5, 0).weights([1.0; 3]), &["min_pts", "0", "at least 1"]);
     refused(dbscan::<[f32; 3], _, _>(&[], 0.5, 0), &["min_pts"]);
-    // Large ones are fine: all is noise.
+    // Large values are valid: all points are noise.
     assert_eq!(dbscan(&[[0.0f32]; 5], 0.5, usize::MAX).unwrap().n_noise(), 5);
 }
 
@@ -98,7 +98,7 @@ fn periodic_boxes() {
         }
     }
     all_refuse(&Dbscan::new(0.1, 3).periodic([5.0; 3]), &points, &["3 sides", "2 dimensions"]);
-    // A side of exactly two radii is enough.
+    // A side of exactly two radii is valid.
     for min_pts in [1, 2, 5] {
         let options = Dbscan::new(2.5, min_pts);
         all_refuse(&options.clone().periodic([9.0, 4.9]), &points, &["4.9", "axis 1", "eps = 2.5"]);
@@ -120,7 +120,7 @@ fn weights() {
             let mut weights = vec![1.0; 3];
             weights[index] = value;
             let index = format!("point {index} ");
-            // Also where `min_pts` alone would need no counting.
+            // Including values of `min_pts` that need no counting.
             for min_pts in [1, 2, 5] {
                 options_refused(&Dbscan::new(0.5, min_pts).weights(weights.clone()), &[&index, word, "weight"]);
             }

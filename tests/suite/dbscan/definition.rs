@@ -1,5 +1,5 @@
-//! The definition, where scikit-learn has no answer: DBSCAN*, periodic boxes, a radius of 0, other dimensions; and sets that
-//! are large enough for several threads to meet.
+//! The definition, for cases that scikit-learn does not cover: DBSCAN*, periodic boxes, a radius of 0, other
+//! dimensions, and sets large enough for several threads to interact.
 
 use ropewalk::{Dbscan, Scalar};
 
@@ -9,11 +9,11 @@ use common::clouds::{self, Cloud};
 use common::oracle::{neighbors, wrap_point};
 use common::random::Random;
 
-/// Every cloud at each of its radii: open and periodic, border points or none, with and without weights.
+/// Checks a cloud at each of its radii, open and periodic, with and without border points and weights.
 fn assert_cloud<S: Scalar, const D: usize>(cloud: &Cloud<S, D>) {
     let n = cloud.points.len();
     let mut random = Random::new(n as u64);
-    // Halves, so that sums are exact; some are 0.
+    // Multiples of 1/2, so that sums are exact; some are 0.
     let weights: Vec<f64> = (0..n).map(|_| 0.5 * random.below(6) as f64).collect();
     for side in [None, Some(cloud.side)] {
         let points: Vec<[S; D]> = cloud.points.iter().map(|point| wrap_point(point, side)).collect();
@@ -73,7 +73,8 @@ fn ten_dimensions() {
     clouds::small::<f64, 10>().iter().for_each(assert_cloud);
 }
 
-/// Clumps, strings between them and a background, in shuffled order: cores, contested borders and noise by the hundred.
+/// Returns clumps, strings between them and a background, in random order, with hundreds of core points, contested
+/// border points and noise points.
 fn web(n: usize, seed: u64) -> Vec<[f32; 3]> {
     let mut random = Random::new(seed);
     let mut place = || -> [f64; 3] { std::array::from_fn(|_| random.unit()) };
@@ -111,7 +112,7 @@ fn thousands_of_points() {
     }
 }
 
-/// A side for each axis, which the shared oracle does not know; points also lie outside of the box.
+/// A box with different sides, which the shared reference does not support. Some points are outside of the box.
 #[test]
 fn boxes_that_are_no_cubes() {
     let sides = [4.0, 1.0, 2.0];
@@ -133,7 +134,7 @@ fn boxes_that_are_no_cubes() {
     }
 }
 
-/// Copies are neighbours at a radius of 0, and nothing else is, however close. By hand.
+/// At a radius of 0, only copies are neighbours. Expected results by hand.
 #[test]
 fn a_radius_of_zero() {
     let next = 1.0f32.next_up();
@@ -145,7 +146,7 @@ fn a_radius_of_zero() {
         (3, [0, -1, 0, -1, -1, 0, -1, -1]),
         (4, [-1; 8]),
     ] {
-        // Copies are alike, so there are no border points.
+        // Copies are either all core or all noise, so there are no border points.
         let expected = Clusters { labels: labels.to_vec(), core: labels.map(|label| label >= 0).to_vec() };
         for star in [false, true] {
             assert_clusters(&Dbscan::new(0.0, min_pts).star(star), &points, &expected, &|| "radius 0".into());
@@ -154,17 +155,17 @@ fn a_radius_of_zero() {
     }
 }
 
-/// What a weight means, by hand: points 0 to 4 stand in a row, one apart; 5 stands alone.
+/// Weights, with expected results by hand. Points 0 to 4 are in a row with distance 1; point 5 is distant.
 #[test]
 fn weights_by_hand() {
     let points = [[0.0f64], [1.0], [2.0], [3.0], [4.0], [9.0]];
     for (min_pts, weights, labels, core) in [
-        // One heavy point is a cluster; a weightless point may be core by its neighbour.
+        // One heavy point is a cluster. A point of weight 0 may be core because of its neighbour.
         (3, [0.0, 0.0, 0.0, 0.0, 0.0, 3.0], [-1, -1, -1, -1, -1, 0], &[5][..]),
         (3, [3.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0, 0, 0, -1, -1, -1], &[0, 1]),
-        // Sums that are just enough, and just not.
+        // Sums that equal the minimum, or are just below.
         (2, [0.5, 0.5, 1.0, 0.5, 0.0, 1.5], [0, 0, 0, 0, -1, -1], &[1, 2]),
-        // No weight at all is below any min_pts.
+        // A total weight of 0 is below any min_pts.
         (1, [0.0; 6], [-1; 6], &[]),
     ] {
         let flags = (0..6).map(|i| core.contains(&i)).collect();

@@ -1,4 +1,4 @@
-//! DBSCAN: scikit-learn's answers, the definition where scikit-learn has none, and what must be refused.
+//! DBSCAN: stored results of scikit-learn, the definition in other cases, and invalid input.
 
 mod bad_input;
 mod definition;
@@ -17,11 +17,11 @@ use ropewalk::{Bounded, Dbscan, DbscanAlgorithm, Labels, Scalar};
 
 const ALGORITHMS: [DbscanAlgorithm; 3] = [DbscanAlgorithm::Auto, DbscanAlgorithm::Fdbscan, DbscanAlgorithm::DenseBox];
 
-/// Pools of 1, 2 and 5 threads, made once: there are thousands of small runs.
+/// Pools of 1, 2 and 5 threads, created once, since there are thousands of small runs.
 static POOLS: LazyLock<[ThreadPool; 3]> =
     LazyLock::new(|| [1, 2, 5].map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().unwrap()));
 
-/// Every algorithm on every number of threads finds these clusters.
+/// Asserts that every algorithm finds these clusters with every number of threads.
 #[track_caller]
 fn assert_clusters<T: Bounded<S, D> + Sync, S: Scalar, const D: usize>(
     dbscan: &Dbscan,
@@ -45,7 +45,7 @@ fn assert_same(found: &Labels, expected: &Clusters, what: &dyn Fn() -> String) {
     assert!(wrong.is_none(), "{}: {}", what(), wrong.unwrap_or_default());
 }
 
-/// Where labels, core flags or what is counted from them differ, if they do.
+/// Describes a difference of labels, core flags or derived counts, if there is one.
 fn difference(found: &Labels, expected: &Clusters) -> Option<String> {
     if found.as_slice().len() != expected.labels.len() {
         return Some(format!("{} labels for {} points", found.as_slice().len(), expected.labels.len()));

@@ -1,14 +1,15 @@
-//! The definition of DBSCAN over lists of neighbours, as a plain loop that shares no code with the crate.
+//! The definition of DBSCAN on lists of neighbours, as a plain loop that shares no code with the crate.
 
-/// A label for each point, -1 for noise, and whether it is core; no flags where they are not known.
+/// A label for each point (-1 for noise), and a core flag; no flags if they are unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clusters {
     pub labels: Vec<i32>,
     pub core: Vec<bool>,
 }
 
-/// Ester et al. 1996 with scikit-learn's numbering: clusters by their smallest core point; a border point, unless `star`
-/// makes it noise, joins the lowest-numbered cluster near it. `neighbors` hold each point itself.
+/// Finds clusters by Ester et al. 1996 with scikit-learn's numbers: clusters are numbered by their smallest core
+/// point. A border point joins the cluster with the lowest number near it, or is noise if `star`. `neighbors` include
+/// each point itself.
 pub fn clusters(neighbors: &[Vec<u32>], min_pts: usize, weights: Option<&[f64]>, star: bool) -> Clusters {
     let weight = |i: u32| weights.map_or(1.0, |weights| weights[i as usize]);
     let is_core = |near: &Vec<u32>| near.iter().map(|&i| weight(i)).sum::<f64>() >= min_pts as f64;
@@ -33,7 +34,7 @@ pub fn clusters(neighbors: &[Vec<u32>], min_pts: usize, weights: Option<&[f64]>,
         next += 1;
     }
 
-    // Last, so that no border point is taken for a member to grow from.
+    // Last, so that clusters do not grow from border points.
     if !star {
         for (point, near) in neighbors.iter().enumerate().filter(|&(point, _)| !core[point]) {
             let joined = near.iter().filter(|&&near| core[near as usize]).map(|&near| labels[near as usize]).min();
@@ -43,14 +44,15 @@ pub fn clusters(neighbors: &[Vec<u32>], min_pts: usize, weights: Option<&[f64]>,
     Clusters { labels, core }
 }
 
-/// By hand: a cluster with two cores and a border at each end, one contested border between two clusters, one noise point.
+/// By hand: a cluster with two core points and a border point at each end, a border point between two clusters, and a
+/// noise point.
 #[test]
 fn the_oracle_itself() {
     let lists = |pairs: &[(u32, u32)], n: u32| -> Vec<Vec<u32>> {
         let near = |i, j| i == j || pairs.contains(&(i, j)) || pairs.contains(&(j, i));
         (0..n).map(|i| (0..n).filter(|&j| near(i, j)).collect()).collect()
     };
-    // 3 - 0 - 1 - 5 - 2 - 4 - 6, and 7 alone.
+    // 3 - 0 - 1 - 5 - 2 - 4 - 6, and a single point 7.
     let chain = lists(&[(3, 0), (0, 1), (1, 5), (5, 2), (2, 4), (4, 6)], 8);
     assert_eq!(clusters(&chain, 3, None, false).labels, [0, 0, 0, 0, 0, 0, 0, -1]);
     let parted = lists(&[(3, 0), (0, 1), (1, 5), (1, 3), (2, 5), (2, 4), (2, 6)], 8);

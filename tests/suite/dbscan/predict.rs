@@ -1,4 +1,4 @@
-//! New points among old clusters.
+//! Labels of new points from existing clusters.
 
 use ropewalk::{Dbscan, DbscanAlgorithm, Result, Scalar, Space, Sphere};
 
@@ -6,7 +6,7 @@ use common::random::Random;
 
 const SIDE: f64 = 8.0;
 
-/// The label of the core point nearest to each new one, by looking at all of them.
+/// Returns the label of the core point nearest to each new point, by brute force.
 fn expected<S: Scalar, const D: usize>(
     space: &Space<D>,
     points: &[[S; D]],
@@ -24,7 +24,7 @@ fn expected<S: Scalar, const D: usize>(
 
 fn check<S: Scalar, const D: usize>(seed: u64) {
     let mut random = Random::new(seed);
-    // On a grid, so that nearest core points tie.
+    // On a grid, so that distances to core points tie.
     let mut cloud = |n: usize| -> Vec<[S; D]> {
         (0..n).map(|_| std::array::from_fn(|_| S::from_f64(0.5 * random.below(17) as f64))).collect()
     };
@@ -41,7 +41,7 @@ fn check<S: Scalar, const D: usize>(seed: u64) {
             assert_eq!(found, expected(&space, &points, &labels, eps, &new), "eps {eps}, periodic {periodic}");
             seen[0] |= found.contains(&-1);
             seen[1] |= found.iter().any(|&label| label > 0);
-            // A core point is nearest to itself or to a copy.
+            // The core point nearest to a core point is itself or a copy.
             let own = dbscan.predict(&points, &labels, &points).unwrap();
             assert!((0..points.len()).all(|i| !labels.is_core(i) || own[i] == labels.as_slice()[i]));
         }
@@ -63,7 +63,7 @@ fn nothing_to_join() -> Result<()> {
     let labels = dbscan.run(&none)?;
     assert_eq!(dbscan.predict(&none, &labels, &[[0.0f32, 0.0]])?, [-1]);
     assert_eq!(dbscan.predict(&none, &labels, &none)?, [0; 0]);
-    // Balls have extents: the nearest is the one whose box is.
+    // Spheres have extents: the nearest sphere is that with the nearest box.
     let balls = [Sphere::new([0.0f32, 0.0], 3.0), Sphere::new([3.5, 0.0], 0.5), Sphere::new([9.0, 0.0], 0.5)];
     let labels = dbscan.run(&balls)?;
     assert_eq!(labels.as_slice(), [0, 0, -1]);

@@ -1,5 +1,5 @@
-//! Every algorithm against the definition on whatever proptest comes up with. Half of the sets lie on a coarse grid, so that
-//! distances tie with the radius, points coincide, and borders are contested.
+//! Every algorithm, compared with the definition on input from proptest. Half of the sets are on a coarse grid, so
+//! that distances equal the radius, points coincide, and border points are near several clusters.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -19,14 +19,14 @@ struct Question<const D: usize> {
     side: Side,
 }
 
-/// A coordinate: in general position, or on the grid.
+/// A coordinate in general position, or on the grid.
 fn coordinate(on_grid: bool) -> BoxedStrategy<f64> {
     if on_grid { (-8i32..24).prop_map(|i| f64::from(i) * 0.25).boxed() } else { (-2.0..6.0).boxed() }
 }
 
 fn eps(on_grid: bool) -> BoxedStrategy<f64> {
     if on_grid {
-        // The distances of the grid, as their square roots come out.
+        // Distances on the grid, as rounded square roots.
         (0i32..20).prop_map(|i| f64::from(i).sqrt() * 0.25).boxed()
     } else {
         (0.0..1.5).boxed()
@@ -36,7 +36,7 @@ fn eps(on_grid: bool) -> BoxedStrategy<f64> {
 fn question<const D: usize>() -> impl Strategy<Value = Question<D>> {
     (any::<bool>(), 0usize..200).prop_flat_map(|(on_grid, n)| {
         let points = vec(vec(coordinate(on_grid), D).prop_map(|x| -> [f64; D] { x.try_into().unwrap() }), n);
-        // Halves, so that their sums are exact in any order.
+        // Multiples of 1/2, so that sums are exact in any order.
         let weights = prop::option::of(vec((0i32..6).prop_map(|i| 0.5 * f64::from(i)), n));
         let min_pts = prop_oneof![8 => 1usize..8, 1 => Just(n.max(1)), 1 => Just(n + 1)];
         let side = prop::option::of(prop_oneof![Just(4.0), Just(4.85), 3.0..20.0]);

@@ -1,4 +1,4 @@
-//! The sample snapshots against the labels scikit-learn gave to all of their particles.
+//! The sample snapshots, compared with scikit-learn's labels of all particles.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -11,8 +11,8 @@ use super::oracle::Clusters;
 use super::{ALGORITHMS, POOLS, assert_same};
 use common::data::{large, root};
 
-/// Positions of a Gadget-2 snapshot whose particles are all of one type: the header and its two markers, then the block of
-/// positions with a marker that holds its length.
+/// Reads the positions of a Gadget-2 snapshot with one particle type: the header with its two markers, then the block
+/// of positions after a marker with its length.
 fn positions(path: &Path) -> Vec<[f32; 3]> {
     let file = fs::read(path).unwrap();
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
@@ -23,8 +23,8 @@ fn positions(path: &Path) -> Vec<[f32; 3]> {
     file[268..268 + bytes].chunks_exact(12).map(particle).collect()
 }
 
-/// A one-dimensional array of little-endian i32 in numpy's format: magic and version, the length of the header, a header
-/// that says so, numbers.
+/// Reads a one-dimensional array of little-endian i32 in NumPy's format: magic and version, the length of the header,
+/// the header, numbers.
 fn npy(file: &[u8]) -> Vec<i32> {
     assert_eq!(&file[..8], b"\x93NUMPY\x01\x00");
     let start = 10 + usize::from(u16::from_le_bytes([file[8], file[9]]));
@@ -33,16 +33,17 @@ fn npy(file: &[u8]) -> Vec<i32> {
     file[start..].chunks_exact(4).map(|bytes| i32::from_le_bytes(bytes.try_into().unwrap())).collect()
 }
 
-/// A run of scikit-learn, of which labels are stored.
+/// A run of scikit-learn whose labels are stored.
 struct Run {
     eps: f64,
     min_pts: usize,
-    /// How many clusters and core points there are.
+    /// The numbers of clusters and of core points.
     clusters: usize,
     core: usize,
 }
 
-/// Every algorithm, with one thread and with two. The core flags are not stored; how many there are is.
+/// Asserts the stored labels for every algorithm with one and two threads. Only the number of core points is stored,
+/// not the flags.
 fn assert_stored(points: &[[f32; 3]], labels: Vec<i32>, Run { eps, min_pts, clusters, core }: Run) {
     assert_eq!(points.len(), labels.len());
     let expected = Clusters { labels, core: vec![] };
@@ -54,7 +55,7 @@ fn assert_stored(points: &[[f32; 3]], labels: Vec<i32>, Run { eps, min_pts, clus
             assert_eq!(found.n_clusters(), clusters);
             assert_eq!((0..points.len()).filter(|&i| found.is_core(i)).count(), core);
         }
-        // A tree that is already there gives the same.
+        // A run on an existing tree gives the same labels.
         assert_same(&dbscan.run_on(&Bvh::build(points).unwrap()).unwrap(), &expected, &|| {
             format!("{dbscan:?}, run_on")
         });

@@ -1,5 +1,5 @@
-//! Hundreds of small sets with scikit-learn's answers, stored in `tests/data/dbscan_cases.txt`; the script beside it made
-//! them and documents the format.
+//! Hundreds of small sets with scikit-learn's results, stored in `tests/data/dbscan_cases.txt`. The script next to it
+//! wrote them and documents the format.
 
 use std::fmt::Debug;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use super::oracle::Clusters;
 
 const CASES: &str = include_str!("../../data/dbscan_cases.txt");
 
-/// A set as its lines, since its type and dimension are known only when the tests run.
+/// The lines of a set, since its type and dimension are known only at run time.
 struct Set<'a> {
     header: &'a str,
     is_f32: bool,
@@ -84,7 +84,7 @@ impl Set<'_> {
         }
     }
 
-    /// What `f32` can hold is asked in both types: the answer depends on the values alone.
+    /// Tests values that are exact in `f32` in both types, since the result depends only on the values.
     fn check_types<const D: usize>(&self) {
         if self.is_f32 {
             let points = self.points::<f32, D>();
@@ -120,7 +120,7 @@ fn small_sets_in_5() {
     small_sets::<5>();
 }
 
-/// The file is whole, and has in it what it is for.
+/// The file is complete and covers the intended cases.
 #[test]
 fn stored_sets_cover_the_regimes() {
     let sets = sets();

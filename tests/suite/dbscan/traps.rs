@@ -1,4 +1,5 @@
-//! Where other implementations go wrong or go slow; `src/work.rs` counts the distances that such clouds cost.
+//! Cases in which other implementations are wrong or slow. `src/work.rs` counts the distances computed for such
+//! clouds.
 
 use ropewalk::{Dbscan, Scalar};
 
@@ -7,7 +8,7 @@ use super::oracle::{Clusters, clusters};
 use common::oracle::neighbors;
 use common::random::Random;
 
-/// Every algorithm and number of threads against the definition, for several `min_pts`.
+/// Compares every algorithm and number of threads with the definition, for several `min_pts`.
 fn assert_definition<S: Scalar, const D: usize>(points: &[[S; D]], eps: f64, what: &str) {
     let lists = neighbors(points, eps, None);
     for min_pts in [1, 2, 3, 5, points.len(), points.len() + 1] {
@@ -16,15 +17,16 @@ fn assert_definition<S: Scalar, const D: usize>(points: &[[S; D]], eps: f64, wha
     }
 }
 
-/// A grid of cells of side eps / sqrt(D) over an extent that is an exact multiple of it: a point on the upper face falls into
-/// a cell past the last one, which in a numbering row by row is the first cell of the next row, at the other end of the
-/// domain. ArborX's DenseBox joins the two.
+/// A grid of cells of side eps / sqrt(D) whose extent is an exact multiple of the side. A point on the upper face
+/// falls into a cell beyond the last one. If cells are numbered row by row, this is the first cell of the next row,
+/// at the other end of the domain. ArborX's DenseBox joins the two.
 fn upper_faces<S: Scalar, const D: usize>(cell: f64, per_side: usize) {
     let mut random = Random::new(D as u64);
-    // The two corners fix the extent.
+    // The two corners determine the extent.
     let mut points = vec![[S::from_f64(0.0); D], [S::from_f64(per_side as f64 * cell); D]];
     for place in 0..40 {
-        // A corner of a cell on an upper or lower face of the domain, the copies making its cell dense, or just not.
+        // A corner of a cell on an upper or lower face of the domain, with enough copies for a dense cell, or one
+        // fewer.
         let mut at: [usize; D] = std::array::from_fn(|_| random.below(per_side + 1));
         at[random.below(D)] = if place % 2 == 0 { per_side } else { 0 };
         points.extend(vec![at.map(|x| S::from_f64(x as f64 * cell)); 1 + random.below(6)]);
@@ -40,12 +42,13 @@ fn an_extent_of_whole_cells() {
         upper_faces::<f32, 2>(cell, per_side);
         upper_faces::<f64, 3>(cell, per_side);
         upper_faces::<f32, 3>(cell, per_side);
-        // The root is a whole number: no rounding between eps and the cell.
+        // The root is an integer, so there is no rounding between eps and the cell.
         upper_faces::<f64, 4>(cell, per_side);
     }
 }
 
-/// The same by hand: five points at the end of the first row, five at the start of the second, seven units apart.
+/// The same case by hand: five points at the end of the first row, and five at the start of the second, seven units
+/// apart.
 #[test]
 fn the_end_of_a_row_is_far_from_the_start_of_the_next() {
     let mut points = vec![[0.0f32, 0.0, 0.0, 9.0]];
@@ -56,7 +59,7 @@ fn the_end_of_a_row_is_far_from_the_start_of_the_next() {
     assert_clusters(&Dbscan::new(2.0, 5), &points, &Clusters { labels, core }, &|| "ends of rows".into());
 }
 
-/// So many cells of side eps / sqrt(D) that no integer numbers them, or cells below the spacing of the coordinates.
+/// Cells of side eps / sqrt(D) that are too many for integers, or smaller than the spacing of coordinates.
 #[test]
 fn tiny_radii_and_far_origins() {
     fn knots<S: Scalar, const D: usize>(origin: f64, step: f64) -> Vec<[S; D]> {
@@ -69,11 +72,11 @@ fn tiny_radii_and_far_origins() {
         assert_definition(&knots::<f32, 2>(0.0, 1e-30), eps, "steps of 1e-30");
         assert_definition(&knots::<f32, 3>(0.0, 1e-30), eps, "steps of 1e-30");
         assert_definition(&knots::<f64, 3>(0.0, 1e-30), eps, "steps of 1e-30");
-        // Only copies are that close.
+        // Only copies are within eps.
         assert_definition(&knots::<f32, 2>(1e6, 1.0), eps, "copies at 1e6");
         assert_definition(&knots::<f64, 3>(1e6, 1.0), eps, "copies at 1e6");
     }
-    // f32 steps there by 1/16, f64 by 1e-10; the last radii lie a hair on either side of a tie.
+    // There the spacing of f32 is 1/16, and that of f64 1e-10. The last radii are just below and above a tie.
     for steps in [1.0, 1.5, 2.0f64.sqrt(), 1.0f64.next_down(), 1.0f64.next_up()] {
         assert_definition(&knots::<f32, 2>(1e6, 0.0625), 0.0625 * steps, "the smallest steps at 1e6");
         assert_definition(&knots::<f32, 3>(1e6, 0.0625), 0.0625 * steps, "the smallest steps at 1e6");
@@ -81,7 +84,7 @@ fn tiny_radii_and_far_origins() {
     }
 }
 
-/// All points neighbours of all: one cluster if there are `min_pts` of them, noise if not.
+/// All points are neighbours of each other: one cluster if there are at least `min_pts` points, else noise.
 fn one_cluster_or_none<S: Scalar, const D: usize>(points: &[[S; D]], eps: f64) {
     let n = points.len();
     for (min_pts, is_cluster) in [(1, true), (2, true), (5, true), (n, true), (n + 1, false)] {
@@ -94,7 +97,7 @@ fn one_cluster_or_none<S: Scalar, const D: usize>(points: &[[S; D]], eps: f64) {
 fn a_radius_larger_than_the_domain() {
     let mut random = Random::new(42);
     let points: Vec<[f32; 3]> = (0..100_000).map(|_| std::array::from_fn(|_| random.unit() as f32)).collect();
-    // The square of the last is infinite.
+    // The square of the last one is infinite.
     for eps in [2.0, 1e20, 1e300] {
         one_cluster_or_none(&points[..if eps == 2.0 { 100_000 } else { 1000 }], eps);
     }
@@ -109,7 +112,8 @@ fn a_hundred_thousand_copies() {
     one_cluster_or_none(&vec![[-7.5f32, 0.0]; 100_000], 0.5);
 }
 
-/// Copies in two places that are neighbours, and weights that make only some of them heavy: still one step per place.
+/// Copies at two neighbouring positions. With weights, only some of them are heavy enough. The cost is still one step
+/// per position.
 #[test]
 fn copies_with_weights() {
     let n = 100_000;
@@ -121,11 +125,12 @@ fn copies_with_weights() {
     assert_clusters(&Dbscan::new(0.5, 9).weights(weights), &points, &expected, &|| "heavy copy".into());
 }
 
-/// Three heaps of copies among single points: core, border and noise by far neighbours, not by their own number.
+/// Three heaps of copies among single points: core, border and noise depending on distant neighbours, not on their
+/// own number.
 #[test]
 fn heaps_of_copies() {
     let heap = |x: f64, n: usize| vec![[x, 0.0]; n];
-    // Within 1 of them are 60000, 60001, 50001, 30001 and 50000 points.
+    // Within a radius of 1 there are 60000, 60001, 50001, 30001 and 50000 points.
     let heaps = [heap(0.0, 40_000), heap(1.0, 20_000), heap(1.8, 1), heap(2.5, 30_000), heap(50.0, 50_000)];
     let mut random = Random::new(43);
     let mut order: Vec<usize> = heaps.iter().enumerate().flat_map(|(heap, copies)| vec![heap; copies.len()]).collect();
@@ -140,13 +145,13 @@ fn heaps_of_copies() {
     };
     let core = expected([true, true, true, false, false]);
     assert_clusters(&Dbscan::new(1.0, 50_001), &points, &core, &|| "heaps".into());
-    // The first heap is border when it weighs half.
+    // The first heap consists of border points if its weight is halved.
     let weights: Vec<f64> = order.iter().map(|&heap| if heap == 0 || heap == 4 { 0.5 } else { 1.0 }).collect();
     let core = expected([false, true, true, false, false]);
     assert_clusters(&Dbscan::new(1.0, 40_001).weights(weights), &points, &core, &|| "weighted heaps".into());
 }
 
-/// A million copies of one point, clustered or not.
+/// A million copies of one point, as a cluster and as noise.
 #[test]
 fn a_million_copies() {
     let n = 1_000_000;
@@ -159,7 +164,7 @@ fn a_million_copies() {
     }
 }
 
-/// None and one, which need no tree.
+/// No points and one point, which need no tree.
 #[test]
 fn empty_and_single() {
     let none = Clusters { labels: vec![], core: vec![] };

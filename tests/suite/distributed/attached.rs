@@ -1,4 +1,4 @@
-//! Particles of other types that threads share.
+//! Attached particles of other types, distributed over threads.
 
 #[test]
 fn scenarios_on_threads() {

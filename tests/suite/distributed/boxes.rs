@@ -1,4 +1,4 @@
-//! Periodic boxes of points that threads share.
+//! Periodic boxes of points that are distributed over threads.
 
 #[test]
 fn scenarios_on_threads() {

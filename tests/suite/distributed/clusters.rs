@@ -1,4 +1,4 @@
-//! Clusters of points that threads share.
+//! Clusters of points that are distributed over threads.
 
 #[test]
 fn scenarios_on_threads() {

@@ -1,4 +1,4 @@
-//! A communicator of threads.
+//! The communicator of threads.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::channel;
@@ -26,7 +26,7 @@ fn scenarios_alone() {
     }
 }
 
-/// Ranks that take numbers for negative ones where these have their first bit set, as some libraries of MPI do.
+/// A communicator that reduces numbers as signed, like some MPI libraries.
 struct Signed<'a>(&'a dyn Communicator);
 
 impl Communicator for Signed<'_> {
@@ -47,7 +47,7 @@ impl Communicator for Signed<'_> {
     }
 
     fn all_reduce(&self, numbers: &mut [u64], reduction: Reduction) -> Result<()> {
-        // Numbers with a sign are in the order of those without whose first bit is the other.
+        // Flipping the first bit maps the order of unsigned numbers to that of signed numbers.
         let first_bit = if reduction == Reduction::Sum { 0 } else { 1 << 63 };
         numbers.iter_mut().for_each(|number| *number ^= first_bit);
         self.0.all_reduce(numbers, reduction)?;
@@ -68,7 +68,7 @@ impl Communicator for Signed<'_> {
 fn scenarios_where_numbers_are_compared_with_a_sign() {
     let is_quick = |module: &str, name: &str| module == "communicator" || name.contains("refus");
     let quick = SCENARIOS.iter().flat_map(|(module, all)| all.iter().filter(|(name, _)| is_quick(module, name)));
-    // One compares numbers beyond 2^63, which the library itself does not.
+    // One scenario compares numbers beyond 2^63, which the library itself does not need.
     for (name, scenario) in quick.filter(|(name, _)| *name != "all_reduce_reduces") {
         println!("{name}");
         on_threads(3, |ranks| {
@@ -83,10 +83,11 @@ fn refused() -> Error {
     Fof::new(-1.0).run(&[[0.0f32]]).unwrap_err()
 }
 
-/// Rank, sentence and kind.
+/// The rank, the message and the kind of an error.
 type Told = (usize, String, ErrorKind);
 
-/// What `on_threads` makes of it, which is there within 30 seconds; the error of each rank that returned one.
+/// Returns the result of `on_threads`, which must arrive within 30 seconds, and the error of each rank that returned
+/// one.
 fn ends(work: fn(&ThreadRank) -> Result<()>) -> (std::thread::Result<Result<()>>, Vec<Told>) {
     let (send, receive) = channel();
     std::thread::spawn(move || {
@@ -122,7 +123,7 @@ fn a_rank_that_fails_ends_those_that_wait_and_its_error_is_the_result() {
         if ranks.rank() == 3 {
             return Err(refused());
         }
-        // In whatever function they wait.
+        // Ranks wait in different functions.
         match ranks.rank() {
             0 => ranks.all_gather_v(&[], &mut [], &[0; 4]),
             1 => ranks.split(0, 0).map(drop),
@@ -154,13 +155,14 @@ fn ranks_that_wait_in_a_part_end_too() {
         part.barrier()?;
         ranks.barrier()
     });
-    // Rank 3 waits in a part where rank 1 is 0. That part ends before rank 1 does, so rank 3 may be the first to end.
+    // Rank 3 waits in a part in which rank 1 has the number 0. That part ends before rank 1 does, so rank 3 may end
+    // first.
     assert_eq!(errors.len(), 4);
     assert_eq!((&errors[1], &errors[3]), (&(1, refused().to_string(), ErrorKind::Parameter), &gone(3, 0)));
     for rank in [0, 2] {
         assert!([gone(rank, 1), gone(rank, 3)].contains(&errors[rank]), "{:?}", errors[rank]);
     }
-    // Whoever ends first, the result is the error of the rank that failed by itself.
+    // Whichever rank ends first, the result is the error of the rank that failed.
     assert_eq!(all.unwrap().unwrap_err().to_string(), refused().to_string());
 }
 

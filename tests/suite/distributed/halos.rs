@@ -1,4 +1,4 @@
-//! Halos of snapshots that threads share.
+//! Halos of snapshots that are distributed over threads.
 
 #[test]
 fn scenarios_on_threads() {

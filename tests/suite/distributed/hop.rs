@@ -1,4 +1,4 @@
-//! Halos by HOP of points that threads share.
+//! HOP halos of points that are distributed over threads.
 
 #[test]
 fn scenarios_on_threads() {

@@ -1,4 +1,4 @@
-//! Ranks that are threads: the scenarios that processes of MPI run as well, and ranks that end before the others.
+//! Ranks as threads: the scenarios that also run on MPI processes, and ranks that end before the others.
 
 mod attached;
 mod boxes;
@@ -14,7 +14,7 @@ mod traffic;
 use common::ranks::SCENARIOS;
 use ropewalk::distributed::on_threads;
 
-/// All scenarios of a module.
+/// Runs all scenarios of a module.
 fn run(module: &str, sizes: &[usize]) {
     let (_, scenarios) = SCENARIOS.iter().find(|(name, _)| *name == module).unwrap();
     for (name, scenario) in *scenarios {

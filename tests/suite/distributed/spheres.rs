@@ -1,4 +1,4 @@
-//! Spheres and profiles about the halos of snapshots that threads share.
+//! Spheres and profiles of halos in snapshots that are distributed over threads.
 
 #[test]
 fn scenarios_on_threads() {

@@ -1,4 +1,4 @@
-//! Tables that threads share.
+//! Tables that are distributed over threads.
 
 #[test]
 fn scenarios_on_threads() {

@@ -1,15 +1,15 @@
-//! What ranks send each other, beside the least that they have to.
+//! The traffic between ranks, compared with the necessary minimum.
 
 use common::clouds::{self, Cloud};
 use ropewalk::Fof;
 use ropewalk::distributed::{Communicator, Domain, Measured, on_threads};
 
-/// The eighth of a cube of side 1 that a point is in.
+/// Returns the octant of a unit cube that contains a point.
 fn octant(point: &[f32; 3]) -> usize {
     point.iter().rev().fold(0, |octant, &x| 2 * octant + usize::from(x >= 0.5))
 }
 
-/// How many points are within a radius of an eighth: the ghosts of a rank whose region that is.
+/// Returns the number of points within a radius of an octant: the ghosts of a rank with that region.
 fn ghosts(points: &[[f32; 3]], of: usize, radius: f64) -> u64 {
     let beyond = |(axis, &x): (usize, &f32)| {
         let is_upper = of >> axis & 1 == 1;
@@ -20,8 +20,8 @@ fn ghosts(points: &[[f32; 3]], of: usize, radius: f64) -> u64 {
     points.iter().filter(is_near).count() as u64
 }
 
-/// Groups of points that stay in their regions. What is sent but for boxes of ranks, against the positions of ghosts alone, of the side of
-/// each border that has fewer.
+/// Friends of friends for points that stay in their regions. The traffic, without the boxes of ranks, is compared
+/// with the positions of the ghosts alone, counted at each border on the side with fewer.
 #[test]
 fn groups_send_the_surface() {
     let n = 80_000;

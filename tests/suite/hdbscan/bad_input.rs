@@ -1,4 +1,4 @@
-//! What is refused, and by which name.
+//! Rejected input, with the parameter's name in the error.
 
 use ropewalk::{ErrorKind, Hdbscan, MinimumSpanningTree};
 use ropewalk_table::{Points, Table};
@@ -38,7 +38,7 @@ fn options_out_of_range() {
     assert!(good.clone().periodic(-1.0).run(&points).is_err());
 }
 
-/// The row that is not finite is named.
+/// The error names the row that is not finite.
 #[test]
 fn rows_that_are_not_finite() {
     for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {

@@ -1,4 +1,4 @@
-//! The clusters of DBSCAN* at any distance, from loops over all pairs and from `Dbscan`.
+//! The clusters of DBSCAN* at any distance, compared with loops over all pairs and with `Dbscan`.
 
 use common::oracle::{core_distances2, distance2};
 use common::random::Random;
@@ -6,7 +6,7 @@ use ropewalk::{Dbscan, Labels, Ties};
 
 use super::definition::{draw, tied};
 
-/// Core points within eps of each other share a cluster; it has at least so many points.
+/// Returns the expected labels: core points within eps of each other share a cluster of at least `least` points.
 fn expected<const D: usize>(points: &[[f64; D]], samples: usize, eps: f64, least: usize) -> Vec<i32> {
     let n = points.len();
     let core2 = core_distances2(points, samples, None);
@@ -47,7 +47,7 @@ fn any_distance() {
     }
 }
 
-/// The library's own DBSCAN*, where no cluster is too small.
+/// Comparison with the library's own DBSCAN* without a minimum size.
 #[test]
 fn equal_to_dbscan() {
     let points = common::clouds::clustered::<f32, 3>().points;
@@ -55,7 +55,7 @@ fn equal_to_dbscan() {
     for eps in [0.0, 0.01, 0.02, 0.03, 0.05, 0.1, 1.0] {
         let star = Dbscan::new(eps, 4).star(true).run(&points).unwrap();
         let sizes = star.sizes();
-        // A core point whose neighbours are no core points is a cluster of its own in DBSCAN*.
+        // In DBSCAN*, a core point without core neighbours is a cluster.
         let mut kept = 0;
         let numbers: Vec<i32> = sizes
             .iter()

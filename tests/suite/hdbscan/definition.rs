@@ -1,5 +1,5 @@
-//! HDBSCAN* from its definition, top down over the matrix of mutual reachability, without a spanning tree of all points: no code is
-//! shared with the library.
+//! HDBSCAN* from its definition, top down on the matrix of mutual reachability, without a spanning tree of all
+//! points. It shares no code with the library.
 
 use common::oracle::{Side, core_distances2, distance2, wrap_point};
 use common::random::Random;
@@ -10,7 +10,7 @@ use super::{Choice, assert_close};
 pub struct Expected {
     pub labels: Vec<i32>,
     pub probabilities: Vec<f64>,
-    /// The choice hangs on the last bits of sums that should be equal.
+    /// `true` if the selection depends on the last bits of sums that should be equal.
     pub is_close: bool,
 }
 
@@ -21,11 +21,12 @@ struct Node {
     size: usize,
     stability: f64,
     children: Vec<usize>,
-    /// The points that leave it, and when.
+    /// The points that leave the node, and the level at which they leave.
     rows: Vec<(usize, f64)>,
 }
 
-/// What points need to be connected: the largest weight on the way of least weights, by growing from the first.
+/// Returns the weight at which points become connected: the largest weight of the minimum spanning tree, grown from
+/// the first point.
 fn bottleneck(weight2: &[Vec<f64>], points: &[usize]) -> f64 {
     let mut least: Vec<(usize, f64)> = points[1..].iter().map(|&p| (p, weight2[points[0]][p])).collect();
     let mut most = f64::NEG_INFINITY;
@@ -37,7 +38,7 @@ fn bottleneck(weight2: &[Vec<f64>], points: &[usize]) -> f64 {
     most
 }
 
-/// The connected pieces of points by pairs that weigh less than a limit.
+/// Returns the connected components of points, using pairs that weigh less than a limit.
 fn pieces(weight2: &[Vec<f64>], points: &[usize], limit: f64) -> Vec<Vec<usize>> {
     let mut rest = points.to_vec();
     let mut pieces = vec![];
@@ -54,7 +55,7 @@ fn pieces(weight2: &[Vec<f64>], points: &[usize], limit: f64) -> Vec<Vec<usize>>
     pieces
 }
 
-/// Where a cluster splits off.
+/// The place at which a cluster splits off.
 struct Split {
     parent: usize,
     lambda: f64,
@@ -88,7 +89,7 @@ fn grow(nodes: &mut Vec<Node>, weight2: &[Vec<f64>], points: Vec<usize>, least: 
     }
 }
 
-/// The clusters of the largest sum at or below a node, and that sum.
+/// Returns the maximum sum of stabilities at or below a node, with its clusters.
 fn best(nodes: &[Node], at: usize, choice: &Choice, is_close: &mut bool) -> (f64, Vec<usize>) {
     let node = &nodes[at];
     let (mut below, mut chosen, mut sizes) = (0.0, vec![], 0);
@@ -166,7 +167,7 @@ pub fn expected<S: Scalar, const D: usize>(points: &[[S; D]], side: Side, choice
     Expected { labels: cluster.iter().map(number).collect(), probabilities, is_close }
 }
 
-/// Lattices, lumps of one, copies, and clusters in steps of a tenth: most weights are tied.
+/// Lattices, compact lumps, copies, and clusters in steps of a tenth, so that most weights are tied.
 pub fn tied<const D: usize>(random: &mut Random, kind: usize, n: usize) -> Vec<[f64; D]> {
     let mut points: Vec<[f64; D]> = (0..n)
         .map(|_| {

@@ -1,4 +1,4 @@
-//! The cases at the edge of the definition, one by one.
+//! Edge cases of the definition, one by one.
 
 use common::random::Random;
 use ropewalk::{ClusterSelection, Hdbscan, MinimumSpanningTree, Ties};
@@ -52,7 +52,7 @@ fn fewer_points_than_a_cluster_has() {
         for single in [false, true] {
             let options = Hdbscan::new(5).ties(ties).allow_single_cluster(single);
             assert_eq!(labels(&options, &[[0.0], [1.0], [2.0], [4.0]]), [-1; 4]);
-            // The tree has all of the points nevertheless.
+            // The tree still contains all points.
             let clusters = options.run(&[[0.0], [1.0], [2.0], [4.0]]).unwrap();
             assert_eq!(clusters.condensed_tree().clusters()[0].size, 4);
             assert!(clusters.condensed_tree().rows().all(|row| row.lambda > 0.0));
@@ -70,7 +70,7 @@ fn equal_points() {
     }
 }
 
-/// Two places with copies: two clusters of infinite stability, that no cluster above beats.
+/// Two positions with copies: two clusters of infinite stability, which no parent cluster exceeds.
 #[test]
 fn two_groups_of_copies() {
     let points: Vec<[f64; 2]> = (0..24).map(|i| [f64::from(i % 2), 3.0]).chain([[0.0, 90.0], [0.5, 2.0]]).collect();
@@ -87,8 +87,8 @@ fn two_groups_of_copies() {
     }
 }
 
-/// Distances so small that their squares are 0, though the points differ: a chain whose halves of two meet at an infinite lambda, so that
-/// removed one by one its edges make clusters that are born at infinity.
+/// Distances so small that their squares are 0, although points differ. The halves of a chain meet at an infinite
+/// lambda. If its edges are removed one by one, they create clusters born at infinity.
 #[test]
 fn clusters_born_at_infinity() {
     let step = 1.5e-162;
@@ -105,7 +105,7 @@ fn clusters_born_at_infinity() {
         let births = clusters.condensed_tree().clusters().iter().map(|cluster| cluster.birth);
         let at_infinity = births.filter(|birth| birth.is_infinite()).count();
         assert_eq!(at_infinity, if ties == Ties::Sequential { 6 } else { 0 });
-        // Leaves and limits ask more of the sums.
+        // Leaf selection and limits also use the sums.
         let found = labels(&options.clone().cluster_selection(ClusterSelection::Leaf), &points);
         assert_eq!(found.iter().max(), Some(if ties == Ties::Sequential { &5 } else { &2 }));
         labels(&options.clone().max_cluster_size(3), &points);
@@ -113,17 +113,18 @@ fn clusters_born_at_infinity() {
     }
 }
 
-/// Steps that grow: points leave one by one, and nothing ever falls apart.
+/// Growing steps: points leave one by one, and no cluster ever splits.
 #[test]
 fn a_tree_that_never_splits() {
     let points: Vec<[f64; 1]> = (0..30).map(|i| [f64::from(i * i)]).collect();
     for ties in TIES {
         let options = Hdbscan::new(4).min_samples(1).ties(ties);
         assert_eq!(labels(&options, &points), [-1; 30]);
-        // As one cluster it has those points that stay to its end: the last four, 9 apart at most, leave when the step of 5 goes.
+        // As a single cluster it contains the points that stay to its end: the last four, at most 9 apart, which
+        // leave when the step of 5 is removed.
         let single = options.clone().allow_single_cluster(true);
         assert_eq!(labels(&single, &points), [vec![0; 4], vec![-1; 26]].concat());
-        // With an epsilon those within it: 11 is the step from 25 to 36.
+        // With an epsilon, it contains the points within epsilon; 11 is the step from 25 to 36.
         let within = single.clone().cluster_selection_epsilon(11.0);
         assert_eq!(labels(&within, &points), [vec![0; 7], vec![-1; 23]].concat());
         assert_eq!(labels(&single.clone().cluster_selection_epsilon(0.5), &points), [-1; 30]);
@@ -133,7 +134,7 @@ fn a_tree_that_never_splits() {
     }
 }
 
-/// Two blobs of 50: leaves, and limits of size, leave much of them as noise.
+/// Two blobs of 50 points: leaf selection and size limits leave many of them as noise.
 #[test]
 fn two_blobs() {
     let mut random = Random::new(4);

@@ -1,4 +1,4 @@
-//! HDBSCAN* against scikit-learn and the package hdbscan, against its definition, and against itself.
+//! HDBSCAN*, compared with scikit-learn and the package hdbscan, with its definition, and between runs.
 
 mod bad_input;
 mod dbscan_star;
@@ -9,7 +9,7 @@ mod stored;
 
 use ropewalk::{ClusterSelection, Hdbscan};
 
-/// The options that choose clusters, as tests draw them.
+/// The options for selecting clusters that tests draw at random.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
     pub min_cluster_size: usize,
@@ -36,7 +36,7 @@ impl Choice {
     }
 }
 
-/// Equal to 12 digits.
+/// Asserts equality to 12 digits.
 pub fn assert_close(found: &[f64], expected: &[f64], context: &str) {
     assert_eq!(found.len(), expected.len(), "{context}");
     for (i, (found, expected)) in found.iter().zip(expected).enumerate() {

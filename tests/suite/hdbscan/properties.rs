@@ -1,4 +1,5 @@
-//! What clusters do not depend on: the order of the points, the number of threads, the unit of length, the way to ask.
+//! Invariance of clusters: under the order of points, the number of threads, the unit of length, and the way of
+//! calling.
 
 use std::collections::HashMap;
 
@@ -8,7 +9,7 @@ use ropewalk_table::{Points, Table};
 
 use super::definition::{draw, tied};
 
-/// The labels of rows in another order, mapped back and numbered by their smallest member.
+/// Maps labels of reordered rows back to the original order, and renumbers them by their smallest member.
 fn mapped_back(labels: &[i32], order: &[usize]) -> Vec<i32> {
     let mut back = vec![-1; labels.len()];
     order.iter().zip(labels).for_each(|(&row, &label)| back[row] = label);
@@ -26,7 +27,7 @@ fn shuffled(random: &mut Random, n: usize) -> Vec<usize> {
     order
 }
 
-/// A few thousand points in steps of a sixteenth: clusters, noise, and thousands of ties.
+/// Returns a few thousand points in steps of 1/16: clusters, noise, and thousands of ties.
 fn coarse(n: usize) -> Vec<[f32; 2]> {
     let mut random = Random::new(7);
     let mut point = |i: usize| {
@@ -41,7 +42,7 @@ fn coarse(n: usize) -> Vec<[f32; 2]> {
     (0..n).map(&mut point).collect()
 }
 
-/// Also lattices, where next to all weights are tied.
+/// Includes lattices, where nearly all weights are tied.
 #[test]
 fn the_order_of_points_does_not_matter() {
     for case in 0..300 {
@@ -97,7 +98,7 @@ fn threads() {
     }
 }
 
-/// Powers of two change no digit of a coordinate.
+/// Scaling by powers of two is exact.
 #[test]
 fn the_unit_does_not_matter() {
     let points = coarse(3000);
@@ -123,11 +124,11 @@ fn every_way_to_ask() {
     assert!(options.run_on_tree(&tree).unwrap() == expected);
     let rows = Points::F32(Table::new(2, points.concat()).unwrap());
     assert!(ropewalk_table::hdbscan(&rows, &options).unwrap() == expected);
-    // By default there are as many samples as a cluster has points.
+    // By default, the number of samples is the minimum size of a cluster.
     assert!(Hdbscan::new(10).run(&points).unwrap() == Hdbscan::new(10).min_samples(10).run(&points).unwrap());
 }
 
-/// What a condensed tree promises, of one that has thousands of clusters.
+/// The invariants of a condensed tree with thousands of clusters.
 #[test]
 fn the_condensed_tree_is_whole() {
     let points = coarse(4000);

@@ -1,5 +1,5 @@
-//! Hundreds of small sets with the answers of scikit-learn and of the package hdbscan, stored in `tests/data/hdbscan_cases.txt`; the
-//! script beside it made them and documents the format.
+//! Hundreds of small sets with the results of scikit-learn and of the package hdbscan, stored in
+//! `tests/data/hdbscan_cases.txt`. The script next to it wrote them and documents the format.
 
 use ropewalk::{Hdbscan, HdbscanClusters, Ties};
 
@@ -73,7 +73,7 @@ fn sets() -> Vec<Set> {
     sets
 }
 
-/// What the library finds, with its own spanning tree; and predictions (label, probability).
+/// Returns the library's clusters from its own spanning tree, and its predictions (label, probability).
 fn find<const D: usize>(set: &Set, options: &Hdbscan, new: &[Vec<f64>]) -> (HdbscanClusters, Vec<(i32, f64)>) {
     let point = |row: &Vec<f64>| -> [f64; D] { std::array::from_fn(|k| row[k]) };
     let points: Vec<_> = set.rows.iter().map(point).collect();
@@ -98,7 +98,7 @@ fn every_stored_answer() {
             assert_eq!(clusters.labels().as_slice(), question.labels, "{context}");
             assert_close(clusters.probabilities(), &question.probabilities, &context);
             if let Some(outliers) = &question.outliers {
-                // hdbscan divides infinity by itself where a cluster holds copies of a point.
+                // The package hdbscan divides infinity by infinity if a cluster contains copies of a point.
                 let outliers: Vec<_> = outliers.iter().map(|&score| if score.is_nan() { 1.0 } else { score }).collect();
                 assert_close(&clusters.outlier_scores(), &outliers, &context);
                 let persistence = question.persistence.as_deref().unwrap_or_default();
@@ -117,7 +117,7 @@ fn every_stored_answer() {
     assert!(seen[0] >= 600 && seen[1] >= 100 && seen[2] >= 300 && seen[3] >= 400, "{seen:?}");
 }
 
-/// In sets without ties both ways to treat them give the same clusters, numbered otherwise.
+/// In sets without ties, both settings for ties give the same clusters with different numbers.
 #[test]
 fn without_ties_their_treatment_does_not_matter() {
     let mut compared = 0;

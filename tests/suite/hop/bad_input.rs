@@ -1,4 +1,4 @@
-//! What densities and HOP refuse, and odd input that they take.
+//! Input that densities and HOP reject, and unusual input that they accept.
 
 use ropewalk::{Aabb, Bvh, DensityKernel, DensityUnit, Error, ErrorKind, Hop, KernelDensity};
 
@@ -10,7 +10,7 @@ fn absolute() -> KernelDensity {
     KernelDensity::new().unit(DensityUnit::Absolute)
 }
 
-/// The error is about a parameter, and its sentence says what.
+/// Asserts that the error concerns a parameter, and that the message names it and its value.
 #[track_caller]
 fn assert_parameter<T>(found: Result<T, Error>, name: &str, value: &str) {
     let Err(error) = found else { panic!("{name} = {value} is taken") };
@@ -70,7 +70,7 @@ fn masses_and_volumes() {
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(KernelDensity::new().volume(bad).run(&points).is_err_and(|error| error.parameter() == Some("volume")));
     }
-    // All in a plane, in open space: the box around them has no volume.
+    // All points are in a plane in open space, so their bounding box has no volume.
     let flat: Vec<[f64; 3]> = points.iter().map(|&[x, y, _]| [x, y, 0.0]).collect();
     assert_parameter(KernelDensity::new().run(&flat), "volume", "0");
     assert!(
@@ -102,7 +102,7 @@ fn fields() {
     field[7] = f64::INFINITY;
     let chains = hop.chains_of(&bvh, &field).unwrap();
     assert_eq!((chains.peaks()[0].index, chains.chain()[7]), (7, 0));
-    // Of two zeros none is larger, so the lowest index is a peak.
+    // Zeros of both signs are equal, so the lowest index is a peak.
     let zeros: Vec<f64> = (0..20).map(|i| if i % 2 == 0 { -0.0 } else { 0.0 }).collect();
     assert_eq!(hop.n_hop(20).chains_of(&bvh, &zeros).unwrap().peaks()[0].index, 0);
 }
@@ -116,7 +116,7 @@ fn without_points() {
     assert!(Hop::new(1.0).n_hop(usize::MAX).run(&none).unwrap().is_empty());
 }
 
-/// Kernels that are beyond `f64` without their masses, and within it with them.
+/// Kernels that overflow `f64` without masses, but not with the masses.
 #[test]
 fn light_particles_very_close() {
     let densities = |distance: f64| {
@@ -124,7 +124,7 @@ fn light_particles_very_close() {
             (0..64).map(|i| [i / 16, i / 4 % 4, i % 4].map(|x| f64::from(x) * distance)).collect();
         absolute().n_density(8).masses(vec![1e-10; 64]).run(&points).unwrap()
     };
-    // Powers of two change no digit.
+    // Scaling by powers of two is exact.
     let expected: Vec<f64> = densities(1.0).into_iter().map(|density| density * 2f64.powi(3 * 337)).collect();
     assert_eq!(densities(2f64.powi(-337)), expected);
     for distance in (0..40).map(|i| 1e-102 * 0.95f64.powi(i)) {
@@ -133,7 +133,7 @@ fn light_particles_very_close() {
     assert!(densities(1e-103).iter().all(|&density| density == f64::INFINITY));
 }
 
-/// Densities are infinite; the lowest index is the peak, and all are one halo.
+/// Densities are infinite, the lowest index is the peak, and all points form one halo.
 #[test]
 fn all_at_one_place() {
     let points = [[0.25f32; 3]; 100];
@@ -142,7 +142,7 @@ fn all_at_one_place() {
     assert!(chains.density().iter().all(|&density| density == f64::INFINITY));
     let halos = hop.run(&points).unwrap();
     assert_eq!((halos.len(), halos.members(0).len()), (1, 100));
-    // As many as one list holds are not too many.
+    // The number of copies equals the length of a list, which is valid.
     let few: Vec<[f32; 3]> = (0..100).map(|i| if i < 64 { [0.25; 3] } else { [0.01 * i as f32; 3] }).collect();
     assert!(KernelDensity::new().periodic(1.0).run(&few).unwrap().iter().all(|density| density.is_finite()));
 }

@@ -1,11 +1,11 @@
-//! HOP from its definition, as plain loops over lists of all points: no code is shared with the library.
+//! HOP from its definition, as plain loops over lists of all points. It shares no code with the library.
 
 use std::f64::consts::PI;
 
 use common::oracle::{NearestQuery, Side, nearest, wrap_point};
 use ropewalk::{DensityKernel, Scalar};
 
-/// M4 as Monaghan and Lattanzio 1985 write it.
+/// The kernel M4 in the form of Monaghan and Lattanzio 1985.
 fn spline(r: f64, h: f64, dim: usize) -> f64 {
     let norm = if dim == 2 { 10.0 / (7.0 * PI * h.powi(2)) } else { 1.0 / (PI * h.powi(3)) };
     let q = r / h;
@@ -18,7 +18,7 @@ fn spline(r: f64, h: f64, dim: usize) -> f64 {
     }
 }
 
-/// Densities in units of mass over volume.
+/// Returns densities in mass per volume.
 pub fn densities<S: Scalar, const D: usize>(
     points: &[[S; D]],
     masses: &[f64],
@@ -59,16 +59,16 @@ pub fn densities<S: Scalar, const D: usize>(
     density
 }
 
-/// What HOP makes of densities, as numbers of chains of each point, and boundaries.
+/// The chains and boundaries that HOP derives from densities, with the number of each point's chain.
 pub struct Chains {
-    /// Indices of the peaks, the densest first.
+    /// Indices of the peaks, in descending order of density.
     pub peaks: Vec<usize>,
     pub chain: Vec<usize>,
-    /// (density, chain, later chain) in falling order of the density, ties by chains.
+    /// (density, chain, later chain) in descending order of density, ties by chains.
     pub boundaries: Vec<(f64, usize, usize)>,
 }
 
-/// Whether point `a` is denser than `b`: of equal ones, that of the lower index.
+/// Returns `true` if point `a` is denser than `b`. In case of ties, the point with the lower index counts as denser.
 fn is_denser(density: &[f64], a: usize, b: usize) -> bool {
     density[a] > density[b] || (density[a] == density[b] && a < b)
 }
@@ -112,15 +112,15 @@ pub fn chains<S: Scalar, const D: usize>(
             }
         }
     }
-    // The largest of each pair.
+    // Keeps the maximum of each pair.
     boundaries.sort_by(|a, b| (a.1, a.2).cmp(&(b.1, b.2)).then(b.0.total_cmp(&a.0)));
     boundaries.dedup_by_key(|&mut (_, a, b)| (a, b));
     boundaries.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
     Chains { peaks, chain, boundaries }
 }
 
-/// The group of each point, numbered by the smallest member. Groups grow from the dense chains: over and over the densest boundary between a
-/// chain that has a group and one that has none.
+/// Returns the group of each point, numbered by the smallest member. Groups grow from the dense chains: repeatedly,
+/// the densest boundary between a chain with a group and one without is merged.
 pub fn groups(chains: &Chains, density: &[f64], [outer, saddle, peak]: [f64; 3]) -> Vec<i32> {
     let is_proper = |chain: usize| density[chains.peaks[chain]] >= peak;
     let mut group: Vec<Option<usize>> =

@@ -1,4 +1,4 @@
-//! Densities against their definition, on clouds that have broken something before.
+//! Densities, compared with their definition on clouds that have caused failures before.
 
 use common::clouds::{self, Cloud};
 use common::random::Random;
@@ -8,14 +8,14 @@ use super::definition;
 
 const KERNELS: [DensityKernel; 3] = [DensityKernel::Symmetric, DensityKernel::Gather, DensityKernel::TopHat];
 
-/// Equal to 12 digits, or both infinite.
+/// Asserts equality to 12 digits; infinities are equal.
 #[track_caller]
 pub fn assert_close(found: &[f64], expected: &[f64], context: &str) {
     assert_close_beside(found, expected, &vec![0.0; expected.len()], context);
 }
 
-/// The same; and what is nothing beside the densities of `beside` may be anything as small. On a lattice the last neighbour of a kernel is
-/// where it ends, and its part hangs on the last bit of a root.
+/// Asserts equality to 12 digits, except for values that are negligible in comparison with `beside`. On a lattice, a
+/// kernel may end exactly at its last neighbour, whose tiny contribution depends on the last bit of a root.
 #[track_caller]
 fn assert_close_beside(found: &[f64], expected: &[f64], beside: &[f64], context: &str) {
     assert_eq!((found.len(), beside.len()), (expected.len(), expected.len()), "{context}");
@@ -68,7 +68,7 @@ fn compare<S: Scalar, const D: usize>(Cloud { name, points, side, .. }: &Cloud<S
 
 fn compare_all<S: Scalar, const D: usize>() {
     for cloud in clouds::small::<S, D>() {
-        // What is as large as can be, or denormal, has no density in f64.
+        // Densities of the largest coordinates and of denormals are out of the range of f64.
         if !["denormals", "extremes", "empty", "one"].contains(&cloud.name) {
             compare(&cloud);
         }

@@ -1,4 +1,4 @@
-//! Chains, boundaries and groups against their definition.
+//! Chains, boundaries and groups, compared with their definition.
 
 use common::clouds;
 use common::oracle::Side;
@@ -7,14 +7,14 @@ use ropewalk::{Bvh, Hop, HopChains, KernelDensity, Scalar};
 
 use super::definition;
 
-/// How many neighbours chains are made with.
+/// The numbers of neighbours for chains and boundaries.
 #[derive(Clone, Copy)]
 struct Counts {
     n_hop: usize,
     n_merge: usize,
 }
 
-/// The densities are compared by themselves; here they are given, for their last bits decide ties.
+/// Asserts equal chains for given densities, whose last bits decide ties. Densities are compared in another test.
 fn assert_chains<S: Scalar, const D: usize>(
     found: &HopChains,
     points: &[[S; D]],
@@ -33,7 +33,7 @@ fn assert_chains<S: Scalar, const D: usize>(
     expected
 }
 
-/// Thresholds that fall among the densities.
+/// Returns random thresholds in the range of the densities.
 fn thresholds(random: &mut Random, density: &[f64]) -> [f64; 3] {
     let mut three: [f64; 3] = std::array::from_fn(|_| match density[random.below(density.len())] {
         f64::INFINITY => 1e300,
@@ -68,7 +68,7 @@ fn compare<S: Scalar, const D: usize>(name: &str, points: &[[S; D]], side: f64, 
                 assert!(halos.iter().all(|members| members.len() >= 2));
                 assert_eq!(hop.run(points).unwrap(), halos, "{context}");
             }
-            // A field of one's own, with many ties.
+            // A user-defined field with many ties.
             let field: Vec<f64> = (0..n).map(|_| random.below(6) as f64 - 2.0).collect();
             let bvh = Bvh::build_periodic(points, side).unwrap();
             let chains = hop.chains_of(&bvh, &field).unwrap();
@@ -104,7 +104,7 @@ fn clouds_in_the_plane() {
     compare_all::<f64, 2>();
 }
 
-/// The parameters that are usual.
+/// The usual parameters.
 #[test]
 fn particles_of_a_snapshot() {
     let points = &clouds::snapshot::<f32, 3>().unwrap().points[..1200];

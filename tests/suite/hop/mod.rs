@@ -1,4 +1,4 @@
-//! Densities and HOP against their definition, against yt, and against themselves.
+//! Densities and HOP, compared with their definitions, with yt, and between runs.
 
 mod bad_input;
 pub(crate) mod definition;

@@ -1,4 +1,5 @@
-//! What halos and densities do not depend on: threads, the order of the points, units, the way to ask.
+//! Invariance of halos and densities: under the number of threads, the order of points, units, and the way of
+//! calling.
 
 use common::clouds;
 use common::random::Random;
@@ -15,7 +16,7 @@ fn shuffled(random: &mut Random, n: usize) -> Vec<usize> {
     order
 }
 
-/// Clumps, and points anywhere, of various masses: no two densities are equal.
+/// Returns clumps and uniform points of various masses, without equal densities.
 fn clumps(n: usize, seed: u64) -> (Vec<[f32; 3]>, Vec<f64>) {
     let mut random = Random::new(seed);
     let centers: Vec<[f64; 3]> = (0..12).map(|_| std::array::from_fn(|_| random.unit())).collect();
@@ -45,12 +46,12 @@ fn the_number_of_threads_does_not_matter() {
     }
 }
 
-/// To the last bit, for sums are exact.
+/// Equal to the last bit, since sums are exact.
 #[test]
 fn the_order_of_points_does_not_matter() {
     let (points, masses) = clumps(6000, 2);
     let mut random = Random::new(3);
-    // A point far away makes all others neighbours on the curve, in whose order they are summed.
+    // A distant point puts all others into one cell of the Morton grid, which changes the order of summation.
     for far in [0.0, 1e12] {
         let mut points = points.clone();
         points[17] = [far; 3];
@@ -72,7 +73,7 @@ fn the_order_of_points_does_not_matter() {
     }
 }
 
-/// Where the tree is over another unit, and where the box is the same.
+/// The tree uses another unit, while the box is the same.
 #[test]
 fn units_do_not_matter() {
     let (points, _) = clumps(3000, 4);
@@ -107,7 +108,7 @@ fn units_of_density() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// On a grid most distances and many densities are equal.
+    /// On a grid, most distances and many densities are equal.
     #[test]
     fn densities_and_groups_of_any_points(
         points in prop::collection::vec(prop::array::uniform3((0u8..12).prop_map(|x| f32::from(x) / 4.0)), 2..120),

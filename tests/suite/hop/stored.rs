@@ -1,4 +1,5 @@
-//! The sample snapshot against what yt's HOP, the code of Eisenstein and Hut, made of it: `tests/data/make_hop_cases.py` stored it.
+//! The sample snapshot, compared with the stored result of yt's HOP, the code of Eisenstein and Hut.
+//! `tests/data/make_hop_cases.py` stored it.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -9,7 +10,8 @@ use zip::ZipArchive;
 
 pub(crate) const SIDE: f64 = 32.0;
 
-/// Positions of the snapshot: the header and its two markers, the marker of the block, three f32 a particle.
+/// Reads the positions of the snapshot: the header with its two markers, the marker of the block, three f32 per
+/// particle.
 pub(crate) fn positions() -> Vec<[f32; 3]> {
     let file = fs::read(root().join("data/p3m_64.gadget2")).unwrap();
     assert_eq!(f64::from_le_bytes(file[132..140].try_into().unwrap()), SIDE);
@@ -22,7 +24,7 @@ fn words<const N: usize>(name: &str) -> Vec<[u8; N]> {
     words_in("p3m_64_hop.npz", name)
 }
 
-/// The words of an array in an archive of numpy's.
+/// Returns the words of an array in a NumPy archive.
 pub(crate) fn words_in<const N: usize>(archive: &str, name: &str) -> Vec<[u8; N]> {
     let mut archive = ZipArchive::new(File::open(root().join("tests/data").join(archive)).unwrap()).unwrap();
     let mut file = vec![];
@@ -42,12 +44,12 @@ fn densities_of_a_snapshot() {
     };
     let by_definition = worst(words("exact").into_iter().map(f64::from_le_bytes).collect(), 32);
     assert!(by_definition < 1e-12, "{by_definition:e}");
-    // Its distances have 32 bits, and few of them are right across the boundary.
+    // yt's distances have 32 bits, and few of them are right across the boundary.
     let by_yt = worst(words("density").into_iter().map(|word| f32::from_le_bytes(word).into()).collect(), 8);
     assert!(by_yt < 6.2e-5, "{by_yt:e}");
 }
 
-/// Every particle, for two thresholds; from the points, and from chains that are found once.
+/// Every particle for two thresholds, from points and from chains that are found only once.
 #[test]
 fn groups_of_a_snapshot() {
     let bvh = Bvh::build_periodic(&positions(), SIDE).unwrap();
@@ -56,7 +58,7 @@ fn groups_of_a_snapshot() {
         let halos = Hop::new(outer).run_on_chains(&chains).unwrap();
         let stored: Vec<i32> = words(&format!("labels_{outer}")).into_iter().map(i32::from_le_bytes).collect();
         assert_eq!(halos.len(), groups);
-        // Groups of fewer than 10 have labels here, and none there.
+        // Groups of fewer than 10 particles have labels here, but not in yt.
         let mut number = vec![-1; halos.labels().n_clusters()];
         let mut all: Vec<usize> = (0..halos.len()).collect();
         all.sort_by_key(|&halo| halos.members(halo)[0]);

@@ -1,4 +1,4 @@
-//! Neighbours that say too little: the degree is lower, and is told.
+//! Neighbours that do not determine a polynomial: the degree is reduced and reported.
 
 use ropewalk::interpolate::Fallback;
 use ropewalk::{InverseDistance, MovingLeastSquares};
@@ -7,7 +7,8 @@ use super::points;
 
 const NONE: [[f64; 3]; 0] = [];
 
-/// The degrees at some targets, of which it is asserted that linear functions come back where they are 1 or more.
+/// Returns the degrees at targets, after checking that linear functions are reproduced where the degree is at least
+/// 1.
 fn degrees(degree: usize, sources: &[[f64; 3]], targets: &[[f64; 3]]) -> Vec<i8> {
     let interpolator =
         MovingLeastSquares::new(degree).neighbors(20).with_gradients(true).prepare(sources, targets).unwrap();
@@ -26,19 +27,19 @@ fn degrees(degree: usize, sources: &[[f64; 3]], targets: &[[f64; 3]]) -> Vec<i8>
 #[test]
 fn points_of_a_plane() {
     let flat: Vec<[f64; 3]> = points::<2>(100, 1).into_iter().map(|[x, y]| [x, y, x - 2.0 * y]).collect();
-    // In the plane, where the plane's points are enough; beside it.
+    // Targets in the plane, where its points determine degree 2, and a target outside of the plane.
     assert_eq!(degrees(2, &flat, &[[0.5, 0.25, 0.0], flat[7], [0.5, 0.25, 0.1]]), [2, 2, 0]);
-    // What the plane does not tell is no part of the gradient.
+    // The gradient does not include the component across the plane.
     let targets = [[0.5, 0.25, 0.0]];
     let interpolator = MovingLeastSquares::new(2).with_gradients(true).prepare(&flat, &targets).unwrap();
     let field: Vec<f64> = flat.iter().map(|[x, y, _]| x + y).collect();
-    // (1, 1, 0) without its part along (1, -2, -1).
+    // (1, 1, 0) without its component along (1, -2, -1).
     let [found] = interpolator.gradient::<3>(&field).unwrap()[..] else { unreachable!() };
     let expected = [7.0 / 6.0, 4.0 / 6.0, -1.0 / 6.0];
     assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-9), "{found:?}");
 }
 
-/// A quadric: values on it are reproduced, and the part of gradients along it; the part across is not determined.
+/// A quadric: values on it and gradients along it are reproduced; the gradient across it is not determined.
 #[test]
 fn points_of_a_sphere() {
     let sphere: Vec<[f64; 3]> = points::<3>(3000, 6)
@@ -73,7 +74,7 @@ fn points_of_a_line() {
     assert_eq!(degrees(2, &line, &[[0.5, 1.0, 1.5], [0.5, 1.0, 1.6]]), [2, 0]);
 }
 
-/// Neighbours no farther than what coordinates are rounded by: their mean is what is left.
+/// If neighbours are within the rounding error of coordinates, the result is their mean.
 #[test]
 fn neighbors_within_what_coordinates_are_rounded_by() {
     let at = |i: usize, step: usize| 1000.0 + 0.00007 * (i / step % 20) as f32;
@@ -84,7 +85,7 @@ fn neighbors_within_what_coordinates_are_rounded_by() {
     assert_eq!(interpolator.gradient(&[2.5; 400]).unwrap(), [[0.0; 3]; 5]);
 }
 
-/// Coordinates of 32 bits lie beside their line or plane by what they are rounded by; that is no direction to fit along.
+/// Rounding moves points of 32 bits off their line or plane. The fit must ignore that direction.
 #[test]
 fn rounded_points_of_lines_and_planes() {
     let field = |[x, y, z]: [f32; 3]| f64::from(3.0 * x + y - z).sin();
@@ -97,7 +98,8 @@ fn rounded_points_of_lines_and_planes() {
                 let interpolator = MovingLeastSquares::new(degree).prepare(&sources, &targets).unwrap();
                 let wide = |of: &[[f32; 3]]| of.iter().map(|x| x.map(f64::from)).collect::<Vec<_>>();
                 let degrees = interpolator.degrees();
-                // Where rounding leaves sources so near a line that linear fields do not come back, the degree is lower.
+                // If sources are so close to a line that linear fields are not reproduced because of rounding, the
+                // degree is reduced.
                 let lowered = degrees.iter().filter(|&&degree| degree == 0).count();
                 let is_lowered = expected == [0];
                 assert!(
@@ -111,7 +113,7 @@ fn rounded_points_of_lines_and_planes() {
                 {
                     let size: f64 = interpolator.coefficients().of(at).iter().map(|c| c.abs()).sum();
                     let right = field(target.map(|x| (x - f64::from(by)) as f32));
-                    // A linear fit is off by the curvature of the field.
+                    // The error of a linear fit is due to the curvature of the field.
                     let off = [0.5, 3.0 * off, off][degrees[at] as usize];
                     assert!(size < 100.0 && (found - right).abs() < off, "{target:?}: {found}, not {right}; {size}");
                 }
@@ -135,7 +137,7 @@ fn rounded_points_of_lines_and_planes() {
 fn copies_and_few_points() {
     assert_eq!(degrees(2, &[[1.0; 3]; 40], &[[1.0; 3], [2.0; 3]]), [2, 0]);
     assert_eq!(degrees(2, &[[1.0; 3]], &[[1.0; 3], [2.0; 3]]), [2, 0]);
-    // Four corners tell all of a linear function.
+    // Four corners determine a linear function.
     let corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     assert_eq!(degrees(2, &corners, &[[0.2, 0.3, 0.4], [0.0; 3]])[0], 1);
     let many: Vec<[f64; 3]> = corners.into_iter().cycle().take(400).collect();
@@ -145,7 +147,7 @@ fn copies_and_few_points() {
     assert!(degrees(2, &corners, &NONE).is_empty());
 }
 
-/// Nearly flat: columns of very different size are no dependent ones.
+/// Nearly flat sources: columns of very different magnitude are not linearly dependent.
 #[test]
 fn flat_layers() {
     for height in [1e-2, 1e-4] {
@@ -177,7 +179,7 @@ fn nothing_within_the_radius() {
     let weights = [81.0, 64.0, 49.0f64].map(f64::recip);
     let mean = weights.iter().zip(field).map(|(w, f)| w * f).sum::<f64>() / weights.iter().sum::<f64>();
     assert!((prepare(Fallback::InverseDistance).apply(&field).unwrap()[1] - mean).abs() < 1e-12);
-    // A weight of 0 at the radius is none.
+    // A weight of 0 at the radius counts as no source.
     let edge = options.radius(7.0).prepare(&sources, &[[9.0f32]]).unwrap();
     assert_eq!((edge.n_without_neighbors(), edge.degrees()), (1, &[-1][..]));
     let far = InverseDistance::new(1.0).radius(0.25).prepare(&sources, &targets).unwrap();

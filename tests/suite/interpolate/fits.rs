@@ -1,4 +1,5 @@
-//! Moving least squares: polynomials come back, and nothing depends on where, how large, or on how many threads.
+//! Moving least squares: polynomials are reproduced, and results do not depend on the position, the scale, or the
+//! number of threads.
 
 use common::random::Random;
 use proptest::collection::vec;
@@ -10,7 +11,7 @@ use ropewalk::{MovingLeastSquares, Scalar};
 
 use super::points;
 
-/// Coefficients of a polynomial: 1, each coordinate, each product of two.
+/// Evaluates a polynomial with coefficients of 1, of each coordinate, and of each product of two.
 fn polynomial<const D: usize>(c: &[f64], degree: i8, x: &[f64; D]) -> f64 {
     let mut c = c.iter();
     let mut next = || c.next().copied().unwrap();
@@ -32,13 +33,13 @@ struct Question<const D: usize> {
     targets: Vec<[f64; D]>,
     degree: usize,
     weight: Weight,
-    /// Beyond the basis.
+    /// The number of neighbours in addition to the size of the basis.
     more: usize,
     radius: Option<f64>,
     coefficients: Vec<f64>,
 }
 
-/// On the grid points tie, coincide, and lie on lines and planes.
+/// On the grid, distances tie, points coincide, and points are on lines and planes.
 fn question<const D: usize>() -> impl Strategy<Value = Question<D>> {
     any::<bool>().prop_flat_map(|on_grid| {
         let coordinate = if on_grid { (0i32..5).prop_map(f64::from).boxed() } else { (0.0..4.0).boxed() };
@@ -82,7 +83,7 @@ fn polynomials_come_back<S: Scalar, const D: usize>(question: &Question<D>) -> R
         }
         let size = coefficients.iter().map(|c| c.abs()).sum::<f64>();
         prop_assert!((coefficients.iter().sum::<f64>() - 1.0).abs() < 1e-8 * size);
-        // About the target, where values are largest where coefficients are.
+        // Relative to the target, so that large coefficients give large values.
         let about = |x: &[S; D]| std::array::from_fn(|k| Into::<f64>::into(x[k]) - Into::<f64>::into(target[k]));
         let values =
             near.iter().map(|&i| polynomial::<D>(&question.coefficients, degree, &about(&sources[i as usize])));
@@ -93,7 +94,7 @@ fn polynomials_come_back<S: Scalar, const D: usize>(question: &Question<D>) -> R
     Ok(())
 }
 
-// Tolerances are those of rounding, so the cases are the same in each run.
+// Tolerances are those of rounding errors, so the cases are the same in each run.
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
@@ -139,7 +140,7 @@ fn gradients_of_polynomials() {
     }
 }
 
-/// Differences of such coordinates are exact: each number is the same.
+/// Differences of such coordinates are exact, so all numbers are equal.
 #[test]
 fn neither_place_nor_unit_matters() {
     let mut random = Random::new(3);
@@ -172,7 +173,7 @@ fn the_number_of_threads_does_not_matter() {
     };
     let one = run(1);
     assert!(run(2) == one && run(5) == one);
-    // One field at a time, and columns.
+    // One field at a time, compared with columns.
     let flat = one.0.apply_rows(field.as_flattened(), 2).unwrap();
     let first: Vec<f64> = field.iter().map(|[first, _]| *first).collect();
     let first = one.0.apply(&first).unwrap();

@@ -1,4 +1,4 @@
-//! Values at places of what is known at others: what each method promises.
+//! Interpolation: the guarantees of each method.
 
 mod degenerate;
 mod fits;

@@ -1,4 +1,4 @@
-//! Bad input is an error that names the parameter and the number.
+//! Invalid input is an error that names the parameter and the number.
 
 use ropewalk::interpolate::SmoothingKernel::CubicSpline;
 use ropewalk::{Aabb, Error, ErrorKind, InverseDistance, MovingLeastSquares, Sph};

@@ -1,10 +1,11 @@
-//! Constants and linear fields come back to rounding, or the degree is lower; means stay within their values.
+//! Constants and linear fields are reproduced up to rounding, or the degree is reduced; means stay within the range
+//! of values.
 
 use common::random::Random;
 use ropewalk::interpolate::{SmoothingKernel, Weight};
 use ropewalk::{InverseDistance, MovingLeastSquares, Scalar, Sph};
 
-/// Sources near a line or plane, off it by `off` times a random number, and targets off it by as much.
+/// Returns points near a line or plane, at a distance of `off` times a random number.
 fn flat<S: Scalar, const D: usize>(random: &mut Random, axes: usize, off: f64, n: usize) -> Vec<[S; D]> {
     let directions: Vec<[f64; D]> = (0..axes).map(|_| std::array::from_fn(|_| random.unit() - 0.5)).collect();
     let origin: [f64; D] = std::array::from_fn(|_| 10.0 * random.unit());

@@ -1,4 +1,4 @@
-//! Sums of kernels, and inverse distances.
+//! Kernel sums and inverse distances.
 
 use ropewalk::interpolate::SmoothingKernel;
 use ropewalk::{Interpolator, InverseDistance, Sph};
@@ -8,7 +8,7 @@ use super::points;
 #[test]
 fn what_is_scattered_adds_up() {
     let (sources, mut targets) = (points::<3>(3000, 1), points::<3>(400, 2));
-    // Two places that few reach, or none.
+    // Two positions within the kernels of few or no sources.
     targets.extend([[3.0; 3], [1.2, 0.5, 0.5]]);
     let masses: Vec<f64> = (0..3000).map(|i| f64::from(i % 7) - 2.5).collect();
     let total: f64 = masses.iter().sum();
@@ -22,7 +22,7 @@ fn what_is_scattered_adds_up() {
                 let found = scatter.apply(&masses).unwrap();
                 assert!((found.iter().sum::<f64>() - total).abs() < 1e-9, "{options:?}");
                 assert_eq!(found[400], 0.0);
-                // Each source gives all of its value, and no more.
+                // The shares of each source add up to its value.
                 let mut given = vec![0.0; sources.len()];
                 for (list, shares) in scatter.sources().iter().zip(scatter.coefficients()) {
                     assert!(list.is_sorted() && shares.iter().all(|share| (0.0..=1.0).contains(share)));
@@ -40,7 +40,7 @@ fn what_is_scattered_adds_up() {
     assert!(Sph::new(SmoothingKernel::CubicSpline).scatter(&nowhere, &nowhere).unwrap().is_empty());
 }
 
-/// On a lattice in a periodic box sums by volumes are nearly normed, and norms make them so.
+/// On a lattice in a periodic box, sums by volume are nearly normalized, and normalization makes them exactly so.
 #[test]
 fn gathered_fields() {
     let lattice: Vec<[f64; 2]> = (0..400).map(|i| [i % 20, i / 20].map(|x| 0.05 * f64::from(x))).collect();
@@ -54,7 +54,7 @@ fn gathered_fields() {
         assert!(plain.degrees().iter().all(|&degree| degree == -1) && plain.n_lower() == 0);
         let normed = sph.gather(&lattice, &targets).unwrap();
         assert!(normed.apply(&ones).unwrap().iter().all(|value| (value - 1.0).abs() < 1e-14));
-        // The same up to the norm.
+        // Equal except for the normalization.
         for (at, value) in values.iter().enumerate() {
             let pairs = plain.coefficients().of(at).iter().zip(normed.coefficients().of(at));
             assert!(pairs.into_iter().all(|(plain, normed)| (plain / value - normed).abs() < 1e-12));
@@ -69,7 +69,7 @@ fn volumes_count() {
     assert_eq!(gather.apply(&[4.0, 8.0]).unwrap(), [7.0]);
 }
 
-/// A sum of nothing is 0, where sums are not normed and nothing takes their place.
+/// An empty sum is 0 if sums are not normalized and there is no fallback.
 #[test]
 fn sums_of_nothing() {
     let (sources, targets) = ([[0.0f64], [1.0]], [[0.5f64], [9.0]]);
@@ -85,7 +85,7 @@ fn sums_of_nothing() {
     assert_eq!(none.apply(&[] as &[f64]).unwrap(), [0.0; 2]);
 }
 
-/// As many columns as there are bytes are an error, not a panic.
+/// A number of columns that exceeds the address space is an error, not a panic.
 #[test]
 fn more_columns_than_memory() {
     let nothing: [[f64; 1]; 0] = [];
@@ -104,12 +104,12 @@ fn inverse_distances() {
         let interpolator =
             InverseDistance::new(power).prepare(&sources, &[[0.0, 0.0], [3.0, 0.0], [1.0, 1.0]]).unwrap();
         let values = interpolator.apply(&field).unwrap();
-        // Two sources are at the first.
+        // Two sources coincide with the first target.
         assert_eq!((values[0], values[1]), (1.5, 10.0));
         assert!((-5.0..=10.0).contains(&values[2]));
         assert_eq!(interpolator.degrees(), [0; 3]);
     }
-    // Squares of such distances are 0, and powers of others infinite.
+    // The squares of such distances underflow, and other powers overflow.
     let tiny = InverseDistance::new(3.0).prepare(&[[1e-170f64], [1e-100], [1.0]], &[[0.0]]).unwrap();
     assert_eq!(tiny.apply(&[5.0, 6.0, 7.0]).unwrap(), [5.0]);
 }

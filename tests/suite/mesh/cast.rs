@@ -1,4 +1,4 @@
-//! Rays among stored shapes: candidates, and the first hit by a test of one's own.
+//! Ray casting on user-defined shapes: candidates, and the first hit by a user-defined test.
 
 use super::solids::Random;
 use ropewalk::{Aabb, Bvh, Ray, Sphere};
@@ -35,7 +35,7 @@ fn first_of_balls() {
     }
 }
 
-/// On integers a ray meets the boxes that it touches, faces, edges and corners included.
+/// With integer coordinates, a ray hits all boxes that it touches, including at faces, edges and corners.
 #[test]
 fn boxes_that_are_touched() {
     let boxes =
@@ -55,7 +55,7 @@ fn boxes_that_are_touched() {
         assert!(met(Ray::new([0.5, 0.5], none)).is_empty());
         assert_eq!(bvh.cast(&Ray::new([0.5, 0.5], none), |_| Some(0.0)), None);
     }
-    // Of two at one place the lower index is the first, and NaN is no place.
+    // Ties go to the lower index, and NaN is not a hit.
     assert_eq!(bvh.cast(&Ray::new([0.0, 2.0], [1.0, -1.0]), |_| Some(1.0)).unwrap().index, 0);
     assert_eq!(bvh.cast(&Ray::new([0.0, 2.0], [1.0, -1.0]), |_| Some(f64::NAN)), None);
 }

@@ -1,4 +1,4 @@
-//! The ends of a ray's range: inclusive, exact, and the same for all triangles that the ray meets at one point.
+//! The ends of a ray's range are inclusive, exact, and the same for all triangles that the ray hits at one point.
 
 use common::random::Random;
 use ropewalk::{Mesh, Ray, RayHit};
@@ -17,7 +17,7 @@ fn dot(a: Point, b: Point) -> i128 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// The `t` of a ray and a triangle as a fraction with a positive denominator, if it is met, edges included.
+/// Returns the exact `t` of a ray and a triangle as a fraction with a positive denominator; edges are inclusive.
 fn exact(origin: Point, direction: Point, [a, b, c]: [Point; 3]) -> Option<[i128; 2]> {
     let normal = cross(minus(b, a), minus(c, a));
     let (height, slope) = (dot(minus(a, origin), normal), dot(direction, normal));
@@ -27,16 +27,16 @@ fn exact(origin: Point, direction: Point, [a, b, c]: [Point; 3]) -> Option<[i128
     is_met.then(|| [height * slope.signum(), slope.abs()])
 }
 
-/// The order of a fraction of integers and a number, without rounding.
+/// Compares a fraction of integers with a number without rounding.
 fn is_at_most([height, slope]: [i128; 2], limit: f64) -> bool {
     if limit == 0.0 || height == 0 || (limit > 0.0) != (height > 0) {
         return if limit == 0.0 { height <= 0 } else { limit > 0.0 };
     }
-    // limit = mantissa * 2^exponent; products of 17 bits thrice and 53 bits are below 2^127.
+    // limit = mantissa * 2^exponent. Products of three 17-bit numbers and a 53-bit number are below 2^127.
     let bits = limit.abs().to_bits();
     let exponent = (bits >> 52) as i32 - 1075;
     let mantissa = i128::from(bits & ((1 << 52) - 1) | 1 << 52);
-    // By long division: the whole part, and then 120 bits one by one.
+    // By long division: the integer part, then 120 bits one by one.
     let (whole, mut rest) = (height.abs() / slope, height.abs() % slope);
     let order = if exponent >= 0 {
         (whole, rest).cmp(&(mantissa << exponent, 0))
@@ -60,7 +60,7 @@ fn real(at: Point) -> [f64; 3] {
     at.map(|x| x as f64)
 }
 
-/// All ways to ask for hits of one ray: they agree, and the first is returned.
+/// Compares all queries for the hits of one ray, and returns the first hit.
 fn first(mesh: &Mesh<f64>, ray: Ray<f64, 3>) -> Option<RayHit> {
     let found = mesh.first_hit(&ray);
     let rays = [ray; 9];
@@ -92,7 +92,7 @@ fn limits_of_integer_rays() {
         let (corners, origin) = ([point(), point(), point()], point());
         let mut direction = point();
         if round % 3 > 0 {
-            // A segment that ends near the plane, or in it.
+            // A segment that ends near or in the plane.
             direction = minus(corners[round % 2], origin);
         }
         if direction == [0; 3] {
@@ -106,7 +106,7 @@ fn limits_of_integer_rays() {
         let (Some(found), Some(fraction)) = (found, expected) else { continue };
         met += 1;
         assert_eq!(found.triangle, 0);
-        // The smallest number that is not below the exact one.
+        // The smallest number that is not below the exact value.
         if found.t.abs() > 1e-12 {
             assert!(
                 is_at_most(fraction, found.t) && !is_at_most(fraction, found.t.next_down()),
@@ -130,14 +130,15 @@ fn limits_of_integer_rays() {
     assert!(met > 300 && touched > 100, "{met} {touched}");
 }
 
-/// Triangles of one plane that overlap, with corners in any order: at one `t` the lowest index.
+/// Overlapping triangles of one plane, with corners in any order: at equal `t` the lowest index is the hit.
 #[test]
 fn copies_and_triangles_of_one_plane() {
     let mut random = Random::new(72);
     for round in 0..300 {
         let mut point = || -> [f64; 3] { std::array::from_fn(|_| random.unit() - 0.5) };
         let (a, b, c) = (point(), point(), point());
-        // Flipped and turned copies of a triangle of any numbers, or overlapping ones in a plane of integer points.
+        // Reflected and rotated copies of a triangle with any coordinates, or overlapping triangles in a plane of
+        // integer points.
         let whole = |x: [f64; 3]| x.map(|x| (x * 40.0).round());
         let corners: Vec<[f64; 3]> = if round % 2 == 0 {
             vec![a, b, c]

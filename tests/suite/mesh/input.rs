@@ -1,4 +1,4 @@
-//! Meshes and rays that are nothing, flat, or wrong.
+//! Empty, flat and invalid meshes and rays.
 
 use ropewalk::{ErrorKind, Mesh, Ray};
 
@@ -47,7 +47,7 @@ fn rays_that_are_none() {
         assert!(!mesh.any_hit(&none) && mesh.first_hit(&none).is_none() && mesh.hits(&none).is_empty(), "{none:?}");
         assert_eq!(mesh.first_hits(&[none, ray]).iter().filter(|hit| hit.is_some()).count(), 1);
     }
-    // As short or long as numbers are.
+    // Directions of extreme lengths.
     for length in [5e-324, 1e-300, 1e300] {
         let hit = mesh.first_hit(&Ray { direction: [0.0, 0.0, length], ..ray }).is_some();
         assert!(hit, "{length:e}");
@@ -66,7 +66,8 @@ fn rays_that_are_none() {
     }
 }
 
-/// Segments and points are met by no ray, and are as near as they are; many copies of one triangle make a deep tree.
+/// Triangles that are segments or points are never hit, but are nearest by their distance. Many copies of a triangle
+/// make a deep tree.
 #[test]
 fn triangles_without_area() {
     let vertices = [[0.0f32, 0.0, 1.0], [1.0, 0.0, 1.0], [3.0, 0.0, 1.0]];

@@ -1,4 +1,4 @@
-//! Meshes: what rays meet, nearest triangles, inside and outside, against exact arithmetic and brute force.
+//! Meshes: ray casting, nearest triangles, and inside-outside tests, compared with exact arithmetic and brute force.
 
 mod cast;
 mod ends;

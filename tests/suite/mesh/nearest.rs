@@ -1,4 +1,4 @@
-//! Nearest triangles against a search by regions, and inside and outside against what solids are.
+//! Nearest triangles, compared with a search by regions, and inside-outside tests, compared with known solids.
 
 use super::solids::{Random, Solid};
 use ropewalk::Mesh;
@@ -11,7 +11,7 @@ fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
     (0..3).map(|k| a[k] * b[k]).sum()
 }
 
-/// The squared distance by the regions of Ericson 2005, section 5.1.5, for triangles that have an area.
+/// Returns the squared distance by the regions of Ericson 2005, section 5.1.5, for triangles of positive area.
 fn distance2([a, b, c]: [[f64; 3]; 3], p: [f64; 3]) -> f64 {
     let (ab, ac) = (minus(b, a), minus(c, a));
     let [ap, bp, cp] = [a, b, c].map(|x| minus(p, x));
@@ -47,7 +47,7 @@ fn nearest_against_brute_force() {
         for _ in 0..n {
             let center = [0.0; 3].map(|_: f64| random.unit());
             for _ in 0..3 {
-                // Long thin ones, if `flat` is small.
+                // Long thin triangles if `flat` is small.
                 let off = [size, size * flat, size * flat].map(|wide| wide * (random.unit() - 0.5));
                 vertices.push(std::array::from_fn(|k| (center[k] + off[k]) as f32));
             }
@@ -57,7 +57,7 @@ fn nearest_against_brute_force() {
         let corners: Vec<_> = faces.iter().map(|face| face.map(|v| vertices[v as usize].map(f64::from))).collect();
         let points: Vec<[f32; 3]> = (0..600)
             .map(|i| {
-                // Near, far and very far; by a triangle, and beside one of its edges.
+                // At small, large and very large distances; close to a triangle, and next to an edge.
                 let wide = [1.2, 1e-4, 30.0, 1e4, 1e9, 1e-4][i % 6];
                 let [a, b, c] = corners[i % n as usize];
                 let (part, other) = (random.unit(), if i % 6 == 1 { random.unit() } else { 0.0 });
@@ -89,7 +89,7 @@ fn nearest_against_brute_force() {
     }
 }
 
-/// On a grid all is exact, so among ties the lowest index must win.
+/// On a grid everything is exact, so ties must go to the lowest index.
 #[test]
 fn ties_go_to_the_lowest_index() {
     let mut random = Random(6);
@@ -140,7 +140,7 @@ fn winding_numbers_of_solids() {
         assert!(points.iter().zip(&inside).all(|(&point, &is_in)| mesh.contains(point) == is_in));
     }
     assert!(worst < 1e-2, "{worst}");
-    // A side of a cube, seen from its middle, is a sixth of the sphere.
+    // From the centre of a cube, each side covers a sixth of the sphere.
     let cube = Solid::cube(40);
     let vertices: Vec<[f64; 3]> = cube.vertices.iter().map(|vertex| vertex.map(|x| x as f64)).collect();
     for side in 0..6 {
@@ -150,7 +150,8 @@ fn winding_numbers_of_solids() {
     }
 }
 
-/// Of many nested surfaces the errors of winding numbers add up, to more than a half, but what is inside is known.
+/// For many nested surfaces, the errors of winding numbers add up to more than one half, but the inside is still
+/// determined.
 #[test]
 fn many_nested_surfaces() {
     const SHELLS: usize = 500;
@@ -174,7 +175,7 @@ fn many_nested_surfaces() {
             if around == 0 {
                 worst = worst.max(winding.abs());
             }
-            // Some of those that are far from right, and some others.
+            // Some of the points with large errors, and some others.
             if i % 50 == 0 || (winding.abs() > 0.5) != (around > 0) && i % 3 == 0 {
                 assert_eq!(mesh.contains(point), around > 0, "{shell}: {point:?}");
             }
@@ -183,7 +184,7 @@ fn many_nested_surfaces() {
     assert!(worst > 0.5, "{worst}");
 }
 
-/// What one triangle alone says, of all the nearest, the lowest index first: however far away the point is.
+/// At any distance, the result is that of the triangle alone, with the lowest index in case of ties.
 #[test]
 fn nearest_from_afar() {
     let mut random = Random(12);
@@ -195,7 +196,7 @@ fn nearest_from_afar() {
         for i in 0..12 {
             let mut direction = [0.0; 3].map(|_: f64| 2.0 * random.unit() - 1.0);
             if i < 4 {
-                // Corners and edges, which are ties.
+                // Corners and edges, where distances tie.
                 direction = [[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [1.0, 1.0, 0.0], [1.0, -1.0, 1.0]][i];
             }
             let point = direction.map(|x| x * distance);
@@ -209,7 +210,7 @@ fn nearest_from_afar() {
     }
 }
 
-/// Squares of such distances overflow.
+/// The squares of such distances overflow.
 #[test]
 fn beyond_the_limit_nothing_is_near() {
     let mesh = Mesh::build(&[[0.0f64, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2], [0, 0, 0]]).unwrap();

@@ -1,4 +1,4 @@
-//! Hits against exact arithmetic on integers, and against Möller and Trumbore's test in `f64`.
+//! Hits, compared with exact arithmetic on integers, and with the Möller-Trumbore test in `f64`.
 
 use std::ops::ControlFlow;
 
@@ -15,7 +15,8 @@ fn ray_of<S: Scalar>(o: [i64; 3], d: [i64; 3], scale: f64) -> Ray<S, 3> {
     Ray::new(o.map(|x| S::from_f64(x as f64 * scale)), d.map(|x| S::from_f64(x as f64 * scale)))
 }
 
-/// Checks all questions about one ray against exact answers, and returns its crossings. `is_one` is for a single convex surface.
+/// Compares all queries of one ray with exact results, and returns its crossings. `is_one` is for a single convex
+/// surface.
 fn check<S: Scalar>(mesh: &Mesh<S>, solid: &Solid, o: [i64; 3], d: [i64; 3], scale: f64, is_one: bool) -> Vec<RayHit> {
     let ray = ray_of::<S>(o, d, scale);
     let what = format!("from {o:?} along {d:?}, scale {scale:e}");
@@ -65,7 +66,8 @@ fn check<S: Scalar>(mesh: &Mesh<S>, solid: &Solid, o: [i64; 3], d: [i64; 3], sca
     hits
 }
 
-/// As far as the documented range goes, powers of two change no digit: also beside edges, where rounding is no part of the answer.
+/// Within the documented range, scaling by powers of two changes no bit of the result, also near edges, where the
+/// result depends on rounding.
 #[test]
 fn any_unit_within_the_range() {
     let mut random = Random(21);
@@ -95,7 +97,7 @@ fn any_unit_within_the_range() {
             assert_eq!(found, *expected, "2^{unit}, 2^{length}");
         }
     }
-    // From too far away.
+    // From a distance beyond the range.
     let mesh = Mesh::build(&[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]]).unwrap();
     let from =
         |z: f64| mesh.first_hit(&Ray::new([0.25, 0.25, z], [0.0, 0.0, -1.0])).map(|hit| (hit.t, hit.barycentric));
@@ -112,7 +114,8 @@ fn direction(random: &mut Random) -> [i64; 3] {
     }
 }
 
-/// From inside of a convex surface each ray crosses it once, through whatever edge or corner; from outside not at all or twice.
+/// A ray from inside a convex surface crosses it once, even at an edge or corner; a ray from outside crosses it twice
+/// or never.
 fn crossings_of_convex_surfaces<S: Scalar>(scale: f64) {
     let mut random = Random(1);
     for (solid, size, is_cube) in
@@ -149,7 +152,7 @@ fn each_passage_through_a_convex_surface_is_one_hit() {
     crossings_of_convex_surfaces::<f64>(1.0);
 }
 
-/// Powers of two change nothing.
+/// Scaling by powers of two changes nothing.
 #[test]
 fn very_large_and_very_small_meshes() {
     crossings_of_convex_surfaces::<f32>(2f64.powi(-120));
@@ -182,7 +185,7 @@ fn parity_is_inside_of_tetrahedra_that_cross() {
     }
 }
 
-/// Where `f32` cannot tell triangles apart, all are asked.
+/// If `f32` cannot separate the triangles, all of them are tested.
 #[test]
 fn rays_from_far_away() {
     let mut random = Random(3);
@@ -199,7 +202,7 @@ fn rays_from_far_away() {
     }
 }
 
-/// Möller and Trumbore 1997.
+/// The test of Möller and Trumbore 1997.
 fn straightforward(ray: &Ray<f64, 3>, [a, b, c]: [[f64; 3]; 3]) -> Option<(f64, f64)> {
     let minus = |a: [f64; 3], b: [f64; 3]| -> [f64; 3] { std::array::from_fn(|k| a[k] - b[k]) };
     let dot = |a: [f64; 3], b: [f64; 3]| (0..3).map(|k| a[k] * b[k]).sum::<f64>();
@@ -214,7 +217,7 @@ fn straightforward(ray: &Ray<f64, 3>, [a, b, c]: [[f64; 3]; 3]) -> Option<(f64, 
     let q = cross(s, e);
     let v = dot(ray.direction, q) / det;
     let t = dot(f, q) / det;
-    // How far from the edges, in weights.
+    // The distance from the edges in barycentric weights.
     let margin = u.min(v).min(1.0 - u - v);
     (t.is_finite() && margin > -1e-9).then_some((t, margin))
 }
@@ -263,7 +266,7 @@ fn random_meshes_against_brute_force() {
                 assert_eq!(any[i], !expected.is_empty());
             }
         }
-        // Callbacks see the same, and end one ray early.
+        // Callbacks get the same hits, and one of them ends its ray early.
         let seen = std::sync::Mutex::new(vec![0; rays.len()]);
         mesh.for_each_hit_all(&rays, |ray, hit| {
             assert!(all.of(ray).contains(&hit));
@@ -274,8 +277,8 @@ fn random_meshes_against_brute_force() {
     }
 }
 
-/// Those of a camera, and parallel ones through corners and edges of a surface that is there twice; among them some that have no points, begin far away, end
-/// early, or go elsewhere.
+/// Camera rays, and parallel rays through corners and edges of a duplicated surface. Some of the rays are invalid,
+/// start far away, end early, or have another direction.
 #[test]
 fn many_rays_that_are_alike_meet_what_each_meets() {
     let height = |x: i64, y: i64| (x * x + 3 * y + x * y) % 4;

@@ -1,6 +1,6 @@
-//! Closed meshes whose corners are integers, and exact answers about them.
+//! Closed meshes with integer corners, and exact results for them.
 
-/// Pseudo-random numbers (SplitMix64).
+/// A random generator (SplitMix64).
 pub struct Random(pub u64);
 
 impl Random {
@@ -11,18 +11,18 @@ impl Random {
         mixed ^ mixed >> 31
     }
 
-    /// In `0..1`.
+    /// Returns a number in `0..1`.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// From `lo` to `hi`, both included.
+    /// Returns an integer from `lo` to `hi`, both inclusive.
     pub fn integer(&mut self, lo: i64, hi: i64) -> i64 {
         lo + (self.bits() % (hi - lo + 1) as u64) as i64
     }
 }
 
-/// Vertices and faces.
+/// Vertices and faces of a closed mesh.
 #[derive(Clone, Default)]
 pub struct Solid {
     pub vertices: Vec<[i64; 3]>,
@@ -40,7 +40,7 @@ impl Solid {
         self.faces[face].map(|vertex| self.vertices[vertex as usize])
     }
 
-    /// The octahedron `|x| + |y| + |z| = size`, each face in `size * size` triangles.
+    /// Returns the octahedron `|x| + |y| + |z| = size`, with `size * size` triangles per face.
     pub fn octahedron(size: i64) -> Self {
         let mut all = Self::default();
         for octant in 0..8 {
@@ -60,7 +60,7 @@ impl Solid {
         all
     }
 
-    /// The cube from 0 to `size`, each face in `2 * size * size` triangles.
+    /// Returns the cube from 0 to `size`, with `2 * size * size` triangles per face.
     pub fn cube(size: i64) -> Self {
         let mut all = Self::default();
         for axis in 0..3 {
@@ -88,7 +88,7 @@ impl Solid {
         all
     }
 
-    /// Tetrahedra, four faces each, with corners from 0 to `size`. Some are flat.
+    /// Returns tetrahedra of four faces each, with corners from 0 to `size`. Some are flat.
     pub fn tetrahedra(n: usize, size: i64, random: &mut Random) -> Self {
         let mut all = Self::default();
         for _ in 0..n {
@@ -107,13 +107,13 @@ pub fn minus(a: [i64; 3], b: [i64; 3]) -> [i64; 3] {
     std::array::from_fn(|k| a[k] - b[k])
 }
 
-/// `a . (b x c)`.
+/// Returns `a . (b x c)`.
 pub fn volume(a: [i64; 3], b: [i64; 3], c: [i64; 3]) -> i128 {
     let [a, b, c] = [a, b, c].map(|x| x.map(i128::from));
     a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) + a[2] * (b[0] * c[1] - b[1] * c[0])
 }
 
-/// Where a line meets a triangle with its edges: `t` as numerator and positive denominator.
+/// Returns the intersection of a line and a triangle including its edges: `t` as numerator and positive denominator.
 pub fn meeting(o: [i64; 3], d: [i64; 3], corners: [[i64; 3]; 3]) -> Option<(i128, i128)> {
     let [a, b, c] = corners.map(|corner| minus(corner, o));
     let edges = [volume(d, b, c), volume(d, c, a), volume(d, a, b)];
@@ -122,7 +122,8 @@ pub fn meeting(o: [i64; 3], d: [i64; 3], corners: [[i64; 3]; 3]) -> Option<(i128
     met.then(|| (volume(a, b, c) * sum.signum(), sum.abs()))
 }
 
-/// Whether a point lies strictly within a tetrahedron of four faces; `None` if it is on its surface, or in the plane of a flat one.
+/// Returns `true` if a point is strictly inside a tetrahedron of four faces; `None` if it is on its surface, or in
+/// the plane of a flat one.
 pub fn is_inside(point: [i64; 3], faces: &[[[i64; 3]; 3]]) -> Option<bool> {
     let least = faces.iter().map(|face| {
         let [a, b, c] = face.map(|corner| minus(corner, point));

@@ -1,4 +1,4 @@
-//! Results in memory that is kept: the same as in new memory.
+//! Results in reused memory equal those in new memory.
 
 use ropewalk::{Csr, Scalar};
 

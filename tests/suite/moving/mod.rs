@@ -1,4 +1,4 @@
-//! Points that move: trees that are refitted or rebuilt, and results in memory that is kept.
+//! Moving points: trees that are refitted or rebuilt, and results in reused memory.
 
 mod into;
 mod rebuild;
@@ -15,7 +15,7 @@ fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(primitives: &[T], side: Op
     Bvh::build_periodic(primitives, BoxSize::from(side)).unwrap()
 }
 
-/// `n` points in the unit cube, half of them in clumps.
+/// Returns `n` points in the unit cube, half of them in clumps.
 fn cloud<S: Scalar, const D: usize>(n: usize, seed: u64) -> Vec<[S; D]> {
     let mut random = Random::new(seed);
     let centers: Vec<[f64; D]> = (0..10).map(|_| std::array::from_fn(|_| random.unit())).collect();
@@ -26,7 +26,7 @@ fn cloud<S: Scalar, const D: usize>(n: usize, seed: u64) -> Vec<[S; D]> {
     (0..n).map(point).collect()
 }
 
-/// The points, each moved by about `step` along each axis.
+/// Returns the points after moving each by about `step` along each axis.
 fn moved<S: Scalar, const D: usize>(points: &[[S; D]], step: f64, seed: u64) -> Vec<[S; D]> {
     let mut random = Random::new(seed);
     points.iter().map(|point| point.map(|x| S::from_f64(Into::<f64>::into(x) + step * random.normal()))).collect()

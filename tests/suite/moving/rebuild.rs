@@ -1,4 +1,4 @@
-//! Rebuilds: the tree that a build gives, in the memory that is there.
+//! Rebuilds: the same tree as a new build, in the existing memory.
 
 use ropewalk::{Aabb, Bvh, ErrorKind, Scalar};
 
@@ -17,7 +17,7 @@ fn many_sizes<S: Scalar, const D: usize>(side: Option<f64>) {
             tree.refit(&all[..n]).unwrap();
         }
     }
-    // In one cell of the grid, and in one place.
+    // Points in one cell of the grid, and at one position.
     let mut patch: Vec<[S; D]> = all[..5000].iter().map(|point| point.map(|x| x * S::from_f64(1e-9))).collect();
     patch.extend([[S::from_f64(0.9); D]; 3000]);
     tree.rebuild(&patch).unwrap();
@@ -64,7 +64,7 @@ fn on_any_number_of_threads() {
             assert!(tree == fresh, "{threads} threads");
         });
     }
-    // One tree, threads that come and go.
+    // One tree, with changing numbers of threads.
     let mut tree = build(&points, None);
     for threads in [1, 5, 2] {
         with_threads(threads, || tree.rebuild(&next)).unwrap();
@@ -84,7 +84,7 @@ fn bad_input_leaves_the_tree() {
     assert!(tree == build(&points, Some(1.0)));
 }
 
-/// The tree is empty, not half built.
+/// After a cancelled rebuild, the tree is empty and not partly built.
 #[test]
 fn a_rebuild_that_is_cancelled() {
     let points = cloud::<f32, 3>(50_000, 25);

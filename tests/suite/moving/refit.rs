@@ -1,4 +1,5 @@
-//! Refits: answers are those of a fresh tree, whatever the points did. `conformance` holds a refitted tree against the definitions as well.
+//! Refits: results equal those of a new tree, however the points move. `conformance` also compares a refitted tree
+//! with the definitions.
 
 use common::oracle::{self, NearestQuery, Side};
 use proptest::collection::vec;
@@ -21,7 +22,7 @@ fn sorted(lists: Csr<u32>) -> Vec<Vec<u32>> {
         .collect()
 }
 
-/// All answers of one tree are those of another.
+/// Asserts that all results of two trees are equal.
 #[track_caller]
 fn same_answers<S: Scalar, const D: usize>(tree: &Bvh<S, D>, fresh: &Bvh<S, D>, radius: f64, what: &str) {
     tree.validate().unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -64,10 +65,10 @@ fn same_answers<S: Scalar, const D: usize>(tree: &Bvh<S, D>, fresh: &Bvh<S, D>, 
     assert!(hdbscan.run_on(tree).unwrap().labels() == hdbscan.run_on(fresh).unwrap().labels(), "{what}");
 }
 
-/// Densities and halos of HOP, for points in two or three dimensions.
+/// Asserts equal densities and HOP halos, for points in two or three dimensions.
 #[track_caller]
 fn same_halos<S: Scalar, const D: usize>(tree: &Bvh<S, D>, fresh: &Bvh<S, D>, what: &str) {
-    // Points without a volume have none.
+    // Points without a volume have no densities.
     let density = KernelDensity::new();
     assert_eq!(density.run_on(tree).ok(), density.run_on(fresh).ok(), "{what}");
     let hop = Hop::new(2.0);
@@ -75,7 +76,7 @@ fn same_halos<S: Scalar, const D: usize>(tree: &Bvh<S, D>, fresh: &Bvh<S, D>, wh
     assert_eq!(labels(tree), labels(fresh), "{what}");
 }
 
-/// Small and huge steps, points that come together, fall apart, and leave the box.
+/// Small and large steps, and points that merge, disperse, and leave the box.
 fn steps<S: Scalar, const D: usize>(n: usize, side: Side, radius: f64) {
     let start = cloud::<S, D>(n, 1);
     let mut tree = build(&start, side);
@@ -169,7 +170,7 @@ fn trees_do_not_depend_on_threads() {
     }
 }
 
-/// The sum over all nodes, as the documentation has it.
+/// Returns the sum over all nodes as documented.
 fn cost<S: Scalar, const D: usize>(tree: &Bvh<S, D>) -> f64 {
     let surface = |bounds: &Aabb<S, D>| {
         let side = |k: usize| Into::<f64>::into(bounds.hi[k]) - Into::<f64>::into(bounds.lo[k]);
@@ -245,11 +246,11 @@ fn boxes_that_move() {
             same_answers(&tree, &fresh, 0.03, "boxes");
             assert!(tree.overlapping_pairs() == fresh.overlapping_pairs());
         }
-        // Copies of one box, in any order.
+        // Copies of one box.
         let copies = vec![Aabb::point(start[0]); 800];
         tree.refit(&copies).unwrap();
         same_answers(&tree, &build(&copies, side), 0.03, "copies");
-        // Points in a tree of boxes, and boxes in one of points.
+        // Points in a tree built from boxes, and boxes in a tree built from points.
         tree.refit(&start).unwrap();
         same_answers(&tree, &build(&start, side), 0.03, "points");
         let mut tree = build(&start, side);
@@ -307,12 +308,12 @@ fn bad_input_leaves_the_tree() {
     assert_eq!(tree.bounds(), Aabb::new([0.0], [1.0]));
 }
 
-/// A coordinate: in general position, or on a grid.
+/// A coordinate in general position, or on a grid.
 fn coordinate(on_grid: bool) -> BoxedStrategy<f64> {
     if on_grid { (-20i32..60).prop_map(|i| f64::from(i) * 0.25).boxed() } else { (-5.0..15.0).boxed() }
 }
 
-/// Some places for the same points, a radius, and the side of a box.
+/// Several positions for the same points, a radius, and the side of a box.
 fn journey() -> impl Strategy<Value = (Vec<Vec<[f64; 2]>>, f64, Side)> {
     (any::<bool>(), 1usize..150).prop_flat_map(|(on_grid, n)| {
         let places = vec(vec((coordinate(on_grid), coordinate(on_grid)).prop_map(|(x, y)| [x, y]), n), 2..5);

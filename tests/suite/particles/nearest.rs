@@ -1,4 +1,4 @@
-//! `Bvh::nearest_into` gives what the definition gives, into a vector that stays where it is.
+//! `Bvh::nearest_into` gives the result of the definition in a reused vector.
 
 use common::oracle::{self, NearestQuery, Side};
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ fn are_those_of_the_definition<S: Scalar, const D: usize>(
     let (tree, wrapped) = super::stored::<S, D>(points, side);
     let mut found = Vec::with_capacity(100);
     let place = found.as_ptr();
-    // What is asked about may be outside of the box.
+    // Queries may be outside of the box.
     for (i, asked) in (0..).zip(points.iter().map(|point| point.map(S::from_f64))) {
         let queries = [
             NearestQuery::new(0),
@@ -47,7 +47,7 @@ proptest! {
     }
 }
 
-/// What was in the vector goes, also where nothing is found.
+/// The previous contents of the vector are replaced, even without hits.
 #[test]
 fn what_was_there_is_replaced() {
     let old = vec![Neighbor { index: 9, distance2: 1.0 }; 3];

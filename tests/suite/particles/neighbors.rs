@@ -1,4 +1,4 @@
-//! `Bvh::map_neighbors` against the definition.
+//! `Bvh::map_neighbors`, compared with the definition.
 
 use common::oracle::{self, Side};
 use common::random::Random;
@@ -85,7 +85,7 @@ fn nothing_and_a_radius_that_holds_nothing() {
         assert_eq!(lists(&tree, radius), [[], [], []]);
         assert!(tree.neighbors(radius).values().is_empty());
     }
-    // Copies are neighbours without a distance; everything is within an infinite radius.
+    // Copies are neighbours at distance 0, and all points are within an infinite radius.
     assert_eq!(
         tree.map_neighbors(0.0, |_, near| near.iter().map(|near| near.index).collect::<Vec<_>>()),
         [vec![0, 1], vec![0, 1], vec![2]]

@@ -1,4 +1,4 @@
-//! `Space::offset` and `Space::min_offset` against all images.
+//! `Space::offset` and `Space::min_offset`, compared with all images.
 
 use common::oracle::{self, Side};
 use common::random::Random;
@@ -13,12 +13,12 @@ fn sum_of_squares<const D: usize>(offset: &[f64; D]) -> f64 {
     offset.iter().fold(0.0, |sum, d| sum + d * d)
 }
 
-/// On a lattice, where all of it is exact, each component leads to an image, and to none that is farther than another.
+/// On a lattice, where arithmetic is exact, each component of the offset leads to an image, and no image is nearer.
 fn leads_to_the_nearest_image<S: Scalar, const D: usize>() {
     let mut random = Random::new(D as u64);
     for side in [8.0, 8.0 - 1.0 / 64.0] {
         for _ in 0..300 {
-            // Also several sides outside of the box, and exactly half a side apart.
+            // Includes points several sides outside of the box, and exactly half a side apart.
             let mut lattice = || S::from_f64(random.below((40.0 * side) as usize) as f64 / 8.0 - 2.0 * side);
             let from: [S; D] = std::array::from_fn(|_| lattice());
             let mut to: [S; D] = std::array::from_fn(|_| lattice());
@@ -63,10 +63,10 @@ fn squares_are_distances<S: Scalar, const D: usize>(points: &[[f64; D]], side: S
             prop_assert_eq!(sum_of_squares(&offset).to_bits(), distance2.to_bits());
             prop_assert_eq!(space.distance2(from, to).to_bits(), distance2.to_bits());
             prop_assert_eq!(space.offset(to, from), offset.map(|d| -d));
-            // Of points without extent, boxes know the same, but for the sign where two images are as near.
+            // For points, the gap between boxes is the same, except for the sign if two images are equally near.
             let gap = space.min_offset(&Aabb::point(*from), &Aabb::point(*to));
             prop_assert_eq!(gap.map(f64::abs), offset.map(f64::abs));
-            // A box from each point to the next, and one to another.
+            // A box from each point to the next, and a box to another point.
             let next = |at: usize| Aabb::point(points[at]).union(&Aabb::point(points[(at + 1) % points.len()]));
             let (a, b) = (next(i), Aabb::point(*to).union(&Aabb::point(points[0])));
             let gap = space.min_offset(&a, &b);
@@ -90,7 +90,8 @@ proptest! {
     }
 }
 
-/// The gap between boxes, by all images: it leads from one to touch the other, and nothing shorter does.
+/// The gap between boxes, from all images: it moves one box into contact with the other, and is the shortest such
+/// vector.
 #[test]
 fn all_images_of_boxes() {
     let mut random = Random::new(1);

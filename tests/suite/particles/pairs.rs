@@ -1,4 +1,4 @@
-//! `Bvh::pairs` and `Bvh::overlapping_pairs` against the definition.
+//! `Bvh::pairs` and `Bvh::overlapping_pairs`, compared with the definition.
 
 use common::oracle::{self, Side};
 use common::random::Random;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use rayon::ThreadPoolBuilder;
 use ropewalk::{Aabb, Bvh, Scalar};
 
-/// Each list's part that is above its own index.
+/// Returns the entries of each list that are above the list's own index, as pairs.
 fn upper(lists: &[Vec<u32>]) -> Vec<[u32; 2]> {
     let above =
         |(i, list): (u32, &Vec<u32>)| -> Vec<[u32; 2]> { list.iter().filter(|&&j| j > i).map(|&j| [i, j]).collect() };
@@ -59,7 +59,7 @@ fn the_same_on_any_number_of_threads() {
     assert!(one.len() as u64 == tree.count_pairs(0.5) && one.is_sorted());
 }
 
-/// On a lattice, where all of it is exact; by all images.
+/// On a lattice, where arithmetic is exact; expected results from all images.
 #[test]
 fn boxes_that_touch_or_overlap() {
     let mut random = Random::new(7);

@@ -1,4 +1,4 @@
-//! What is refused, and odd input that is taken.
+//! Rejected input, and unusual input that is accepted.
 
 use ropewalk::{AdaptaHop, AdaptaHopAlgorithm, ErrorKind};
 
@@ -47,20 +47,20 @@ fn nothing_to_find() {
     }
 }
 
-/// Infinite densities: all are above any threshold, and one chain.
+/// Infinite densities: all points are above any threshold, in one chain.
 #[test]
 fn all_at_one_place() {
     let points = [[0.25f32; 3]; 100];
     let finder = AdaptaHop::new().periodic(1.0);
     let found = finder.clone().fudge_epsilon(0.0).run(&points).unwrap();
     assert_eq!((found.len(), found.members(0).len(), found.rows()[0].peak), (1, 100, 0));
-    // A halo without a radius is none otherwise.
+    // By default, a halo without a radius is dropped.
     assert!(finder.clone().run(&points).unwrap().is_empty());
-    // Nothing is denser than the other components of a box with one halo, so that no step makes a node.
+    // No step makes a node, since the density never exceeds that of other components in a box with one halo.
     assert!(finder.fudge_epsilon(0.0).algorithm(AdaptaHopAlgorithm::Stepped).run(&points).unwrap().is_empty());
 }
 
-/// Without mass there is no centre, and no radius; the density is 0 everywhere.
+/// Without mass there is no centre and no radius, and the density is 0 everywhere.
 #[test]
 fn without_mass() {
     let density =

@@ -1,11 +1,11 @@
-//! AdaptaHOP from its definition, as plain loops: no code is shared with the library. The tree without steps is found from the hosts
-//! down, by the densest saddle at which each component still holds together.
+//! AdaptaHOP from its definition, as plain loops. It shares no code with the library. The tree without steps is found
+//! from the hosts downwards, by the densest saddle at which each component is still connected.
 
 use crate::hop::definition::chains;
 use common::oracle::{NearestQuery, Side, nearest};
 use ropewalk::{AdaptaHopAlgorithm, SubhaloSelection};
 
-/// The options, by the names of the paper.
+/// The options, named as in the paper.
 #[derive(Clone, Copy)]
 pub struct Rules {
     pub n_hop: usize,
@@ -18,7 +18,7 @@ pub struct Rules {
     pub algorithm: AdaptaHopAlgorithm,
 }
 
-/// A structure: the smallest member of its own is not asked for, so they are in any order.
+/// A structure. Rows are in any order, since the smallest member is not recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     pub parent: Option<usize>,
@@ -41,10 +41,10 @@ struct Sky<'a> {
     density: &'a [f64],
     side: Side,
     rules: Rules,
-    /// By falling density; the chains of the peaks above the threshold come first.
+    /// In descending order of density. The chains of peaks above the threshold come first.
     peaks: Vec<usize>,
     chain: Vec<usize>,
-    /// The saddle of each two chains, or 0.
+    /// The saddle density between each two chains, or 0.
     saddle: Vec<Vec<f64>>,
 }
 
@@ -83,7 +83,7 @@ pub fn structures(points: &[[f64; 3]], masses: &[f64], density: &[f64], side: Si
 }
 
 impl Sky<'_> {
-    /// Groups of chains with saddles above a density, of those whose peak is above it.
+    /// Returns groups of chains connected by saddles above a density, for chains with peaks above that density.
     fn components(&self, chains: &[usize], above: f64) -> Vec<Vec<usize>> {
         let mut left: Vec<usize> = chains.iter().copied().filter(|&c| self.density[self.peaks[c]] > above).collect();
         let mut components = vec![];
@@ -141,13 +141,13 @@ impl Sky<'_> {
                 || chains.iter().any(|&chain| self.stands_out(&self.particles(&[chain], above), above)))
     }
 
-    /// Whether a component counts, and those that count and meet in it at the least dense of saddles.
+    /// Returns whether a component counts, and the counting components that meet in it at the least dense saddle.
     fn look_into(&self, chains: &[usize], above: f64) -> (bool, Vec<Node>) {
         let mut saddles: Vec<f64> =
             chains.iter().flat_map(|&a| chains.iter().map(move |&b| self.saddle[a][b])).collect();
         saddles.retain(|&saddle| saddle > above);
         saddles.sort_by(f64::total_cmp);
-        // The least at which it falls apart.
+        // The lowest density at which the component splits.
         let apart = saddles.into_iter().map(|at| (at, self.components(chains, at))).find(|(_, parts)| parts.len() > 1);
         if let Some((saddle, parts)) = apart {
             let look = |part: Vec<usize>| {
@@ -158,7 +158,7 @@ impl Sky<'_> {
             if found.iter().filter(|(counts, _)| *counts).count() > 1 {
                 return (true, found.into_iter().filter_map(|(counts, node)| counts.then_some(node)).collect());
             }
-            // What meets in one of them meets in the whole.
+            // Components that meet in one of the parts also meet in the whole.
             let below: Vec<Node> = found.into_iter().flat_map(|(_, node)| node.children).collect();
             if !below.is_empty() {
                 return (true, below);
@@ -188,14 +188,14 @@ impl Sky<'_> {
         }
     }
 
-    /// Without the structures in it, if the child of most such mass is none of them.
+    /// Returns the mass without substructures, except for the main child, which has the largest such mass.
     fn own_mass(&self, node: &Node) -> f64 {
         let all = |node: &Node| self.mass(&node.chains, node.saddle);
         let below: f64 = node.children.iter().map(all).sum();
         all(node) - below + node.children.iter().map(|child| self.own_mass(child)).fold(0.0, f64::max)
     }
 
-    /// Lists the structure that begins with a node, then those in it.
+    /// Appends the structure that starts with a node, then its substructures.
     fn list(&self, node: &Node, parent: Option<usize>, rows: &mut Vec<Row>) {
         let own = rows.len();
         let level = parent.map_or(1, |parent: usize| rows[parent].level + 1);

@@ -1,15 +1,15 @@
-//! A host with three subhalos, one with a subhalo of its own, and a halo far away: found, with their masses.
+//! A host with three subhalos, one of which has a subhalo, and a separate halo: all are found with their masses.
 
 use common::random::Random;
 use ropewalk::{AdaptaHop, AdaptaHopAlgorithm, SubhaloSelection, Subhalos};
 
-/// A clump with as many particles within r as (r/edge)^(1/power).
+/// A clump whose number of particles within r is proportional to (r/edge)^(1/power).
 struct Profile {
     edge: f64,
     power: f64,
 }
 
-/// Particles about a place.
+/// Adds particles around a position.
 fn clump(random: &mut Random, n: usize, profile: Profile, center: [f64; 3], points: &mut Vec<[f64; 3]>) {
     let Profile { edge, power } = profile;
     for _ in 0..n {
@@ -20,7 +20,8 @@ fn clump(random: &mut Random, n: usize, profile: Profile, center: [f64; 3], poin
     }
 }
 
-/// Where each begins: host, three subhalos, the one within the first of these, the other halo. The host crosses a face of the box.
+/// The first index of each part: host, three subhalos, the subhalo of the first one, the other halo. The host crosses
+/// a face of the box.
 const STARTS: [usize; 7] = [0, 20_000, 26_000, 28_000, 30_000, 31_200, 33_200];
 
 fn sky(power: f64) -> Vec<[f64; 3]> {
@@ -36,7 +37,7 @@ fn sky(power: f64) -> Vec<[f64; 3]> {
     points
 }
 
-/// The structure of the most particles of each part.
+/// Returns the structure that contains most particles of a part.
 fn structure_of(found: &Subhalos, part: usize) -> usize {
     let labels = &found.structures().labels().as_slice()[STARTS[part]..STARTS[part + 1]];
     let count = |at: usize| labels.iter().filter(|&&label| label == at as i32).count();
@@ -66,7 +67,8 @@ fn subhalos_are_found() {
             let [host, first, second, third, inner, other] = std::array::from_fn(|part| structure_of(&found, part));
             let row = |at: usize| found.rows()[at];
             if selection == SubhaloSelection::Density {
-                // The inner peak is denser than that of the subhalo which it is in, and has its identity: that one's own peak is in it then.
+                // The inner peak is denser than that of the enclosing subhalo, so the inner structure takes over the
+                // identity of the subhalo, and the subhalo's own peak becomes a child.
                 let (row, peaks) = (row(inner), STARTS[4]..STARTS[5]);
                 assert_eq!((row.parent, row.level, row.n_children), (Some(host as u32), 2, 1), "{algorithm:?}");
                 assert!(peaks.contains(&(row.peak as usize)));
@@ -81,7 +83,7 @@ fn subhalos_are_found() {
             for (part, at) in [(2, second), (3, third), (4, inner), (5, other)] {
                 assert_near(row(at).mass, STARTS[part + 1] - STARTS[part], 0.05);
             }
-            // With what is in it.
+            // Including substructures.
             assert_near(row(first).mass, 7200, 0.05);
             assert_near(row(host).mass, 31_200, 0.05);
             let halos = found.halos();
@@ -93,7 +95,7 @@ fn subhalos_are_found() {
     }
 }
 
-/// Centres and catalogues are made of structures as of any halos.
+/// Centres and catalogues of structures are computed like those of other halos.
 #[test]
 fn subhalos_have_centers() {
     let points = sky(0.5);
@@ -114,8 +116,8 @@ fn subhalos_have_centers() {
     assert_eq!(catalog.halos().len(), 6);
 }
 
-/// A density of r^-2 within a radius has a root mean square radius of the radius / sqrt(3): that of the innermost subhalo is less than
-/// 0.05 mean separations, however much it stands out.
+/// If the density is proportional to r^-2 within a radius, the root mean square radius is the radius / sqrt(3). For
+/// the innermost subhalo it is below 0.05 mean separations, so this subhalo is dropped regardless of its density.
 #[test]
 fn a_subhalo_that_is_too_narrow() {
     let points = sky(1.0);

@@ -1,4 +1,4 @@
-//! Subhalos against their definition, against halos that are built with some, and against themselves.
+//! Subhalos, compared with their definition, with constructed halos, and between runs.
 
 mod bad_input;
 mod definition;

@@ -1,4 +1,4 @@
-//! Structures with all that is in them as halos, catalogues of them, and what a table gives.
+//! Structures including substructures as halos, catalogues of them, and results for tables.
 
 use common::random::Random;
 use ropewalk::{AdaptaHop, ErrorKind, Hop, KernelDensity, Particles, Subhalos};
@@ -6,7 +6,7 @@ use ropewalk_table::Catalog;
 use ropewalk_table::columns::Values;
 use ropewalk_table::{Points, Table, adaptahop, density, hop};
 
-/// Clumps within clumps, in random order.
+/// Returns clumps within clumps, in random order.
 fn clumps(seed: u64) -> Vec<[f64; 3]> {
     let mut random = Random::new(seed);
     let mut points: Vec<[f64; 3]> = vec![];
@@ -55,7 +55,7 @@ fn nested_halos_have_all_members() {
     assert!(AdaptaHop::new().run(&none).unwrap().nested().is_empty());
 }
 
-/// Rows are in the catalogue's order, and so are the numbers of parents and hosts.
+/// Rows are in catalogue order, and the numbers of parents and hosts refer to rows.
 #[test]
 fn catalogues_have_trees() {
     let points = clumps(9);
@@ -93,7 +93,7 @@ fn catalogues_have_trees() {
     assert_eq!(error.kind(), ErrorKind::Input, "{error}");
 }
 
-/// A table's answers are those of its rows, in either precision; kernels have two dimensions or three.
+/// Results for a table equal those for its rows in either precision. Kernels exist in two and three dimensions.
 #[test]
 fn tables() {
     let points = clumps(3);

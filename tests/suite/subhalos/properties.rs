@@ -1,4 +1,4 @@
-//! Structures are those of the definition, on however many threads and in whatever order the points are.
+//! Structures equal those of the definition for any number of threads and any order of points.
 
 use common::random::Random;
 use rayon::ThreadPoolBuilder;
@@ -6,7 +6,7 @@ use ropewalk::{AdaptaHop, AdaptaHopAlgorithm, SubhaloSelection, Subhalos};
 
 use super::definition::{Row, Rules, structures};
 
-/// Clumps in clumps, and points anywhere, of various masses.
+/// Returns clumps within clumps, and uniform points, of various masses.
 fn clumps(n: usize, seed: u64) -> (Vec<[f64; 3]>, Vec<f64>) {
     let mut random = Random::new(seed);
     let mut centers: Vec<[f64; 3]> = (0..3).map(|_| std::array::from_fn(|_| random.unit())).collect();
@@ -25,7 +25,7 @@ fn clumps(n: usize, seed: u64) -> (Vec<[f64; 3]>, Vec<f64>) {
     (points, masses)
 }
 
-/// What was found, in the order of the peaks.
+/// Returns structures in the order of their peaks.
 fn by_peak(found: &Subhalos) -> Vec<Row> {
     let row = |at: usize| {
         let row = found.rows()[at];
@@ -108,7 +108,7 @@ fn the_number_of_threads_does_not_matter() {
     }
 }
 
-/// To the last bit, for no two densities are equal.
+/// Equal to the last bit, since no two densities are equal.
 #[test]
 fn the_order_of_points_does_not_matter() {
     let (points, masses) = clumps(6000, 2);
@@ -132,7 +132,7 @@ fn the_order_of_points_does_not_matter() {
     }
 }
 
-/// Points in the plane are those of a third coordinate that is always the same, as far as hops and saddles go.
+/// For hops and saddles, points in the plane are equivalent to points with a constant third coordinate.
 #[test]
 fn structures_in_the_plane() {
     let (points, _) = clumps(3000, 4);

@@ -1,4 +1,5 @@
-//! The sample snapshot against what the published rules make of it: `tests/data/make_subhalo_cases.py` stored it.
+//! The sample snapshot, compared with stored results of the published rules. `tests/data/make_subhalo_cases.py`
+//! stored them.
 
 use common::random::Random;
 use ropewalk::{AdaptaHop, AdaptaHopAlgorithm, SubhaloSelection, Subhalos};
@@ -12,18 +13,18 @@ fn words<const N: usize>(name: &str) -> Vec<[u8; N]> {
 /// A structure, or a node of the tree.
 #[derive(Clone, Debug, PartialEq)]
 struct Row {
-    /// The peak of the structure that it is in.
+    /// The peak of the parent structure.
     parent: Option<i32>,
     level: u32,
     saddle: f64,
     mass: f64,
     peak: i32,
-    /// The number of particles of its own, and the sum of hashes of their indices.
+    /// The number of own particles, and the sum of hashes of their indices.
     own: usize,
     members: u64,
 }
 
-/// The structures of a stored tree, by their peaks.
+/// Returns the structures of a stored tree, ordered by their peaks.
 fn stored(tree: &str, selection: &str) -> Vec<Row> {
     let column = |name: &str| format!("{tree}_{name}");
     let numbers = |name: &str| -> Vec<i32> { words(&column(name)).into_iter().map(i32::from_le_bytes).collect() };
@@ -33,7 +34,7 @@ fn stored(tree: &str, selection: &str) -> Vec<Row> {
     let saddle: Vec<f64> = words(&column("saddle")).into_iter().map(f64::from_le_bytes).collect();
     let members: Vec<u64> = words(&column("members")).into_iter().map(u64::from_le_bytes).collect();
     let mut rows: Vec<Option<Row>> = vec![None; parent.len()];
-    // The main child of a node comes behind it: the last peak is that of the structure.
+    // The main child of a node follows the node, so the last peak is that of the structure.
     for node in 0..parent.len() {
         let structure = first[node] as usize;
         let row = rows[structure].get_or_insert_with(|| Row {
@@ -62,7 +63,7 @@ fn stored(tree: &str, selection: &str) -> Vec<Row> {
     rows
 }
 
-/// Those that were found, by their peaks.
+/// Returns the library's structures, ordered by their peaks.
 fn found(subhalos: &Subhalos) -> Vec<Row> {
     let of = |at: usize| subhalos.rows()[at];
     let hash = |list: &[u32]| list.iter().fold(0u64, |sum, &index| sum.wrapping_add(Random::new(index.into()).bits()));
@@ -80,7 +81,7 @@ fn found(subhalos: &Subhalos) -> Vec<Row> {
     rows
 }
 
-/// The parameters of the script, for the first letter of the names of its arrays.
+/// Returns finders with the parameters of the script, each with the first letter of its arrays' names.
 fn finders() -> [(&'static str, AdaptaHop); 2] {
     let finder = AdaptaHop::new().periodic(SIDE);
     let low = finder.clone().n_density(16).n_hop(12).density_threshold(20.0).fudge(0.8).fudge_epsilon(0.01);
@@ -99,7 +100,7 @@ fn densities_of_a_snapshot() {
     }
 }
 
-/// Every structure, one to one.
+/// Every structure must match.
 #[test]
 fn structures_of_a_snapshot() {
     let points = positions();
@@ -117,10 +118,10 @@ fn structures_of_a_snapshot() {
                     row.saddle = expected.saddle;
                     assert_eq!(row, expected, "{name} {tree} {by}");
                 }
-                // HOP's selection.
+                // The selection of HOP.
                 let halos = expected.iter().filter(|row| row.level == 1).count();
                 assert_eq!(subhalos.halos().len(), halos);
-                // No subhalo is heavier than what it is in, both without their subhalos.
+                // Without their subhalos, no subhalo is heavier than its parent.
                 if selection == SubhaloSelection::Mass {
                     let own = |at: usize| subhalos.structures().members(at).len();
                     let pairs = subhalos.rows().iter().enumerate().filter_map(|(at, row)| Some((at, row.parent?)));

@@ -1,4 +1,4 @@
-//! What is refused, and odd input that is taken.
+//! Rejected input, and unusual input that is accepted.
 
 use ropewalk::halo::{NoCenter, Unbinding};
 use ropewalk::{Error, ErrorKind, Fof, Halos, Particles};
@@ -73,11 +73,11 @@ fn nothing_to_unbind() {
     let halos = Fof::new(1.0).run(&none).unwrap();
     let bound = halos.unbind(&Particles::new(&none).velocities(&none), &Unbinding::new(1.0)).unwrap();
     assert!(bound.structures.is_empty() && bound.rows.is_empty());
-    // No number of members is a condition.
+    // A minimum of 0 members is no condition.
     let particles = Particles::new(&POINTS).velocities(&AT_REST);
     let bound = self::halos().unbind(&particles, &Unbinding::new(1.0).min_members(0)).unwrap();
     assert_eq!(bound.structures.labels().as_slice(), [0, 0, 0, -1]);
-    // All leave where one is not enough.
+    // All particles are removed if a single one would not suffice.
     let apart = [[0.0; 3], [99.0, 0.0, 0.0], [-99.0, 0.0, 0.0], [0.0; 3]];
     let particles = Particles::new(&POINTS).velocities(&apart);
     let bound = self::halos().unbind(&particles, &Unbinding::new(1.0).min_members(0)).unwrap();
@@ -85,7 +85,7 @@ fn nothing_to_unbind() {
     assert!(self::halos().unbind(&particles, &Unbinding::new(1.0).min_members(2)).unwrap().structures.is_empty());
 }
 
-/// Nothing is NaN; where squares overflow all are equally fast.
+/// No value is NaN. If squares overflow, all particles count as equally fast.
 #[test]
 fn enormous_speeds() {
     for (speed, left) in [(1e150, 1), (f64::MAX, 0)] {
@@ -98,7 +98,7 @@ fn enormous_speeds() {
     }
 }
 
-/// All at one place: without softening there is no potential, with it all is bound.
+/// All particles at one position: without softening the potential is undefined, and with softening all are bound.
 #[test]
 fn in_one_place() {
     let points = [[0.25f32; 3]; 50];
@@ -110,7 +110,7 @@ fn in_one_place() {
     assert_eq!((bound.structures.members(0).len(), bound.rows[0].rounds), (50, 1));
 }
 
-/// A halo around the box has no shape: all stay, and the row says why.
+/// A halo as wide as the box has no centre: all particles are kept, and the row gives the reason.
 #[test]
 fn as_wide_as_the_box() {
     let points: Vec<[f64; 3]> = (0..30).map(|i| [f64::from(i), 5.0, 5.0]).collect();

@@ -1,8 +1,8 @@
-//! Unbinding from its definition, as plain loops over all pairs: no code is shared with the library.
+//! Unbinding from its definition, as plain loops over all pairs. It shares no code with the library.
 
 use common::oracle::Side;
 
-/// Particles, and the options by their names.
+/// Particles, and the options by name.
 #[derive(Clone, Copy)]
 pub struct Rules<'a> {
     pub points: &'a [[f64; 3]],
@@ -16,28 +16,29 @@ pub struct Rules<'a> {
     pub min_members: usize,
 }
 
-/// What is left of a structure.
+/// The bound part of a structure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Its number before.
+    /// The number of the structure before unbinding.
     pub from: usize,
-    /// The number before of the structure that it is in.
+    /// The number of its parent before unbinding.
     pub parent: Option<usize>,
-    /// Particles of its own, ascending.
+    /// Its own particles, ascending.
     pub own: Vec<usize>,
-    /// With those of all in it.
+    /// Its own particles and those of its substructures.
     pub all: Vec<usize>,
     pub velocity: [f64; 3],
     pub rounds: u32,
 }
 
-/// The structures that are left, in the order given. `own` are the particles of each structure alone.
+/// Returns the remaining structures in the given order. `own` holds the particles of each structure without
+/// substructures.
 pub fn unbind(own: &[Vec<usize>], parents: &[Option<usize>], rules: Rules) -> Vec<Row> {
     let mut own = own.to_vec();
     let mut parents = parents.to_vec();
     let mut left: Vec<usize> = (0..own.len()).collect();
     let mut rows: Vec<Row> = vec![];
-    // One without others in it that are not done yet.
+    // The next structure without unprocessed substructures.
     while let Some(at) = left.iter().copied().find(|&at| left.iter().all(|&other| parents[other] != Some(at))) {
         left.retain(|&other| other != at);
         let is_in = |row: &Row| {
@@ -75,7 +76,7 @@ fn settle(own: &[usize], within: &[usize], rules: Rules) -> (Vec<usize>, [f64; 3
     let mut rounds = 0;
     loop {
         let mass: f64 = bound.iter().map(|&i| rules.masses[i]).sum();
-        // That of one particle is its own, without rounding: its energy is 0.
+        // The mean of a single particle is its own velocity without rounding, so that its energy is 0.
         let average = |of: &dyn Fn(usize) -> [f64; 3]| -> [f64; 3] {
             std::array::from_fn(|k| bound.iter().map(|&i| rules.masses[i] / mass * of(i)[k]).sum::<f64>())
         };
@@ -98,7 +99,7 @@ fn settle(own: &[usize], within: &[usize], rules: Rules) -> (Vec<usize>, [f64; 3
         }
         let most = ((rules.max_removed * bound.len() as f64).floor() as usize).max(1);
         unbound.sort_by(|&a, &b| speed2(b).total_cmp(&speed2(a)));
-        // Groups of equally fast ones, while they are not too many; the first in any case.
+        // Removes groups of equally fast particles up to the maximum number, but at least one group.
         let mut leaving = 0;
         for group in unbound.chunk_by(|&a, &b| speed2(a) == speed2(b)) {
             if leaving > 0 && leaving + group.len() > most {
@@ -111,7 +112,7 @@ fn settle(own: &[usize], within: &[usize], rules: Rules) -> (Vec<usize>, [f64; 3
     }
 }
 
-/// The way from one particle to the nearest image of another.
+/// Returns the vector from one particle to the nearest image of another.
 fn offset(from: usize, to: usize, rules: Rules) -> [f64; 3] {
     std::array::from_fn(|k| {
         let d = rules.points[to][k] - rules.points[from][k];
@@ -119,7 +120,7 @@ fn offset(from: usize, to: usize, rules: Rules) -> [f64; 3] {
     })
 }
 
-/// Without the constant of gravity.
+/// Returns the potential without the gravitational constant.
 pub fn potential(i: usize, sources: &[usize], rules: Rules) -> f64 {
     let term = |&j: &usize| {
         let d2: f64 = offset(i, j, rules).iter().map(|d| d * d).sum();
@@ -129,7 +130,8 @@ pub fn potential(i: usize, sources: &[usize], rules: Rules) -> f64 {
     sources.iter().map(term).sum()
 }
 
-/// The largest circular velocity about a particle, and where; the innermost seven do not count.
+/// Returns the maximum circular velocity around a particle, and its radius; the innermost seven particles do not
+/// count.
 pub fn v_max(center: usize, members: &[usize], rules: Rules) -> (f64, f64) {
     let distance = |j: usize| offset(center, j, rules).iter().map(|d| d * d).sum::<f64>().sqrt();
     let mut by_distance: Vec<(f64, f64)> = members.iter().map(|&j| (distance(j), rules.masses[j])).collect();

@@ -1,4 +1,4 @@
-//! Clumps that stay, clumps that do not, and particles that are told where they belong.
+//! Bound and unbound clumps, and particles whose structure is known.
 
 use common::random::Random;
 use ropewalk::halo::{Bound, Unbinding};
@@ -6,14 +6,14 @@ use ropewalk::{AdaptaHop, Fof, Halos, Particles, Subhalos};
 
 use super::sky::{Clump, Sky};
 
-/// A clump about the origin, at rest; the radius of `n` particles is 1.
+/// Returns a clump at rest around the origin, with a radius of 1 and `n` particles.
 fn one_clump(n: usize, heat: f64) -> Sky {
     let mut sky = Sky::default();
     sky.add(&mut Random::new(1), &Clump { n, radius: 1.0, center: [0.0; 3], velocity: [0.0; 3], heat });
     sky
 }
 
-/// All in one halo.
+/// Unbinds all particles as one halo.
 fn as_one(sky: &Sky, options: &Unbinding) -> Bound<Halos> {
     let n = sky.points.len();
     let all: Vec<u32> = (0..n as u32).collect();
@@ -26,16 +26,16 @@ fn a_cold_cloud_stays_and_a_hot_one_dissolves() {
     for n in [500, 4000] {
         let cold = as_one(&one_clump(n, 0.5), &Unbinding::new(1.0));
         assert_eq!((cold.structures.members(0).len(), cold.rows[0].rounds, cold.rows[0].mass), (n, 1, n as f64));
-        // As many within r as r / radius.
+        // The number within r is proportional to r.
         assert!((cold.rows[0].v_max / (n as f64).sqrt() - 1.0).abs() < 0.5, "{}", cold.rows[0].v_max);
         assert!(as_one(&one_clump(n, 4.0), &Unbinding::new(1.0)).structures.is_empty());
-        // What holds together depends on the constant of gravity and on the softening.
+        // Whether a clump is bound depends on the gravitational constant and on the softening.
         assert_eq!(as_one(&one_clump(n, 4.0), &Unbinding::new(64.0)).structures.members(0).len(), n);
         assert!(as_one(&one_clump(n, 0.5), &Unbinding::new(1.0).softening(30.0)).structures.is_empty());
     }
 }
 
-/// Two particles that just hold each other, and not with a bit more.
+/// Two particles that are just bound, and unbound with slightly more energy.
 #[test]
 fn an_energy_of_zero_is_bound() {
     let points = [[0.0; 3], [1.0, 0.0, 0.0]];
@@ -47,14 +47,15 @@ fn an_energy_of_zero_is_bound() {
     };
     assert_eq!(run(1.0, Unbinding::new(1.0)), 1);
     assert_eq!(run(1.0 + f64::EPSILON, Unbinding::new(1.0)), 0);
-    // m / sqrt(1 + 3) is a half.
+    // m / sqrt(1 + 3) is one half.
     assert_eq!(run(1.0, Unbinding::new(2.0).softening(3f64.sqrt())), 1);
     assert_eq!(run(1.0, Unbinding::new(2.0 - 1e-15).softening(3f64.sqrt())), 0);
-    // Of the others that are unbound, both leave at once.
+    // Of the other unbound particles, both are removed at once.
     assert_eq!(run(9.0, Unbinding::new(1.0).min_members(1).max_removed(0.1)), 0);
 }
 
-/// Some that pass give the mean a speed that all of those at rest share: these wait until it is theirs again.
+/// Passing particles change the mean velocity, relative to which all particles at rest seem fast. They are kept until
+/// the mean is that of the cloud again.
 #[test]
 fn a_cloud_at_rest_stays_though_others_pass() {
     let mut sky = one_clump(1000, 0.0);
@@ -63,7 +64,7 @@ fn a_cloud_at_rest_stays_though_others_pass() {
     assert_eq!((bound.structures.members(0), bound.rows[0].rounds), (&(10..1000).collect::<Vec<u32>>()[..], 2));
 }
 
-/// Comoving or physical lengths: G / a with the one is G with the other.
+/// Comoving and physical lengths: G / a for the former is equivalent to G for the latter.
 #[test]
 fn the_scale_factor_is_in_the_constant_of_gravity() {
     let sky = one_clump(2000, 1.3);
@@ -87,14 +88,15 @@ fn subhalos(sky: &Sky) -> Subhalos {
         .unwrap()
 }
 
-/// The structure of the most particles of a range.
+/// Returns the structure that contains most particles of a range.
 fn structure_of(found: &Subhalos, part: std::ops::Range<usize>) -> usize {
     let labels = &found.structures().labels().as_slice()[part];
     let count = |at: usize| labels.iter().filter(|&&label| label == at as i32).count();
     (0..found.len()).max_by_key(|&at| count(at)).unwrap()
 }
 
-/// A clump flies through another: before, its structure has particles of both, then its own alone; those of the larger one are bound to that.
+/// A clump passes through another one. Before unbinding, its structure contains particles of both; afterwards only
+/// its own. The particles of the larger clump are bound to that.
 #[test]
 fn two_clumps_fly_through_each_other() {
     let mut random = Random::new(2);
@@ -102,7 +104,7 @@ fn two_clumps_fly_through_each_other() {
     let clump =
         |n, radius, x, speed| Clump { n, radius, center: [x, 0.0, 0.0], velocity: [speed, 0.0, 0.0], heat: 0.6 };
     sky.add(&mut random, &clump(12_000, 1.0, 0.0, 0.0));
-    // The escape velocity of the larger one is less than 200 there.
+    // There, the escape velocity of the larger clump is below 200.
     sky.add(&mut random, &clump(1500, 0.2, 0.6, 1000.0));
     let found = subhalos(&sky);
     let small = structure_of(&found, 12_000..13_500);
@@ -119,11 +121,12 @@ fn two_clumps_fly_through_each_other() {
     assert!(after.rows()[1].parent == Some(0) && after.rows()[1].mass > 1300.0, "{:?}", after.rows());
     let speeds = [0, 1].map(|at| bound.rows[at].velocity[0]);
     assert!(speeds[0].abs() < 5.0 && (speeds[1] - 1000.0).abs() < 10.0, "{speeds:?}");
-    // All that was the larger one's has come back to it.
+    // All particles of the larger clump have returned to it.
     assert!(after.rows()[0].mass - after.rows()[1].mass > 11_900.0, "{:?}", after.rows());
 }
 
-/// The mean velocity of a clump in a fast stream is nobody's; it is found where a round removes a part alone.
+/// In a fast stream, the mean velocity is that of no particle. The clump is found if each round removes only some of
+/// the unbound particles.
 #[test]
 fn a_clump_in_a_stream() {
     let mut sky = one_clump(1000, 0.5);
@@ -135,7 +138,7 @@ fn a_clump_in_a_stream() {
     assert!(as_one(&sky, &Unbinding::new(1.0).max_removed(1.0)).structures.is_empty());
 }
 
-/// A hot subhalo between its host and a subhalo of its own; then a hot host.
+/// A hot subhalo between its host and its own subhalo; then a hot host.
 #[test]
 fn what_is_in_a_dissolved_structure_goes_up() {
     let with = |host: f64, middle: f64| {

@@ -1,4 +1,4 @@
-//! Unbinding against its definition, and what becomes of clumps that are built to hold together or not.
+//! Unbinding, compared with its definition, and results for clumps that are constructed to be bound or unbound.
 
 mod bad_input;
 mod definition;

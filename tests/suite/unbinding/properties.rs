@@ -1,4 +1,4 @@
-//! Every particle as all pairs have it; the same on any number of threads, and in whatever order the particles are.
+//! Every particle, compared with all pairs, for any number of threads and any order of particles.
 
 use common::random::Random;
 use rayon::ThreadPoolBuilder;
@@ -8,8 +8,8 @@ use ropewalk::{AdaptaHop, Center, CenterFinder, Fof, Particles, Subhalos};
 use super::definition::{Rules, unbind, v_max};
 use super::sky::{Clump, Sky};
 
-/// A host with three clumps in it, one with a clump of its own, and another halo, of various masses; some particles are hot, and the
-/// second clump moves fast.
+/// Returns a host with three clumps, one of which has a clump of its own, and another halo, of various masses. Some
+/// particles are hot, and the second clump moves fast.
 fn sky(scale: usize, seed: u64) -> (Sky, Vec<f64>) {
     let mut random = Random::new(seed);
     let mut sky = Sky::default();
@@ -37,7 +37,7 @@ fn assert_near(a: f64, b: f64) {
     assert!((a - b).abs() <= 1e-11 * b.abs().max(1e-3), "{a} {b}");
 }
 
-/// Compares all that is found; says how many structures are dissolved, and the largest number of rounds.
+/// Compares all results, and returns the number of dissolved structures and the maximum number of rounds.
 #[track_caller]
 pub fn assert_as_defined(before: &Subhalos, bound: &Bound<Subhalos>, rules: Rules) -> (usize, u32) {
     let own: Vec<Vec<usize>> =
@@ -81,7 +81,7 @@ fn as_all_pairs_have_it() {
     for (seed, scale) in [(0, 25), (1, 40), (2, 60), (3, 250)] {
         let (sky, masses) = sky(scale, seed);
         let n = sky.points.len();
-        // Across the faces of the box for every other one.
+        // Every other case is across the faces of the box.
         let side = [None, Some(1.0)][seed as usize % 2];
         let move_by = |x: &f64| side.map_or(*x, |side| (x + 0.55) % side);
         let points: Vec<[f64; 3]> = sky.points.iter().map(|point| point.each_ref().map(move_by)).collect();
@@ -89,7 +89,7 @@ fn as_all_pairs_have_it() {
         assert!(found.rows().iter().any(|row| row.level > 1), "{seed}");
         let mut options = vec![(1.0, 0.0, 0.25, 20), (2.0, 0.002, 1.0, 5), (0.3, 0.01, 0.1, 1), (0.5, 0.0, 0.5, 60)];
         let flows = [40.0, 0.0, 200.0, 0.0];
-        // The large one is for the tree.
+        // The large case is for the tree.
         options.truncate(if scale > 100 { 1 } else { 4 });
         for ((gravity, softening, max_removed, min_members), hubble_flow) in options.into_iter().zip(flows) {
             let unbinding = Unbinding::new(gravity).softening(softening).hubble_flow(hubble_flow);
@@ -136,7 +136,7 @@ fn the_number_of_threads_does_not_matter() {
     assert!(run(2) == one && run(5) == one);
 }
 
-/// To the last bit.
+/// Equal to the last bit.
 #[test]
 fn the_order_of_particles_does_not_matter() {
     let (sky, masses) = sky(100, 5);
@@ -160,13 +160,13 @@ fn the_order_of_particles_does_not_matter() {
     other.rows.iter_mut().for_each(|row| row.most_bound = row.most_bound.map(|at| order[at as usize] as u32));
     assert!(one.rows.len() > 3);
     for (mut other, one) in other.rows.into_iter().zip(one.rows) {
-        // The numbers before are the order of the finder, ties by index.
+        // The previous numbers are in the order of the finder, ties by index.
         other.from = one.from;
         assert_eq!(other, one);
     }
 }
 
-/// Halos are structures in which there are none.
+/// Halos are structures without substructures.
 #[test]
 fn halos_as_all_pairs_have_them() {
     let (sky, masses) = sky(60, 7);

@@ -1,4 +1,4 @@
-//! Clumps that are held together by their gravity, moving as they are told.
+//! Self-gravitating clumps with given velocities.
 
 use common::random::Random;
 
@@ -9,13 +9,14 @@ pub struct Sky {
     pub velocities: Vec<[f64; 3]>,
 }
 
-/// A clump of `n` within a radius, as many within r as r / radius: the circular velocity is sqrt(n / radius) at each r, for a gravity of 1.
+/// A clump of `n` particles within a radius, with a number within r proportional to r. For a gravitational constant
+/// of 1, the circular velocity is sqrt(n / radius) at each r.
 pub struct Clump {
     pub n: usize,
     pub radius: f64,
     pub center: [f64; 3],
     pub velocity: [f64; 3],
-    /// The dispersion along each axis, in circular velocities: 0.7 is at rest.
+    /// The velocity dispersion along each axis in units of the circular velocity; 0.7 is equilibrium.
     pub heat: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Every structure of the sample snapshot, as all pairs have it.
+//! Every structure of the sample snapshot, compared with all pairs.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ use super::properties::assert_as_defined;
 const SIDE: f64 = 32.0;
 const N: usize = 64 * 64 * 64;
 
-/// Three f32 a particle, from a byte of the file on.
+/// Reads three f32 per particle, starting at a byte of the file.
 fn vectors(file: &[u8], start: usize) -> Vec<[f32; 3]> {
     let number = |bytes: &[u8]| f32::from_le_bytes(bytes.try_into().unwrap());
     let vector = |bytes: &[u8]| std::array::from_fn(|k| number(&bytes[4 * k..4 * k + 4]));

@@ -1,5 +1,5 @@
-//! Hierarchies of boxes: parry3d's Bvh (binned, its default) and bvh. They count, but have no k nearest points.
-//! Queries come along a Morton curve (the sort is not timed).
+//! Bounding volume hierarchies: parry3d's Bvh (binned, its default) and bvh. They support counts, but not the k
+//! nearest points. Queries are in Morton order (the sort is not timed).
 
 use bvh::aabb::{Aabb, Bounded};
 use bvh::ball::Ball;
@@ -15,7 +15,7 @@ use crate::op::Op;
 use crate::peer::{Peer, Run};
 use crate::work::Work;
 
-/// Builds on one thread.
+/// parry3d, whose build uses one thread.
 pub struct Parry;
 
 impl Peer for Parry {
@@ -59,7 +59,7 @@ impl Peer for Parry {
     }
 }
 
-/// bvh wants to write into the shapes.
+/// A shape in which bvh stores the index of its node.
 struct Shape {
     at: Point3<f32>,
     node: usize,
@@ -99,12 +99,12 @@ impl Peer for Bvh {
 
     fn enter<'a>(&self, op: Op, work: &'a Work) -> Option<Run<'a>> {
         let threads = work.parameters.threads;
-        // Not timed: its own kind of points.
+        // Conversion to the library's own type of points, which is not timed.
         let mut shapes: Vec<Shape> = work.points.iter().map(|&at| Shape { at: at.into(), node: 0 }).collect();
         Some(match op {
             Op::Build => Box::new(move || {
                 let tree = Self::tree(&mut shapes, threads);
-                // A binary tree with a leaf for each shape.
+                // In a binary tree with one shape per leaf, half of the nodes, rounded up, are leaves.
                 Box::new(move || Answer::built(tree.nodes.len().div_ceil(2)))
             }),
             Op::RangeCount => {

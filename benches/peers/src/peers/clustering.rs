@@ -1,5 +1,5 @@
-//! Libraries that cluster: linfa-clustering and petal-clustering, where friends-of-friends is DBSCAN with two points, and
-//! hdbscan-rs.
+//! Clustering libraries: linfa-clustering and petal-clustering, for which friends of friends is DBSCAN with min_pts
+//! of 2, and hdbscan-rs.
 
 use linfa::traits::Transformer;
 use ndarray_linfa::Array2 as LinfaArray;
@@ -25,7 +25,7 @@ fn flat(points: &[Point]) -> Vec<f32> {
     points.as_flattened().to_vec()
 }
 
-/// Runs on one thread.
+/// linfa-clustering, which runs on one thread.
 pub struct Linfa;
 
 impl Peer for Linfa {
@@ -50,7 +50,7 @@ impl Peer for Linfa {
     }
 }
 
-/// Finds and keeps all neighbours on rayon's threads, then clusters on one.
+/// petal-clustering, which finds and stores all neighbours on rayon's threads, then clusters on one thread.
 pub struct Petal;
 
 impl Peer for Petal {
@@ -76,7 +76,7 @@ impl Peer for Petal {
     }
 }
 
-/// Runs on one thread. Counts the point itself among its samples, as ropewalk does.
+/// hdbscan-rs, which runs on one thread and, like ropewalk, counts the point itself among its samples.
 pub struct HdbscanRs;
 
 impl Peer for HdbscanRs {

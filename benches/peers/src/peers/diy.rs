@@ -1,5 +1,5 @@
-//! Do it yourself: clustering in a few lines over kiddo, rayon and an atomic union-find, the points along a Morton curve.
-//! What a Rust user can do without ropewalk. Sort and tree are timed.
+//! DIY: clustering in a few lines with kiddo, rayon and an atomic union-find, with the points in Morton order. This
+//! is what a Rust user can do without ropewalk. The sort and the tree are timed.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -45,7 +45,7 @@ fn labelled<'a>(labels: Vec<u32>, singles: bool) -> Done<'a> {
 
 const NOISE: u32 = u32::MAX;
 
-/// A label for each point; that of a point alone is its own.
+/// Returns a label for each point; a single point has its own label.
 fn fof(points: &[Point], eps: f32) -> Vec<u32> {
     let sorted = Sorted::new(points);
     let forest = Forest::new(points.len());
@@ -59,10 +59,10 @@ fn fof(points: &[Point], eps: f32) -> Vec<u32> {
     sorted.scatter(|at| forest.find(at))
 }
 
-/// A label for each point, or [`NOISE`].
+/// Returns a label for each point, or [`NOISE`].
 fn dbscan(points: &[Point], eps: f32, min_pts: usize) -> Vec<u32> {
     let sorted = Sorted::new(points);
-    // The visit cannot be stopped at min_pts, so this counts them all.
+    // Counts all neighbours, since the visit cannot be stopped at min_pts.
     let core: Vec<bool> = sorted
         .points
         .par_iter()
@@ -81,7 +81,7 @@ fn dbscan(points: &[Point], eps: f32, min_pts: usize) -> Vec<u32> {
         }
         sorted.visit(point, eps, |other| {
             if !core[other as usize] {
-                // The first core point in tree order, so that it does not depend on timing.
+                // The first core point in tree order, so that the result does not depend on timing.
                 border[other as usize].fetch_min(at, Relaxed);
             } else if other < at {
                 forest.union(at, other);
@@ -95,7 +95,7 @@ fn dbscan(points: &[Point], eps: f32, min_pts: usize) -> Vec<u32> {
     })
 }
 
-/// Points along a Morton curve, and a tree over them.
+/// Points in Morton order, and a tree of them.
 struct Sorted {
     order: Vec<u32>,
     points: Vec<Point>,
@@ -114,7 +114,7 @@ impl Sorted {
         self.tree.query(point).within::<Metric>(eps * eps).unsorted().visit(|near| visit(near.item));
     }
 
-    /// Labels in the caller's order.
+    /// Returns labels in the caller's order.
     fn scatter(&self, label: impl Fn(u32) -> u32 + Sync + Send) -> Vec<u32> {
         let labels: Vec<u32> = (0..self.order.len() as u32).into_par_iter().map(label).collect();
         let mut scattered = vec![0; labels.len()];
@@ -125,7 +125,7 @@ impl Sorted {
     }
 }
 
-/// Union-find from many threads: the larger root hooks to the smaller.
+/// A concurrent union-find in which the larger root is attached to the smaller.
 struct Forest(Vec<AtomicU32>);
 
 impl Forest {

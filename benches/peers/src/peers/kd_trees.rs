@@ -1,4 +1,4 @@
-//! Other k-d trees: nabo, fnntw and kd-tree. Queries come along a Morton curve (the sort is not timed).
+//! Other k-d trees: nabo, fnntw and kd-tree. Queries are in Morton order (the sort is not timed).
 
 use nabo::simple_point::SimplePoint;
 
@@ -9,7 +9,7 @@ use crate::op::Op;
 use crate::peer::{Peer, Run};
 use crate::work::Work;
 
-/// nabo: nearest neighbours only; builds on one thread.
+/// nabo: only nearest neighbours; builds on one thread.
 pub struct Nabo;
 
 impl Peer for Nabo {
@@ -51,17 +51,17 @@ impl Peer for Nabo {
     }
 }
 
-/// fnntw: nearest neighbours only.
+/// fnntw: only nearest neighbours.
 pub struct Fnntw;
 
 impl Fnntw {
-    /// As its documentation has it.
+    /// The value in its documentation.
     const LEAF: usize = 32;
 
     fn tree(work: &Work) -> fnntw::Tree<'_, f32, 3> {
         match work.parameters.threads {
             1 => fnntw::Tree::new(&work.points, Self::LEAF),
-            // So many levels are split before threads start: one makes two tasks.
+            // The argument is the number of levels that are split before threads start: one level gives two tasks.
             threads => fnntw::Tree::new_parallel(&work.points, Self::LEAF, threads.ilog2().max(1) as usize),
         }
         .expect("points are finite")
@@ -83,7 +83,7 @@ impl Peer for Fnntw {
             Op::Knn => {
                 let tree = Self::tree(work);
                 let queries = work.sorted();
-                // Its own loop over queries writes distances and indices.
+                // The library's own parallel loop over queries returns distances and indices.
                 Box::new(move || {
                     let (squares, indices) = tree.query_nearest_k_parallel(queries, k).expect("points are finite");
                     Box::new(move || {
@@ -97,7 +97,7 @@ impl Peer for Fnntw {
     }
 }
 
-/// kd-tree: a permutation of the points.
+/// kd-tree: sorts the points in place.
 pub struct KdTree;
 
 impl KdTree {

@@ -1,4 +1,4 @@
-//! kiddo 6, the immutable tree; its queries in file order, or along a Morton curve (the sort is not timed).
+//! kiddo 6, the immutable tree. Queries are in file order or in Morton order (the sort is not timed).
 
 use std::f64::consts::PI;
 use std::num::NonZeroUsize;
@@ -15,12 +15,12 @@ use crate::work::Work;
 pub type Tree = ImmutableKdTree<f32, 3>;
 pub type Metric = SquaredEuclidean<f32>;
 
-/// Large enough trees are built on rayon's threads.
+/// Builds a tree, on rayon's threads if it is large enough.
 pub fn tree(points: &[Point]) -> Tree {
     Tree::new_from_slice(points).expect("points are finite")
 }
 
-/// The spline M4.
+/// The cubic spline kernel M4.
 fn spline(q: f64) -> f64 {
     if q < 1.0 { 1.0 - 1.5 * q * q + 0.75 * q * q * q } else { 0.25 * (2.0 - q).max(0.0).powi(3) }
 }
@@ -43,7 +43,7 @@ impl Peer for Kiddo {
         let queries = if self.sorted { work.sorted() } else { points };
         let wanted = work.parameters;
         Some(match op {
-            // The order of queries says nothing about a build.
+            // The order of queries does not affect a build.
             Op::Build if !self.sorted => Box::new(move || {
                 let tree = tree(points);
                 Box::new(move || Answer::built(tree.size()))

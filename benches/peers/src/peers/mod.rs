@@ -1,5 +1,6 @@
-//! The libraries. Each answers with the same: a count per query, k indices and squared distances per query, a label per
-//! point. In the caller's order, except where a peer is given its queries along a Morton curve and may answer so.
+//! The libraries. All return the same results: a count per query, k indices and squared distances per query, or a
+//! label per point. Results are in the caller's order, except for peers that get their queries in Morton order and
+//! may answer in that order.
 
 mod boxes;
 mod clustering;
@@ -12,7 +13,7 @@ mod rstar;
 
 use crate::peer::Peer;
 
-/// All, ropewalk first.
+/// All peers, ropewalk first.
 pub const PEERS: &[&dyn Peer] = &[
     &ropewalk::Ropewalk,
     &kiddo::Kiddo { sorted: true },

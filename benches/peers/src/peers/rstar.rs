@@ -1,4 +1,4 @@
-//! rstar: an R*-tree, loaded in bulk.
+//! rstar: an R*-tree, built by bulk loading.
 
 use rstar::RTree;
 use rstar::primitives::GeomWithData;

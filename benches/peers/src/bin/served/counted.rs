@@ -1,4 +1,4 @@
-//! The heap, counted: how many bytes there are, and how many there were at the most.
+//! A counting allocator: the bytes that are allocated now, and the peak.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -15,7 +15,7 @@ fn add(bytes: usize) {
     }
 }
 
-// SAFETY: each call is passed on as it is.
+// SAFETY: each method passes its arguments unchanged to the same method of `System`, and only counts bytes.
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         add(layout.size());
@@ -39,7 +39,7 @@ unsafe impl GlobalAlloc for Counted {
     }
 }
 
-/// How many bytes there are; the most is counted anew.
+/// Resets the peak and returns the bytes that are allocated now.
 pub fn restart() -> usize {
     let now = NOW.load(Relaxed);
     MOST.store(now, Relaxed);

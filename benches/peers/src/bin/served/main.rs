@@ -1,8 +1,9 @@
-//! Works on arrays of plain numbers in a folder, once for each line that comes in: `served mesh FOLDER`, `served values FOLDER`.
+//! Runs an operation on arrays in a folder for each input line: `served mesh FOLDER`, `served values FOLDER`.
 //!
-//! A line is a library and an operation. The answer is a line of seconds, and for `build` of bytes that the result keeps and bytes
-//! that were there at the most; results lie in the folder as `answer`. Numbers are little-endian. The first `build` of a library
-//! makes what its other operations search. `mesh_peers.py` and `values_peers.py` beside `src` send the lines, and compare.
+//! An input line is a library and an operation. The output is a line with seconds and, for `build`, the bytes of the
+//! result and the peak of allocated bytes. Results are written to the files `answer` and `triangles` of the folder.
+//! Numbers are little-endian. `build` creates the structure that a library's other operations search. The scripts
+//! `mesh_peers.py` and `values_peers.py`, in the folder above `src`, send the lines and compare the results.
 
 mod counted;
 mod mesh;

@@ -1,6 +1,7 @@
-//! First hits of rays on a mesh, and nearest triangles of points: ropewalk, parry3d's TriMesh, bvh.
+//! First hits of rays on a mesh, and nearest triangles to points: ropewalk, parry3d's TriMesh, bvh.
 //!
-//! `vertices`, `rays` (origin, direction) and `points` are f32, `faces` u32. An answer is `t` or a distance; infinite where there is none.
+//! `vertices`, `rays` (origin, direction) and `points` are f32, `faces` u32. An answer is `t` or a distance, or
+//! infinity if there is no hit.
 
 use std::error::Error;
 use std::path::Path;
@@ -30,7 +31,7 @@ pub struct Meshes {
 }
 
 impl Meshes {
-    /// Each library's own rays and points are made here, and are not timed.
+    /// Reads the arrays and converts rays and points to each library's types, which is not timed.
     pub fn read(folder: &Path) -> Result<Self, Box<dyn Error>> {
         let rays: Vec<[f32; 6]> = rows(folder, "rays", f32::from_le_bytes)?;
         let points: Vec<[f32; 3]> = rows(folder, "points", f32::from_le_bytes)?;
@@ -78,7 +79,7 @@ impl Meshes {
     }
 }
 
-/// One after the other on one thread, in parallel on more.
+/// Maps queries serially on one thread, and in parallel on several.
 fn each<Q: Sync, T: Send>(queries: &[Q], find: impl Fn(&Q) -> T + Send + Sync) -> Vec<T> {
     match rayon::current_num_threads() {
         1 => queries.iter().map(find).collect(),
@@ -86,7 +87,7 @@ fn each<Q: Sync, T: Send>(queries: &[Q], find: impl Fn(&Q) -> T + Send + Sync) -
     }
 }
 
-/// A number for each query; which triangle it is remains unknown.
+/// Runs queries that return a number without a triangle.
 fn numbers(work: impl FnOnce() -> Vec<f32>) -> Done {
     Done::queries(work, |&x| f64::from(x), |_| u32::MAX)
 }
@@ -132,7 +133,7 @@ impl Served for Meshes {
                     _ => return Err(format!("no operation {op:?}").into()),
                 };
                 let mut done = numbers(|| each(&self.bvh_rays, |ray| find(tree, triangles, ray)));
-                // Its rays have directions of length one.
+                // bvh normalizes the directions of rays, so `t` is converted back.
                 for (t, ray) in done.answer.iter_mut().zip(&self.rays) {
                     *t /= ray.direction.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
                 }

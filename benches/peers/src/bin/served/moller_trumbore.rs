@@ -1,5 +1,5 @@
-//! First hits by the bvh crate, whose leaves hold one triangle each: Moeller and Trumbore's test in f32, of both sides.
-//! (The crate's own test leaves out back sides and small triangles.)
+//! First hits with the bvh crate, whose leaves hold one triangle each, by a two-sided Möller-Trumbore test in f32.
+//! (The crate's own test ignores back sides and small triangles.)
 
 use bvh::aabb::{Aabb, Bounded};
 use bvh::bounding_hierarchy::BHShape;
@@ -7,7 +7,7 @@ use bvh::bvh::{Bvh, BvhNode};
 use bvh::ray::Ray;
 use nalgebra::Point3;
 
-/// bvh wants to write into the shapes.
+/// A triangle in which bvh stores the index of its node.
 pub struct Triangle {
     pub corners: [Point3<f32>; 3],
     pub node: usize,
@@ -30,7 +30,7 @@ impl BHShape<f32, 3> for Triangle {
 }
 
 impl Triangle {
-    /// Where the ray meets it; infinite if it does not.
+    /// Returns `t` of the hit, or infinity.
     fn hit(&self, ray: &Ray<f32, 3>) -> f32 {
         let [a, b, c] = &self.corners;
         let (e, f) = (b - a, c - a);
@@ -45,7 +45,8 @@ impl Triangle {
     }
 }
 
-/// By the crate's iterator in ascending distance of boxes, until a box begins behind what was met.
+/// Finds the first hit with the crate's iterator, which yields boxes by ascending distance, and stops at a box behind
+/// the best hit.
 pub fn first_hit_in_order(tree: &Bvh<f32, 3>, triangles: &[Triangle], ray: &Ray<f32, 3>) -> f32 {
     let mut best = f32::INFINITY;
     for triangle in tree.nearest_traverse_iterator(ray, triangles) {
@@ -59,7 +60,8 @@ pub fn first_hit_in_order(tree: &Bvh<f32, 3>, triangles: &[Triangle], ray: &Ray<
     best
 }
 
-/// By a walk of ours over the crate's nodes: the nearer child first, and none that begins behind what was met. The crate has no such walk.
+/// Finds the first hit with our own traversal of the crate's nodes, nearer child first, skipping boxes behind the
+/// best hit. The crate has no such traversal.
 pub fn first_hit_by_walk(tree: &Bvh<f32, 3>, triangles: &[Triangle], ray: &Ray<f32, 3>) -> f32 {
     let mut best = f32::INFINITY;
     let mut stack = [(0.0, 0); 128];

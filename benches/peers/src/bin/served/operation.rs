@@ -1,4 +1,4 @@
-//! One operation of a library: its time, and what it found.
+//! One operation of a library: its time and its result.
 
 use std::error::Error;
 use std::path::Path;
@@ -6,18 +6,18 @@ use std::time::Instant;
 
 use crate::counted;
 
-/// Libraries whose operations are run and timed.
+/// A set of arrays on which operations of libraries are run and timed.
 pub trait Served {
     fn run(&mut self, library: &str, op: &str) -> Result<Done, Box<dyn Error>>;
 }
 
-/// The time of an operation and its answer: a number for each query.
+/// The time of an operation, and a number for each query.
 pub struct Done {
     pub seconds: f64,
-    /// The bytes that a build keeps, and the most that it had.
+    /// For a build, the bytes of the result and the peak of allocated bytes.
     pub bytes: Option<[usize; 2]>,
     pub answer: Vec<f64>,
-    /// The triangles that were found.
+    /// The triangle that each query found.
     pub triangles: Vec<u32>,
 }
 
@@ -44,7 +44,7 @@ impl Done {
     }
 }
 
-/// The rows of a file of four or eight bytes a number.
+/// Reads the rows of a file with four or eight bytes per number.
 pub fn rows<const N: usize, const B: usize, T>(
     folder: &Path,
     file: &str,

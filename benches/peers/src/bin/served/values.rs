@@ -1,4 +1,5 @@
-//! Moving least squares of degree 2 with 20 neighbours: `sources` and `targets` are rows of three f64, `values` one f64 a source.
+//! Moving least squares of degree 2 with 20 neighbours: `sources` and `targets` are rows of three f64, `values` has
+//! one f64 per source.
 
 use std::error::Error;
 use std::path::Path;
@@ -24,7 +25,7 @@ impl Values {
 }
 
 impl Served for Values {
-    /// From sources, targets and values to values at the targets; no tree is there.
+    /// Computes the values at targets from sources, targets and values, including the tree.
     fn run(&mut self, library: &str, op: &str) -> Result<Done, Box<dyn Error>> {
         if (library, op) != ("ropewalk", "moving_least_squares") {
             return Err(format!("{library} has no {op:?}").into());
