@@ -265,7 +265,8 @@ fn nearest_in_f32() {
 }
 
 #[test]
-fn nearest_in_f64() {
+#[ignore = "wide"]
+fn wide_nearest_in_f64() {
     compare_nearest::<f64>(2000);
 }
 

@@ -75,7 +75,6 @@ fn compare_nearest<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>) {
 
 #[test]
 fn nearest_in_f32() {
-    small::<f32, 2>().iter().for_each(compare_nearest);
     small::<f32, 3>().iter().for_each(compare_nearest);
     snapshot::<f32, 3>().iter().for_each(compare_nearest);
 }
@@ -83,6 +82,12 @@ fn nearest_in_f32() {
 #[test]
 fn nearest_in_f64() {
     small::<f64, 2>().iter().for_each(compare_nearest);
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_nearest() {
+    small::<f32, 2>().iter().for_each(compare_nearest);
     small::<f64, 3>().iter().for_each(compare_nearest);
 }
 
@@ -163,7 +168,6 @@ fn compare_boxes<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>) {
 
 #[test]
 fn boxes_in_f32() {
-    small::<f32, 2>().iter().for_each(compare_boxes);
     small::<f32, 3>().iter().for_each(compare_boxes);
     snapshot::<f32, 3>().iter().for_each(compare_boxes);
 }
@@ -171,6 +175,12 @@ fn boxes_in_f32() {
 #[test]
 fn boxes_in_f64() {
     small::<f64, 2>().iter().for_each(compare_boxes);
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_boxes() {
+    small::<f32, 2>().iter().for_each(compare_boxes);
     small::<f64, 3>().iter().for_each(compare_boxes);
 }
 

@@ -7,7 +7,6 @@ use common::mpirun::mpirun;
 
 use crate::faults::FAULTS;
 
-const SIZES: [usize; 6] = [1, 2, 3, 4, 7, 16];
 /// With this number of ranks all scenarios run if none is chosen; with others only quick ones, as each rank computes
 /// the whole result.
 const WHOLE: usize = 3;
@@ -21,10 +20,16 @@ pub fn is_rank() -> bool {
     ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"].iter().any(|name| std::env::var_os(name).is_some())
 }
 
+/// The numbers of processes: 1, 2 and 3, or those of the variable `ROPEWALK_RANKS`.
+fn numbers_of_ranks() -> Vec<usize> {
+    let list = std::env::var("ROPEWALK_RANKS").unwrap_or_else(|_| "1,2,3".into());
+    list.split(',').map(|ranks| ranks.parse().unwrap()).collect()
+}
+
 /// Runs the chosen scenarios; if none is chosen, all scenarios and the faults.
 pub fn run(words: &[String]) -> ExitCode {
     let mut failed = 0;
-    for size in SIZES {
+    for size in numbers_of_ranks() {
         let since = Instant::now();
         let quick = QUICK.map(String::from);
         let words = if size != WHOLE && words.is_empty() { &quick } else { words };

@@ -12,6 +12,12 @@ use crate::data::root;
 use crate::mpirun::mpirun;
 use crate::program::{Scratch, halos, run, sample};
 
+/// The numbers of ranks to run with, up to `most`: 1, 2 and 3, or those of the variable `ROPEWALK_RANKS`.
+fn numbers_of_ranks(most: usize) -> Vec<usize> {
+    let list = std::env::var("ROPEWALK_RANKS").unwrap_or_else(|_| "1,2,3".into());
+    list.split(',').map(|ranks| ranks.parse().unwrap()).filter(|&ranks| ranks <= most).collect()
+}
+
 /// Runs `mpirun -n RANKS ropewalk ARGUMENTS` for at most `seconds`.
 fn many(ranks: usize, seconds: u32, arguments: &[&str]) -> Output {
     mpirun(ranks, seconds).arg(env!("CARGO_BIN_EXE_ropewalk")).args(arguments).output().unwrap()
@@ -50,7 +56,7 @@ fn files_are_those_of_one_process() {
     let options = [&measured[..], &["--catalog", "halos.ecsv,halos.hdf5", "--dpi", "30"]].concat();
     let report = halos(&sample(), &one, &options).success();
     let sample = sample().display().to_string();
-    for ranks in [1, 2, 3, 4, 7, 16] {
+    for ranks in numbers_of_ranks(16) {
         let many = scratch.path(&ranks.to_string());
         let out = many.display().to_string();
         let printed = succeeds(ranks, &[&["halos", &sample, "--out", &out][..], &options, &["--mpi"]].concat());
@@ -83,7 +89,7 @@ fn members_are_those_of_one_process() {
     };
     assert_eq!((array("offsets.npy"), array("ids.npy")), (vec![0, 3, 5], vec![1, 3, 4, 0, 2]));
     let file = points.display().to_string();
-    for ranks in [1, 2, 3, 7] {
+    for ranks in numbers_of_ranks(7) {
         succeeds(ranks, &[&["halos", &file, "--out", &out(&ranks.to_string()), "--mpi"][..], &options].concat());
         are_equal(&scratch.path("one"), &scratch.path(&ranks.to_string()), &["members.npz", "halos.hdf5"]);
     }
@@ -111,7 +117,7 @@ fn projections_are_those_of_one_process() {
     for (at, (file, options, name)) in runs.into_iter().enumerate() {
         let out = |ranks: usize| format!("{at}-{ranks}");
         halos(file, &scratch.path(&out(0)), options).success();
-        for ranks in [1, 2, 3, 7] {
+        for ranks in numbers_of_ranks(7) {
             let [file, out] = [file, &scratch.path(&out(ranks))].map(|path| path.display().to_string());
             succeeds(ranks, &[&["halos", &file, "--out", &out, "--mpi"][..], options].concat());
             are_equal(&scratch.path(&format!("{at}-0")), Path::new(&out), &[name]);
@@ -158,7 +164,7 @@ fn types_are_those_of_one_process() {
         let report = halos(&snapshot, &one, &own).success();
         let names = scratch.names(&format!("{at}-one"));
         assert!(names.contains(&"labels_type4.npy".into()) == (at != 1 && at != 3), "{names:?}");
-        for ranks in [1, 2, 3, 7] {
+        for ranks in numbers_of_ranks(7) {
             let out = format!("{at}-{ranks}");
             let path = scratch.path(&out).display().to_string();
             let printed = succeeds(ranks, &[&["halos", &file, "--out", &path, "--mpi"][..], &own].concat());
@@ -199,7 +205,7 @@ fn labels_are_those_of_one_process() {
     let labels = |name: &str| scratch.path(name).display().to_string();
     let options = ["dbscan", &file, "--eps", "0.1", "--min-pts", "5", "--periodic", "32", "--out"];
     run([&options[..], &[&labels("one.npy")]].concat()).success();
-    for ranks in [2, 5] {
+    for ranks in numbers_of_ranks(7).into_iter().filter(|&ranks| ranks > 1) {
         let printed = succeeds(ranks, &[&options[..], &[&labels("many.npy"), "--mpi"]].concat());
         assert!(printed.contains("clusters        3,184\n"), "{printed}");
         assert!(fs::read(labels("one.npy")).unwrap() == fs::read(labels("many.npy")).unwrap());
