@@ -55,6 +55,24 @@
 //! # Ok::<(), ropewalk::Error>(())
 //! ```
 //!
+//! # What to call
+//!
+//! | I have | I want | call |
+//! |---|---|---|
+//! | points | the points within a radius of a place, or in a box | [`Bvh::query`]; for many places [`Bvh::query_all`], [`Bvh::count_all`] |
+//! | points | the k nearest points to a place | [`Bvh::nearest`]; for many places [`Bvh::nearest_all`] |
+//! | points | the neighbours of each point, or their number | [`Bvh::neighbors`], [`Bvh::count_neighbors`], [`Bvh::nearest_neighbors`] |
+//! | points | all pairs within a radius | [`Bvh::for_each_pair`], [`Bvh::count_pairs`] |
+//! | points | clusters of a density that I know | [`dbscan`], [`Dbscan`] |
+//! | points | clusters of varying density | [`Hdbscan`] |
+//! | points | the minimum spanning tree | [`minimum_spanning_tree`], [`MinimumSpanningTree`] |
+//! | points with values | values at other places | [`MovingLeastSquares`], [`Sph`], [`InverseDistance`] |
+//! | particles of a simulation | halos | [`Fof`], [`Hop`]; with subhalos [`AdaptaHop`] |
+//! | halos | centres, masses, profiles, shapes | [`Halos::centers`], module [`halo`] |
+//! | triangles | first hits of rays, nearest triangles, inside or outside | [`Mesh`] |
+//! | shapes with values | the nearest, or those that a ray hits | [`ValueBvh`] |
+//! | points of run-time type and dimension | any of these | the crate `ropewalk-table` |
+//!
 //! # Meshes
 //!
 //! A [`Mesh`] is searched by rays (first hit, any hit, all hits in order) and for the nearest triangle. Its winding
@@ -273,6 +291,8 @@ assert_eq!(labels, [Some(0); 3]);
 //!   that move.
 //! - A few dozen points: use plain loops.
 //! - More than ten dimensions, or metrics other than the Euclidean one: not supported.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod error;
 mod format;

@@ -31,6 +31,8 @@
 //! by the code that uses them. Every length that a file states is checked against its size before memory is reserved.
 
 // Bytes, numbers and text in files.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod atomic;
 mod lzf;
 mod memory_limit;

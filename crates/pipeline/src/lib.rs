@@ -28,6 +28,8 @@
 //! # Ok::<(), ropewalk::Error>(())
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod across;
 mod around;
 mod attached;

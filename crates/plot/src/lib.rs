@@ -16,6 +16,8 @@
 //! first and lets the viewer choose. Each file states its size in inches. SVG and PDF store lines and text as
 //! vectors.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod axis;
 mod axis_units;
 mod canvas;

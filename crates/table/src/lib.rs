@@ -9,6 +9,8 @@
 //! change distances; `f32` is converted to `f64` exactly. So results are the same. Cost: a copy of 8 bytes per
 //! coordinate.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod across;
 mod bvh;
 mod catalog;
