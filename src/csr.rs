@@ -1,5 +1,5 @@
 //! Many lists in one allocation: compressed sparse rows.
-#![allow(unsafe_code)] // Measured in benches/README.md: nearest neighbours are an eighth faster when written in place.
+#![allow(unsafe_code)] // Measured in benches/LOG.md: nearest neighbours are an eighth faster when written in place.
 
 use std::marker::PhantomData;
 use std::ops::Range;

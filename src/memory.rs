@@ -8,7 +8,7 @@
 //! random access costs a translation per page. The request is made only on Linux, where many machines use huge pages
 //! only on request. Cost: that of any allocation; at most two regions below 2 MiB at the ends of a buffer remain
 //! small pages.
-#![allow(unsafe_code)] // Measured in benches/README.md: fresh large pages take a third of the time of small ones.
+#![allow(unsafe_code)] // Measured in benches/LOG.md: fresh large pages take a third of the time of small ones.
 
 #[cfg(any(target_os = "linux", test))]
 use std::ops::Range;

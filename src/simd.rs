@@ -6,7 +6,7 @@
 //!
 //! Hot code is generic over an [`Isa`], is `#[inline(always)]` down to the loops, and is entered through
 //! [`dispatch!`].
-#![allow(unsafe_code)] // Measured in benches/README.md: AVX2 is twice as fast as SSE2 on a range count.
+#![allow(unsafe_code)] // Measured in benches/LOG.md: AVX2 is twice as fast as SSE2 on a range count.
 
 use std::sync::LazyLock;
 

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering::AcqRel, Ordering::Relaxed};
 use crate::memory::renew;
 use crate::parallel::{Part, for_parts, for_tasks};
 
-/// The maximum number of primitives in a leaf. 16, 24 and 32 were measured (benches/README.md).
+/// The maximum number of primitives in a leaf. 16, 24 and 32 were measured (benches/LOG.md).
 pub const LEAF: usize = 32;
 
 /// Marks a node that is not known yet.

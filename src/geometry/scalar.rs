@@ -1,6 +1,6 @@
 //! The two storage types, `f32` and `f64`, behind one sealed trait.
 
-#![allow(unsafe_code)] // A checked conversion does not compile to a vector instruction (measured in benches/README.md).
+#![allow(unsafe_code)] // A checked conversion does not compile to a vector instruction (measured in benches/LOG.md).
 
 use crate::simd::{Isa, LANES, Lanes};
 

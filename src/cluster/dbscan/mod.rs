@@ -31,7 +31,7 @@ use crate::search::ball_predicate::BallPredicate;
 #[non_exhaustive]
 pub enum DbscanAlgorithm {
     /// The faster algorithm, [`DbscanAlgorithm::DenseBox`]: 0.98 to 10 times as fast as [`DbscanAlgorithm::Fdbscan`]
-    /// when measured (benches/README.md).
+    /// when measured (benches/LOG.md).
     #[default]
     Auto,
     /// Counts the neighbours of each point until there are enough, then unites every pair of core points within `eps`.

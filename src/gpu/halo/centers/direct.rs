@@ -9,7 +9,7 @@
 //! combined as a tree. A product is rounded before it is added. Roots and quotients must be rounded according to IEEE
 //! 754; `primitives::rounding` tests each device once. Cost: n distances per sum, in `f64`.
 
-#![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without bounds checks.
+#![allow(unsafe_code)] // Measured in benches/LOG.md: hot kernels without bounds checks.
 
 use cubecl::prelude::*;
 

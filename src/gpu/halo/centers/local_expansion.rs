@@ -25,7 +25,7 @@
 //! `f64` over these sums. Cost: a term for each pair of blocks of a halo; 316 bytes per block, 256 of them for its
 //! list. Source: Salmon and Warren 1994, section 3.
 
-#![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without bounds checks.
+#![allow(unsafe_code)] // Measured in benches/LOG.md: hot kernels without bounds checks.
 
 use cubecl::prelude::*;
 

@@ -10,7 +10,7 @@
 //! [`RELATIVE_ERROR`]: 32 additions, a root of a sum, a product. Cost: a pair for each two members of near blocks; 12
 //! bytes per member. Source: as `local_expansion`.
 
-#![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without bounds checks.
+#![allow(unsafe_code)] // Measured in benches/LOG.md: hot kernels without bounds checks.
 
 use cubecl::prelude::*;
 

@@ -10,7 +10,7 @@
 //!
 //! Cost: n distances per target in `f32`; 16 bytes per member, 32 if coordinates are split.
 
-#![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without bounds checks.
+#![allow(unsafe_code)] // Measured in benches/LOG.md: hot kernels without bounds checks.
 
 use cubecl::prelude::*;
 
