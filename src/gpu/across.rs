@@ -139,7 +139,7 @@ impl Fof {
         let theirs = ghosts.route.send_packed(ranks, &own)?;
         let edges = ghosts.ranks().zip(met.iter().zip(theirs)).filter(|(_, (met, _))| **met >= 0);
         let edges = edges.map(|(rank, (&met, theirs))| (met as u32, vertex(rank, theirs as u32))).collect();
-        mark("groups that meet");
+        mark("group edges");
         Ok((groups, edges))
     }
 }
@@ -147,7 +147,7 @@ impl Fof {
 /// The error for a tree that does not hold the points of the domain.
 fn other_tree(points: usize, domain: usize) -> Error {
     let sentence = format!(
-        "the tree of {points} points is not of the {domain} points of the domain, or not in its space; build it of these"
+        "the tree ({points} points) does not match the points ({domain}) or the space of the domain; build it from domain.points()"
     );
     Error::new(ErrorKind::Parameter, sentence)
 }

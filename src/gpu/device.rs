@@ -67,7 +67,7 @@ impl Device {
     /// # Errors
     /// If there is no device.
     pub fn first() -> Result<Self> {
-        devices().first().copied().ok_or_else(|| errors::no_device("GPU", 0, 0))
+        devices().first().copied().ok_or_else(errors::no_gpu)
     }
 
     /// The NVIDIA GPU with number `index`.

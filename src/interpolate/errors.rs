@@ -5,7 +5,7 @@ use crate::format::number;
 
 /// A field whose number of values differs from the number of sources.
 pub(crate) fn field_length(len: usize, sources: usize) -> Error {
-    let sentence = format!("the field has {len} values for {sources} sources; there must be one each");
+    let sentence = format!("the field has {len} values for {sources} sources; it must have one per source");
     Error::new(ErrorKind::Input, sentence)
 }
 
@@ -24,8 +24,9 @@ pub(super) fn volume(index: usize, volume: f64) -> Error {
 /// Fewer neighbours than a polynomial has coefficients.
 pub(super) fn too_few_neighbors(k: usize, basis: usize, degree: usize, dim: usize) -> Error {
     let sentence = format!(
-        "{k} neighbours are too few: a polynomial of degree {degree} in {dim} dimensions has {basis} coefficients, and twice as many \
-         neighbours make a good fit"
+        "{k} neighbours are too few: a polynomial of degree {degree} in {dim} dimensions has {basis} coefficients; use \
+         at least {basis}, better {}",
+        2 * basis
     );
     Error::new(ErrorKind::Parameter, sentence).about("neighbors")
 }

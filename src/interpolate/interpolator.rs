@@ -157,7 +157,8 @@ impl Interpolator {
             // Without sources, the length of `values` does not bound `columns`.
             let most = isize::MAX as usize / size_of::<f64>();
             let Some(len) = self.len().checked_mul(columns).filter(|&len| len <= most) else {
-                return Err(Error::parameter_must("columns", columns as f64, "fewer for as many targets"));
+                let must = format!("at most {} for {} targets", most / self.len(), self.len());
+                return Err(Error::parameter_must("columns", columns as f64, &must));
             };
             let mut found = zeroed(len);
             self.apply_to(values, &mut found, columns)?;
@@ -195,12 +196,12 @@ impl Interpolator {
     pub fn gradient<const D: usize>(&self, values: &[f64]) -> Result<Vec<[f64; D]>> {
         guarded(|| {
             let Some(slopes) = &self.slopes else {
-                let message = "gradients were not prepared; ask for them by with_gradients";
+                let message = "gradients were not prepared; call with_gradients(true)";
                 return Err(Error::missing("with_gradients", message));
             };
             if D != self.dim {
-                let must = "the dimension of the points";
-                return Err(Error::parameter_must("the dimension of the gradient", D as f64, must));
+                let must = format!("{}, the dimension of the points", self.dim);
+                return Err(Error::parameter_must("the dimension of the gradient", D as f64, &must));
             }
             if values.len() != self.n_sources {
                 return Err(errors::field_length(values.len(), self.n_sources));

@@ -150,8 +150,7 @@ impl Sph {
         targets: &[U],
     ) -> Result<Interpolator> {
         if targets.is_empty() && !sources.is_empty() {
-            let must = "at least 1, or what is scattered is lost";
-            return Err(Error::parameter_must("the number of targets", 0.0, must));
+            return Err(Error::parameter_must("the number of targets", 0.0, "at least 1"));
         }
         let tree = tree_of(targets, &self.size)?;
         self.reach.check(sources.len(), tree.space())?;
@@ -194,7 +193,7 @@ impl Sph {
     fn check_volumes(&self, sources: usize) -> Result<()> {
         match &self.volumes {
             None if !self.is_normalized => {
-                let message = "sums that are not normed need the volume of each source";
+                let message = "sums without normalization need a volume for each source";
                 Err(Error::missing("volumes", message))
             }
             None => Ok(()),

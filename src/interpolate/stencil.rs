@@ -201,7 +201,7 @@ precompiled! {
     ) -> Interpolator
 }
 
-#[allow(clippy::ptr_arg, reason = "a door takes no slices of points")]
+#[allow(clippy::ptr_arg, reason = "`precompiled!` entry points take no slices")]
 fn find_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, targets: &Vec<[S; D]>, plan: &Plan<'_>) -> Interpolator {
     let grid = Grid::over(&tree.bounds());
     let order = curve_order(targets.len(), &grid, |target| targets[target]);

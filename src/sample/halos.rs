@@ -111,11 +111,12 @@ impl MockHalos {
         check_within("the background", self.background, 0.0, 1.0, "from 0 to 1")?;
         check_within("alpha", self.alpha, 0.0, 5.0, "from 0 to 5")?;
         if self.least == 0 {
-            return Err(Error::parameter_must("the least mass", 0.0, "at least 1"));
+            return Err(Error::parameter_must("the minimum mass", 0.0, "at least 1"));
         }
         if self.heaviest() < self.least {
             let value = f64::from(self.heaviest());
-            return Err(Error::parameter_must("the largest mass", value, "no less than the least"));
+            let must = format!("at least the minimum mass, {}", self.least);
+            return Err(Error::parameter_must("the maximum mass", value, &must));
         }
         Ok(())
     }

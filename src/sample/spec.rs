@@ -73,7 +73,7 @@ impl Sample {
             (Self::Halos(halos), "alpha") => halos.alpha = real(key, value)?,
             (Self::Halos(halos), "mmin") => halos.least = mass(key, value)?,
             (Self::Halos(halos), "mmax") => halos.most = Some(mass(key, value)?),
-            _ => return Err(format!("there is no `{key}`; the keys are {}", self.keys().join(", "))),
+            _ => return Err(format!("unknown key `{key}`; the keys are {}", self.keys().join(", "))),
         }
         Ok(())
     }
@@ -124,7 +124,7 @@ fn read(spec: &str) -> std::result::Result<Sample, String> {
         "lattice" => Sample::Lattice(Lattice::new(100)),
         "halos" => Sample::Halos(MockHalos::new(1_000_000)),
         "nfw" => Sample::Nfw(Nfw::new(1_000_000)),
-        name => return Err(format!("there is no `{name}`; the samples are uniform, lattice, halos, nfw")),
+        name => return Err(format!("unknown sample `{name}`; the samples are uniform, lattice, halos, nfw")),
     };
     let mut seen = Vec::new();
     for pair in pairs.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {

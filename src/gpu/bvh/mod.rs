@@ -269,7 +269,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 let bvh = crate::Bvh::build_in(points.as_chunks::<D>().0, space)?;
                 return Ok(Self::upload_to(client, &bvh, device, Origin::Host));
             }
-            mark(client, "gather, leaves")?;
+            mark(client, "leaves")?;
             let hierarchy = hierarchy(client, &sorted.codes, &leaves);
             let nodes = Some(nodes::<_, S, D>(client, &hierarchy, &sorted.axes, len));
             mark(client, "nodes")?;

@@ -288,6 +288,6 @@ mod tests {
         }
         let device = Device::first().unwrap();
         let error = Points::<f32, 3>::of(&DeviceVec::new(&[0.0f32; 7], device).unwrap(), None::<f64>).unwrap_err();
-        assert_eq!(error.to_string(), "7 coordinates do not make points of 3; their number must be a multiple of 3");
+        assert_eq!(error.to_string(), "the number of coordinates must be a multiple of the dimension 3, got 7");
     }
 }

@@ -42,7 +42,7 @@ impl Groups {
                 forest = connect_others(client, bvh, nodes, length, &forest, &queries.axes)?;
                 order = behind(client, &order, &queries.order);
             }
-            mark(client, "ghosts met")?;
+            mark(client, "ghost groups")?;
             let (numbers, representatives) = number(client, &forest, &order, Membership::Together)?;
             drop(forest);
             let smallest = representatives.items(client).read(client)?;
@@ -94,9 +94,7 @@ impl Groups {
         let count = self.smallest.len();
         match labels.iter().all(|&label| label < count as i32) {
             true => Ok(labels),
-            false => {
-                Err(errors::failed(format!("it gave groups that are none of its {count}; its memory may be full")))
-            }
+            false => Err(errors::failed(format!("it returned group numbers beyond {count}; its memory may be full"))),
         }
     }
 

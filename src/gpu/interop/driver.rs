@@ -20,9 +20,14 @@ fn failed(error: DriverError) -> Error {
 }
 
 /// The error for bytes that are not memory of the device. `found` says what they are.
-fn wrong_address(address: u64, bytes: u64, index: usize, found: &str) -> Error {
-    let sentence = format!("{bytes} bytes at {address:#x} are to be memory of CUDA device {index}: {found}");
+fn wrong_range(address: u64, bytes: u64, index: usize, found: &str) -> Error {
+    let sentence = format!("{bytes} bytes at {address:#x} are not memory of CUDA device {index}: {found}");
     Error::new(ErrorKind::Input, sentence)
+}
+
+/// The error for an address that is not memory of any device. `found` says what it is.
+fn wrong_address(address: u64, found: &str) -> Error {
+    Error::new(ErrorKind::Input, format!("address {address:#x} is not memory of a CUDA device: {found}"))
 }
 
 /// The primary context of a device, current on this thread for the lifetime of the value.
@@ -57,8 +62,8 @@ impl Current {
     ///
     /// The range may span several adjacent allocations, as PyTorch's expandable segments do.
     pub fn check(&self, address: u64, bytes: u64) -> Result<()> {
-        let refuse = |found: &str| Err(wrong_address(address, bytes, self.index, found));
-        let Some(end) = address.checked_add(bytes) else { return refuse("that is beyond all addresses") };
+        let refuse = |found: &str| Err(wrong_range(address, bytes, self.index, found));
+        let Some(end) = address.checked_add(bytes) else { return refuse("the range exceeds the address space") };
         let mut at = address;
         while at < end {
             match memory_of(at) {
@@ -67,7 +72,7 @@ impl Current {
                     return refuse(&format!("it is memory of device {ordinal}"));
                 }
                 Ok(Memory { end: next, .. }) if next <= at => {
-                    return refuse(&format!("the driver knows of no memory at {at:#x}"));
+                    return refuse(&format!("no allocation at {at:#x}"));
                 }
                 Ok(Memory { end: next, .. }) => at = next,
             }
@@ -119,10 +124,10 @@ fn memory_of(address: u64) -> std::result::Result<Memory, String> {
     let told = unsafe { sys::cuPointerGetAttributes(2, asked.as_mut_ptr(), answers.as_mut_ptr(), address) }.result();
     told.map_err(|error| error.to_string())?;
     if kind == sys::CUmemorytype::CU_MEMORYTYPE_HOST as u32 {
-        return Err("it is memory of the host".into());
+        return Err("it is host memory".into());
     }
     if kind != sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u32 {
-        return Err(format!("the driver knows of no memory at {address:#x}"));
+        return Err(format!("no allocation at {address:#x}"));
     }
     let (mut start, mut size) = (0, 0);
     // SAFETY: `start` and `size` are valid for writes. The driver does not access the memory at `address`.
@@ -144,8 +149,8 @@ pub(super) fn index_of(address: u64) -> Result<usize> {
     };
     match memory_of(address) {
         Ok(Memory { ordinal, .. }) if ordinal >= 0 => Ok(ordinal as usize),
-        Ok(_) => Err(wrong_address(address, 1, 0, "no device has it")),
-        Err(found) => Err(wrong_address(address, 1, 0, &found)),
+        Ok(_) => Err(wrong_address(address, "no device owns it")),
+        Err(found) => Err(wrong_address(address, &found)),
     }
 }
 

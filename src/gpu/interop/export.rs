@@ -63,7 +63,7 @@ impl<T: CubeElement> DeviceVec<T> {
     /// A device other than CUDA's; a failing device.
     pub fn to_cuda(&self) -> Result<CudaMemory> {
         let Some(index) = self.device.cuda_index() else {
-            return Err(errors::failed("it is none of CUDA's, and its memory has no address"));
+            return Err(errors::no_cuda("to_cuda"));
         };
         let address = self.values.address(&cuda::client(index))?;
         let kept = Some(Kept { index, _handle: self.values.handle() });

@@ -101,7 +101,7 @@ impl Interpolator {
     /// Those of [`Interpolator::apply`]; gradients that were not prepared.
     pub fn gradient(&self, values: &DeviceVec<f64>) -> Result<DeviceVec<f64>> {
         let Some(slopes) = &self.slopes else {
-            let message = "gradients were not prepared; ask for them by with_gradients";
+            let message = "gradients were not prepared; call with_gradients(true)";
             return Err(Error::missing("with_gradients", message));
         };
         self.sum(values, Rows { slopes: Some(slopes), columns: 1, out: self.dim })
@@ -137,8 +137,9 @@ impl Interpolator {
         }
         let most = u128::from(u32::MAX);
         let all = self.len() as u128 * rows.out as u128;
-        if all.max(values.len() as u128) > most {
-            return Err(errors::long_lists(u64::try_from(all).unwrap_or(u64::MAX)));
+        let values_needed = all.max(values.len() as u128);
+        if values_needed > most {
+            return Err(errors::too_many_values(values_needed, "values"));
         }
         on!(self.device, client => {
             check_allocation(client, 8 * all)?;

@@ -124,14 +124,14 @@ impl MovingLeastSquares {
                 return Err(errors::rounding());
             }
             if !is_cuda(client) && turns(D, degree, k) > MOST_TURNS {
-                return Err(errors::long_loops("a fit of so many monomials to so many neighbors"));
+                return Err(errors::long_loops(format!("a fit of degree {degree} to {k} neighbours in {D} dimensions")));
             }
             let n = targets.len();
             let axes = if self.options.has_gradients { D } else { 0 };
             let values = n as u128 * k as u128 * axes.max(1) as u128;
             let values = values.max(scratch(D, degree, k) as u128);
             if values > u128::from(u32::MAX) {
-                return Err(errors::long_lists(u64::try_from(values).unwrap_or(u64::MAX)));
+                return Err(errors::too_many_values(values, "coefficients"));
             }
             check_allocation(client, 8 * values)?;
             // Without targets or neighbours there is nothing to fit.
@@ -163,7 +163,7 @@ impl MovingLeastSquares {
         match self.options.checked_reach(dim)? {
             Reach::Neighbors(k) => Ok(k),
             Reach::Radius(_) | Reach::Each(_) => {
-                let message = "a device takes a number of neighbors, and no radius, which the CPU takes";
+                let message = "a radius is supported on the CPU only; set neighbors";
                 Err(Error::missing("neighbors", message))
             }
         }

@@ -108,7 +108,7 @@ impl Chains {
         let places = gather(client, &self.begin, &Buffer::from_slice(client, &first), 1, Layout::Rows).read(client)?;
         for level in places.windows(2) {
             let Some(len) = level[1].checked_sub(level[0]) else {
-                return Err(Error::invariant("the chains of a dendrogram are in no order"));
+                return Err(Error::invariant("chain starts of a dendrogram do not ascend"));
             };
             let weights = Buffer::<u32>::new(client, len as usize + 1);
             let count = cubes(len as usize + 1);

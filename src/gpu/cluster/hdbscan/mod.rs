@@ -142,8 +142,7 @@ impl Hdbscan {
         self.options.check()?;
         let refuse = |name, value, must| Err(Error::parameter_must(name, value, must));
         if self.options.ties != Ties::Together {
-            let sentence =
-                "on a device, edges of equal weight are removed together (Ties::Together), not one after the other";
+            let sentence = "Ties::Sequential is not supported on a device; use Ties::Together";
             return Err(Error::new(ErrorKind::Unsupported, sentence));
         }
         if self.options.alpha != 1.0 {

@@ -120,7 +120,7 @@ pub(super) fn check<const D: usize>(options: &crate::KernelDensity, n: usize) ->
         return refuse("at most 128 on a device");
     }
     if options.kernel == DensityKernel::TopHat && options.masses.is_some() && options.n_density > MOST {
-        return refuse("at most 64 on a device, for a top hat of masses");
+        return refuse("at most 64 on a device for a top hat with masses");
     }
     Ok(())
 }

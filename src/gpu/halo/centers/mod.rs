@@ -197,9 +197,8 @@ impl<'a> CenterFinder<'a> {
                 Ok(found.map_or(Found::Nothing, Found::MostConnected))
             }
             center => {
-                let sentence = format!(
-                    "on a device, centres are most bound or most connected particles (MostBound, MostConnected), not {center:?}"
-                );
+                let sentence =
+                    format!("center {center:?} is not supported on a device; use MostBound or MostConnected");
                 Err(Error::new(ErrorKind::Unsupported, sentence))
             }
         }

@@ -78,7 +78,6 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
     } else {
         (FEW_UNITS, (n / RAYS_A_TURN).max(1) as u32)
     };
-    let refuse = || Err(errors::long_loops("a ray"));
     for exact in [false, true] {
         // Few rays are in doubt, but each takes long.
         let (units, turns) = if exact { (FEW_UNITS, 1) } else { (units, turns) };
@@ -103,12 +102,13 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
         }
         let left = if spec.is_guarded { marks.read(client)? } else { vec![] };
         if left.iter().any(|&mark| if exact { mark != 0 } else { mark == FAR && items.n > MOST_TURNS }) {
-            return refuse();
+            let what = if exact { "a ray with many exact tests" } else { "a ray far from the primitives" };
+            return Err(errors::long_loops(what));
         }
     }
     let is_long = |list: &[u32]| list[1] - list[0] > SORTED;
     if wanted == Wanted::List && spec.is_guarded && found.offsets.read(client)?.windows(2).any(is_long) {
-        return refuse();
+        return Err(errors::long_loops(format!("a ray with more than {SORTED} hits")));
     }
     if wanted == Wanted::List {
         // SAFETY: the launch contract of this module. `found.offsets` are the offsets of the lists just written.

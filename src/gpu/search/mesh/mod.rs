@@ -280,14 +280,15 @@ impl<S: Coordinate> Stored<S> {
     }
 
     fn check(&self, rays: &Rays<S>) -> Result<()> {
-        check_same(["the rays", "what is stored"], [rays.device, self.device])
+        let stored = if self.items.item == Item::Triangle { "the mesh" } else { "the solids" };
+        check_same(["the rays", stored], [rays.device, self.device])
     }
 }
 
 /// Returns an error if there are more numbers than the 32-bit indices of kernels can address.
 fn check_numbers(width: usize, rows: usize) -> Result<()> {
-    let values = width as u64 * rows as u64;
-    if values > u64::from(u32::MAX) { Err(errors::long_lists(values)) } else { Ok(()) }
+    let values = width as u128 * rows as u128;
+    if values > u128::from(u32::MAX) { Err(errors::too_many_values(values, "numbers of hits")) } else { Ok(()) }
 }
 
 impl Source for WideTree {

@@ -165,7 +165,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         let k = wanted.k.min(self.len());
         let values = n as u128 * k as u128;
         if values > u128::from(u32::MAX) {
-            return Err(errors::long_lists(u64::try_from(values).unwrap_or(u64::MAX)));
+            return Err(errors::too_many_values(values, "neighbours"));
         }
         check_allocation(client, 8 * values)?;
         let (indices, distances2) = (Buffer::new(client, n * k), Buffer::new(client, n * k));
