@@ -24,7 +24,10 @@ macro_rules! on {
                     let $client = &client;
                     $body
                 }
-                None => Err($crate::gpu::errors::no_device("Vulkan", index, 0)),
+                None => {
+                    let found = $crate::gpu::device::vulkan::all().len();
+                    Err($crate::gpu::errors::no_device("Vulkan", index, found))
+                }
             },
         }
     };

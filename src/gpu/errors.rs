@@ -34,7 +34,7 @@ pub(super) fn failed(cause: impl Display) -> Error {
 /// The device of a call that exchanges addresses with CUDA is not a CUDA device.
 #[cfg(feature = "cuda")]
 pub(super) fn no_cuda(call: &'static str) -> Error {
-    Error::new(ErrorKind::Device, format!("{call} needs a CUDA device"))
+    Error::new(ErrorKind::Parameter, format!("{call} needs a CUDA device"))
 }
 
 /// A driver rounds numbers, for example sums of products, differently from the CPU.
@@ -81,6 +81,12 @@ pub(super) fn two_devices([a, b]: [&'static str; 2], [one, other]: [String; 2]) 
 /// The number of values differs from the number of items.
 pub(super) fn value_count(len: usize, n: usize, what: &'static str) -> Error {
     Error::new(ErrorKind::Input, format!("expected one value each, got {len} values for {n} {what}"))
+}
+
+/// The number of coordinates of directions differs from that of origins.
+pub(super) fn directions_length(len: usize, origins: usize) -> Error {
+    let sentence = format!("directions have {len} coordinates, origins have {origins}; they must have the same number");
+    Error::new(ErrorKind::Input, sentence)
 }
 
 /// The number of coordinates is not a multiple of the dimension.

@@ -3,9 +3,10 @@
 use crate::error::{Error, ErrorKind};
 use crate::format::number;
 
-/// A field whose number of values differs from the number of sources.
-pub(crate) fn field_length(len: usize, sources: usize) -> Error {
-    let sentence = format!("the field has {len} values for {sources} sources; it must have one per source");
+/// Fields whose number of values is not `columns` for each source.
+pub(crate) fn field_length(len: usize, sources: usize, columns: usize) -> Error {
+    let must = if columns == 1 { "one".into() } else { columns.to_string() };
+    let sentence = format!("the field has {len} values for {sources} sources; it must have {must} per source");
     Error::new(ErrorKind::Input, sentence)
 }
 

@@ -131,7 +131,7 @@ impl Interpolator {
     pub fn apply<V: FieldValue>(&self, values: &[V]) -> Result<Vec<V>> {
         guarded(|| {
             if values.len() != self.n_sources {
-                return Err(errors::field_length(values.len(), self.n_sources));
+                return Err(errors::field_length(values.len(), self.n_sources, 1));
             }
             let mut found: Vec<V> = zeroed(self.len());
             if V::WIDTH > 0 {
@@ -152,7 +152,7 @@ impl Interpolator {
                 return Err(Error::parameter_must("columns", 0.0, "at least 1"));
             }
             if self.n_sources.checked_mul(columns) != Some(values.len()) {
-                return Err(errors::field_length(values.len() / columns, self.n_sources));
+                return Err(errors::field_length(values.len(), self.n_sources, columns));
             }
             // Without sources, the length of `values` does not bound `columns`.
             let most = isize::MAX as usize / size_of::<f64>();
@@ -204,7 +204,7 @@ impl Interpolator {
                 return Err(Error::parameter_must("the dimension of the gradient", D as f64, &must));
             }
             if values.len() != self.n_sources {
-                return Err(errors::field_length(values.len(), self.n_sources));
+                return Err(errors::field_length(values.len(), self.n_sources, 1));
             }
             check_values(values, 1)?;
             let slopes: &[[f64; D]] = slopes.as_chunks().0;

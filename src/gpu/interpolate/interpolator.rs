@@ -133,7 +133,7 @@ impl Interpolator {
     fn sum(&self, values: &DeviceVec<f64>, rows: Rows<'_>) -> Result<DeviceVec<f64>> {
         check_same(["the values", "the coefficients"], [values.device, self.device])?;
         if self.n_sources.checked_mul(rows.columns) != Some(values.len()) {
-            return Err(field_length(values.len() / rows.columns, self.n_sources));
+            return Err(field_length(values.len(), self.n_sources, rows.columns));
         }
         let most = u128::from(u32::MAX);
         let all = self.len() as u128 * rows.out as u128;

@@ -72,7 +72,7 @@ impl<S: Coordinate> Rays<S> {
             return Err(errors::no_rows(len, 3));
         }
         if directions.len() != len {
-            return Err(errors::value_count(directions.len() / 3, len / 3, "origins"));
+            return Err(errors::directions_length(directions.len(), len));
         }
         check_same(["the origins", "the directions"], [device, directions.device])?;
         check_count(len / 3)?;
