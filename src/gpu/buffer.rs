@@ -26,8 +26,8 @@ pub(in crate::gpu) struct Buffer<T> {
 impl<T: CubeElement> Buffer<T> {
     /// Allocates a buffer with uninitialized elements.
     pub fn new<R: Runtime>(client: &ComputeClient<R>, len: usize) -> Self {
-        // Devices reject buffers of 0 bytes, and `pairs` promises one vector of two elements.
-        Self { handle: client.empty(len.max(2) * size_of::<T>()), len, element: PhantomData }
+        // Devices reject buffers of 0 bytes, and `quads` promises one vector of four elements.
+        Self { handle: client.empty(len.max(4) * size_of::<T>()), len, element: PhantomData }
     }
 
     pub fn from_slice<R: Runtime>(client: &ComputeClient<R>, values: &[T]) -> Self {
@@ -63,21 +63,21 @@ impl<T: CubeElement> Buffer<T> {
     /// The buffer as a kernel argument.
     pub fn arg<R: Runtime>(&self) -> ArrayArg<R> {
         // SAFETY: the handle has at least `self.len.max(1)` elements: `new` and `from_slice`, the only constructors,
-        // allocate `len.max(2)`.
+        // allocate at least `len.max(2)`.
         unsafe { ArrayArg::from_raw_parts(self.handle.clone(), self.len.max(1)) }
     }
 
     /// The buffer as a kernel argument of vectors of two elements. An odd last element is left out.
     pub fn pairs<R: Runtime>(&self) -> ArrayArg<R> {
         // SAFETY: the handle has at least `2 * (self.len / 2).max(1)` elements, because `new` and `from_slice`
-        // allocate `len.max(2)`. cubecl aligns allocations for vectors of every type.
+        // allocate at least `len.max(2)`. cubecl aligns allocations for vectors of every type.
         unsafe { ArrayArg::from_raw_parts(self.handle.clone(), (self.len / 2).max(1)) }
     }
 
     /// The buffer as a kernel argument of vectors of four elements. `len` is a multiple of four.
     pub fn quads<R: Runtime>(&self) -> ArrayArg<R> {
-        // SAFETY: the handle has at least `4 * (self.len / 4)` elements, aligned as in `pairs`. An empty buffer
-        // claims one vector, of which only half is allocated; kernels do not access it.
+        // SAFETY: the handle has at least `4 * (self.len / 4).max(1)` elements, because an empty buffer comes from
+        // `new`, which allocates `len.max(4)`, and `len` is a multiple of four. They are aligned as in `pairs`.
         unsafe { ArrayArg::from_raw_parts(self.handle.clone(), (self.len / 4).max(1)) }
     }
 

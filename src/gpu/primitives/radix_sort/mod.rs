@@ -53,7 +53,7 @@ pub(in crate::gpu) fn sort<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs) 
     Ok(sort_bits(client, pairs, u64::from(words[0]) | u64::from(words[1]) << 32))
 }
 
-/// Sorts pairs by keys that differ only in `bits`. `pairs` is overwritten.
+/// Sorts at least one pair by keys that differ only in `bits`. `pairs` is overwritten.
 pub(in crate::gpu) fn sort_bits<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs, bits: u64) -> Pairs {
     let n = pairs.keys.len();
     let passes = Passes::new(client, n, PARTS);
