@@ -5,6 +5,8 @@
 
 #![allow(unsafe_code)] // Calls of the driver.
 
+use std::marker::PhantomData;
+
 use cudarc::driver::{DriverError, result, sys};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -34,6 +36,8 @@ fn wrong_address(address: u64, found: &str) -> Error {
 pub(super) struct Current {
     index: usize,
     device: sys::CUdevice,
+    /// Prevents `Send`: dropped on another thread, the value would pop that thread's context.
+    thread: PhantomData<*const ()>,
 }
 
 impl Current {
@@ -50,7 +54,7 @@ impl Current {
             _ = unsafe { result::primary_ctx::release(device) };
             return Err(failed(error));
         }
-        Ok(Self { index, device })
+        Ok(Self { index, device, thread: PhantomData })
     }
 
     /// Waits for all work on all streams of the context.
