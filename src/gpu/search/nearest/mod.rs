@@ -117,7 +117,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             }
             if let Some(queries) = queries {
                 self.fill_rows(client, nodes, &queries, &wanted, RowOrder::Caller, &found);
-            mark(client, "nearest")?;
+                mark(client, "nearest")?;
             }
             Ok(found)
         })
