@@ -8,14 +8,14 @@ macro_rules! options {
         $(#[$neighbors])*
         #[must_use]
         pub fn neighbors(mut self, k: usize) -> Self {
-            self.reach = $crate::interpolate::reach::Reach::Neighbors(k).into();
+            self.reach = $crate::interpolate::neighborhood::Reach::Neighbors(k).into();
             self
         }
 
         $(#[$radius])*
         #[must_use]
         pub fn radius(mut self, radius: impl Into<f64>) -> Self {
-            self.reach = $crate::interpolate::reach::Reach::Radius(radius.into()).into();
+            self.reach = $crate::interpolate::neighborhood::Reach::Radius(radius.into()).into();
             self
         }
 

@@ -7,8 +7,8 @@
 use super::fallback::Fallback;
 use super::interpolator::Interpolator;
 use super::kernels::SmoothingKernel;
+use super::neighborhood::Reach;
 use super::options::options;
-use super::reach::Reach;
 use super::stencil::{Plan, Work, places_of, stencils, tree_of};
 use crate::cancel::guarded;
 use crate::error::{Error, Result};

@@ -8,7 +8,7 @@
 
 use super::fallback::Fallback;
 use super::interpolator::Interpolator;
-use super::reach::Reach;
+use super::neighborhood::Reach;
 use crate::bvh::morton::{Grid, curve_order};
 use crate::bvh::{Bvh, copied};
 use crate::csr::{Csr, CsrChunk};

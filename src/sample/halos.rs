@@ -17,9 +17,9 @@
 use crate::error::{Error, Result};
 use crate::parallel::{self, map};
 use crate::sample::checks::{check_side, check_within};
-use crate::sample::even::check_count;
 use crate::sample::nfw::{self, Radii};
 use crate::sample::random::{Permutation, Purpose, Stream, fill};
+use crate::sample::uniform::check_count;
 
 /// Mock halos in a periodic box: clustered centres, NFW profiles, a power law of masses, a uniform background.
 ///

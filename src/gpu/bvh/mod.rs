@@ -16,14 +16,14 @@ pub(super) mod hierarchy;
 pub(super) mod morton;
 pub(super) mod reduce;
 pub(super) mod ropes;
-mod survey;
+mod bounds;
 #[cfg(feature = "distributed")]
-mod tops;
+mod top_boxes;
 pub(super) mod traverse;
-mod widen;
+mod pad_dimension;
 
 pub use coordinate::Coordinate;
-pub use widen::Widened;
+pub use pad_dimension::Widened;
 
 use cubecl::prelude::*;
 
@@ -32,11 +32,11 @@ use crate::bvh::{Node, check, check_count};
 use crate::error::Result;
 use crate::geometry::{Aabb, BoxSize, Space};
 use crate::gpu::buffer::{Buffer, check_allocation, mark, wait};
+use crate::gpu::bvh::bounds::{Survey, survey};
 use crate::gpu::bvh::check_elements::check_elements;
 use crate::gpu::bvh::hierarchy::{find_leaves, hierarchy};
 use crate::gpu::bvh::morton::MortonKernel;
 use crate::gpu::bvh::ropes::{LEAF_INDEX_STRIDE, Nodes, nodes};
-use crate::gpu::bvh::survey::{Survey, survey};
 use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::errors;

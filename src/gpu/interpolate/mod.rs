@@ -26,7 +26,7 @@ use crate::gpu::interpolate::fit::{FitSpec, FittedLaunch, GivenLaunch, fit_all, 
 use crate::gpu::primitives::gather::invert;
 use crate::gpu::primitives::rounding::rounds_well;
 use crate::interpolate::Weight;
-use crate::interpolate::reach::Reach;
+use crate::interpolate::neighborhood::Reach;
 use crate::search::Nearest;
 
 /// The maximum size of a launch's scratch in bytes, unless one thread needs more.

@@ -15,9 +15,9 @@ use cubecl::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::primitives::atomic_min::lower;
 use crate::gpu::primitives::compact::{Compact, Emit};
-use crate::gpu::primitives::forest::{Joined, join_least};
-use crate::gpu::primitives::lower::lower;
+use crate::gpu::primitives::pointer_jumping::{Joined, join_least};
 
 /// No edge, and no vertex.
 pub(in crate::gpu) const NONE: u32 = u32::MAX;

@@ -16,7 +16,7 @@ use crate::gpu::cluster::dendrogram::chains::{Chains, ChainsArg};
 use crate::gpu::cluster::dendrogram::contract::NONE;
 use crate::gpu::cluster::hdbscan::nodes::{BelowArg, Nodes, NodesArg, OwnersArg};
 use crate::gpu::cluster::hdbscan::stability::stabilities;
-use crate::gpu::primitives::lower::lower_to;
+use crate::gpu::primitives::atomic_min::lower_to;
 use crate::gpu::primitives::warp::Warp;
 
 /// The cluster that each point leaves last, and the squared weight at which it leaves.

@@ -21,8 +21,8 @@ use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::cluster::dendrogram::chains::{Chains, ChainsArg};
 use crate::gpu::cluster::dendrogram::contract::NONE;
 use crate::gpu::primitives::compact::Compact;
-use crate::gpu::primitives::forest::find_roots;
 use crate::gpu::primitives::gather::{Layout, gather};
+use crate::gpu::primitives::pointer_jumping::find_roots;
 
 pub(super) struct Nodes<'a> {
     pub chains: &'a Chains,

@@ -19,7 +19,7 @@ use crate::gpu::bvh::traverse::spec::{QueriesLaunch, TraversalMode, Tree};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::primitives::compact::Compact;
-use crate::gpu::primitives::forest::find_roots;
+use crate::gpu::primitives::pointer_jumping::find_roots;
 use crate::gpu::primitives::radix_sort::{Pairs, sort};
 use crate::gpu::search::nearest::{LISTED, Limits, LimitsLaunch, Tally, point_of, walk_exactly, widened};
 

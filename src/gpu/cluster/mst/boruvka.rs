@@ -1,10 +1,10 @@
 //! Boruvka's rounds on a device: the GPU version of `cluster::mst::boruvka`.
 //!
 //! In: a tree. Out: the edges, in order. The steps of a round:
-//! - update what each point knows about its least edge (`recall`);
+//! - update what each point knows about its least edge (`edge_bounds`);
 //! - exclude blocks of points deep inside their component (`blocks`);
 //! - search for the least edges of the points that may have the least edge of their component (`search`);
-//! - merge components and number them again (`join`).
+//! - merge components and number them again (`merge_components`).
 //!
 //! The host reads three counts per round: the points that search, the points that may have the least edge of their
 //! component, and the remaining components.
@@ -25,9 +25,9 @@ use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::cluster::mst::blocks::{UniformArgLaunch, blocks, boxes, rule_out};
-use crate::gpu::cluster::mst::join::{BestEdges, Edges};
-use crate::gpu::cluster::mst::least::{LeastLaunch, MstSpec, SamplesLaunch};
-use crate::gpu::cluster::mst::recall::{ActiveInputLaunch, list, list_active, recall};
+use crate::gpu::cluster::mst::edge_bounds::{ActiveInputLaunch, list, list_active, recall};
+use crate::gpu::cluster::mst::least_edges::{LeastLaunch, MstSpec, SamplesLaunch};
+use crate::gpu::cluster::mst::merge_components::{BestEdges, Edges};
 use crate::gpu::cluster::mst::search::{ComponentsLaunch, search};
 use crate::gpu::cluster::mst::sort::sort_edges;
 use crate::gpu::cluster::mst::uniform::uniform;
@@ -74,7 +74,7 @@ pub(super) fn edges<R: Runtime, S: Coordinate, const D: usize>(
     sort_edges(client, &found)
 }
 
-/// The state that all rounds share; for its fields see `least`.
+/// The state that all rounds share; for its fields see `least_edges`.
 struct Rounds<'a, R: Runtime, S: Coordinate, const D: usize> {
     client: &'a ComputeClient<R>,
     bvh: &'a Bvh<S, D>,

@@ -13,9 +13,9 @@
 mod blocks;
 mod boruvka;
 mod cut;
-mod join;
-mod least;
-mod recall;
+mod merge_components;
+mod least_edges;
+mod edge_bounds;
 mod search;
 mod sort;
 mod uniform;

@@ -13,7 +13,7 @@ use cubecl::prelude::*;
 
 use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::Tree;
-use crate::gpu::cluster::mst::least::{Least, MstSpec, NONE, point_at, upper, weight2, weight2_of};
+use crate::gpu::cluster::mst::least_edges::{Least, MstSpec, NONE, point_at, upper, weight2, weight2_of};
 use crate::gpu::metric::{corners, distance2, min_distance2};
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::search::nearest::{Limits, widened};

@@ -8,7 +8,7 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
-use crate::gpu::cluster::mst::join::{Edges, EdgesArg};
+use crate::gpu::cluster::mst::merge_components::{Edges, EdgesArg};
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::primitives::radix_sort::pass::CODE;
 use crate::gpu::primitives::radix_sort::{Pairs, leading_bits, order, sort};

@@ -7,7 +7,7 @@ use cubecl::prelude::*;
 
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::ropes::Nodes;
-use crate::gpu::cluster::mst::least::NONE;
+use crate::gpu::cluster::mst::least_edges::NONE;
 use crate::gpu::primitives::scan::exclusive;
 
 /// The nodes and runs of positions that belong to one component.

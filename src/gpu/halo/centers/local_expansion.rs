@@ -34,7 +34,7 @@ use crate::gpu::halo::centers::blocks::{Blocks, BlocksArg};
 use crate::gpu::halo::centers::bounds::{Best, RELATIVE_ERROR, TargetBounds, TargetBoundsArg, add_wide, lower_bits};
 use crate::gpu::halo::centers::members::{Members, MembersArg};
 use crate::gpu::halo::centers::multipole::{Vec4, center_of, products_of, radius_of, squares_of, term, trace};
-use crate::gpu::halo::centers::near_lists::{NearLists, NearListsArg};
+use crate::gpu::halo::centers::near_field_lists::{NearLists, NearListsArg};
 use crate::gpu::primitives::warp::{Warp, warp_ballot, warp_sum};
 use crate::gpu::primitives::warp_atomics::warp_atomic_max;
 

@@ -3,14 +3,14 @@
 //! In: points and their grouping into halos. Out: [`Centers`], equal to those of the CPU.
 //! ```text
 //! halos -> by_size -> members -> direct                           small halos: all sums in f64
-//!                             -> blocks -> far, near, pairwise_f32 -> bounds -> direct
+//!                             -> blocks -> far, near_field, pairwise_f32 -> bounds -> direct
 //!                                                                 large ones: bounds in f32, then the survivors in f64
 //!                  -> most_connected                              counts of friends
 //!                  -> on_host                                     what the device leaves to the CPU
 //! ```
 //! φ is the potential at a member due to all others (G is 1). Kernels compute -φ, which is positive: every sum and
 //! every `potential` has this sign, and [`Units::potential`] changes it. Equations are numbered across the files: (1)
-//! and (2) in `multipole`, (3) to (5) in `local_expansion`, (6) and (7) in `bounds`, (8) in `near`, (9) in `direct`,
+//! and (2) in `multipole`, (3) to (5) in `local_expansion`, (6) and (7) in `bounds`, (8) in `near_field`, (9) in `direct`,
 //! (10) in `most_connected`.
 //!
 //! Cost: see [`CenterFinder::run`]. Source: Sewell et al. 2015 for the definitions.
@@ -38,8 +38,8 @@ mod members;
 mod most_bound;
 mod most_connected;
 mod multipole;
-mod near;
-mod near_lists;
+mod near_field;
+mod near_field_lists;
 mod on_host;
 mod pairwise_f32;
 

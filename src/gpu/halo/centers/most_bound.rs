@@ -28,7 +28,7 @@ use crate::gpu::halo::centers::by_size::SortedHalos;
 use crate::gpu::halo::centers::direct;
 use crate::gpu::halo::centers::local_expansion::{Interactions, tighten};
 use crate::gpu::halo::centers::members::{Members, Units};
-use crate::gpu::halo::centers::near::bound_all;
+use crate::gpu::halo::centers::near_field::bound_all;
 use crate::gpu::halo::centers::pairwise_f32::{Sources, bound_pairwise};
 
 /// Targets per block in the last pairwise bounds.

@@ -23,7 +23,7 @@ use crate::gpu::halo::centers::blocks::{Blocks, BlocksArg};
 use crate::gpu::halo::centers::by_size::{HalosArg, SortedHalos, owner};
 use crate::gpu::halo::centers::members::{Members, Units};
 use crate::gpu::halo::centers::multipole::{center_of, radius_of};
-use crate::gpu::halo::centers::near_lists::{NearLists, NearListsArg, block_at, near_list};
+use crate::gpu::halo::centers::near_field_lists::{NearLists, NearListsArg, block_at, near_list};
 use crate::gpu::metric::{distance2, exact_distance2};
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::halo::centers::power;

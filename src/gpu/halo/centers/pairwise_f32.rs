@@ -6,7 +6,7 @@
 //! A difference of two coordinates has the relative precision of `f32`. Either the coordinates are those of the
 //! points, which were `f32` already, or each is split into the sum of two `f32`. A thread block processes several
 //! targets at once, so that each source is loaded once for all of them. The sum of the 32 terms that a thread adds in
-//! `f32` has a relative error below half of [`RELATIVE_ERROR`], as in `near`.
+//! `f32` has a relative error below half of [`RELATIVE_ERROR`], as in `near_field`.
 //!
 //! Cost: n distances per target in `f32`; 16 bytes per member, 32 if coordinates are split.
 

@@ -3,7 +3,7 @@
 //! In: rays and a tree. Out: the first hit of each ray, or whether it has any hit, or the number of its hits, or all
 //! hits.
 //! Rays are first converted to the unit of the tree and sorted, so that the rays of a warp meet the same nodes
-//! (`prepared`). A kernel (`casting`) walks the tree, and marks rays whose result depends on rounding. A second
+//! (`prepared`). A kernel (`cast_kernels`) walks the tree, and marks rays whose result depends on rounding. A second
 //! kernel decides these without rounding.
 //! Cost: O(log n) nodes of 80 bytes for the first hit on a compact mesh. Source: Ylitie, Karras and Laine 2017.
 //!
@@ -23,11 +23,11 @@ use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::device::{MOST_TURNS, is_cuda};
 use crate::gpu::errors;
+use crate::gpu::search::mesh::cast_kernels::cast_rays;
 use crate::gpu::search::mesh::cast_spec::{CastSpec, FAR, Wanted};
-use crate::gpu::search::mesh::casting::cast_rays;
-use crate::gpu::search::mesh::items::Items;
 use crate::gpu::search::mesh::lists::{Found, HitsLaunch, sort_lists};
 use crate::gpu::search::mesh::prepared::PreparedRays;
+use crate::gpu::search::mesh::primitives::Items;
 use crate::gpu::search::mesh::rays::Rays;
 use crate::gpu::search::mesh::tree::Tree;
 

@@ -5,7 +5,7 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::search::mesh::numbers::{HUGE, NO_BITS, SPLIT, TINY};
+use crate::gpu::search::mesh::constants::{HUGE, NO_BITS, SPLIT, TINY};
 
 /// The maximum number of terms of a sum: 96 from 24 products of three, and two for each of the 72 parts of 18 such
 /// products times a number.

@@ -10,7 +10,7 @@
 use cubecl::prelude::*;
 
 use crate::gpu::buffer::Buffer;
-use crate::gpu::search::mesh::items::Item;
+use crate::gpu::search::mesh::primitives::Item;
 
 /// The output of a cast.
 #[derive(CubeType, CubeLaunch)]

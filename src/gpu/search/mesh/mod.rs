@@ -11,15 +11,15 @@
 mod candidates;
 mod cast;
 mod cast_spec;
-mod casting;
+mod cast_kernels;
 mod compressed;
 mod exact;
-mod frame_ray;
+mod ray_frame;
 mod hits;
-mod items;
+mod primitives;
 mod lists;
 mod nearest;
-mod numbers;
+mod constants;
 mod point_triangle;
 mod prepared;
 mod ray_parameter;
@@ -48,11 +48,11 @@ use crate::gpu::search::mesh::cast_spec::Wanted;
 use crate::gpu::search::mesh::compressed::{
     Child, Children, Compressed, Source, block, bounds_of, children_of, compress,
 };
+use crate::gpu::search::mesh::constants::numbers;
 use crate::gpu::search::mesh::hits::Rows;
-use crate::gpu::search::mesh::items::{Item, Items};
 use crate::gpu::search::mesh::lists::{Found, width};
-use crate::gpu::search::mesh::numbers::numbers;
 use crate::gpu::search::mesh::prepared::PreparedRays;
+use crate::gpu::search::mesh::primitives::{Item, Items};
 use crate::gpu::search::mesh::tree::Tree;
 use crate::parallel::map;
 use crate::search::mesh::frame::Frame;

@@ -12,8 +12,8 @@ use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, check_allocation, cubes};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::primitives::radix_sort::sort_words;
-use crate::gpu::search::mesh::frame_ray::{FrameRay, READY, VECTORS};
-use crate::gpu::search::mesh::items::{Items, ItemsIn};
+use crate::gpu::search::mesh::primitives::{Items, ItemsIn};
+use crate::gpu::search::mesh::ray_frame::{FrameRay, READY, VECTORS};
 use crate::gpu::search::mesh::rays::{Rays, RaysIn};
 use crate::gpu::search::mesh::tree::Vec4;
 

@@ -7,8 +7,8 @@
 
 use cubecl::prelude::*;
 
+use crate::gpu::search::mesh::constants::{LEAST_BOUND, LEAST_FACTOR, LEAST_REST, MOST_FACTOR, NO_BITS, SPLIT};
 use crate::gpu::search::mesh::exact::{next, two_product, two_sum};
-use crate::gpu::search::mesh::numbers::{LEAST_BOUND, LEAST_FACTOR, LEAST_REST, MOST_FACTOR, NO_BITS, SPLIT};
 use crate::gpu::search::mesh::rays::ExactRay;
 
 /// The maximum number of corrections of an approximate `t` before it is left in doubt.

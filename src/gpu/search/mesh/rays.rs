@@ -11,7 +11,7 @@ use crate::gpu::bvh::Coordinate;
 use crate::gpu::device::{Device, check_same, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::errors;
-use crate::gpu::search::mesh::numbers::{INFINITE, LARGEST};
+use crate::gpu::search::mesh::constants::{INFINITE, LARGEST};
 use crate::parallel::map;
 
 /// Rays per parallel task.

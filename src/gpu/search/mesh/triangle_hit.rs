@@ -7,8 +7,8 @@
 use cubecl::prelude::*;
 
 use crate::gpu::primitives::rounding::product;
+use crate::gpu::search::mesh::constants::{HUGE, TINY};
 use crate::gpu::search::mesh::exact::Scaled;
-use crate::gpu::search::mesh::numbers::{HUGE, TINY};
 use crate::gpu::search::mesh::ray_parameter::{correct, correct_double};
 use crate::gpu::search::mesh::rays::{ExactRay, longest_axis, pick};
 

@@ -1,7 +1,7 @@
 //! Merging of components along their least edges.
 //!
 //! In: the least edges of points. Out: the least edge of each component, and new components. Each component points to
-//! its neighbour across its edge, which makes a forest (`primitives::forest`). Cost: a pass over the points, three
+//! its neighbour across its edge, which makes a forest (`primitives::pointer_jumping`). Cost: a pass over the points, three
 //! passes over those that may have the least edge of their component, and eight numbers per component. Source:
 //! Prokopenko, Sao and Lebrun-Grandié 2022.
 
@@ -11,10 +11,12 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
-use crate::gpu::cluster::mst::least::{Least, LeastLaunch, NONE, Samples, SamplesLaunch, lower, upper, weight2_of};
+use crate::gpu::cluster::mst::least_edges::{
+    Least, LeastLaunch, NONE, Samples, SamplesLaunch, lower, upper, weight2_of,
+};
+use crate::gpu::primitives::atomic_min::lower_to;
 use crate::gpu::primitives::compact::append;
-use crate::gpu::primitives::forest::{Joined, join_least};
-use crate::gpu::primitives::lower::lower_to;
+use crate::gpu::primitives::pointer_jumping::{Joined, join_least};
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::primitives::warp_atomics::{ReduceOp, block_aggregate};
 

@@ -6,7 +6,7 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::search::mesh::numbers::{HUGE, PADDING, SCALE, TINY};
+use crate::gpu::search::mesh::constants::{HUGE, PADDING, SCALE, TINY};
 use crate::gpu::search::mesh::rays::{ExactRay, longest_axis, pick};
 use crate::gpu::search::mesh::tree::Vec4;
 

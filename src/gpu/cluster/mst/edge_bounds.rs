@@ -6,9 +6,9 @@
 use cubecl::prelude::*;
 
 use crate::gpu::bvh::traverse::spec::Tree;
-use crate::gpu::cluster::mst::least::{Least, MstSpec, NONE, Samples, point_at, upper, weight2};
+use crate::gpu::cluster::mst::least_edges::{Least, MstSpec, NONE, Samples, point_at, upper, weight2};
+use crate::gpu::primitives::atomic_min::lower_to;
 use crate::gpu::primitives::compact::append;
-use crate::gpu::primitives::lower::lower_to;
 use crate::gpu::primitives::warp::Warp;
 
 /// Lists the first of the `k` nearest neighbours of each position; the neighbour of rank `core` gives the core

@@ -14,11 +14,11 @@ use cubecl::prelude::*;
 
 use crate::gpu::search::mesh::candidates::{entered, may_meet};
 use crate::gpu::search::mesh::cast_spec::{CastSpec, FAR, Wanted};
-use crate::gpu::search::mesh::frame_ray::{FrameRay, READY, TOO_FAR};
-use crate::gpu::search::mesh::items::{Item, ItemsIn};
+use crate::gpu::search::mesh::constants::{HUGE, INFINITE};
 use crate::gpu::search::mesh::lists::{Hits, width};
-use crate::gpu::search::mesh::numbers::{HUGE, INFINITE};
 use crate::gpu::search::mesh::prepared::PreparedRaysIn;
+use crate::gpu::search::mesh::primitives::{Item, ItemsIn};
+use crate::gpu::search::mesh::ray_frame::{FrameRay, READY, TOO_FAR};
 use crate::gpu::search::mesh::rays::RaysIn;
 use crate::gpu::search::mesh::solid_hit::{ball_hit, box_hit};
 use crate::gpu::search::mesh::tree::{Nodes, Way};

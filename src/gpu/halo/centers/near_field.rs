@@ -21,7 +21,7 @@ use crate::gpu::halo::centers::direct::{Sum, distance2, potential};
 use crate::gpu::halo::centers::local_expansion::{FarArg, Interactions, expanded, is_far};
 use crate::gpu::halo::centers::members::{Members, MembersArg, mass};
 use crate::gpu::halo::centers::multipole::{center_of, radius_of};
-use crate::gpu::halo::centers::near_lists::{NearList, NearListsArg, block_at, near_list};
+use crate::gpu::halo::centers::near_field_lists::{NearList, NearListsArg, block_at, near_list};
 use crate::gpu::halo::centers::pairwise_f32::{Sources, SourcesArg, min_reliable_distance2};
 use crate::gpu::primitives::warp::{Warp, warp_shuffle_down};
 use crate::gpu::primitives::warp_atomics::warp_atomic_max;
