@@ -40,7 +40,7 @@ fn options() {
     let sph = || Sph::new(CubicSpline);
     let of = |options: Sph| options.gather(&sources, &targets).unwrap_err();
     check(of(sph().neighbors(0)), ErrorKind::Parameter, Some("neighbors"), "at least 1");
-    check(of(sph().normalized(false)), ErrorKind::Missing, Some("volumes"), "need the volume of each source");
+    check(of(sph().normalized(false)), ErrorKind::Missing, Some("volumes"), "need a volume for each source");
     check(of(sph().volumes(vec![1.0; 49])), ErrorKind::Input, None, "49 volumes");
     let mut volumes = vec![1.0; 50];
     volumes[7] = -1.0;
