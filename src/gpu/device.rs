@@ -178,7 +178,7 @@ impl Device {
 
 /// The largest total number of loop iterations of a thread on devices without CUDA. Mesa's CPU driver ends loops
 /// after 65,535 iterations.
-pub(in crate::gpu) const MOST_TURNS: usize = 60_000;
+pub(in crate::gpu) const MAX_ITERATIONS: usize = 60_000;
 
 /// Returns `true` if the client is for a CUDA device.
 pub(in crate::gpu) fn is_cuda<R: Runtime>(client: &ComputeClient<R>) -> bool {

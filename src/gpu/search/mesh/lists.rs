@@ -25,7 +25,7 @@ pub(super) struct Hits {
 
 /// The results of a call.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct CastOutput {
     pub indices: Buffer<u32>,
     pub numbers: Buffer<f64>,
     pub offsets: Buffer<u32>,
