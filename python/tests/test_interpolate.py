@@ -270,7 +270,7 @@ BAD = np.where(np.arange(100).reshape(50, 2) == 7, np.nan, SOURCES)
         (lambda: Sph(volumes=np.ones(50)).scatter(SOURCES, SOURCES), ValueError, "volumes is given, which is for gather"),
         (lambda: Sph(fallback="nearest").scatter(SOURCES, SOURCES), ValueError, "fallback is given"),
         (lambda: Sph(normalized=False).scatter(SOURCES, SOURCES), ValueError, "normalized is given"),
-        (lambda: Sph().scatter(SOURCES, np.zeros((0, 2))), ValueError, "the number of targets is 0; it must be at least 1, or"),
+        (lambda: Sph().scatter(SOURCES, np.zeros((0, 2))), ValueError, "the number of targets is 0; it must be at least 1"),
     ],
 )
 def test_bad_input(call, error, words):

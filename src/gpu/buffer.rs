@@ -13,7 +13,7 @@ use crate::gpu::errors;
 use crate::phases;
 
 /// Threads per block in kernels that work element by element. cubecl calls a thread a unit and a block a cube.
-pub(in crate::gpu) const UNITS: u32 = 256;
+pub(in crate::gpu) const THREADS_PER_BLOCK: u32 = 256;
 
 /// An array in device memory. A clone shares the memory.
 #[derive(Clone, Debug)]
@@ -26,8 +26,8 @@ pub(in crate::gpu) struct Buffer<T> {
 impl<T: CubeElement> Buffer<T> {
     /// Allocates a buffer with uninitialized elements.
     pub fn new<R: Runtime>(client: &ComputeClient<R>, len: usize) -> Self {
-        // Devices reject buffers of 0 bytes, and `pairs` promises one vector of two elements.
-        Self { handle: client.empty(len.max(2) * size_of::<T>()), len, element: PhantomData }
+        // Devices reject buffers of 0 bytes, and `quads` promises one vector of four elements.
+        Self { handle: client.empty(len.max(4) * size_of::<T>()), len, element: PhantomData }
     }
 
     pub fn from_slice<R: Runtime>(client: &ComputeClient<R>, values: &[T]) -> Self {
@@ -47,8 +47,8 @@ impl<T: CubeElement> Buffer<T> {
         let buffer = Self::new(client, len);
         fill::launch::<T, R>(
             client,
-            cubes(len),
-            CubeDim::new_1d(UNITS),
+            blocks_for(len),
+            CubeDim::new_1d(THREADS_PER_BLOCK),
             buffer.arg(),
             Self::from_slice(client, &[value]).arg(),
             len as u32,
@@ -63,21 +63,21 @@ impl<T: CubeElement> Buffer<T> {
     /// The buffer as a kernel argument.
     pub fn arg<R: Runtime>(&self) -> ArrayArg<R> {
         // SAFETY: the handle has at least `self.len.max(1)` elements: `new` and `from_slice`, the only constructors,
-        // allocate `len.max(2)`.
+        // allocate at least `len.max(2)`.
         unsafe { ArrayArg::from_raw_parts(self.handle.clone(), self.len.max(1)) }
     }
 
     /// The buffer as a kernel argument of vectors of two elements. An odd last element is left out.
     pub fn pairs<R: Runtime>(&self) -> ArrayArg<R> {
         // SAFETY: the handle has at least `2 * (self.len / 2).max(1)` elements, because `new` and `from_slice`
-        // allocate `len.max(2)`. cubecl aligns allocations for vectors of every type.
+        // allocate at least `len.max(2)`. cubecl aligns allocations for vectors of every type.
         unsafe { ArrayArg::from_raw_parts(self.handle.clone(), (self.len / 2).max(1)) }
     }
 
     /// The buffer as a kernel argument of vectors of four elements. `len` is a multiple of four.
     pub fn quads<R: Runtime>(&self) -> ArrayArg<R> {
-        // SAFETY: the handle has at least `4 * (self.len / 4)` elements, aligned as in `pairs`. An empty buffer
-        // claims one vector, of which only half is allocated; kernels do not access it.
+        // SAFETY: the handle has at least `4 * (self.len / 4).max(1)` elements, because an empty buffer comes from
+        // `new`, which allocates `len.max(4)`, and `len` is a multiple of four. They are aligned as in `pairs`.
         unsafe { ArrayArg::from_raw_parts(self.handle.clone(), (self.len / 4).max(1)) }
     }
 
@@ -111,7 +111,7 @@ impl Buffer<u32> {
     /// Allocates a buffer with the values 0, 1, 2, and so on.
     pub fn iota<R: Runtime>(client: &ComputeClient<R>, len: usize) -> Self {
         let buffer = Self::new(client, len);
-        count_up::launch::<R>(client, cubes(len), CubeDim::new_1d(UNITS), buffer.arg(), len as u32);
+        count_up::launch::<R>(client, blocks_for(len), CubeDim::new_1d(THREADS_PER_BLOCK), buffer.arg(), len as u32);
         buffer
     }
 }
@@ -136,7 +136,7 @@ pub(in crate::gpu) fn wait<R: Runtime>(client: &ComputeClient<R>) -> Result<()> 
 
 /// Marks the end of a phase of the computation. Waits for its kernels only if phases are being timed. A cancelled
 /// call stops here; kernels already launched run on.
-pub(in crate::gpu) fn mark<R: Runtime>(client: &ComputeClient<R>, step: &'static str) -> Result<()> {
+pub(in crate::gpu) fn end_phase<R: Runtime>(client: &ComputeClient<R>, step: &'static str) -> Result<()> {
     check();
     if phases::is_heard() {
         wait(client)?;
@@ -145,18 +145,18 @@ pub(in crate::gpu) fn mark<R: Runtime>(client: &ComputeClient<R>, step: &'static
     Ok(())
 }
 
-/// The number of blocks of [`UNITS`] threads for `n` elements.
-pub(in crate::gpu) fn cubes(n: usize) -> CubeCount {
-    count(n.div_ceil(UNITS as usize))
+/// The number of blocks of [`THREADS_PER_BLOCK`] threads for `n` elements.
+pub(in crate::gpu) fn blocks_for(n: usize) -> CubeCount {
+    grid(n.div_ceil(THREADS_PER_BLOCK as usize))
 }
 
-/// A grid of at least `cubes` blocks, possibly a few more; kernels compare their position with the number of elements
+/// A grid of at least `blocks` blocks, possibly a few more; kernels compare their position with the number of elements
 /// they are given.
-pub(in crate::gpu) fn count(cubes: usize) -> CubeCount {
-    const MOST: usize = 65_535;
-    let cubes = cubes.max(1);
-    let rows = cubes.div_ceil(MOST);
-    CubeCount::Static(cubes.div_ceil(rows) as u32, rows as u32, 1)
+pub(in crate::gpu) fn grid(blocks: usize) -> CubeCount {
+    const MAX_WIDTH: usize = 65_535;
+    let blocks = blocks.max(1);
+    let rows = blocks.div_ceil(MAX_WIDTH);
+    CubeCount::Static(blocks.div_ceil(rows) as u32, rows as u32, 1)
 }
 
 #[cube(launch)]

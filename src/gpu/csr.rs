@@ -71,7 +71,7 @@ impl Csr {
     ) -> Result<Buffer<u32>> {
         let values = sum(client, lengths)?;
         if values > u64::from(u32::MAX) {
-            return Err(errors::long_lists(values));
+            return Err(errors::too_many_values(values.into(), "list entries"));
         }
         check_allocation(client, 4 * u128::from(values))?;
         exclusive(client, lengths);

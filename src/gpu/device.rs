@@ -24,7 +24,10 @@ macro_rules! on {
                     let $client = &client;
                     $body
                 }
-                None => Err($crate::gpu::errors::no_device("Vulkan", index, 0)),
+                None => {
+                    let found = $crate::gpu::device::vulkan::all().len();
+                    Err($crate::gpu::errors::no_device("Vulkan", index, found))
+                }
             },
         }
     };
@@ -67,7 +70,7 @@ impl Device {
     /// # Errors
     /// If there is no device.
     pub fn first() -> Result<Self> {
-        devices().first().copied().ok_or_else(|| errors::no_device("GPU", 0, 0))
+        devices().first().copied().ok_or_else(errors::no_gpu)
     }
 
     /// The NVIDIA GPU with number `index`.
@@ -175,7 +178,7 @@ impl Device {
 
 /// The largest total number of loop iterations of a thread on devices without CUDA. Mesa's CPU driver ends loops
 /// after 65,535 iterations.
-pub(in crate::gpu) const MOST_TURNS: usize = 60_000;
+pub(in crate::gpu) const MAX_ITERATIONS: usize = 60_000;
 
 /// Returns `true` if the client is for a CUDA device.
 pub(in crate::gpu) fn is_cuda<R: Runtime>(client: &ComputeClient<R>) -> bool {

@@ -4,9 +4,19 @@ use std::fmt::Display;
 
 use crate::error::{Error, ErrorKind};
 
+/// There is no device.
+pub(super) fn no_gpu() -> Error {
+    Error::new(ErrorKind::Device, "no GPU found")
+}
+
 /// There is no device number `index`; `found` is the number of devices.
 pub(super) fn no_device(what: &'static str, index: usize, found: usize) -> Error {
-    Error::new(ErrorKind::Device, format!("there is no {what} device {index}: {found} were found"))
+    let present = match found {
+        0 => format!("no {what} devices found"),
+        1 => "the only device is number 0".into(),
+        _ => format!("the devices are numbers 0 to {}", found - 1),
+    };
+    Error::new(ErrorKind::Device, format!("no {what} device {index}: {present}"))
 }
 
 /// An environment variable has an unknown value.
@@ -21,23 +31,29 @@ pub(super) fn failed(cause: impl Display) -> Error {
     Error::new(ErrorKind::Device, format!("the device failed: {cause}"))
 }
 
-/// A driver rounds sums of products differently from the CPU.
+/// The device of a call that exchanges addresses with CUDA is not a CUDA device.
+#[cfg(feature = "cuda")]
+pub(super) fn no_cuda(call: &'static str) -> Error {
+    Error::new(ErrorKind::Parameter, format!("{call} needs a CUDA device"))
+}
+
+/// A driver rounds numbers, for example sums of products, differently from the CPU.
 pub(super) fn rounding() -> Error {
-    let sentence = "this device's driver rounds sums of products otherwise than the CPU, so that answers would differ; use CUDA for NVIDIA's \
-                    GPUs, or the CPU";
+    let sentence = "the device's driver rounds numbers differently from the CPU, so results would differ; use CUDA for NVIDIA GPUs, or \
+                    the CPU";
     Error::new(ErrorKind::Unsupported, sentence)
 }
 
-/// A driver ends long loops early.
-pub(super) fn long_loops(what: &'static str) -> Error {
-    let sentence = format!("{what} takes longer loops than this device's driver runs; use CUDA, or the CPU");
+/// A driver ends long loops early. `what` is a noun phrase.
+pub(super) fn long_loops(what: impl Display) -> Error {
+    let sentence = format!("{what} needs longer loops than the device's driver allows; use CUDA or the CPU");
     Error::new(ErrorKind::Unsupported, sentence)
 }
 
 /// A driver flushes a small coordinate to 0.
 pub(super) fn small_coordinate(value: f64) -> Error {
     let sentence = format!(
-        "this device's driver takes a coordinate of {value:e} for 0; multiply all coordinates by a power of two, or use CUDA or the CPU"
+        "the device's driver flushes the coordinate {value:e} to 0; multiply all coordinates by a power of two, or use CUDA or the CPU"
     );
     Error::new(ErrorKind::Unsupported, sentence)
 }
@@ -45,16 +61,14 @@ pub(super) fn small_coordinate(value: f64) -> Error {
 /// A buffer is larger than the device allows.
 pub(super) fn large_buffer(bytes: u128, most: u64) -> Error {
     let sentence = format!(
-        "a buffer of {bytes} bytes is needed; this device's have at most {most}. Use less at a time, or the CPU"
+        "cannot allocate {bytes} bytes: the device allows {most} per buffer; use fewer points per call, or the CPU"
     );
     Error::new(ErrorKind::Memory, sentence)
 }
 
-/// Lists have more values than a 32-bit index can address.
-pub(super) fn long_lists(values: u64) -> Error {
-    let sentence = format!(
-        "{values} neighbours are too many for lists on a device, which hold at most 4294967295; ask for less at a time"
-    );
+/// A result has more values than a 32-bit index can address. `what` is their plural noun.
+pub(super) fn too_many_values(values: u128, what: &'static str) -> Error {
+    let sentence = format!("{values} {what} exceed the limit of {} on a device; use fewer points per call", u32::MAX);
     Error::new(ErrorKind::Unsupported, sentence)
 }
 
@@ -66,16 +80,22 @@ pub(super) fn two_devices([a, b]: [&'static str; 2], [one, other]: [String; 2]) 
 
 /// The number of values differs from the number of items.
 pub(super) fn value_count(len: usize, n: usize, what: &'static str) -> Error {
-    Error::new(ErrorKind::Input, format!("there are {len} values for {n} {what}; there must be one each"))
+    Error::new(ErrorKind::Input, format!("expected one value each, got {len} values for {n} {what}"))
+}
+
+/// The number of coordinates of directions differs from that of origins.
+pub(super) fn directions_length(len: usize, origins: usize) -> Error {
+    let sentence = format!("directions have {len} coordinates, origins have {origins}; they must have the same number");
+    Error::new(ErrorKind::Input, sentence)
 }
 
 /// The number of coordinates is not a multiple of the dimension.
 pub(super) fn no_rows(len: usize, dim: usize) -> Error {
-    let sentence = format!("{len} coordinates do not make points of {dim}; their number must be a multiple of {dim}");
+    let sentence = format!("the number of coordinates must be a multiple of the dimension {dim}, got {len}");
     Error::new(ErrorKind::Input, sentence)
 }
 
 /// A tree stores primitives other than points.
 pub(super) fn not_points() -> Error {
-    Error::new(ErrorKind::Unsupported, "the tree is over boxes; trees on a device are over points")
+    Error::new(ErrorKind::Unsupported, "the tree stores boxes; trees on a device store points only")
 }

@@ -113,10 +113,18 @@ fn unlock(directory: &Path) -> Result<()> {
         if path.is_dir() {
             unlock(&path)?;
         } else if path.extension().is_some_and(|extension| extension == "lock") && age(&path) > Some(LOCKED) {
-            fs::remove_file(&path)?;
+            remove(&path)?;
         }
     }
     Ok(())
+}
+
+/// Removes a file, unless another process has already removed it.
+fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
 }
 
 /// Removes directories that were not used for [`EXPIRES`]. Errors are ignored.
@@ -199,6 +207,8 @@ mod tests {
         set_age(&old, 2 * LOCKED);
         directory(&root.0, "9.0").unwrap();
         assert!(!old.exists() && fresh.exists());
+        // Another process that starts at the same time finds the same lock.
+        remove(&old).unwrap();
     }
 
     #[test]

@@ -75,7 +75,7 @@
 #![allow(clippy::collapsible_if, clippy::manual_is_multiple_of, clippy::identity_op)]
 
 #[cfg(feature = "distributed")]
-mod across;
+mod fof_across_ranks;
 mod buffer;
 mod bvh;
 mod cluster;

@@ -3,9 +3,10 @@
 use crate::error::{Error, ErrorKind};
 use crate::format::number;
 
-/// A field whose number of values differs from the number of sources.
-pub(crate) fn field_length(len: usize, sources: usize) -> Error {
-    let sentence = format!("the field has {len} values for {sources} sources; there must be one each");
+/// Fields whose number of values is not `columns` for each source.
+pub(crate) fn field_length(len: usize, sources: usize, columns: usize) -> Error {
+    let must = if columns == 1 { "one".into() } else { columns.to_string() };
+    let sentence = format!("the field has {len} values for {sources} sources; it must have {must} per source");
     Error::new(ErrorKind::Input, sentence)
 }
 
@@ -24,8 +25,9 @@ pub(super) fn volume(index: usize, volume: f64) -> Error {
 /// Fewer neighbours than a polynomial has coefficients.
 pub(super) fn too_few_neighbors(k: usize, basis: usize, degree: usize, dim: usize) -> Error {
     let sentence = format!(
-        "{k} neighbours are too few: a polynomial of degree {degree} in {dim} dimensions has {basis} coefficients, and twice as many \
-         neighbours make a good fit"
+        "{k} neighbours are too few: a polynomial of degree {degree} in {dim} dimensions has {basis} coefficients; use \
+         at least {basis}, better {}",
+        2 * basis
     );
     Error::new(ErrorKind::Parameter, sentence).about("neighbors")
 }

@@ -4,9 +4,9 @@
 
 use super::fallback::Fallback;
 use super::interpolator::Interpolator;
+use super::neighborhood::Neighborhood;
 use super::options::options;
-use super::reach::Reach;
-use super::stencil::{Plan, places_of, stencils, tree_of};
+use super::stencil::{Plan, build_tree, stencils, wrapped_points};
 use crate::cancel::guarded;
 use crate::error::{Error, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar};
@@ -28,7 +28,7 @@ use crate::geometry::{Bounded, BoxSize, Scalar};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct InverseDistance {
     power: f64,
-    reach: Reach,
+    reach: Neighborhood,
     fallback: Fallback,
     size: BoxSize,
 }
@@ -36,7 +36,12 @@ pub struct InverseDistance {
 impl InverseDistance {
     /// Weights of one over the distance to `power`, usually 2, for the 8 nearest sources, in open space.
     pub fn new(power: impl Into<f64>) -> Self {
-        Self { power: power.into(), reach: Reach::Neighbors(8), fallback: Fallback::Nan, size: BoxSize::default() }
+        Self {
+            power: power.into(),
+            reach: Neighborhood::Neighbors(8),
+            fallback: Fallback::Nan,
+            size: BoxSize::default(),
+        }
     }
 
     options! {
@@ -65,7 +70,7 @@ impl InverseDistance {
             if !(self.power > 0.0 && self.power < f64::INFINITY) {
                 return Err(Error::parameter_must("power", self.power, "positive and finite"));
             }
-            let tree = tree_of(sources, &self.size)?;
+            let tree = build_tree(sources, &self.size)?;
             self.reach.check(targets.len(), tree.space())?;
             let plan = Plan {
                 reach: &self.reach,
@@ -75,7 +80,7 @@ impl InverseDistance {
                 has_gradients: false,
                 degree: 0,
             };
-            Ok(stencils(&tree, &places_of(targets, tree.space())?, &plan))
+            Ok(stencils(&tree, &wrapped_points(targets, tree.space())?, &plan))
         })
     }
 }

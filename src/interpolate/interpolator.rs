@@ -41,9 +41,9 @@ pub struct Interpolator {
     pub(super) slopes: Option<Vec<f64>>,
     pub(super) degrees: Vec<i8>,
     pub(super) degree: i8,
-    pub(super) n_alone: usize,
+    pub(super) n_without_neighbors: usize,
     /// If `true`, targets without sources get 0, the value of an empty sum; otherwise they get NaN.
-    pub(super) is_sum: bool,
+    pub(super) zero_without_sources: bool,
 }
 
 impl std::fmt::Debug for Interpolator {
@@ -119,7 +119,7 @@ impl Interpolator {
     /// The number of targets without a source near enough to have a weight. Their values come from the
     /// [`Fallback`](crate::interpolate::Fallback); in sums that are not normalized, NaN becomes 0.
     pub fn n_without_neighbors(&self) -> usize {
-        self.n_alone
+        self.n_without_neighbors
     }
 
     /// Computes the values at the targets of one or several fields, given by their values at the sources in input
@@ -131,7 +131,7 @@ impl Interpolator {
     pub fn apply<V: FieldValue>(&self, values: &[V]) -> Result<Vec<V>> {
         guarded(|| {
             if values.len() != self.n_sources {
-                return Err(errors::field_length(values.len(), self.n_sources));
+                return Err(errors::field_length(values.len(), self.n_sources, 1));
             }
             let mut found: Vec<V> = zeroed(self.len());
             if V::WIDTH > 0 {
@@ -152,12 +152,13 @@ impl Interpolator {
                 return Err(Error::parameter_must("columns", 0.0, "at least 1"));
             }
             if self.n_sources.checked_mul(columns) != Some(values.len()) {
-                return Err(errors::field_length(values.len() / columns, self.n_sources));
+                return Err(errors::field_length(values.len(), self.n_sources, columns));
             }
             // Without sources, the length of `values` does not bound `columns`.
             let most = isize::MAX as usize / size_of::<f64>();
             let Some(len) = self.len().checked_mul(columns).filter(|&len| len <= most) else {
-                return Err(Error::parameter_must("columns", columns as f64, "fewer for as many targets"));
+                let must = format!("at most {} for {} targets", most / self.len(), self.len());
+                return Err(Error::parameter_must("columns", columns as f64, &must));
             };
             let mut found = zeroed(len);
             self.apply_to(values, &mut found, columns)?;
@@ -195,15 +196,15 @@ impl Interpolator {
     pub fn gradient<const D: usize>(&self, values: &[f64]) -> Result<Vec<[f64; D]>> {
         guarded(|| {
             let Some(slopes) = &self.slopes else {
-                let message = "gradients were not prepared; ask for them by with_gradients";
+                let message = "gradients were not prepared; call with_gradients(true)";
                 return Err(Error::missing("with_gradients", message));
             };
             if D != self.dim {
-                let must = "the dimension of the points";
-                return Err(Error::parameter_must("the dimension of the gradient", D as f64, must));
+                let must = format!("{}, the dimension of the points", self.dim);
+                return Err(Error::parameter_must("the dimension of the gradient", D as f64, &must));
             }
             if values.len() != self.n_sources {
-                return Err(errors::field_length(values.len(), self.n_sources));
+                return Err(errors::field_length(values.len(), self.n_sources, 1));
             }
             check_values(values, 1)?;
             let slopes: &[[f64; D]] = slopes.as_chunks().0;
@@ -228,7 +229,7 @@ impl Interpolator {
 
     /// The value of a target without sources.
     fn missing(&self) -> f64 {
-        if self.is_sum { 0.0 } else { f64::NAN }
+        if self.zero_without_sources { 0.0 } else { f64::NAN }
     }
 
     fn apply_to(&self, values: &[f64], found: &mut [f64], columns: usize) -> Result<()> {
@@ -267,7 +268,7 @@ impl Interpolator {
     /// Builds an interpolator from rows of `k` sources each. Rows whose degree is negative become empty. `shape` is
     /// the number of sources, the dimension, and `k`.
     #[cfg(feature = "gpu")]
-    pub(crate) fn of_rows(
+    pub(crate) fn from_padded_rows(
         [n_sources, dim, k]: [usize; 3],
         degree: i8,
         degrees: Vec<i8>,
@@ -284,13 +285,13 @@ impl Interpolator {
         Self {
             n_sources,
             dim,
-            sources: Csr::from_parts(offsets.clone(), with_degree(sources, k, &degrees)),
-            coefficients: Csr::from_parts(offsets, with_degree(coefficients, k, &degrees)),
-            slopes: slopes.map(|slopes| with_degree(slopes, k * dim, &degrees)),
+            sources: Csr::from_parts(offsets.clone(), keep_fitted_rows(sources, k, &degrees)),
+            coefficients: Csr::from_parts(offsets, keep_fitted_rows(coefficients, k, &degrees)),
+            slopes: slopes.map(|slopes| keep_fitted_rows(slopes, k * dim, &degrees)),
             degree,
-            n_alone: degrees.iter().filter(|&&degree| degree < 0).count(),
+            n_without_neighbors: degrees.iter().filter(|&&degree| degree < 0).count(),
             degrees,
-            is_sum: false,
+            zero_without_sources: false,
         }
     }
 
@@ -319,15 +320,15 @@ impl Interpolator {
             sources: Csr::from_parts(offsets.clone(), sources),
             coefficients: Csr::from_parts(offsets, coefficients),
             slopes: None,
-            n_alone: self.n_alone,
-            is_sum: true,
+            n_without_neighbors: self.n_without_neighbors,
+            zero_without_sources: true,
         }
     }
 }
 
 /// The rows of `width` values whose targets have a degree, which are nearly always all.
 #[cfg(feature = "gpu")]
-fn with_degree<T: Copy>(values: Vec<T>, width: usize, degrees: &[i8]) -> Vec<T> {
+fn keep_fitted_rows<T: Copy>(values: Vec<T>, width: usize, degrees: &[i8]) -> Vec<T> {
     if degrees.iter().all(|&degree| degree >= 0) {
         return values;
     }

@@ -18,9 +18,9 @@ use super::basis::{basis_size, fill_columns, reproduction_error};
 use super::fallback::Fallback;
 use super::interpolator::Interpolator;
 use super::kernels::Weight;
+use super::neighborhood::Neighborhood;
 use super::options::options;
-use super::reach::Reach;
-use super::stencil::{Fit, Plan, Work, places_of, stencils, tree_of};
+use super::stencil::{Fit, Plan, TargetNeighbors, build_tree, stencils, wrapped_points};
 use crate::cancel::guarded;
 use crate::error::{Error, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar};
@@ -35,14 +35,14 @@ pub(crate) const DEPENDENT: f64 = 1e-12;
 pub(crate) const DETERMINED: f64 = 1e-9;
 /// Replaces [`DEPENDENT`] and [`DETERMINED`] where it is larger, in units of the rounding of coordinates over the
 /// radius. Each monomial of a neighbour is off by at most two such units, and pivots grow a little.
-pub(crate) const ROUNDED: f64 = 16.0;
+pub(crate) const ROUNDING_MARGIN: f64 = 16.0;
 /// The largest error, relative to one plus the sum of the absolute coefficients, with which polynomials count as
 /// reproduced.
 pub(crate) const REPRODUCED: f64 = 1e-11;
 /// The largest sum of absolute coefficients for which directions due to rounding are fitted.
-pub(crate) const LARGEST: f64 = 100.0;
+pub(crate) const MAX_COEFFICIENT_SUM: f64 = 100.0;
 /// The largest change that rounded coordinates may cause in a function that changes by 1 over the radius.
-pub(crate) const UNCERTAIN: f64 = 1e-3;
+pub(crate) const MAX_ROUNDING_EFFECT: f64 = 1e-3;
 
 /// Moving least squares: options, then [`MovingLeastSquares::prepare`].
 ///
@@ -74,7 +74,7 @@ pub struct MovingLeastSquares {
     pub(crate) degree: usize,
     pub(crate) weight: Weight,
     /// `None`: twice as many neighbours as there are monomials.
-    reach: Option<Reach>,
+    reach: Option<Neighborhood>,
     fallback: Fallback,
     pub(crate) has_gradients: bool,
     size: BoxSize,
@@ -142,13 +142,13 @@ impl MovingLeastSquares {
     /// The neighbours to use in `axes` dimensions.
     ///
     /// Errors: a degree above 2; fewer neighbours than there are monomials.
-    pub(crate) fn checked_reach(&self, axes: usize) -> Result<Reach> {
+    pub(crate) fn checked_neighborhood(&self, axes: usize) -> Result<Neighborhood> {
         if self.degree > 2 {
             return Err(Error::parameter_must("degree", self.degree as f64, "0, 1 or 2"));
         }
         let basis = basis_size(axes, self.degree);
-        let reach = self.reach.clone().unwrap_or(Reach::Neighbors(2 * basis));
-        if let Reach::Neighbors(k) = reach
+        let reach = self.reach.clone().unwrap_or(Neighborhood::Neighbors(2 * basis));
+        if let Neighborhood::Neighbors(k) = reach
             && k < basis
         {
             return Err(errors::too_few_neighbors(k, basis, self.degree, axes));
@@ -166,8 +166,8 @@ impl MovingLeastSquares {
         axes: usize,
         rounding: f64,
     ) -> Result<Interpolator> {
-        let reach = self.checked_reach(axes)?;
-        let tree = tree_of(sources, &self.size)?;
+        let reach = self.checked_neighborhood(axes)?;
+        let tree = build_tree(sources, &self.size)?;
         reach.check(targets.len(), tree.space())?;
         let plan = Plan {
             reach: &reach,
@@ -177,18 +177,18 @@ impl MovingLeastSquares {
             has_gradients: self.has_gradients,
             degree: self.degree as i8,
         };
-        Ok(stencils(&tree, &places_of(targets, tree.space())?, &plan))
+        Ok(stencils(&tree, &wrapped_points(targets, tree.space())?, &plan))
     }
 }
 
 /// Computes the coefficients of the highest degree whose polynomials the neighbours determine at the target.
 #[inline(always)]
-fn fit(options: &MovingLeastSquares, rounding: f64, work: &mut Work) -> Option<i8> {
+fn fit(options: &MovingLeastSquares, rounding: f64, work: &mut TargetNeighbors) -> Option<i8> {
     work.relative_distances();
     options.weight.apply(&mut work.coefficients);
     let (len, inverse) = (work.len(), if work.radius > 0.0 { 1.0 / work.radius } else { 0.0 });
     let rounding = rounding * work.magnitude * inverse;
-    let Work { offsets, coefficients, slopes, fit: Fit { roots, matrix, transpose }, .. } = work;
+    let TargetNeighbors { offsets, coefficients, slopes, fit: Fit { roots, matrix, transpose }, .. } = work;
     roots.clear();
     roots.extend_from_slice(coefficients);
     let mut most = 0.0f64;
@@ -207,39 +207,39 @@ fn fit(options: &MovingLeastSquares, rounding: f64, work: &mut Work) -> Option<i
         // Rounding of positions does not affect constants. For higher degrees the absolute coefficients add up to at
         // least 1, so the limit on `rounding * size` below would be exceeded anyway.
         let rounding = if degree == 0 { 0.0 } else { rounding };
-        if rounding > UNCERTAIN {
+        if rounding > MAX_ROUNDING_EFFECT {
             continue;
         }
         let width = basis_size(dim, degree);
-        let doubt = ROUNDED * rounding;
-        let mut solve = |doubt: f64| {
+        let tolerance = ROUNDING_MARGIN * rounding;
+        let mut solve = |tolerance: f64| {
             fill_columns(matrix.matrix(len, width), roots, offsets, degree);
-            matrix.decompose(true, DEPENDENT.max(doubt));
+            matrix.decompose(true, DEPENDENT.max(tolerance));
             let mut missing = 0.0;
             if matrix.rank() == width {
                 matrix.shortest(0, coefficients);
             } else {
                 matrix.decompose_transpose(transpose);
-                missing = matrix.shortest_of_dependent(transpose, 0, coefficients);
+                missing = matrix.pseudoinverse_row(transpose, 0, coefficients);
             }
             multiply(coefficients, roots, 1.0);
             let size = coefficients.as_flattened().iter().map(|c| c.abs()).sum::<f64>();
-            let is_determined = missing <= DETERMINED.max(doubt) && rounding * size <= UNCERTAIN;
+            let is_determined = missing <= DETERMINED.max(tolerance) && rounding * size <= MAX_ROUNDING_EFFECT;
             // Columns that were left out may exceed the rounding of `f64`.
             let is_exact = matrix.rank() == width
                 || !is_determined
                 || reproduction_error(coefficients, offsets, degree) <= REPRODUCED * (1.0 + size);
             (is_determined, is_exact, size)
         };
-        let (is_determined, is_exact, _) = solve(doubt);
+        let (is_determined, is_exact, _) = solve(tolerance);
         if !is_determined {
             continue;
         }
         if !is_exact {
             // An offset from a line or plane by the rounding of coordinates is no direction to fit along, but the fit
             // must reproduce it.
-            let (is_determined, is_exact, size) = if doubt > DEPENDENT { solve(0.0) } else { (false, false, 0.0) };
-            if !(is_determined && is_exact && size <= LARGEST) {
+            let (is_determined, is_exact, size) = if tolerance > DEPENDENT { solve(0.0) } else { (false, false, 0.0) };
+            if !(is_determined && is_exact && size <= MAX_COEFFICIENT_SUM) {
                 continue;
             }
         }
@@ -248,7 +248,7 @@ fn fit(options: &MovingLeastSquares, rounding: f64, work: &mut Work) -> Option<i
                 if matrix.rank() == width {
                     matrix.shortest(1 + axis, slopes);
                 } else {
-                    matrix.shortest_of_dependent(transpose, 1 + axis, slopes);
+                    matrix.pseudoinverse_row(transpose, 1 + axis, slopes);
                 }
                 multiply(slopes, roots, inverse);
             }

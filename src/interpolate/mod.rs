@@ -22,7 +22,7 @@ mod kernels;
 pub(crate) mod mls;
 mod options;
 pub(crate) mod qr;
-pub(crate) mod reach;
+pub(crate) mod neighborhood;
 mod sph;
 pub(crate) mod stencil;
 

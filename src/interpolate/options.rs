@@ -1,21 +1,21 @@
 //! The options that all methods share: the neighbours to use, the fallback for targets without neighbours, and the
 //! periodic box.
 
-/// Defines the setters for a struct with the fields `reach` (a `Reach` or an `Option<Reach>`), `fallback` and `size`.
-/// The doc comments of the first three setters are arguments.
+/// Defines the setters for a struct with the fields `reach` (a `Neighborhood` or an `Option<Neighborhood>`), `fallback`
+/// and `size`. The doc comments of the first three setters are arguments.
 macro_rules! options {
     ($(#[$neighbors:meta])* neighbors, $(#[$radius:meta])* radius, $(#[$fallback:meta])* fallback) => {
         $(#[$neighbors])*
         #[must_use]
         pub fn neighbors(mut self, k: usize) -> Self {
-            self.reach = $crate::interpolate::reach::Reach::Neighbors(k).into();
+            self.reach = $crate::interpolate::neighborhood::Neighborhood::Neighbors(k).into();
             self
         }
 
         $(#[$radius])*
         #[must_use]
         pub fn radius(mut self, radius: impl Into<f64>) -> Self {
-            self.reach = $crate::interpolate::reach::Reach::Radius(radius.into()).into();
+            self.reach = $crate::interpolate::neighborhood::Neighborhood::Radius(radius.into()).into();
             self
         }
 

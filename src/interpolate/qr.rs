@@ -151,24 +151,24 @@ impl Qr {
         self.reflect(w);
     }
 
-    /// The same for dependent columns, from a decomposition of R^T in `tall`: w is the row of the pseudoinverse for
-    /// `column`. Returns the distance of A^T w from e: 0 if `column` is determined.
+    /// The same for dependent columns, from a decomposition of R^T in `transpose`: w is the row of the pseudoinverse
+    /// for `column`. Returns the distance of A^T w from e: 0 if `column` is determined.
     #[cold]
     #[inline(never)]
-    pub fn shortest_of_dependent(&self, tall: &Qr, column: usize, w: &mut [Lanes<f64>]) -> f64 {
+    pub fn pseudoinverse_row(&self, transpose: &Qr, column: usize, w: &mut [Lanes<f64>]) -> f64 {
         w.fill([0.0; LANES]);
-        let mut projected = vec![[0.0; LANES]; tall.blocks];
+        let mut projected = vec![[0.0; LANES]; transpose.blocks];
         projected.as_flattened_mut()[self.place(column)] = 1.0;
-        for j in 0..tall.rank {
-            tall.reflect_by(j, &mut projected);
+        for j in 0..transpose.rank {
+            transpose.reflect_by(j, &mut projected);
         }
-        let (inside, outside) = projected.as_flattened().split_at(tall.rank);
+        let (inside, outside) = projected.as_flattened().split_at(transpose.rank);
         let missing = outside.iter().map(|x| x * x).sum::<f64>().sqrt();
         // Solves T z = V^T P^T e by backward substitution.
         let z = w.as_flattened_mut();
-        for i in (0..tall.rank).rev() {
-            let sum: f64 = (i + 1..tall.rank).map(|j| tall.upper[j * tall.width + i] * z[j]).sum();
-            z[i] = (inside[i] - sum) / tall.upper[i * tall.width + i];
+        for i in (0..transpose.rank).rev() {
+            let sum: f64 = (i + 1..transpose.rank).map(|j| transpose.upper[j * transpose.width + i] * z[j]).sum();
+            z[i] = (inside[i] - sum) / transpose.upper[i * transpose.width + i];
         }
         self.reflect(w);
         missing
@@ -177,8 +177,8 @@ impl Qr {
     /// Decomposes the transpose of the first `rank` rows of R.
     #[cold]
     #[inline(never)]
-    pub fn decompose_transpose(&self, tall: &mut Qr) {
-        let matrix = tall.matrix(self.width, self.rank);
+    pub fn decompose_transpose(&self, transpose: &mut Qr) {
+        let matrix = transpose.matrix(self.width, self.rank);
         matrix.fill([0.0; LANES]);
         let height = self.width.next_multiple_of(LANES);
         for (row, column) in matrix.as_flattened_mut().chunks_exact_mut(height).enumerate() {
@@ -186,7 +186,7 @@ impl Qr {
                 *value = self.upper[at * self.width + row];
             }
         }
-        tall.decompose(false, 0.0);
+        transpose.decompose(false, 0.0);
     }
 
     /// Multiplies by Q.
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn shortest_solutions() {
         let mut qr = Qr::default();
-        let mut tall = Qr::default();
+        let mut transpose = Qr::default();
         for (rows, width, rank) in
             [(1, 1, 1), (20, 10, 10), (10, 10, 10), (66, 66, 66), (7, 3, 2), (20, 10, 6), (5, 10, 5)]
         {
@@ -287,8 +287,8 @@ mod tests {
                         qr.shortest(column, &mut w);
                         0.0
                     } else {
-                        qr.decompose_transpose(&mut tall);
-                        qr.shortest_of_dependent(&tall, column, &mut w)
+                        qr.decompose_transpose(&mut transpose);
+                        qr.pseudoinverse_row(&transpose, column, &mut w)
                     };
                     let w = w.as_flattened();
                     assert!(w[rows..].iter().all(|&x| x.abs() < 1e-9), "{w:?}");

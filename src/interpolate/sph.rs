@@ -7,9 +7,9 @@
 use super::fallback::Fallback;
 use super::interpolator::Interpolator;
 use super::kernels::SmoothingKernel;
+use super::neighborhood::Neighborhood;
 use super::options::options;
-use super::reach::Reach;
-use super::stencil::{Plan, Work, places_of, stencils, tree_of};
+use super::stencil::{Plan, TargetNeighbors, build_tree, stencils, wrapped_points};
 use crate::cancel::guarded;
 use crate::error::{Error, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar};
@@ -39,7 +39,7 @@ use crate::interpolate::errors;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Sph {
     kernel: SmoothingKernel,
-    reach: Reach,
+    reach: Neighborhood,
     volumes: Option<Vec<f64>>,
     is_normalized: bool,
     fallback: Fallback,
@@ -51,7 +51,7 @@ impl Sph {
     pub fn new(kernel: SmoothingKernel) -> Self {
         Self {
             kernel,
-            reach: Reach::Neighbors(32),
+            reach: Neighborhood::Neighbors(32),
             volumes: None,
             is_normalized: true,
             fallback: Fallback::Nan,
@@ -72,7 +72,7 @@ impl Sph {
     /// Ends each kernel at its own radius: one per target for [`Sph::gather`], one per source for [`Sph::scatter`].
     #[must_use]
     pub fn radii(mut self, radii: impl Into<Vec<f64>>) -> Self {
-        self.reach = Reach::Each(radii.into());
+        self.reach = Neighborhood::Each(radii.into());
         self
     }
 
@@ -120,7 +120,7 @@ impl Sph {
         axes: usize,
     ) -> Result<Interpolator> {
         self.check_volumes(sources.len())?;
-        let tree = tree_of(sources, &self.size)?;
+        let tree = build_tree(sources, &self.size)?;
         self.reach.check(targets.len(), tree.space())?;
         let norm = self.kernel.norm(axes);
         let plan = Plan {
@@ -131,8 +131,8 @@ impl Sph {
             has_gradients: false,
             degree: if self.is_normalized { 0 } else { -1 },
         };
-        let sums = stencils(&tree, &places_of(targets, tree.space())?, &plan);
-        Ok(Interpolator { is_sum: !self.is_normalized, ..sums })
+        let sums = stencils(&tree, &wrapped_points(targets, tree.space())?, &plan);
+        Ok(Interpolator { zero_without_sources: !self.is_normalized, ..sums })
     }
 
     /// Prepares the distribution of each source's value over the targets within its kernel radius H, in proportion to
@@ -150,10 +150,9 @@ impl Sph {
         targets: &[U],
     ) -> Result<Interpolator> {
         if targets.is_empty() && !sources.is_empty() {
-            let must = "at least 1, or what is scattered is lost";
-            return Err(Error::parameter_must("the number of targets", 0.0, must));
+            return Err(Error::parameter_must("the number of targets", 0.0, "at least 1"));
         }
-        let tree = tree_of(targets, &self.size)?;
+        let tree = build_tree(targets, &self.size)?;
         self.reach.check(sources.len(), tree.space())?;
         let plan = Plan {
             reach: &self.reach,
@@ -166,15 +165,15 @@ impl Sph {
             has_gradients: false,
             degree: -1,
         };
-        Ok(stencils(&tree, &places_of(sources, tree.space())?, &plan).transposed())
+        Ok(stencils(&tree, &wrapped_points(sources, tree.space())?, &plan).transposed())
     }
 
-    fn weigh(&self, work: &mut Work) {
+    fn weigh(&self, work: &mut TargetNeighbors) {
         work.relative_distances();
         self.kernel.apply(&mut work.coefficients);
     }
 
-    fn sum(&self, work: &mut Work, norm: f64, axes: usize) -> Option<i8> {
+    fn sum(&self, work: &mut TargetNeighbors, norm: f64, axes: usize) -> Option<i8> {
         self.weigh(work);
         if let Some(volumes) = &self.volumes {
             for at in 0..work.len() {
@@ -194,7 +193,7 @@ impl Sph {
     fn check_volumes(&self, sources: usize) -> Result<()> {
         match &self.volumes {
             None if !self.is_normalized => {
-                let message = "sums that are not normed need the volume of each source";
+                let message = "sums without normalization need a volume for each source";
                 Err(Error::missing("volumes", message))
             }
             None => Ok(()),

@@ -8,7 +8,7 @@
 
 use super::fallback::Fallback;
 use super::interpolator::Interpolator;
-use super::reach::Reach;
+use super::neighborhood::Neighborhood;
 use crate::bvh::morton::{Grid, curve_order};
 use crate::bvh::{Bvh, copied};
 use crate::csr::{Csr, CsrChunk};
@@ -26,21 +26,21 @@ use crate::simd::{LANES, Lanes};
 /// Targets per parallel task.
 const TASK: usize = 1 << 8;
 /// The power of the distance and the number of neighbours of [`Fallback::InverseDistance`].
-const POWER: f64 = 2.0;
-const NEAREST: usize = 8;
+const FALLBACK_POWER: f64 = 2.0;
+const FALLBACK_NEIGHBORS: usize = 8;
 /// The ratio of the radius to the distance of the farthest of `k` neighbours, as in ArborX: above 1, so that the
 /// weight of the farthest is not 0.
 pub(crate) const BEYOND_FARTHEST: f64 = 1.1;
 
 /// Computes the coefficients in `work`. Returns the degree of the polynomials that are reproduced, -1 for none; `None`
 /// if there are no usable coefficients.
-pub(super) type Rule<'a> = &'a (dyn Fn(&mut Work) -> Option<i8> + Sync);
+pub(super) type CoefficientRule<'a> = &'a (dyn Fn(&mut TargetNeighbors) -> Option<i8> + Sync);
 
 /// The parameters that all targets share.
 pub(super) struct Plan<'a> {
-    pub reach: &'a Reach,
+    pub reach: &'a Neighborhood,
     pub fallback: Fallback,
-    pub rule: Rule<'a>,
+    pub rule: CoefficientRule<'a>,
     /// The number of leading coordinates for which offsets are computed: 0 if a method needs distances only. Later
     /// coordinates are 0 everywhere.
     pub axes: usize,
@@ -60,7 +60,7 @@ pub(super) struct Fit {
 
 /// One target's neighbours and the quantities derived from them.
 #[derive(Default)]
-pub(super) struct Work {
+pub(super) struct TargetNeighbors {
     found: Vec<Neighbor>,
     /// The distance at which weights become 0; 0 if the `k` nearest neighbours all coincide with the target.
     pub radius: f64,
@@ -78,7 +78,7 @@ pub(super) struct Work {
     pub fit: Fit,
 }
 
-impl Work {
+impl TargetNeighbors {
     /// The number of neighbours.
     #[inline(always)]
     pub fn len(&self) -> usize {
@@ -174,11 +174,11 @@ struct Chunk<const D: usize> {
     slopes: CsrChunk<[f64; D]>,
     degrees: Vec<i8>,
     /// The number of targets without a usable neighbour.
-    n_alone: usize,
+    n_without_neighbors: usize,
 }
 
 impl<const D: usize> Chunk<D> {
-    fn add(&mut self, work: &Work, has_gradients: bool) {
+    fn add(&mut self, work: &TargetNeighbors, has_gradients: bool) {
         let (len, padded) = (work.len(), work.blocks * LANES);
         self.sources.values.extend(work.found.iter().map(|near| near.index));
         self.coefficients.values.extend_from_slice(&work.coefficients.as_flattened()[..len]);
@@ -201,19 +201,19 @@ precompiled! {
     ) -> Interpolator
 }
 
-#[allow(clippy::ptr_arg, reason = "a door takes no slices of points")]
+#[allow(clippy::ptr_arg, reason = "`precompiled!` entry points take no slices")]
 fn find_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, targets: &Vec<[S; D]>, plan: &Plan<'_>) -> Interpolator {
     let grid = Grid::over(&tree.bounds());
     let order = curve_order(targets.len(), &grid, |target| targets[target]);
     let around = Around { tree, positions: tree.positions(), axes: plan.axes };
-    let scratch = Scratch::new(Work::default);
+    let scratch = Scratch::new(TargetNeighbors::default);
     let chunks = map_tasks(order.len(), TASK, &|range| {
         let mut chunk = Chunk::<D> {
             sources: CsrChunk::default(),
             coefficients: CsrChunk::default(),
             slopes: CsrChunk::default(),
             degrees: Vec::with_capacity(range.len()),
-            n_alone: 0,
+            n_without_neighbors: 0,
         };
         scratch.with(|work| {
             for &target in &order[range] {
@@ -226,12 +226,12 @@ fn find_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, targets: &Vec<[S; D]>, 
     let mut degrees = zeroed(order.len());
     let all = chunks.iter().flat_map(|chunk| &chunk.degrees);
     order.iter().zip(all).for_each(|(&target, &degree)| degrees[target as usize] = degree);
-    let (mut sources, mut coefficients, mut slopes, mut n_alone) = (vec![], vec![], vec![], 0);
+    let (mut sources, mut coefficients, mut slopes, mut n_without_neighbors) = (vec![], vec![], vec![], 0);
     for chunk in chunks {
         sources.push(chunk.sources);
         coefficients.push(chunk.coefficients);
         slopes.push(chunk.slopes);
-        n_alone += chunk.n_alone;
+        n_without_neighbors += chunk.n_without_neighbors;
     }
     let slopes = plan.has_gradients.then(|| {
         let slopes = Csr::gather(&order, &slopes).into_parts().1;
@@ -245,8 +245,8 @@ fn find_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, targets: &Vec<[S; D]>, 
         slopes,
         degrees,
         degree: plan.degree,
-        n_alone,
-        is_sum: false,
+        n_without_neighbors,
+        zero_without_sources: false,
     }
 }
 
@@ -258,19 +258,19 @@ impl<const D: usize> Chunk<D> {
         plan: &Plan<'_>,
         index: usize,
         target: &[S; D],
-        work: &mut Work,
+        work: &mut TargetNeighbors,
     ) {
         work.find(around, target, &plan.reach.of(index));
         let mut degree = if work.len() > 0 { (plan.rule)(work) } else { None };
         if degree.is_none() {
-            self.n_alone += 1;
+            self.n_without_neighbors += 1;
             let k = match plan.fallback {
                 Fallback::Nan => 0,
                 Fallback::Nearest => 1,
-                Fallback::InverseDistance => NEAREST,
+                Fallback::InverseDistance => FALLBACK_NEIGHBORS,
             };
             work.find(around, target, &Nearest::new(k));
-            degree = work.inverse_distances(POWER);
+            degree = work.inverse_distances(FALLBACK_POWER);
         }
         self.degrees.push(degree.unwrap_or(-1));
         self.add(work, plan.has_gradients);
@@ -280,7 +280,10 @@ impl<const D: usize> Chunk<D> {
 /// Builds a tree over points.
 ///
 /// Errors: those of [`Bvh::build`]; primitives with an extent.
-pub(super) fn tree_of<T: Bounded<S, D>, S: Scalar, const D: usize>(points: &[T], size: &BoxSize) -> Result<Bvh<S, D>> {
+pub(super) fn build_tree<T: Bounded<S, D>, S: Scalar, const D: usize>(
+    points: &[T],
+    size: &BoxSize,
+) -> Result<Bvh<S, D>> {
     if !T::IS_POINT {
         return Err(has_extent("interpolation is"));
     }
@@ -290,7 +293,7 @@ pub(super) fn tree_of<T: Bounded<S, D>, S: Scalar, const D: usize>(points: &[T],
 /// Copies query points, wrapped into the periodic box.
 ///
 /// Errors: coordinates that are not finite or too large; primitives with an extent.
-pub(super) fn places_of<T: Bounded<S, D>, S: Scalar, const D: usize>(
+pub(super) fn wrapped_points<T: Bounded<S, D>, S: Scalar, const D: usize>(
     points: &[T],
     space: &Space<D>,
 ) -> Result<Vec<[S; D]>> {

@@ -77,11 +77,11 @@ pub fn fof_bins<T: Bounded<S, D>, S: Scalar, const D: usize>(fof: &Fof, points: 
 /// Unites all pairs within `radius`. The returned order gives the index in the caller's slice for each position.
 fn connect<S: Scalar, const D: usize>(row: &PointsSoA<S, D>, radius: f64) -> Result<(UnionFind, Vec<u32>)> {
     if D > 3 {
-        let sentence = format!("{D} dimensions: bins are for points of 1 to 3; the tree takes up to 10 (Fof::run)");
+        let sentence = format!("fof_bins supports 1 to 3 dimensions, got {D}; use Fof::run");
         return Err(Error::new(ErrorKind::Unsupported, sentence));
     }
     if row.hi.is_some() {
-        let sentence = "bins are for points, and these primitives have an extent; the tree takes them (Fof::run)";
+        let sentence = "fof_bins supports points only, not primitives with an extent; use Fof::run";
         return Err(Error::new(ErrorKind::Unsupported, sentence));
     }
     let bins = Bins::new(row, radius);

@@ -2,9 +2,9 @@
 
 use crate::error::Result;
 use crate::sample::checks::{check_side, check_within};
-use crate::sample::even::check_count;
 use crate::sample::nfw::{Radii, enclosed};
 use crate::sample::random::fill;
+use crate::sample::uniform::check_count;
 
 /// A spherical halo with the profile of Navarro, Frenk and White in the centre of a box; its radius is half the side.
 ///

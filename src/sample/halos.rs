@@ -17,9 +17,9 @@
 use crate::error::{Error, Result};
 use crate::parallel::{self, map};
 use crate::sample::checks::{check_side, check_within};
-use crate::sample::even::check_count;
 use crate::sample::nfw::{self, Radii};
 use crate::sample::random::{Permutation, Purpose, Stream, fill};
+use crate::sample::uniform::check_count;
 
 /// Mock halos in a periodic box: clustered centres, NFW profiles, a power law of masses, a uniform background.
 ///
@@ -38,8 +38,8 @@ pub struct MockHalos {
     pub(super) side: f64,
     pub(super) background: f64,
     pub(super) alpha: f64,
-    pub(super) least: u32,
-    pub(super) most: Option<u32>,
+    pub(super) min_mass: u32,
+    pub(super) max_mass: Option<u32>,
 }
 
 /// A halo of [`MockHalos::catalog`].
@@ -59,7 +59,7 @@ impl MockHalos {
     /// `n` points, at most 2^32 - 2. Default: seed 0, the unit box, three tenths of the points in the background,
     /// masses from 20 to `n / 50` points with `alpha` 1.9.
     pub fn new(n: usize) -> Self {
-        Self { n, seed: 0, side: 1.0, background: 0.3, alpha: 1.9, least: 20, most: None }
+        Self { n, seed: 0, side: 1.0, background: 0.3, alpha: 1.9, min_mass: 20, max_mass: None }
     }
 
     /// Sets the seed, any number.
@@ -95,14 +95,14 @@ impl MockHalos {
     /// Sets the minimum and maximum mass of a halo, in points. The last halo may get fewer points than drawn, if too
     /// few remain.
     #[must_use]
-    pub fn masses(mut self, least: u32, most: u32) -> Self {
-        (self.least, self.most) = (least, Some(most));
+    pub fn masses(mut self, min_mass: u32, max_mass: u32) -> Self {
+        (self.min_mass, self.max_mass) = (min_mass, Some(max_mass));
         self
     }
 
     /// The maximum mass of a halo.
     pub(super) fn heaviest(&self) -> u32 {
-        self.most.unwrap_or_else(|| u32::try_from(self.n / 50).unwrap_or(u32::MAX).max(self.least))
+        self.max_mass.unwrap_or_else(|| u32::try_from(self.n / 50).unwrap_or(u32::MAX).max(self.min_mass))
     }
 
     pub(super) fn check(&self) -> Result<()> {
@@ -110,12 +110,13 @@ impl MockHalos {
         check_side(self.side)?;
         check_within("the background", self.background, 0.0, 1.0, "from 0 to 1")?;
         check_within("alpha", self.alpha, 0.0, 5.0, "from 0 to 5")?;
-        if self.least == 0 {
-            return Err(Error::parameter_must("the least mass", 0.0, "at least 1"));
+        if self.min_mass == 0 {
+            return Err(Error::parameter_must("the minimum mass", 0.0, "at least 1"));
         }
-        if self.heaviest() < self.least {
+        if self.heaviest() < self.min_mass {
             let value = f64::from(self.heaviest());
-            return Err(Error::parameter_must("the largest mass", value, "no less than the least"));
+            let must = format!("at least the minimum mass, {}", self.min_mass);
+            return Err(Error::parameter_must("the maximum mass", value, &must));
         }
         Ok(())
     }
@@ -126,10 +127,10 @@ impl MockHalos {
     /// A parameter out of its range; more points than fit into memory.
     pub fn points(&self) -> Result<Vec<[f32; 3]>> {
         let halos = self.catalog()?;
-        let roll = Roll::new(self, &halos);
+        let assignment = PointAssignment::new(self, &halos);
         let shapes: Vec<Shape> = map(halos.len(), 64, &|halo| Shape::new(&halos[halo]));
         let radii = Radii::up_to(halos.iter().map(|halo| halo.concentration).fold(1.0, f64::max));
-        fill(self.n, self.side, self.seed, |index, stream| match roll.halo_of(index) {
+        fill(self.n, self.side, self.seed, |index, stream| match assignment.halo_of(index) {
             Some(halo) => shapes[halo as usize].point(self.side, &radii, stream),
             None => stream.cube(self.side),
         })
@@ -152,7 +153,7 @@ impl MockHalos {
         });
         parallel::fill(&mut halos, FLIGHT, &|range, halos| {
             let flight = range.start / FLIGHT;
-            self.fly(&mut Stream::new(self.seed, Purpose::Centers, flight as u64), halos);
+            self.place_flight(&mut Stream::new(self.seed, Purpose::Centers, flight as u64), halos);
         });
         Ok(halos)
     }
@@ -172,8 +173,8 @@ impl MockHalos {
     /// # Errors
     /// A parameter out of its range.
     pub fn membership(&self) -> Result<Vec<Option<u32>>> {
-        let roll = Roll::new(self, &self.catalog()?);
-        Ok(map(self.n, 1 << 14, &|index| roll.halo_of(index as u32)))
+        let assignment = PointAssignment::new(self, &self.catalog()?);
+        Ok(map(self.n, 1 << 14, &|index| assignment.halo_of(index as u32)))
     }
 
     /// Draws masses until fewer points than the minimum mass remain outside the background.
@@ -182,16 +183,16 @@ impl MockHalos {
         let background = (self.n as f64 * self.background).round() as usize;
         let mut left = self.n.saturating_sub(background) as u32;
         // An integer mass M represents the interval from M to M + 1.
-        let least = f64::from(self.least);
-        let span = libm::log((f64::from(self.heaviest()) + 1.0) / least);
+        let min_mass = f64::from(self.min_mass);
+        let span = libm::log((f64::from(self.heaviest()) + 1.0) / min_mass);
         let power = 1.0 - self.alpha;
         let growth = libm::expm1(power * span);
         let mut masses = Vec::new();
-        while left >= self.least {
+        while left >= self.min_mass {
             // Inverts the cumulative law in logarithms: exact also near alpha = 1, where the law becomes log-uniform.
             let part = stream.unit();
             let log = if power == 0.0 { part * span } else { libm::log1p(part * growth) / power };
-            let mass = ((least * libm::exp(log)) as u32).clamp(self.least, self.heaviest()).min(left);
+            let mass = ((min_mass * libm::exp(log)) as u32).clamp(self.min_mass, self.heaviest()).min(left);
             masses.push(mass);
             left -= mass;
         }
@@ -199,7 +200,7 @@ impl MockHalos {
     }
 
     /// Places halos on one flight.
-    fn fly(&self, stream: &mut Stream, halos: &mut [MockHalo]) {
+    fn place_flight(&self, stream: &mut Stream, halos: &mut [MockHalo]) {
         let mut at = stream.cube(self.side);
         let mut last: Option<f64> = None;
         for halo in halos {
@@ -231,7 +232,7 @@ const FLIGHT: usize = 64;
 const FLIGHT_DIMENSION: f64 = 1.2;
 
 /// The assignment of points to halos: the halos fill consecutive places, and a permutation gives each point its place.
-struct Roll {
+struct PointAssignment {
     order: Permutation,
     /// The first place of each halo, followed by the end.
     starts: Vec<u32>,
@@ -240,7 +241,7 @@ struct Roll {
     shift: u32,
 }
 
-impl Roll {
+impl PointAssignment {
     fn new(mock: &MockHalos, halos: &[MockHalo]) -> Self {
         let mut starts = Vec::with_capacity(halos.len() + 1);
         let mut end = 0;

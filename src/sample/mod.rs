@@ -9,16 +9,16 @@
 //! halos.
 
 mod checks;
-mod even;
+mod uniform;
 mod halo;
 mod halos;
 mod nfw;
 mod random;
 mod spec;
 
-pub use even::{Lattice, Uniform};
 pub use halo::Nfw;
 pub use halos::{MockHalo, MockHalos};
+pub use uniform::{Lattice, Uniform};
 
 use crate::cancel::guarded;
 use crate::error::Result;

@@ -71,9 +71,9 @@ impl Sample {
             (Self::Halos(halos), "n") => halos.n = count(key, value)?,
             (Self::Halos(halos), "background") => halos.background = real(key, value)?,
             (Self::Halos(halos), "alpha") => halos.alpha = real(key, value)?,
-            (Self::Halos(halos), "mmin") => halos.least = mass(key, value)?,
-            (Self::Halos(halos), "mmax") => halos.most = Some(mass(key, value)?),
-            _ => return Err(format!("there is no `{key}`; the keys are {}", self.keys().join(", "))),
+            (Self::Halos(halos), "mmin") => halos.min_mass = mass(key, value)?,
+            (Self::Halos(halos), "mmax") => halos.max_mass = Some(mass(key, value)?),
+            _ => return Err(format!("unknown key `{key}`; the keys are {}", self.keys().join(", "))),
         }
         Ok(())
     }
@@ -108,9 +108,9 @@ impl fmt::Display for Sample {
                 write!(f, "nfw:n={n},concentration={concentration},seed={seed},box={side}")
             }
             Self::Halos(halos) => {
-                let MockHalos { n, seed, side, background, alpha, least, .. } = halos;
-                let most = halos.heaviest();
-                write!(f, "halos:n={n},background={background},alpha={alpha},mmin={least},mmax={most}")?;
+                let MockHalos { n, seed, side, background, alpha, min_mass, .. } = halos;
+                let max_mass = halos.heaviest();
+                write!(f, "halos:n={n},background={background},alpha={alpha},mmin={min_mass},mmax={max_mass}")?;
                 write!(f, ",seed={seed},box={side}")
             }
         }
@@ -124,7 +124,7 @@ fn read(spec: &str) -> std::result::Result<Sample, String> {
         "lattice" => Sample::Lattice(Lattice::new(100)),
         "halos" => Sample::Halos(MockHalos::new(1_000_000)),
         "nfw" => Sample::Nfw(Nfw::new(1_000_000)),
-        name => return Err(format!("there is no `{name}`; the samples are uniform, lattice, halos, nfw")),
+        name => return Err(format!("unknown sample `{name}`; the samples are uniform, lattice, halos, nfw")),
     };
     let mut seen = Vec::new();
     for pair in pairs.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {

@@ -158,7 +158,9 @@ fn what_is_refused() {
     let kind = |result: ropewalk::Result<DeviceVec<f64>>| result.err().unwrap().kind();
     assert_eq!(kind(found.apply(&values(49, 1.0))), ErrorKind::Input);
     assert_eq!(kind(found.apply_rows(&values(50, 1.0), 0)), parameter);
-    assert_eq!(kind(found.apply_rows(&values(50, 1.0), 2)), ErrorKind::Input);
+    let error = found.apply_rows(&values(51, 1.0), 2).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Input);
+    assert!(error.to_string().contains("51 values for 50 sources; it must have 2 per source"), "{error}");
     for last in [f64::NAN, f64::INFINITY] {
         let error = found.apply(&values(50, last)).err().unwrap();
         assert!(error.to_string().contains("49"), "{error}");

@@ -234,8 +234,8 @@ fn half_lines_from_numbers_on_the_device() {
     let short = gpu::DeviceVec::new(&[0.0f32; 4], device).unwrap();
     let error = Rays::of(&short, &directions).unwrap_err().to_string();
     assert!(error.contains('4') && error.contains('3'), "{error}");
-    let error = Rays::of(&origins, &gpu::DeviceVec::new(&[0.0f32; 3], device).unwrap()).unwrap_err().to_string();
-    assert!(error.contains("500"), "{error}");
+    let error = Rays::of(&origins, &gpu::DeviceVec::new(&[0.0f32; 1501], device).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("1500") && error.contains("1501"), "{error}");
 }
 
 fn compare_nearest<S: Coordinate>(n: usize) {

@@ -255,9 +255,9 @@ fn specs_come_back() {
 #[test]
 fn bad_specs_say_what_is_wrong() {
     for (spec, message) in [
-        ("", "there is no ``; the samples are uniform, lattice, halos, nfw"),
-        ("plummer:n=3", "there is no `plummer`; the samples are uniform, lattice, halos, nfw"),
-        ("uniform:jitter=3", "there is no `jitter`; the keys are n, seed, box"),
+        ("", "unknown sample ``; the samples are uniform, lattice, halos, nfw"),
+        ("plummer:n=3", "unknown sample `plummer`; the samples are uniform, lattice, halos, nfw"),
+        ("uniform:jitter=3", "unknown key `jitter`; the keys are n, seed, box"),
         ("halos:n", "`n` is not of the form key=value"),
         ("halos:n=10,n=20", "`n` is given twice"),
         ("halos:n=ten", "`n` must be a whole number such as 1000000, 1e6 or 100^3, not `ten`"),
@@ -276,8 +276,8 @@ fn bad_specs_say_what_is_wrong() {
         ("uniform:box=wide", "`box` must be a number, not `wide`"),
         ("halos:background=1.1", "the background is 1.1; it must be from 0 to 1"),
         ("halos:alpha=inf", "alpha is inf; it must be from 0 to 5"),
-        ("halos:mmin=0", "the least mass is 0; it must be at least 1"),
-        ("halos:mmin=30,mmax=20", "the largest mass is 20; it must be no less than the least"),
+        ("halos:mmin=0", "the minimum mass is 0; it must be at least 1"),
+        ("halos:mmin=30,mmax=20", "the maximum mass is 20; it must be at least the minimum mass, 30"),
         ("halos:mmax=5e9", "`mmax` must be at most 4294967295, not 5000000000"),
     ] {
         let error = Sample::parse(spec).unwrap_err().to_string();

@@ -14,14 +14,14 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, grid};
 use crate::gpu::bvh::morton::Flag;
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::scan::exclusive;
 
 /// Positions per thread and per block, and words with a bit for each position of a block.
 const ITEMS: u32 = 4;
-const TILE: u32 = ITEMS * UNITS;
+const TILE: u32 = ITEMS * THREADS_PER_BLOCK;
 const WORDS: u32 = TILE / 32;
 const LEAF: u32 = crate::bvh::LEAF as u32;
 /// The delta of the splits at both ends, and of windows that do not exist. Other deltas are at least 32.
@@ -79,7 +79,7 @@ pub(in crate::gpu) fn find_leaves<R: Runtime>(
     codes: &Buffer<u64>,
     flags: &Buffer<u32>,
 ) -> Result<Leaves> {
-    let (n, dim) = (codes.len(), CubeDim::new_1d(UNITS));
+    let (n, dim) = (codes.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
     let tiles = n.div_ceil(TILE as usize);
     let (bits, before) = (Buffer::new(client, tiles * WORDS as usize), Buffer::new(client, tiles + 1));
     let found = Buffer::<u32>::new(client, 1 + Flag::ALL);
@@ -88,7 +88,7 @@ pub(in crate::gpu) fn find_leaves<R: Runtime>(
     unsafe {
         find_starts::launch_unchecked::<R>(
             client,
-            count(tiles),
+            grid(tiles),
             dim,
             codes.arg(),
             bits.arg(),
@@ -97,7 +97,7 @@ pub(in crate::gpu) fn find_leaves<R: Runtime>(
             n as u32,
         );
         exclusive(client, &before);
-        report::launch_unchecked::<R>(client, count(1), dim, before.arg(), flags.arg(), found.arg(), tiles as u32);
+        report::launch_unchecked::<R>(client, grid(1), dim, before.arg(), flags.arg(), found.arg(), tiles as u32);
     }
     let found = found.read(client)?;
     Ok(Leaves {
@@ -114,7 +114,7 @@ pub(in crate::gpu) fn hierarchy<R: Runtime>(
     codes: &Buffer<u64>,
     found: &Leaves,
 ) -> Hierarchy {
-    let (n, leaves, dim) = (codes.len(), found.len, CubeDim::new_1d(UNITS));
+    let (n, leaves, dim) = (codes.len(), found.len, CubeDim::new_1d(THREADS_PER_BLOCK));
     let tiles = n.div_ceil(TILE as usize);
     let starts = Buffer::<u32>::new(client, leaves + 1);
     let first_codes = Buffer::<u64>::new(client, leaves);
@@ -127,7 +127,7 @@ pub(in crate::gpu) fn hierarchy<R: Runtime>(
     unsafe {
         take_starts::launch_unchecked::<R>(
             client,
-            cubes(tiles * WORDS as usize),
+            blocks_for(tiles * WORDS as usize),
             dim,
             codes.arg(),
             found.bits.arg(),
@@ -140,7 +140,7 @@ pub(in crate::gpu) fn hierarchy<R: Runtime>(
         );
         find_nodes::launch_unchecked::<R>(
             client,
-            cubes(leaves),
+            blocks_for(leaves),
             dim,
             first_codes.arg(),
             deltas.arg(),
@@ -188,14 +188,14 @@ fn find_starts(codes: &Array<u64>, bits: &mut Array<u32>, before: &mut Array<u32
         let mut own_deltas = Array::<u32>::new(comptime!(ITEMS as usize));
         #[unroll]
         for k in 0..ITEMS {
-            let at = (k * UNITS + UNIT_POS).min(len - 1) + first;
+            let at = (k * THREADS_PER_BLOCK + UNIT_POS).min(len - 1) + first;
             own[k as usize] = codes[at as usize];
             other[k as usize] = codes[(at.max(1) - 1) as usize];
             behind[k as usize] = codes[(at.max(LEAF) - LEAF) as usize];
         }
         #[unroll]
         for k in 0..ITEMS {
-            let at = k * UNITS + UNIT_POS;
+            let at = k * THREADS_PER_BLOCK + UNIT_POS;
             let differing = own[k as usize] ^ other[k as usize];
             let across = own[k as usize] ^ behind[k as usize];
             // A split between equal codes has a subtree of equal codes only, which is no larger than a leaf.
@@ -237,7 +237,7 @@ fn find_starts(codes: &Array<u64>, bits: &mut Array<u32>, before: &mut Array<u32
         least_of_two(&windows, &mut least, 16u32);
         #[unroll]
         for k in 0..ITEMS {
-            let at = k * UNITS + UNIT_POS;
+            let at = k * THREADS_PER_BLOCK + UNIT_POS;
             let is_start = own_deltas[k as usize] == least[at as usize] || first + at == 0;
             if at < len && is_start {
                 words[(at / 32) as usize].fetch_or(1 << (at % 32));
@@ -261,7 +261,7 @@ fn find_starts(codes: &Array<u64>, bits: &mut Array<u32>, before: &mut Array<u32
 fn least_of_two(from: &SharedMemory<u32>, to: &mut SharedMemory<u32>, #[comptime] step: u32) {
     #[unroll]
     for k in 0..ITEMS {
-        let at = k * UNITS + UNIT_POS;
+        let at = k * THREADS_PER_BLOCK + UNIT_POS;
         to[at as usize] = from[at as usize].min(from[(at + step) as usize]);
     }
     if UNIT_POS < comptime!(LEAF - step) {
@@ -295,7 +295,7 @@ fn take_starts(
     n: u32,
     tiles: u32,
 ) {
-    let mut counts = SharedMemory::<u32>::new(comptime!(UNITS as usize));
+    let mut counts = SharedMemory::<u32>::new(comptime!(THREADS_PER_BLOCK as usize));
     let word = ABSOLUTE_POS as u32;
     let mut own = 0u32.runtime();
     if word < tiles * WORDS {

@@ -16,14 +16,14 @@ pub(super) mod hierarchy;
 pub(super) mod morton;
 pub(super) mod reduce;
 pub(super) mod ropes;
-mod survey;
+mod bounds;
 #[cfg(feature = "distributed")]
-mod tops;
+mod top_boxes;
 pub(super) mod traverse;
-mod widen;
+mod pad_dimension;
 
 pub use coordinate::Coordinate;
-pub use widen::Widened;
+pub use pad_dimension::Widened;
 
 use cubecl::prelude::*;
 
@@ -31,12 +31,12 @@ use crate::bvh::morton::Grid;
 use crate::bvh::{Node, check, check_count};
 use crate::error::Result;
 use crate::geometry::{Aabb, BoxSize, Space};
-use crate::gpu::buffer::{Buffer, check_allocation, mark, wait};
+use crate::gpu::buffer::{Buffer, check_allocation, end_phase, wait};
+use crate::gpu::bvh::bounds::{Survey, survey};
 use crate::gpu::bvh::check_elements::check_elements;
 use crate::gpu::bvh::hierarchy::{find_leaves, hierarchy};
 use crate::gpu::bvh::morton::MortonKernel;
 use crate::gpu::bvh::ropes::{LEAF_INDEX_STRIDE, Nodes, nodes};
-use crate::gpu::bvh::survey::{Survey, survey};
 use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::errors;
@@ -113,7 +113,7 @@ pub struct Points<S, const D: usize> {
     pub(in crate::gpu) bounds: Aabb<S, D>,
     pub(in crate::gpu) len: usize,
     /// The smallest nonzero absolute coordinate.
-    pub(in crate::gpu) finest: f64,
+    pub(in crate::gpu) smallest_nonzero: f64,
     pub(in crate::gpu) values: Buffer<S>,
 }
 
@@ -165,8 +165,8 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
         on!(device, client => {
             // The same limit as in `new_in`.
             check_allocation(client, (len / D) as u128 * (D * size_of::<S>()).max(8) as u128)?;
-            let Survey { bounds, finest, placed } = survey(client, &coordinates.values, &space)?;
-            Ok(Self { device, space, bounds, len: len / D, finest, values: placed })
+            let Survey { bounds, smallest_nonzero, placed } = survey(client, &coordinates.values, &space)?;
+            Ok(Self { device, space, bounds, len: len / D, smallest_nonzero, values: placed })
         })
     }
 
@@ -195,14 +195,14 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
         } else {
             points
         };
-        let finest = map_tasks(points.len(), TASK, &|range| smallest(placed[range].as_flattened()));
-        let finest = finest.into_iter().fold(f64::INFINITY, f64::min);
+        let smallest_nonzero = map_tasks(points.len(), TASK, &|range| smallest(placed[range].as_flattened()));
+        let smallest_nonzero = smallest_nonzero.into_iter().fold(f64::INFINITY, f64::min);
         on!(device, client => {
             // The largest buffers of a build are the points, and the words for the sort, of which there are two
             // buffers.
             check_allocation(client, points.len() as u128 * (D * size_of::<S>()).max(8) as u128)?;
             let values = Buffer::from_slice(client, placed.as_flattened());
-            Ok(Self { device, space, bounds, len: points.len(), finest, values })
+            Ok(Self { device, space, bounds, len: points.len(), smallest_nonzero, values })
         })
     }
 }
@@ -237,9 +237,9 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// - The driver of a Vulkan device rounds distances differently from the CPU, or flushes coordinates as small as
     ///   these to 0. NVIDIA's Vulkan driver does both; CUDA does neither.
     pub fn of(points: &Points<S, D>) -> Result<Self> {
-        let &Points { device, space, bounds, len, finest, .. } = points;
+        let &Points { device, space, bounds, len, smallest_nonzero, .. } = points;
         on!(device, client => {
-            check_distances::<_, S>(client, device, || finest)?;
+            check_distances::<_, S>(client, device, || smallest_nonzero)?;
             if len == 0 {
                 let (axes, order) = (Buffer::new(client, 0), Buffer::new(client, 0));
                 return Ok(Self { device, space, nodes: None, axes, order, bounds, origin: Origin::Empty });
@@ -253,9 +253,9 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             let leading = leading_bits(len);
             let mut origin = Origin::LeadingBits;
             let codes = morton.codes();
-            mark(client, "codes")?;
+            end_phase(client, "codes")?;
             let by_codes = order(client, codes, leading);
-            mark(client, "sort")?;
+            end_phase(client, "sort")?;
             let (mut sorted, mut leaves) = layout(&by_codes, leading)?;
             drop(by_codes);
             if leaves.has_prefix_ties {
@@ -269,10 +269,10 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 let bvh = crate::Bvh::build_in(points.as_chunks::<D>().0, space)?;
                 return Ok(Self::upload_to(client, &bvh, device, Origin::Host));
             }
-            mark(client, "gather, leaves")?;
+            end_phase(client, "leaves")?;
             let hierarchy = hierarchy(client, &sorted.codes, &leaves);
             let nodes = Some(nodes::<_, S, D>(client, &hierarchy, &sorted.axes, len));
-            mark(client, "nodes")?;
+            end_phase(client, "nodes")?;
             Ok(Self { device, space, nodes, axes: sorted.axes, order: sorted.order, bounds, origin })
         })
     }

@@ -12,13 +12,13 @@ use cubecl::prelude::*;
 
 use crate::bvh::morton::Grid;
 use crate::geometry::Scalar;
-use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, grid};
 use crate::gpu::primitives::radix_sort::Pairs;
 use crate::gpu::primitives::radix_sort::pass::CODE;
 
 /// Points per thread and per block.
 const ITEMS: u32 = 4;
-const TILE: u32 = ITEMS * UNITS;
+const TILE: u32 = ITEMS * THREADS_PER_BLOCK;
 /// The maximum distance in positions between points whose leading bits tie.
 const REACH: u32 = 32;
 
@@ -83,8 +83,8 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
         unsafe {
             code_points::launch_unchecked::<S, R>(
                 self.client,
-                cubes(self.n),
-                CubeDim::new_1d(UNITS),
+                blocks_for(self.n),
+                CubeDim::new_1d(THREADS_PER_BLOCK),
                 self.points.arg(),
                 self.grid_params.arg(),
                 codes.arg(),
@@ -101,9 +101,9 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
         Pairs { keys: self.codes(), values: Buffer::iota(self.client, self.n) }
     }
 
-    /// Arranges the points in tree order, given their order by the `leading` highest bits of the codes.
-    pub fn layout(&self, order: &Buffer<u32>, leading: u32) -> SortedPoints<S> {
-        let (client, n, is_sorted) = (self.client, self.n, leading == CODE);
+    /// Arranges the points in tree order, given their order by the `leading_bits` highest bits of the codes.
+    pub fn layout(&self, order: &Buffer<u32>, leading_bits: u32) -> SortedPoints<S> {
+        let (client, n, is_sorted) = (self.client, self.n, leading_bits == CODE);
         let sorted = SortedPoints {
             codes: Buffer::new(client, n),
             order: if is_sorted { order.clone() } else { Buffer::new(client, n) },
@@ -114,8 +114,8 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
         unsafe {
             arrange_points::launch_unchecked::<S, R>(
                 client,
-                count(n.div_ceil(TILE as usize)),
-                CubeDim::new_1d(UNITS),
+                grid(n.div_ceil(TILE as usize)),
+                CubeDim::new_1d(THREADS_PER_BLOCK),
                 self.points.arg(),
                 self.grid_params.arg(),
                 order.arg(),
@@ -125,7 +125,7 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
                 self.flags.arg(),
                 n as u32,
                 self.spec,
-                CODE - leading,
+                CODE - leading_bits,
             );
         }
         sorted
@@ -239,7 +239,7 @@ fn arrange_points<F: Float>(
     flags: &mut Array<u32>,
     n: u32,
     #[comptime] spec: GridSpec,
-    #[comptime] trailing: u32,
+    #[comptime] trailing_bits: u32,
 ) {
     let d = comptime!(spec.d);
     let tile = CUBE_POS as u32;
@@ -254,14 +254,14 @@ fn arrange_points<F: Float>(
         let mut point = Array::<F>::new(d);
         #[unroll]
         for k in 0..ITEMS {
-            let at = k * UNITS + UNIT_POS;
+            let at = k * THREADS_PER_BLOCK + UNIT_POS;
             if at < len {
                 own_indices[k as usize] = order[(first + at) as usize];
             }
         }
         #[unroll]
         for k in 0..ITEMS {
-            let at = k * UNITS + UNIT_POS;
+            let at = k * THREADS_PER_BLOCK + UNIT_POS;
             if at < len {
                 #[unroll]
                 for axis in 0..d {
@@ -278,10 +278,10 @@ fn arrange_points<F: Float>(
             }
             own_codes[k as usize] = code::<F>(&point, grid_params, spec);
         }
-        if comptime!(trailing > 0) {
+        if comptime!(trailing_bits > 0) {
             #[unroll]
             for k in 0..ITEMS {
-                tile_codes[(REACH + k * UNITS + UNIT_POS) as usize] = own_codes[k as usize];
+                tile_codes[(REACH + k * THREADS_PER_BLOCK + UNIT_POS) as usize] = own_codes[k as usize];
             }
             if UNIT_POS < 2 * REACH {
                 // The index in shared memory, and whether there is such a position.
@@ -304,10 +304,10 @@ fn arrange_points<F: Float>(
         }
         #[unroll]
         for k in 0..ITEMS {
-            let at = k * UNITS + UNIT_POS;
+            let at = k * THREADS_PER_BLOCK + UNIT_POS;
             if at < len {
                 let mut to = first + at;
-                if comptime!(trailing > 0) {
+                if comptime!(trailing_bits > 0) {
                     let own = own_codes[k as usize];
                     let here = REACH + at;
                     let mut back = 0u32.runtime();
@@ -315,7 +315,7 @@ fn arrange_points<F: Float>(
                     while goes_on {
                         back += 1;
                         let other = tile_codes[(here - back) as usize];
-                        goes_on = (other ^ own) >> comptime!(u64::from(trailing)) == 0;
+                        goes_on = (other ^ own) >> comptime!(u64::from(trailing_bits)) == 0;
                         if goes_on {
                             if other > own {
                                 to -= 1;
@@ -331,7 +331,7 @@ fn arrange_points<F: Float>(
                     while goes_on {
                         ahead += 1;
                         let other = tile_codes[(here + ahead) as usize];
-                        goes_on = (other ^ own) >> comptime!(u64::from(trailing)) == 0;
+                        goes_on = (other ^ own) >> comptime!(u64::from(trailing_bits)) == 0;
                         if goes_on {
                             if other < own {
                                 to += 1;
@@ -426,15 +426,15 @@ mod tests {
             let values = Buffer::from_slice(client, points.as_flattened());
             let morton = MortonKernel::new(client, &values, points.len(), &grid);
             let expected = morton.layout(&sort(client, morton.pairs())?.values, CODE);
-            for leading in [45, 43, 41] {
-                let found = morton.layout(&order(client, morton.codes(), leading), leading);
+            for leading_bits in [45, 43, 41] {
+                let found = morton.layout(&order(client, morton.codes(), leading_bits), leading_bits);
                 assert_eq!(morton.flags.read(client)?[Flag::PREFIX_TIES], 0);
-                assert_eq!(found.codes.read(client)?, expected.codes.read(client)?, "{leading} bits");
-                assert_eq!(found.order.read(client)?, expected.order.read(client)?, "{leading} bits");
-                assert_eq!(found.axes.read(client)?, expected.axes.read(client)?, "{leading} bits");
+                assert_eq!(found.codes.read(client)?, expected.codes.read(client)?, "{leading_bits} bits");
+                assert_eq!(found.order.read(client)?, expected.order.read(client)?, "{leading_bits} bits");
+                assert_eq!(found.axes.read(client)?, expected.axes.read(client)?, "{leading_bits} bits");
             }
             let codes = expected.codes.read(client)?;
-            assert!([45, 41].iter().all(|leading| codes.windows(2).any(|pair| (pair[0] ^ pair[1]) >> (CODE - leading) == 0 && pair[0] != pair[1])));
+            assert!([45, 41].iter().all(|leading_bits| codes.windows(2).any(|pair| (pair[0] ^ pair[1]) >> (CODE - leading_bits) == 0 && pair[0] != pair[1])));
             Ok(())
         })
     }

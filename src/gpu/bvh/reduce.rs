@@ -7,7 +7,7 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::ropes::Nodes;
 
 /// The number of values that are combined into one of the next size.
@@ -15,7 +15,7 @@ const GROUP: u32 = 16;
 
 /// The combination of two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Fold {
+enum Reduction {
     Largest,
     Sum,
 }
@@ -26,7 +26,7 @@ pub(in crate::gpu) fn largest_below<R: Runtime, S, T: CubeElement + Numeric>(
     nodes: &Nodes<S>,
     values: &Buffer<T>,
 ) -> Buffer<T> {
-    fold_below(client, nodes, values, Fold::Largest)
+    fold_below(client, nodes, values, Reduction::Largest)
 }
 
 /// Returns the sum of the values below each node, in an unspecified order of additions. The value of the sentinel is
@@ -36,16 +36,16 @@ pub(in crate::gpu) fn sum_below<R: Runtime, S, T: CubeElement + Numeric>(
     nodes: &Nodes<S>,
     values: &Buffer<T>,
 ) -> Buffer<T> {
-    fold_below(client, nodes, values, Fold::Sum)
+    fold_below(client, nodes, values, Reduction::Sum)
 }
 
 fn fold_below<R: Runtime, S, T: CubeElement + Numeric>(
     client: &ComputeClient<R>,
     nodes: &Nodes<S>,
     values: &Buffer<T>,
-    rule: Fold,
+    rule: Reduction,
 ) -> Buffer<T> {
-    let (n, end, dim) = (values.len(), nodes.end(), CubeDim::new_1d(UNITS));
+    let (n, end, dim) = (values.len(), nodes.end(), CubeDim::new_1d(THREADS_PER_BLOCK));
     let mut sizes = vec![n.div_ceil(GROUP as usize)];
     while let Some(&most) = sizes.last().filter(|&&most| most >= GROUP as usize) {
         sizes.push(most.div_ceil(GROUP as usize));
@@ -56,13 +56,13 @@ fn fold_below<R: Runtime, S, T: CubeElement + Numeric>(
         let to: usize = sizes[..at].iter().sum();
         offsets.push(to as u32);
         let range = GroupsLaunch::new(from as u32, before as u32, to as u32, at == 0);
-        fold_groups::launch::<T, R>(client, cubes(size), dim, values.arg(), groups.arg(), range, rule);
+        fold_groups::launch::<T, R>(client, blocks_for(size), dim, values.arg(), groups.arg(), range, rule);
         (from, before) = (to, size);
     }
     let folded = Buffer::<T>::new(client, end + 1);
     fold_nodes::launch::<T, R>(
         client,
-        cubes(end + 1),
+        blocks_for(end + 1),
         dim,
         values.arg(),
         groups.arg(),
@@ -87,8 +87,8 @@ struct Groups {
 
 /// Combines a value with the one in `best`.
 #[cube]
-fn fold<T: Numeric>(best: &mut Array<T>, value: T, #[comptime] rule: Fold) {
-    if comptime!(rule == Fold::Sum) {
+fn fold<T: Numeric>(best: &mut Array<T>, value: T, #[comptime] rule: Reduction) {
+    if comptime!(rule == Reduction::Sum) {
         best[0] = best[0] + value;
     } else {
         best[0] = max(best[0], value);
@@ -97,7 +97,7 @@ fn fold<T: Numeric>(best: &mut Array<T>, value: T, #[comptime] rule: Fold) {
 
 /// Combines each sixteen of the range's values: those of `values` for the first size, of `groups` for others.
 #[cube(launch)]
-fn fold_groups<T: Numeric>(values: &Array<T>, groups: &mut Array<T>, range: &Groups, #[comptime] rule: Fold) {
+fn fold_groups<T: Numeric>(values: &Array<T>, groups: &mut Array<T>, range: &Groups, #[comptime] rule: Reduction) {
     let own = ABSOLUTE_POS as u32;
     if own * GROUP < range.len {
         let first = range.from + own * GROUP;
@@ -126,7 +126,7 @@ fn fold_nodes<T: Numeric>(
     links: &Array<u32>,
     folded: &mut Array<T>,
     end: u32,
-    #[comptime] rule: Fold,
+    #[comptime] rule: Reduction,
 ) {
     let node = ABSOLUTE_POS;
     if (node as u32) < end {

@@ -10,7 +10,7 @@
 use cubecl::prelude::*;
 
 use crate::geometry::Scalar;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::hierarchy::{Hierarchy, HierarchyArg, NO_SPLIT};
 
 /// The distance between points whose leaf is stored: the number of threads of a warp. A walk over pairs begins at the
@@ -50,7 +50,7 @@ pub(in crate::gpu) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D
     axes: &Buffer<S>,
     n: usize,
 ) -> Nodes<S> {
-    let (leaves, dim) = (hierarchy.leaves, CubeDim::new_1d(UNITS));
+    let (leaves, dim) = (hierarchy.leaves, CubeDim::new_1d(THREADS_PER_BLOCK));
     // The index of the first box of each size is the sum of the smaller sizes' numbers of boxes.
     let mut sizes = vec![leaves];
     while let Some(&most) = sizes.last().filter(|&&most| most >= GROUP as usize) {
@@ -70,7 +70,7 @@ pub(in crate::gpu) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D
     unsafe {
         box_leaves::launch_unchecked::<S, R>(
             client,
-            cubes(leaves),
+            blocks_for(leaves),
             dim,
             axes.arg(),
             hierarchy.starts.arg(),
@@ -86,10 +86,10 @@ pub(in crate::gpu) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D
         // sizes.
         unsafe {
             if D <= WITHIN_BLOCKS {
-                let count = cubes(below);
+                let count = blocks_for(below);
                 box_sixteen::launch_unchecked::<S, R>(client, count, dim, arg, from, below as u32, to, D);
             } else {
-                let count = cubes(sizes[size] * 2 * D);
+                let count = blocks_for(sizes[size] * 2 * D);
                 box_sixteen_by_corner::launch_unchecked::<S, R>(client, count, dim, arg, from, below as u32, to, D);
             }
         }
@@ -107,7 +107,7 @@ pub(in crate::gpu) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D
     unsafe {
         write_nodes::launch_unchecked::<S, R>(
             client,
-            cubes(2 * leaves),
+            blocks_for(2 * leaves),
             dim,
             BoxesLaunch::new(boxes.arg(), offsets.arg(), empty.arg()),
             hierarchy.arg(),
@@ -150,23 +150,23 @@ fn box_leaves<F: Float>(
 #[cube(launch_unchecked)]
 fn box_sixteen<F: Float>(boxes: &mut Array<F>, from: u32, size: u32, to: u32, #[comptime] d: usize) {
     let group = comptime!(GROUP as usize);
-    let first = CUBE_POS as u32 * UNITS;
+    let first = CUBE_POS as u32 * THREADS_PER_BLOCK;
     if first < size {
         // Reads through shared memory, so that neighbouring threads read adjacent numbers.
-        let mut below = SharedMemory::<F>::new(comptime!(UNITS as usize * 2 * d));
+        let mut below = SharedMemory::<F>::new(comptime!(THREADS_PER_BLOCK as usize * 2 * d));
         let last = (size - first) as usize * 2 * d - 1;
         #[unroll]
         for k in 0..2 * d {
             // Reads past the end are moved back by whole boxes into the last box, so that lower corners stay lower
             // and upper ones upper.
-            let at = k * UNITS as usize + UNIT_POS as usize;
+            let at = k * THREADS_PER_BLOCK as usize + UNIT_POS as usize;
             let back = (at.max(last) - last).div_ceil(2 * d) * 2 * d;
             below[at] = boxes[(from + first) as usize * 2 * d + at - back];
         }
         sync_cube();
         let own = UNIT_POS as usize / (2 * d);
         let corner = UNIT_POS as usize % (2 * d);
-        if own < UNITS as usize / group && first as usize + own * group < size as usize {
+        if own < THREADS_PER_BLOCK as usize / group && first as usize + own * group < size as usize {
             let mut bound = below[own * group * 2 * d + corner];
             #[unroll]
             for i in 1..group {
@@ -205,7 +205,7 @@ fn box_sixteen_by_corner<F: Float>(boxes: &mut Array<F>, from: u32, size: u32, t
 
 /// Extends a box to contain another one.
 #[cube]
-fn take_in<F: Float>(boxes: &Array<F>, at: u32, lo: &mut Array<F>, hi: &mut Array<F>, #[comptime] d: usize) {
+fn extend_box<F: Float>(boxes: &Array<F>, at: u32, lo: &mut Array<F>, hi: &mut Array<F>, #[comptime] d: usize) {
     #[unroll]
     for k in 0..d {
         let other_lo = boxes[at as usize * 2 * d + k];
@@ -292,12 +292,12 @@ fn write_nodes<F: Float>(
         while from < to {
             let offset = boxes.offsets[size as usize];
             while from < to && from % GROUP != 0 {
-                take_in::<F>(&boxes.corners, offset + from, &mut lo, &mut hi, d);
+                extend_box::<F>(&boxes.corners, offset + from, &mut lo, &mut hi, d);
                 from += 1;
             }
             while from < to && to % GROUP != 0 {
                 to -= 1;
-                take_in::<F>(&boxes.corners, offset + to, &mut lo, &mut hi, d);
+                extend_box::<F>(&boxes.corners, offset + to, &mut lo, &mut hi, d);
             }
             from /= GROUP;
             to /= GROUP;

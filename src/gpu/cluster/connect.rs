@@ -17,7 +17,7 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::geometry::FilteredRadius;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::spec::{EMPTY, MIXED, TraversalMode, UNIFORM};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
@@ -66,8 +66,8 @@ pub(in crate::gpu) fn connect<R: Runtime, S: Coordinate, const D: usize>(
     };
     unite_nodes::launch::<S, R>(
         client,
-        cubes(end),
-        CubeDim::new_1d(UNITS),
+        blocks_for(end),
+        CubeDim::new_1d(THREADS_PER_BLOCK),
         nodes.bounds.arg(),
         nodes.links.arg(),
         before.arg(),
@@ -98,9 +98,9 @@ pub(in crate::gpu) fn connect_others<R: Runtime, S: Coordinate, const D: usize>(
     axes: &Buffer<S>,
 ) -> Result<Forest> {
     let (n, others) = (bvh.len(), axes.len() / D);
-    let (parents, dim) = (Buffer::<u32>::new(client, n + others), CubeDim::new_1d(UNITS));
+    let (parents, dim) = (Buffer::<u32>::new(client, n + others), CubeDim::new_1d(THREADS_PER_BLOCK));
     let all = (n + others) as u32;
-    add_roots::launch::<R>(client, cubes(n + others), dim, forest.parents.arg(), parents.arg(), n as u32, all);
+    add_roots::launch::<R>(client, blocks_for(n + others), dim, forest.parents.arg(), parents.arg(), n as u32, all);
     let node_states = &forest.node_states;
     until_united(client, &parents, &|output| {
         let input = InputLaunch::new(bvh.order.arg(), node_states.arg(), n as u32, false);

@@ -6,7 +6,7 @@
 
 use crate::error::Result;
 use crate::geometry::Boundary;
-use crate::gpu::buffer::mark;
+use crate::gpu::buffer::end_phase;
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
 use crate::gpu::cluster::dbscan::Dbscan;
 use crate::gpu::cluster::halos::Halos;
@@ -63,7 +63,7 @@ impl Fof {
             let boundary = Boundary::of(&bvh.space);
             let (labels, n_clusters) = (&labels.labels, labels.n_clusters());
             let halos = Halos::of_labels(client, bvh.device, labels, n_clusters, self.min_members, boundary)?;
-            mark(client, "members")?;
+            end_phase(client, "members")?;
             Ok(halos)
         })
     }

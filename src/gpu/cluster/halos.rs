@@ -12,7 +12,7 @@ use cubecl::prelude::*;
 use crate::cluster::labels::Labels;
 use crate::error::Result;
 use crate::geometry::Boundary;
-use crate::gpu::buffer::{Buffer, UNITS, cubes, wait};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, wait};
 use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::compact::{Compact, Emit};
@@ -66,14 +66,14 @@ impl Halos {
         min_members: usize,
         boundary: Boundary,
     ) -> Result<Self> {
-        let (n, dim) = (labels.len(), CubeDim::new_1d(UNITS));
+        let (n, dim) = (labels.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
         let (points, all) = (n as u32, n_clusters as u32);
         let least = u32::try_from(min_members.max(1)).unwrap_or(u32::MAX);
 
         let sizes = Buffer::<u32>::filled(client, n_clusters, 0);
-        count_sizes::launch::<R>(client, cubes(n), dim, labels.arg(), sizes.arg(), points, all, Warp::of(client));
+        count_sizes::launch::<R>(client, blocks_for(n), dim, labels.arg(), sizes.arg(), points, all, Warp::of(client));
         let flags = Buffer::<u32>::new(client, n_clusters + 1);
-        flag_clusters::launch::<R>(client, cubes(n_clusters + 1), dim, sizes.arg(), flags.arg(), all, least);
+        flag_clusters::launch::<R>(client, blocks_for(n_clusters + 1), dim, sizes.arg(), flags.arg(), all, least);
         let chosen = Compact::new(client, flags)?;
         let (halos, words) = (chosen.len, Buffer::<u64>::new(client, chosen.len));
         chosen.emit::<R, ByDescendingSize>(client, SizesArgLaunch::new(sizes.arg(), points), words.arg());
@@ -83,7 +83,7 @@ impl Halos {
         let ranks = Buffer::<u32>::filled(client, n_clusters, NONE);
         rank_clusters::launch::<R>(
             client,
-            cubes(halos + 1),
+            blocks_for(halos + 1),
             dim,
             sizes.arg(),
             clusters.arg(),
@@ -94,7 +94,7 @@ impl Halos {
         exclusive(client, &offsets);
 
         let flags = Buffer::<u32>::new(client, n + 1);
-        flag_members::launch::<R>(client, cubes(n + 1), dim, labels.arg(), ranks.arg(), flags.arg(), points, all);
+        flag_members::launch::<R>(client, blocks_for(n + 1), dim, labels.arg(), ranks.arg(), flags.arg(), points, all);
         let chosen = Compact::new(client, flags)?;
         let words = Buffer::<u64>::new(client, chosen.len);
         chosen.emit::<R, ByHalo>(client, RanksArgLaunch::new(labels.arg(), ranks.arg()), words.arg());
@@ -184,11 +184,20 @@ fn halo_of_points<R: Runtime>(
     clusters: &Buffer<u32>,
     n_clusters: u32,
 ) -> Buffer<i32> {
-    let (n, halos, dim) = (labels.len(), clusters.len(), CubeDim::new_1d(UNITS));
+    let (n, halos, dim) = (labels.len(), clusters.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
     let ranks = Buffer::<u32>::filled(client, n_clusters as usize, NONE);
-    put_ranks::launch::<R>(client, cubes(halos), dim, clusters.arg(), ranks.arg(), halos as u32);
+    put_ranks::launch::<R>(client, blocks_for(halos), dim, clusters.arg(), ranks.arg(), halos as u32);
     let found = Buffer::<i32>::new(client, n);
-    look_up_halos::launch::<R>(client, cubes(n), dim, labels.arg(), ranks.arg(), found.arg(), n as u32, n_clusters);
+    look_up_halos::launch::<R>(
+        client,
+        blocks_for(n),
+        dim,
+        labels.arg(),
+        ranks.arg(),
+        found.arg(),
+        n as u32,
+        n_clusters,
+    );
     found
 }
 

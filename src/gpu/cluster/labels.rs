@@ -8,7 +8,7 @@ use cubecl::prelude::*;
 
 use crate::cluster::labels::check_clusters;
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, cubes, wait};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, wait};
 use crate::gpu::cluster::connect::Forest;
 use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
@@ -23,11 +23,11 @@ pub(in crate::gpu) const NO_CLUSTER: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 pub struct Labels {
     pub(in crate::gpu) device: Device,
-    /// The cluster number, or -1 for none. If `tells_border`, the label of a border point is -2 minus the number.
+    /// The cluster number, or -1 for none. If `has_border_labels`, the label of a border point is -2 minus the number.
     pub(in crate::gpu) labels: Buffer<i32>,
     pub(in crate::gpu) n_clusters: u32,
     /// `true` if labels distinguish border points; otherwise all points with a number are core.
-    pub(in crate::gpu) tells_border: bool,
+    pub(in crate::gpu) has_border_labels: bool,
 }
 
 impl Labels {
@@ -51,7 +51,7 @@ impl Labels {
     /// # Errors
     /// A failing device.
     pub fn column(&self) -> Result<DeviceVec<i32>> {
-        if !self.tells_border {
+        if !self.has_border_labels {
             return Ok(DeviceVec { device: self.device, values: self.labels.clone() });
         }
         on!(self.device, client => Ok(DeviceVec { device: self.device, values: without_border(client, &self.labels) }))
@@ -83,7 +83,7 @@ impl Labels {
     pub fn read(&self) -> Result<crate::Labels> {
         on!(self.device, client => {
             let mut labels = self.labels.read(client)?;
-            let core = self.tells_border.then(|| {
+            let core = self.has_border_labels.then(|| {
                 let bits = |labels: &[i32]| labels.iter().rev().fold(0, |word, &own| word << 1 | u64::from(own >= 0));
                 let core = labels.chunks(64).map(bits).collect();
                 labels.iter_mut().filter(|own| **own < -1).for_each(|own| *own = -2 - *own);
@@ -99,7 +99,7 @@ impl Labels {
 pub(in crate::gpu) enum Membership<'a> {
     All,
     /// All points of trees with two or more points.
-    Together,
+    Multiple,
     /// The points that are marked, in tree order.
     Marked(&'a Buffer<u32>),
 }
@@ -108,7 +108,7 @@ pub(in crate::gpu) enum Membership<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Rule {
     All,
-    Together,
+    Multiple,
     Marked,
 }
 
@@ -120,28 +120,28 @@ pub(in crate::gpu) fn relabel<R: Runtime>(
     order: &Buffer<u32>,
     membership: Membership<'_>,
 ) -> Result<(Buffer<u32>, u32)> {
-    let (numbers, representatives) = number(client, forest, order, membership)?;
+    let (numbers, representatives) = number_clusters(client, forest, order, membership)?;
     Ok((numbers, representatives.len as u32))
 }
 
 /// The same, with the smallest member of each cluster.
-pub(in crate::gpu) fn number<R: Runtime>(
+pub(in crate::gpu) fn number_clusters<R: Runtime>(
     client: &ComputeClient<R>,
     forest: &Forest,
     order: &Buffer<u32>,
     membership: Membership<'_>,
 ) -> Result<(Buffer<u32>, Compact)> {
-    let (n, dim) = (order.len(), CubeDim::new_1d(UNITS));
+    let (n, dim) = (order.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
     let smallest = Buffer::<u32>::filled(client, n, NO_CLUSTER);
     let (marks, rule) = match membership {
         Membership::All => (order, Rule::All),
-        Membership::Together => (order, Rule::Together),
+        Membership::Multiple => (order, Rule::Multiple),
         Membership::Marked(marks) => (marks, Rule::Marked),
     };
     let parents = &forest.parents;
     find_smallest::launch::<R>(
         client,
-        cubes(n),
+        blocks_for(n),
         dim,
         parents.arg(),
         order.arg(),
@@ -152,12 +152,12 @@ pub(in crate::gpu) fn number<R: Runtime>(
         Warp::of(client),
     );
     let ranks = Buffer::<u32>::filled(client, n + 1, 0);
-    mark_representatives::launch::<R>(client, cubes(n), dim, smallest.arg(), ranks.arg(), n as u32);
+    mark_representatives::launch::<R>(client, blocks_for(n), dim, smallest.arg(), ranks.arg(), n as u32);
     let representatives = Compact::new(client, ranks)?;
     let numbers = Buffer::<u32>::new(client, n);
     number_points::launch::<R>(
         client,
-        cubes(n),
+        blocks_for(n),
         dim,
         parents.arg(),
         marks.arg(),
@@ -184,8 +184,8 @@ pub(in crate::gpu) fn label<R: Runtime>(
     let labels = Buffer::<i32>::new(client, n);
     put_labels::launch::<R>(
         client,
-        cubes(n),
-        CubeDim::new_1d(UNITS),
+        blocks_for(n),
+        CubeDim::new_1d(THREADS_PER_BLOCK),
         numbers.arg(),
         order.arg(),
         core.unwrap_or(order).arg(),
@@ -224,7 +224,7 @@ fn find_smallest(
         parents[i as usize] = root;
         let mut is_core = true.runtime();
         let mut own = order[i as usize];
-        if comptime!(rule == Rule::Together) {
+        if comptime!(rule == Rule::Multiple) {
             is_core = root != i;
             own = min(own, order[root as usize]);
         }
@@ -283,7 +283,14 @@ fn without_border<R: Runtime>(client: &ComputeClient<R>, labels: &Buffer<i32>) -
     let n = labels.len();
     let clusters = Buffer::<i32>::new(client, n);
     if n > 0 {
-        drop_border::launch::<R>(client, cubes(n), CubeDim::new_1d(UNITS), labels.arg(), clusters.arg(), n as u32);
+        drop_border::launch::<R>(
+            client,
+            blocks_for(n),
+            CubeDim::new_1d(THREADS_PER_BLOCK),
+            labels.arg(),
+            clusters.arg(),
+            n as u32,
+        );
     }
     clusters
 }
@@ -315,7 +322,14 @@ fn put_labels(
 fn core_flags<R: Runtime>(client: &ComputeClient<R>, labels: &Buffer<i32>) -> Buffer<u32> {
     let n = labels.len();
     let flags = Buffer::<u32>::new(client, n + 1);
-    flag_core::launch::<R>(client, cubes(n + 1), CubeDim::new_1d(UNITS), labels.arg(), flags.arg(), n as u32);
+    flag_core::launch::<R>(
+        client,
+        blocks_for(n + 1),
+        CubeDim::new_1d(THREADS_PER_BLOCK),
+        labels.arg(),
+        flags.arg(),
+        n as u32,
+    );
     flags
 }
 

@@ -5,6 +5,8 @@
 
 #![allow(unsafe_code)] // Calls of the driver.
 
+use std::marker::PhantomData;
+
 use cudarc::driver::{DriverError, result, sys};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -20,15 +22,22 @@ fn failed(error: DriverError) -> Error {
 }
 
 /// The error for bytes that are not memory of the device. `found` says what they are.
-fn wrong_address(address: u64, bytes: u64, index: usize, found: &str) -> Error {
-    let sentence = format!("{bytes} bytes at {address:#x} are to be memory of CUDA device {index}: {found}");
+fn wrong_range(address: u64, bytes: u64, index: usize, found: &str) -> Error {
+    let sentence = format!("{bytes} bytes at {address:#x} are not memory of CUDA device {index}: {found}");
     Error::new(ErrorKind::Input, sentence)
+}
+
+/// The error for an address that is not memory of any device. `found` says what it is.
+fn wrong_address(address: u64, found: &str) -> Error {
+    Error::new(ErrorKind::Input, format!("address {address:#x} is not memory of a CUDA device: {found}"))
 }
 
 /// The primary context of a device, current on this thread for the lifetime of the value.
 pub(super) struct Current {
     index: usize,
     device: sys::CUdevice,
+    /// Prevents `Send`: dropped on another thread, the value would pop that thread's context.
+    thread: PhantomData<*const ()>,
 }
 
 impl Current {
@@ -45,7 +54,7 @@ impl Current {
             _ = unsafe { result::primary_ctx::release(device) };
             return Err(failed(error));
         }
-        Ok(Self { index, device })
+        Ok(Self { index, device, thread: PhantomData })
     }
 
     /// Waits for all work on all streams of the context.
@@ -57,8 +66,8 @@ impl Current {
     ///
     /// The range may span several adjacent allocations, as PyTorch's expandable segments do.
     pub fn check(&self, address: u64, bytes: u64) -> Result<()> {
-        let refuse = |found: &str| Err(wrong_address(address, bytes, self.index, found));
-        let Some(end) = address.checked_add(bytes) else { return refuse("that is beyond all addresses") };
+        let refuse = |found: &str| Err(wrong_range(address, bytes, self.index, found));
+        let Some(end) = address.checked_add(bytes) else { return refuse("the range exceeds the address space") };
         let mut at = address;
         while at < end {
             match memory_of(at) {
@@ -67,7 +76,7 @@ impl Current {
                     return refuse(&format!("it is memory of device {ordinal}"));
                 }
                 Ok(Memory { end: next, .. }) if next <= at => {
-                    return refuse(&format!("the driver knows of no memory at {at:#x}"));
+                    return refuse(&format!("no allocation at {at:#x}"));
                 }
                 Ok(Memory { end: next, .. }) => at = next,
             }
@@ -119,10 +128,10 @@ fn memory_of(address: u64) -> std::result::Result<Memory, String> {
     let told = unsafe { sys::cuPointerGetAttributes(2, asked.as_mut_ptr(), answers.as_mut_ptr(), address) }.result();
     told.map_err(|error| error.to_string())?;
     if kind == sys::CUmemorytype::CU_MEMORYTYPE_HOST as u32 {
-        return Err("it is memory of the host".into());
+        return Err("it is host memory".into());
     }
     if kind != sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u32 {
-        return Err(format!("the driver knows of no memory at {address:#x}"));
+        return Err(format!("no allocation at {address:#x}"));
     }
     let (mut start, mut size) = (0, 0);
     // SAFETY: `start` and `size` are valid for writes. The driver does not access the memory at `address`.
@@ -144,8 +153,8 @@ pub(super) fn index_of(address: u64) -> Result<usize> {
     };
     match memory_of(address) {
         Ok(Memory { ordinal, .. }) if ordinal >= 0 => Ok(ordinal as usize),
-        Ok(_) => Err(wrong_address(address, 1, 0, "no device has it")),
-        Err(found) => Err(wrong_address(address, 1, 0, &found)),
+        Ok(_) => Err(wrong_address(address, "no device owns it")),
+        Err(found) => Err(wrong_address(address, &found)),
     }
 }
 

@@ -36,7 +36,7 @@ pub struct CudaMemory {
     bytes: usize,
     device: Device,
     /// `None` only during the drop.
-    kept: Option<Kept>,
+    kept: Option<HeldHandle>,
 }
 
 impl CudaMemory {
@@ -63,17 +63,17 @@ impl<T: CubeElement> DeviceVec<T> {
     /// A device other than CUDA's; a failing device.
     pub fn to_cuda(&self) -> Result<CudaMemory> {
         let Some(index) = self.device.cuda_index() else {
-            return Err(errors::failed("it is none of CUDA's, and its memory has no address"));
+            return Err(errors::no_cuda("to_cuda"));
         };
         let address = self.values.address(&cuda::client(index))?;
-        let kept = Some(Kept { index, _handle: self.values.handle() });
+        let kept = Some(HeldHandle { index, _handle: self.values.handle() });
         Ok(CudaMemory { address, bytes: self.len() * size_of::<T>(), device: self.device, kept })
     }
 }
 
 impl Drop for CudaMemory {
     fn drop(&mut self) {
-        static TO_RELEASE: OnceLock<Sender<Kept>> = OnceLock::new();
+        static TO_RELEASE: OnceLock<Sender<HeldHandle>> = OnceLock::new();
         let to_release = TO_RELEASE.get_or_init(|| {
             let (sender, receiver) = channel();
             std::thread::spawn(move || release(&receiver));
@@ -90,19 +90,19 @@ impl Drop for CudaMemory {
 
 /// A handle that keeps memory from being reused.
 #[derive(Debug)]
-struct Kept {
+struct HeldHandle {
     index: usize,
     _handle: Handle,
 }
 
 /// Drops handles once the device has finished all its work.
-fn release(receiver: &Receiver<Kept>) {
+fn release(receiver: &Receiver<HeldHandle>) {
     allow_captures();
     let mut all = vec![];
     while let Ok(kept) = receiver.recv() {
         all.push(kept);
         all.extend(receiver.try_iter());
         // If a device fails or records a graph, its handles are kept and tried again when the next handle arrives.
-        all.retain(|kept: &Kept| Current::of(kept.index).and_then(|current| current.wait_for_all()).is_err());
+        all.retain(|kept: &HeldHandle| Current::of(kept.index).and_then(|current| current.wait_for_all()).is_err());
     }
 }

@@ -36,7 +36,7 @@ impl<T: CubeElement> DeviceVec<T> {
     /// - the device fails.
     pub fn from_cuda(address: u64, len: usize, device: Device) -> Result<Self> {
         let Some(index) = device.cuda_index() else {
-            return Err(errors::failed("it is none of CUDA's, and CUDA's addresses mean nothing to it"));
+            return Err(errors::no_cuda("from_cuda"));
         };
         let client = &cuda::client(index);
         let bytes = len as u128 * size_of::<T>() as u128;

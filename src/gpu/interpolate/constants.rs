@@ -1,6 +1,6 @@
 //! Constants of type `f64` for the kernels of this folder: an array, and the index of each constant in it.
 
-use crate::interpolate::mls::{DEPENDENT, DETERMINED, LARGEST, REPRODUCED, UNCERTAIN};
+use crate::interpolate::mls::{DEPENDENT, DETERMINED, MAX_COEFFICIENT_SUM, MAX_ROUNDING_EFFECT, REPRODUCED};
 use crate::interpolate::qr::CANCELLED;
 use crate::interpolate::stencil::BEYOND_FARTHEST;
 
@@ -24,12 +24,12 @@ pub(super) fn numbers(rounding: f64) -> [f64; 10] {
         (LN_2, std::f64::consts::LN_2),
         (DEPENDENT_PART, DEPENDENT),
         (DETERMINED_WITHIN, DETERMINED),
-        (UNCERTAIN_PART, UNCERTAIN),
+        (UNCERTAIN_PART, MAX_ROUNDING_EFFECT),
         (CANCELLED_PART, CANCELLED),
         (FARTHER, BEYOND_FARTHEST),
         (ROUNDING, rounding),
         (REPRODUCED_WITHIN, REPRODUCED),
-        (LARGEST_SIZE, LARGEST),
+        (LARGEST_SIZE, MAX_COEFFICIENT_SUM),
     ] {
         all[at] = value;
     }

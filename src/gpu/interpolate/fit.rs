@@ -16,12 +16,12 @@ use crate::gpu::interpolate::constants::{
     CANCELLED_PART, DEPENDENT_PART, DETERMINED_WITHIN, FARTHER, LARGEST_SIZE, REPRODUCED_WITHIN, ROUNDING,
     UNCERTAIN_PART,
 };
-use crate::gpu::interpolate::qr::{Places, Qr, clear, size_beside};
+use crate::gpu::interpolate::qr::{Qr, ThreadSlots, auxiliary_size, clear};
 use crate::gpu::interpolate::weights::weigh;
 use crate::gpu::metric::offset;
 use crate::gpu::primitives::rounding::product;
 use crate::interpolate::basis::basis_size;
-use crate::interpolate::mls::ROUNDED;
+use crate::interpolate::mls::ROUNDING_MARGIN;
 use crate::simd::LANES;
 
 /// Rows per block.
@@ -34,16 +34,16 @@ pub(super) struct FitSpec {
     pub periodic: bool,
 }
 
-/// The size of a thread's scratch in numbers, with the layout of [`Room`].
+/// The size of a thread's scratch in numbers, with the layout of [`ScratchLayout`].
 pub(super) fn scratch(dim: usize, degree: usize, k: usize) -> usize {
     let (rows, width) = (k.next_multiple_of(LANES), basis_size(dim, degree));
-    let tall = width.next_multiple_of(LANES);
-    rows * (2 + dim + width) + 2 * size_beside(width as u32) as usize + tall * (width + 1)
+    let padded_width = width.next_multiple_of(LANES);
+    rows * (2 + dim + width) + 2 * auxiliary_size(width as u32) as usize + padded_width * (width + 1)
 }
 
 /// An approximate upper bound on a thread's iterations of its innermost loops: loops over neighbours where the matrix
 /// is filled and read, over blocks of rows where it is decomposed.
-pub(super) fn turns(dim: usize, degree: usize, k: usize) -> usize {
+pub(super) fn loop_bound(dim: usize, degree: usize, k: usize) -> usize {
     let (rows, width) = (k.next_multiple_of(LANES), basis_size(dim, degree));
     let blocks = (rows / LANES).saturating_add(width.div_ceil(LANES));
     let a_degree = rows.saturating_mul(width + 8 * dim + 8).saturating_add((blocks + 4).saturating_mul(width * width));
@@ -53,32 +53,32 @@ pub(super) fn turns(dim: usize, degree: usize, k: usize) -> usize {
 /// The start of each part of a thread's scratch. The roots of the weights are at 0. R and its auxiliary data follow
 /// the matrix, and likewise the transpose. The last part is one column as high as the transpose.
 #[derive(CubeType)]
-struct Room {
+struct ScratchLayout {
     coefficients: u32,
     offsets: u32,
     matrix: u32,
-    beside: u32,
+    auxiliary: u32,
     transpose: u32,
-    beside_transpose: u32,
+    auxiliary_transpose: u32,
     projected: u32,
 }
 
 #[cube]
-impl Room {
-    fn new(rows: u32, width: u32, #[comptime] d: usize) -> Room {
-        let (offsets, tall) = (2 * rows, width.div_ceil(BLOCK) * BLOCK);
+impl ScratchLayout {
+    fn new(rows: u32, width: u32, #[comptime] d: usize) -> ScratchLayout {
+        let (offsets, padded_width) = (2 * rows, width.div_ceil(BLOCK) * BLOCK);
         let matrix = offsets + rows * d as u32;
-        let beside = matrix + rows * width;
-        let transpose = beside + size_beside(width);
-        let beside_transpose = transpose + tall * width;
-        let projected = beside_transpose + size_beside(width);
-        Room { coefficients: rows, offsets, matrix, beside, transpose, beside_transpose, projected }
+        let auxiliary = matrix + rows * width;
+        let transpose = auxiliary + auxiliary_size(width);
+        let auxiliary_transpose = transpose + padded_width * width;
+        let projected = auxiliary_transpose + auxiliary_size(width);
+        ScratchLayout { coefficients: rows, offsets, matrix, auxiliary, transpose, auxiliary_transpose, projected }
     }
 }
 
 /// Sources, and targets with their neighbours.
 #[derive(CubeType, CubeLaunch)]
-pub(super) struct Given<F: Float> {
+pub(super) struct FitInput<F: Float> {
     /// Coordinates of the sources in tree order, axis by axis, and the position of each source in that order.
     axes: Array<F>,
     positions: Array<u32>,
@@ -114,8 +114,8 @@ pub(super) struct Fitted {
 /// The parts of a fit that are the same for all degrees.
 #[derive(CubeType)]
 struct Fit {
-    places: Places,
-    room: Room,
+    places: ThreadSlots,
+    room: ScratchLayout,
     k: u32,
     blocks: u32,
     /// `true` if any neighbour has a positive weight.
@@ -127,7 +127,7 @@ struct Fit {
 
 #[cube(launch_unchecked)]
 pub(super) fn fit_all<F: Float>(
-    given: &Given<F>,
+    given: &FitInput<F>,
     fitted: &mut Fitted,
     work: &mut Array<f64>,
     #[comptime] spec: FitSpec,
@@ -155,17 +155,17 @@ pub(super) fn fit_all<F: Float>(
 /// Computes the roots of the weights, and the offsets in units of the radius.
 #[cube]
 fn prepare<F: Float>(
-    given: &Given<F>,
+    given: &FitInput<F>,
     work: &mut Array<f64>,
     unit: u32,
     target: u32,
     #[comptime] spec: FitSpec,
 ) -> Fit {
     let (zero, k) = (f64::new(0.0), given.k);
-    let places = Places::new(unit, given.units);
+    let places = ThreadSlots::new(unit, given.units);
     let blocks = k.div_ceil(BLOCK);
     let rows = blocks * BLOCK;
-    let room = Room::new(rows, width_of(given.degree, spec), spec.d);
+    let room = ScratchLayout::new(rows, width_of(given.degree, spec), spec.d);
     let row = (target * k) as usize;
     let radius = given.numbers[FARTHER] * given.distances2[row + (k - 1) as usize].sqrt();
     let inverse = select(radius > zero, f64::new(1.0) / select(radius > zero, radius, f64::new(1.0)), zero);
@@ -203,7 +203,7 @@ fn prepare<F: Float>(
 #[cube]
 fn fit_degree<F: Float>(
     fit: &Fit,
-    given: &Given<F>,
+    given: &FitInput<F>,
     fitted: &mut Fitted,
     work: &mut Array<f64>,
     degree: u32,
@@ -217,7 +217,7 @@ fn fit_degree<F: Float>(
     if rounding <= numbers[UNCERTAIN_PART] {
         let most = comptime!(basis_size(spec.d, 2));
         let width = width_of(degree, spec);
-        let rounded = f64::new(comptime!(ROUNDED as f32)) * rounding;
+        let rounded = f64::new(comptime!(ROUNDING_MARGIN as f32)) * rounding;
         let is_rounded = rounded > numbers[DEPENDENT_PART];
         // Tries without directions that are due to rounding, then with them if polynomials are not reproduced.
         let mut attempt = Array::<u32>::new(1usize);
@@ -225,11 +225,11 @@ fn fit_degree<F: Float>(
         while attempt[0] < 2 {
             let is_second = attempt[0] == 1;
             attempt[0] += select(is_rounded, 1u32, 2u32);
-            let doubt = select(is_second, f64::new(0.0), rounded);
+            let tolerance = select(is_second, f64::new(0.0), rounded);
             fill_columns(fit, work, degree, spec);
-            let mut matrix = Qr::new(room.matrix, room.beside, fit.k, width, most);
-            matrix.decompose(work, places, max(numbers[DEPENDENT_PART], doubt), numbers[CANCELLED_PART], true);
-            let mut transpose = Qr::new(room.transpose, room.beside_transpose, width, matrix.rank(), most);
+            let mut matrix = Qr::new(room.matrix, room.auxiliary, fit.k, width, most);
+            matrix.decompose(work, places, max(numbers[DEPENDENT_PART], tolerance), numbers[CANCELLED_PART], true);
+            let mut transpose = Qr::new(room.transpose, room.auxiliary_transpose, width, matrix.rank(), most);
             if !matrix.is_full() {
                 matrix.decompose_transpose(work, places, &mut transpose);
             }
@@ -239,7 +239,7 @@ fn fit_degree<F: Float>(
             for i in 0..fit.k {
                 size[0] += work[places.of(room.coefficients + i)].abs();
             }
-            let is_off = missing > max(numbers[DETERMINED_WITHIN], doubt);
+            let is_off = missing > max(numbers[DETERMINED_WITHIN], tolerance);
             let is_uncertain = product(rounding, size[0]) > numbers[UNCERTAIN_PART];
             let is_large = is_second && size[0] > numbers[LARGEST_SIZE];
             let mut is_exact = true.runtime();
@@ -357,7 +357,7 @@ fn solve(fit: &Fit, matrix: &Qr, transpose: &Qr, work: &mut Array<f64>, column: 
     if matrix.is_full() {
         matrix.shortest(work, places, column, room.coefficients);
     } else {
-        missing[0] = matrix.shortest_of_dependent(work, places, transpose, column, room.coefficients, room.projected);
+        missing[0] = matrix.pseudoinverse_row(work, places, transpose, column, room.coefficients, room.projected);
     }
     for i in 0..fit.k {
         let root = work[places.of(i)] * times;

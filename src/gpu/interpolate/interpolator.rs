@@ -5,7 +5,7 @@
 use cubecl::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::gpu::buffer::{Buffer, UNITS, check_allocation, cubes, wait};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, check_allocation, wait};
 use crate::gpu::device::{Device, check_same, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::errors;
@@ -89,7 +89,7 @@ impl Interpolator {
         if columns == 0 {
             return Err(Error::parameter_must("columns", 0.0, "at least 1"));
         }
-        let rows = Rows { slopes: None, columns, out: columns };
+        let rows = SumFactors { slopes: None, columns, out: columns };
         self.sum(values, rows)
     }
 
@@ -101,10 +101,10 @@ impl Interpolator {
     /// Those of [`Interpolator::apply`]; gradients that were not prepared.
     pub fn gradient(&self, values: &DeviceVec<f64>) -> Result<DeviceVec<f64>> {
         let Some(slopes) = &self.slopes else {
-            let message = "gradients were not prepared; ask for them by with_gradients";
+            let message = "gradients were not prepared; call with_gradients(true)";
             return Err(Error::missing("with_gradients", message));
         };
-        self.sum(values, Rows { slopes: Some(slopes), columns: 1, out: self.dim })
+        self.sum(values, SumFactors { slopes: Some(slopes), columns: 1, out: self.dim })
     }
 
     /// Waits until the coefficients are computed.
@@ -125,20 +125,21 @@ impl Interpolator {
             let degrees = self.degrees.read(client)?.into_iter().map(|degree| degree as i8).collect();
             let (sources, coefficients) = (self.indices.read(client)?, self.coefficients.read(client)?);
             let shape = [self.n_sources, self.dim, self.k];
-            Ok(crate::interpolate::Interpolator::of_rows(shape, self.degree, degrees, sources, coefficients, slopes))
+            Ok(crate::interpolate::Interpolator::from_padded_rows(shape, self.degree, degrees, sources, coefficients, slopes))
         })
     }
 
     /// Launches the sum for each value of the result, after checks.
-    fn sum(&self, values: &DeviceVec<f64>, rows: Rows<'_>) -> Result<DeviceVec<f64>> {
+    fn sum(&self, values: &DeviceVec<f64>, rows: SumFactors<'_>) -> Result<DeviceVec<f64>> {
         check_same(["the values", "the coefficients"], [values.device, self.device])?;
         if self.n_sources.checked_mul(rows.columns) != Some(values.len()) {
-            return Err(field_length(values.len() / rows.columns, self.n_sources));
+            return Err(field_length(values.len(), self.n_sources, rows.columns));
         }
         let most = u128::from(u32::MAX);
         let all = self.len() as u128 * rows.out as u128;
-        if all.max(values.len() as u128) > most {
-            return Err(errors::long_lists(u64::try_from(all).unwrap_or(u64::MAX)));
+        let values_needed = all.max(values.len() as u128);
+        if values_needed > most {
+            return Err(errors::too_many_values(values_needed, "values"));
         }
         on!(self.device, client => {
             check_allocation(client, 8 * all)?;
@@ -147,9 +148,14 @@ impl Interpolator {
         })
     }
 
-    fn sum_checked<R: Runtime>(&self, client: &ComputeClient<R>, values: &Buffer<f64>, rows: &Rows<'_>) -> Buffer<f64> {
+    fn sum_checked<R: Runtime>(
+        &self,
+        client: &ComputeClient<R>,
+        values: &Buffer<f64>,
+        rows: &SumFactors<'_>,
+    ) -> Buffer<f64> {
         let found = Buffer::<f64>::new(client, self.len() * rows.out);
-        let (blocks, dim) = (cubes(found.len()), CubeDim::new_1d(UNITS));
+        let (blocks, dim) = (blocks_for(found.len()), CubeDim::new_1d(THREADS_PER_BLOCK));
         let (has_slopes, factors) = (rows.slopes.is_some(), rows.slopes.unwrap_or(&self.coefficients));
         let bounds = Buffer::from_slice(client, &[f64::NAN, f64::MAX, f64::MIN]);
         let terms = TermsLaunch::new(
@@ -167,7 +173,7 @@ impl Interpolator {
 }
 
 /// The factors of the sums, and the shapes of rows.
-struct Rows<'a> {
+struct SumFactors<'a> {
     /// `None`: the coefficients are the factors.
     slopes: Option<&'a Buffer<f64>>,
     /// The number of values per source (`columns`) and per target (`out`).
@@ -179,7 +185,7 @@ struct Rows<'a> {
 fn check_values<R: Runtime>(client: &ComputeClient<R>, values: &Buffer<f64>, columns: usize) -> Result<()> {
     let flags = Buffer::<u32>::new(client, values.len());
     let largest = Buffer::from_slice(client, &[f64::MAX]);
-    let (blocks, dim) = (cubes(values.len()), CubeDim::new_1d(UNITS));
+    let (blocks, dim) = (blocks_for(values.len()), CubeDim::new_1d(THREADS_PER_BLOCK));
     flag_large::launch::<R>(client, blocks, dim, values.arg(), largest.arg(), flags.arg(), values.len() as u32);
     if sum(client, &flags)? == 0 {
         return Ok(());

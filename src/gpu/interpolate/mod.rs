@@ -17,16 +17,16 @@ pub use interpolator::Interpolator;
 use cubecl::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::gpu::buffer::{Buffer, UNITS, check_allocation, cubes, mark};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, check_allocation, end_phase};
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
-use crate::gpu::device::{MOST_TURNS, is_cuda, on};
+use crate::gpu::device::{MAX_ITERATIONS, is_cuda, on};
 use crate::gpu::errors;
 use crate::gpu::interpolate::constants::numbers;
-use crate::gpu::interpolate::fit::{FitSpec, FittedLaunch, GivenLaunch, fit_all, scratch, turns};
+use crate::gpu::interpolate::fit::{FitInputLaunch, FitSpec, FittedLaunch, fit_all, loop_bound, scratch};
 use crate::gpu::primitives::gather::invert;
 use crate::gpu::primitives::rounding::rounds_well;
 use crate::interpolate::Weight;
-use crate::interpolate::reach::Reach;
+use crate::interpolate::neighborhood::Neighborhood;
 use crate::search::Nearest;
 
 /// The maximum size of a launch's scratch in bytes, unless one thread needs more.
@@ -123,15 +123,15 @@ impl MovingLeastSquares {
             if !rounds_well(client, device)? {
                 return Err(errors::rounding());
             }
-            if !is_cuda(client) && turns(D, degree, k) > MOST_TURNS {
-                return Err(errors::long_loops("a fit of so many monomials to so many neighbors"));
+            if !is_cuda(client) && loop_bound(D, degree, k) > MAX_ITERATIONS {
+                return Err(errors::long_loops(format!("a fit of degree {degree} to {k} neighbours in {D} dimensions")));
             }
             let n = targets.len();
             let axes = if self.options.has_gradients { D } else { 0 };
             let values = n as u128 * k as u128 * axes.max(1) as u128;
             let values = values.max(scratch(D, degree, k) as u128);
             if values > u128::from(u32::MAX) {
-                return Err(errors::long_lists(u64::try_from(values).unwrap_or(u64::MAX)));
+                return Err(errors::too_many_values(values, "coefficients"));
             }
             check_allocation(client, 8 * values)?;
             // Without targets or neighbours there is nothing to fit.
@@ -152,7 +152,7 @@ impl MovingLeastSquares {
             };
             if let Some(near) = near {
                 fit(client, sources, &targets.values, &near.distances2, &found, self.options.weight);
-                mark(client, "fits")?;
+                end_phase(client, "fits")?;
             }
             Ok(found)
         })
@@ -160,10 +160,10 @@ impl MovingLeastSquares {
 
     /// The number of neighbours to use in `dim` dimensions.
     fn check(&self, dim: usize) -> Result<usize> {
-        match self.options.checked_reach(dim)? {
-            Reach::Neighbors(k) => Ok(k),
-            Reach::Radius(_) | Reach::Each(_) => {
-                let message = "a device takes a number of neighbors, and no radius, which the CPU takes";
+        match self.options.checked_neighborhood(dim)? {
+            Neighborhood::Neighbors(k) => Ok(k),
+            Neighborhood::Radius(_) | Neighborhood::Each(_) => {
+                let message = "a radius is supported on the CPU only; set neighbors";
                 Err(Error::missing("neighbors", message))
             }
         }
@@ -190,7 +190,7 @@ fn fit<R: Runtime, S: Coordinate, const D: usize>(
     let sides = sources.space.period().map_or([0.0; D], |sides| *sides);
     let sides = Buffer::from_slice(client, &sides);
     for first in (0..n).step_by(units) {
-        let given = GivenLaunch::new(
+        let given = FitInputLaunch::new(
             sources.axes.arg(),
             positions.arg(),
             targets.arg(),
@@ -209,9 +209,9 @@ fn fit<R: Runtime, S: Coordinate, const D: usize>(
         );
         let slopes = found.slopes.as_ref().unwrap_or(&found.coefficients);
         let fitted = FittedLaunch::new(found.coefficients.arg(), slopes.arg(), found.degrees.arg());
-        let dim = CubeDim::new_1d(UNITS);
+        let dim = CubeDim::new_1d(THREADS_PER_BLOCK);
         // SAFETY: the launch contract of `fit`. `found` and `distances2` have `k` entries per target, `positions` one
         // per source, and `work` has `scratch` numbers for each of `units` threads.
-        unsafe { fit_all::launch_unchecked::<S, _>(client, cubes(units), dim, given, fitted, work.arg(), spec) };
+        unsafe { fit_all::launch_unchecked::<S, _>(client, blocks_for(units), dim, given, fitted, work.arg(), spec) };
     }
 }

@@ -15,15 +15,15 @@ const BLOCK: u32 = LANES as u32;
 /// The mapping of a thread's numbers to a buffer shared by all threads. Number `i` of all threads is contiguous, so
 /// that the accesses of a warp are coalesced.
 #[derive(CubeType)]
-pub(super) struct Places {
+pub(super) struct ThreadSlots {
     unit: u32,
     units: u32,
 }
 
 #[cube]
-impl Places {
-    pub fn new(unit: u32, units: u32) -> Places {
-        Places { unit, units }
+impl ThreadSlots {
+    pub fn new(unit: u32, units: u32) -> ThreadSlots {
+        ThreadSlots { unit, units }
     }
 
     /// The place of the thread's number `i` in the buffer.
@@ -54,22 +54,22 @@ pub(super) struct Qr {
 
 /// The size of a matrix's auxiliary data in the scratch, in numbers.
 #[cube]
-pub(super) fn size_beside(width: u32) -> u32 {
+pub(super) fn auxiliary_size(width: u32) -> u32 {
     width * width + 3 * width
 }
 
 #[cube]
 impl Qr {
-    /// A matrix of at most `most` columns, which start at `columns`; its auxiliary data starts at `beside`.
-    pub fn new(columns: u32, beside: u32, rows: u32, width: u32, #[comptime] most: usize) -> Qr {
-        let factors = beside + width * width;
+    /// A matrix of at most `most` columns, which start at `columns`; its auxiliary data starts at `auxiliary`.
+    pub fn new(columns: u32, auxiliary: u32, rows: u32, width: u32, #[comptime] most: usize) -> Qr {
+        let factors = auxiliary + width * width;
         let mut order = Array::<u32>::new(most);
         for column in 0..width {
             order[column as usize] = column;
         }
         Qr {
             columns,
-            upper: beside,
+            upper: auxiliary,
             factors,
             norms: factors + width,
             rows,
@@ -108,7 +108,7 @@ impl Qr {
     pub fn decompose(
         &mut self,
         work: &mut Array<f64>,
-        places: &Places,
+        places: &ThreadSlots,
         tolerance: f64,
         cancelled: f64,
         #[comptime] is_pivoted: bool,
@@ -178,7 +178,7 @@ impl Qr {
     }
 
     /// Subtracts row `j` from the squared norm of the column at place `k`, or recomputes the norm after cancellation.
-    fn shorten(&self, work: &mut Array<f64>, places: &Places, k: u32, j: u32, cancelled: f64) {
+    fn shorten(&self, work: &mut Array<f64>, places: &ThreadSlots, k: u32, j: u32, cancelled: f64) {
         let (column, own) = (self.column(k), self.norms + self.order[k as usize]);
         let gone = work[places.of(column + j)];
         let left = work[places.of(own)] - product(gone, gone);
@@ -196,7 +196,7 @@ impl Qr {
     }
 
     /// Swaps the column with the largest remaining norm to place `j`; the first of ties.
-    fn pivot(&mut self, work: &Array<f64>, places: &Places, j: u32) {
+    fn pivot(&mut self, work: &Array<f64>, places: &ThreadSlots, j: u32) {
         let mut best = Array::<u32>::new(1usize);
         let mut most = Array::<f64>::new(1usize);
         best[0] = j;
@@ -227,7 +227,7 @@ impl Qr {
 
     /// Computes at `w` the shortest vector w with A^T w = e, if all columns are independent. The vector e is 1 for
     /// `column` and 0 otherwise.
-    pub fn shortest(&self, work: &mut Array<f64>, places: &Places, column: u32, w: u32) {
+    pub fn shortest(&self, work: &mut Array<f64>, places: &ThreadSlots, column: u32, w: u32) {
         clear(work, places, w, self.blocks());
         let place = self.place(column);
         // Solves R^T z = P^T e by forward substitution.
@@ -243,64 +243,64 @@ impl Qr {
         self.reflect(work, places, w);
     }
 
-    /// The same for dependent columns, from a decomposition of R^T in `tall`: w is the row of the pseudoinverse for
-    /// `column`. Returns the distance of A^T w from e: 0 if `column` is determined. `projected` is the start of a
-    /// working column as high as those of `tall`.
-    pub fn shortest_of_dependent(
+    /// The same for dependent columns, from a decomposition of R^T in `transpose`: w is the row of the pseudoinverse
+    /// for `column`. Returns the distance of A^T w from e: 0 if `column` is determined. `projected` is the
+    /// start of a working column as high as those of `transpose`.
+    pub fn pseudoinverse_row(
         &self,
         work: &mut Array<f64>,
-        places: &Places,
-        tall: &Qr,
+        places: &ThreadSlots,
+        transpose: &Qr,
         column: u32,
         w: u32,
         projected: u32,
     ) -> f64 {
         clear(work, places, w, self.blocks());
-        clear(work, places, projected, tall.blocks());
+        clear(work, places, projected, transpose.blocks());
         work[places.of(projected + self.place(column))] = f64::new(1.0);
-        for j in 0..tall.rank() {
-            tall.reflect_by(work, places, j, projected);
+        for j in 0..transpose.rank() {
+            transpose.reflect_by(work, places, j, projected);
         }
         let mut sum = Array::<f64>::new(1usize);
         sum[0] = f64::new(0.0);
-        for i in tall.rank()..tall.blocks() * BLOCK {
+        for i in transpose.rank()..transpose.blocks() * BLOCK {
             let x = work[places.of(projected + i)];
             sum[0] += product(x, x);
         }
         let missing = sum[0].sqrt();
         // Solves T z = V^T P^T e by backward substitution.
-        for turn in 0..tall.rank() {
-            let i = tall.rank() - 1 - turn;
+        for turn in 0..transpose.rank() {
+            let i = transpose.rank() - 1 - turn;
             sum[0] = f64::new(0.0);
-            for j in i + 1..tall.rank() {
-                sum[0] += product(work[places.of(tall.upper(i, j))], work[places.of(w + j)]);
+            for j in i + 1..transpose.rank() {
+                sum[0] += product(work[places.of(transpose.upper(i, j))], work[places.of(w + j)]);
             }
-            work[places.of(w + i)] = (work[places.of(projected + i)] - sum[0]) / work[places.of(tall.upper(i, i))];
+            work[places.of(w + i)] = (work[places.of(projected + i)] - sum[0]) / work[places.of(transpose.upper(i, i))];
         }
         self.reflect(work, places, w);
         missing
     }
 
-    /// Decomposes the transpose of R into `tall`, a matrix of `width` rows and `rank` columns.
-    pub fn decompose_transpose(&self, work: &mut Array<f64>, places: &Places, tall: &mut Qr) {
+    /// Decomposes the transpose of R into `transpose`, a matrix of `width` rows and `rank` columns.
+    pub fn decompose_transpose(&self, work: &mut Array<f64>, places: &ThreadSlots, transpose: &mut Qr) {
         for row in 0..self.rank() {
-            let column = tall.column(row);
-            clear(work, places, column, tall.blocks());
+            let column = transpose.column(row);
+            clear(work, places, column, transpose.blocks());
             for at in row..self.width {
                 work[places.of(column + at)] = work[places.of(self.upper(row, at))];
             }
         }
-        tall.decompose(work, places, f64::new(0.0), f64::new(0.0), false);
+        transpose.decompose(work, places, f64::new(0.0), f64::new(0.0), false);
     }
 
     /// Multiplies by Q.
-    fn reflect(&self, work: &mut Array<f64>, places: &Places, w: u32) {
+    fn reflect(&self, work: &mut Array<f64>, places: &ThreadSlots, w: u32) {
         for turn in 0..self.rank() {
             self.reflect_by(work, places, self.rank() - 1 - turn, w);
         }
     }
 
-    fn reflect_by(&self, work: &mut Array<f64>, places: &Places, j: u32, w: u32) {
+    fn reflect_by(&self, work: &mut Array<f64>, places: &ThreadSlots, j: u32, w: u32) {
         let start = j / BLOCK;
         let (vector, w, blocks) = (self.column(j) + start * BLOCK, w + start * BLOCK, self.blocks() - start);
         let times = work[places.of(self.factors + j)] * dot(work, places, vector, w, blocks);
@@ -310,7 +310,7 @@ impl Qr {
 
 /// The dot product, accumulated in eight partial sums.
 #[cube]
-fn dot(work: &Array<f64>, places: &Places, a: u32, b: u32, blocks: u32) -> f64 {
+fn dot(work: &Array<f64>, places: &ThreadSlots, a: u32, b: u32, blocks: u32) -> f64 {
     let mut sums = Array::<f64>::new(LANES);
     #[unroll]
     for l in 0..LANES {
@@ -327,7 +327,7 @@ fn dot(work: &Array<f64>, places: &Places, a: u32, b: u32, blocks: u32) -> f64 {
 }
 
 #[cube]
-fn subtract(work: &mut Array<f64>, places: &Places, from: u32, vector: u32, times: f64, blocks: u32) {
+fn subtract(work: &mut Array<f64>, places: &ThreadSlots, from: u32, vector: u32, times: f64, blocks: u32) {
     for block in 0..blocks {
         #[unroll]
         for l in 0..LANES {
@@ -340,7 +340,7 @@ fn subtract(work: &mut Array<f64>, places: &Places, from: u32, vector: u32, time
 
 /// Fills a column with zeros.
 #[cube]
-pub(super) fn clear(work: &mut Array<f64>, places: &Places, column: u32, blocks: u32) {
+pub(super) fn clear(work: &mut Array<f64>, places: &ThreadSlots, column: u32, blocks: u32) {
     for i in 0..blocks * BLOCK {
         work[places.of(column + i)] = f64::new(0.0);
     }

@@ -7,7 +7,7 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::primitives::scan::{exclusive, last};
 use crate::gpu::primitives::warp::{Warp, block_sums};
 
@@ -39,7 +39,7 @@ impl Compact {
     }
 
     /// Ranks the items if their number is known to be `len`. Does not wait.
-    pub fn of_len<R: Runtime>(client: &ComputeClient<R>, flags: Buffer<u32>, len: usize) -> Self {
+    pub fn with_known_len<R: Runtime>(client: &ComputeClient<R>, flags: Buffer<u32>, len: usize) -> Self {
         exclusive(client, &flags);
         Self { ranks: flags, len }
     }
@@ -59,8 +59,8 @@ impl Compact {
         output: <E::Output as LaunchArg>::RuntimeArg<R>,
     ) {
         let n = self.ranks.len() - 1;
-        let dim = CubeDim::new_1d(UNITS);
-        emit_flagged::launch::<E, R>(client, cubes(n), dim, self.ranks.arg(), input, output, n as u32);
+        let dim = CubeDim::new_1d(THREADS_PER_BLOCK);
+        emit_flagged::launch::<E, R>(client, blocks_for(n), dim, self.ranks.arg(), input, output, n as u32);
     }
 }
 
@@ -89,8 +89,8 @@ fn emit_flagged<E: Emit>(ranks: &Array<u32>, input: &E::Input, output: &mut E::O
 }
 
 /// Appends `value` to a list of `count[0]` numbers if `flag` is set. Values of one block are in the order of its
-/// threads; blocks are in no particular order. All threads of a block of [`UNITS`] must call this function, once per
-/// kernel.
+/// threads; blocks are in no particular order. All threads of a block of [`THREADS_PER_BLOCK`] must call this
+/// function, once per kernel.
 #[cube]
 pub(in crate::gpu) fn append(
     flag: bool,
@@ -99,7 +99,7 @@ pub(in crate::gpu) fn append(
     count: &mut Array<Atomic<u32>>,
     #[comptime] warp: Warp,
 ) {
-    let mut shared = SharedMemory::<u32>::new(comptime!(UNITS as usize));
+    let mut shared = SharedMemory::<u32>::new(comptime!(THREADS_PER_BLOCK as usize));
     let sums = block_sums(u32::cast_from(flag), &mut shared, warp);
     if UNIT_POS == 0 {
         if sums.all > 0 {

@@ -5,7 +5,7 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 
 /// The storage order of gathered rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,7 +26,7 @@ pub(in crate::gpu) fn gather<R: Runtime, T: CubeElement + Numeric>(
 ) -> Buffer<T> {
     let n = order.len();
     let gathered = Buffer::new(client, n * width);
-    let (count, dim) = (cubes(n), CubeDim::new_1d(UNITS));
+    let (count, dim) = (blocks_for(n), CubeDim::new_1d(THREADS_PER_BLOCK));
     gather_rows::launch::<T, R>(client, count, dim, rows.arg(), order.arg(), gathered.arg(), n as u32, width, layout);
     gathered
 }
@@ -35,7 +35,14 @@ pub(in crate::gpu) fn gather<R: Runtime, T: CubeElement + Numeric>(
 pub(in crate::gpu) fn invert<R: Runtime>(client: &ComputeClient<R>, order: &Buffer<u32>) -> Buffer<u32> {
     let n = order.len();
     let places = Buffer::new(client, n);
-    scatter_places::launch::<R>(client, cubes(n), CubeDim::new_1d(UNITS), order.arg(), places.arg(), n as u32);
+    scatter_places::launch::<R>(
+        client,
+        blocks_for(n),
+        CubeDim::new_1d(THREADS_PER_BLOCK),
+        order.arg(),
+        places.arg(),
+        n as u32,
+    );
     places
 }
 

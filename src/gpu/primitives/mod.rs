@@ -2,9 +2,9 @@
 
 pub(super) mod bits;
 pub(super) mod compact;
-pub(super) mod forest;
+pub(super) mod pointer_jumping;
 pub(super) mod gather;
-pub(super) mod lower;
+pub(super) mod atomic_min;
 pub(super) mod radix_sort;
 pub(super) mod reduce;
 pub(super) mod rounding;

@@ -13,7 +13,7 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::geometry::{Scalar, Space, distance_from_square};
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::device::{Device, is_cuda};
 use crate::gpu::errors;
 use crate::gpu::metric::exact_distance2;
@@ -62,10 +62,10 @@ fn rounds_quotients_and_roots<R: Runtime>(client: &ComputeClient<R>) -> Result<b
         .collect();
     let (n, from) = (numbers.len(), Buffer::from_slice(client, &numbers));
     let [quotients, roots, inverses] = [(); 3].map(|()| Buffer::<f64>::new(client, n));
-    let dim = CubeDim::new_1d(UNITS);
+    let dim = CubeDim::new_1d(THREADS_PER_BLOCK);
     let results = [&quotients, &roots, &inverses].map(|results| results.arg());
     let [to_quotients, to_roots, to_inverses] = results;
-    divide_and_root::launch::<R>(client, cubes(n), dim, from.arg(), to_quotients, to_roots, to_inverses, n as u32);
+    divide_and_root::launch::<R>(client, blocks_for(n), dim, from.arg(), to_quotients, to_roots, to_inverses, n as u32);
     let (quotients, roots, inverses) = (quotients.read(client)?, roots.read(client)?, inverses.read(client)?);
     Ok((0..n).all(|i| {
         let (own, other) = (numbers[i], numbers[n - 1 - i]);
@@ -107,9 +107,9 @@ pub(in crate::gpu) fn roots<R: Runtime>(
     }
     let n = squares.len();
     let roots = Buffer::new(client, n);
-    let dim = CubeDim::new_1d(UNITS);
-    take_roots::launch::<R>(client, cubes(n), dim, squares.arg(), roots.arg(), n as u32);
-    round_up::launch::<R>(client, cubes(n), dim, squares.arg(), roots.arg(), n as u32);
+    let dim = CubeDim::new_1d(THREADS_PER_BLOCK);
+    take_roots::launch::<R>(client, blocks_for(n), dim, squares.arg(), roots.arg(), n as u32);
+    round_up::launch::<R>(client, blocks_for(n), dim, squares.arg(), roots.arg(), n as u32);
     Ok(roots)
 }
 
@@ -144,11 +144,11 @@ struct Distances {
 }
 
 /// Returns an error if the device's distances differ from the CPU's, or if it flushes one of the coordinates to 0.
-/// `finest` returns the smallest nonzero absolute coordinate.
+/// `smallest_nonzero` returns the smallest nonzero absolute coordinate.
 pub(in crate::gpu) fn check_distances<R: Runtime, S: Scalar>(
     client: &ComputeClient<R>,
     device: Device,
-    finest: impl FnOnce() -> f64,
+    smallest_nonzero: impl FnOnce() -> f64,
 ) -> Result<()> {
     static KNOWN: Known<Distances> = Known::new(vec![]);
     if is_cuda(client) {
@@ -161,7 +161,7 @@ pub(in crate::gpu) fn check_distances<R: Runtime, S: Scalar>(
     if keep_small || size_of::<S>() > size_of::<f32>() {
         return Ok(());
     }
-    let value = finest();
+    let value = smallest_nonzero();
     if value < f64::from(f32::MIN_POSITIVE) { Err(errors::small_coordinate(value)) } else { Ok(()) }
 }
 
@@ -185,8 +185,8 @@ fn are_as_on_the_cpu<R: Runtime, S: Scalar + Float + CubeElement>(
     let sides = Buffer::from_slice(client, &[0.0; 3]);
     let found = Buffer::<f64>::new(client, points.len() - 1);
     let n = points.len() as u32;
-    let (axes, dim) = (Buffer::from_slice(client, &axes), CubeDim::new_1d(UNITS));
-    measure::launch::<S, R>(client, cubes(points.len()), dim, axes.arg(), sides.arg(), found.arg(), n);
+    let (axes, dim) = (Buffer::from_slice(client, &axes), CubeDim::new_1d(THREADS_PER_BLOCK));
+    measure::launch::<S, R>(client, blocks_for(points.len()), dim, axes.arg(), sides.arg(), found.arg(), n);
     let expected = points.windows(2).map(|two| Space::OPEN.distance2(&two[0], &two[1]));
     Ok(found.read(client)?.into_iter().eq(expected))
 }

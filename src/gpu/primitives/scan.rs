@@ -8,18 +8,18 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, grid};
 
 /// Elements per thread.
 const ITEMS: u32 = 4;
-const TILE: u32 = ITEMS * UNITS;
+const TILE: u32 = ITEMS * THREADS_PER_BLOCK;
 
 /// Replaces each element by the sum of those before it. If the last element is an extra 0, it becomes the sum of all.
 pub(in crate::gpu) fn exclusive<R: Runtime>(client: &ComputeClient<R>, values: &Buffer<u32>) {
     let n = values.len();
     let tiles = n.div_ceil(TILE as usize);
     let sums = Buffer::<u32>::new(client, tiles);
-    let (tile_count, dim) = (count(tiles), CubeDim::new_1d(UNITS));
+    let (tile_count, dim) = (grid(tiles), CubeDim::new_1d(THREADS_PER_BLOCK));
     if tiles > 1 {
         sum_tiles::launch::<R>(client, tile_count.clone(), dim, values.arg(), sums.arg(), n as u32);
         exclusive(client, &sums);
@@ -30,7 +30,14 @@ pub(in crate::gpu) fn exclusive<R: Runtime>(client: &ComputeClient<R>, values: &
 /// Returns the last number of a buffer; after [`exclusive`] this is the sum of all. Waits for it.
 pub(in crate::gpu) fn last<R: Runtime>(client: &ComputeClient<R>, values: &Buffer<u32>) -> Result<usize> {
     let found = Buffer::<u32>::new(client, 1);
-    take_last::launch::<R>(client, cubes(1), CubeDim::new_1d(UNITS), values.arg(), found.arg(), values.len() as u32);
+    take_last::launch::<R>(
+        client,
+        blocks_for(1),
+        CubeDim::new_1d(THREADS_PER_BLOCK),
+        values.arg(),
+        found.arg(),
+        values.len() as u32,
+    );
     Ok(found.read(client)?[0] as usize)
 }
 
@@ -45,7 +52,7 @@ fn take_last(values: &Array<u32>, found: &mut Array<u32>, n: u32) {
 fn sum_tiles(values: &Array<u32>, sums: &mut Array<u32>, n: u32) {
     let tile = CUBE_POS as u32;
     if tile * TILE < n {
-        let mut shared = SharedMemory::<u32>::new(comptime!(UNITS as usize));
+        let mut shared = SharedMemory::<u32>::new(comptime!(THREADS_PER_BLOCK as usize));
         let first = tile * TILE + UNIT_POS * ITEMS;
         let mut sum = 0u32.runtime();
         for k in 0..ITEMS {
@@ -54,7 +61,7 @@ fn sum_tiles(values: &Array<u32>, sums: &mut Array<u32>, n: u32) {
             }
         }
         let total = scan_units(&mut shared, sum) + sum;
-        if UNIT_POS == UNITS - 1 {
+        if UNIT_POS == THREADS_PER_BLOCK - 1 {
             sums[tile as usize] = total;
         }
     }
@@ -64,7 +71,7 @@ fn sum_tiles(values: &Array<u32>, sums: &mut Array<u32>, n: u32) {
 fn scan_tiles(values: &mut Array<u32>, sums: &Array<u32>, n: u32) {
     let tile = CUBE_POS as u32;
     if tile * TILE < n {
-        let mut shared = SharedMemory::<u32>::new(comptime!(UNITS as usize));
+        let mut shared = SharedMemory::<u32>::new(comptime!(THREADS_PER_BLOCK as usize));
         let first = tile * TILE + UNIT_POS * ITEMS;
         let mut sum = 0u32.runtime();
         for k in 0..ITEMS {
@@ -87,14 +94,15 @@ fn scan_tiles(values: &mut Array<u32>, sums: &Array<u32>, n: u32) {
     }
 }
 
-/// Returns the sum of `value` over the threads before this one in the block. All [`UNITS`] threads must call it.
+/// Returns the sum of `value` over the threads before this one in the block. All [`THREADS_PER_BLOCK`] threads
+/// must call it.
 #[cube]
 pub(in crate::gpu) fn scan_units(shared: &mut SharedMemory<u32>, value: u32) -> u32 {
     let unit = UNIT_POS;
     shared[unit as usize] = value;
     sync_cube();
     let mut step = 1u32.runtime();
-    while step < UNITS {
+    while step < THREADS_PER_BLOCK {
         let mut sum = shared[unit as usize];
         if unit >= step {
             sum += shared[(unit - step) as usize];

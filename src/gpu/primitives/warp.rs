@@ -14,7 +14,7 @@ use cubecl::ir::features::Plane;
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::gpu::buffer::{UNITS, count};
+use crate::gpu::buffer::{THREADS_PER_BLOCK, grid};
 use crate::gpu::device::{Device, is_cuda, on};
 use crate::gpu::primitives::scan::scan_units;
 use crate::gpu::warp_choice::WarpChoice;
@@ -22,7 +22,7 @@ use crate::gpu::warp_choice::WarpChoice;
 /// Threads per warp.
 pub(in crate::gpu) const WIDTH: u32 = 32;
 /// Warps per block.
-pub(in crate::gpu) const WARPS: u32 = UNITS / WIDTH;
+pub(in crate::gpu) const WARPS: u32 = THREADS_PER_BLOCK / WIDTH;
 
 /// The mode of exchange between the threads of a warp. A kernel takes it at compile time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,7 +48,7 @@ impl Warp {
             && (hardware.plane_size_min, hardware.plane_size_max) == (WIDTH, WIDTH);
         // `on!` has rejected unknown values.
         match WarpChoice::forced().unwrap_or_default() {
-            Some(WarpChoice::Emulated) => Self::Emulated { units: UNITS },
+            Some(WarpChoice::Emulated) => Self::Emulated { units: THREADS_PER_BLOCK },
             Some(WarpChoice::None) => Self::None,
             Some(WarpChoice::Native) | None if is_native => Self::Native,
             Some(WarpChoice::Native) | None => Self::None,
@@ -90,7 +90,7 @@ impl Warp {
     /// The number of blocks for `n` threads, and their shape, with [`Warp::units`] threads per block.
     pub fn blocks(self, n: usize, native: u32) -> (CubeCount, CubeDim) {
         let units = self.units(native);
-        (count(n.div_ceil(units as usize)), CubeDim::new_1d(units))
+        (grid(n.div_ceil(units as usize)), CubeDim::new_1d(units))
     }
 }
 
@@ -106,7 +106,7 @@ impl Device {
 /// barrier.
 #[cube]
 fn show<T: CubePrimitive>(value: T, #[comptime] warp: Warp) -> SharedMemory<T> {
-    let mut shown = SharedMemory::<T>::new(comptime!(warp.units(UNITS) as usize));
+    let mut shown = SharedMemory::<T>::new(comptime!(warp.units(THREADS_PER_BLOCK) as usize));
     shown[UNIT_POS as usize] = value;
     sync_cube();
     shown
@@ -124,7 +124,7 @@ pub(in crate::gpu) fn warp_ballot(vote: bool, #[comptime] warp: Warp) -> u32 {
     if comptime!(warp == Warp::Native) {
         plane_ballot(vote)[0]
     } else {
-        let mut shown = SharedMemory::<u32>::new(comptime!(warp.units(UNITS) as usize));
+        let mut shown = SharedMemory::<u32>::new(comptime!(warp.units(THREADS_PER_BLOCK) as usize));
         ballot_through(vote, &mut shown)
     }
 }
@@ -336,8 +336,8 @@ pub(in crate::gpu) struct Sums {
     pub all: u32,
 }
 
-/// Sums `value` over the block. `shared` has an element for each of the block's [`UNITS`] threads, which must all
-/// call it.
+/// Sums `value` over the block. `shared` has an element for each of the block's [`THREADS_PER_BLOCK`] threads, which
+/// must all call it.
 #[cube]
 pub(in crate::gpu) fn block_sums(value: u32, shared: &mut SharedMemory<u32>, #[comptime] warp: Warp) -> Sums {
     if comptime!(warp.is_some()) {
@@ -360,7 +360,7 @@ pub(in crate::gpu) fn block_sums(value: u32, shared: &mut SharedMemory<u32>, #[c
         Sums { before, all }
     } else {
         let before = scan_units(shared, value);
-        let all = shared[comptime!(UNITS as usize - 1)];
+        let all = shared[comptime!(THREADS_PER_BLOCK as usize - 1)];
         sync_cube();
         Sums { before, all }
     }

@@ -51,7 +51,7 @@ fn warp_reduce(value: u32, #[comptime] op: ReduceOp, #[comptime] warp: Warp) -> 
 
 /// Combines the contributions to the same address as the first thread's, per warp and then per block. Returns the
 /// value that this thread must still apply atomically, or the identity. All threads of a block of
-/// [`UNITS`](crate::gpu::buffer::UNITS) must call it.
+/// [`THREADS_PER_BLOCK`](crate::gpu::buffer::THREADS_PER_BLOCK) must call it.
 #[cube]
 pub(in crate::gpu) fn block_aggregate(at: u32, value: u32, #[comptime] op: ReduceOp, #[comptime] warp: Warp) -> u32 {
     let mut own = value + 0;

@@ -18,15 +18,15 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::geometry::{Aabb, Scalar, Space};
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::metric::corners;
 use crate::gpu::primitives::gather::{Layout, gather};
-use crate::gpu::search::neighbors::{Rows, RowsLaunch};
-use crate::gpu::search::query_points::{QueryPoints, place};
+use crate::gpu::search::neighbors::{ListOutput, ListOutputLaunch};
+use crate::gpu::search::query_points::{QueryPoints, wrap_all};
 use crate::parallel::map;
 
 /// Boxes per parallel task.
@@ -61,7 +61,7 @@ impl<S: Coordinate> Boxes<S> {
         let n = boxes.len();
         let (ends, images) = ends_of(space, boxes);
         // The order of the boxes affects only speed.
-        let (middles, bounds) = place(n, space, &|at| Aabb::center(&boxes[at]));
+        let (middles, bounds) = wrap_all(n, space, &|at| Aabb::center(&boxes[at]));
         let bounds = if bounds == Aabb::EMPTY { Aabb::point([S::ZERO; D]) } else { bounds };
         let middles = map(n, TASK, &|at| middles[at].unwrap_or(bounds.lo));
         let middles = Buffer::from_slice(client, middles.as_flattened());
@@ -105,15 +105,15 @@ impl<S: Coordinate> Boxes<S> {
     ) {
         let n = self.order.len();
         let (tree, end) = (bvh.tree(client, nodes), nodes.end() as u32);
-        let rows = RowsLaunch::new(bvh.order.arg(), self.order.arg(), offsets.arg());
+        let rows = ListOutputLaunch::new(bvh.order.arg(), self.order.arg(), offsets.arg());
         let spec = BoxSpec { d: D, images: self.images, lists };
         // SAFETY: the launch contract of this module. `order` and `ends` have an entry for each of the `n` boxes, and
         // `found` has room for the counts or lists.
         unsafe {
             walk_boxes::launch_unchecked::<S, R>(
                 client,
-                cubes(n),
-                CubeDim::new_1d(UNITS),
+                blocks_for(n),
+                CubeDim::new_1d(THREADS_PER_BLOCK),
                 tree,
                 self.ends.arg(),
                 rows,
@@ -169,7 +169,7 @@ fn inwards<S: Scalar>([from, to]: [f64; 2]) -> [S; 2] {
 fn walk_boxes<F: Float>(
     tree: &Tree<F>,
     ends: &Array<F>,
-    rows: &Rows,
+    rows: &ListOutput,
     found: &mut Array<u32>,
     n: u32,
     end: u32,

@@ -10,7 +10,7 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::geometry::Aabb;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::device::on;
@@ -28,8 +28,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             let (ends, flags) = (Buffer::from_slice(client, &ends), Buffer::<u32>::filled(client, self.len() + 1, 0));
             let (end, tree) = (nodes.end(), self.tree(client, nodes));
             let spec = BoxSpec { d: D, images, lists: true };
-            let (n, end, dim) = (boxes.len() as u32, end as u32, CubeDim::new_1d(UNITS));
-            flag_points::launch::<S, _>(client, cubes(end as usize), dim, tree, ends.arg(), flags.arg(), n, end, spec);
+            let (n, end, dim) = (boxes.len() as u32, end as u32, CubeDim::new_1d(THREADS_PER_BLOCK));
+            flag_points::launch::<S, _>(client, blocks_for(end as usize), dim, tree, ends.arg(), flags.arg(), n, end, spec);
             let places = Compact::new(client, flags)?.items(client);
             gather(client, &self.order, &places, 1, Layout::Rows).read(client)
         })

@@ -64,7 +64,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             };
             self.walk::<_, Count>(client, nodes, radius, TraversalMode::Whole, self.order.arg(), offsets.arg());
             let values = Csr::allocate_values(client, &offsets)?;
-            let rows = RowsLaunch::new(self.order.arg(), self.order.arg(), offsets.arg());
+            let rows = ListOutputLaunch::new(self.order.arg(), self.order.arg(), offsets.arg());
             self.walk::<_, List>(client, nodes, radius, TraversalMode::Each, rows, values.arg());
             Ok(Csr { device: self.device, offsets, values })
         })
@@ -129,7 +129,7 @@ impl LeafVisitor for Count {
 
 /// The destination of a query's list.
 #[derive(CubeType, CubeLaunch)]
-pub(in crate::gpu) struct Rows {
+pub(in crate::gpu) struct ListOutput {
     /// The indices of stored points in tree order, and the indices of queries.
     pub order: Array<u32>,
     pub queries: Array<u32>,
@@ -141,7 +141,7 @@ pub(in crate::gpu) struct List;
 
 #[cube]
 impl LeafVisitor for List {
-    type Input = Rows;
+    type Input = ListOutput;
     type Output = Array<u32>;
     type State = RuntimeCell<u32>;
 

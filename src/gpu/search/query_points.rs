@@ -48,13 +48,13 @@ impl<S: Coordinate> QueryPoints<S> {
         points: &[[S; D]],
         space: &Space<D>,
     ) -> Result<Option<Self>> {
-        let (placed, bounds) = place(points.len(), space, &|at| points[at]);
-        let is_placed = |&at: &usize| placed[at].is_some();
+        let (wrapped, bounds) = wrap_all(points.len(), space, &|at| points[at]);
+        let is_placed = |&at: &usize| wrapped[at].is_some();
         let present = list_tasks(points.len(), TASK, &|range| range.filter(is_placed).map(|at| at as u32).collect());
         if present.is_empty() {
             return Ok(None);
         }
-        let places = map(present.len(), TASK, &|at| placed[present[at] as usize].unwrap_or(bounds.lo));
+        let places = map(present.len(), TASK, &|at| wrapped[present[at] as usize].unwrap_or(bounds.lo));
         let mut queries = Self::new(client, &Buffer::from_slice(client, places.as_flattened()), &bounds)?;
         if present.len() < points.len() {
             let indices = Buffer::from_slice(client, &present);
@@ -66,17 +66,17 @@ impl<S: Coordinate> QueryPoints<S> {
 
 /// Wraps each of `n` points into a space, with `None` for points that are not finite. Also returns the box around the
 /// points.
-pub(super) fn place<S: Coordinate, const D: usize>(
+pub(super) fn wrap_all<S: Coordinate, const D: usize>(
     n: usize,
     space: &Space<D>,
     point: &(dyn Fn(usize) -> [S; D] + Sync),
 ) -> (Vec<Option<[S; D]>>, Aabb<S, D>) {
-    let placed: Vec<Option<[S; D]>> =
+    let wrapped: Vec<Option<[S; D]>> =
         map(n, TASK, &|at| Some(space.wrap(point(at))).filter(|&at| Aabb::point(at).is_finite()));
     let join = |a: Aabb<S, D>, b: Aabb<S, D>| a.union(&b);
     let parts = map_tasks(n, TASK, &|range| {
-        placed[range].iter().flatten().map(|&place| Aabb::point(place)).fold(Aabb::EMPTY, join)
+        wrapped[range].iter().flatten().map(|&place| Aabb::point(place)).fold(Aabb::EMPTY, join)
     });
     let bounds = parts.into_iter().fold(Aabb::EMPTY, join);
-    (placed, bounds)
+    (wrapped, bounds)
 }

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::geometry::{Aabb, FilteredRadius, Sphere};
 use crate::gpu::buffer::Buffer;
 use crate::gpu::bvh::ropes::Nodes;
-use crate::gpu::bvh::traverse::launch::Asked;
+use crate::gpu::bvh::traverse::launch::WalkQueries;
 use crate::gpu::bvh::traverse::spec::{QueriesLaunch, TraversalMode};
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::csr::Csr;
@@ -19,15 +19,15 @@ use crate::gpu::device::on;
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::search::boxes::Boxes;
-use crate::gpu::search::neighbors::{Count, List, RowsLaunch};
-use crate::gpu::search::query_points::{QueryPoints, place};
+use crate::gpu::search::neighbors::{Count, List, ListOutputLaunch};
+use crate::gpu::search::query_points::{QueryPoints, wrap_all};
 use crate::parallel::map;
 
 /// Queries per parallel task.
 const TASK: usize = 1 << 14;
 
 /// Balls on a device, sorted along the Morton curve.
-pub(in crate::gpu) struct Balls<S> {
+pub(in crate::gpu) struct SortedSpheres<S> {
     /// The index of each ball in the caller's slice.
     pub order: Buffer<u32>,
     axes: Buffer<S>,
@@ -35,7 +35,7 @@ pub(in crate::gpu) struct Balls<S> {
     radius2: Buffer<f64>,
 }
 
-impl<S: Coordinate> Balls<S> {
+impl<S: Coordinate> SortedSpheres<S> {
     pub fn new<R: Runtime, const D: usize>(
         client: &ComputeClient<R>,
         bvh: &Bvh<S, D>,
@@ -43,10 +43,10 @@ impl<S: Coordinate> Balls<S> {
     ) -> Result<Self> {
         let (n, space) = (spheres.len(), &bvh.space);
         // A ball whose centre is not finite gets a negative radius, so that its position does not matter.
-        let (placed, bounds) = place(n, space, &|at| spheres[at].center);
-        let centers = map(n, TASK, &|at| placed[at].unwrap_or(bounds.lo));
+        let (wrapped, bounds) = wrap_all(n, space, &|at| spheres[at].center);
+        let centers = map(n, TASK, &|at| wrapped[at].unwrap_or(bounds.lo));
         let radii = map(n, TASK, &|at| {
-            let radius = if placed[at].is_some() { spheres[at].radius } else { -1.0 };
+            let radius = if wrapped[at].is_some() { spheres[at].radius } else { -1.0 };
             let filter = FilteredRadius::<S, D>::new(radius, space);
             ([filter.sure, filter.maybe], filter.radius2)
         });
@@ -60,9 +60,9 @@ impl<S: Coordinate> Balls<S> {
     }
 
     /// The balls as queries of a walk.
-    pub fn asked<R: Runtime>(&self) -> Asked<S, R> {
+    pub fn asked<R: Runtime>(&self) -> WalkQueries<S, R> {
         let queries = QueriesLaunch::new(self.axes.arg(), self.filters.arg(), self.radius2.arg());
-        Asked { queries, n: self.order.len(), own_radii: true }
+        WalkQueries { queries, n: self.order.len(), own_radii: true }
     }
 }
 
@@ -76,36 +76,36 @@ impl<S: Coordinate, const D: usize> Query<S, D> for Sphere<S, D> {}
 impl<S: Coordinate, const D: usize> Query<S, D> for Aabb<S, D> {}
 
 /// Queries on a device, sorted along the Morton curve.
-pub(in crate::gpu) enum Shapes<S> {
-    Balls(Balls<S>),
+pub(in crate::gpu) enum SortedShapes<S> {
+    Balls(SortedSpheres<S>),
     Boxes(Boxes<S>),
 }
 
 mod sealed {
     use cubecl::prelude::{ComputeClient, Runtime};
 
-    use super::{Boxes, Bvh, Coordinate, Shapes};
+    use super::{Boxes, Bvh, Coordinate, SortedShapes};
     use crate::error::Result;
     use crate::geometry::{Aabb, Sphere};
-    use crate::gpu::search::range::Balls;
+    use crate::gpu::search::range::SortedSpheres;
 
     pub trait Shape<S: Coordinate, const D: usize>: Sized {
         /// Copies shapes to the device and sorts them. There is at least one.
         #[allow(private_interfaces)]
-        fn sorted<R: Runtime>(client: &ComputeClient<R>, bvh: &Bvh<S, D>, shapes: &[Self]) -> Result<Shapes<S>>;
+        fn sorted<R: Runtime>(client: &ComputeClient<R>, bvh: &Bvh<S, D>, shapes: &[Self]) -> Result<SortedShapes<S>>;
     }
 
     impl<S: Coordinate, const D: usize> Shape<S, D> for Sphere<S, D> {
         #[allow(private_interfaces)]
-        fn sorted<R: Runtime>(client: &ComputeClient<R>, bvh: &Bvh<S, D>, spheres: &[Self]) -> Result<Shapes<S>> {
-            Ok(Shapes::Balls(Balls::new(client, bvh, spheres)?))
+        fn sorted<R: Runtime>(client: &ComputeClient<R>, bvh: &Bvh<S, D>, spheres: &[Self]) -> Result<SortedShapes<S>> {
+            Ok(SortedShapes::Balls(SortedSpheres::new(client, bvh, spheres)?))
         }
     }
 
     impl<S: Coordinate, const D: usize> Shape<S, D> for Aabb<S, D> {
         #[allow(private_interfaces)]
-        fn sorted<R: Runtime>(client: &ComputeClient<R>, bvh: &Bvh<S, D>, boxes: &[Self]) -> Result<Shapes<S>> {
-            Ok(Shapes::Boxes(Boxes::new(client, bvh.space(), boxes)?))
+        fn sorted<R: Runtime>(client: &ComputeClient<R>, bvh: &Bvh<S, D>, boxes: &[Self]) -> Result<SortedShapes<S>> {
+            Ok(SortedShapes::Boxes(Boxes::new(client, bvh.space(), boxes)?))
         }
     }
 }
@@ -149,11 +149,11 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             self.count_sorted(client, nodes, &shapes, &offsets);
             let values = Csr::allocate_values(client, &offsets)?;
             match &shapes {
-                Shapes::Balls(balls) => {
-                    let rows = RowsLaunch::new(self.order.arg(), balls.order.arg(), offsets.arg());
+                SortedShapes::Balls(balls) => {
+                    let rows = ListOutputLaunch::new(self.order.arg(), balls.order.arg(), offsets.arg());
                     self.walk_queries::<_, List>(client, nodes, balls.asked(), TraversalMode::Each, rows, values.arg());
                 }
-                Shapes::Boxes(boxes) => boxes.list(client, self, nodes, &offsets, &values),
+                SortedShapes::Boxes(boxes) => boxes.list(client, self, nodes, &offsets, &values),
             }
             Ok(Csr { device: self.device, offsets, values })
         })
@@ -190,15 +190,15 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         &self,
         client: &ComputeClient<R>,
         nodes: &Nodes<S>,
-        shapes: &Shapes<S>,
+        shapes: &SortedShapes<S>,
         counts: &Buffer<u32>,
     ) {
         match shapes {
-            Shapes::Balls(balls) => {
+            SortedShapes::Balls(balls) => {
                 let (order, mode) = (balls.order.arg(), TraversalMode::Whole);
                 self.walk_queries::<_, Count>(client, nodes, balls.asked(), mode, order, counts.arg());
             }
-            Shapes::Boxes(boxes) => boxes.count(client, self, nodes, counts),
+            SortedShapes::Boxes(boxes) => boxes.count(client, self, nodes, counts),
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::gpu::errors;
 use crate::gpu::metric::distance2;
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::gather::{Layout, gather};
-use crate::gpu::search::range::Balls;
+use crate::gpu::search::range::SortedSpheres;
 
 /// A user-defined callback for the hits of queries, compiled into the walk.
 ///
@@ -174,8 +174,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             let outputs = Buffer::<V::Output>::new(client, self.len());
             if let Some(nodes) = &self.nodes {
                 let values = gather(client, &Buffer::from_slice(client, values), &self.order, 1, Layout::Rows);
-                let found = FoundLaunch::new(self.order.arg(), self.order.arg(), values.arg(), values.arg());
-                self.walk::<_, Calls<V>>(client, nodes, radius, mode, found, outputs.arg());
+                let found = VisitorInputLaunch::new(self.order.arg(), self.order.arg(), values.arg(), values.arg());
+                self.walk::<_, VisitorAdapter<V>>(client, nodes, radius, mode, found, outputs.arg());
             }
             Ok(DeviceVec { device: self.device, values: outputs })
         })
@@ -252,12 +252,12 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                     links: Buffer::from_slice(client, &[0, 0]),
                     leaf_of_point: Buffer::new(client, 0),
                 });
-                let balls = Balls::new(client, self, spheres)?;
+                let balls = SortedSpheres::new(client, self, spheres)?;
                 let own = gather(client, &Buffer::from_slice(client, own), &balls.order, 1, Layout::Rows);
                 let values = gather(client, &Buffer::from_slice(client, values), &self.order, 1, Layout::Rows);
-                let found = FoundLaunch::new(self.order.arg(), balls.order.arg(), values.arg(), own.arg());
+                let found = VisitorInputLaunch::new(self.order.arg(), balls.order.arg(), values.arg(), own.arg());
                 let mode = TraversalMode::Each;
-                self.walk_queries::<_, Calls<V>>(client, nodes, balls.asked(), mode, found, outputs.arg());
+                self.walk_queries::<_, VisitorAdapter<V>>(client, nodes, balls.asked(), mode, found, outputs.arg());
             }
             Ok(DeviceVec { device: self.device, values: outputs })
         })
@@ -270,7 +270,7 @@ fn one_each<T>(what: &'static str, n: usize, values: &[T]) -> Result<()> {
 
 /// The input of a visitor.
 #[derive(CubeType, CubeLaunch)]
-struct Found<T: Numeric> {
+struct VisitorInput<T: Numeric> {
     /// The indices of stored points in tree order, and the indices of queries.
     order: Array<u32>,
     queries: Array<u32>,
@@ -280,24 +280,24 @@ struct Found<T: Numeric> {
 }
 
 /// Passes hits to a [`Visitor`].
-struct Calls<V>(PhantomData<V>);
+struct VisitorAdapter<V>(PhantomData<V>);
 
 /// A visitor's state, and whether the walk continues.
 #[derive(CubeType)]
-struct Calling<T: CubeType> {
+struct VisitorState<T: CubeType> {
     state: T,
     goes_on: RuntimeCell<bool>,
 }
 
 #[cube]
-impl<V: Visitor> LeafVisitor for Calls<V> {
-    type Input = Found<V::Value>;
+impl<V: Visitor> LeafVisitor for VisitorAdapter<V> {
+    type Input = VisitorInput<V::Value>;
     type Output = Array<V::Output>;
-    type State = Calling<V::State>;
+    type State = VisitorState<V::State>;
 
     fn start(found: &Self::Input, _outputs: &mut Self::Output, query: u32) -> Self::State {
         let state = V::start(found.queries[query as usize], found.own[query as usize]);
-        Calling::<V::State> { state, goes_on: RuntimeCell::<bool>::new(true) }
+        VisitorState::<V::State> { state, goes_on: RuntimeCell::<bool>::new(true) }
     }
 
     fn is_open(state: &Self::State, _found: &Self::Input) -> bool {

@@ -40,7 +40,7 @@ fn options() {
     let sph = || Sph::new(CubicSpline);
     let of = |options: Sph| options.gather(&sources, &targets).unwrap_err();
     check(of(sph().neighbors(0)), ErrorKind::Parameter, Some("neighbors"), "at least 1");
-    check(of(sph().normalized(false)), ErrorKind::Missing, Some("volumes"), "need the volume of each source");
+    check(of(sph().normalized(false)), ErrorKind::Missing, Some("volumes"), "need a volume for each source");
     check(of(sph().volumes(vec![1.0; 49])), ErrorKind::Input, None, "49 volumes");
     let mut volumes = vec![1.0; 50];
     volumes[7] = -1.0;
@@ -81,7 +81,12 @@ fn points_and_values() {
     let interpolator = mls.prepare(&sources, &targets).unwrap();
     let mut field = vec![1.0; 50];
     check(interpolator.apply(&field[1..]).unwrap_err(), ErrorKind::Input, None, "49 values for 50 sources");
-    check(interpolator.apply_rows(&field, 2).unwrap_err(), ErrorKind::Input, None, "25 values for 50 sources");
+    check(
+        interpolator.apply_rows(&field, 2).unwrap_err(),
+        ErrorKind::Input,
+        None,
+        "50 values for 50 sources; it must have 2 per source",
+    );
     check(interpolator.apply_rows(&field, 0).unwrap_err(), ErrorKind::Parameter, Some("columns"), "at least 1");
     check(interpolator.gradient::<2>(&field).unwrap_err(), ErrorKind::Missing, Some("with_gradients"), "not prepared");
     field[3] = f64::NAN;

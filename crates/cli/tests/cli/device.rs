@@ -172,7 +172,7 @@ mod on_vulkan {
         let line = halos(&sample(), &out, &["--center", "com", "--device", "vulkan"]).error();
         assert!(line.contains("centres are mbp or mcp there; for the centre of mass use the cpu"), "{line}");
         let line = halos(&sample(), &out, &["--device", "vulkan:99"]).error();
-        assert!(line.contains("there is no Vulkan device 99"), "{line}");
+        assert!(line.contains("no Vulkan device 99"), "{line}");
         let command = ["bench", "--sample", "uniform:n=100", "--device", "vulkan", "--ops", "fof_bins"];
         let line = run(command).error();
         assert!(line.contains("fof_bins: is not there on a device"), "{line}");

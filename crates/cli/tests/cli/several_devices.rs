@@ -81,7 +81,7 @@ mod on_vulkan {
         let out = scratch.path("out");
         let twice = sample().display().to_string();
         for (options, says) in [
-            (&["--device", "vulkan:0,99"][..], "there is no Vulkan device 99"),
+            (&["--device", "vulkan:0,99"][..], "no Vulkan device 99"),
             (&["--gallery", "3"], "--gallery: not with --device vulkan:0,0; name one device"),
             (&["--finder", "hop"], "--finder hop: not with --device vulkan:0,0; name one device"),
             (&["--finder", "adaptahop"], "--finder adaptahop runs on the cpu, not on vulkan:0,0"),
@@ -118,7 +118,7 @@ mod on_vulkan {
         let sums = [("vulkan:0,0", 2), ("vulkan:0,0,0", 3)].map(|(device, ranks)| {
             let printed = bench(device, &["--ops", "fof", "--eps", "0.2", "--phases", "--threads", "2"]).success();
             assert!(printed.contains(&format!("{ranks} ranks on {device} that share 2 threads\n")), "{printed}");
-            assert!(printed.contains("  groups that meet"), "{printed}");
+            assert!(printed.contains("  group edges"), "{printed}");
             let line = printed.lines().find(|line| line.starts_with("fof ")).unwrap();
             line.split_whitespace().last().unwrap().to_string()
         });

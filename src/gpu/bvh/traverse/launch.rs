@@ -9,7 +9,7 @@ use std::any::TypeId;
 use cubecl::prelude::*;
 
 use crate::geometry::FilteredRadius;
-use crate::gpu::buffer::{Buffer, UNITS};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK};
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::packet::block_units;
 use crate::gpu::bvh::traverse::spec::{QueriesLaunch, TraversalMode, TreeLaunch, WalkSpec};
@@ -19,7 +19,7 @@ use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::primitives::warp::Warp;
 
 /// The queries of a walk.
-pub(in crate::gpu) struct Asked<S: Coordinate, R: Runtime> {
+pub(in crate::gpu) struct WalkQueries<S: Coordinate, R: Runtime> {
     pub queries: QueriesLaunch<S, R>,
     /// The number of queries.
     pub n: usize,
@@ -62,14 +62,14 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         axes: &Buffer<S>,
         n: usize,
         radius: f64,
-    ) -> Asked<S, R> {
+    ) -> WalkQueries<S, R> {
         let filter = FilteredRadius::<S, D>::new(radius, &self.space);
         let queries = QueriesLaunch::new(
             axes.arg(),
             Buffer::from_slice(client, &[filter.sure, filter.maybe]).arg(),
             Buffer::from_slice(client, &[filter.radius2]).arg(),
         );
-        Asked { queries, n, own_radii: false }
+        WalkQueries { queries, n, own_radii: false }
     }
 
     /// Walks the tree for each query.
@@ -77,12 +77,12 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         &self,
         client: &ComputeClient<R>,
         nodes: &Nodes<S>,
-        asked: Asked<S, R>,
+        asked: WalkQueries<S, R>,
         mode: TraversalMode,
         input: <V::Input as LaunchArg>::RuntimeArg<R>,
         output: <V::Output as LaunchArg>::RuntimeArg<R>,
     ) {
-        let Asked { queries, n, own_radii } = asked;
+        let WalkQueries { queries, n, own_radii } = asked;
         if n == 0 {
             return;
         }
@@ -98,7 +98,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             uniform: matches!(mode, TraversalMode::EachUniform | TraversalMode::HalfUniform),
             visitor: TypeId::of::<V>(),
         };
-        let (blocks, dim) = warp.blocks(n, block_units(UNITS, D));
+        let (blocks, dim) = warp.blocks(n, block_units(THREADS_PER_BLOCK, D));
         let (tree, queries, end) = (self.tree(client, nodes), queries, nodes.end() as u32);
         // SAFETY: the launch contract of `traverse`. The nodes are valid: built by this crate, or uploaded from a
         // tree of the CPU. `queries` has a query for each number below `n`.

@@ -40,7 +40,7 @@ pub(in crate::gpu) struct Packet<F: Float> {
     points: SharedMemory<Vector<F, Const<4>>>,
     positions: SharedMemory<u32>,
     /// Points from the first of these positions up to the second (exclusive) are never queued.
-    left_out: Array<u32>,
+    excluded: Array<u32>,
     /// The number of queued points, and the slot of the first.
     queue: Array<u32>,
     /// Bitmasks over the 64 slots of the queue, in two words each. `wanted`: points that this query wants.
@@ -61,7 +61,7 @@ pub(in crate::gpu) struct Packet<F: Float> {
 
 /// The request of a query for the points of a leaf.
 #[derive(CubeType)]
-pub(in crate::gpu) struct Want {
+pub(in crate::gpu) struct LeafRequest {
     pub any: bool,
     /// `true` if the leaf is uniform.
     pub is_uniform: bool,
@@ -89,7 +89,7 @@ pub(in crate::gpu) fn new_packet<F: Float>(
         hi: Array::<F>::new(comptime!(2 * d)),
         points: SharedMemory::<Vector<F, Const<4>>>::new(comptime!(d.div_ceil(PART) * slots)),
         positions: SharedMemory::<u32>::new(slots),
-        left_out: Array::<u32>::new(2usize),
+        excluded: Array::<u32>::new(2usize),
         queue: Array::<u32>::new(2usize),
         wanted: Array::<u32>::new(2usize),
         uniform_bits: Array::<u32>::new(2usize),
@@ -121,7 +121,7 @@ pub(in crate::gpu) fn new_packet<F: Float>(
     }
     #[unroll]
     for word in 0..2usize {
-        packet.left_out[word] = 0;
+        packet.excluded[word] = 0;
         packet.queue[word] = 0;
         packet.wanted[word] = 0;
         packet.uniform_bits[word] = 0;
@@ -133,15 +133,15 @@ pub(in crate::gpu) fn new_packet<F: Float>(
 #[cube]
 impl<F: Float> Packet<F> {
     /// Excludes the points `from..to` from now on.
-    pub fn leave_out(&mut self, from: u32, to: u32) {
-        self.left_out[0] = from;
-        self.left_out[1] = to;
+    pub fn exclude(&mut self, from: u32, to: u32) {
+        self.excluded[0] = from;
+        self.excluded[1] = to;
     }
 
     /// The number of points in `first..behind` that are not excluded.
     pub fn count(&self, first: u32, behind: u32) -> u32 {
-        let begin = max(first, self.left_out[0]);
-        behind - first - (max(begin, min(behind, self.left_out[1])) - begin)
+        let begin = max(first, self.excluded[0]);
+        behind - first - (max(begin, min(behind, self.excluded[1])) - begin)
     }
 
     /// The squared distance from a box to the nearer of the two boxes around the queries.
@@ -171,7 +171,7 @@ impl<F: Float> Packet<F> {
     }
 
     /// Queues the points `first..behind` of a leaf that are within `limit` of the boxes and not excluded.
-    pub fn take(&mut self, tree: &Tree<F>, first: u32, behind: u32, limit: F, want: Want) {
+    pub fn enqueue_near(&mut self, tree: &Tree<F>, first: u32, behind: u32, limit: F, want: LeafRequest) {
         let unit = UNIT_POS % WIDTH;
         let other = min(first + unit, behind - 1);
         let d = comptime!(self.d);
@@ -184,7 +184,7 @@ impl<F: Float> Packet<F> {
         }
         let min_distance2 = self.min_distance2(&corners, &tree.sides);
         let comes =
-            first + unit < behind && (other < self.left_out[0] || other >= self.left_out[1]) && min_distance2 <= limit;
+            first + unit < behind && (other < self.excluded[0] || other >= self.excluded[1]) && min_distance2 <= limit;
         let votes = warp_ballot(comes, comptime!(self.warp));
         if votes != 0 {
             let count = votes.count_ones();
@@ -245,7 +245,7 @@ impl<F: Float> Packet<F> {
     }
 
     /// Queues the `count` points from `first` on, at most 32. The queue must be empty.
-    pub fn take_all(&mut self, tree: &Tree<F>, first: u32, count: u32) {
+    pub fn enqueue_all(&mut self, tree: &Tree<F>, first: u32, count: u32) {
         let unit = UNIT_POS % WIDTH;
         let other = first + min(unit, count - 1);
         let mut point = Array::<F>::new(comptime!(self.d));

@@ -8,9 +8,9 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::buffer::UNITS;
+use crate::gpu::buffer::THREADS_PER_BLOCK;
 use crate::gpu::bvh::traverse::hits::Hits;
-use crate::gpu::bvh::traverse::packet::{Packet, Want, block_units, new_packet};
+use crate::gpu::bvh::traverse::packet::{LeafRequest, Packet, block_units, new_packet};
 use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::{EMPTY, MIXED, Queries, Tree, UNIFORM, WalkSpec};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
@@ -59,9 +59,9 @@ pub(in crate::gpu) fn walk<F: Float, V: LeafVisitor>(
     }
     let state = V::start(input, output, query);
     if comptime!(spec.warp.is_some()) {
-        together::<F, V>(&state, input, output, tree, &point, &radius, unit, n, end, spec);
+        walk_warp::<F, V>(&state, input, output, tree, &point, &radius, unit, n, end, spec);
     } else if unit < n {
-        alone::<F, V>(&state, input, output, tree, &point, &radius, query, end, spec);
+        walk_thread::<F, V>(&state, input, output, tree, &point, &radius, query, end, spec);
     }
     if unit < n {
         V::finish(&state, input, output, query);
@@ -70,7 +70,7 @@ pub(in crate::gpu) fn walk<F: Float, V: LeafVisitor>(
 
 /// Walks for one query, node by node.
 #[cube]
-fn alone<F: Float, V: LeafVisitor>(
+fn walk_thread<F: Float, V: LeafVisitor>(
     state: &V::State,
     input: &V::Input,
     output: &mut V::Output,
@@ -140,7 +140,7 @@ fn alone<F: Float, V: LeafVisitor>(
 
 /// Walks for the queries of a warp at once, window by window. All threads of the warp must take part.
 #[cube]
-fn together<F: Float, V: LeafVisitor>(
+fn walk_warp<F: Float, V: LeafVisitor>(
     state: &V::State,
     input: &V::Input,
     output: &mut V::Output,
@@ -155,7 +155,8 @@ fn together<F: Float, V: LeafVisitor>(
     let d = comptime!(spec.d);
     let periodic = comptime!(spec.periodic);
     let warp = comptime!(spec.warp);
-    let mut packet = new_packet::<F>(point, d, periodic, comptime!(warp.units(block_units(UNITS, d))), warp);
+    let mut packet =
+        new_packet::<F>(point, d, periodic, comptime!(warp.units(block_units(THREADS_PER_BLOCK, d))), warp);
     // The largest squared radius of the warp.
     let mut widest = radius.maybe + F::new(0.0);
     if comptime!(spec.own_radii) {
@@ -180,26 +181,26 @@ fn together<F: Float, V: LeafVisitor>(
         let first = unit / WIDTH * WIDTH;
         if first < n {
             let behind = min(first + WIDTH, n);
-            packet.take_all(tree, first, behind - first);
+            packet.enqueue_all(tree, first, behind - first);
             compare_packet::<F, V>(state, input, output, tree, point, &packet, radius, spec);
             packet.advance();
-            packet.leave_out(first, behind);
+            packet.exclude(first, behind);
         }
     }
     while at < end && warp_any(next < end && V::is_open(state, input), warp) {
-        if windows.are_bad() {
+        if windows.are_ineffective() {
             let corners = corners::<F>(&tree.bounds, at, d);
             let node_state = V::node_state(input, at);
             let wants = at >= next && node_state != EMPTY && V::is_open(state, input);
             let near = wants && min_distance2::<F>(&corners, point, &tree.sides, d, periodic) <= radius.maybe;
-            windows.look_at(tree, at, near, comptime!(spec.whole) || node_state == UNIFORM);
+            windows.test_node(tree, at, near, comptime!(spec.whole) || node_state == UNIFORM);
         } else {
             let own = at + UNIT_POS % WIDTH;
             let mut node_state = MIXED.runtime();
             if own < end {
                 node_state = V::node_state(input, own);
             }
-            windows.look(tree, &packet, at, widest, node_state);
+            windows.test_window(tree, &packet, at, widest, node_state);
         }
         let mut stops = Bits::new(windows.stops());
         // No query has an interest in nodes before this one.
@@ -210,7 +211,7 @@ fn together<F: Float, V: LeafVisitor>(
             let link = tree.links[node as usize];
             let (rope, first) = (link[0], link[1]);
             let mut wants = node >= next && V::is_open(state, input);
-            let asks = windows.asks(bit);
+            let asks = windows.tests_queries(bit);
             if asks {
                 let corners = corners::<F>(&tree.bounds, node, d);
                 wants = wants && min_distance2::<F>(&corners, point, &tree.sides, d, periodic) <= radius.maybe;
@@ -236,14 +237,14 @@ fn together<F: Float, V: LeafVisitor>(
                 wants = windows.takes(tree, &packet, node, point, radius.maybe, wants);
             }
             if windows.is_leaf(bit) && warp_any(wants, warp) {
-                let want = Want {
+                let want = LeafRequest {
                     any: wants,
                     is_uniform: asks,
                     own: unit,
                     half: comptime!(spec.half),
                     uniform: comptime!(spec.uniform),
                 };
-                packet.take(tree, first, tree.links[rope as usize][1], widest, want);
+                packet.enqueue_near(tree, first, tree.links[rope as usize][1], widest, want);
                 if packet.is_full() {
                     compare_packet::<F, V>(state, input, output, tree, point, &packet, radius, spec);
                     packet.advance();

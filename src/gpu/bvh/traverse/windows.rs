@@ -60,7 +60,7 @@ pub(in crate::gpu) fn windows<F: Float>(
 impl<F: Float> Windows<F> {
     /// Tests 32 nodes from `base` on for a distance of at most `limit` from the packet's boxes. `node_state` is the
     /// state of the thread's own node.
-    pub fn look(&self, tree: &Tree<F>, packet: &Packet<F>, base: u32, limit: F, node_state: u32) {
+    pub fn test_window(&self, tree: &Tree<F>, packet: &Packet<F>, base: u32, limit: F, node_state: u32) {
         let warp = comptime!(self.warp);
         let unit = UNIT_POS % WIDTH;
         let node = min(base + unit, self.end);
@@ -90,7 +90,7 @@ impl<F: Float> Windows<F> {
 
     /// Tests one node with each query. Used if the queries are so far apart that the boxes around them are
     /// ineffective.
-    pub fn look_at(&self, tree: &Tree<F>, node: u32, near: bool, asks: bool) {
+    pub fn test_node(&self, tree: &Tree<F>, node: u32, near: bool, asks: bool) {
         let rope = tree.links[node as usize][0];
         let any = warp_any(near, comptime!(self.warp));
         self.leaves.store(u32::cast_from(any && rope == node + 1));
@@ -99,7 +99,7 @@ impl<F: Float> Windows<F> {
     }
 
     /// Returns `true` if many leaves were near the boxes but near no query.
-    pub fn are_bad(&self) -> bool {
+    pub fn are_ineffective(&self) -> bool {
         self.missed.read() > PATIENCE
     }
 
@@ -112,7 +112,7 @@ impl<F: Float> Windows<F> {
         (self.leaves.read() >> bit) & 1 != 0
     }
 
-    pub fn asks(&self, bit: u32) -> bool {
+    pub fn tests_queries(&self, bit: u32) -> bool {
         let mut asks = false.runtime();
         if comptime!(self.asking) {
             asks = (self.asks.read() >> bit) & 1 != 0;

@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::spec::TraversalMode;
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
@@ -29,8 +29,8 @@ pub(super) fn label_listed<R: Runtime>(
     let n = core.len();
     look_through::launch::<R>(
         client,
-        cubes(n),
-        CubeDim::new_1d(UNITS),
+        blocks_for(n),
+        CubeDim::new_1d(THREADS_PER_BLOCK),
         near.positions.arg(),
         core.arg(),
         numbers.arg(),

@@ -8,7 +8,7 @@
 use cubecl::prelude::*;
 
 use crate::geometry::FilteredRadius;
-use crate::gpu::buffer::{Buffer, UNITS, check_allocation, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, check_allocation};
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::hits::Hits;
 use crate::gpu::bvh::traverse::spec::{TraversalMode, Tree, WalkSpec};
@@ -58,8 +58,8 @@ pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
     let marks = Buffer::<u32>::filled(client, n, 0);
     mark_dense::launch::<S, R>(
         client,
-        cubes(end),
-        CubeDim::new_1d(UNITS),
+        blocks_for(end),
+        CubeDim::new_1d(THREADS_PER_BLOCK),
         nodes.bounds.arg(),
         nodes.links.arg(),
         Buffer::from_slice(client, &[if dense { filter.sure } else { S::from_f64(-1.0) }]).arg(),
@@ -75,9 +75,9 @@ pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
     let positions = Buffer::<u32>::new(client, n * width as usize);
     // The points of a node that is taken as a whole cannot be listed.
     let mode = if lists { TraversalMode::EachWarpFirst } else { TraversalMode::WholeWarpFirst };
-    let least = LeastLaunch::new(enough, width, n as u32);
-    let found = FoundLaunch::new(marks.arg(), positions.arg(), lists);
-    bvh.walk::<R, Enough>(client, nodes, eps, mode, least, found);
+    let limits = CountLimitsLaunch::new(enough, width, n as u32);
+    let found = CoreOutputLaunch::new(marks.arg(), positions.arg(), lists);
+    bvh.walk::<R, CountNeighbors>(client, nodes, eps, mode, limits, found);
     CorePoints { marks, near: lists.then_some(Lists { positions, width }) }
 }
 
@@ -89,8 +89,8 @@ pub(super) fn split_core_marks<R: Runtime>(
 ) -> (Buffer<u32>, Buffer<u32>) {
     let n = core.len();
     let (before, candidates) = (Buffer::<u32>::new(client, n + 1), Buffer::<u32>::new(client, n + 1));
-    let dim = CubeDim::new_1d(UNITS);
-    copy_marks::launch::<R>(client, cubes(n + 1), dim, core.arg(), before.arg(), candidates.arg(), n as u32);
+    let dim = CubeDim::new_1d(THREADS_PER_BLOCK);
+    copy_marks::launch::<R>(client, blocks_for(n + 1), dim, core.arg(), before.arg(), candidates.arg(), n as u32);
     exclusive(client, &before);
     (before, candidates)
 }
@@ -146,7 +146,7 @@ fn mark_dense<F: Float>(
 
 /// The parameters of the search.
 #[derive(CubeType, CubeLaunch)]
-struct Least {
+struct CountLimits {
     enough: u32,
     /// The number of places of a list, and the number of points.
     width: u32,
@@ -155,7 +155,7 @@ struct Least {
 
 /// The results for each point.
 #[derive(CubeType, CubeLaunch)]
-struct Found {
+struct CoreOutput {
     marks: Array<u32>,
     near: Array<u32>,
     #[cube(comptime)]
@@ -164,33 +164,33 @@ struct Found {
 
 /// The number of neighbours that a query has found.
 #[derive(CubeType)]
-struct Counting {
+struct NeighborCount {
     query: u32,
     found: RuntimeCell<u32>,
 }
 
 /// Counts neighbours until there are enough, and lists them.
-struct Enough;
+struct CountNeighbors;
 
 #[cube]
-impl LeafVisitor for Enough {
-    type Input = Least;
-    type Output = Found;
-    type State = Counting;
+impl LeafVisitor for CountNeighbors {
+    type Input = CountLimits;
+    type Output = CoreOutput;
+    type State = NeighborCount;
 
-    fn start(least: &Self::Input, output: &mut Self::Output, query: u32) -> Self::State {
+    fn start(limits: &Self::Input, output: &mut Self::Output, query: u32) -> Self::State {
         // Marked points have enough neighbours.
-        let found = output.marks[query as usize] * least.enough;
-        Counting { query, found: RuntimeCell::<u32>::new(found) }
+        let found = output.marks[query as usize] * limits.enough;
+        NeighborCount { query, found: RuntimeCell::<u32>::new(found) }
     }
 
-    fn is_open(state: &Self::State, least: &Self::Input) -> bool {
-        state.found.read() < least.enough
+    fn is_open(state: &Self::State, limits: &Self::Input) -> bool {
+        state.found.read() < limits.enough
     }
 
     fn on_hits<F: Float>(
         state: &Self::State,
-        least: &Self::Input,
+        limits: &Self::Input,
         output: &mut Self::Output,
         _tree: &Tree<F>,
         _point: &Array<F>,
@@ -201,8 +201,8 @@ impl LeafVisitor for Enough {
         if comptime!(output.lists) {
             let mut place = found + 0;
             let mut left = Bits::new(hits.bits);
-            while left.any() && place < least.width {
-                let at = place as usize * least.n as usize + state.query as usize;
+            while left.any() && place < limits.width {
+                let at = place as usize * limits.n as usize + state.query as usize;
                 output.near[at] = hits.position(left.pop());
                 place += 1;
             }
@@ -210,17 +210,17 @@ impl LeafVisitor for Enough {
         state.found.store(found + hits.bits.count_ones());
     }
 
-    fn on_subtree(state: &Self::State, _least: &Self::Input, _node: u32, points: u32) {
+    fn on_subtree(state: &Self::State, _limits: &Self::Input, _node: u32, points: u32) {
         state.found.store(state.found.read() + points);
     }
 
-    fn finish(state: &Self::State, least: &Self::Input, output: &mut Self::Output, query: u32) {
+    fn finish(state: &Self::State, limits: &Self::Input, output: &mut Self::Output, query: u32) {
         let found = state.found.read();
         // If there are not enough neighbours, all have been counted.
-        output.marks[query as usize] = select(found >= least.enough, 1u32, select(found == 1, ALONE, 0u32));
+        output.marks[query as usize] = select(found >= limits.enough, 1u32, select(found == 1, ALONE, 0u32));
         if comptime!(output.lists) {
-            if found < least.width {
-                output.near[found as usize * least.n as usize + query as usize] = u32::MAX;
+            if found < limits.width {
+                output.near[found as usize * limits.n as usize + query as usize] = u32::MAX;
             }
         }
     }

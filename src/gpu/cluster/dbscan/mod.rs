@@ -19,7 +19,7 @@ mod weights;
 use crate::cluster::dbscan::{DbscanAlgorithm, check_weights};
 use crate::error::{Error, Result};
 use crate::geometry::Space;
-use crate::gpu::buffer::{Buffer, mark};
+use crate::gpu::buffer::{Buffer, end_phase};
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
 use crate::gpu::cluster::connect::{Participants, connect};
 use crate::gpu::cluster::dbscan::border::{BorderInput, label_border, label_listed};
@@ -140,20 +140,20 @@ impl Dbscan {
         }
         let dense = self.algorithm != DbscanAlgorithm::Fdbscan;
         // If `min_pts` is at most 2, every point with a neighbour is core, so nothing is counted.
-        let tells_border = self.min_pts > 2 || self.weights.is_some();
+        let has_border_labels = self.min_pts > 2 || self.weights.is_some();
         on!(bvh.device, client => {
             let Some(nodes) = &bvh.nodes else {
                 let labels = Buffer::new(client, 0);
-                return Ok(Labels { device: bvh.device, labels, n_clusters: 0, tells_border });
+                return Ok(Labels { device: bvh.device, labels, n_clusters: 0, has_border_labels });
             };
-            if !tells_border {
+            if !has_border_labels {
                 let forest = connect(client, bvh, nodes, self.eps, Participants::All, dense)?;
-                mark(client, "walk, union")?;
-                let membership = if self.min_pts == 1 { Membership::All } else { Membership::Together };
+                end_phase(client, "walk, union")?;
+                let membership = if self.min_pts == 1 { Membership::All } else { Membership::Multiple };
                 let (numbers, n_clusters) = relabel(client, &forest, &bvh.order, membership)?;
                 let labels = label(client, &numbers, &bvh.order, None);
-                mark(client, "labels")?;
-                return Ok(Labels { device: bvh.device, labels, n_clusters, tells_border: false });
+                end_phase(client, "labels")?;
+                return Ok(Labels { device: bvh.device, labels, n_clusters, has_border_labels: false });
             }
             let CorePoints { marks: core, near } = match &self.weights {
                 Some(weights) => {
@@ -163,9 +163,9 @@ impl Dbscan {
                 None => find_core(client, bvh, nodes, self.eps, self.min_pts, dense, !self.star),
             };
             let (before, candidates) = split_core_marks(client, &core);
-            mark(client, "core")?;
+            end_phase(client, "core")?;
             let forest = connect(client, bvh, nodes, self.eps, Participants::Marked(&core, &before), dense)?;
-            mark(client, "walk, union")?;
+            end_phase(client, "walk, union")?;
             let (numbers, n_clusters) = relabel(client, &forest, &bvh.order, Membership::Marked(&core))?;
             if let Some(near) = &near {
                 label_listed(client, near, &core, &numbers);
@@ -174,8 +174,8 @@ impl Dbscan {
                 label_border(client, bvh, nodes, self.eps, input, &numbers)?;
             }
             let labels = label(client, &numbers, &bvh.order, Some(&core));
-            mark(client, "borders, labels")?;
-            Ok(Labels { device: bvh.device, labels, n_clusters, tells_border: true })
+            end_phase(client, "borders, labels")?;
+            Ok(Labels { device: bvh.device, labels, n_clusters, has_border_labels: true })
         })
     }
 }

@@ -8,7 +8,7 @@ use cubecl::prelude::*;
 use crate::error::{Error, Result};
 use crate::geometry::Boundary;
 use crate::geometry::errors::spaces;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
 use crate::gpu::cluster::dbscan::Dbscan;
 use crate::gpu::cluster::labels::Labels;
@@ -75,8 +75,8 @@ impl Dbscan {
             let n = new.len;
             let found = Buffer::<i32>::new(client, n);
             let near = if near.k == 0 { Buffer::filled(client, n, u32::MAX) } else { near.indices };
-            let dim = CubeDim::new_1d(UNITS);
-            take_labels::launch(client, cubes(n), dim, near.arg(), core.arg(), labels.labels.arg(), found.arg(), n as u32);
+            let dim = CubeDim::new_1d(THREADS_PER_BLOCK);
+            take_labels::launch(client, blocks_for(n), dim, near.arg(), core.arg(), labels.labels.arg(), found.arg(), n as u32);
             Ok(DeviceVec { device, values: found })
         })
     }

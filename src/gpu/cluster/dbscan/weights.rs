@@ -20,7 +20,7 @@ use cubecl::prelude::*;
 use crate::bvh::{DEPTH, LEAF};
 use crate::error::Result;
 use crate::geometry::FilteredRadius;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::reduce::sum_below;
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
@@ -45,7 +45,7 @@ pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
     min_pts: usize,
     dense: bool,
 ) -> Result<Buffer<u32>> {
-    let (n, end, dim) = (bvh.len(), nodes.end(), CubeDim::new_1d(UNITS));
+    let (n, end, dim) = (bvh.len(), nodes.end(), CubeDim::new_1d(THREADS_PER_BLOCK));
     let total: f64 = weights.iter().sum();
     let is_rounded = total > 2f64.powi(52) || weights.iter().any(|weight| weight.fract() != 0.0);
     // The slack of the CPU, and as much again for the order of additions here.
@@ -59,7 +59,7 @@ pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
     let input = || WeightsLaunch::new(weights.arg(), node_weights.arg(), limits.arg(), n as u32);
     mark_dense::launch::<S, R>(
         client,
-        cubes(end),
+        blocks_for(end),
         dim,
         nodes.bounds.arg(),
         nodes.links.arg(),
@@ -69,15 +69,15 @@ pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
         end as u32,
         D,
     );
-    let output = FoundLaunch::new(core.arg(), doubted.arg());
-    bvh.walk::<R, Heavy>(client, nodes, eps, TraversalMode::Whole, input(), output);
+    let output = WeightedCoreOutputLaunch::new(core.arg(), doubted.arg());
+    bvh.walk::<R, SumWeights>(client, nodes, eps, TraversalMode::Whole, input(), output);
     let doubts = if is_rounded { last(client, &doubted)? } else { 0 };
     if doubts > 0 {
         let flags = Buffer::<u32>::filled(client, n + 1, 0);
         let links = (nodes.bounds.arg(), nodes.links.arg());
         flag_first::launch::<S, R>(
             client,
-            cubes(end),
+            blocks_for(end),
             dim,
             links.0,
             links.1,
@@ -95,7 +95,7 @@ pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
         let queries: QueriesLaunch<S, R> = asked.queries;
         sum_in_order::launch::<S, R>(
             client,
-            cubes(doubts),
+            blocks_for(doubts),
             dim,
             bvh.tree(client, nodes),
             queries,
@@ -106,7 +106,7 @@ pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
             D,
             periodic,
         );
-        mark_copies::launch::<R>(client, cubes(doubts), dim, places(), core.arg());
+        mark_copies::launch::<R>(client, blocks_for(doubts), dim, places(), core.arg());
     }
     Ok(core)
 }
@@ -124,32 +124,32 @@ struct Weights {
 
 /// The marks; and the ambiguous positions, whose number is at index `n`.
 #[derive(CubeType, CubeLaunch)]
-struct Found {
+struct WeightedCoreOutput {
     core: Array<u32>,
     doubted: Array<Atomic<u32>>,
 }
 
 /// The weight and the number of the points near a query.
 #[derive(CubeType)]
-struct Seen {
+struct NeighborWeight {
     weight: RuntimeCell<f64>,
     count: RuntimeCell<u32>,
 }
 
 /// Adds the weights of neighbours until they are certainly enough.
-struct Heavy;
+struct SumWeights;
 
 #[cube]
-impl LeafVisitor for Heavy {
+impl LeafVisitor for SumWeights {
     type Input = Weights;
-    type Output = Found;
-    type State = Seen;
+    type Output = WeightedCoreOutput;
+    type State = NeighborWeight;
 
     fn start(weights: &Self::Input, found: &mut Self::Output, query: u32) -> Self::State {
         // Marked points have enough weight.
         let is_core = found.core[query as usize] == 1;
         let weight = select(is_core, weights.limits[1], f64::cast_from(0u32.runtime()));
-        Seen { weight: RuntimeCell::<f64>::new(weight), count: RuntimeCell::<u32>::new(0) }
+        NeighborWeight { weight: RuntimeCell::<f64>::new(weight), count: RuntimeCell::<u32>::new(0) }
     }
 
     fn is_open(state: &Self::State, weights: &Self::Input) -> bool {
@@ -229,7 +229,7 @@ struct Places {
 impl Places {
     /// The position whose sum decides for `at`: `at` itself, or if its leaf holds copies of the point before the leaf,
     /// the last position outside such leaves.
-    fn decisive(&self, at: u32) -> u32 {
+    fn representative(&self, at: u32) -> u32 {
         let rank = self.ranks[(at + 1) as usize];
         self.firsts[(rank - 1) as usize]
     }
@@ -282,7 +282,7 @@ fn sum_in_order<F: Float>(
     let place = ABSOLUTE_POS as u32;
     if place < places.count {
         let at = places.doubted[place as usize];
-        if places.decisive(at) == at {
+        if places.representative(at) == at {
             let point = point_of::<F>(tree, at, d);
             // Finds the leaf of the point.
             let mut way = Array::<u32>::new(1usize);
@@ -341,7 +341,7 @@ fn mark_copies(places: &Places, core: &mut Array<u32>) {
     let place = ABSOLUTE_POS as u32;
     if place < places.count {
         let at = places.doubted[place as usize];
-        let decisive = places.decisive(at);
+        let decisive = places.representative(at);
         if decisive != at && core[decisive as usize] == 1 {
             core[at as usize] = 1;
         }

@@ -8,7 +8,7 @@
 //! - The edges of a chain in order are a path: the parent of each edge is the next one.
 //! - The parent of the last edge is lightest(V_k), an edge of a chain of a higher level.
 //! - The children of e are the preceding edge of its chain, if there is one, and each end x with lightest(x) = e
-//!   (`below`). The end x is a point, or it represents the last edge of the chain of x.
+//!   (`child_vertices`). The end x is a point, or it represents the last edge of the chain of x.
 //!
 //! A stable sort of the edges by their chain gives their *places*, at which merges come before their parents. Cost: a
 //! sort, and a prefix sum over each level; 28 bytes per point, and up to 24 more while it runs. Source: Sao,
@@ -17,7 +17,7 @@
 use cubecl::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::cluster::dendrogram::contract::{Contraction, NONE};
 use crate::gpu::primitives::gather::{Layout, gather, invert};
 use crate::gpu::primitives::radix_sort::sort_words;
@@ -37,7 +37,7 @@ pub(in crate::gpu) struct Chains {
     /// The number of points of the cluster made by the merge at each place.
     pub size: Buffer<u32>,
     /// The least edge of each vertex of the contraction: the points, followed by a vertex for each chain.
-    pub lightest: Buffer<u32>,
+    pub least_edge: Buffer<u32>,
 }
 
 /// The kernel argument for [`Chains`].
@@ -47,7 +47,7 @@ pub(in crate::gpu) struct ChainsArg {
     pub place: Array<u32>,
     pub chain: Array<u32>,
     pub begin: Array<u32>,
-    pub lightest: Array<u32>,
+    pub least_edge: Array<u32>,
     pub n_points: u32,
     pub n_edges: u32,
 }
@@ -59,7 +59,7 @@ impl ChainsArg {
         let chain = self.chain[place as usize];
         let mut parent = place + 1;
         if parent == self.begin[(chain + 1) as usize] {
-            let edge = self.lightest[(chain + self.n_points) as usize];
+            let edge = self.least_edge[(chain + self.n_points) as usize];
             parent = NONE.runtime();
             if edge != NONE {
                 parent = self.place[edge as usize];
@@ -79,41 +79,68 @@ impl Chains {
         low: &Buffer<u32>,
         high: &Buffer<u32>,
     ) -> Result<(Self, Buffer<u32>)> {
-        let Contraction { bases, up, lightest, below } = Contraction::new(client, n_points, low, high)?;
-        let (n, m, dim) = (n_points as u32, low.len(), CubeDim::new_1d(UNITS));
+        let Contraction { bases, parent_vertex, least_edge, child_vertices } =
+            Contraction::new(client, n_points, low, high)?;
+        let (n, m, dim) = (n_points as u32, low.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
         let n_chains = bases.last().map_or(0, |vertices| vertices - n_points);
         let (words, chain) = (Buffer::<u64>::new(client, m), Buffer::<u32>::new(client, m));
         let to = (words.arg(), chain.arg());
-        find_chains::launch::<R>(client, cubes(m), dim, below.arg(), up.arg(), lightest.arg(), to.0, to.1, n, m as u32);
-        drop(up);
+        find_chains::launch::<R>(
+            client,
+            blocks_for(m),
+            dim,
+            child_vertices.arg(),
+            parent_vertex.arg(),
+            least_edge.arg(),
+            to.0,
+            to.1,
+            n,
+            m as u32,
+        );
+        drop(parent_vertex);
         let order = sort_words(client, words, n_chains as u64);
         let chain = gather(client, &chain, &order, 1, Layout::Rows);
-        let (place, begin) = (invert(client, &order), begins(client, &chain, n_chains));
+        let (place, begin) = (invert(client, &order), range_starts(client, &chain, n_chains));
         let size = Buffer::<u32>::new(client, m);
-        let chains = Self { n_points, levels: bases.len(), order, place, chain, begin, size, lightest };
-        chains.sum_up(client, &bases, &below)?;
-        Ok((chains, below))
+        let chains = Self { n_points, levels: bases.len(), order, place, chain, begin, size, least_edge };
+        chains.sum_up(client, &bases, &child_vertices)?;
+        Ok((chains, child_vertices))
     }
 
     pub fn arg<R: Runtime>(&self) -> ChainsArgLaunch<R> {
-        let Self { n_points, order, place, chain, begin, lightest, .. } = self;
+        let Self { n_points, order, place, chain, begin, least_edge, .. } = self;
         let (n, m) = (*n_points as u32, order.len() as u32);
-        ChainsArgLaunch::new(order.arg(), place.arg(), chain.arg(), begin.arg(), lightest.arg(), n, m)
+        ChainsArgLaunch::new(order.arg(), place.arg(), chain.arg(), begin.arg(), least_edge.arg(), n, m)
     }
 
     /// Finds the sizes of merges, level by level. The chains of a level are contiguous.
-    fn sum_up<R: Runtime>(&self, client: &ComputeClient<R>, bases: &[usize], below: &Buffer<u32>) -> Result<()> {
-        let dim = CubeDim::new_1d(UNITS);
+    fn sum_up<R: Runtime>(
+        &self,
+        client: &ComputeClient<R>,
+        bases: &[usize],
+        child_vertices: &Buffer<u32>,
+    ) -> Result<()> {
+        let dim = CubeDim::new_1d(THREADS_PER_BLOCK);
         let first: Vec<u32> = bases[1..].iter().map(|vertex| (vertex - self.n_points) as u32).collect();
         let places = gather(client, &self.begin, &Buffer::from_slice(client, &first), 1, Layout::Rows).read(client)?;
         for level in places.windows(2) {
             let Some(len) = level[1].checked_sub(level[0]) else {
-                return Err(Error::invariant("the chains of a dendrogram are in no order"));
+                return Err(Error::invariant("chain starts of a dendrogram do not ascend"));
             };
             let weights = Buffer::<u32>::new(client, len as usize + 1);
-            let count = cubes(len as usize + 1);
-            let (below, size) = (below.arg(), self.size.arg());
-            weigh::launch::<R>(client, count.clone(), dim, self.arg(), below, size, weights.arg(), level[0], len);
+            let count = blocks_for(len as usize + 1);
+            let (child_vertices, size) = (child_vertices.arg(), self.size.arg());
+            weigh::launch::<R>(
+                client,
+                count.clone(),
+                dim,
+                self.arg(),
+                child_vertices,
+                size,
+                weights.arg(),
+                level[0],
+                len,
+            );
             exclusive(client, &weights);
             sum_chains::launch::<R>(client, count, dim, self.arg(), weights.arg(), self.size.arg(), level[0], len);
         }
@@ -122,26 +149,42 @@ impl Chains {
 
     /// The clusters that each edge merges, two per edge, the lower number first; and the number of points of the new
     /// cluster. Points are clusters `0..n`, edge i makes the cluster n + i.
-    pub fn merges<R: Runtime>(&self, client: &ComputeClient<R>, below: &Buffer<u32>) -> (Buffer<u32>, Buffer<u32>) {
+    pub fn merges<R: Runtime>(
+        &self,
+        client: &ComputeClient<R>,
+        child_vertices: &Buffer<u32>,
+    ) -> (Buffer<u32>, Buffer<u32>) {
         let m = self.order.len();
         let (clusters, sizes) = (Buffer::<u32>::new(client, 2 * m), Buffer::<u32>::new(client, m));
-        let (below, to) = (below.arg(), MergesArgLaunch::new(clusters.arg(), sizes.arg()));
-        write_merges::launch::<R>(client, cubes(m), CubeDim::new_1d(UNITS), self.arg(), below, self.size.arg(), to);
+        let (child_vertices, to) = (child_vertices.arg(), MergesArgLaunch::new(clusters.arg(), sizes.arg()));
+        write_merges::launch::<R>(
+            client,
+            blocks_for(m),
+            CubeDim::new_1d(THREADS_PER_BLOCK),
+            self.arg(),
+            child_vertices,
+            self.size.arg(),
+            to,
+        );
         (clusters, sizes)
     }
 }
 
 /// The start of each number's range in an ascending list that contains every number below `end`, followed by the
 /// length of the list.
-pub(in crate::gpu) fn begins<R: Runtime>(client: &ComputeClient<R>, numbers: &Buffer<u32>, end: usize) -> Buffer<u32> {
+pub(in crate::gpu) fn range_starts<R: Runtime>(
+    client: &ComputeClient<R>,
+    numbers: &Buffer<u32>,
+    end: usize,
+) -> Buffer<u32> {
     let (n, begin) = (numbers.len(), Buffer::<u32>::new(client, end + 1));
-    let dim = CubeDim::new_1d(UNITS);
-    find_begins::launch::<R>(client, cubes(n + 1), dim, numbers.arg(), begin.arg(), n as u32, end as u32);
+    let dim = CubeDim::new_1d(THREADS_PER_BLOCK);
+    find_range_starts::launch::<R>(client, blocks_for(n + 1), dim, numbers.arg(), begin.arg(), n as u32, end as u32);
     begin
 }
 
 #[cube(launch)]
-fn find_begins(numbers: &Array<u32>, begin: &mut Array<u32>, n: u32, end: u32) {
+fn find_range_starts(numbers: &Array<u32>, begin: &mut Array<u32>, n: u32, end: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
         let own = numbers[i];
@@ -160,9 +203,9 @@ fn find_begins(numbers: &Array<u32>, begin: &mut Array<u32>, n: u32, end: u32) {
 /// Finds the chain of each edge, also as a word with the edge in its lower half.
 #[cube(launch)]
 fn find_chains(
-    below: &Array<u32>,
-    up: &Array<u32>,
-    lightest: &Array<u32>,
+    child_vertices: &Array<u32>,
+    parent_vertex: &Array<u32>,
+    least_edge: &Array<u32>,
     words: &mut Array<u64>,
     chain: &mut Array<u32>,
     n: u32,
@@ -174,11 +217,11 @@ fn find_chains(
         // loops over variables. The last vertex has no edge, so the loop ends.
         let mut way = Array::<u32>::new(2usize);
         // At least one of both is a vertex, and `NONE` is larger than any vertex.
-        way[0] = up[min(below[2 * edge], below[2 * edge + 1]) as usize];
-        way[1] = lightest[way[0] as usize];
+        way[0] = parent_vertex[min(child_vertices[2 * edge], child_vertices[2 * edge + 1]) as usize];
+        way[1] = least_edge[way[0] as usize];
         while way[1] < edge as u32 {
-            way[0] = up[way[0] as usize];
-            way[1] = lightest[way[0] as usize];
+            way[0] = parent_vertex[way[0] as usize];
+            way[1] = least_edge[way[0] as usize];
         }
         let own = way[0] - n;
         chain[edge] = own;
@@ -209,14 +252,21 @@ fn vertex_cluster(chains: &ChainsArg, vertex: u32) -> u32 {
 
 /// Finds the number of points that each of the `len` places of a level adds to its chain, followed by a 0.
 #[cube(launch)]
-fn weigh(chains: &ChainsArg, below: &Array<u32>, size: &Array<u32>, weights: &mut Array<u32>, first: u32, len: u32) {
+fn weigh(
+    chains: &ChainsArg,
+    child_vertices: &Array<u32>,
+    size: &Array<u32>,
+    weights: &mut Array<u32>,
+    first: u32,
+    len: u32,
+) {
     let i = ABSOLUTE_POS;
     if (i as u32) < len {
         let edge = chains.order[i + first as usize];
         let mut weight = 0u32.runtime();
         #[unroll]
         for k in 0..2usize {
-            let vertex = below[2 * edge as usize + k];
+            let vertex = child_vertices[2 * edge as usize + k];
             if vertex != NONE {
                 weight += vertex_size(chains, size, vertex);
             }
@@ -246,11 +296,11 @@ struct MergesArg {
 }
 
 #[cube(launch)]
-fn write_merges(chains: &ChainsArg, below: &Array<u32>, size: &Array<u32>, merges: &mut MergesArg) {
+fn write_merges(chains: &ChainsArg, child_vertices: &Array<u32>, size: &Array<u32>, merges: &mut MergesArg) {
     let place = ABSOLUTE_POS;
     if (place as u32) < chains.n_edges {
         let edge = chains.order[place] as usize;
-        let (a, b) = (below[2 * edge], below[2 * edge + 1]);
+        let (a, b) = (child_vertices[2 * edge], child_vertices[2 * edge + 1]);
         // Both vertices below are children of the first edge of a chain. Other edges have one vertex below, and the
         // preceding edge as the other child.
         let mut other = chains.n_points + 0;

@@ -14,10 +14,10 @@
 use cubecl::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
+use crate::gpu::primitives::atomic_min::lower;
 use crate::gpu::primitives::compact::{Compact, Emit};
-use crate::gpu::primitives::forest::{Joined, join_least};
-use crate::gpu::primitives::lower::lower;
+use crate::gpu::primitives::pointer_jumping::{Joined, join_least};
 
 /// No edge, and no vertex.
 pub(in crate::gpu) const NONE: u32 = u32::MAX;
@@ -26,12 +26,12 @@ pub(super) struct Contraction {
     /// The first vertex of each level, followed by the number of all vertices.
     pub bases: Vec<usize>,
     /// The vertex of the next level for each vertex; undefined for the last one.
-    pub up: Buffer<u32>,
+    pub parent_vertex: Buffer<u32>,
     /// The least edge of each vertex; [`NONE`] for the last vertex.
-    pub lightest: Buffer<u32>,
+    pub least_edge: Buffer<u32>,
     /// For each edge, two entries: the vertices whose least edge it is, or [`NONE`]. There are one or two of them, on
     /// one level.
-    pub below: Buffer<u32>,
+    pub child_vertices: Buffer<u32>,
 }
 
 impl Contraction {
@@ -44,14 +44,14 @@ impl Contraction {
         low: &Buffer<u32>,
         high: &Buffer<u32>,
     ) -> Result<Self> {
-        let (max, m, dim) = (i32::MAX as usize, low.len(), CubeDim::new_1d(UNITS));
+        let (max, m, dim) = (i32::MAX as usize, low.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
         if n_points > max {
             return Err(Error::too_many_points(n_points, max));
         }
-        let (up, ends) = (Buffer::<u32>::new(client, 2 * n_points), Buffer::<u32>::new(client, 2 * m));
-        let lightest = Buffer::<u32>::filled(client, 2 * n_points, NONE);
-        pair_ends::launch::<R>(client, cubes(m), dim, low.arg(), high.arg(), ends.arg(), m as u32);
-        let mut contraction = Self { bases: vec![0, n_points], up, lightest, below: ends };
+        let (parent_vertex, ends) = (Buffer::<u32>::new(client, 2 * n_points), Buffer::<u32>::new(client, 2 * m));
+        let least_edge = Buffer::<u32>::filled(client, 2 * n_points, NONE);
+        pair_ends::launch::<R>(client, blocks_for(m), dim, low.arg(), high.arg(), ends.arg(), m as u32);
+        let mut contraction = Self { bases: vec![0, n_points], parent_vertex, least_edge, child_vertices: ends };
         let (mut edges, mut count) = (Buffer::iota(client, m), n_points);
         while count > 1 {
             let left = contraction.contract(client, &mut edges)?;
@@ -67,34 +67,54 @@ impl Contraction {
     /// of its vertices.
     fn contract<R: Runtime>(&mut self, client: &ComputeClient<R>, edges: &mut Buffer<u32>) -> Result<usize> {
         // `ends` holds the current vertices of an edge until the edge is the least edge of at least one of them.
-        let Self { bases, up, lightest, below: ends } = self;
-        let (&[base, behind], m, dim) = (bases.last_chunk().unwrap_or(&[0, 0]), edges.len(), CubeDim::new_1d(UNITS));
+        let Self { bases, parent_vertex, least_edge, child_vertices: ends } = self;
+        let (&[base, behind], m, dim) =
+            (bases.last_chunk().unwrap_or(&[0, 0]), edges.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
         let count = behind - base;
         let [first, len] = [base, count].map(|number| number as u32);
-        find_lightest::launch::<R>(client, cubes(m), dim, edges.arg(), ends.arg(), lightest.arg(), m as u32);
+        find_least_edges::launch::<R>(client, blocks_for(m), dim, edges.arg(), ends.arg(), least_edge.arg(), m as u32);
         let next = Buffer::<u32>::new(client, count);
-        follow::launch::<R>(client, cubes(count), dim, lightest.arg(), ends.arg(), next.arg(), first, len);
+        vertex_across::launch::<R>(
+            client,
+            blocks_for(count),
+            dim,
+            least_edge.arg(),
+            ends.arg(),
+            next.arg(),
+            first,
+            len,
+        );
         let Joined { roots, root } = join_least(client, &next)?;
         let ranks = roots.ranks.arg();
-        lift::launch::<R>(client, cubes(count), dim, root.arg(), ranks, up.arg(), first, len, behind as u32);
+        lift::launch::<R>(
+            client,
+            blocks_for(count),
+            dim,
+            root.arg(),
+            ranks,
+            parent_vertex.arg(),
+            first,
+            len,
+            behind as u32,
+        );
         bases.push(behind + roots.len);
         // Each vertex that is not a root has used up an edge.
         let left = m.saturating_sub(count - roots.len);
         let flags = Buffer::<u32>::new(client, m + 1);
-        flag_left::launch::<R>(
+        flag_remaining::launch::<R>(
             client,
-            cubes(m + 1),
+            blocks_for(m + 1),
             dim,
             edges.arg(),
             ends.arg(),
-            lightest.arg(),
+            least_edge.arg(),
             flags.arg(),
             m as u32,
         );
-        let kept = Compact::of_len(client, flags, left);
+        let kept = Compact::with_known_len(client, flags, left);
         let to = Buffer::<u32>::new(client, left);
-        let input = LeftLaunch::new(edges.arg(), up.arg());
-        kept.emit::<R, GoOn>(client, input, NextLaunch::new(to.arg(), ends.arg()));
+        let input = LevelEdgesLaunch::new(edges.arg(), parent_vertex.arg());
+        kept.emit::<R, KeepEdge>(client, input, NextLevelLaunch::new(to.arg(), ends.arg()));
         *edges = to;
         Ok(roots.len)
     }
@@ -111,22 +131,22 @@ fn pair_ends(low: &Array<u32>, high: &Array<u32>, ends: &mut Array<u32>, m: u32)
 
 /// Lowers the least edge of both ends of each remaining edge.
 #[cube(launch)]
-fn find_lightest(edges: &Array<u32>, ends: &Array<u32>, lightest: &mut Array<Atomic<u32>>, m: u32) {
+fn find_least_edges(edges: &Array<u32>, ends: &Array<u32>, least_edge: &mut Array<Atomic<u32>>, m: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) < m {
         let edge = edges[i];
-        lower(lightest, ends[2 * edge as usize], edge);
-        lower(lightest, ends[2 * edge as usize + 1], edge);
+        lower(least_edge, ends[2 * edge as usize], edge);
+        lower(least_edge, ends[2 * edge as usize + 1], edge);
     }
 }
 
 /// Finds the vertex across the least edge of each vertex of a level, both relative to the first vertex of the level.
 #[cube(launch)]
-fn follow(lightest: &Array<u32>, ends: &Array<u32>, next: &mut Array<u32>, first: u32, count: u32) {
+fn vertex_across(least_edge: &Array<u32>, ends: &Array<u32>, next: &mut Array<u32>, first: u32, count: u32) {
     let own = ABSOLUTE_POS;
     if (own as u32) < count {
         let vertex = own as u32 + first;
-        let edge = lightest[vertex as usize];
+        let edge = least_edge[vertex as usize];
         let mut across = own as u32 + 0;
         if edge != NONE {
             let (a, b) = (ends[2 * edge as usize], ends[2 * edge as usize + 1]);
@@ -138,23 +158,23 @@ fn follow(lightest: &Array<u32>, ends: &Array<u32>, next: &mut Array<u32>, first
 
 /// Finds the vertex of the next level for each vertex; `behind` is the first vertex of the next level.
 #[cube(launch)]
-fn lift(root: &Array<u32>, ranks: &Array<u32>, up: &mut Array<u32>, first: u32, count: u32, behind: u32) {
+fn lift(root: &Array<u32>, ranks: &Array<u32>, parent_vertex: &mut Array<u32>, first: u32, count: u32, behind: u32) {
     let own = ABSOLUTE_POS;
     if (own as u32) < count {
-        up[own + first as usize] = behind + ranks[root[own] as usize];
+        parent_vertex[own + first as usize] = behind + ranks[root[own] as usize];
     }
 }
 
 /// Flags the edges that are not the least edge of either end, followed by a 0. Of the other edges, the ends for which
 /// they are not least become [`NONE`].
 #[cube(launch)]
-fn flag_left(edges: &Array<u32>, ends: &mut Array<u32>, lightest: &Array<u32>, flags: &mut Array<u32>, m: u32) {
+fn flag_remaining(edges: &Array<u32>, ends: &mut Array<u32>, least_edge: &Array<u32>, flags: &mut Array<u32>, m: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) < m {
         let edge = edges[i];
         let first = 2 * edge as usize;
-        let is_least_of_a = lightest[ends[first] as usize] == edge;
-        let is_least_of_b = lightest[ends[first + 1] as usize] == edge;
+        let is_least_of_a = least_edge[ends[first] as usize] == edge;
+        let is_least_of_b = least_edge[ends[first + 1] as usize] == edge;
         if is_least_of_a && !is_least_of_b {
             ends[first + 1] = NONE;
         }
@@ -169,31 +189,31 @@ fn flag_left(edges: &Array<u32>, ends: &mut Array<u32>, lightest: &Array<u32>, f
 
 /// The edges and vertices of a level.
 #[derive(CubeType, CubeLaunch)]
-struct Left {
+struct LevelEdges {
     edges: Array<u32>,
-    up: Array<u32>,
+    parent_vertex: Array<u32>,
 }
 
 /// The edges of the next level, and the ends of all edges.
 #[derive(CubeType, CubeLaunch)]
-struct Next {
+struct NextLevel {
     edges: Array<u32>,
     ends: Array<u32>,
 }
 
 /// Lists an edge for the next level, between the vertices there.
-struct GoOn;
+struct KeepEdge;
 
 #[cube]
-impl Emit for GoOn {
-    type Input = Left;
-    type Output = Next;
+impl Emit for KeepEdge {
+    type Input = LevelEdges;
+    type Output = NextLevel;
 
     fn emit(input: &Self::Input, output: &mut Self::Output, item: u32, rank: u32) {
         let edge = input.edges[item as usize];
         output.edges[rank as usize] = edge;
         let (a, b) = (output.ends[2 * edge as usize], output.ends[2 * edge as usize + 1]);
-        output.ends[2 * edge as usize] = input.up[a as usize];
-        output.ends[2 * edge as usize + 1] = input.up[b as usize];
+        output.ends[2 * edge as usize] = input.parent_vertex[a as usize];
+        output.ends[2 * edge as usize + 1] = input.parent_vertex[b as usize];
     }
 }

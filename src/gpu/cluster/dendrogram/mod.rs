@@ -50,8 +50,8 @@ impl Dendrogram {
             let (clusters, sizes) = if n_points < 2 {
                 (Buffer::new(client, 0), Buffer::new(client, 0))
             } else {
-                let (chains, below) = Chains::new(client, n_points, low, high)?;
-                chains.merges(client, &below)
+                let (chains, child_vertices) = Chains::new(client, n_points, low, high)?;
+                chains.merges(client, &child_vertices)
             };
             Ok(Self { device, n_points, weight2: weight2.clone(), clusters, sizes })
         })

@@ -13,14 +13,14 @@ use crate::cluster::CondensedCluster;
 use crate::cluster::hdbscan::clusters::{Members, name};
 use crate::cluster::hdbscan::tree::CondensedTree;
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::cluster::dendrogram::contract::NONE;
-use crate::gpu::cluster::hdbscan::choose::{choose, order};
-use crate::gpu::cluster::hdbscan::condense::{Departures, Rows};
+use crate::gpu::cluster::hdbscan::condense::{PointExits, Rows};
+use crate::gpu::cluster::hdbscan::select_on_host::{choose, order};
 use crate::gpu::cluster::labels::Labels;
 use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
-use crate::gpu::primitives::lower::lower_to;
+use crate::gpu::primitives::atomic_min::lower_to;
 use crate::gpu::primitives::rounding::inverse_root;
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::primitives::warp_atomics::{ReduceOp, block_aggregate};
@@ -45,11 +45,11 @@ impl HdbscanClusters {
         client: &ComputeClient<R>,
         device: Device,
         rows: Rows,
-        departures: Departures,
+        departures: PointExits,
         options: &crate::Hdbscan,
     ) -> Result<Self> {
-        let Departures { cluster, weight2 } = departures;
-        let (n, dim, warp) = (cluster.len(), CubeDim::new_1d(UNITS), Warp::of(client));
+        let PointExits { cluster, weight2 } = departures;
+        let (n, dim, warp) = (cluster.len(), CubeDim::new_1d(THREADS_PER_BLOCK), Warp::of(client));
         let (mut tree, number) = order(&rows, options.min_cluster_size);
         let members = choose(&tree, options);
         let (clusters, number) = (number.len(), Buffer::from_slice(client, &number));
@@ -58,19 +58,21 @@ impl HdbscanClusters {
         let input = || MembershipLaunch::new(chosen.arg(), least_lambda.arg(), n as u32);
         let (first, sizes) = (Buffer::filled(client, clusters, NONE), Buffer::filled(client, clusters, 0));
         let (own, counts) = (cluster.arg(), MembersArgLaunch::new(first.arg(), sizes.arg()));
-        count_members::launch::<R>(client, cubes(n), dim, input(), number.arg(), own, weight2.arg(), counts, warp);
+        count_members::launch::<R>(client, blocks_for(n), dim, input(), number.arg(), own, weight2.arg(), counts, warp);
         let (first, sizes) = (first.read(client)?, sizes.read(client)?);
         let mut named: Vec<usize> = (0..clusters).filter(|&at| sizes[at] > 0).collect();
         named.sort_unstable_by_key(|&at| first[at]);
         let persistence = name(&mut tree, &named, &sizes);
         let label: Vec<i32> = tree.clusters.iter().map(|own| own.label.map_or(-1, |label| label as i32)).collect();
         let death: Vec<f64> = tree.clusters.iter().map(|own| own.death).collect();
-        let table =
-            NamesLaunch::new(Buffer::from_slice(client, &label).arg(), Buffer::from_slice(client, &death).arg());
+        let table = ClusterLabelsLaunch::new(
+            Buffer::from_slice(client, &label).arg(),
+            Buffer::from_slice(client, &death).arg(),
+        );
         let (labels, probabilities) = (Buffer::<i32>::new(client, n), Buffer::<f64>::new(client, n));
-        let to = NamedLaunch::new(labels.arg(), probabilities.arg());
-        label_points::launch::<R>(client, cubes(n), dim, input(), table, cluster.arg(), weight2.arg(), to);
-        let labels = Labels { device, labels, n_clusters: named.len() as u32, tells_border: false };
+        let to = PointLabelsLaunch::new(labels.arg(), probabilities.arg());
+        label_points::launch::<R>(client, blocks_for(n), dim, input(), table, cluster.arg(), weight2.arg(), to);
+        let labels = Labels { device, labels, n_clusters: named.len() as u32, has_border_labels: false };
         Ok(Self { labels, probabilities, persistence, tree, cluster, weight2, members, on_host: false })
     }
 
@@ -82,7 +84,7 @@ impl HdbscanClusters {
         let probabilities = Buffer::from_slice(client, &probabilities);
         let n_clusters = labels.n_clusters() as u32;
         let labels = Buffer::from_slice(client, labels.as_slice());
-        let labels = Labels { device, labels, n_clusters, tells_border: false };
+        let labels = Labels { device, labels, n_clusters, has_border_labels: false };
         Self { labels, probabilities, persistence, tree, cluster, weight2, members, on_host: true }
     }
 
@@ -191,14 +193,14 @@ fn count_members(
 
 /// The label of each selected cluster, and the lambda at which it ends.
 #[derive(CubeType, CubeLaunch)]
-struct Names {
+struct ClusterLabels {
     label: Array<i32>,
     death: Array<f64>,
 }
 
 /// The labels and probabilities of points.
 #[derive(CubeType, CubeLaunch)]
-struct Named {
+struct PointLabels {
     labels: Array<i32>,
     probabilities: Array<f64>,
 }
@@ -206,10 +208,10 @@ struct Named {
 #[cube(launch)]
 fn label_points(
     membership: &Membership,
-    names: &Names,
+    names: &ClusterLabels,
     cluster: &Array<u32>,
     weight2: &Array<f64>,
-    points: &mut Named,
+    points: &mut PointLabels,
 ) {
     let point = ABSOLUTE_POS;
     if (point as u32) < membership.n {

@@ -11,16 +11,16 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::cluster::dendrogram::chains::{Chains, ChainsArg};
 use crate::gpu::cluster::dendrogram::contract::NONE;
 use crate::gpu::cluster::hdbscan::nodes::{BelowArg, Nodes, NodesArg, OwnersArg};
 use crate::gpu::cluster::hdbscan::stability::stabilities;
-use crate::gpu::primitives::lower::lower_to;
+use crate::gpu::primitives::atomic_min::lower_to;
 use crate::gpu::primitives::warp::Warp;
 
 /// The cluster that each point leaves last, and the squared weight at which it leaves.
-pub(super) struct Departures {
+pub(super) struct PointExits {
     pub cluster: Buffer<u32>,
     pub weight2: Buffer<f64>,
 }
@@ -45,9 +45,9 @@ pub(super) fn condense<R: Runtime>(
     chains: &Chains,
     weight2: &Buffer<f64>,
     min_cluster_size: usize,
-) -> Result<(Rows, Departures)> {
+) -> Result<(Rows, PointExits)> {
     let nodes = Nodes::new(client, chains, weight2, min_cluster_size)?;
-    let (clusters, runs, dim) = (nodes.n_clusters, nodes.n_runs(), CubeDim::new_1d(UNITS));
+    let (clusters, runs, dim) = (nodes.n_clusters, nodes.n_runs(), CubeDim::new_1d(THREADS_PER_BLOCK));
     let parent = Buffer::filled(client, clusters, NONE);
     let size = Buffer::filled(client, clusters, chains.n_points as u32);
     let birth2 = Buffer::filled(client, clusters, f64::INFINITY);
@@ -57,7 +57,7 @@ pub(super) fn condense<R: Runtime>(
     let weights = weight2.arg();
     describe::launch::<R>(
         client,
-        cubes(runs),
+        blocks_for(runs),
         dim,
         chains.arg(),
         nodes.arg(),
@@ -82,16 +82,16 @@ pub(super) fn condense<R: Runtime>(
 }
 
 /// Finds the departures of all points, and the lowest point that leaves each cluster.
-fn depart<R: Runtime>(client: &ComputeClient<R>, nodes: &Nodes) -> (Departures, Buffer<u32>) {
-    let (chains, weight2, dim) = (nodes.chains, nodes.weight2, CubeDim::new_1d(UNITS));
+fn depart<R: Runtime>(client: &ComputeClient<R>, nodes: &Nodes) -> (PointExits, Buffer<u32>) {
+    let (chains, weight2, dim) = (nodes.chains, nodes.weight2, CubeDim::new_1d(THREADS_PER_BLOCK));
     let (n, edges) = (chains.n_points, weight2.len());
     let first_large = Buffer::filled(client, chains.begin.len() - 1, NONE);
-    find_first_large::launch::<R>(client, cubes(edges), dim, chains.arg(), nodes.arg(), first_large.arg());
-    let departures = Departures { cluster: Buffer::new(client, n), weight2: Buffer::new(client, n) };
+    find_first_large::launch::<R>(client, blocks_for(edges), dim, chains.arg(), nodes.arg(), first_large.arg());
+    let departures = PointExits { cluster: Buffer::new(client, n), weight2: Buffer::new(client, n) };
     let smallest = Buffer::filled(client, nodes.n_clusters, NONE);
     leave::launch::<R>(
         client,
-        cubes(n),
+        blocks_for(n),
         dim,
         chains.arg(),
         nodes.arg(),
@@ -164,7 +164,7 @@ fn find_first_large(chains: &ChainsArg, nodes: &NodesArg, first: &mut Array<u32>
     }
 }
 
-/// The kernel argument for [`Departures`].
+/// The kernel argument for [`PointExits`].
 #[derive(CubeType, CubeLaunch)]
 struct DeparturesArg {
     cluster: Array<u32>,
@@ -193,7 +193,7 @@ fn leave(
         way[0] = point;
         way[1] = NONE;
         while way[1] == NONE {
-            let place = chains.place[chains.lightest[way[0] as usize] as usize];
+            let place = chains.place[chains.least_edge[way[0] as usize] as usize];
             let chain = chains.chain[place as usize];
             let first = first_large[chain as usize];
             way[0] = chain + chains.n_points;

@@ -8,14 +8,14 @@
 //! - merges of equal weight as nodes, and their clusters (`nodes`);
 //! - the table of clusters (`condense`, `stability`), which has at most 2 n / `min_cluster_size` rows and is copied to
 //!   the host;
-//! - the order and the selection of clusters, on the host with the functions of the CPU version (`choose`);
+//! - the order and the selection of clusters, on the host with the functions of the CPU version (`select_on_host`);
 //! - the labels of points, on the device (`clusters`).
 //!
 //! Lambdas are rounded as on the CPU. If a device rounds differently, or if there are fewer points than
 //! `min_cluster_size`, the host performs all steps after the spanning tree. Source: as `cluster::hdbscan`; Sao,
 //! Prokopenko and Lebrun-Grandié 2024 (PANDORA: the dendrogram in parallel).
 
-mod choose;
+mod select_on_host;
 mod clusters;
 mod condense;
 mod nodes;
@@ -142,8 +142,7 @@ impl Hdbscan {
         self.options.check()?;
         let refuse = |name, value, must| Err(Error::parameter_must(name, value, must));
         if self.options.ties != Ties::Together {
-            let sentence =
-                "on a device, edges of equal weight are removed together (Ties::Together), not one after the other";
+            let sentence = "Ties::Sequential is not supported on a device; use Ties::Together";
             return Err(Error::new(ErrorKind::Unsupported, sentence));
         }
         if self.options.alpha != 1.0 {

@@ -17,12 +17,12 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::cluster::dendrogram::chains::{Chains, ChainsArg};
 use crate::gpu::cluster::dendrogram::contract::NONE;
 use crate::gpu::primitives::compact::Compact;
-use crate::gpu::primitives::forest::find_roots;
 use crate::gpu::primitives::gather::{Layout, gather};
+use crate::gpu::primitives::pointer_jumping::find_roots;
 
 pub(super) struct Nodes<'a> {
     pub chains: &'a Chains,
@@ -116,14 +116,14 @@ impl<'a> Nodes<'a> {
         weight2: &'a Buffer<f64>,
         min_cluster_size: usize,
     ) -> Result<Self> {
-        let (m, dim) = (weight2.len(), CubeDim::new_1d(UNITS));
+        let (m, dim) = (weight2.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
         let flags = Buffer::<u32>::new(client, m + 1);
-        flag_ends::launch::<R>(client, cubes(m + 1), dim, chains.arg(), weight2.arg(), flags.arg());
+        flag_ends::launch::<R>(client, blocks_for(m + 1), dim, chains.arg(), weight2.arg(), flags.arg());
         let runs = Compact::new(client, flags)?;
         let n = runs.len;
         let new = || Buffer::<u32>::new(client, n);
         let (end, up) = (runs.items(client), new());
-        let (run, count) = (runs.ranks, cubes(n));
+        let (run, count) = (runs.ranks, blocks_for(n));
         let to = (run.arg(), end.arg(), up.arg());
         link_tops::launch::<R>(client, count.clone(), dim, chains.arg(), weight2.arg(), to.0, to.1, to.2, n as u32);
         let top = find_roots(client, up, chains.levels);
@@ -139,13 +139,13 @@ impl<'a> Nodes<'a> {
 
     /// Follows the stops to the bottoms of their clusters.
     fn find_clusters<R: Runtime>(&mut self, client: &ComputeClient<R>) -> Result<()> {
-        let (n, dim) = (self.end.len(), CubeDim::new_1d(UNITS));
+        let (n, dim) = (self.end.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
         let flags = Buffer::<u32>::new(client, n + 1);
-        flag_stops::launch::<R>(client, cubes(n + 1), dim, self.arg(), self.below(), flags.arg(), n as u32);
+        flag_stops::launch::<R>(client, blocks_for(n + 1), dim, self.arg(), self.below(), flags.arg(), n as u32);
         let stops = Compact::new(client, flags)?;
         let (runs, parent) = (stops.items(client), Buffer::<u32>::new(client, stops.len));
         let flags = Buffer::<u32>::new(client, stops.len + 1);
-        let (count, from) = (cubes(stops.len + 1), (runs.arg(), stops.ranks.arg()));
+        let (count, from) = (blocks_for(stops.len + 1), (runs.arg(), stops.ranks.arg()));
         let (to, len) = ((parent.arg(), flags.arg()), stops.len as u32);
         link_stops::launch::<R>(client, count, dim, self.arg(), self.below(), from.0, from.1, to.0, to.1, len);
         let bottoms = Compact::new(client, flags)?;

@@ -11,8 +11,8 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
-use crate::gpu::cluster::dendrogram::chains::{ChainsArg, begins};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
+use crate::gpu::cluster::dendrogram::chains::{ChainsArg, range_starts};
 use crate::gpu::cluster::hdbscan::nodes::{BelowArg, Nodes, NodesArg, OwnersArg};
 use crate::gpu::primitives::compact::{Compact, Emit};
 use crate::gpu::primitives::radix_sort::sort_words;
@@ -28,9 +28,9 @@ pub(super) fn stabilities<R: Runtime>(
     nodes: &Nodes,
     birth2: &Buffer<f64>,
 ) -> Result<(Vec<f64>, Vec<u32>)> {
-    let (chains, m, dim) = (nodes.chains, nodes.weight2.len(), CubeDim::new_1d(UNITS));
+    let (chains, m, dim) = (nodes.chains, nodes.weight2.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
     let flags = Buffer::<u32>::new(client, m + 1);
-    flag_large::launch::<R>(client, cubes(m + 1), dim, chains.arg(), nodes.arg(), flags.arg());
+    flag_large::launch::<R>(client, blocks_for(m + 1), dim, chains.arg(), nodes.arg(), flags.arg());
     let large = Compact::new(client, flags)?;
     let words = Buffer::<u64>::new(client, large.len);
     large.emit::<R, ByCluster>(client, PlacesLaunch::new(chains.arg(), nodes.arg(), nodes.owners()), words.arg());
@@ -39,7 +39,7 @@ pub(super) fn stabilities<R: Runtime>(
     let (cluster, terms) = (Buffer::<u32>::new(client, n), Buffer::<f64>::new(client, n));
     write_terms::launch::<R>(
         client,
-        cubes(n),
+        blocks_for(n),
         dim,
         chains.arg(),
         nodes.arg(),
@@ -49,7 +49,7 @@ pub(super) fn stabilities<R: Runtime>(
         TermsInputLaunch::new(tops.arg(), birth2.arg(), n as u32),
         TermsLaunch::new(cluster.arg(), terms.arg()),
     );
-    let begin = begins(client, &cluster, nodes.n_clusters);
+    let begin = range_starts(client, &cluster, nodes.n_clusters);
     let sums = sum_blocks(client, terms, &begin);
     let begin = begin.read(client)?;
     // The last node of a cluster is the one at which it ends.
@@ -59,18 +59,18 @@ pub(super) fn stabilities<R: Runtime>(
 
 /// The sums of lists of terms, block by block. `begin` holds the start of each list, followed by the number of terms.
 fn sum_blocks<R: Runtime>(client: &ComputeClient<R>, terms: Buffer<f64>, begin: &Buffer<u32>) -> Buffer<f64> {
-    let (lists, dim) = (begin.len() - 1, CubeDim::new_1d(UNITS));
+    let (lists, dim) = (begin.len() - 1, CubeDim::new_1d(THREADS_PER_BLOCK));
     let longest = terms.len();
     let (mut sums, mut begin, mut reach) = (terms, begin.clone(), 1);
     loop {
         let blocks = Buffer::<u32>::new(client, lists + 1);
-        count_blocks::launch::<R>(client, cubes(lists + 1), dim, begin.arg(), blocks.arg(), lists as u32);
+        count_blocks::launch::<R>(client, blocks_for(lists + 1), dim, begin.arg(), blocks.arg(), lists as u32);
         exclusive(client, &blocks);
         // An upper bound: each list has at most one partial block.
         let most = sums.len().min(sums.len() / BLOCK as usize + lists);
         let next = Buffer::<f64>::new(client, most);
         let (from, to) = ((sums.arg(), begin.arg()), (blocks.arg(), next.arg()));
-        add_blocks::launch::<R>(client, cubes(most), dim, from.0, from.1, to.0, to.1, lists as u32);
+        add_blocks::launch::<R>(client, blocks_for(most), dim, from.0, from.1, to.0, to.1, lists as u32);
         (sums, begin) = (next, blocks);
         reach *= BLOCK as usize;
         if reach >= longest {

@@ -12,9 +12,9 @@ use cubecl::prelude::*;
 use crate::cluster::ChainBoundary;
 use crate::cluster::hop::boundaries::density_of;
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::{Bvh, Coordinate};
-use crate::gpu::cluster::hop::chains::{Chains, falling};
+use crate::gpu::cluster::hop::chains::{Chains, descending_key};
 use crate::gpu::primitives::compact::{Compact, Emit};
 use crate::gpu::primitives::gather::{Layout, gather, invert};
 use crate::gpu::primitives::radix_sort::{Pairs, sort};
@@ -28,43 +28,51 @@ use crate::search::nearest::Nearest;
 pub(super) struct Boundaries {
     /// The pair of chains: the chain with the denser peak in the upper half, the other one in the lower half.
     pub pairs: Buffer<u64>,
-    /// The density as the key that `falling` computes.
-    pub falling: Buffer<u64>,
+    /// The density as the key that `descending_key` computes.
+    pub descending_key: Buffer<u64>,
 }
 
 impl Boundaries {
     pub fn none<R: Runtime>(client: &ComputeClient<R>) -> Self {
-        Self { pairs: Buffer::new(client, 0), falling: Buffer::new(client, 0) }
+        Self { pairs: Buffer::new(client, 0), descending_key: Buffer::new(client, 0) }
     }
 
     pub fn read<R: Runtime>(&self, client: &ComputeClient<R>) -> Result<Vec<ChainBoundary>> {
-        Ok(boundaries_of(&self.pairs.read(client)?, &self.falling.read(client)?))
+        Ok(boundaries_of(&self.pairs.read(client)?, &self.descending_key.read(client)?))
     }
 
     /// The boundaries of at least the density whose key is `last`.
     pub fn read_up_to<R: Runtime>(&self, client: &ComputeClient<R>, last: u64) -> Result<Vec<ChainBoundary>> {
-        let (n, dim) = (self.falling.len(), CubeDim::new_1d(UNITS));
+        let (n, dim) = (self.descending_key.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
         if n == 0 {
             return Ok(vec![]);
         }
         let flags = Buffer::<u32>::new(client, n);
         let wanted = Buffer::from_slice(client, &[last]);
-        flag_up_to::launch::<R>(client, cubes(n), dim, self.falling.arg(), wanted.arg(), flags.arg(), n as u32);
+        flag_up_to::launch::<R>(
+            client,
+            blocks_for(n),
+            dim,
+            self.descending_key.arg(),
+            wanted.arg(),
+            flags.arg(),
+            n as u32,
+        );
         let first = Buffer::iota(client, sum(client, &flags)? as usize);
         let pairs = gather(client, &self.pairs, &first, 1, Layout::Rows);
-        let falling = gather(client, &self.falling, &first, 1, Layout::Rows);
-        Self { pairs, falling }.read(client)
+        let descending_key = gather(client, &self.descending_key, &first, 1, Layout::Rows);
+        Self { pairs, descending_key }.read(client)
     }
 }
 
 /// Unpacks boundaries.
-fn boundaries_of(pairs: &[u64], falling: &[u64]) -> Vec<ChainBoundary> {
-    let boundary = |(&pair, &falling): (&u64, &u64)| ChainBoundary {
+fn boundaries_of(pairs: &[u64], descending_key: &[u64]) -> Vec<ChainBoundary> {
+    let boundary = |(&pair, &descending_key): (&u64, &u64)| ChainBoundary {
         denser: (pair >> 32) as u32,
         other: pair as u32,
-        density: density_of(falling),
+        density: density_of(descending_key),
     };
-    pairs.iter().zip(falling).map(boundary).collect()
+    pairs.iter().zip(descending_key).map(boundary).collect()
 }
 
 /// Finds the boundaries of chains.
@@ -78,32 +86,32 @@ pub(super) fn boundaries<R: Runtime, S: Coordinate, const D: usize>(
     if n_merge == 0 || chains.peaks.len() < 2 {
         return Ok(Boundaries::none(client));
     }
-    let (pairs, falling) = touches(client, bvh, n_merge, chains, density)?;
+    let (pairs, descending_key) = contacts(client, bvh, n_merge, chains, density)?;
     let n = pairs.len();
     // By ascending pair, and within a pair by descending density.
-    let by_density = sort(client, Pairs { keys: falling, values: Buffer::iota(client, n) })?;
+    let by_density = sort(client, Pairs { keys: descending_key, values: Buffer::iota(client, n) })?;
     let keys = gather(client, &pairs, &by_density.values, 1, Layout::Rows);
     drop(pairs);
     let sorted = sort(client, Pairs { keys, values: Buffer::iota(client, n) })?;
-    let (flags, dim) = (Buffer::<u32>::new(client, n + 1), CubeDim::new_1d(UNITS));
-    flag_firsts::launch::<R>(client, cubes(n + 1), dim, sorted.keys.arg(), flags.arg(), n as u32);
+    let (flags, dim) = (Buffer::<u32>::new(client, n + 1), CubeDim::new_1d(THREADS_PER_BLOCK));
+    flag_firsts::launch::<R>(client, blocks_for(n + 1), dim, sorted.keys.arg(), flags.arg(), n as u32);
     let firsts = Compact::new(client, flags)?;
     let (pairs, densest) = (Buffer::<u64>::new(client, firsts.len), Buffer::<u64>::new(client, firsts.len));
     let input = SortedLaunch::new(sorted.keys.arg(), sorted.values.arg(), by_density.keys.arg());
-    firsts.emit::<R, First>(client, input, TouchesLaunch::new(pairs.arg(), densest.arg()));
+    firsts.emit::<R, First>(client, input, ContactsLaunch::new(pairs.arg(), densest.arg()));
     let found = sort(client, Pairs { keys: densest, values: Buffer::iota(client, pairs.len()) })?;
-    Ok(Boundaries { pairs: gather(client, &pairs, &found.values, 1, Layout::Rows), falling: found.keys })
+    Ok(Boundaries { pairs: gather(client, &pairs, &found.values, 1, Layout::Rows), descending_key: found.keys })
 }
 
 /// The pairs of chains of all contacts, and the keys of the densities there, in no particular order.
-fn touches<R: Runtime, S: Coordinate, const D: usize>(
+fn contacts<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
     n_merge: usize,
     chains: &Chains,
     density: &Buffer<f64>,
 ) -> Result<(Buffer<u64>, Buffer<u64>)> {
-    let (n, dim) = (bvh.len(), CubeDim::new_1d(UNITS));
+    let (n, dim) = (bvh.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
     let nearest = bvh.nearest_rows(client, Nearest::new(n_merge).excluding_self(), RowOrder::Tree)?;
     let position = invert(client, &bvh.order);
     let input = || {
@@ -111,19 +119,19 @@ fn touches<R: Runtime, S: Coordinate, const D: usize>(
         NeighborsLaunch::new(rows, positions, chains.chain.arg(), density.arg(), n as u32, nearest.k as u32)
     };
     let offsets = Buffer::<u32>::new(client, n + 1);
-    count_touches::launch::<R>(client, cubes(n + 1), dim, input(), offsets.arg());
+    count_contacts::launch::<R>(client, blocks_for(n + 1), dim, input(), offsets.arg());
     exclusive(client, &offsets);
     let total = last(client, &offsets)?;
-    let (pairs, falling) = (Buffer::<u64>::new(client, total), Buffer::<u64>::new(client, total));
-    list_touches::launch::<R>(
+    let (pairs, descending_key) = (Buffer::<u64>::new(client, total), Buffer::<u64>::new(client, total));
+    list_contacts::launch::<R>(
         client,
-        cubes(n),
+        blocks_for(n),
         dim,
         input(),
         offsets.arg(),
-        TouchesLaunch::new(pairs.arg(), falling.arg()),
+        ContactsLaunch::new(pairs.arg(), descending_key.arg()),
     );
-    Ok((pairs, falling))
+    Ok((pairs, descending_key))
 }
 
 /// The nearest neighbours of each position, and the chains and densities.
@@ -147,14 +155,14 @@ impl Neighbors {
 
 /// Pairs of chains, and the keys of densities.
 #[derive(CubeType, CubeLaunch)]
-struct Touches {
+struct Contacts {
     pairs: Array<u64>,
-    falling: Array<u64>,
+    descending_key: Array<u64>,
 }
 
 /// Counts the neighbours of each position in other chains, followed by a 0.
 #[cube(launch)]
-fn count_touches(neighbors: &Neighbors, counts: &mut Array<u32>) {
+fn count_contacts(neighbors: &Neighbors, counts: &mut Array<u32>) {
     let at = ABSOLUTE_POS as u32;
     if at < neighbors.n {
         let own = neighbors.chain[at as usize];
@@ -170,7 +178,7 @@ fn count_touches(neighbors: &Neighbors, counts: &mut Array<u32>) {
 }
 
 #[cube(launch)]
-fn list_touches(neighbors: &Neighbors, offsets: &Array<u32>, touches: &mut Touches) {
+fn list_contacts(neighbors: &Neighbors, offsets: &Array<u32>, contacts: &mut Contacts) {
     let at = ABSOLUTE_POS as u32;
     if at < neighbors.n {
         let own = neighbors.chain[at as usize];
@@ -184,8 +192,8 @@ fn list_touches(neighbors: &Neighbors, offsets: &Array<u32>, touches: &mut Touch
                 // Halves are exact, so it does not matter whether a product is fused with the sum.
                 let mean = half * neighbors.density[at as usize] + half * neighbors.density[near as usize];
                 let pair = (u64::cast_from(min(own, other)) << 32u64) | u64::cast_from(max(own, other));
-                touches.pairs[to[0] as usize] = pair;
-                touches.falling[to[0] as usize] = falling(mean);
+                contacts.pairs[to[0] as usize] = pair;
+                contacts.descending_key[to[0] as usize] = descending_key(mean);
                 to[0] = to[0] + 1;
             }
         }
@@ -207,12 +215,12 @@ fn flag_firsts(pairs: &Array<u64>, flags: &mut Array<u32>, n: u32) {
     }
 }
 
-/// Contacts in the order of pairs, each with its index in `falling`.
+/// Contacts in the order of pairs, each with its index in `descending_key`.
 #[derive(CubeType, CubeLaunch)]
 struct Sorted {
     pairs: Array<u64>,
-    touch: Array<u32>,
-    falling: Array<u64>,
+    contact: Array<u32>,
+    descending_key: Array<u64>,
 }
 
 /// Emits the first contact of a pair.
@@ -221,18 +229,18 @@ struct First;
 #[cube]
 impl Emit for First {
     type Input = Sorted;
-    type Output = Touches;
+    type Output = Contacts;
 
     fn emit(input: &Self::Input, output: &mut Self::Output, item: u32, rank: u32) {
         output.pairs[rank as usize] = input.pairs[item as usize];
-        output.falling[rank as usize] = input.falling[input.touch[item as usize] as usize];
+        output.descending_key[rank as usize] = input.descending_key[input.contact[item as usize] as usize];
     }
 }
 
 #[cube(launch)]
-fn flag_up_to(falling: &Array<u64>, last: &Array<u64>, flags: &mut Array<u32>, n: u32) {
+fn flag_up_to(descending_key: &Array<u64>, last: &Array<u64>, flags: &mut Array<u32>, n: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
-        flags[i] = u32::cast_from(falling[i] <= last[0]);
+        flags[i] = u32::cast_from(descending_key[i] <= last[0]);
     }
 }

@@ -12,19 +12,19 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::ropes::Nodes;
-use crate::gpu::bvh::traverse::launch::Asked;
+use crate::gpu::bvh::traverse::launch::WalkQueries;
 use crate::gpu::bvh::traverse::spec::{QueriesLaunch, TraversalMode, Tree};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::primitives::compact::Compact;
-use crate::gpu::primitives::forest::find_roots;
+use crate::gpu::primitives::pointer_jumping::find_roots;
 use crate::gpu::primitives::radix_sort::{Pairs, sort};
-use crate::gpu::search::nearest::{LISTED, Limits, LimitsLaunch, Tally, point_of, walk_exactly, widened};
+use crate::gpu::search::nearest::{DOUBT_THREADS, Limits, LimitsLaunch, Tally, point_of, walk_exactly, widened};
 
 /// The number of intervals of indices.
-const PARTS: u32 = 32;
+const INTERVALS: u32 = 32;
 
 /// The chain of each position, and the positions of the peaks in the order of the chains.
 pub(super) struct Chains {
@@ -34,7 +34,7 @@ pub(super) struct Chains {
 
 /// The input of chains, in tree order.
 #[derive(Clone, Copy)]
-pub(super) struct Landscape<'a> {
+pub(super) struct ChainInput<'a> {
     pub density: &'a Buffer<f64>,
     /// The squared distance of the nearest point behind the `n_hop` nearest, which include the point itself; negative
     /// if one of the nearest is equally far.
@@ -42,9 +42,9 @@ pub(super) struct Landscape<'a> {
     pub n_hop: usize,
 }
 
-/// The kernel argument for [`Landscape`].
+/// The kernel argument for [`ChainInput`].
 #[derive(CubeType, CubeLaunch)]
-struct LandscapeArg {
+struct ChainInputArg {
     density: Array<f64>,
     radius2: Array<f64>,
     order: Array<u32>,
@@ -52,7 +52,7 @@ struct LandscapeArg {
 }
 
 #[cube]
-impl LandscapeArg {
+impl ChainInputArg {
     /// Returns `true` if position `at` is denser than position `than`; of ties, the lower index counts as denser.
     fn is_denser(&self, at: u32, than: u32) -> bool {
         let (own, other) = (self.density[at as usize], self.density[than as usize]);
@@ -74,10 +74,10 @@ pub(super) fn chains<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
     nodes: &Nodes<S>,
-    landscape: Landscape<'_>,
+    chain_input: ChainInput<'_>,
 ) -> Result<Chains> {
     let n = bvh.len();
-    number(client, bvh, landscape.density, &find_roots(client, hops(client, bvh, nodes, landscape), n))
+    number(client, bvh, chain_input.density, &find_roots(client, hops(client, bvh, nodes, chain_input), n))
 }
 
 /// The position that each position hops to.
@@ -85,16 +85,16 @@ fn hops<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
     nodes: &Nodes<S>,
-    landscape: Landscape<'_>,
+    chain_input: ChainInput<'_>,
 ) -> Buffer<u32> {
-    let (n, dim, periodic) = (bvh.len(), CubeDim::new_1d(UNITS), bvh.space.period().is_some());
-    let Landscape { density, radius2, n_hop } = landscape;
+    let (n, dim, periodic) = (bvh.len(), CubeDim::new_1d(THREADS_PER_BLOCK), bvh.space.period().is_some());
+    let ChainInput { density, radius2, n_hop } = chain_input;
     let limits = bvh.limits(client, f64::INFINITY);
     let (filters, within2) = (Buffer::<S>::new(client, 2 * n), Buffer::<f64>::new(client, n));
-    let arg = || LandscapeArgLaunch::new(density.arg(), radius2.arg(), bvh.order.arg(), n_hop as u32);
+    let arg = || ChainInputArgLaunch::new(density.arg(), radius2.arg(), bvh.order.arg(), n_hop as u32);
     filter::launch::<S, R>(
         client,
-        cubes(n),
+        blocks_for(n),
         dim,
         radius2.arg(),
         LimitsLaunch::new(limits.arg()),
@@ -105,12 +105,12 @@ fn hops<R: Runtime, S: Coordinate, const D: usize>(
     );
     let queries = QueriesLaunch::new(bvh.axes.arg(), filters.arg(), within2.arg());
     let (next, tied) = (Buffer::<u32>::new(client, n), Buffer::<u32>::filled(client, n + 1, 0));
-    let asked = Asked { queries, n, own_radii: true };
+    let asked = WalkQueries { queries, n, own_radii: true };
     let output = HopsLaunch::new(next.arg(), tied.arg());
-    bvh.walk_queries::<R, Climb>(client, nodes, asked, TraversalMode::Each, arg(), output);
+    bvh.walk_queries::<R, HopToDensest>(client, nodes, asked, TraversalMode::Each, arg(), output);
     climb_tied::launch::<S, R>(
         client,
-        cubes(n.min(LISTED)),
+        blocks_for(n.min(DOUBT_THREADS)),
         dim,
         bvh.tree(client, nodes),
         arg(),
@@ -166,23 +166,26 @@ struct Best {
 }
 
 /// Finds the densest of the nearest points.
-struct Climb;
+struct HopToDensest;
 
 #[cube]
-impl LeafVisitor for Climb {
-    type Input = LandscapeArg;
+impl LeafVisitor for HopToDensest {
+    type Input = ChainInputArg;
     type Output = Hops;
     type State = Best;
 
-    fn start(landscape: &Self::Input, _hops: &mut Self::Output, query: u32) -> Self::State {
-        Best { at: RuntimeCell::<u32>::new(query), density: RuntimeCell::<f64>::new(landscape.density[query as usize]) }
+    fn start(chain_input: &Self::Input, _hops: &mut Self::Output, query: u32) -> Self::State {
+        Best {
+            at: RuntimeCell::<u32>::new(query),
+            density: RuntimeCell::<f64>::new(chain_input.density[query as usize]),
+        }
     }
 
-    fn on_hit(state: &Self::State, landscape: &Self::Input, _hops: &mut Self::Output, position: u32) -> bool {
-        let (own, best) = (landscape.density[position as usize], state.density.read());
+    fn on_hit(state: &Self::State, chain_input: &Self::Input, _hops: &mut Self::Output, position: u32) -> bool {
+        let (own, best) = (chain_input.density[position as usize], state.density.read());
         let mut is_denser = own > best;
         if own == best {
-            is_denser = landscape.order[position as usize] < landscape.order[state.at.read() as usize];
+            is_denser = chain_input.order[position as usize] < chain_input.order[state.at.read() as usize];
         }
         if is_denser {
             state.at.store(position);
@@ -191,9 +194,9 @@ impl LeafVisitor for Climb {
         false.runtime()
     }
 
-    fn finish(state: &Self::State, landscape: &Self::Input, hops: &mut Self::Output, query: u32) {
+    fn finish(state: &Self::State, chain_input: &Self::Input, hops: &mut Self::Output, query: u32) {
         hops.next[query as usize] = state.at.read();
-        if landscape.is_tied(query) {
+        if chain_input.is_tied(query) {
             let place = hops.tied[0].fetch_add(1) + 1;
             hops.tied[place as usize].store(query);
         }
@@ -221,17 +224,17 @@ struct CountByIndex;
 
 #[cube]
 impl Tally for CountByIndex {
-    type Input = LandscapeArg;
+    type Input = ChainInputArg;
     type State = TiedSearch;
 
-    fn take(state: &Self::State, landscape: &Self::Input, distance2: f64, first: u32, count: u32) {
+    fn take(state: &Self::State, chain_input: &Self::Input, distance2: f64, first: u32, count: u32) {
         if distance2 < state.radius2 {
             let is_own = first <= state.own && state.own < first + count;
             state.before.store(state.before.read() + count - u32::cast_from(is_own));
         } else if distance2 == state.radius2 {
             // Copies of a point are in ascending order of index.
-            for at in first..first + min(count, landscape.n_hop + 1) {
-                let index = landscape.order[at as usize];
+            for at in first..first + min(count, chain_input.n_hop + 1) {
+                let index = chain_input.order[at as usize];
                 if at != state.own && index <= state.high.read() {
                     if index < state.low.read() {
                         state.before.store(state.before.read() + 1);
@@ -251,18 +254,18 @@ struct Densest;
 
 #[cube]
 impl Tally for Densest {
-    type Input = LandscapeArg;
+    type Input = ChainInputArg;
     type State = TiedSearch;
 
-    fn take(state: &Self::State, landscape: &Self::Input, distance2: f64, first: u32, count: u32) {
+    fn take(state: &Self::State, chain_input: &Self::Input, distance2: f64, first: u32, count: u32) {
         if distance2 <= state.radius2 {
-            for at in first..first + min(count, landscape.n_hop + 1) {
+            for at in first..first + min(count, chain_input.n_hop + 1) {
                 let mut is_listed = distance2 < state.radius2;
                 if !is_listed {
-                    is_listed = landscape.order[at as usize] <= state.high.read();
+                    is_listed = chain_input.order[at as usize] <= state.high.read();
                 }
                 if is_listed {
-                    if landscape.is_denser(at, state.densest.read()) {
+                    if chain_input.is_denser(at, state.densest.read()) {
                         state.densest.store(at);
                     }
                 }
@@ -275,7 +278,7 @@ impl Tally for Densest {
 #[cube(launch)]
 fn climb_tied<F: Float>(
     tree: &Tree<F>,
-    landscape: &LandscapeArg,
+    chain_input: &ChainInputArg,
     limits: &Limits,
     tied: &Array<u32>,
     next: &mut Array<u32>,
@@ -285,12 +288,12 @@ fn climb_tied<F: Float>(
 ) {
     let mut place = ABSOLUTE_POS as u32 + 0;
     // With `n_hop` of 1, a point has no others to choose from.
-    while place < tied[0] && landscape.n_hop > 1 {
+    while place < tied[0] && chain_input.n_hop > 1 {
         let own = tied[(place + 1) as usize];
         let point = point_of::<F>(tree, own, d);
-        let radius2 = landscape.radius2[own as usize].abs();
+        let radius2 = chain_input.radius2[own as usize].abs();
         let limit = widened::<F>(radius2, limits);
-        let mut counts = Array::<u32>::new(PARTS as usize);
+        let mut counts = Array::<u32>::new(INTERVALS as usize);
         let state = TiedSearch {
             own,
             radius2,
@@ -307,18 +310,18 @@ fn climb_tied<F: Float>(
         found[2] = 1;
         while found[2] == 1 {
             state.shift.store(0);
-            while ((state.high.read() - state.low.read()) >> state.shift.read()) >= PARTS {
+            while ((state.high.read() - state.low.read()) >> state.shift.read()) >= INTERVALS {
                 state.shift.store(state.shift.read() + 1);
             }
             state.before.store(0);
-            for part in 0..PARTS {
+            for part in 0..INTERVALS {
                 counts[part as usize] = 0;
             }
-            walk_exactly::<F, CountByIndex>(&state, landscape, tree, &point, limit, end, d, periodic);
+            walk_exactly::<F, CountByIndex>(&state, chain_input, tree, &point, limit, end, d, periodic);
             found[0] = 0;
             found[1] = state.before.read();
             // The point itself is one of the nearest.
-            while found[0] + 1 < PARTS && found[1] + counts[found[0] as usize] + 1 < landscape.n_hop {
+            while found[0] + 1 < INTERVALS && found[1] + counts[found[0] as usize] + 1 < chain_input.n_hop {
                 found[1] = found[1] + counts[found[0] as usize];
                 found[0] = found[0] + 1;
             }
@@ -328,15 +331,15 @@ fn climb_tied<F: Float>(
             state.high.store(low + ((1u32 << shift) - 1));
             found[2] = u32::cast_from(shift > 0);
         }
-        walk_exactly::<F, Densest>(&state, landscape, tree, &point, limit, end, d, periodic);
+        walk_exactly::<F, Densest>(&state, chain_input, tree, &point, limit, end, d, periodic);
         next[own as usize] = state.densest.read();
-        place += CUBE_COUNT as u32 * UNITS;
+        place += CUBE_COUNT as u32 * THREADS_PER_BLOCK;
     }
 }
 
 /// A key whose order is the reverse of the order of densities, as `cluster::hop::boundaries::falling`.
 #[cube]
-pub(super) fn falling(density: f64) -> u64 {
+pub(super) fn descending_key(density: f64) -> u64 {
     let bits = u64::reinterpret(density);
     let sign = u64::cast_from(1u32.runtime()) << 63u64;
     select((bits & sign) != u64::cast_from(0u32.runtime()), bits, !(bits | sign))
@@ -349,20 +352,20 @@ fn number<R: Runtime, S: Coordinate, const D: usize>(
     density: &Buffer<f64>,
     peak: &Buffer<u32>,
 ) -> Result<Chains> {
-    let (n, dim) = (bvh.len(), CubeDim::new_1d(UNITS));
+    let (n, dim) = (bvh.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
     let flags = Buffer::<u32>::new(client, n + 1);
-    flag_peaks::launch::<R>(client, cubes(n + 1), dim, peak.arg(), flags.arg(), n as u32);
+    flag_peaks::launch::<R>(client, blocks_for(n + 1), dim, peak.arg(), flags.arg(), n as u32);
     let peaks = Compact::new(client, flags)?.items(client);
     let count = peaks.len();
     let keys = Buffer::<u64>::new(client, count);
-    take_indices::launch::<R>(client, cubes(count), dim, peaks.arg(), bvh.order.arg(), keys.arg(), count as u32);
+    take_indices::launch::<R>(client, blocks_for(count), dim, peaks.arg(), bvh.order.arg(), keys.arg(), count as u32);
     let peaks = sort(client, Pairs { keys, values: peaks })?.values;
     let keys = Buffer::<u64>::new(client, count);
-    take_densities::launch::<R>(client, cubes(count), dim, peaks.arg(), density.arg(), keys.arg(), count as u32);
+    take_densities::launch::<R>(client, blocks_for(count), dim, peaks.arg(), density.arg(), keys.arg(), count as u32);
     let peaks = sort(client, Pairs { keys, values: peaks })?.values;
     let (ranks, chain) = (Buffer::<u32>::new(client, n), Buffer::<u32>::new(client, n));
-    scatter_ranks::launch::<R>(client, cubes(count), dim, peaks.arg(), ranks.arg(), count as u32);
-    rank_points::launch::<R>(client, cubes(n), dim, peak.arg(), ranks.arg(), chain.arg(), n as u32);
+    scatter_ranks::launch::<R>(client, blocks_for(count), dim, peaks.arg(), ranks.arg(), count as u32);
+    rank_points::launch::<R>(client, blocks_for(n), dim, peak.arg(), ranks.arg(), chain.arg(), n as u32);
     Ok(Chains { chain, peaks })
 }
 
@@ -389,7 +392,7 @@ fn take_indices(peaks: &Array<u32>, order: &Array<u32>, keys: &mut Array<u64>, c
 fn take_densities(peaks: &Array<u32>, density: &Array<f64>, keys: &mut Array<u64>, count: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) < count {
-        keys[i] = falling(density[peaks[i] as usize]);
+        keys[i] = descending_key(density[peaks[i] as usize]);
     }
 }
 

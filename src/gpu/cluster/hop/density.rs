@@ -9,7 +9,7 @@ use cubecl::prelude::*;
 use crate::cluster::hop::check_dimension;
 use crate::cluster::{DensityKernel, DensityUnit};
 use crate::error::{Error, Result};
-use crate::gpu::buffer::{Buffer, UNITS, cubes, mark};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, end_phase};
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
 use crate::gpu::cluster::hop::smoothing::{Smoothing, smooth};
@@ -17,7 +17,7 @@ use crate::gpu::device::on;
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::gather::{Layout, gather, invert};
 use crate::gpu::primitives::rounding::rounds_well;
-use crate::gpu::search::nearest::{MOST, MOST_KTH, RowOrder, kth_distances2};
+use crate::gpu::search::nearest::{MAX_K_PER_SEARCH, MAX_KTH, RowOrder, kth_distances2};
 use crate::search::nearest::Nearest;
 
 /// Densities of particles from their nearest neighbours: the GPU version of [`crate::KernelDensity`], with the same
@@ -116,11 +116,11 @@ pub(super) fn check<const D: usize>(options: &crate::KernelDensity, n: usize) ->
     check_dimension::<D>()?;
     options.check(n)?;
     let refuse = |must| Err(Error::parameter_must("n_density", options.n_density as f64, must));
-    if options.n_density >= MOST_KTH {
+    if options.n_density >= MAX_KTH {
         return refuse("at most 128 on a device");
     }
-    if options.kernel == DensityKernel::TopHat && options.masses.is_some() && options.n_density > MOST {
-        return refuse("at most 64 on a device, for a top hat of masses");
+    if options.kernel == DensityKernel::TopHat && options.masses.is_some() && options.n_density > MAX_K_PER_SEARCH {
+        return refuse("at most 64 on a device for a top hat with masses");
     }
     Ok(())
 }
@@ -142,24 +142,24 @@ pub(super) fn found_in<R: Runtime, S: Coordinate, const D: usize>(
 ) -> Result<Densities> {
     let (n, k) = (bvh.len(), options.check(bvh.len())?);
     let in_unit = 1.0 / options.unit_density(n, options.volume_in(&bvh.bounds, &bvh.space))?;
-    let per = options.factor::<D>(in_unit);
+    let normalization = options.factor::<D>(in_unit);
     let radius2 = kth_distances2(client, bvh, nodes, k);
-    mark(client, "widths")?;
+    end_phase(client, "widths")?;
     let masses = options.masses.as_ref().map(|masses| Buffer::from_slice(client, masses));
     let density = if options.kernel == DensityKernel::TopHat {
         let sums = match &masses {
             Some(masses) => {
                 let nearest = bvh.nearest_rows(client, Nearest::new(k), RowOrder::Tree)?;
                 let sums = Buffer::<f64>::new(client, n);
-                let (count, dim) = (cubes(n), CubeDim::new_1d(UNITS));
+                let (count, dim) = (blocks_for(n), CubeDim::new_1d(THREADS_PER_BLOCK));
                 let (rows, len) = (nearest.indices.arg(), n as u32);
                 sum_rows::launch::<R>(client, count, dim, rows, masses.arg(), sums.arg(), len, k as u32);
                 sums
             }
             None => Buffer::filled(client, n, k as f64),
         };
-        let numbers = Buffer::from_slice(client, &[per, f64::INFINITY, 1.0]);
-        let (count, dim) = (cubes(n), CubeDim::new_1d(UNITS));
+        let numbers = Buffer::from_slice(client, &[normalization, f64::INFINITY, 1.0]);
+        let (count, dim) = (blocks_for(n), CubeDim::new_1d(THREADS_PER_BLOCK));
         divide_by_balls::launch::<R>(client, count, dim, radius2.arg(), numbers.arg(), sums.arg(), n as u32, D);
         sums
     } else {
@@ -171,11 +171,11 @@ pub(super) fn found_in<R: Runtime, S: Coordinate, const D: usize>(
             largest,
             n_density: options.n_density,
             is_symmetric: options.kernel == DensityKernel::Symmetric,
-            per,
+            normalization,
         };
         smooth(client, bvh, nodes, &smoothing)
     };
-    mark(client, "densities")?;
+    end_phase(client, "densities")?;
     Ok(Densities { density, radius2, k })
 }
 

@@ -45,7 +45,7 @@ impl HopChains {
 
     /// The number of boundaries between chains.
     pub fn n_boundaries(&self) -> usize {
-        self.boundaries.falling.len()
+        self.boundaries.descending_key.len()
     }
 
     /// The density of each particle, or the value of the caller's field.
@@ -100,7 +100,8 @@ impl HopChains {
         let peaks: Vec<u32> = chains.peaks().iter().map(|peak| peak.index).collect();
         let pair = |boundary: &ChainBoundary| u64::from(boundary.denser) << 32 | u64::from(boundary.other);
         let pairs: Vec<u64> = chains.boundaries().iter().map(pair).collect();
-        let falling: Vec<u64> = chains.boundaries().iter().map(|boundary| falling_of(boundary.density)).collect();
+        let descending_key: Vec<u64> =
+            chains.boundaries().iter().map(|boundary| falling_of(boundary.density)).collect();
         Self {
             device,
             order: Buffer::iota(client, chains.chain().len()),
@@ -109,7 +110,7 @@ impl HopChains {
             peaks: Buffer::from_slice(client, &peaks),
             boundaries: Boundaries {
                 pairs: Buffer::from_slice(client, &pairs),
-                falling: Buffer::from_slice(client, &falling),
+                descending_key: Buffer::from_slice(client, &descending_key),
             },
             space: chains.boundary().clone(),
         }

@@ -23,18 +23,18 @@ use cubecl::prelude::*;
 use crate::cluster::hop::{check_dimension, check_field};
 use crate::error::{Error, Result};
 use crate::geometry::Boundary;
-use crate::gpu::buffer::{Buffer, mark};
+use crate::gpu::buffer::{Buffer, end_phase};
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
 use crate::gpu::cluster::Halos;
 use crate::gpu::cluster::hop::boundaries::{Boundaries, boundaries};
-use crate::gpu::cluster::hop::chains::{Landscape, chains};
+use crate::gpu::cluster::hop::chains::{ChainInput, chains};
 use crate::gpu::cluster::hop::density::{check, found_in};
 use crate::gpu::cluster::hop::regroup::regroup;
 use crate::gpu::device::on;
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::primitives::rounding::rounds_well;
-use crate::gpu::search::nearest::{MOST, MOST_KTH, kth_distances2};
+use crate::gpu::search::nearest::{MAX_K_PER_SEARCH, MAX_KTH, kth_distances2};
 
 /// A density-based halo finder: options, then [`Hop::run`]. The GPU version of [`crate::Hop`], with the same meaning
 /// of options. Points are in a periodic box if they were uploaded with one.
@@ -161,14 +161,14 @@ impl Hop {
         self.check_counts(bvh.len())?;
         check::<D>(&self.options.density, bvh.len())?;
         on!(bvh.device, client => {
-            mark(client, "tree")?;
+            end_phase(client, "tree")?;
             let Some(nodes) = &bvh.nodes else { return Ok(none(client, bvh)) };
             if !rounds_well(client, bvh.device)? {
                 return Ok(HopChains::upload(client, bvh.device, &self.options.chains_on(&bvh.read()?)?));
             }
             let found = found_in(client, bvh, nodes, &self.options.density)?;
             let radius2 =
-                if found.k == self.options.n_hop + 1 { found.radius2 } else { self.reach2(client, bvh, nodes) };
+                if found.k == self.options.n_hop + 1 { found.radius2 } else { self.hop_radius2(client, bvh, nodes) };
             self.chains_by(client, bvh, nodes, found.density, &radius2)
         })
     }
@@ -187,7 +187,7 @@ impl Hop {
             // Turns -0.0 into 0.0, as neither zero is larger.
             let field: Vec<f64> = field.iter().map(|value| value + 0.0).collect();
             let density = gather(client, &Buffer::from_slice(client, &field), &bvh.order, 1, Layout::Rows);
-            let radius2 = self.reach2(client, bvh, nodes);
+            let radius2 = self.hop_radius2(client, bvh, nodes);
             self.chains_by(client, bvh, nodes, density, &radius2)
         })
     }
@@ -200,7 +200,7 @@ impl Hop {
         let thresholds = self.options.thresholds()?;
         on!(chains.device, client => {
             let halos = regroup(client, chains, thresholds, self.options.min_members)?;
-            mark(client, "groups")?;
+            end_phase(client, "groups")?;
             Ok(halos)
         })
     }
@@ -213,11 +213,11 @@ impl Hop {
         density: Buffer<f64>,
         radius2: &Buffer<f64>,
     ) -> Result<HopChains> {
-        let landscape = Landscape { density: &density, radius2, n_hop: self.options.n_hop };
-        let chains = chains(client, bvh, nodes, landscape)?;
-        mark(client, "chains")?;
+        let chain_input = ChainInput { density: &density, radius2, n_hop: self.options.n_hop };
+        let chains = chains(client, bvh, nodes, chain_input)?;
+        end_phase(client, "chains")?;
         let boundaries = boundaries(client, bvh, self.options.n_merge, &chains, &density)?;
-        mark(client, "boundaries")?;
+        end_phase(client, "boundaries")?;
         Ok(HopChains {
             device: bvh.device,
             order: bvh.order.clone(),
@@ -230,7 +230,7 @@ impl Hop {
     }
 
     /// The squared distance to the nearest point behind the `n_hop` nearest, or infinity if there is no such point.
-    fn reach2<R: Runtime, S: Coordinate, const D: usize>(
+    fn hop_radius2<R: Runtime, S: Coordinate, const D: usize>(
         &self,
         client: &ComputeClient<R>,
         bvh: &Bvh<S, D>,
@@ -245,10 +245,10 @@ impl Hop {
     fn check_counts(&self, n: usize) -> Result<()> {
         self.options.check_counts(n)?;
         let refuse = |name, value: usize, must| Err(Error::parameter_must(name, value as f64, must));
-        if self.options.n_hop >= MOST_KTH {
+        if self.options.n_hop >= MAX_KTH {
             return refuse("n_hop", self.options.n_hop, "at most 128 on a device");
         }
-        if self.options.n_merge > MOST {
+        if self.options.n_merge > MAX_K_PER_SEARCH {
             return refuse("n_merge", self.options.n_merge, "at most 64 on a device");
         }
         Ok(())

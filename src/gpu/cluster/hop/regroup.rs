@@ -9,7 +9,7 @@ use cubecl::prelude::*;
 use crate::cluster::hop::boundaries::falling;
 use crate::cluster::hop::regroup::{Thresholds, regroup as regroup_chains};
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::cluster::Halos;
 use crate::gpu::cluster::connect::Forest;
 use crate::gpu::cluster::hop::graph::HopChains;
@@ -25,7 +25,7 @@ pub(super) fn regroup<R: Runtime>(
     thresholds: Thresholds,
     min_members: usize,
 ) -> Result<Halos> {
-    let (n, dim) = (chains.len(), CubeDim::new_1d(UNITS));
+    let (n, dim) = (chains.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
     let densities = gather(client, &chains.density, &chains.peaks, 1, Layout::Rows).read(client)?;
     let boundaries = chains.boundaries.read_up_to(client, falling(thresholds.outer))?;
     let groups: Vec<u32> =
@@ -34,7 +34,7 @@ pub(super) fn regroup<R: Runtime>(
     let outer = Buffer::from_slice(client, &[thresholds.outer]);
     let (parents, marks) = (Buffer::<u32>::new(client, n), Buffer::<u32>::new(client, n));
     let grouped = GroupedLaunch::new(chains.chain.arg(), chains.density.arg(), chains.peaks.arg(), groups.arg());
-    join_groups::launch::<R>(client, cubes(n), dim, grouped, outer.arg(), parents.arg(), marks.arg(), n as u32);
+    join_groups::launch::<R>(client, blocks_for(n), dim, grouped, outer.arg(), parents.arg(), marks.arg(), n as u32);
     let forest = Forest { parents, node_states: Buffer::new(client, 0) };
     let (numbers, n_groups) = relabel(client, &forest, &chains.order, Membership::Marked(&marks))?;
     let labels = label(client, &numbers, &chains.order, None);

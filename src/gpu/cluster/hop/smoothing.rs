@@ -10,10 +10,10 @@
 use cubecl::prelude::*;
 
 use crate::cluster::hop::smoothing::above as power_above;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::reduce::largest_below;
 use crate::gpu::bvh::ropes::Nodes;
-use crate::gpu::bvh::traverse::packet::{Packet, Want, new_packet};
+use crate::gpu::bvh::traverse::packet::{LeafRequest, Packet, new_packet};
 use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::{MIXED, Tree};
 use crate::gpu::bvh::traverse::windows::windows;
@@ -24,7 +24,7 @@ use crate::gpu::primitives::warp::{WIDTH, Warp, warp_any, warp_max};
 use crate::gpu::search::nearest::{Limits, LimitsLaunch, point_of, widened};
 
 /// Threads per block.
-const SMALL: u32 = 128;
+const BLOCK_THREADS: u32 = 128;
 
 /// The input of the sums.
 pub(super) struct Smoothing<'a> {
@@ -36,7 +36,7 @@ pub(super) struct Smoothing<'a> {
     pub n_density: usize,
     pub is_symmetric: bool,
     /// The factor that multiplies sums.
-    pub per: f64,
+    pub normalization: f64,
 }
 
 /// Compile-time parameters of the kernels.
@@ -80,7 +80,7 @@ impl Numbers {
         self.values[1]
     }
 
-    fn per(&self) -> f64 {
+    fn normalization(&self) -> f64 {
         self.values[2]
     }
 
@@ -99,25 +99,25 @@ impl Numbers {
     }
 }
 
-/// Computes the sum over all j of m(j) (w(r, h(i)) + w(r, h(j))) times `per`. If not `is_symmetric`, the second term
-/// is absent. `w` is the spline over h^D without its normalization.
+/// Computes the sum over all j of m(j) (w(r, h(i)) + w(r, h(j))) times `normalization`. If not `is_symmetric`, the
+/// second term is absent. `w` is the spline over h^D without its normalization.
 pub(super) fn smooth<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
     nodes: &Nodes<S>,
     smoothing: &Smoothing<'_>,
 ) -> Buffer<f64> {
-    let &Smoothing { radius2, masses, largest, n_density, is_symmetric, per } = smoothing;
-    let (n, dim) = (bvh.len(), CubeDim::new_1d(UNITS));
+    let &Smoothing { radius2, masses, largest, n_density, is_symmetric, normalization } = smoothing;
+    let (n, dim) = (bvh.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
     // The same limits as on the CPU, which explains them.
     let most = largest * 512.0 * (n_density as f64 + 1.0);
     let rest = 0.5f64.powi(52) * power_above(33.0 * (n_density as f64 + 1.0));
-    let numbers = Buffer::from_slice(client, &[most, rest, per, f64::INFINITY, 1.0, most.max(1.0)]);
+    let numbers = Buffer::from_slice(client, &[most, rest, normalization, f64::INFINITY, 1.0, most.max(1.0)]);
     let (inverse_h, reach2) = (Buffer::<f64>::new(client, n), Buffer::<S>::new(client, n));
     let limits = bvh.limits(client, f64::INFINITY);
     find_widths::launch::<S, R>(
         client,
-        cubes(n),
+        blocks_for(n),
         dim,
         radius2.arg(),
         NumbersLaunch::new(numbers.arg()),
@@ -144,7 +144,7 @@ pub(super) fn smooth<R: Runtime, S: Coordinate, const D: usize>(
         symmetric: is_symmetric,
         masses: masses.is_some(),
     };
-    let (blocks, dim) = warp.blocks(n, SMALL);
+    let (blocks, dim) = warp.blocks(n, BLOCK_THREADS);
     // SAFETY: the launch contract of `hop`. `inverse_h`, `reach2` and `density` have an entry for each point, and
     // `node_reach2`, which is read only if symmetric, has one for each node and the sentinel.
     unsafe {
@@ -255,7 +255,7 @@ impl<F: Float> Sum<F> {
 
     fn total(&self, kernels: &Kernels<F>) -> f64 {
         let sum = self.sums[0] + self.sums[1];
-        select(self.inverse_h == f64::new(0.0), kernels.numbers.infinity(), sum) * kernels.numbers.per()
+        select(self.inverse_h == f64::new(0.0), kernels.numbers.infinity(), sum) * kernels.numbers.normalization()
     }
 
     /// The limit of rounded squared distances from another point up to which that point contributes.
@@ -295,9 +295,9 @@ fn add_kernels<F: Float>(
     let point = point_of::<F>(tree, query, comptime!(spec.d));
     let mut sum = Sum::<F>::new(kernels, query, spec);
     if comptime!(spec.warp.is_some()) {
-        together::<F>(&mut sum, kernels, tree, &point, query, end, spec);
+        walk_warp::<F>(&mut sum, kernels, tree, &point, query, end, spec);
     } else if unit < n {
-        alone::<F>(&mut sum, kernels, tree, &point, end, spec);
+        walk_thread::<F>(&mut sum, kernels, tree, &point, end, spec);
     }
     if unit < n {
         density[query as usize] = sum.total(kernels);
@@ -306,7 +306,7 @@ fn add_kernels<F: Float>(
 
 /// Traverses for the points of a warp together.
 #[cube]
-fn together<F: Float>(
+fn walk_warp<F: Float>(
     sum: &mut Sum<F>,
     kernels: &Kernels<F>,
     tree: &Tree<F>,
@@ -317,21 +317,21 @@ fn together<F: Float>(
 ) {
     let (d, periodic, warp) = comptime!((spec.d, spec.periodic, spec.warp));
     let unit = UNIT_POS % WIDTH;
-    let mut packet = new_packet::<F>(point, d, periodic, comptime!(warp.units(SMALL)), warp);
+    let mut packet = new_packet::<F>(point, d, periodic, comptime!(warp.units(BLOCK_THREADS)), warp);
     let widest = warp_max::<F>(sum.limit, warp);
     // A point whose density is infinite needs no terms.
     let wants = sum.limit >= F::new(0.0);
     let mut at = 0u32.runtime();
     let windows = windows::<F>(end, F::new(-1.0), false, warp);
     while at < end {
-        if windows.are_bad() {
+        if windows.are_ineffective() {
             let corners = corners::<F>(&tree.bounds, at, d);
             let limit = sum.limit_to_node(kernels, at, spec);
             let near = wants && min_distance2::<F>(&corners, point, &tree.sides, d, periodic) <= limit;
-            windows.look_at(tree, at, near, false);
+            windows.test_node(tree, at, near, false);
         } else {
             let limit = larger_reach::<F>(widest, &kernels.node_reach2, min(at + unit, end), spec);
-            windows.look(tree, &packet, at, limit, MIXED.runtime());
+            windows.test_window(tree, &packet, at, limit, MIXED.runtime());
         }
         let mut leaves = Bits::new(windows.stops());
         while leaves.any() {
@@ -339,10 +339,10 @@ fn together<F: Float>(
             let limit = sum.limit_to_node(kernels, node, spec);
             let any = windows.takes(tree, &packet, node, point, limit, wants);
             if warp_any(any, warp) {
-                let want = Want { any, is_uniform: false.runtime(), own: query, half: false, uniform: false };
+                let want = LeafRequest { any, is_uniform: false.runtime(), own: query, half: false, uniform: false };
                 let (first, behind) = (tree.links[node as usize][1], tree.links[(node + 1) as usize][1]);
                 let limit = larger_reach::<F>(widest, &kernels.reach2, min(first + unit, behind - 1), spec);
-                packet.take(tree, first, behind, limit, want);
+                packet.enqueue_near(tree, first, behind, limit, want);
                 if packet.is_full() {
                     add_packet::<F>(sum, kernels, tree, point, &packet, spec);
                     packet.advance();
@@ -378,7 +378,7 @@ fn add_packet<F: Float>(
 
 /// Traverses for one point.
 #[cube]
-fn alone<F: Float>(
+fn walk_thread<F: Float>(
     sum: &mut Sum<F>,
     kernels: &Kernels<F>,
     tree: &Tree<F>,

@@ -11,12 +11,12 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::bvh::{Bvh, Coordinate};
-use crate::gpu::cluster::mst::least::{Least, MstSpec, NONE, point_at, upper, weight2_of};
-use crate::gpu::cluster::mst::recall::ActiveInput;
+use crate::gpu::cluster::mst::edge_bounds::ActiveInput;
+use crate::gpu::cluster::mst::least_edges::{MstSpec, NONE, PointEdges, point_at, upper, weight2_of};
 use crate::gpu::cluster::mst::uniform::is_uniform;
 use crate::gpu::metric::{boxes_distance2, corners, min_distance2};
 use crate::gpu::search::nearest::{Limits, widened};
@@ -34,11 +34,19 @@ pub(super) fn boxes<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
 ) -> Buffer<S> {
-    let (n, dim) = (bvh.len(), CubeDim::new_1d(UNITS));
+    let (n, dim) = (bvh.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
     let boxes = Buffer::<S>::new(client, blocks(n) * 2 * D);
     // SAFETY: `boxes` has `blocks(n)` boxes, `bvh.axes` has `n` points, and the kernel checks `first < n`.
     unsafe {
-        box_blocks::launch_unchecked::<S, R>(client, cubes(blocks(n)), dim, bvh.axes.arg(), boxes.arg(), n as u32, D);
+        box_blocks::launch_unchecked::<S, R>(
+            client,
+            blocks_for(blocks(n)),
+            dim,
+            bvh.axes.arg(),
+            boxes.arg(),
+            n as u32,
+            D,
+        );
     }
     boxes
 }
@@ -83,7 +91,7 @@ pub(super) fn rule_out<F: Float>(
     boxes: &Array<F>,
     input: &ActiveInput,
     uniform: &UniformArg,
-    least: &mut Least,
+    least: &mut PointEdges,
     #[comptime] spec: MstSpec,
 ) {
     let d = comptime!(spec.d);

@@ -1,10 +1,10 @@
 //! Boruvka's rounds on a device: the GPU version of `cluster::mst::boruvka`.
 //!
 //! In: a tree. Out: the edges, in order. The steps of a round:
-//! - update what each point knows about its least edge (`recall`);
+//! - update what each point knows about its least edge (`edge_bounds`);
 //! - exclude blocks of points deep inside their component (`blocks`);
 //! - search for the least edges of the points that may have the least edge of their component (`search`);
-//! - merge components and number them again (`join`).
+//! - merge components and number them again (`merge_components`).
 //!
 //! The host reads three counts per round: the points that search, the points that may have the least edge of their
 //! component, and the remaining components.
@@ -21,13 +21,13 @@
 use cubecl::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::cluster::mst::blocks::{UniformArgLaunch, blocks, boxes, rule_out};
-use crate::gpu::cluster::mst::join::{BestEdges, Edges};
-use crate::gpu::cluster::mst::least::{LeastLaunch, MstSpec, SamplesLaunch};
-use crate::gpu::cluster::mst::recall::{ActiveInputLaunch, list, list_active, recall};
+use crate::gpu::cluster::mst::edge_bounds::{ActiveInputLaunch, list, list_active, update_bounds};
+use crate::gpu::cluster::mst::least_edges::{MstSpec, PointEdgesLaunch, SamplesLaunch};
+use crate::gpu::cluster::mst::merge_components::{ComponentEdges, Edges};
 use crate::gpu::cluster::mst::search::{ComponentsLaunch, search};
 use crate::gpu::cluster::mst::sort::sort_edges;
 use crate::gpu::cluster::mst::uniform::uniform;
@@ -61,20 +61,20 @@ pub(super) fn edges<R: Runtime, S: Coordinate, const D: usize>(
     // The size of each component.
     let mut components = Buffer::<u32>::filled(client, n, 1);
     while components.len() > 1 {
-        let best = BestEdges::new(client, components.len());
-        rounds.recall(&best);
+        let best = ComponentEdges::new(client, components.len());
+        rounds.update_bounds(&best);
         rounds.search(&best, &components)?;
         best.find(client, || rounds.samples(), || rounds.least(), &rounds.component, rounds.spec.warp)?;
         let left = best.join(client, &rounds.position, &rounds.component, &components, &found)?;
         if left.len() >= components.len() {
-            return Err(Error::invariant("a component has no edge to another"));
+            return Err(Error::invariant("a component has no edge to any other component"));
         }
         components = left;
     }
     sort_edges(client, &found)
 }
 
-/// The state that all rounds share; for its fields see `least`.
+/// The state that all rounds share; for its fields see `least_edges`.
 struct Rounds<'a, R: Runtime, S: Coordinate, const D: usize> {
     client: &'a ComputeClient<R>,
     bvh: &'a Bvh<S, D>,
@@ -94,7 +94,7 @@ struct Rounds<'a, R: Runtime, S: Coordinate, const D: usize> {
 
 impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
     fn new(client: &'a ComputeClient<R>, bvh: &'a Bvh<S, D>, nodes: &'a Nodes<S>, min_samples: usize) -> Result<Self> {
-        let (n, dim) = (bvh.len(), CubeDim::new_1d(UNITS));
+        let (n, dim) = (bvh.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
         let mutual = min_samples > 1;
         let samples = if mutual { min_samples - 1 } else { 0 };
         // Mutual reachability uses two more neighbours than the core distance, if there are enough.
@@ -124,7 +124,7 @@ impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
         let nearest = bvh.nearest_rows(client, Nearest::new(k).excluding_self(), RowOrder::Tree)?;
         list::launch::<R>(
             client,
-            cubes(n),
+            blocks_for(n),
             dim,
             nearest.indices.arg(),
             nearest.distances2.arg(),
@@ -145,16 +145,16 @@ impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
         SamplesLaunch::new(order, position, self.listed.arg(), self.last2.arg(), self.core2.arg())
     }
 
-    fn least(&self) -> LeastLaunch<R> {
-        LeastLaunch::new(self.weight2.arg(), self.end.arg())
+    fn least(&self) -> PointEdgesLaunch<R> {
+        PointEdgesLaunch::new(self.weight2.arg(), self.end.arg())
     }
 
     /// Updates the known edges from earlier rounds and from the lists of neighbours.
-    fn recall(&self, best: &BestEdges) {
-        recall::launch::<S, R>(
+    fn update_bounds(&self, best: &ComponentEdges) {
+        update_bounds::launch::<S, R>(
             self.client,
-            cubes(self.bvh.len()),
-            CubeDim::new_1d(UNITS),
+            blocks_for(self.bvh.len()),
+            CubeDim::new_1d(THREADS_PER_BLOCK),
             self.bvh.tree(self.client, self.nodes),
             self.samples(),
             self.component.arg(),
@@ -166,8 +166,8 @@ impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
 
     /// Searches for the least edges of the points that may have the least edge of their component; `components` holds
     /// the component sizes.
-    fn search(&self, best: &BestEdges, components: &Buffer<u32>) -> Result<()> {
-        let (client, n, dim) = (self.client, self.bvh.len(), CubeDim::new_1d(UNITS));
+    fn search(&self, best: &ComponentEdges, components: &Buffer<u32>) -> Result<()> {
+        let (client, n, dim) = (self.client, self.bvh.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
         let limits = self.bvh.limits(client, f64::INFINITY);
         let tree = || self.bvh.tree(client, self.nodes);
         let uniform = uniform(client, self.nodes, &self.component);
@@ -185,7 +185,7 @@ impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
         unsafe {
             rule_out::launch_unchecked::<S, R>(
                 client,
-                cubes(blocks(n)),
+                blocks_for(blocks(n)),
                 dim,
                 tree(),
                 self.boxes.arg(),
@@ -197,7 +197,17 @@ impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
         }
         let (active, count) = (Buffer::<u32>::new(client, n), Buffer::<u32>::from_slice(client, &[0]));
         let (skipped, to, counted) = (best.skipped.arg(), active.arg(), count.arg());
-        list_active::launch::<R>(client, cubes(n), dim, input(), self.least(), skipped, to, counted, self.spec.warp);
+        list_active::launch::<R>(
+            client,
+            blocks_for(n),
+            dim,
+            input(),
+            self.least(),
+            skipped,
+            to,
+            counted,
+            self.spec.warp,
+        );
         let count = count.read(client)?[0];
         if count == 0 {
             return Ok(());
@@ -217,7 +227,7 @@ impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
         unsafe {
             search::launch_unchecked::<S, R>(
                 client,
-                cubes(count as usize),
+                blocks_for(count as usize),
                 dim,
                 tree(),
                 components,

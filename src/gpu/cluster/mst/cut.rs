@@ -8,7 +8,7 @@ use cubecl::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::geometry::squared_limit;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::cluster::connect::{Forest, ForestArg, ForestArgLaunch, rem_union};
 use crate::gpu::cluster::labels::{Labels, Membership, label, relabel};
 use crate::gpu::cluster::mst::SpanningTree;
@@ -32,7 +32,7 @@ impl SpanningTree {
         if length.is_nan() || length < 0.0 {
             return Err(Error::parameter_must("length", length, "a number, not negative"));
         }
-        self.labels(self.low.len(), squared_limit(length), Membership::Together)
+        self.labels(self.low.len(), squared_limit(length), Membership::Multiple)
     }
 
     /// Returns exactly this many clusters, with the labels of [`crate::SpanningTree::cut_into`].
@@ -69,7 +69,7 @@ impl SpanningTree {
                 let (numbers, n_clusters) = relabel(client, &forest, &indices, membership)?;
                 (label(client, &numbers, &indices, None), n_clusters)
             };
-            Ok(Labels { device: self.device, labels, n_clusters, tells_border: false })
+            Ok(Labels { device: self.device, labels, n_clusters, has_border_labels: false })
         })
     }
 }
@@ -77,7 +77,7 @@ impl SpanningTree {
 /// Unites the first `edges` edges in a forest over indices.
 fn unite<R: Runtime>(client: &ComputeClient<R>, tree: &SpanningTree, edges: usize, limit2: f64) -> Result<Forest> {
     let forest = Forest { parents: Buffer::iota(client, tree.n_points), node_states: Buffer::new(client, 0) };
-    let (limit, dim) = (Buffer::from_slice(client, &[limit2]), CubeDim::new_1d(UNITS));
+    let (limit, dim) = (Buffer::from_slice(client, &[limit2]), CubeDim::new_1d(THREADS_PER_BLOCK));
     let (parents, atomic) = (&forest.parents, is_cuda(client));
     if edges == 0 {
         return Ok(forest);
@@ -88,7 +88,7 @@ fn unite<R: Runtime>(client: &ComputeClient<R>, tree: &SpanningTree, edges: usiz
         let forest = ForestArgLaunch::new(parents.arg(), parents.arg(), changed.arg(), atomic);
         unite_edges::launch::<R>(
             client,
-            cubes(edges),
+            blocks_for(edges),
             dim,
             tree.weight2.arg(),
             tree.low.arg(),

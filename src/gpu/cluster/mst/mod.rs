@@ -13,9 +13,9 @@
 mod blocks;
 mod boruvka;
 mod cut;
-mod join;
-mod least;
-mod recall;
+mod merge_components;
+mod least_edges;
+mod edge_bounds;
 mod search;
 mod sort;
 mod uniform;
@@ -24,13 +24,13 @@ use cubecl::prelude::*;
 
 use crate::cluster::Edge;
 use crate::error::{Error, Result};
-use crate::gpu::buffer::{Buffer, UNITS, cubes, wait};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, wait};
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
 use crate::gpu::cluster::mst::boruvka::edges;
 use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::rounding::roots;
-use crate::gpu::search::nearest::MOST;
+use crate::gpu::search::nearest::MAX_K_PER_SEARCH;
 
 /// The options of a minimum spanning tree: the GPU version of [`crate::MinimumSpanningTree`]. Points are in a periodic
 /// box if they were uploaded with one.
@@ -95,7 +95,7 @@ impl MinimumSpanningTree {
         if n > bvh.len() && n > 1 {
             return refuse("at most the number of points");
         }
-        if n > MOST + 1 {
+        if n > MAX_K_PER_SEARCH + 1 {
             return refuse("at most 65 on a device");
         }
         on!(bvh.device, client => {
@@ -204,7 +204,15 @@ impl SpanningTree {
 fn ends<R: Runtime>(client: &ComputeClient<R>, low: &Buffer<u32>, high: &Buffer<u32>) -> Buffer<u32> {
     let n = low.len();
     let both = Buffer::new(client, 2 * n);
-    pair_up::launch::<R>(client, cubes(n), CubeDim::new_1d(UNITS), low.arg(), high.arg(), both.arg(), n as u32);
+    pair_up::launch::<R>(
+        client,
+        blocks_for(n),
+        CubeDim::new_1d(THREADS_PER_BLOCK),
+        low.arg(),
+        high.arg(),
+        both.arg(),
+        n as u32,
+    );
     both
 }
 

@@ -13,7 +13,7 @@ use cubecl::prelude::*;
 
 use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::Tree;
-use crate::gpu::cluster::mst::least::{Least, MstSpec, NONE, point_at, upper, weight2, weight2_of};
+use crate::gpu::cluster::mst::least_edges::{MstSpec, NONE, PointEdges, point_at, upper, weight2, weight2_of};
 use crate::gpu::metric::{corners, distance2, min_distance2};
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::search::nearest::{Limits, widened};
@@ -51,7 +51,7 @@ struct Best<F: Float> {
 pub(super) fn search<F: Float>(
     tree: &Tree<F>,
     components: &Components,
-    least: &mut Least,
+    least: &mut PointEdges,
     bounds: &mut Array<Atomic<u32>>,
     #[comptime] spec: MstSpec,
 ) {

@@ -7,8 +7,8 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
-use crate::gpu::cluster::mst::join::{Edges, EdgesArg};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
+use crate::gpu::cluster::mst::merge_components::{Edges, EdgesArg};
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::primitives::radix_sort::pass::CODE;
 use crate::gpu::primitives::radix_sort::{Pairs, leading_bits, order, sort};
@@ -29,11 +29,11 @@ pub(super) fn sort_edges<R: Runtime>(client: &ComputeClient<R>, edges: &Edges) -
 /// Sorts by the `leading` bits and resolves ties. Returns `None` if there are too many ties.
 fn sort_leading<R: Runtime>(client: &ComputeClient<R>, edges: &Edges, leading: u32) -> Result<Option<Edges>> {
     let n = edges.low.len();
-    let (bits, dim) = (Buffer::<u64>::new(client, n), CubeDim::new_1d(UNITS));
-    take_bits::launch::<R>(client, cubes(n), dim, edges.weight2.arg(), bits.arg(), n as u32);
+    let (bits, dim) = (Buffer::<u64>::new(client, n), CubeDim::new_1d(THREADS_PER_BLOCK));
+    take_bits::launch::<R>(client, blocks_for(n), dim, edges.weight2.arg(), bits.arg(), n as u32);
     let sorted = edges_in(client, edges, &order(client, bits, leading));
     let (placed, far) = (Edges::new(client, n), Buffer::<u32>::from_slice(client, &[0]));
-    place::launch::<R>(client, cubes(n), dim, sorted.arg(), placed.arg(), far.arg(), n as u32, CODE - leading);
+    place::launch::<R>(client, blocks_for(n), dim, sorted.arg(), placed.arg(), far.arg(), n as u32, CODE - leading);
     Ok((far.read(client)?[0] == 0).then_some(placed))
 }
 
@@ -48,13 +48,13 @@ fn edges_in<R: Runtime>(client: &ComputeClient<R>, edges: &Edges, order: &Buffer
 }
 
 fn sort_all_bits<R: Runtime>(client: &ComputeClient<R>, edges: &Edges) -> Result<Edges> {
-    let (n, dim) = (edges.low.len(), CubeDim::new_1d(UNITS));
+    let (n, dim) = (edges.low.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
     let keys = Buffer::<u64>::new(client, n);
-    pack_ends::launch::<R>(client, cubes(n), dim, edges.low.arg(), edges.high.arg(), keys.arg(), n as u32);
+    pack_ends::launch::<R>(client, blocks_for(n), dim, edges.low.arg(), edges.high.arg(), keys.arg(), n as u32);
     let by_ends = sort(client, Pairs { keys, values: Buffer::iota(client, n) })?.values;
     let keys = Buffer::<u64>::new(client, n);
     let weight2 = gather(client, &edges.weight2, &by_ends, 1, Layout::Rows);
-    take_bits::launch::<R>(client, cubes(n), dim, weight2.arg(), keys.arg(), n as u32);
+    take_bits::launch::<R>(client, blocks_for(n), dim, weight2.arg(), keys.arg(), n as u32);
     Ok(edges_in(client, edges, &sort(client, Pairs { keys, values: by_ends })?.values))
 }
 

@@ -5,9 +5,9 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::ropes::Nodes;
-use crate::gpu::cluster::mst::least::NONE;
+use crate::gpu::cluster::mst::least_edges::NONE;
 use crate::gpu::primitives::scan::exclusive;
 
 /// The nodes and runs of positions that belong to one component.
@@ -19,12 +19,21 @@ pub(super) struct Uniform {
 }
 
 pub(super) fn uniform<R: Runtime, S>(client: &ComputeClient<R>, nodes: &Nodes<S>, component: &Buffer<u32>) -> Uniform {
-    let (n, end, dim) = (component.len(), nodes.end(), CubeDim::new_1d(UNITS));
+    let (n, end, dim) = (component.len(), nodes.end(), CubeDim::new_1d(THREADS_PER_BLOCK));
     let (changes, of_nodes) = (Buffer::<u32>::new(client, n + 1), Buffer::<u32>::new(client, end + 1));
-    flag_changes::launch::<R>(client, cubes(n + 1), dim, component.arg(), changes.arg(), n as u32);
+    flag_changes::launch::<R>(client, blocks_for(n + 1), dim, component.arg(), changes.arg(), n as u32);
     exclusive(client, &changes);
     let (links, before) = (nodes.links.arg(), changes.arg());
-    find_uniform::launch::<R>(client, cubes(end + 1), dim, links, before, component.arg(), of_nodes.arg(), end as u32);
+    find_uniform::launch::<R>(
+        client,
+        blocks_for(end + 1),
+        dim,
+        links,
+        before,
+        component.arg(),
+        of_nodes.arg(),
+        end as u32,
+    );
     Uniform { nodes: of_nodes, changes }
 }
 

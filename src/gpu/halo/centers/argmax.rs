@@ -7,7 +7,7 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, grid};
 use crate::gpu::halo::centers::by_size::{HalosArg, SortedHalos};
 
 /// The quantity to count in each halo.
@@ -15,7 +15,7 @@ pub(super) enum Count<'a> {
     /// The number of members with the largest value.
     Ties,
     /// Half the sum of these numbers, one for each member that has a value.
-    Sum(&'a Buffer<u32>),
+    HalfSum(&'a Buffer<u32>),
 }
 
 /// The results for some halos, on the device.
@@ -68,17 +68,17 @@ pub(super) fn argmax_small<R: Runtime, N: Numeric + CubeElement>(
     let n = halos.len() - halos.large.halos;
     let best = Argmax::new(client, n);
     let none = Buffer::new(client, 0);
-    let (others, ties) = match counted {
+    let (addends, ties) = match counted {
         Count::Ties => (&none, true),
-        Count::Sum(others) => (others, false),
+        Count::HalfSum(addends) => (addends, false),
     };
     if n > 0 {
         find_small::launch::<N, R>(
             client,
-            cubes(n),
-            CubeDim::new_1d(UNITS),
+            blocks_for(n),
+            CubeDim::new_1d(THREADS_PER_BLOCK),
             values.arg(),
-            others.arg(),
+            addends.arg(),
             halos.arg(),
             best.arg(),
             halos.large.halos as u32,
@@ -97,8 +97,8 @@ pub(super) fn argmax_large<R: Runtime, N: Numeric + CubeElement>(
     let n = halos.large.halos;
     let best = Argmax::new(client, n);
     if n > 0 {
-        let dim = CubeDim::new_1d(UNITS);
-        find_large::launch::<N, R>(client, count(n), dim, values.arg(), halos.arg(), best.arg(), n as u32);
+        let dim = CubeDim::new_1d(THREADS_PER_BLOCK);
+        find_large::launch::<N, R>(client, grid(n), dim, values.arg(), halos.arg(), best.arg(), n as u32);
     }
     best
 }
@@ -107,7 +107,7 @@ pub(super) fn argmax_large<R: Runtime, N: Numeric + CubeElement>(
 #[cube(launch)]
 fn find_small<N: Numeric>(
     values: &Array<N>,
-    others: &Array<u32>,
+    addends: &Array<u32>,
     halos: &HalosArg,
     best: &mut ArgmaxArg<N>,
     large: u32,
@@ -122,12 +122,12 @@ fn find_small<N: Numeric>(
         let mut most = values[start as usize];
         let mut counted = 1u32.runtime();
         if comptime!(!ties) {
-            counted = others[start as usize];
+            counted = addends[start as usize];
         }
         for other in start + 1..end {
             let value = values[other as usize];
             if comptime!(!ties) {
-                counted += others[other as usize];
+                counted += addends[other as usize];
             }
             if value > most {
                 most = value;
@@ -155,14 +155,14 @@ fn find_small<N: Numeric>(
 fn find_large<N: Numeric>(values: &Array<N>, halos: &HalosArg, best: &mut ArgmaxArg<N>, large: u32) {
     let halo = CUBE_POS;
     if (halo as u32) < large {
-        let mut firsts = SharedMemory::<u32>::new(UNITS as usize);
-        let mut mosts = SharedMemory::<N>::new(UNITS as usize);
-        let mut ties = SharedMemory::<u32>::new(UNITS as usize);
+        let mut firsts = SharedMemory::<u32>::new(THREADS_PER_BLOCK as usize);
+        let mut mosts = SharedMemory::<N>::new(THREADS_PER_BLOCK as usize);
+        let mut ties = SharedMemory::<u32>::new(THREADS_PER_BLOCK as usize);
         let (start, end) = (halos.offsets[halo], halos.offsets[halo + 1]);
         let mut first = start + UNIT_POS;
         let mut most = values[first as usize];
         let mut equal = 1u32.runtime();
-        let mut other = start + UNIT_POS + UNITS;
+        let mut other = start + UNIT_POS + THREADS_PER_BLOCK;
         while other < end {
             let value = values[other as usize];
             if value > most {
@@ -172,14 +172,14 @@ fn find_large<N: Numeric>(values: &Array<N>, halos: &HalosArg, best: &mut Argmax
             } else if value == most {
                 equal += 1;
             }
-            other += UNITS;
+            other += THREADS_PER_BLOCK;
         }
         firsts[UNIT_POS as usize] = first;
         mosts[UNIT_POS as usize] = most;
         ties[UNIT_POS as usize] = equal;
         sync_cube();
         if UNIT_POS == 0 {
-            for unit in 1..UNITS as usize {
+            for unit in 1..THREADS_PER_BLOCK as usize {
                 if mosts[unit] > most {
                     most = mosts[unit];
                     first = firsts[unit];

@@ -7,7 +7,7 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::morton::spread;
 use crate::gpu::halo::centers::by_size::SortedHalos;
 use crate::gpu::halo::centers::members::{Members, MembersArg};
@@ -56,14 +56,14 @@ pub(super) struct BlocksArg {
 
 impl Blocks {
     pub fn new<R: Runtime>(client: &ComputeClient<R>, members: &Members, halos: &SortedHalos) -> Result<Self> {
-        let dim = CubeDim::new_1d(UNITS);
+        let dim = CubeDim::new_1d(THREADS_PER_BLOCK);
         let (halo_count, n) = (halos.large.halos, halos.large.members);
         let extents = Buffer::<u32>::filled(client, halo_count, 0);
-        find_extents::launch::<R>(client, cubes(n), dim, members.arg(), extents.arg(), n as u32, Warp::of(client));
+        find_extents::launch::<R>(client, blocks_for(n), dim, members.arg(), extents.arg(), n as u32, Warp::of(client));
         let pairs = Pairs { keys: Buffer::new(client, n), values: Buffer::new(client, n) };
         code_members::launch::<R>(
             client,
-            cubes(n),
+            blocks_for(n),
             dim,
             members.arg(),
             extents.arg(),
@@ -75,15 +75,15 @@ impl Blocks {
         let Pairs { keys, values: order } = sort_bits(client, pairs, bits);
 
         let flags = Buffer::<u32>::new(client, n + 1);
-        flag_starts::launch::<R>(client, cubes(n + 1), dim, keys.arg(), flags.arg(), n as u32);
+        flag_starts::launch::<R>(client, blocks_for(n + 1), dim, keys.arg(), flags.arg(), n as u32);
         let starts = Compact::new(client, flags)?;
         let (first, of_members) = (Buffer::new(client, starts.len + 1), Buffer::new(client, n));
         let ranks = &starts.ranks;
-        take_starts::launch::<R>(client, cubes(n + 1), dim, ranks.arg(), first.arg(), of_members.arg(), n as u32);
+        take_starts::launch::<R>(client, blocks_for(n + 1), dim, ranks.arg(), first.arg(), of_members.arg(), n as u32);
         let of_halos = Buffer::new(client, halo_count + 1);
         find_halos::launch::<R>(
             client,
-            cubes(halo_count + 1),
+            blocks_for(halo_count + 1),
             dim,
             ranks.arg(),
             halos.offsets.arg(),

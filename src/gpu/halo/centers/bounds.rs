@@ -13,7 +13,7 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::halo::centers::blocks::{Blocks, BlocksArg, halo_of};
 use crate::gpu::primitives::compact::{Compact, Emit};
 
@@ -21,7 +21,7 @@ use crate::gpu::primitives::compact::{Compact, Emit};
 pub(super) const RELATIVE_ERROR: f32 = 1e-5;
 
 /// The best bounds and the pair counts of each large halo.
-pub(super) struct Best {
+pub(super) struct HaloBounds {
     /// The largest lower bound and the largest upper bound among the halo's members, as bits; 0 for no bound.
     pub lower: Buffer<u32>,
     pub upper: Buffer<u32>,
@@ -30,7 +30,7 @@ pub(super) struct Best {
     pub coincident: Buffer<u32>,
 }
 
-impl Best {
+impl HaloBounds {
     pub fn new<R: Runtime>(client: &ComputeClient<R>, halos: usize) -> Self {
         let zeros = |n| Buffer::<u32>::filled(client, n, 0);
         Self { lower: zeros(halos), upper: zeros(halos), pairs: zeros(2 * halos), coincident: zeros(2 * halos) }
@@ -41,7 +41,7 @@ impl Best {
 pub(super) struct TargetBounds<'a> {
     /// The upper bound of each member.
     pub upper: Buffer<f32>,
-    best: &'a Best,
+    best: &'a HaloBounds,
 }
 
 /// The kernel argument for [`TargetBounds`].
@@ -53,7 +53,7 @@ pub(super) struct TargetBoundsArg {
 }
 
 impl<'a> TargetBounds<'a> {
-    pub fn new<R: Runtime>(client: &ComputeClient<R>, targets: usize, best: &'a Best) -> Self {
+    pub fn new<R: Runtime>(client: &ComputeClient<R>, targets: usize, best: &'a HaloBounds) -> Self {
         Self { upper: Buffer::new(client, targets), best }
     }
 
@@ -75,7 +75,7 @@ pub(super) fn lower_bits(lower: f64) -> u32 {
 
 /// Adds to a number of two words, of which the low one comes first.
 #[cube]
-pub(super) fn add_wide(words: &mut Array<Atomic<u32>>, at: u32, value: u32) {
+pub(super) fn add_u64(words: &mut Array<Atomic<u32>>, at: u32, value: u32) {
     let old = words[2 * at as usize].fetch_add(value);
     if old > 0xffff_ffffu32 - value {
         words[2 * at as usize + 1].fetch_add(1);
@@ -83,7 +83,7 @@ pub(super) fn add_wide(words: &mut Array<Atomic<u32>>, at: u32, value: u32) {
 }
 
 /// The value of a number of two words.
-pub(super) fn wide(words: &[u32], at: usize) -> u64 {
+pub(super) fn read_u64(words: &[u32], at: usize) -> u64 {
     words.get(2 * at..).and_then(|words| words.get(..2)).map_or(0, |two| u64::from(two[0]) | u64::from(two[1]) << 32)
 }
 
@@ -96,13 +96,13 @@ pub(super) fn argmax_upper<R: Runtime>(
     client: &ComputeClient<R>,
     blocks: &Blocks,
     upper: &Buffer<f32>,
-    best: &Best,
+    best: &HaloBounds,
 ) -> Buffer<u32> {
     let argmax = Buffer::<u32>::filled(client, best.upper.len(), u32::MAX);
     find_argmax::launch::<R>(
         client,
-        cubes(upper.len()),
-        CubeDim::new_1d(UNITS),
+        blocks_for(upper.len()),
+        CubeDim::new_1d(THREADS_PER_BLOCK),
         upper.arg(),
         best.upper.arg(),
         blocks.arg(),
@@ -136,7 +136,7 @@ pub(super) fn prune<R: Runtime>(
     blocks: &Blocks,
     some: Option<&Buffer<u32>>,
     upper: &Buffer<f32>,
-    best: &Best,
+    best: &HaloBounds,
 ) -> Result<Buffer<u32>> {
     let n = upper.len();
     let targets = || match some {
@@ -146,8 +146,8 @@ pub(super) fn prune<R: Runtime>(
     let flags = Buffer::<u32>::new(client, n + 1);
     flag_survivors::launch::<R>(
         client,
-        cubes(n + 1),
-        CubeDim::new_1d(UNITS),
+        blocks_for(n + 1),
+        CubeDim::new_1d(THREADS_PER_BLOCK),
         targets(),
         upper.arg(),
         best.lower.arg(),

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::cluster::halos::Halos;
 
 /// The maximum number of members of a small halo, in which all pairs are summed. In larger halos, blocks of members
@@ -23,19 +23,19 @@ pub(super) struct SortedHalos {
     pub host_offsets: Vec<u32>,
     /// The points that are the members, halo by halo.
     pub members: Buffer<u32>,
-    pub large: Large,
+    pub large: LargeCount,
     /// The caller's index of each halo, or `None` if the order is the same.
     order: Option<Vec<u32>>,
 }
 
 /// The number of large halos, which come first, and the number of their members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Large {
+pub(super) struct LargeCount {
     pub halos: usize,
     pub members: usize,
 }
 
-impl Large {
+impl LargeCount {
     fn of(offsets: &[u32]) -> Self {
         let halos = offsets.windows(2).take_while(|pair| size(pair) > SMALL).count();
         Self { halos, members: offsets.get(halos).map_or(0, |&end| end as usize) }
@@ -63,7 +63,7 @@ impl SortedHalos {
         if sizes.is_sorted_by_key(|&size| Reverse(size)) {
             return Ok(Self {
                 offsets: halos.offsets.clone(),
-                large: Large::of(&given),
+                large: LargeCount::of(&given),
                 host_offsets: given,
                 members: halos.members.clone(),
                 order: None,
@@ -80,15 +80,15 @@ impl SortedHalos {
         let members = Buffer::<u32>::new(client, n);
         reorder_members::launch::<R>(
             client,
-            cubes(n),
-            CubeDim::new_1d(UNITS),
+            blocks_for(n),
+            CubeDim::new_1d(THREADS_PER_BLOCK),
             HalosArgLaunch::new(halos.offsets.arg(), halos.members.arg(), order.len() as u32),
             Buffer::from_slice(client, &order).arg(),
             offsets.arg(),
             members.arg(),
             n as u32,
         );
-        Ok(Self { offsets, large: Large::of(&host_offsets), host_offsets, members, order: Some(order) })
+        Ok(Self { offsets, large: LargeCount::of(&host_offsets), host_offsets, members, order: Some(order) })
     }
 
     pub fn len(&self) -> usize {
@@ -151,7 +151,7 @@ mod tests {
         for (offsets, halos, members) in
             [(&[0][..], 0, 0), (&[0, 512], 0, 0), (&[0, 513], 1, 513), (&[0, 600, 1113, 1114], 2, 1113)]
         {
-            assert_eq!(Large::of(offsets), Large { halos, members });
+            assert_eq!(LargeCount::of(offsets), LargeCount { halos, members });
         }
     }
 

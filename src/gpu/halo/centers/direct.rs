@@ -13,7 +13,7 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, grid};
 use crate::gpu::halo::centers::argmax::{Argmax, Count, argmax_small};
 use crate::gpu::halo::centers::by_size::{HalosArg, SortedHalos};
 use crate::gpu::halo::centers::members::{Members, MembersArg, mass};
@@ -22,30 +22,30 @@ use crate::gpu::halo::centers::members::{Members, MembersArg, mass};
 const SEGMENT: u32 = 512;
 const LANES: u32 = 8;
 /// Segments that a block sums at once.
-const SEGMENTS: u32 = UNITS / LANES;
+const SEGMENTS: u32 = THREADS_PER_BLOCK / LANES;
 
 /// The most bound particles of small halos. The counts are numbers of coincident pairs.
 pub(super) fn most_bound<R: Runtime>(client: &ComputeClient<R>, members: &Members, halos: &SortedHalos) -> Argmax<f64> {
     let first = halos.large.members;
     let n = members.len - first;
-    let (sums, others) = (Buffer::<f64>::new(client, n), Buffer::<u32>::new(client, n));
+    let (sums, addends) = (Buffer::<f64>::new(client, n), Buffer::<u32>::new(client, n));
     if n > 0 {
-        // SAFETY: the launch contract of `centers`. `sum_small` checks `own < members.n`; `sums` and `others` have
+        // SAFETY: the launch contract of `centers`. `sum_small` checks `own < members.n`; `sums` and `addends` have
         // `members.n - first` elements.
         unsafe {
             sum_small::launch_unchecked::<R>(
                 client,
-                cubes(n),
-                CubeDim::new_1d(UNITS),
+                blocks_for(n),
+                CubeDim::new_1d(THREADS_PER_BLOCK),
                 members.arg(),
                 halos.arg(),
                 sums.arg(),
-                others.arg(),
+                addends.arg(),
                 first as u32,
             )
         };
     }
-    argmax_small(client, halos, &sums, Count::Sum(&others))
+    argmax_small(client, halos, &sums, Count::HalfSum(&addends))
 }
 
 /// Computes equation (9) for some members.
@@ -63,8 +63,8 @@ pub(super) fn sums<R: Runtime>(
         unsafe {
             sum_each::launch_unchecked::<R>(
                 client,
-                count(n),
-                CubeDim::new_1d(UNITS),
+                grid(n),
+                CubeDim::new_1d(THREADS_PER_BLOCK),
                 members.arg(),
                 halos.arg(),
                 targets.arg(),
@@ -115,7 +115,7 @@ pub(super) fn potential(members: &MembersArg, member: u32, pairs: &Sum) -> f64 {
 
 /// Sums a member per thread, for halos of a single segment.
 #[cube(launch_unchecked)]
-fn sum_small(members: &MembersArg, halos: &HalosArg, sums: &mut Array<f64>, others: &mut Array<u32>, first: u32) {
+fn sum_small(members: &MembersArg, halos: &HalosArg, sums: &mut Array<f64>, addends: &mut Array<u32>, first: u32) {
     let own = first + ABSOLUTE_POS as u32;
     if own < members.n {
         let halo = members.owners[own as usize] as usize;
@@ -150,7 +150,7 @@ fn sum_small(members: &MembersArg, halos: &HalosArg, sums: &mut Array<f64>, othe
         let odd = (lanes[1] + lanes[5]) + (lanes[3] + lanes[7]);
         let pairs = Sum { separate_sum: even + odd, coincident_mass, n_coincident };
         sums[ABSOLUTE_POS] = potential(members, own, &pairs);
-        others[ABSOLUTE_POS] = n_coincident - 1;
+        addends[ABSOLUTE_POS] = n_coincident - 1;
     }
 }
 
@@ -159,9 +159,9 @@ fn sum_small(members: &MembersArg, halos: &HalosArg, sums: &mut Array<f64>, othe
 fn sum_each(members: &MembersArg, halos: &HalosArg, targets: &Array<u32>, sums: &mut Array<f64>, n: u32) {
     let target = CUBE_POS as u32;
     if target < n {
-        let mut lanes = SharedMemory::<f64>::new(UNITS as usize);
+        let mut lanes = SharedMemory::<f64>::new(THREADS_PER_BLOCK as usize);
         let mut segments = SharedMemory::<f64>::new(SEGMENTS as usize);
-        let mut counts = SharedMemory::<u32>::new(UNITS as usize);
+        let mut counts = SharedMemory::<u32>::new(THREADS_PER_BLOCK as usize);
         let own = targets[target as usize];
         let halo = members.owners[own as usize] as usize;
         let (start, end) = (halos.offsets[halo], halos.offsets[halo + 1]);
@@ -208,7 +208,7 @@ fn sum_each(members: &MembersArg, halos: &HalosArg, targets: &Array<u32>, sums: 
         sync_cube();
         if UNIT_POS == 0 {
             let mut n_coincident = 0u32.runtime();
-            for unit in 0..UNITS as usize {
+            for unit in 0..THREADS_PER_BLOCK as usize {
                 n_coincident += counts[unit];
             }
             let mut coincident_mass = f64::cast_from(0u32.runtime());

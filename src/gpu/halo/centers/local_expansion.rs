@@ -29,12 +29,14 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::buffer::{Buffer, UNITS};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK};
 use crate::gpu::halo::centers::blocks::{Blocks, BlocksArg};
-use crate::gpu::halo::centers::bounds::{Best, RELATIVE_ERROR, TargetBounds, TargetBoundsArg, add_wide, lower_bits};
+use crate::gpu::halo::centers::bounds::{
+    HaloBounds, RELATIVE_ERROR, TargetBounds, TargetBoundsArg, add_u64, lower_bits,
+};
 use crate::gpu::halo::centers::members::{Members, MembersArg};
 use crate::gpu::halo::centers::multipole::{Vec4, center_of, products_of, radius_of, squares_of, term, trace};
-use crate::gpu::halo::centers::near_lists::{NearLists, NearListsArg};
+use crate::gpu::halo::centers::near_field_lists::{NearLists, NearListsArg};
 use crate::gpu::primitives::warp::{Warp, warp_ballot, warp_sum};
 use crate::gpu::primitives::warp_atomics::warp_atomic_max;
 
@@ -72,7 +74,7 @@ impl Interactions {
     ) -> Option<Self> {
         let n = blocks.len;
         let warp = Warp::of(client).apart();
-        let (count, dim) = warp.blocks(n * warp.lanes() as usize, UNITS);
+        let (count, dim) = warp.blocks(n * warp.lanes() as usize, THREADS_PER_BLOCK);
         let found = Self {
             sums: Buffer::new(client, n),
             expansions: Buffer::new(client, 12 * n),
@@ -111,10 +113,10 @@ pub(super) fn tighten<R: Runtime>(
     blocks: &Blocks,
     near_sums: &Buffer<f64>,
     targets: &Buffer<u32>,
-    best: &Best,
+    best: &HaloBounds,
 ) -> Buffer<f32> {
     let (n, warp) = (targets.len(), Warp::of(client).apart());
-    let (count, dim) = warp.blocks(n * warp.lanes() as usize, UNITS);
+    let (count, dim) = warp.blocks(n * warp.lanes() as usize, THREADS_PER_BLOCK);
     let bounds = TargetBounds::new(client, n, best);
     // SAFETY: the launch contract of `centers`. `targets` are positions in block order. Each has a warp or a thread,
     // which checks that its index is below `n`, the length of `targets`.
@@ -277,7 +279,7 @@ fn expand_far(
             }
             near.counts[own as usize] = count;
             let targets = blocks.first[own as usize + 1] - blocks.first[own as usize];
-            add_wide(pairs, halo, targets * (sources - 1) + (end - start));
+            add_u64(pairs, halo, targets * (sources - 1) + (end - start));
         }
     }
 }
@@ -368,7 +370,7 @@ fn tighten_far(
         if lane == 0 {
             bounds.upper[i] = f32::cast_from(sum + error);
             bits = lower_bits(sum - error);
-            add_wide(&mut bounds.pairs, halo, end - start);
+            add_u64(&mut bounds.pairs, halo, end - start);
         }
     }
     warp_atomic_max(&mut bounds.best_lower, halo, bits, warp);

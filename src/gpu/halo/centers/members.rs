@@ -7,7 +7,7 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::geometry::Space;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::{Coordinate, Points};
 use crate::gpu::halo::centers::by_size::{HalosArg, SortedHalos, owner};
 use crate::halo::centers::{exponent, power};
@@ -35,7 +35,7 @@ impl Units {
             && within(heaviest, 1e100)
             && lightest >= 1e-15 * heaviest
             && within(softening * power(-length), 1e15)
-            && points.finest >= 1e-30 * extent;
+            && points.smallest_nonzero >= 1e-30 * extent;
         fits.then_some(Self { length, mass })
     }
 
@@ -61,10 +61,10 @@ pub(super) struct Members {
     pub owners: Buffer<u32>,
     /// The mass of each member; empty if all masses are 1.
     pub masses: Buffer<f64>,
-    /// For each halo a bit for each axis along which it crosses the periodic boundary, and [`WIDE`].
+    /// For each halo a bit for each axis along which it crosses the periodic boundary, and [`AMBIGUOUS`].
     pub flags: Buffer<u32>,
-    /// `true` if any halo is [`WIDE`].
-    pub any_wide: bool,
+    /// `true` if any halo is [`AMBIGUOUS`].
+    pub any_ambiguous: bool,
     /// The square of the softening length, and the root of that square.
     pub softening: Buffer<f64>,
     pub len: usize,
@@ -85,7 +85,7 @@ pub(super) struct MembersArg {
 
 /// The flag of a halo that may be half as wide as the periodic box: a member is at least a quarter of the box from the
 /// first one.
-pub(super) const WIDE: u32 = 8;
+pub(super) const AMBIGUOUS: u32 = 8;
 
 impl Members {
     pub fn new<R: Runtime, S: Coordinate>(
@@ -96,7 +96,7 @@ impl Members {
         softening: f64,
         units: Units,
     ) -> Result<Self> {
-        let (n, dim) = (halos.members.len(), CubeDim::new_1d(UNITS));
+        let (n, dim) = (halos.members.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
         let numbers = units.scale_and_sides(points);
         let softening = softening * numbers[0];
         // As on the CPU, the root is that of the rounded square.
@@ -104,15 +104,15 @@ impl Members {
         let own_masses = Buffer::new(client, masses.map_or(0, |_| n));
         let (axes, owners) = (Buffer::new(client, 3 * n), Buffer::new(client, n));
         let flags = Buffer::<u32>::filled(client, halos.len(), 0);
-        let any_wide = Buffer::<u32>::filled(client, 1, 0);
+        let any_ambiguous = Buffer::<u32>::filled(client, 1, 0);
         place_members::launch::<S, R>(
             client,
-            cubes(n),
+            blocks_for(n),
             dim,
             points.values.arg(),
             halos.arg(),
             Buffer::from_slice(client, &numbers).arg(),
-            PlacedArgLaunch::new(axes.arg(), owners.arg(), flags.arg(), any_wide.arg()),
+            PlacedArgLaunch::new(axes.arg(), owners.arg(), flags.arg(), any_ambiguous.arg()),
             n as u32,
             points.space != Space::OPEN,
         );
@@ -121,7 +121,7 @@ impl Members {
             let masses = Buffer::from_slice(client, &masses);
             take_masses::launch::<R>(
                 client,
-                cubes(n),
+                blocks_for(n),
                 dim,
                 masses.arg(),
                 halos.members.arg(),
@@ -129,9 +129,9 @@ impl Members {
                 n as u32,
             );
         }
-        let any_wide = any_wide.read(client)?[0] != 0;
+        let any_ambiguous = any_ambiguous.read(client)?[0] != 0;
         let softening = Buffer::from_slice(client, &softening);
-        Ok(Self { axes, owners, masses: own_masses, flags, any_wide, softening, len: n })
+        Ok(Self { axes, owners, masses: own_masses, flags, any_ambiguous, softening, len: n })
     }
 
     /// The kernel argument.
@@ -164,7 +164,7 @@ struct PlacedArg {
     axes: Array<f64>,
     owners: Array<u32>,
     flags: Array<Atomic<u32>>,
-    any_wide: Array<Atomic<u32>>,
+    any_ambiguous: Array<Atomic<u32>>,
 }
 
 /// Writes the position of each member's nearest image relative to the first member of its halo. `numbers` holds the
@@ -199,7 +199,7 @@ fn place_members<F: Float>(
                     flag |= comptime!(1u32 << k);
                 }
                 if d.abs() >= side * f64::new(0.25) {
-                    flag |= WIDE;
+                    flag |= AMBIGUOUS;
                 }
             }
             placed.axes[k * n as usize + i] = d;
@@ -207,8 +207,8 @@ fn place_members<F: Float>(
         placed.owners[i] = halo;
         if flag != 0 {
             placed.flags[halo as usize].fetch_or(flag);
-            if flag >= WIDE {
-                placed.any_wide[0].fetch_or(1);
+            if flag >= AMBIGUOUS {
+                placed.any_ambiguous[0].fetch_or(1);
             }
         }
     }

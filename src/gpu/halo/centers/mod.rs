@@ -3,15 +3,15 @@
 //! In: points and their grouping into halos. Out: [`Centers`], equal to those of the CPU.
 //! ```text
 //! halos -> by_size -> members -> direct                           small halos: all sums in f64
-//!                             -> blocks -> far, near, pairwise_f32 -> bounds -> direct
+//!                             -> blocks -> far, near_field, pairwise_f32 -> bounds -> direct
 //!                                                                 large ones: bounds in f32, then the survivors in f64
 //!                  -> most_connected                              counts of friends
 //!                  -> on_host                                     what the device leaves to the CPU
 //! ```
 //! φ is the potential at a member due to all others (G is 1). Kernels compute -φ, which is positive: every sum and
 //! every `potential` has this sign, and [`Units::potential`] changes it. Equations are numbered across the files: (1)
-//! and (2) in `multipole`, (3) to (5) in `local_expansion`, (6) and (7) in `bounds`, (8) in `near`, (9) in `direct`,
-//! (10) in `most_connected`.
+//! and (2) in `multipole`, (3) to (5) in `local_expansion`, (6) and (7) in `bounds`, (8) in `near_field`, (9) in
+//! `direct`, (10) in `most_connected`.
 //!
 //! Cost: see [`CenterFinder::run`]. Source: Sewell et al. 2015 for the definitions.
 //!
@@ -38,8 +38,8 @@ mod members;
 mod most_bound;
 mod most_connected;
 mod multipole;
-mod near;
-mod near_lists;
+mod near_field;
+mod near_field_lists;
 mod on_host;
 mod pairwise_f32;
 
@@ -47,11 +47,11 @@ use cubecl::prelude::*;
 
 use self::argmax::Maximum;
 use self::by_size::SortedHalos;
-use self::members::{Members, Units, WIDE};
+use self::members::{AMBIGUOUS, Members, Units};
 use self::most_bound::MostBound;
 use crate::error::{Error, ErrorKind, Result};
 use crate::geometry::Boundary;
-use crate::gpu::buffer::{Buffer, mark};
+use crate::gpu::buffer::{Buffer, end_phase};
 use crate::gpu::bvh::{Coordinate, Points};
 use crate::gpu::cluster::halos::Halos;
 use crate::gpu::device::{check_same, on};
@@ -88,7 +88,7 @@ pub struct CenterFinder<'a> {
 /// Centres, and the processor that computed each, so that a test of a device cannot pass on the CPU.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
-pub struct Traced {
+pub struct CentersWithDevice {
     pub centers: Centers,
     /// For each halo, `true` if the device computed its centre.
     pub on_device: Vec<bool>,
@@ -152,7 +152,7 @@ impl<'a> CenterFinder<'a> {
 
     /// The same, with the processor that computed each centre.
     #[doc(hidden)]
-    pub fn run_traced<S: Coordinate>(&self, points: &Points<S, 3>, halos: &Halos) -> Result<Traced> {
+    pub fn run_traced<S: Coordinate>(&self, points: &Points<S, 3>, halos: &Halos) -> Result<CentersWithDevice> {
         self.center.check()?;
         check_same(["the points", "the halos"], [points.device, halos.device])?;
         on_host::finder(self.center, self.masses).check_lengths(points.len, halos.labels.len())?;
@@ -162,12 +162,12 @@ impl<'a> CenterFinder<'a> {
         ])?;
         on!(points.device, client => {
             let halos = SortedHalos::new(client, halos)?;
-            let found = if halos.len() > 0 { self.find(client, points, &halos)? } else { Found::Nothing };
+            let found = if halos.len() > 0 { self.find(client, points, &halos)? } else { DeviceCenters::Nothing };
             let rows = halos.in_given_order(self.rows(client, points, &halos, &found)?);
             let on_device = halos.in_given_order((0..halos.len()).map(|halo| found.point(halo).is_some()).collect());
-            mark(client, "rows")?;
+            end_phase(client, "rows")?;
             let sizes = (0..halos.len()).map(|halo| halos.size(halo) as usize);
-            Ok(Traced { centers: Centers::of(rows, sizes, boundary), on_device })
+            Ok(CentersWithDevice { centers: Centers::of(rows, sizes, boundary), on_device })
         })
     }
 
@@ -177,29 +177,28 @@ impl<'a> CenterFinder<'a> {
         client: &ComputeClient<R>,
         points: &Points<S, 3>,
         halos: &SortedHalos,
-    ) -> Result<Found> {
+    ) -> Result<DeviceCenters> {
         match self.center {
             Center::MostBound { softening } => {
                 let is_exact = rounds_well(client, points.device)?;
                 let Some(units) = Units::of(points, self.masses, softening).filter(|_| is_exact) else {
-                    return Ok(Found::Nothing);
+                    return Ok(DeviceCenters::Nothing);
                 };
                 let members = Members::new(client, points, halos, self.masses, softening, units)?;
-                mark(client, "members")?;
-                let flags = if members.any_wide { members.flags.read(client)? } else { vec![] };
+                end_phase(client, "members")?;
+                let flags = if members.any_ambiguous { members.flags.read(client)? } else { vec![] };
                 let found = most_bound::most_bound(client, points, halos, &members, units)?;
-                Ok(found.map_or(Found::Nothing, |rows| Found::MostBound { rows, flags, units }))
+                Ok(found.map_or(DeviceCenters::Nothing, |rows| DeviceCenters::MostBound { rows, flags, units }))
             }
             Center::MostConnected { linking_length } => {
                 points.space.check_length("linking_length", linking_length)?;
-                let Some(units) = Units::of(points, None, linking_length) else { return Ok(Found::Nothing) };
+                let Some(units) = Units::of(points, None, linking_length) else { return Ok(DeviceCenters::Nothing) };
                 let found = most_connected::most_connected(client, points, halos, linking_length, units)?;
-                Ok(found.map_or(Found::Nothing, Found::MostConnected))
+                Ok(found.map_or(DeviceCenters::Nothing, DeviceCenters::MostConnected))
             }
             center => {
-                let sentence = format!(
-                    "on a device, centres are most bound or most connected particles (MostBound, MostConnected), not {center:?}"
-                );
+                let sentence =
+                    format!("center {center:?} is not supported on a device; use MostBound or MostConnected");
                 Err(Error::new(ErrorKind::Unsupported, sentence))
             }
         }
@@ -211,11 +210,11 @@ impl<'a> CenterFinder<'a> {
         client: &ComputeClient<R>,
         points: &Points<S, 3>,
         halos: &SortedHalos,
-        found: &Found,
+        found: &DeviceCenters,
     ) -> Result<Vec<HaloCenter>> {
         let n = halos.len();
         let missing: Vec<usize> = (0..n).filter(|&halo| found.point(halo).is_none()).collect();
-        let theirs = on_host::rows(client, self.center, self.masses, points, halos, &missing)?;
+        let cpu_rows = on_host::rows(client, self.center, self.masses, points, halos, &missing)?;
         let indices: Vec<u32> = (0..n).map(|halo| found.point(halo).unwrap_or(0)).collect();
         let indices = Buffer::from_slice(client, &indices);
         let axes = if missing.len() < n {
@@ -225,14 +224,14 @@ impl<'a> CenterFinder<'a> {
         };
         // The vector is newly allocated, and all threads fill it.
         Ok(map(n, TASK, &|halo| match missing.binary_search(&halo) {
-            Ok(at) => theirs[at],
+            Ok(at) => cpu_rows[at],
             Err(_) => found.row(halo, std::array::from_fn(|k| axes[k * n + halo].into())),
         }))
     }
 }
 
 /// The centres that the device found.
-enum Found {
+enum DeviceCenters {
     Nothing,
     MostBound {
         rows: Vec<Option<MostBound>>,
@@ -243,7 +242,7 @@ enum Found {
     MostConnected(Vec<Maximum<u32>>),
 }
 
-impl Found {
+impl DeviceCenters {
     /// The particle that is the centre of a halo, or `None` if the device has no centre for it.
     fn point(&self, halo: usize) -> Option<u32> {
         match self {
@@ -251,8 +250,8 @@ impl Found {
             Self::MostBound { rows, flags, .. } => {
                 // A wide halo can be unwrapped in more than one way. The CPU selects one if it is narrow enough,
                 // otherwise it selects none.
-                let is_wide = flags.get(halo).is_some_and(|flags| flags & WIDE != 0);
-                rows[halo].as_ref().filter(|_| !is_wide).map(|row| row.point)
+                let is_ambiguous = flags.get(halo).is_some_and(|flags| flags & AMBIGUOUS != 0);
+                rows[halo].as_ref().filter(|_| !is_ambiguous).map(|row| row.point)
             }
             Self::MostConnected(rows) => Some(rows[halo].point),
         }

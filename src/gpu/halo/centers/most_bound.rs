@@ -20,15 +20,15 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, cubes, mark};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, end_phase};
 use crate::gpu::bvh::{Coordinate, Points};
 use crate::gpu::halo::centers::blocks::Blocks;
-use crate::gpu::halo::centers::bounds::{Best, argmax_upper, prune, wide};
+use crate::gpu::halo::centers::bounds::{HaloBounds, argmax_upper, prune, read_u64};
 use crate::gpu::halo::centers::by_size::SortedHalos;
 use crate::gpu::halo::centers::direct;
 use crate::gpu::halo::centers::local_expansion::{Interactions, tighten};
 use crate::gpu::halo::centers::members::{Members, Units};
-use crate::gpu::halo::centers::near::bound_all;
+use crate::gpu::halo::centers::near_field::bound_all;
 use crate::gpu::halo::centers::pairwise_f32::{Sources, bound_pairwise};
 
 /// Targets per block in the last pairwise bounds.
@@ -50,7 +50,7 @@ struct Survivors {
     /// The members as positions in the halos, ascending, and as points.
     members: Buffer<u32>,
     points: Buffer<u32>,
-    best: Best,
+    best: HaloBounds,
 }
 
 /// The most bound particle of each halo, in the order of `halos`. A row is `None` if the bounds exclude all members of
@@ -64,12 +64,12 @@ pub(super) fn most_bound<R: Runtime, S: Coordinate>(
     units: Units,
 ) -> Result<Option<Vec<Option<MostBound>>>> {
     let small = direct::most_bound(client, members, halos);
-    mark(client, "small halos")?;
+    end_phase(client, "small halos")?;
     let mut rows = Vec::with_capacity(halos.len());
     if halos.large.halos > 0 {
         let Some(left) = survivors(client, points, halos, members, units)? else { return Ok(None) };
         rows = sum_survivors(client, halos, members, &left)?;
-        mark(client, "sums")?;
+        end_phase(client, "sums")?;
     }
     for (i, best) in small.read(client)?.into_iter().enumerate() {
         let n = u64::from(halos.size(halos.large.halos + i));
@@ -92,13 +92,13 @@ fn survivors<R: Runtime, S: Coordinate>(
     units: Units,
 ) -> Result<Option<Survivors>> {
     let blocks = &Blocks::new(client, members, halos)?;
-    mark(client, "blocks")?;
-    let best = Best::new(client, halos.large.halos);
+    end_phase(client, "blocks")?;
+    let best = HaloBounds::new(client, halos.large.halos);
     let Some(interactions) = &Interactions::new(client, members, blocks, &best.pairs) else { return Ok(None) };
     let sources = &Sources::new(client, points, halos, members, blocks, units);
-    mark(client, "far blocks")?;
+    end_phase(client, "far blocks")?;
     let near = bound_all(client, members, blocks, sources, interactions, &best);
-    mark(client, "near blocks")?;
+    end_phase(client, "near blocks")?;
 
     let likely = argmax_upper(client, blocks, &near.upper, &best);
     bound_pairwise(client, members, blocks, sources, &likely, 1, &best);
@@ -107,14 +107,14 @@ fn survivors<R: Runtime, S: Coordinate>(
     let left = prune(client, blocks, Some(&left), &upper, &best)?;
     let upper = bound_pairwise(client, members, blocks, sources, &left, GROUP, &best);
     let left = prune(client, blocks, Some(&left), &upper, &best)?;
-    mark(client, "bounds")?;
+    end_phase(client, "bounds")?;
 
     let n = left.len();
     let survivors = Survivors { members: Buffer::new(client, n), points: Buffer::new(client, n), best };
     to_indices::launch::<R>(
         client,
-        cubes(n),
-        CubeDim::new_1d(UNITS),
+        blocks_for(n),
+        CubeDim::new_1d(THREADS_PER_BLOCK),
         left.arg(),
         blocks.order.arg(),
         halos.members.arg(),
@@ -144,8 +144,8 @@ fn sum_survivors<R: Runtime>(
         (first..next).max_by(by_potential).map(|best| MostBound {
             point: points[best],
             potential: sums[best],
-            coincident: wide(&coincident, halo) / 2,
-            pairs: wide(&pairs, halo) + (next - first) as u64 * others,
+            coincident: read_u64(&coincident, halo) / 2,
+            pairs: read_u64(&pairs, halo) + (next - first) as u64 * others,
         })
     };
     Ok((0..halos.large.halos).map(row).collect())

@@ -16,14 +16,14 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::geometry::{FilteredRadius, Space};
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::{Coordinate, Points};
 use crate::gpu::halo::centers::argmax::{Count, Maximum, argmax_large, argmax_small};
 use crate::gpu::halo::centers::blocks::{Blocks, BlocksArg};
 use crate::gpu::halo::centers::by_size::{HalosArg, SortedHalos, owner};
 use crate::gpu::halo::centers::members::{Members, Units};
 use crate::gpu::halo::centers::multipole::{center_of, radius_of};
-use crate::gpu::halo::centers::near_lists::{NearLists, NearListsArg, block_at, near_list};
+use crate::gpu::halo::centers::near_field_lists::{NearLists, NearListsArg, block_at, near_list};
 use crate::gpu::metric::{distance2, exact_distance2};
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::halo::centers::power;
@@ -89,7 +89,7 @@ pub(super) fn most_connected<R: Runtime, S: Coordinate>(
     linking_length: f64,
     units: Units,
 ) -> Result<Option<Vec<Maximum<u32>>>> {
-    let (n, dim) = (halos.members.len(), CubeDim::new_1d(UNITS));
+    let (n, dim) = (halos.members.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
     let friends = Friends::new(client, points, halos, linking_length);
     let of_large = Buffer::<u32>::new(client, halos.large.members);
     let of_small = Buffer::<u32>::new(client, n - halos.large.members);
@@ -103,7 +103,7 @@ pub(super) fn most_connected<R: Runtime, S: Coordinate>(
         let scaled = Buffer::from_slice(client, &scaled);
         list_near::launch::<R>(
             client,
-            cubes(blocks.len),
+            blocks_for(blocks.len),
             dim,
             blocks.arg(),
             scaled.arg(),
@@ -112,7 +112,7 @@ pub(super) fn most_connected<R: Runtime, S: Coordinate>(
         );
         count_large::launch::<S, R>(
             client,
-            cubes(of_large.len()),
+            blocks_for(of_large.len()),
             dim,
             friends.arg(),
             blocks.arg(),
@@ -125,7 +125,7 @@ pub(super) fn most_connected<R: Runtime, S: Coordinate>(
         let first = halos.large.members as u32;
         count_small::launch::<S, R>(
             client,
-            cubes(of_small.len()),
+            blocks_for(of_small.len()),
             dim,
             friends.arg(),
             halos.arg(),

@@ -17,7 +17,7 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::halo::centers::members::{Members, MembersArg, mass};
 
 /// Four numbers that are loaded at once.
@@ -43,8 +43,8 @@ impl Moments {
         let found = Self { moments: Buffer::new(client, 12 * n), owners: Buffer::new(client, n) };
         find_moments::launch::<R>(
             client,
-            cubes(n),
-            CubeDim::new_1d(UNITS),
+            blocks_for(n),
+            CubeDim::new_1d(THREADS_PER_BLOCK),
             members.arg(),
             order.arg(),
             first.arg(),

@@ -6,7 +6,7 @@
 //! A difference of two coordinates has the relative precision of `f32`. Either the coordinates are those of the
 //! points, which were `f32` already, or each is split into the sum of two `f32`. A thread block processes several
 //! targets at once, so that each source is loaded once for all of them. The sum of the 32 terms that a thread adds in
-//! `f32` has a relative error below half of [`RELATIVE_ERROR`], as in `near`.
+//! `f32` has a relative error below half of [`RELATIVE_ERROR`], as in `near_field`.
 //!
 //! Cost: n distances per target in `f32`; 16 bytes per member, 32 if coordinates are split.
 
@@ -15,10 +15,12 @@
 use cubecl::prelude::*;
 
 use crate::geometry::Space;
-use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, grid};
 use crate::gpu::bvh::{Coordinate, Points};
 use crate::gpu::halo::centers::blocks::{Blocks, BlocksArg, halo_of};
-use crate::gpu::halo::centers::bounds::{Best, RELATIVE_ERROR, TargetBounds, TargetBoundsArg, add_wide, lower_bits};
+use crate::gpu::halo::centers::bounds::{
+    HaloBounds, RELATIVE_ERROR, TargetBounds, TargetBoundsArg, add_u64, lower_bits,
+};
 use crate::gpu::halo::centers::by_size::SortedHalos;
 use crate::gpu::halo::centers::local_expansion::TERMS;
 use crate::gpu::halo::centers::members::{Members, MembersArg, Units, mass};
@@ -30,7 +32,7 @@ pub(super) struct Sources {
     /// Four numbers per member: coordinates and mass.
     values: Buffer<f32>,
     /// The low parts of coordinates, if these are split.
-    rest: Buffer<f32>,
+    low_parts: Buffer<f32>,
     split: bool,
 }
 
@@ -38,7 +40,7 @@ pub(super) struct Sources {
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct SourcesArg {
     pub values: Array<Vec4>,
-    pub rest: Array<Vec4>,
+    pub low_parts: Array<Vec4>,
     #[cube(comptime)]
     pub split: bool,
 }
@@ -57,7 +59,7 @@ impl Sources {
         let n = blocks.order.len();
         let sources = Self {
             values: Buffer::new(client, 4 * n),
-            rest: Buffer::new(client, if split { 4 * n } else { 4 }),
+            low_parts: Buffer::new(client, if split { 4 * n } else { 4 }),
             split,
         };
         let original = OriginalArgLaunch::new(
@@ -69,13 +71,13 @@ impl Sources {
         );
         write_sources::launch::<S, R>(
             client,
-            cubes(n),
-            CubeDim::new_1d(UNITS),
+            blocks_for(n),
+            CubeDim::new_1d(THREADS_PER_BLOCK),
             original,
             members.arg(),
             blocks.order.arg(),
             sources.values.arg(),
-            sources.rest.arg(),
+            sources.low_parts.arg(),
             n as u32,
             split,
         );
@@ -84,7 +86,7 @@ impl Sources {
 
     /// The kernel argument.
     pub fn arg<R: Runtime>(&self) -> SourcesArgLaunch<R> {
-        SourcesArgLaunch::new(self.values.arg(), self.rest.arg(), self.split)
+        SourcesArgLaunch::new(self.values.arg(), self.low_parts.arg(), self.split)
     }
 }
 
@@ -99,7 +101,7 @@ pub(super) fn bound_pairwise<R: Runtime>(
     sources: &Sources,
     targets: &Buffer<u32>,
     group: usize,
-    best: &Best,
+    best: &HaloBounds,
 ) -> Buffer<f32> {
     let n = targets.len();
     let bounds = TargetBounds::new(client, n, best);
@@ -108,8 +110,8 @@ pub(super) fn bound_pairwise<R: Runtime>(
     unsafe {
         sum_pairs::launch_unchecked::<R>(
             client,
-            count(n.div_ceil(group)),
-            CubeDim::new_1d(UNITS),
+            grid(n.div_ceil(group)),
+            CubeDim::new_1d(THREADS_PER_BLOCK),
             targets.arg(),
             members.arg(),
             blocks.arg(),
@@ -143,7 +145,7 @@ fn write_sources<F: Float>(
     members: &MembersArg,
     order: &Array<u32>,
     values: &mut Array<f32>,
-    rest: &mut Array<f32>,
+    low_parts: &mut Array<f32>,
     n: u32,
     #[comptime] split: bool,
 ) {
@@ -156,7 +158,7 @@ fn write_sources<F: Float>(
                 let x = members.axes[k * members.n as usize + member];
                 let high = f32::cast_from(x);
                 values[i * 4 + k] = high;
-                rest[i * 4 + k] = f32::cast_from(x - f64::cast_from(high));
+                low_parts[i * 4 + k] = f32::cast_from(x - f64::cast_from(high));
             } else {
                 let point = original.indices[member] as usize;
                 let mut x = f64::cast_from(original.points[point * 3 + k]) * original.numbers[0];
@@ -226,10 +228,10 @@ fn sum_pairs(
                 at[g * 3 + k] = place[k];
             }
             if comptime!(sources.split) {
-                let rest = sources.rest[own as usize];
+                let low_parts = sources.low_parts[own as usize];
                 #[unroll]
                 for k in 0..3usize {
-                    rest_at[g * 3 + k] = rest[k];
+                    rest_at[g * 3 + k] = low_parts[k];
                 }
             }
             sums[g] = f64::new(0.0);
@@ -238,19 +240,19 @@ fn sum_pairs(
         let softening2 = f32::cast_from(members.softening[0]);
         // Consecutive targets belong to the same or to later halos, so the first and last target bound the range.
         let (start, end) = (from[0], to[comptime!(group - 1)]);
-        let turns = (end - start).div_ceil(UNITS);
+        let turns = (end - start).div_ceil(THREADS_PER_BLOCK);
         for section in 0..turns.div_ceil(TERMS) {
             #[unroll]
             for g in 0..group {
                 part[g] = 0.0f32;
             }
             for turn in section * TERMS..min(section * TERMS + TERMS, turns) {
-                let other = start + turn * UNITS + UNIT_POS;
+                let other = start + turn * THREADS_PER_BLOCK + UNIT_POS;
                 if other < end {
                     let place = sources.values[other as usize];
-                    let mut rest = Vec4::new(0.0f32);
+                    let mut low_parts = Vec4::new(0.0f32);
                     if comptime!(sources.split) {
-                        rest = sources.rest[other as usize];
+                        low_parts = sources.low_parts[other as usize];
                     }
                     #[unroll]
                     for g in 0..group {
@@ -259,7 +261,7 @@ fn sum_pairs(
                         for k in 0..3usize {
                             let mut gap = place[k] - at[g * 3 + k];
                             if comptime!(sources.split) {
-                                gap += rest[k] - rest_at[g * 3 + k];
+                                gap += low_parts[k] - rest_at[g * 3 + k];
                             }
                             d2 += gap * gap;
                         }
@@ -276,7 +278,7 @@ fn sum_pairs(
                 sums[g] += f64::cast_from(part[g]);
             }
         }
-        let rows = comptime!(if warp.is_some() { WARPS as usize } else { UNITS as usize });
+        let rows = comptime!(if warp.is_some() { WARPS as usize } else { THREADS_PER_BLOCK as usize });
         let mut shared_sums = SharedMemory::<f64>::new(rows);
         let mut shared_close = SharedMemory::<u32>::new(rows);
         #[unroll]
@@ -307,7 +309,7 @@ fn sum_pairs(
                     bounds.best_lower[halos[g] as usize].fetch_max(lower_bits(sum - error));
                 }
                 bounds.upper[base + g] = upper;
-                add_wide(&mut bounds.pairs, halos[g], to[g] - from[g]);
+                add_u64(&mut bounds.pairs, halos[g], to[g] - from[g]);
             }
             sync_cube();
         }

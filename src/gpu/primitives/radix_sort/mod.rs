@@ -21,19 +21,19 @@ pub(in crate::gpu) mod pass;
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, grid};
 use crate::gpu::primitives::radix_sort::pass::{
-    BITS, CODE, DIGITS, PassLaunch, SortSpec, Step, count_digits, index_bits, scatter_pairs, scatter_words, sum_digits,
-    sum_few,
+    BITS, CODE, DIGITS, PassArgLaunch, SortSpec, WordPass, count_digits, index_bits, scatter_pairs, scatter_words,
+    sum_digits, sum_few,
 };
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::primitives::warp_atomics::{ReduceOp, block_aggregate};
 
 /// The maximum number of parts, each sorted by one block. More parts need more counts; fewer leave processors idle
 /// and write to more places at a time.
-const PARTS: usize = 2112;
+const MAX_PARTS: usize = 2112;
 /// Up to this many parts, one thread sums the counts of a digit.
-const FEW: u32 = 16;
+const FEW_PARTS: u32 = 16;
 
 pub(in crate::gpu) struct Pairs {
     pub keys: Buffer<u64>,
@@ -47,16 +47,16 @@ pub(in crate::gpu) fn sort<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs) 
         return Ok(pairs);
     }
     let words = Buffer::<u32>::from_slice(client, &[0, 0]);
-    let (dim, warp) = (CubeDim::new_1d(UNITS), Warp::of(client));
-    differing::launch::<R>(client, cubes(n), dim, pairs.keys.arg(), words.arg(), n as u32, warp);
+    let (dim, warp) = (CubeDim::new_1d(THREADS_PER_BLOCK), Warp::of(client));
+    differing::launch::<R>(client, blocks_for(n), dim, pairs.keys.arg(), words.arg(), n as u32, warp);
     let words = words.read(client)?;
     Ok(sort_bits(client, pairs, u64::from(words[0]) | u64::from(words[1]) << 32))
 }
 
-/// Sorts pairs by keys that differ only in `bits`. `pairs` is overwritten.
+/// Sorts at least one pair by keys that differ only in `bits`. `pairs` is overwritten.
 pub(in crate::gpu) fn sort_bits<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs, bits: u64) -> Pairs {
     let n = pairs.keys.len();
-    let passes = Passes::new(client, n, PARTS);
+    let passes = Passes::new(client, n, MAX_PARTS);
     let mut from = pairs;
     let mut to = Pairs { keys: Buffer::new(client, n), values: Buffer::new(client, n) };
     for shift in (0..64).step_by(BITS as usize).filter(|shift| bits >> shift & u64::from(DIGITS - 1) != 0) {
@@ -73,17 +73,17 @@ pub(in crate::gpu) fn sort_words<R: Runtime>(client: &ComputeClient<R>, words: B
     if n == 0 {
         return sorted;
     }
-    let passes = Passes::new(client, n, PARTS);
+    let passes = Passes::new(client, n, MAX_PARTS);
     let bits = 64 - end.saturating_sub(1).leading_zeros();
     // One pass needs no second buffer.
     let (mut from, mut to) = (words, Buffer::<u64>::new(client, if bits > BITS { n } else { 0 }));
     let mut shift = u32::BITS;
     while shift + BITS < u32::BITS + bits {
-        passes.words(Step::Between, shift, &from, &to);
+        passes.words(WordPass::Between, shift, &from, &to);
         std::mem::swap(&mut from, &mut to);
         shift += BITS;
     }
-    passes.words(Step::Last(u32::BITS), shift, &from, &sorted);
+    passes.words(WordPass::Last(u32::BITS), shift, &from, &sorted);
     sorted
 }
 
@@ -97,17 +97,17 @@ pub(in crate::gpu) fn leading_bits(n: usize) -> u32 {
 /// Returns indices sorted by the `leading` highest bits of the codes. `codes` is overwritten.
 pub(in crate::gpu) fn order<R: Runtime>(client: &ComputeClient<R>, codes: Buffer<u64>, leading: u32) -> Buffer<u32> {
     let (n, index) = (codes.len(), index_bits(leading));
-    let passes = Passes::new(client, n, PARTS);
+    let passes = Passes::new(client, n, MAX_PARTS);
     let (mut from, mut to) = (codes, Buffer::<u64>::new(client, n));
     let order = Buffer::<u32>::new(client, n);
-    passes.words(Step::First(leading), CODE - leading, &from, &to);
+    passes.words(WordPass::First(leading), CODE - leading, &from, &to);
     let mut shift = index;
     while shift + BITS < 64 {
         std::mem::swap(&mut from, &mut to);
-        passes.words(Step::Between, shift, &from, &to);
+        passes.words(WordPass::Between, shift, &from, &to);
         shift += BITS;
     }
-    passes.words(Step::Last(index), shift, &to, &order);
+    passes.words(WordPass::Last(index), shift, &to, &order);
     order
 }
 
@@ -142,27 +142,27 @@ impl<'a, R: Runtime> Passes<'a, R> {
     /// Computes the output position of each digit of each part.
     fn count(&self, keys: &Buffer<u64>, shift: u32) {
         let &Self { client, n, parts, tiles_of_part, ref offsets, ref totals, spec } = self;
-        let (dim, own) = (CubeDim::new_1d(UNITS), count(parts as usize));
+        let (dim, own) = (CubeDim::new_1d(THREADS_PER_BLOCK), grid(parts as usize));
         // SAFETY: the launch contract of this module. `offsets` has `parts * DIGITS` and `totals` has `DIGITS`
         // elements, allocated in `new`; `n` is the number of keys.
         unsafe {
             let (keys, counts) = (keys.arg(), offsets.arg());
             count_digits::launch_unchecked::<R>(client, own, dim, keys, counts, n, parts, tiles_of_part, shift, spec);
             let counts = offsets.arg();
-            if parts <= FEW {
-                let digits = cubes(DIGITS as usize);
+            if parts <= FEW_PARTS {
+                let digits = blocks_for(DIGITS as usize);
                 sum_few::launch_unchecked::<R>(client, digits, dim, counts, totals.arg(), parts);
             } else {
-                let digits = count(DIGITS as usize);
+                let digits = grid(DIGITS as usize);
                 sum_digits::launch_unchecked::<R>(client, digits, dim, counts, totals.arg(), parts, spec.warp);
             }
         }
     }
 
     /// The argument of the kernels for one digit.
-    fn pass(&self, shift: u32) -> PassLaunch<R> {
+    fn pass(&self, shift: u32) -> PassArgLaunch<R> {
         let &Self { n, parts, tiles_of_part, ref offsets, ref totals, .. } = self;
-        PassLaunch::new(offsets.arg(), totals.arg(), n, parts, tiles_of_part, shift)
+        PassArgLaunch::new(offsets.arg(), totals.arg(), n, parts, tiles_of_part, shift)
     }
 
     fn pairs(&self, shift: u32, from: &Pairs, to: &Pairs) {
@@ -172,8 +172,8 @@ impl<'a, R: Runtime> Passes<'a, R> {
         unsafe {
             scatter_pairs::launch_unchecked::<R>(
                 self.client,
-                count(self.parts as usize),
-                CubeDim::new_1d(UNITS),
+                grid(self.parts as usize),
+                CubeDim::new_1d(THREADS_PER_BLOCK),
                 from.keys.arg(),
                 from.values.arg(),
                 to.keys.arg(),
@@ -184,15 +184,15 @@ impl<'a, R: Runtime> Passes<'a, R> {
         }
     }
 
-    fn words<N: Int + CubeElement>(&self, step: Step, shift: u32, from: &Buffer<u64>, to: &Buffer<N>) {
+    fn words<N: Int + CubeElement>(&self, step: WordPass, shift: u32, from: &Buffer<u64>, to: &Buffer<N>) {
         self.count(from, shift);
         // SAFETY: the launch contract of this module; `count` has written the offsets of these words. Both buffers
         // have `n` elements.
         unsafe {
             scatter_words::launch_unchecked::<N, R>(
                 self.client,
-                count(self.parts as usize),
-                CubeDim::new_1d(UNITS),
+                grid(self.parts as usize),
+                CubeDim::new_1d(THREADS_PER_BLOCK),
                 from.arg(),
                 to.arg(),
                 self.pass(shift),

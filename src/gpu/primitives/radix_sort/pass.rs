@@ -8,7 +8,7 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::buffer::UNITS;
+use crate::gpu::buffer::THREADS_PER_BLOCK;
 use crate::gpu::primitives::warp::{WARPS, WIDTH, Warp, block_sums, match_any, sync_warp};
 
 pub(in crate::gpu) const BITS: u32 = 9;
@@ -30,24 +30,24 @@ pub(in crate::gpu) struct SortSpec {
 
 impl SortSpec {
     pub fn of<R: Runtime>(client: &ComputeClient<R>) -> Self {
-        let rest = (HALF * WARPS + DIGITS + UNITS) * 4;
+        let rest = (HALF * WARPS + DIGITS + THREADS_PER_BLOCK) * 4;
         let room = client.properties().hardware.max_shared_memory_size as u32 - rest;
         // Larger tiles are written in longer contiguous runs, but fewer of them run concurrently. Measured from 8 to
         // 24.
         let warp = Warp::of(client);
         // Kernels with emulated warps are long; few items keep them shorter.
         let most = if let Warp::Emulated { .. } = warp { 2 } else { 14 };
-        Self { items: (room / (8 * UNITS)).min(most), warp }
+        Self { items: (room / (8 * THREADS_PER_BLOCK)).min(most), warp }
     }
 
     pub fn tile(self) -> u32 {
-        self.items * UNITS
+        self.items * THREADS_PER_BLOCK
     }
 }
 
 /// The inputs and outputs of a pass over words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(in crate::gpu) enum Step {
+pub(in crate::gpu) enum WordPass {
     /// Reads codes that are sorted by this many leading bits. Writes the leading bits above the first digit, with the
     /// index below.
     First(u32),
@@ -61,7 +61,7 @@ pub(in crate::gpu) const fn index_bits(leading: u32) -> u32 {
     64 + BITS - leading
 }
 
-impl Step {
+impl WordPass {
     /// The number of leading bits by which a first step sorts.
     fn leading(self) -> Option<u32> {
         if let Self::First(leading) = self { Some(leading) } else { None }
@@ -83,7 +83,7 @@ fn digit(key: u64, shift: u32) -> u32 {
 
 /// The arguments of a pass. A part is a sequence of tiles, processed by one block.
 #[derive(CubeType, CubeLaunch)]
-pub(in crate::gpu) struct Pass {
+pub(in crate::gpu) struct PassArg {
     /// For each digit and each part, the count of the digit in earlier parts.
     pub offsets: Array<u32>,
     pub totals: Array<u32>,
@@ -108,8 +108,8 @@ pub(in crate::gpu) fn count_digits(
     let part = CUBE_POS as u32;
     if part < parts {
         let found = SharedMemory::<Atomic<u32>>::new(comptime!(DIGITS as usize));
-        for k in 0..comptime!(DIGITS / UNITS) {
-            found[(k * UNITS + UNIT_POS) as usize].store(0);
+        for k in 0..comptime!(DIGITS / THREADS_PER_BLOCK) {
+            found[(k * THREADS_PER_BLOCK + UNIT_POS) as usize].store(0);
         }
         sync_cube();
         for tile in 0..tiles_of_part {
@@ -120,14 +120,14 @@ pub(in crate::gpu) fn count_digits(
                 let mut own = Array::<u64>::new(comptime!(spec.items as usize));
                 #[unroll]
                 for k in 0..spec.items {
-                    let at = k * UNITS + UNIT_POS;
+                    let at = k * THREADS_PER_BLOCK + UNIT_POS;
                     if at < len {
                         own[k as usize] = keys[(first + at) as usize];
                     }
                 }
                 #[unroll]
                 for k in 0..spec.items {
-                    let at = k * UNITS + UNIT_POS;
+                    let at = k * THREADS_PER_BLOCK + UNIT_POS;
                     if at < len {
                         found[digit(own[k as usize], shift) as usize].fetch_add(1);
                     }
@@ -135,8 +135,8 @@ pub(in crate::gpu) fn count_digits(
             }
         }
         sync_cube();
-        for k in 0..comptime!(DIGITS / UNITS) {
-            let own = k * UNITS + UNIT_POS;
+        for k in 0..comptime!(DIGITS / THREADS_PER_BLOCK) {
+            let own = k * THREADS_PER_BLOCK + UNIT_POS;
             counts[(own * parts + part) as usize] = found[own as usize].load();
         }
     }
@@ -163,10 +163,10 @@ pub(in crate::gpu) fn sum_few(counts: &mut Array<u32>, totals: &mut Array<u32>, 
 pub(in crate::gpu) fn sum_digits(counts: &mut Array<u32>, totals: &mut Array<u32>, parts: u32, #[comptime] warp: Warp) {
     let digit = CUBE_POS as u32;
     if digit < comptime!(DIGITS) {
-        let mut shared = SharedMemory::<u32>::new(comptime!(UNITS as usize));
+        let mut shared = SharedMemory::<u32>::new(comptime!(THREADS_PER_BLOCK as usize));
         let mut so_far = 0u32.runtime();
-        for round in 0..parts.div_ceil(4 * UNITS) {
-            let first = (round * UNITS + UNIT_POS) * 4;
+        for round in 0..parts.div_ceil(4 * THREADS_PER_BLOCK) {
+            let first = (round * THREADS_PER_BLOCK + UNIT_POS) * 4;
             let mut own = Array::<u32>::new(4usize);
             let mut sum = 0u32.runtime();
             #[unroll]
@@ -211,7 +211,7 @@ fn shared_state(#[comptime] spec: SortSpec) -> SharedState {
         keys: SharedMemory::<u64>::new(comptime!(spec.tile() as usize)),
         counts: SharedMemory::<u32>::new(comptime!((HALF * WARPS) as usize)),
         bases: SharedMemory::<u32>::new(comptime!(DIGITS as usize)),
-        shared: SharedMemory::<u32>::new(comptime!(UNITS as usize)),
+        shared: SharedMemory::<u32>::new(comptime!(THREADS_PER_BLOCK as usize)),
     }
 }
 
@@ -224,7 +224,7 @@ fn tile_slot(#[comptime] item: u32, #[comptime] spec: SortSpec) -> u32 {
 
 /// Finds the positions among all keys where the part's keys with the thread's two digits begin.
 #[cube]
-fn digit_base(state: &mut SharedState, next: &mut Array<u32>, pass: &Pass, part: u32, #[comptime] spec: SortSpec) {
+fn digit_base(state: &mut SharedState, next: &mut Array<u32>, pass: &PassArg, part: u32, #[comptime] spec: SortSpec) {
     let low = block_sums(pass.totals[UNIT_POS as usize], &mut state.shared, spec.warp);
     let high = block_sums(pass.totals[(UNIT_POS + HALF) as usize], &mut state.shared, spec.warp);
     next[0] = low.before + pass.offsets[(UNIT_POS * pass.parts + part) as usize];
@@ -328,7 +328,7 @@ pub(in crate::gpu) fn scatter_pairs(
     values: &Array<u32>,
     sorted_keys: &mut Array<u64>,
     sorted_values: &mut Array<u32>,
-    pass: &Pass,
+    pass: &PassArg,
     #[comptime] spec: SortSpec,
 ) {
     let part = CUBE_POS as u32;
@@ -354,7 +354,7 @@ pub(in crate::gpu) fn scatter_pairs(
                 sync_cube();
                 #[unroll]
                 for k in 0..spec.items {
-                    let at = k * UNITS + UNIT_POS;
+                    let at = k * THREADS_PER_BLOCK + UNIT_POS;
                     if at < len {
                         let key = state.keys[at as usize];
                         let to = state.bases[digit(key, shift) as usize] + at;
@@ -374,7 +374,7 @@ pub(in crate::gpu) fn scatter_pairs(
                 sync_cube();
                 #[unroll]
                 for k in 0..spec.items {
-                    let at = k * UNITS + UNIT_POS;
+                    let at = k * THREADS_PER_BLOCK + UNIT_POS;
                     if at < len {
                         let to = goals[k as usize];
                         sorted_values[to as usize] = u32::cast_from(state.keys[at as usize]);
@@ -391,8 +391,8 @@ pub(in crate::gpu) fn scatter_pairs(
 pub(in crate::gpu) fn scatter_words<N: Int>(
     words: &Array<u64>,
     sorted: &mut Array<N>,
-    pass: &Pass,
-    #[comptime] step: Step,
+    pass: &PassArg,
+    #[comptime] step: WordPass,
     #[comptime] spec: SortSpec,
 ) {
     let part = CUBE_POS as u32;
@@ -424,7 +424,7 @@ pub(in crate::gpu) fn scatter_words<N: Int>(
                 sync_cube();
                 #[unroll]
                 for k in 0..spec.items {
-                    let at = k * UNITS + UNIT_POS;
+                    let at = k * THREADS_PER_BLOCK + UNIT_POS;
                     if at < len {
                         let key = state.keys[at as usize];
                         if comptime!(step.leading().is_some()) {

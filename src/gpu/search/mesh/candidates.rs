@@ -6,7 +6,7 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::search::mesh::frame_ray::FrameRay;
+use crate::gpu::search::mesh::ray_frame::FrameRay;
 use crate::gpu::search::mesh::tree::{Axis, Node, byte};
 
 /// Returns the children of a node that a ray enters below a limit, one bit each.

@@ -3,7 +3,7 @@
 //! In: rays and a tree. Out: the first hit of each ray, or whether it has any hit, or the number of its hits, or all
 //! hits.
 //! Rays are first converted to the unit of the tree and sorted, so that the rays of a warp meet the same nodes
-//! (`prepared`). A kernel (`casting`) walks the tree, and marks rays whose result depends on rounding. A second
+//! (`prepared`). A kernel (`cast_kernels`) walks the tree, and marks rays whose result depends on rounding. A second
 //! kernel decides these without rounding.
 //! Cost: O(log n) nodes of 80 bytes for the first hit on a compact mesh. Source: Ylitie, Karras and Laine 2017.
 //!
@@ -19,34 +19,34 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, grid};
 use crate::gpu::bvh::Coordinate;
-use crate::gpu::device::{MOST_TURNS, is_cuda};
+use crate::gpu::device::{MAX_ITERATIONS, is_cuda};
 use crate::gpu::errors;
-use crate::gpu::search::mesh::cast_spec::{CastSpec, FAR, Wanted};
-use crate::gpu::search::mesh::casting::cast_rays;
-use crate::gpu::search::mesh::items::Items;
-use crate::gpu::search::mesh::lists::{Found, HitsLaunch, sort_lists};
+use crate::gpu::search::mesh::cast_kernels::cast_rays;
+use crate::gpu::search::mesh::cast_spec::{CastSpec, MARK_TEST_ALL, Wanted};
+use crate::gpu::search::mesh::lists::{CastOutput, HitsLaunch, sort_lists};
 use crate::gpu::search::mesh::prepared::PreparedRays;
+use crate::gpu::search::mesh::primitives::Items;
 use crate::gpu::search::mesh::rays::Rays;
 use crate::gpu::search::mesh::tree::Tree;
 
 /// Threads of a small block and of a large one. A multiprocessor has room for one large block. The compiler then uses
 /// at most 96 registers, so that 20 warps run instead of 16.
-const FEW_UNITS: u32 = 64;
-const MANY_UNITS: u32 = 640;
+const SMALL_BLOCK_THREADS: u32 = 64;
+const LARGE_BLOCK_THREADS: u32 = 640;
 
 /// Rays that each thread of a large block takes in turn, and the number of rays from which on blocks are large.
-const MANY_TURNS: u32 = 16;
-const MANY: usize = 1 << 22;
+const LARGE_BLOCK_TURNS: u32 = 16;
+const MANY_RAYS: usize = 1 << 22;
 
 /// A thread of a small block takes one ray per this many rays in total, so that there are blocks for all
 /// multiprocessors.
-const RAYS_A_TURN: usize = 1 << 18;
+const RAYS_PER_TURN: usize = 1 << 18;
 
 /// The maximum length of a list that is sorted without CUDA, because a software driver ends all loops of a thread
 /// after 65,535 iterations.
-const SORTED: u32 = 3000;
+const MAX_SORTED: u32 = 3000;
 
 /// Casts rays, in the order of `prepared`, through a tree that is not empty.
 pub(super) fn cast<R: Runtime, S: Coordinate>(
@@ -56,7 +56,7 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
     rays: &Rays<S>,
     prepared: &PreparedRays,
     wanted: Wanted,
-    found: &Found,
+    found: &CastOutput,
 ) -> Result<()> {
     let n = rays.len();
     let marks = Buffer::<u32>::new(client, n);
@@ -72,23 +72,22 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
     let hits = || HitsLaunch::new(found.indices.arg(), found.numbers.arg(), found.offsets.arg());
     // Drivers that end long loops count the iterations for all rays of a thread.
     let (units, turns) = if spec.is_guarded {
-        (FEW_UNITS, 1)
-    } else if n >= MANY {
-        (MANY_UNITS, MANY_TURNS)
+        (SMALL_BLOCK_THREADS, 1)
+    } else if n >= MANY_RAYS {
+        (LARGE_BLOCK_THREADS, LARGE_BLOCK_TURNS)
     } else {
-        (FEW_UNITS, (n / RAYS_A_TURN).max(1) as u32)
+        (SMALL_BLOCK_THREADS, (n / RAYS_PER_TURN).max(1) as u32)
     };
-    let refuse = || Err(errors::long_loops("a ray"));
     for exact in [false, true] {
         // Few rays are in doubt, but each takes long.
-        let (units, turns) = if exact { (FEW_UNITS, 1) } else { (units, turns) };
+        let (units, turns) = if exact { (SMALL_BLOCK_THREADS, 1) } else { (units, turns) };
         let spec = CastSpec { exact, takes_turns: turns > 1, ..spec };
         // SAFETY: the launch contract of this module. `marks` and `rays` have an element for each of the `n` rays;
         // `found` is allocated by the caller for `wanted`.
         unsafe {
             cast_rays::launch_unchecked::<S, R>(
                 client,
-                count(n.div_ceil((units * turns) as usize)),
+                grid(n.div_ceil((units * turns) as usize)),
                 CubeDim::new_1d(units),
                 tree.arg(),
                 items.arg(),
@@ -102,18 +101,26 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
             );
         }
         let left = if spec.is_guarded { marks.read(client)? } else { vec![] };
-        if left.iter().any(|&mark| if exact { mark != 0 } else { mark == FAR && items.n > MOST_TURNS }) {
-            return refuse();
+        if left.iter().any(|&mark| if exact { mark != 0 } else { mark == MARK_TEST_ALL && items.n > MAX_ITERATIONS }) {
+            let what = if exact { "a ray with many exact tests" } else { "a ray far from the primitives" };
+            return Err(errors::long_loops(what));
         }
     }
-    let is_long = |list: &[u32]| list[1] - list[0] > SORTED;
+    let is_long = |list: &[u32]| list[1] - list[0] > MAX_SORTED;
     if wanted == Wanted::List && spec.is_guarded && found.offsets.read(client)?.windows(2).any(is_long) {
-        return refuse();
+        return Err(errors::long_loops(format!("a ray with more than {MAX_SORTED} hits")));
     }
     if wanted == Wanted::List {
         // SAFETY: the launch contract of this module. `found.offsets` are the offsets of the lists just written.
         unsafe {
-            sort_lists::launch_unchecked::<R>(client, cubes(n), CubeDim::new_1d(UNITS), hits(), n as u32, items.item)
+            sort_lists::launch_unchecked::<R>(
+                client,
+                blocks_for(n),
+                CubeDim::new_1d(THREADS_PER_BLOCK),
+                hits(),
+                n as u32,
+                items.item,
+            )
         };
     }
     Ok(())

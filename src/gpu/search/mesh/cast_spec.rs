@@ -1,9 +1,9 @@
 //! The compile-time options of a kernel that casts rays, and the marks that pass rays on to the exact kernel.
 
-use crate::gpu::search::mesh::items::Item;
+use crate::gpu::search::mesh::primitives::Item;
 
 /// The mark of a ray for which every item must be tested; the mark of other rays in doubt is 1, that of decided rays 0.
-pub(super) const FAR: u32 = 2;
+pub(super) const MARK_TEST_ALL: u32 = 2;
 
 /// The result that is wanted of each ray.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

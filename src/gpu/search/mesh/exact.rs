@@ -5,7 +5,7 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::search::mesh::numbers::{HUGE, NO_BITS, SPLIT, TINY};
+use crate::gpu::search::mesh::constants::{HUGE, SPLIT, TINY, ZERO_BITS};
 
 /// The maximum number of terms of a sum: 96 from 24 products of three, and two for each of the 72 parts of 18 such
 /// products times a number.
@@ -13,41 +13,41 @@ const TERMS: usize = 96 + 2 * 72;
 /// Parts per loop iteration.
 const STEP: u32 = 12;
 
-/// Returns `x`, XORed with `none`, which is 0 at run time. This keeps Vulkan's compilers from simplifying
+/// Returns `x`, XORed with `zero_bits`, which is 0 at run time. This keeps Vulkan's compilers from simplifying
 /// `(a + b) - a` to `b`, and from reassociating sums.
 #[cube]
-fn kept(x: f64, none: u64) -> f64 {
-    f64::reinterpret(u64::reinterpret(x) ^ none)
+fn opaque(x: f64, zero_bits: u64) -> f64 {
+    f64::reinterpret(u64::reinterpret(x) ^ zero_bits)
 }
 
 /// Returns the rounded sum and its rounding error.
 #[cube]
-pub(super) fn two_sum(a: f64, b: f64, none: u64) -> (f64, f64) {
-    let sum = kept(a + b, none);
-    let of_b = kept(sum - a, none);
-    let of_a = kept(sum - of_b, none);
-    let (rest_a, rest_b) = (kept(a - of_a, none), kept(b - of_b, none));
-    (sum, kept(rest_a + rest_b, none))
+pub(super) fn two_sum(a: f64, b: f64, zero_bits: u64) -> (f64, f64) {
+    let sum = opaque(a + b, zero_bits);
+    let of_b = opaque(sum - a, zero_bits);
+    let of_a = opaque(sum - of_b, zero_bits);
+    let (rest_a, rest_b) = (opaque(a - of_a, zero_bits), opaque(b - of_b, zero_bits));
+    (sum, opaque(rest_a + rest_b, zero_bits))
 }
 
 /// Splits a number into two halves. `split` is 2^27 + 1, which `f32` cannot represent.
 #[cube]
-fn halves(x: f64, none: u64, split: f64) -> (f64, f64) {
-    let c = kept(split * x, none);
-    let high = kept(c - kept(c - x, none), none);
-    (high, kept(x - high, none))
+fn halves(x: f64, zero_bits: u64, split: f64) -> (f64, f64) {
+    let c = opaque(split * x, zero_bits);
+    let high = opaque(c - opaque(c - x, zero_bits), zero_bits);
+    (high, opaque(x - high, zero_bits))
 }
 
 /// Returns the rounded product and its rounding error.
 #[cube]
-pub(super) fn two_product(a: f64, b: f64, none: u64, split: f64) -> (f64, f64) {
-    let (a1, a2) = halves(a, none, split);
-    let (b1, b2) = halves(b, none, split);
-    let all = kept(a * b, none);
-    let first = kept(all - kept(a1 * b1, none), none);
-    let second = kept(first - kept(a2 * b1, none), none);
-    let third = kept(second - kept(a1 * b2, none), none);
-    (all, kept(kept(a2 * b2, none) - third, none))
+pub(super) fn two_product(a: f64, b: f64, zero_bits: u64, split: f64) -> (f64, f64) {
+    let (a1, a2) = halves(a, zero_bits, split);
+    let (b1, b2) = halves(b, zero_bits, split);
+    let all = opaque(a * b, zero_bits);
+    let first = opaque(all - opaque(a1 * b1, zero_bits), zero_bits);
+    let second = opaque(first - opaque(a2 * b1, zero_bits), zero_bits);
+    let third = opaque(second - opaque(a1 * b2, zero_bits), zero_bits);
+    (all, opaque(opaque(a2 * b2, zero_bits) - third, zero_bits))
 }
 
 /// Returns the next number above or below a number that is not 0.
@@ -65,7 +65,7 @@ pub(super) fn next(t: f64, #[comptime] is_up: bool) -> f64 {
 /// An exact sum of terms, which are added in their order.
 #[derive(CubeType)]
 struct Expansion {
-    none: u64,
+    zero_bits: u64,
     split: f64,
     terms: Array<f64>,
     n_terms: Array<u32>,
@@ -73,10 +73,10 @@ struct Expansion {
 
 #[cube]
 impl Expansion {
-    fn new(none: u64, split: f64) -> Expansion {
+    fn new(zero_bits: u64, split: f64) -> Expansion {
         let mut n_terms = Array::<u32>::new(1usize);
         n_terms[0] = 0;
-        Expansion { none, split, terms: Array::<f64>::new(TERMS), n_terms }
+        Expansion { zero_bits, split, terms: Array::<f64>::new(TERMS), n_terms }
     }
 
     fn add(&mut self, x: f64) {
@@ -86,14 +86,14 @@ impl Expansion {
 
     /// Adds a product of three numbers.
     fn add_product(&mut self, a: f64, b: f64, c: f64) {
-        let (high, low) = two_product(a, b, self.none, self.split);
+        let (high, low) = two_product(a, b, self.zero_bits, self.split);
         self.add_two(high, c);
         self.add_two(low, c);
     }
 
     /// Adds a product of two numbers.
     fn add_two(&mut self, a: f64, b: f64) {
-        let (high, low) = two_product(a, b, self.none, self.split);
+        let (high, low) = two_product(a, b, self.zero_bits, self.split);
         self.add(high);
         self.add(low);
     }
@@ -118,10 +118,10 @@ impl Expansion {
             carried[0] = self.terms[term as usize];
             counts[1] = 0;
             let len = counts[0] + 0;
-            take(parts, &mut carried, &mut counts, 0u32.runtime(), len, self.none);
+            take(parts, &mut carried, &mut counts, 0u32.runtime(), len, self.zero_bits);
             if len > STEP {
                 for step in 1..len.div_ceil(STEP) {
-                    take(parts, &mut carried, &mut counts, step * STEP, len, self.none);
+                    take(parts, &mut carried, &mut counts, step * STEP, len, self.zero_bits);
                 }
             }
             if carried[0] != zero {
@@ -147,12 +147,19 @@ fn sum_of(parts: &Array<f64>, len: u32) -> f64 {
 
 /// Adds the carried number to the parts from one place on, and keeps the rounding errors.
 #[cube]
-fn take(parts: &mut Array<f64>, carried: &mut Array<f64>, counts: &mut Array<u32>, from: u32, len: u32, none: u64) {
+fn take(
+    parts: &mut Array<f64>,
+    carried: &mut Array<f64>,
+    counts: &mut Array<u32>,
+    from: u32,
+    len: u32,
+    zero_bits: u64,
+) {
     #[unroll]
     for k in 0..STEP {
         let at = from + k;
         if at < len {
-            let (sum, rest) = two_sum(carried[0], parts[at as usize], none);
+            let (sum, rest) = two_sum(carried[0], parts[at as usize], zero_bits);
             carried[0] = sum;
             // Parts that become 0 are dropped.
             if rest != f64::new(0.0) {
@@ -179,12 +186,12 @@ pub(super) struct Scaled {
     direction: Array<f64>,
     /// A ray's origin, followed by the corners of a triangle.
     points: Array<f64>,
-    of_direction: f64,
-    of_points: f64,
+    direction_scale: f64,
+    points_scale: f64,
     /// The smallest normal number, the largest number, zero bits, and the factor that splits numbers.
     tiny: f64,
     huge: f64,
-    none: u64,
+    zero_bits: u64,
     split: f64,
 }
 
@@ -202,24 +209,24 @@ impl Scaled {
         for k in 0..12usize {
             most[1] = max(most[1], points[k].abs());
         }
-        let (of_direction, of_points) = (scale(most[0]), scale(most[1]));
+        let (direction_scale, points_scale) = (scale(most[0]), scale(most[1]));
         let (mut scaled, mut placed) = (Array::<f64>::new(3usize), Array::<f64>::new(12usize));
         #[unroll]
         for k in 0..3usize {
-            scaled[k] = direction[k] * of_direction;
+            scaled[k] = direction[k] * direction_scale;
         }
         #[unroll]
         for k in 0..12usize {
-            placed[k] = points[k] * of_points;
+            placed[k] = points[k] * points_scale;
         }
         Scaled {
             direction: scaled,
             points: placed,
-            of_direction,
-            of_points,
+            direction_scale,
+            points_scale,
             tiny: numbers[TINY],
             huge: numbers[HUGE],
-            none: u64::reinterpret(numbers[NO_BITS]),
+            zero_bits: u64::reinterpret(numbers[ZERO_BITS]),
             split: numbers[SPLIT],
         }
     }
@@ -232,11 +239,11 @@ impl Scaled {
     /// only if it is exactly 0.
     pub fn volume(&self, p: u32, q: u32) -> f64 {
         let sum = self.volume_sum(0u32.runtime(), p, q);
-        self.unscaled(sum.value(), self.of_direction)
+        self.unscaled(sum.value(), self.direction_scale)
     }
 
     fn volume_sum(&self, o: u32, p: u32, q: u32) -> Expansion {
-        let mut sum = Expansion::new(self.none, self.split);
+        let mut sum = Expansion::new(self.zero_bits, self.split);
         for k in 0..3u32 {
             let d = self.direction[k as usize];
             let (i, j) = ((k + 1) % 3, (k + 2) % 3);
@@ -252,7 +259,7 @@ impl Scaled {
 
     /// Computes `(a - o) . ((b - a) x (c - a))`, the volume between the origin and the triangle.
     fn height_sum(&self) -> Expansion {
-        let mut sum = Expansion::new(self.none, self.split);
+        let mut sum = Expansion::new(self.zero_bits, self.split);
         for turn in 0..4u32 {
             // The corners, one of which is replaced by the origin with the opposite sign.
             let p = select(turn == 1, 0u32, 1u32);
@@ -292,7 +299,7 @@ impl Scaled {
         is_bounded[0] = 0;
         while left[0] > 0 {
             left[0] = left[0] - 1;
-            let mut sum = Expansion::new(self.none, self.split);
+            let mut sum = Expansion::new(self.zero_bits, self.split);
             for at in 0..n_heights {
                 sum.add(-turn * heights[at as usize]);
             }
@@ -302,7 +309,7 @@ impl Scaled {
             let is_below = sum.value() < zero;
             let above = next(t[0], true);
             if is_below && is_bounded[0] == 1 {
-                let own = above / self.of_points * self.of_direction;
+                let own = above / self.points_scale * self.direction_scale;
                 t[1] = select(self.is_normal(own), own, t[1]);
                 left[0] = 0;
             } else {
@@ -325,7 +332,7 @@ impl Scaled {
             if found[0] == f64::new(0.0) {
                 let (i, j) = ((k + 1) % 3, (k + 2) % 3);
                 let (di, dj) = (self.direction[i as usize], self.direction[j as usize]);
-                let mut sum = Expansion::new(self.none, self.split);
+                let mut sum = Expansion::new(self.zero_bits, self.split);
                 sum.add_two(di, self.at(q, j));
                 sum.add_two(-di, self.at(p, j));
                 sum.add_two(-dj, self.at(q, i));
@@ -339,7 +346,7 @@ impl Scaled {
     /// Converts a volume to the caller's unit. The sign is kept even if the value underflows.
     fn unscaled(&self, value: f64, first: f64) -> f64 {
         let zero = f64::new(0.0);
-        let out = value / first / self.of_points / self.of_points;
+        let out = value / first / self.points_scale / self.points_scale;
         let least = select(value < zero, -self.tiny, self.tiny);
         let clamped = max(min(out, self.huge), -self.huge);
         select(out == zero && value != zero, least, clamped)

@@ -10,14 +10,14 @@ use crate::search::{CastHit, MeshNearest, RayHit};
 
 /// At most one item for each query, with `N` numbers, on a device.
 #[derive(Clone, Debug)]
-pub(super) struct Rows<const N: usize> {
+pub(super) struct OptionalHits<const N: usize> {
     pub device: Device,
     /// The index of the item; `u32::MAX` if there is no item.
     pub indices: Buffer<u32>,
     pub numbers: Buffer<f64>,
 }
 
-impl<const N: usize> Rows<N> {
+impl<const N: usize> OptionalHits<N> {
     fn indices(&self) -> DeviceVec<u32> {
         DeviceVec { device: self.device, values: self.indices.clone() }
     }
@@ -66,7 +66,7 @@ rows!(MeshNeighbors);
 
 /// The first hit of each ray on a mesh, on a device. Kernels may still be computing them.
 #[derive(Clone, Debug)]
-pub struct RayHits(pub(super) Rows<4>);
+pub struct RayHits(pub(super) OptionalHits<4>);
 
 impl RayHits {
     /// The triangle that each ray meets; `u32::MAX` for a ray without hits.
@@ -127,7 +127,7 @@ impl RayLists {
 
 /// The first hit of each ray on boxes or balls, on a device. Kernels may still be computing them.
 #[derive(Clone, Debug)]
-pub struct CastHits(pub(super) Rows<1>);
+pub struct CastHits(pub(super) OptionalHits<1>);
 
 impl CastHits {
     /// The solid that each ray meets; `u32::MAX` for a ray without hits.
@@ -151,7 +151,7 @@ impl CastHits {
 
 /// The nearest triangle to each of many points, on a device. Kernels may still be computing them.
 #[derive(Clone, Debug)]
-pub struct MeshNeighbors(pub(super) Rows<NUMBERS>);
+pub struct MeshNeighbors(pub(super) OptionalHits<NUMBERS>);
 
 impl MeshNeighbors {
     /// The nearest triangle of each point; `u32::MAX` for a point without triangles within the radius.

@@ -10,7 +10,7 @@
 use cubecl::prelude::*;
 
 use crate::gpu::buffer::Buffer;
-use crate::gpu::search::mesh::items::Item;
+use crate::gpu::search::mesh::primitives::Item;
 
 /// The output of a cast.
 #[derive(CubeType, CubeLaunch)]
@@ -25,7 +25,7 @@ pub(super) struct Hits {
 
 /// The results of a call.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct CastOutput {
     pub indices: Buffer<u32>,
     pub numbers: Buffer<f64>,
     pub offsets: Buffer<u32>,

@@ -11,15 +11,15 @@
 mod candidates;
 mod cast;
 mod cast_spec;
-mod casting;
+mod cast_kernels;
 mod compressed;
 mod exact;
-mod frame_ray;
+mod ray_frame;
 mod hits;
-mod items;
+mod primitives;
 mod lists;
 mod nearest;
-mod numbers;
+mod constants;
 mod point_triangle;
 mod prepared;
 mod ray_parameter;
@@ -48,11 +48,11 @@ use crate::gpu::search::mesh::cast_spec::Wanted;
 use crate::gpu::search::mesh::compressed::{
     Child, Children, Compressed, Source, block, bounds_of, children_of, compress,
 };
-use crate::gpu::search::mesh::hits::Rows;
-use crate::gpu::search::mesh::items::{Item, Items};
-use crate::gpu::search::mesh::lists::{Found, width};
-use crate::gpu::search::mesh::numbers::numbers;
+use crate::gpu::search::mesh::constants::numbers;
+use crate::gpu::search::mesh::hits::OptionalHits;
+use crate::gpu::search::mesh::lists::{CastOutput, width};
 use crate::gpu::search::mesh::prepared::PreparedRays;
+use crate::gpu::search::mesh::primitives::{Item, Items};
 use crate::gpu::search::mesh::tree::Tree;
 use crate::parallel::map;
 use crate::search::mesh::frame::Frame;
@@ -199,8 +199,8 @@ impl<S: Coordinate> Stored<S> {
         }
         let n = compressed.map_or(0, |tree| tree.order.len());
         on!(device, client => {
-            let finest = || exact.iter().map(|&x| Into::<f64>::into(x).abs()).filter(|x| *x > 0.0).fold(f64::INFINITY, f64::min);
-            check_distances::<_, S>(client, device, finest)?;
+            let smallest_nonzero = || exact.iter().map(|&x| Into::<f64>::into(x).abs()).filter(|x| *x > 0.0).fold(f64::INFINITY, f64::min);
+            check_distances::<_, S>(client, device, smallest_nonzero)?;
             if !rounds_well(client, device)? {
                 return Err(errors::rounding());
             }
@@ -220,25 +220,25 @@ impl<S: Coordinate> Stored<S> {
         })
     }
 
-    fn first<const N: usize>(&self, rays: &Rays<S>) -> Result<Rows<N>> {
+    fn first<const N: usize>(&self, rays: &Rays<S>) -> Result<OptionalHits<N>> {
         self.check(rays)?;
         let n = rays.len();
         on!(self.device, client => {
             check_allocation(client, (8 * N * n) as u128)?;
-            let found = Found {
+            let found = CastOutput {
                 indices: Buffer::filled(client, n, u32::MAX),
                 numbers: Buffer::new(client, N * n),
                 offsets: Buffer::new(client, 0),
             };
             self.cast(client, rays, &PreparedRays::new(client, &self.items, rays)?, Wanted::First, &found)?;
-            Ok(Rows { device: self.device, indices: found.indices, numbers: found.numbers })
+            Ok(OptionalHits { device: self.device, indices: found.indices, numbers: found.numbers })
         })
     }
 
     fn any(&self, rays: &Rays<S>) -> Result<DeviceVec<u32>> {
         self.check(rays)?;
         on!(self.device, client => {
-            let found = Found {
+            let found = CastOutput {
                 indices: Buffer::filled(client, rays.len(), 0),
                 numbers: Buffer::new(client, 0),
                 offsets: Buffer::new(client, 0),
@@ -248,12 +248,12 @@ impl<S: Coordinate> Stored<S> {
         })
     }
 
-    fn all(&self, rays: &Rays<S>) -> Result<Found> {
+    fn all(&self, rays: &Rays<S>) -> Result<CastOutput> {
         self.check(rays)?;
         on!(self.device, client => {
             let offsets = Buffer::filled(client, rays.len() + 1, 0);
             let counts =
-                Found { indices: offsets.clone(), numbers: Buffer::new(client, 0), offsets: Buffer::new(client, 0) };
+                CastOutput { indices: offsets.clone(), numbers: Buffer::new(client, 0), offsets: Buffer::new(client, 0) };
             let prepared = PreparedRays::new(client, &self.items, rays)?;
             self.cast(client, rays, &prepared, Wanted::Count, &counts)?;
             let indices = Csr::allocate_values(client, &offsets)?;
@@ -261,7 +261,7 @@ impl<S: Coordinate> Stored<S> {
             check_numbers(width, indices.len())?;
             check_allocation(client, (8 * width * indices.len()) as u128)?;
             let numbers = Buffer::new(client, width * indices.len());
-            let found = Found { indices, numbers, offsets };
+            let found = CastOutput { indices, numbers, offsets };
             self.cast(client, rays, &prepared, Wanted::List, &found)?;
             Ok(found)
         })
@@ -273,21 +273,22 @@ impl<S: Coordinate> Stored<S> {
         rays: &Rays<S>,
         prepared: &PreparedRays,
         wanted: Wanted,
-        found: &Found,
+        found: &CastOutput,
     ) -> Result<()> {
         let Some(tree) = self.tree.as_ref().filter(|_| !rays.is_empty()) else { return Ok(()) };
         cast(client, tree, &self.items, rays, prepared, wanted, found)
     }
 
     fn check(&self, rays: &Rays<S>) -> Result<()> {
-        check_same(["the rays", "what is stored"], [rays.device, self.device])
+        let stored = if self.items.item == Item::Triangle { "the mesh" } else { "the solids" };
+        check_same(["the rays", stored], [rays.device, self.device])
     }
 }
 
 /// Returns an error if there are more numbers than the 32-bit indices of kernels can address.
 fn check_numbers(width: usize, rows: usize) -> Result<()> {
-    let values = width as u64 * rows as u64;
-    if values > u64::from(u32::MAX) { Err(errors::long_lists(values)) } else { Ok(()) }
+    let values = width as u128 * rows as u128;
+    if values > u128::from(u32::MAX) { Err(errors::too_many_values(values, "numbers of hits")) } else { Ok(()) }
 }
 
 impl Source for WideTree {

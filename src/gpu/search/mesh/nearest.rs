@@ -17,21 +17,21 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::geometry::Space;
-use crate::gpu::buffer::{Buffer, check_allocation, count};
+use crate::gpu::buffer::{Buffer, check_allocation, grid};
 use crate::gpu::bvh::Coordinate;
-use crate::gpu::device::{MOST_TURNS, is_cuda, on};
+use crate::gpu::device::{MAX_ITERATIONS, is_cuda, on};
 use crate::gpu::errors;
-use crate::gpu::search::mesh::hits::{MeshNeighbors, Rows};
-use crate::gpu::search::mesh::items::ItemsIn;
-use crate::gpu::search::mesh::numbers::{PADDING, SCALE};
+use crate::gpu::search::mesh::constants::{PADDING, SCALE};
+use crate::gpu::search::mesh::hits::{MeshNeighbors, OptionalHits};
 use crate::gpu::search::mesh::point_triangle::{NUMBERS, closest};
+use crate::gpu::search::mesh::primitives::ItemsIn;
 use crate::gpu::search::mesh::tree::{Axis, Node, Nodes, byte};
 use crate::gpu::search::mesh::{Mesh, check_numbers};
 use crate::gpu::search::query_points::QueryPoints;
 use crate::parallel::map;
 
 /// Threads per block.
-const NEAREST_UNITS: u32 = 128;
+const NEAREST_BLOCK_THREADS: u32 = 128;
 /// The size of the stack. Few walks need half of it.
 const STACK: usize = 96;
 /// The bit that marks the number of a child as an item.
@@ -74,9 +74,9 @@ impl<S: Coordinate> Mesh<S> {
                 let n = queries.order.len();
                 let doubts = Buffer::<u32>::new(client, n);
                 let radius2 = Buffer::from_slice(client, &[radius * radius]);
-                let near = || NearLaunch::new(indices.arg(), numbers.arg());
-                let asked = || AskedLaunch::new(queries.axes.arg(), queries.order.arg(), radius2.arg(), n as u32);
-                let (dim, blocks) = (CubeDim::new_1d(NEAREST_UNITS), count(n.div_ceil(NEAREST_UNITS as usize)));
+                let near = || NearestOutputLaunch::new(indices.arg(), numbers.arg());
+                let asked = || QueryPointsInLaunch::new(queries.axes.arg(), queries.order.arg(), radius2.arg(), n as u32);
+                let (dim, blocks) = (CubeDim::new_1d(NEAREST_BLOCK_THREADS), grid(n.div_ceil(NEAREST_BLOCK_THREADS as usize)));
                 // SAFETY: the launch contract of this module. `doubts` has an element for each of the `n` queries,
                 // and `indices` and `numbers` have a row for each point.
                 unsafe {
@@ -85,7 +85,7 @@ impl<S: Coordinate> Mesh<S> {
                         client, blocks.clone(), dim, tree.arg(), items, asked(), near(), doubts.arg(),
                     );
                     // Drivers without CUDA end long loops early: see `cast`.
-                    let is_long = stored.items.n > MOST_TURNS && !is_cuda(client);
+                    let is_long = stored.items.n > MAX_ITERATIONS && !is_cuda(client);
                     if is_long && doubts.read(client)?.contains(&1) {
                         return Err(errors::long_loops("a point far from the mesh"));
                     }
@@ -93,14 +93,14 @@ impl<S: Coordinate> Mesh<S> {
                     find_doubted::launch_unchecked::<S, _>(client, blocks, dim, items, asked(), near(), doubts.arg());
                 }
             }
-            Ok(MeshNeighbors(Rows { device: stored.device, indices, numbers }))
+            Ok(MeshNeighbors(OptionalHits { device: stored.device, indices, numbers }))
         })
     }
 }
 
 /// The query points, in a kernel.
 #[derive(CubeType, CubeLaunch)]
-struct Asked<F: Float> {
+struct QueryPointsIn<F: Float> {
     /// Coordinates, axis by axis.
     axes: Array<F>,
     order: Array<u32>,
@@ -109,7 +109,7 @@ struct Asked<F: Float> {
 }
 
 #[cube]
-impl<F: Float> Asked<F> {
+impl<F: Float> QueryPointsIn<F> {
     fn point(&self, at: u32) -> Array<f64> {
         let mut point = Array::<f64>::new(3usize);
         #[unroll]
@@ -122,14 +122,14 @@ impl<F: Float> Asked<F> {
 
 /// The output arrays.
 #[derive(CubeType, CubeLaunch)]
-struct Near {
+struct NearestOutput {
     indices: Array<u32>,
     numbers: Array<f64>,
 }
 
 /// The nearest triangle so far.
 #[derive(CubeType)]
-struct Best {
+struct NearestSoFar {
     index: Array<u32>,
     found: Array<f64>,
     /// The distance in the unit of the tree beyond which no triangle is nearer, and its square.
@@ -139,9 +139,9 @@ struct Best {
 }
 
 #[cube]
-impl Best {
-    fn new(radius2: f64, padding: f32, scale: f64) -> Best {
-        let mut best = Best {
+impl NearestSoFar {
+    fn new(radius2: f64, padding: f32, scale: f64) -> NearestSoFar {
+        let mut best = NearestSoFar {
             index: Array::<u32>::new(1usize),
             found: Array::<f64>::new(NUMBERS),
             within: Array::<f32>::new(2usize),
@@ -182,7 +182,7 @@ impl Best {
         }
     }
 
-    fn write(&self, near: &mut Near, row: u32) {
+    fn write(&self, near: &mut NearestOutput, row: u32) {
         near.indices[row as usize] = self.index[0];
         #[unroll]
         for k in 0..NUMBERS {
@@ -192,7 +192,13 @@ impl Best {
 }
 
 #[cube(launch_unchecked)]
-fn find_all<F: Float>(nodes: &Nodes, items: &ItemsIn<F>, asked: &Asked<F>, near: &mut Near, doubts: &mut Array<u32>) {
+fn find_all<F: Float>(
+    nodes: &Nodes,
+    items: &ItemsIn<F>,
+    asked: &QueryPointsIn<F>,
+    near: &mut NearestOutput,
+    doubts: &mut Array<u32>,
+) {
     let at = ABSOLUTE_POS as u32;
     if at < asked.n {
         let point = asked.point(at);
@@ -202,12 +208,12 @@ fn find_all<F: Float>(nodes: &Nodes, items: &ItemsIn<F>, asked: &Asked<F>, near:
 }
 
 #[cube(launch_unchecked)]
-fn find_doubted<F: Float>(items: &ItemsIn<F>, asked: &Asked<F>, near: &mut Near, doubts: &Array<u32>) {
+fn find_doubted<F: Float>(items: &ItemsIn<F>, asked: &QueryPointsIn<F>, near: &mut NearestOutput, doubts: &Array<u32>) {
     let at = ABSOLUTE_POS as u32;
     if at < asked.n {
         if doubts[at as usize] != 0 {
             let point = asked.point(at);
-            let mut best = Best::new(asked.radius2[0], f32::new(0.0), f64::new(1.0));
+            let mut best = NearestSoFar::new(asked.radius2[0], f32::new(0.0), f64::new(1.0));
             for index in 0..items.n {
                 best.decide::<F>(items, &point, index);
             }
@@ -223,7 +229,7 @@ fn find<F: Float>(
     items: &ItemsIn<F>,
     point: &Array<f64>,
     radius2: f64,
-    near: &mut Near,
+    near: &mut NearestOutput,
     row: u32,
 ) -> bool {
     let numbers = &items.numbers;
@@ -239,8 +245,8 @@ fn find<F: Float>(
     let padding = numbers[PADDING] * (f64::new(1.0) + far);
     let mut is_doubted = padding > f64::new(1.0);
     if !is_doubted {
-        let mut best = Best::new(radius2, f32::cast_from(padding), numbers[SCALE]);
-        let mut waiting = Waiting::new();
+        let mut best = NearestSoFar::new(radius2, f32::cast_from(padding), numbers[SCALE]);
+        let mut waiting = ChildStack::new();
         waiting.push(f32::new(0.0), 0u32.runtime());
         while waiting.any() {
             let (distance2, child) = waiting.pop();
@@ -265,7 +271,7 @@ fn find<F: Float>(
 
 /// A stack of children and their squared distances. The nearest child of a node is on top.
 #[derive(CubeType)]
-struct Waiting {
+struct ChildStack {
     distances2: Array<f32>,
     children: Array<u32>,
     /// The number of children, and 1 if the stack overflowed.
@@ -273,12 +279,12 @@ struct Waiting {
 }
 
 #[cube]
-impl Waiting {
-    fn new() -> Waiting {
+impl ChildStack {
+    fn new() -> ChildStack {
         let mut state = Array::<u32>::new(2usize);
         state[0] = 0;
         state[1] = 0;
-        Waiting { distances2: Array::<f32>::new(STACK), children: Array::<u32>::new(STACK), state }
+        ChildStack { distances2: Array::<f32>::new(STACK), children: Array::<u32>::new(STACK), state }
     }
 
     fn any(&self) -> bool {

@@ -7,7 +7,7 @@
 use cubecl::prelude::*;
 
 use crate::gpu::primitives::rounding::product;
-use crate::gpu::search::mesh::numbers::{HUGE, INFINITE, THIN, TINY, WIDE};
+use crate::gpu::search::mesh::constants::{HUGE, INFINITE, THIN, TINY, WIDE};
 
 /// The number of results: the squared distance, the nearest point, and the weights of the corners.
 pub(super) const NUMBERS: usize = 7;

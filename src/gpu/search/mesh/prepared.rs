@@ -9,11 +9,11 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, check_allocation, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, check_allocation};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::primitives::radix_sort::sort_words;
-use crate::gpu::search::mesh::frame_ray::{FrameRay, READY, VECTORS};
-use crate::gpu::search::mesh::items::{Items, ItemsIn};
+use crate::gpu::search::mesh::primitives::{Items, ItemsIn};
+use crate::gpu::search::mesh::ray_frame::{FrameRay, READY, VECTORS};
 use crate::gpu::search::mesh::rays::{Rays, RaysIn};
 use crate::gpu::search::mesh::tree::Vec4;
 
@@ -44,8 +44,8 @@ impl PreparedRays {
         let keys = Buffer::<u64>::new(client, if is_ordered { n } else { 0 });
         prepare::launch::<S, R>(
             client,
-            cubes(n),
-            CubeDim::new_1d(UNITS),
+            blocks_for(n),
+            CubeDim::new_1d(THREADS_PER_BLOCK),
             items.arg(),
             rays.arg(),
             prepared.arg(),
@@ -116,25 +116,25 @@ fn prepare<F: Float>(
         // Rays that meet nothing come last.
         let mut key = Array::<u32>::new(1usize);
         key[0] = comptime!((1u32 << BITS) - 1);
-        let mut placed = FrameRay::new();
+        let mut framed = FrameRay::new();
         if ray.is_proper {
             let mut scale = Array::<f64>::new(2usize);
-            placed.set(&ray, &items.numbers, &mut scale);
+            framed.set(&ray, &items.numbers, &mut scale);
             prepared.scales[2 * at] = scale[0];
             prepared.scales[2 * at + 1] = scale[1];
-            if placed.state() == READY {
+            if framed.state() == READY {
                 key[0] = 0;
                 #[unroll]
                 for k in 0..3usize {
-                    let from = cell((placed.origin[k] + f32::new(0.5)) * f32::new(32.0), 31u32);
-                    let towards = cell((f32::new(1.0) / placed.inverse[k] + f32::new(1.0)) * f32::new(8.0), 15u32);
+                    let from = cell((framed.origin[k] + f32::new(0.5)) * f32::new(32.0), 31u32);
+                    let towards = cell((f32::new(1.0) / framed.inverse[k] + f32::new(1.0)) * f32::new(8.0), 15u32);
                     // The highest bits are from the entry point; then bits of the entry point and the direction
                     // alternate.
                     key[0] = key[0] | spread(from, comptime!(k as u32)) | spread(towards, comptime!(k as u32 + 3));
                 }
             }
         }
-        placed.store(&mut prepared.words, at as u32);
+        framed.store(&mut prepared.words, at as u32);
         if comptime!(is_ordered) {
             keys[at] = (u64::cast_from(key[0]) << 32) | u64::cast_from(at as u32);
         }

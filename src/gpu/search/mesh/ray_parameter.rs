@@ -7,8 +7,8 @@
 
 use cubecl::prelude::*;
 
+use crate::gpu::search::mesh::constants::{LEAST_BOUND, LEAST_FACTOR, LEAST_REST, MOST_FACTOR, SPLIT, ZERO_BITS};
 use crate::gpu::search::mesh::exact::{next, two_product, two_sum};
-use crate::gpu::search::mesh::numbers::{LEAST_BOUND, LEAST_FACTOR, LEAST_REST, MOST_FACTOR, NO_BITS, SPLIT};
 use crate::gpu::search::mesh::rays::ExactRay;
 
 /// The maximum number of corrections of an approximate `t` before it is left in doubt.
@@ -127,13 +127,13 @@ pub(super) fn correct_double(
     numbers: &Array<f64>,
 ) -> bool {
     let (zero, epsilon) = (f64::new(0.0), f64::new(2.220_446e-16));
-    let (none, split) = (u64::reinterpret(numbers[NO_BITS]), numbers[SPLIT]);
+    let (zero_bits, split) = (u64::reinterpret(numbers[ZERO_BITS]), numbers[SPLIT]);
     // Two edges, the first in the first three places, and their rounding errors.
     let (mut edges, mut rests) = (Array::<f64>::new(6usize), Array::<f64>::new(6usize));
     let mut are_moderate = true.runtime();
     #[unroll]
     for k in 0..6usize {
-        let (high, low) = two_sum(corners[3 + k], -corners[k % 3], none);
+        let (high, low) = two_sum(corners[3 + k], -corners[k % 3], zero_bits);
         edges[k] = high;
         rests[k] = low;
         are_moderate = are_moderate && is_moderate(high, numbers) && is_rest(low, numbers);
@@ -164,11 +164,11 @@ pub(super) fn correct_double(
             #[unroll]
             for k in 0..3usize {
                 let (far, rest, off) = offset(ray.origin[k], ray.direction[k], corners[k], t, numbers);
-                let (far, rest) = two_sum(far, rest, none);
+                let (far, rest) = two_sum(far, rest, zero_bits);
                 is_usable = is_usable && is_moderate(far, numbers) && is_rest(rest, numbers);
-                let (product, product_rest) = two_product(far, highs[k], none, split);
+                let (product, product_rest) = two_product(far, highs[k], zero_bits, split);
                 let (of_low, of_rest) = (far * lows[k], rest * highs[k]);
-                let (sum, sum_rest) = two_sum(high, product, none);
+                let (sum, sum_rest) = two_sum(high, product, zero_bits);
                 high = sum;
                 low += sum_rest + (product_rest + of_low + of_rest);
                 rest_sum += sum_rest.abs() + product_rest.abs() + of_low.abs() + of_rest.abs();
@@ -184,10 +184,10 @@ pub(super) fn correct_double(
 /// Returns `a - origin - t direction` along one axis as a sum of two numbers, and a bound on its error.
 #[cube]
 fn offset(origin: f64, direction: f64, corner: f64, t: f64, numbers: &Array<f64>) -> (f64, f64, f64) {
-    let (none, split) = (u64::reinterpret(numbers[NO_BITS]), numbers[SPLIT]);
-    let (along, along_rest) = two_product(t, direction, none, split);
-    let (to, to_rest) = two_sum(corner, -origin, none);
-    let (rest, rest_rest) = two_sum(to, -along, none);
+    let (zero_bits, split) = (u64::reinterpret(numbers[ZERO_BITS]), numbers[SPLIT]);
+    let (along, along_rest) = two_product(t, direction, zero_bits, split);
+    let (to, to_rest) = two_sum(corner, -origin, zero_bits);
+    let (rest, rest_rest) = two_sum(to, -along, zero_bits);
     let off = f64::new(4.440_892e-16) * (to_rest.abs() + along_rest.abs() + rest_rest.abs());
     (rest, to_rest - along_rest + rest_rest, off)
 }
@@ -202,16 +202,16 @@ fn cross(
     #[comptime] i: usize,
     #[comptime] j: usize,
 ) -> (f64, f64, f64) {
-    let (none, split) = (u64::reinterpret(numbers[NO_BITS]), numbers[SPLIT]);
-    let (p, p_rest) = two_product(edges[i], edges[3 + j], none, split);
-    let (q, q_rest) = two_product(edges[j], edges[3 + i], none, split);
-    let (difference, rest) = two_sum(p, -q, none);
+    let (zero_bits, split) = (u64::reinterpret(numbers[ZERO_BITS]), numbers[SPLIT]);
+    let (p, p_rest) = two_product(edges[i], edges[3 + j], zero_bits, split);
+    let (q, q_rest) = two_product(edges[j], edges[3 + i], zero_bits, split);
+    let (difference, rest) = two_sum(p, -q, zero_bits);
     let (p_low, p_other) = (edges[i] * rests[3 + j], rests[i] * edges[3 + j]);
     let (q_low, q_other) = (edges[j] * rests[3 + i], rests[j] * edges[3 + i]);
     let low = rest + (p_rest - q_rest) + (p_low + p_other) - (q_low + q_other);
     let products = p_low.abs() + p_other.abs() + q_low.abs() + q_other.abs();
     let error = f64::new(1.776_357e-15) * (rest.abs() + p_rest.abs() + q_rest.abs() + products);
-    let (high, low) = two_sum(difference, low, none);
+    let (high, low) = two_sum(difference, low, zero_bits);
     (high, low, error)
 }
 

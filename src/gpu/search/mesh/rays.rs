@@ -11,7 +11,7 @@ use crate::gpu::bvh::Coordinate;
 use crate::gpu::device::{Device, check_same, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::errors;
-use crate::gpu::search::mesh::numbers::{INFINITE, LARGEST};
+use crate::gpu::search::mesh::constants::{INFINITE, LARGEST};
 use crate::parallel::map;
 
 /// Rays per parallel task.
@@ -72,7 +72,7 @@ impl<S: Coordinate> Rays<S> {
             return Err(errors::no_rows(len, 3));
         }
         if directions.len() != len {
-            return Err(errors::value_count(directions.len() / 3, len / 3, "origins"));
+            return Err(errors::directions_length(directions.len(), len));
         }
         check_same(["the origins", "the directions"], [device, directions.device])?;
         check_count(len / 3)?;

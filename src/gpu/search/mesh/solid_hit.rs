@@ -5,7 +5,7 @@
 use cubecl::prelude::*;
 
 use crate::gpu::primitives::rounding::product;
-use crate::gpu::search::mesh::numbers::{HUGE, INFINITE, LONG, SHORT, SHORTEST};
+use crate::gpu::search::mesh::constants::{HUGE, INFINITE, LONG, SHORT, SHORTEST};
 use crate::gpu::search::mesh::rays::ExactRay;
 use crate::gpu::search::mesh::triangle_hit::{MET, MISSED};
 

@@ -13,7 +13,7 @@ use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::search::mesh::Stored;
 use crate::gpu::search::mesh::compressed::{Bounds, Child, Children, Source, block, children_of, compress};
 use crate::gpu::search::mesh::hits::CastHits;
-use crate::gpu::search::mesh::items::Item;
+use crate::gpu::search::mesh::primitives::Item;
 use crate::gpu::search::mesh::rays::Rays;
 use crate::parallel::map;
 use crate::search::mesh::frame::Frame;

@@ -170,7 +170,7 @@ fn by_octant(mask: u32, octant: u32) -> u32 {
 ///
 /// Children are numbered by octant here, so that the lowest bit is the nearest child.
 #[derive(CubeType)]
-pub(super) struct Way {
+pub(super) struct TreeWalk {
     /// The first node of the group, its remaining children, and the places of all its child nodes.
     group: Array<u32>,
     /// The first item of the group, the remaining items, and the places of all its items.
@@ -182,15 +182,15 @@ pub(super) struct Way {
 }
 
 #[cube]
-impl Way {
+impl TreeWalk {
     /// A walk that has ended.
-    pub fn new() -> Way {
+    pub fn new() -> TreeWalk {
         let mut state = Array::<u32>::new(2usize);
         state[0] = 0;
         state[1] = 0;
         let mut items = Array::<u32>::new(3usize);
         items[1] = 0;
-        Way {
+        TreeWalk {
             group: Array::<u32>::new(3usize),
             items,
             above: Array::<u32>::new(LEVELS),

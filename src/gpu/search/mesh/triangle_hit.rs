@@ -7,8 +7,8 @@
 use cubecl::prelude::*;
 
 use crate::gpu::primitives::rounding::product;
+use crate::gpu::search::mesh::constants::{HUGE, TINY};
 use crate::gpu::search::mesh::exact::Scaled;
-use crate::gpu::search::mesh::numbers::{HUGE, TINY};
 use crate::gpu::search::mesh::ray_parameter::{correct, correct_double};
 use crate::gpu::search::mesh::rays::{ExactRay, longest_axis, pick};
 
@@ -108,7 +108,7 @@ pub(super) fn triangle_hit(
                     }
                 }
             }
-            if are_one(&signs, comptime!(spec.crossing)) {
+            if have_same_sign(&signs, comptime!(spec.crossing)) {
                 result = MET.runtime();
                 place(ray, corners, &edges, &z, found, numbers, &scaled);
             }
@@ -139,7 +139,7 @@ fn sign(x: f64) -> i32 {
 
 /// Returns `true` if the signs are those of a hit.
 #[cube]
-fn are_one(signs: &Array<i32>, #[comptime] crossing: bool) -> bool {
+fn have_same_sign(signs: &Array<i32>, #[comptime] crossing: bool) -> bool {
     let (a, b, c) = (signs[0], signs[1], signs[2]);
     let lowest = min(a, min(b, c));
     let highest = max(a, max(b, c));

@@ -13,21 +13,21 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::bvh::traverse::packet::{Packet, Want, new_packet};
+use crate::gpu::bvh::traverse::packet::{LeafRequest, Packet, new_packet};
 use crate::gpu::bvh::traverse::spec::{MIXED, Tree};
 use crate::gpu::bvh::traverse::windows::windows;
 use crate::gpu::metric::{corners, distance2, exact_distance2, min_distance2};
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::warp::{WIDTH, warp_any, warp_max};
-use crate::gpu::search::nearest::arguments::{KnnSpec, Rows, Search};
+use crate::gpu::search::nearest::arguments::{KnnSpec, NeighborRows, Search};
 use crate::gpu::search::nearest::exact_search::widened;
 use crate::gpu::search::nearest::exact_walk::nearest_leaf;
 use crate::gpu::search::nearest::limits::ApproxLimits;
 
 /// Threads per block. There are few, because the heaps take so many registers that only few threads fit.
-pub(in crate::gpu) const SMALL: u32 = 64;
+pub(in crate::gpu) const BLOCK_THREADS: u32 = 64;
 /// The number of points in tree order that are compared first on each side of the warp's own.
-const AROUND: u32 = WIDTH;
+const NEARBY: u32 = WIDTH;
 
 /// The nearest points so far, nearest first. Free places are at infinity.
 #[derive(CubeType)]
@@ -49,7 +49,7 @@ pub(in crate::gpu) fn find_approximately<F: Float>(
     tree: &Tree<F>,
     search: &Search<F>,
     approx: &ApproxLimits<F>,
-    rows: &mut Rows,
+    rows: &mut NeighborRows,
     doubted: &mut Array<Atomic<u32>>,
     #[comptime] spec: KnnSpec,
 ) {
@@ -78,26 +78,26 @@ pub(in crate::gpu) fn find_approximately<F: Float>(
     heap.any_dropped[0] = 0;
     heap.limit[0] = approx.radius2();
 
-    let mut packet = new_packet::<F>(&point, d, comptime!(spec.periodic), comptime!(warp.units(SMALL)), warp);
+    let mut packet = new_packet::<F>(&point, d, comptime!(spec.periodic), comptime!(warp.units(BLOCK_THREADS)), warp);
     if comptime!(spec.are_stored) {
-        // The warp's own points come first, with `AROUND` points on both sides.
+        // The warp's own points come first, with `NEARBY` points on both sides.
         let own_first = query / WIDTH * WIDTH;
-        let begin = max(own_first, AROUND) - AROUND;
-        let behind = min(own_first + WIDTH + AROUND, n);
+        let begin = max(own_first, NEARBY) - NEARBY;
+        let behind = min(own_first + WIDTH + NEARBY, n);
         let mut first = begin + 0;
         while first < behind {
-            packet.take_all(tree, first, min(behind - first, WIDTH));
+            packet.enqueue_all(tree, first, min(behind - first, WIDTH));
             push_packet::<F>(&mut heap, &packet, tree, search, approx, &point, query, spec);
             packet.advance();
             first += WIDTH;
         }
-        packet.leave_out(begin, behind);
+        packet.exclude(begin, behind);
     } else {
         // Such queries may be far apart, so each thread compares points of its own first.
         let leaf = nearest_leaf::<F>(tree, &point, d, comptime!(spec.periodic));
         let first = tree.links[leaf as usize][1];
-        let begin = max(first, AROUND) - AROUND;
-        let behind = min(first + WIDTH + AROUND, stored);
+        let begin = max(first, NEARBY) - NEARBY;
+        let behind = min(first + WIDTH + NEARBY, stored);
         for at in begin..behind {
             let d2 = distance2::<F>(&tree.axes, at, stored, &point, &tree.sides, d, comptime!(spec.periodic));
             if d2 <= heap.limit[0] {
@@ -112,21 +112,21 @@ pub(in crate::gpu) fn find_approximately<F: Float>(
     let mut at = 0u32.runtime();
     let windows = windows::<F>(search.end, F::new(-1.0), false, warp);
     while at < search.end {
-        if windows.are_bad() {
+        if windows.are_ineffective() {
             let corners = corners::<F>(&tree.bounds, at, d);
             let near = min_distance2::<F>(&corners, &point, &tree.sides, d, comptime!(spec.periodic)) <= heap.limit[0];
-            windows.look_at(tree, at, near, false);
+            windows.test_node(tree, at, near, false);
         } else {
-            windows.look(tree, &packet, at, widest, MIXED.runtime());
+            windows.test_window(tree, &packet, at, widest, MIXED.runtime());
         }
         let mut leaves = Bits::new(windows.stops());
         while leaves.any() {
             let node = at + leaves.pop();
             let any = windows.takes(tree, &packet, node, &point, heap.limit[0], true.runtime());
             if warp_any(any, warp) {
-                let want = Want { any, is_uniform: false.runtime(), own: query, half: false, uniform: false };
+                let want = LeafRequest { any, is_uniform: false.runtime(), own: query, half: false, uniform: false };
                 let first = tree.links[node as usize][1];
-                packet.take(tree, first, tree.links[(node + 1) as usize][1], widest, want);
+                packet.enqueue_near(tree, first, tree.links[(node + 1) as usize][1], widest, want);
                 if packet.is_full() {
                     push_packet::<F>(&mut heap, &packet, tree, search, approx, &point, query, spec);
                     packet.advance();
@@ -234,7 +234,7 @@ fn finish<F: Float>(
     tree: &Tree<F>,
     search: &Search<F>,
     point: &Array<F>,
-    rows: &mut Rows,
+    rows: &mut NeighborRows,
     doubted: &mut Array<Atomic<u32>>,
     query: u32,
     #[comptime] spec: KnnSpec,

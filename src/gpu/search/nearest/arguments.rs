@@ -80,7 +80,7 @@ impl<F: Float> Queries<F> {
 
 /// The rows of the result.
 #[derive(CubeType, CubeLaunch)]
-pub(super) struct Rows {
+pub(super) struct NeighborRows {
     pub indices: Array<u32>,
     pub distances2: Array<f64>,
     /// The first place in a row that a search fills, and the number of places in a row.

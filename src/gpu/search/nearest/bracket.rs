@@ -10,7 +10,7 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::bvh::traverse::packet::{Packet, Want, new_packet};
+use crate::gpu::bvh::traverse::packet::{LeafRequest, Packet, new_packet};
 use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::{MIXED, Tree};
 use crate::gpu::bvh::traverse::windows::windows;
@@ -21,9 +21,9 @@ use crate::gpu::search::nearest::exact_search::widened;
 use crate::gpu::search::nearest::{ApproxLimits, Limits};
 
 /// Threads per block. There are few, because each one takes much shared memory.
-pub(super) const SMALL: u32 = 64;
+pub(super) const BLOCK_THREADS: u32 = 64;
 /// The number of points in tree order that are compared first, and how many of these precede the warp's own.
-pub(super) const AROUND: u32 = 160;
+pub(super) const NEARBY: u32 = 160;
 const BEFORE: u32 = 64;
 /// The number of bins of a histogram. A word holds four counts.
 const BINS: u32 = 64;
@@ -211,7 +211,7 @@ impl<F: Float> BracketSearch<F> {
     ) {
         let mut first = begin + 0;
         while first < behind {
-            packet.take_all(tree, first, min(behind - first, WIDTH));
+            packet.enqueue_all(tree, first, min(behind - first, WIDTH));
             let (all, _) = packet.compare(point, limits.infinity(), limits.infinity(), &tree.sides);
             let mut left = Bits::new(all);
             while left.any() {
@@ -251,7 +251,7 @@ pub(super) fn bracket<F: Float>(
         point[axis] = tree.axes[axis * n as usize + query as usize];
     }
     let mut search = BracketSearch::<F> {
-        histogram: Histogram::new(comptime!(spec.warp.units(SMALL))),
+        histogram: Histogram::new(comptime!(spec.warp.units(BLOCK_THREADS))),
         limit: Array::<F>::new(1usize),
         copies: Array::<u32>::new(1usize),
         query,
@@ -261,12 +261,12 @@ pub(super) fn bracket<F: Float>(
     search.limit[0] = approx.infinity();
     search.copies[0] = 0;
     search.histogram.begin(0u32.runtime());
-    let begin = min(max(query / WIDTH * WIDTH, BEFORE) - BEFORE, max(n, AROUND) - AROUND);
-    let behind = min(begin + AROUND, n);
+    let begin = min(max(query / WIDTH * WIDTH, BEFORE) - BEFORE, max(n, NEARBY) - NEARBY);
+    let behind = min(begin + NEARBY, n);
     if comptime!(spec.warp.is_some()) {
-        together::<F>(&mut search, tree, approx, &point, begin, behind, end);
+        walk_warp::<F>(&mut search, tree, approx, &point, begin, behind, end);
     } else if unit < n {
-        alone::<F>(&mut search, tree, approx, &point, begin, behind, end);
+        walk_thread::<F>(&mut search, tree, approx, &point, begin, behind, end);
     }
     if unit < n {
         write::<F>(&search, limits, found);
@@ -275,7 +275,7 @@ pub(super) fn bracket<F: Float>(
 
 /// Searches for the points of a warp at once.
 #[cube]
-fn together<F: Float>(
+fn walk_warp<F: Float>(
     search: &mut BracketSearch<F>,
     tree: &Tree<F>,
     approx: &ApproxLimits<F>,
@@ -285,32 +285,33 @@ fn together<F: Float>(
     end: u32,
 ) {
     let (d, periodic, warp) = comptime!((search.spec.d, search.spec.periodic, search.spec.warp));
-    let mut packet = new_packet::<F>(point, d, periodic, comptime!(warp.units(SMALL)), warp);
+    let mut packet = new_packet::<F>(point, d, periodic, comptime!(warp.units(BLOCK_THREADS)), warp);
     search.take_around(&mut packet, point, tree, approx, begin, behind, true);
     search.place_bins();
     search.take_around(&mut packet, point, tree, approx, begin, behind, false);
     search.lower(approx);
     search.end_at_copies();
-    packet.leave_out(begin, behind);
+    packet.exclude(begin, behind);
     let mut widest = warp_max::<F>(search.limit[0], warp);
     let mut at = 0u32.runtime();
     let windows = windows::<F>(end, F::new(-1.0), false, warp);
     while at < end {
-        if windows.are_bad() {
+        if windows.are_ineffective() {
             let corners = corners::<F>(&tree.bounds, at, d);
             let near = min_distance2::<F>(&corners, point, &tree.sides, d, periodic) <= search.limit[0];
-            windows.look_at(tree, at, near, false);
+            windows.test_node(tree, at, near, false);
         } else {
-            windows.look(tree, &packet, at, widest, MIXED.runtime());
+            windows.test_window(tree, &packet, at, widest, MIXED.runtime());
         }
         let mut leaves = Bits::new(windows.stops());
         while leaves.any() {
             let node = at + leaves.pop();
             let any = windows.takes(tree, &packet, node, point, search.limit[0], true.runtime());
             if warp_any(any, warp) {
-                let want = Want { any, is_uniform: false.runtime(), own: search.query, half: false, uniform: false };
+                let want =
+                    LeafRequest { any, is_uniform: false.runtime(), own: search.query, half: false, uniform: false };
                 let first = tree.links[node as usize][1];
-                packet.take(tree, first, tree.links[(node + 1) as usize][1], widest, want);
+                packet.enqueue_near(tree, first, tree.links[(node + 1) as usize][1], widest, want);
                 if packet.is_full() {
                     search.take_packet(&packet, point, tree, approx);
                     packet.advance();
@@ -325,7 +326,7 @@ fn together<F: Float>(
 
 /// Searches for one point.
 #[cube]
-fn alone<F: Float>(
+fn walk_thread<F: Float>(
     search: &mut BracketSearch<F>,
     tree: &Tree<F>,
     approx: &ApproxLimits<F>,

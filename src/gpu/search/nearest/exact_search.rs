@@ -11,12 +11,12 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::buffer::UNITS;
+use crate::gpu::buffer::THREADS_PER_BLOCK;
 use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::metric::{corners, distance2, exact_distance2, min_distance2};
 use crate::gpu::primitives::bits::Bits;
-use crate::gpu::search::nearest::arguments::{KnnSpec, Rows, Search};
+use crate::gpu::search::nearest::arguments::{KnnSpec, NeighborRows, Search};
 use crate::gpu::search::nearest::exact_walk::nearest_leaf;
 use crate::gpu::search::nearest::limits::Limits;
 
@@ -42,7 +42,7 @@ pub(in crate::gpu) fn find_exactly<F: Float>(
     tree: &Tree<F>,
     search: &Search<F>,
     doubted: &Array<u32>,
-    rows: &mut Rows,
+    rows: &mut NeighborRows,
     #[comptime] listed: bool,
     #[comptime] spec: KnnSpec,
 ) {
@@ -53,7 +53,7 @@ pub(in crate::gpu) fn find_exactly<F: Float>(
         while place < doubted[0] {
             let query = doubted[(place + 1) as usize];
             find::<F>(tree, search, rows, query, spec);
-            place += CUBE_COUNT as u32 * UNITS;
+            place += CUBE_COUNT as u32 * THREADS_PER_BLOCK;
         }
     } else if unit < search.queries.n {
         find::<F>(tree, search, rows, unit, spec);
@@ -62,7 +62,7 @@ pub(in crate::gpu) fn find_exactly<F: Float>(
 
 /// Finds the nearest points of one query.
 #[cube]
-fn find<F: Float>(tree: &Tree<F>, search: &Search<F>, rows: &mut Rows, query: u32, #[comptime] spec: KnnSpec) {
+fn find<F: Float>(tree: &Tree<F>, search: &Search<F>, rows: &mut NeighborRows, query: u32, #[comptime] spec: KnnSpec) {
     let d = comptime!(spec.d);
     let k = comptime!(spec.k);
     let periodic = comptime!(spec.periodic);

@@ -13,33 +13,33 @@
 use cubecl::prelude::*;
 
 use crate::geometry::FilteredRadius;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::hits::Hits;
-use crate::gpu::bvh::traverse::launch::Asked;
+use crate::gpu::bvh::traverse::launch::WalkQueries;
 use crate::gpu::bvh::traverse::spec::{QueriesLaunch, TraversalMode, Tree, WalkSpec};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::metric::exact_distance2;
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::warp::Warp;
-use crate::gpu::search::nearest::bracket::{BracketSpec, BracketsLaunch, SMALL, bracket};
+use crate::gpu::search::nearest::bracket::{BLOCK_THREADS, BracketSpec, BracketsLaunch, bracket};
 use crate::gpu::search::nearest::exact_search::widened;
 use crate::gpu::search::nearest::exact_walk::{Tally, point_of, walk_exactly};
-use crate::gpu::search::nearest::{ApproxLimitsLaunch, LISTED, Limits, LimitsLaunch};
+use crate::gpu::search::nearest::{ApproxLimitsLaunch, DOUBT_THREADS, Limits, LimitsLaunch};
 
 /// The largest `k`, which is less than the number of points that `bracket` compares first.
-pub(in crate::gpu) const MOST_KTH: usize = 129;
+pub(in crate::gpu) const MAX_KTH: usize = 129;
 /// The maximum number of squared distances between the bounds that are kept.
-const CLOSE: usize = 32;
+const MAX_KEPT: usize = 32;
 /// The number of intervals between bounds.
-const PARTS: u32 = 32;
+const INTERVALS: u32 = 32;
 
 /// Returns the squared distance from each stored point to its `k`-th nearest neighbour, counting the point itself, in
 /// tree order. A value is negative (-0 for 0) if another of the `k` points is equally far, that is, if fewer than
 /// `k - 1` points are nearer.
 ///
-/// There are at least `k` points, and `k` is in 1 to [`MOST_KTH`].
+/// There are at least `k` points, and `k` is in 1 to [`MAX_KTH`].
 pub(in crate::gpu) fn kth_distances2<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
@@ -58,7 +58,7 @@ pub(in crate::gpu) fn kth_distances2<R: Runtime, S: Coordinate, const D: usize>(
     let (low2, high2) = (Buffer::<f64>::new(client, n), Buffer::<f64>::new(client, n));
     let filters = Buffer::<S>::new(client, 2 * n);
     let (warp, end, k) = (Warp::of(client).apart(), nodes.end() as u32, k as u32);
-    let (blocks, dim) = warp.blocks(n, SMALL);
+    let (blocks, dim) = warp.blocks(n, BLOCK_THREADS);
     let tree = || bvh.tree(client, nodes);
     // SAFETY: the launch contract of `nearest`. `low2` and `high2` have an element and `filters` two for each of the
     // `n` points.
@@ -77,14 +77,15 @@ pub(in crate::gpu) fn kth_distances2<R: Runtime, S: Coordinate, const D: usize>(
         );
     }
     let (radius2, doubted) = (Buffer::<f64>::new(client, n), Buffer::<u32>::filled(client, n + 1, 0));
-    let asked = Asked { queries: QueriesLaunch::new(bvh.axes.arg(), filters.arg(), high2.arg()), n, own_radii: true };
-    let input = || BoundsLaunch::new(low2.arg(), high2.arg(), LimitsLaunch::new(limits.arg()), k);
-    let found = FoundLaunch::new(radius2.arg(), doubted.arg());
+    let asked =
+        WalkQueries { queries: QueriesLaunch::new(bvh.axes.arg(), filters.arg(), high2.arg()), n, own_radii: true };
+    let input = || KthBoundsLaunch::new(low2.arg(), high2.arg(), LimitsLaunch::new(limits.arg()), k);
+    let found = KthOutputLaunch::new(radius2.arg(), doubted.arg());
     bvh.walk_queries::<R, KeepClose>(client, nodes, asked, TraversalMode::Each, input(), found);
     close_in::launch::<S, R>(
         client,
-        cubes(n.min(LISTED)),
-        CubeDim::new_1d(UNITS),
+        blocks_for(n.min(DOUBT_THREADS)),
+        CubeDim::new_1d(THREADS_PER_BLOCK),
         tree(),
         input(),
         doubted.arg(),
@@ -98,7 +99,7 @@ pub(in crate::gpu) fn kth_distances2<R: Runtime, S: Coordinate, const D: usize>(
 
 /// Bounds on the squared distance of the k-th nearest neighbour.
 #[derive(CubeType, CubeLaunch)]
-struct Bounds {
+struct KthBounds {
     low2: Array<f64>,
     high2: Array<f64>,
     limits: Limits,
@@ -107,7 +108,7 @@ struct Bounds {
 
 /// The resulting squared distances; and the positions in doubt, after their count.
 #[derive(CubeType, CubeLaunch)]
-struct Found {
+struct KthOutput {
     radius2: Array<f64>,
     doubted: Array<Atomic<u32>>,
 }
@@ -127,12 +128,12 @@ struct KeepClose;
 
 #[cube]
 impl LeafVisitor for KeepClose {
-    type Input = Bounds;
-    type Output = Found;
+    type Input = KthBounds;
+    type Output = KthOutput;
     type State = Close;
 
     fn start(bounds: &Self::Input, _found: &mut Self::Output, query: u32) -> Self::State {
-        let mut kept = Array::<f64>::new(CLOSE);
+        let mut kept = Array::<f64>::new(MAX_KEPT);
         Close {
             low2: bounds.low2[query as usize],
             high2: bounds.high2[query as usize],
@@ -160,7 +161,7 @@ impl LeafVisitor for KeepClose {
                 state.below.store(state.below.read() + 1);
             } else if exact <= state.high2 {
                 let count = state.count.read();
-                if count < comptime!(CLOSE as u32) {
+                if count < comptime!(MAX_KEPT as u32) {
                     let mut kept = state.kept;
                     kept[count as usize] = exact;
                 }
@@ -173,7 +174,7 @@ impl LeafVisitor for KeepClose {
         let (count, below) = (state.count.read(), state.below.read());
         if state.high2 < f64::new(0.0) {
             found.radius2[query as usize] = signed(f64::cast_from(0u32.runtime()), bounds.k > 1);
-        } else if count <= comptime!(CLOSE as u32) && below < bounds.k && bounds.k <= below + count {
+        } else if count <= comptime!(MAX_KEPT as u32) && below < bounds.k && bounds.k <= below + count {
             let wanted = bounds.k - below;
             for i in 0..count {
                 let own = state.kept[i as usize];
@@ -220,7 +221,7 @@ struct CountByInterval;
 
 #[cube]
 impl Tally for CountByInterval {
-    type Input = Bounds;
+    type Input = KthBounds;
     type State = Interval;
 
     fn take(state: &Self::State, _bounds: &Self::Input, distance2: f64, _first: u32, count: u32) {
@@ -239,7 +240,7 @@ impl Tally for CountByInterval {
 #[cube(launch)]
 fn close_in<F: Float>(
     tree: &Tree<F>,
-    bounds: &Bounds,
+    bounds: &KthBounds,
     doubted: &Array<u32>,
     radius2: &mut Array<f64>,
     end: u32,
@@ -250,7 +251,7 @@ fn close_in<F: Float>(
     while place < doubted[0] {
         let at = doubted[(place + 1) as usize];
         let point = point_of::<F>(tree, at, d);
-        let mut counts = Array::<u32>::new(PARTS as usize);
+        let mut counts = Array::<u32>::new(INTERVALS as usize);
         let state = Interval {
             low: RuntimeCell::<u64>::new(u64::reinterpret(bounds.low2[at as usize])),
             high: RuntimeCell::<u64>::new(u64::reinterpret(bounds.high2[at as usize])),
@@ -264,17 +265,17 @@ fn close_in<F: Float>(
         found[2] = 1;
         while found[2] == 1 {
             state.shift.store(u64::cast_from(0u32.runtime()));
-            while ((state.high.read() - state.low.read()) >> state.shift.read()) >= u64::cast_from(PARTS) {
+            while ((state.high.read() - state.low.read()) >> state.shift.read()) >= u64::cast_from(INTERVALS) {
                 state.shift.store(state.shift.read() + 1u64);
             }
             state.below.store(0);
-            for part in 0..PARTS {
+            for part in 0..INTERVALS {
                 counts[part as usize] = 0;
             }
             walk_exactly::<F, CountByInterval>(&state, bounds, tree, &point, limit, end, d, periodic);
             found[0] = 0;
             found[1] = state.below.read();
-            while found[0] + 1 < PARTS && found[1] + counts[found[0] as usize] < bounds.k {
+            while found[0] + 1 < INTERVALS && found[1] + counts[found[0] as usize] < bounds.k {
                 found[1] = found[1] + counts[found[0] as usize];
                 found[0] = found[0] + 1;
             }
@@ -285,7 +286,7 @@ fn close_in<F: Float>(
             found[2] = u32::cast_from(shift > 0u64);
         }
         radius2[at as usize] = signed(f64::reinterpret(state.low.read()), found[1] + 1 < bounds.k);
-        place += CUBE_COUNT as u32 * UNITS;
+        place += CUBE_COUNT as u32 * THREADS_PER_BLOCK;
     }
 }
 
@@ -304,8 +305,8 @@ mod tests {
             for side in [None, Some(unit * side)] {
                 let theirs = crate::Bvh::build_in(&points, Space::periodic(side).unwrap()).unwrap();
                 let ours = Bvh::upload(&theirs, device).unwrap();
-                for k in [1, 2, 5, 65, MOST_KTH, points.len()] {
-                    let k = k.min(MOST_KTH).min(points.len());
+                for k in [1, 2, 5, 65, MAX_KTH, points.len()] {
+                    let k = k.min(MAX_KTH).min(points.len());
                     let found = on!(device, client => {
                         kth_distances2(client, &ours, ours.nodes.as_ref().unwrap(), k).read(client)
                     });

@@ -31,7 +31,7 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::geometry::{Aabb, FilteredRadius};
-use crate::gpu::buffer::{Buffer, UNITS, check_allocation, cubes, mark};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, check_allocation, end_phase};
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::device::on;
@@ -39,11 +39,11 @@ use crate::gpu::errors;
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::search::nearest::approx_search::find_approximately;
 pub(in crate::gpu) use crate::gpu::search::nearest::arguments::RowOrder;
-use crate::gpu::search::nearest::arguments::{KnnSpec, QueriesLaunch, RowsLaunch, SearchLaunch};
+use crate::gpu::search::nearest::arguments::{KnnSpec, NeighborRowsLaunch, QueriesLaunch, SearchLaunch};
 use crate::gpu::search::nearest::exact_search::find_exactly;
 pub(in crate::gpu) use crate::gpu::search::nearest::exact_search::widened;
 pub(in crate::gpu) use crate::gpu::search::nearest::exact_walk::{Tally, point_of, walk_exactly};
-pub(in crate::gpu) use crate::gpu::search::nearest::kth_distance::{MOST_KTH, kth_distances2};
+pub(in crate::gpu) use crate::gpu::search::nearest::kth_distance::{MAX_KTH, kth_distances2};
 use crate::gpu::search::nearest::limits::{ApproxLimits, ApproxLimitsLaunch};
 pub(in crate::gpu) use crate::gpu::search::nearest::limits::{Limits, LimitsLaunch};
 pub use crate::gpu::search::nearest::rows::Neighbors;
@@ -52,9 +52,9 @@ use crate::search::nearest::{Excluded, Nearest};
 
 /// The maximum number of neighbours that one search finds. For more, each further search finds the neighbours after
 /// the last one.
-pub(in crate::gpu) const MOST: usize = 64;
+pub(in crate::gpu) const MAX_K_PER_SEARCH: usize = 64;
 /// The number of threads that search for points in doubt, which are usually few.
-pub(in crate::gpu) const LISTED: usize = 1 << 18;
+pub(in crate::gpu) const DOUBT_THREADS: usize = 1 << 18;
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// Finds the nearest stored points of each stored point, nearest first, ties by index, as
@@ -117,7 +117,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             }
             if let Some(queries) = queries {
                 self.fill_rows(client, nodes, &queries, &wanted, RowOrder::Caller, &found);
-            mark(client, "nearest")?;
+                end_phase(client, "nearest")?;
             }
             Ok(found)
         })
@@ -134,7 +134,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         if let Some(nodes) = self.nodes.as_ref().filter(|_| found.k > 0) {
             let stored = QueryPoints { order: self.order.clone(), axes: self.axes.clone(), are_stored: true };
             self.fill_rows(client, nodes, &stored, &wanted, row_order, &found);
-            mark(client, "nearest")?;
+            end_phase(client, "nearest")?;
         }
         Ok(found)
     }
@@ -154,7 +154,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         if let Some(nodes) = self.nodes.as_ref().filter(|_| found.indices.len() > 0) {
             let queries = QueryPoints::new(client, points, bounds)?;
             self.fill_rows(client, nodes, &queries, &wanted, RowOrder::Caller, &found);
-            mark(client, "nearest")?;
+            end_phase(client, "nearest")?;
         }
         Ok(found)
     }
@@ -165,7 +165,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         let k = wanted.k.min(self.len());
         let values = n as u128 * k as u128;
         if values > u128::from(u32::MAX) {
-            return Err(errors::long_lists(u64::try_from(values).unwrap_or(u64::MAX)));
+            return Err(errors::too_many_values(values, "neighbours"));
         }
         check_allocation(client, 8 * values)?;
         let (indices, distances2) = (Buffer::new(client, n * k), Buffer::new(client, n * k));
@@ -193,14 +193,15 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 (self.order.arg(), QueriesLaunch::new(queries.axes.arg(), queries.order.arg(), n as u32));
             SearchLaunch::new(order, queries, LimitsLaunch::new(limits.arg()), nodes.end() as u32, excluded)
         };
-        let rows = |from| RowsLaunch::new(found.indices.arg(), found.distances2.arg(), from as u32, found.k as u32);
+        let rows =
+            |from| NeighborRowsLaunch::new(found.indices.arg(), found.distances2.arg(), from as u32, found.k as u32);
         let warp = Warp::of(client).apart();
         let spec = KnnSpec {
             warp,
             d: D,
             periodic: self.space.period().is_some(),
-            k: found.k.min(MOST),
-            is_part: found.k > MOST,
+            k: found.k.min(MAX_K_PER_SEARCH),
+            is_part: found.k > MAX_K_PER_SEARCH,
             is_first: true,
             are_stored: queries.are_stored,
             excludes_self: wanted.excluded == Excluded::Own,
@@ -218,7 +219,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             let approx = [limit, factor, 2.0 * absolute, S::SQUARES.start, f64::INFINITY].map(S::from_f64);
             let approx = ApproxLimitsLaunch::new(Buffer::from_slice(client, &approx).arg());
             doubted = Buffer::filled(client, n + 1, 0);
-            let (blocks, dim) = warp.blocks(n, approx_search::SMALL);
+            let (blocks, dim) = warp.blocks(n, approx_search::BLOCK_THREADS);
             let (tree, search, rows) = (self.tree(client, nodes), search(), rows(0));
             // SAFETY: the launch contract of this module. `found` has `k` places for each of the `n` queries, and
             // `doubted` has `n + 1` elements.
@@ -236,9 +237,10 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 );
             }
         }
-        for from in (0..found.k).step_by(MOST) {
+        for from in (0..found.k).step_by(MAX_K_PER_SEARCH) {
             let (is_first, listed) = (from == 0, listed && from == 0);
-            let (blocks, dim) = (cubes(if listed { n.min(LISTED) } else { n }), CubeDim::new_1d(UNITS));
+            let (blocks, dim) =
+                (blocks_for(if listed { n.min(DOUBT_THREADS) } else { n }), CubeDim::new_1d(THREADS_PER_BLOCK));
             let (tree, search, rows) = (self.tree(client, nodes), search(), rows(from));
             // SAFETY: the launch contract of this module. If `listed`, `doubted` holds numbers of queries, written by
             // `find_approximately`; otherwise it is not read.

@@ -13,15 +13,15 @@
 use cubecl::prelude::*;
 
 use crate::gpu::search::mesh::candidates::{entered, may_meet};
-use crate::gpu::search::mesh::cast_spec::{CastSpec, FAR, Wanted};
-use crate::gpu::search::mesh::frame_ray::{FrameRay, READY, TOO_FAR};
-use crate::gpu::search::mesh::items::{Item, ItemsIn};
+use crate::gpu::search::mesh::cast_spec::{CastSpec, MARK_TEST_ALL, Wanted};
+use crate::gpu::search::mesh::constants::{HUGE, INFINITE};
 use crate::gpu::search::mesh::lists::{Hits, width};
-use crate::gpu::search::mesh::numbers::{HUGE, INFINITE};
 use crate::gpu::search::mesh::prepared::PreparedRaysIn;
+use crate::gpu::search::mesh::primitives::{Item, ItemsIn};
+use crate::gpu::search::mesh::ray_frame::{FrameRay, READY, TEST_ALL};
 use crate::gpu::search::mesh::rays::RaysIn;
 use crate::gpu::search::mesh::solid_hit::{ball_hit, box_hit};
-use crate::gpu::search::mesh::tree::{Nodes, Way};
+use crate::gpu::search::mesh::tree::{Nodes, TreeWalk};
 use crate::gpu::search::mesh::triangle_hit::{HitSpec, IN_DOUBT, MET, triangle_hit};
 
 /// The maximum number of nodes and items that a thread reads before it decides an item. Of 4 to 16, 6 and 8 were the
@@ -63,7 +63,7 @@ pub(super) fn cast_rays<F: Float>(
     let end = min(n - min(first, n), own);
     let mut casting = Casting::new();
     let mut ray = FrameRay::new();
-    let mut way = Way::new();
+    let mut way = TreeWalk::new();
     // The next ray is read before it is needed.
     let mut next = Array::<u32>::new(1usize);
     next[0] = NONE.runtime();
@@ -172,7 +172,7 @@ impl Casting {
         prepared: &PreparedRaysIn,
         numbers: &Array<f64>,
         ray: &mut FrameRay,
-        way: &mut Way,
+        way: &mut TreeWalk,
         #[comptime] spec: CastSpec,
     ) {
         self.at[0] = at;
@@ -187,18 +187,18 @@ impl Casting {
         ray.load(&prepared.words, at);
         if ray.state() == READY {
             way.begin(ray.octant());
-        } else if ray.state() == TOO_FAR {
+        } else if ray.state() == TEST_ALL {
             if comptime!(spec.exact) {
                 self.pending[1] = 0;
                 way.begin(ray.octant());
             } else {
-                self.state[1] = FAR.runtime();
+                self.state[1] = MARK_TEST_ALL.runtime();
             }
         }
     }
 
     /// Selects the next item, if all items must be decided.
-    fn find_next_of_all(&mut self, way: &mut Way, n: u32) {
+    fn find_next_of_all(&mut self, way: &mut TreeWalk, n: u32) {
         let next = self.pending[1];
         if next != NONE && way.goes_on() {
             if next < n {

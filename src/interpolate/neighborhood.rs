@@ -7,13 +7,13 @@ use crate::search::Nearest;
 /// The neighbours that each point uses: the nearest `k`, all within one radius, or all within a radius per point.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) enum Reach {
+pub(crate) enum Neighborhood {
     Neighbors(usize),
     Radius(f64),
     Each(Vec<f64>),
 }
 
-impl Reach {
+impl Neighborhood {
     /// The nearest-neighbour query of the point with an index.
     pub(super) fn of(&self, index: usize) -> Nearest {
         match self {

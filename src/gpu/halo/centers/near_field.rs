@@ -14,14 +14,14 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::buffer::{Buffer, UNITS};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK};
 use crate::gpu::halo::centers::blocks::{BLOCK, Blocks, BlocksArg};
-use crate::gpu::halo::centers::bounds::{Best, RELATIVE_ERROR, add_wide, lower_bits};
+use crate::gpu::halo::centers::bounds::{HaloBounds, RELATIVE_ERROR, add_u64, lower_bits};
 use crate::gpu::halo::centers::direct::{Sum, distance2, potential};
 use crate::gpu::halo::centers::local_expansion::{FarArg, Interactions, expanded, is_far};
 use crate::gpu::halo::centers::members::{Members, MembersArg, mass};
 use crate::gpu::halo::centers::multipole::{center_of, radius_of};
-use crate::gpu::halo::centers::near_lists::{NearList, NearListsArg, block_at, near_list};
+use crate::gpu::halo::centers::near_field_lists::{NearList, NearListsArg, block_at, near_list};
 use crate::gpu::halo::centers::pairwise_f32::{Sources, SourcesArg, min_reliable_distance2};
 use crate::gpu::primitives::warp::{Warp, warp_shuffle_down};
 use crate::gpu::primitives::warp_atomics::warp_atomic_max;
@@ -50,10 +50,10 @@ pub(super) fn bound_all<R: Runtime>(
     blocks: &Blocks,
     sources: &Sources,
     interactions: &Interactions,
-    best: &Best,
+    best: &HaloBounds,
 ) -> NearBounds {
     let (n, warp) = (blocks.order.len(), Warp::of(client).apart());
-    let (count, dim) = warp.blocks(if warp.is_some() { blocks.len * BLOCK as usize } else { n }, UNITS);
+    let (count, dim) = warp.blocks(if warp.is_some() { blocks.len * BLOCK as usize } else { n }, THREADS_PER_BLOCK);
     let bounds = NearBounds { sums: Buffer::new(client, n), upper: Buffer::new(client, n) };
     let (lower, upper) = (best.lower.arg(), best.upper.arg());
     // SAFETY: the launch contract of `centers`. Each block has a warp, or each member a thread; their indices are
@@ -138,7 +138,7 @@ fn bound_near(
     let mut rest_y = f32::cast_from(0u32.runtime());
     let mut rest_z = f32::cast_from(0u32.runtime());
     if comptime!(sources.split) {
-        let place = sources.rest[own as usize];
+        let place = sources.low_parts[own as usize];
         rest_x = place[0];
         rest_y = place[1];
         rest_z = place[2];
@@ -156,7 +156,7 @@ fn bound_near(
             let mut dy = place[1] - y;
             let mut dz = place[2] - z;
             if comptime!(sources.split) {
-                let place = sources.rest[source as usize];
+                let place = sources.low_parts[source as usize];
                 dx += place[0] - rest_x;
                 dy += place[1] - rest_y;
                 dz += place[2] - rest_z;
@@ -189,7 +189,7 @@ fn bound_near(
             let exact = sum_near_exactly(members, blocks, near, &list, block, member);
             sum = potential(members, member, &exact);
             if exact.n_coincident > 1 {
-                add_wide(&mut bounds.coincident, halo, exact.n_coincident - 1);
+                add_u64(&mut bounds.coincident, halo, exact.n_coincident - 1);
             }
         }
         // The position of the member relative to its block's centre, in units of the radius.

@@ -7,10 +7,10 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, cubes, mark};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, end_phase};
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::cluster::connect::{Participants, connect, connect_others};
-use crate::gpu::cluster::labels::{Labels, Membership, label, number};
+use crate::gpu::cluster::labels::{Labels, Membership, label, number_clusters};
 use crate::gpu::device::{Device, on};
 use crate::gpu::errors;
 use crate::gpu::primitives::gather::{Layout, gather};
@@ -36,25 +36,25 @@ impl Groups {
                 return Ok(Self { device, labels, n, smallest: vec![] });
             };
             let mut forest = connect(client, bvh, nodes, length, Participants::All, true)?;
-            mark(client, "walk, union")?;
+            end_phase(client, "walk, union")?;
             let mut order = bvh.order.clone();
             if let Some(queries) = QueryPoints::of_finite(client, others, &bvh.space)? {
                 forest = connect_others(client, bvh, nodes, length, &forest, &queries.axes)?;
                 order = behind(client, &order, &queries.order);
             }
-            mark(client, "ghosts met")?;
-            let (numbers, representatives) = number(client, &forest, &order, Membership::Together)?;
+            end_phase(client, "ghost groups")?;
+            let (numbers, representatives) = number_clusters(client, &forest, &order, Membership::Multiple)?;
             drop(forest);
             let smallest = representatives.items(client).read(client)?;
             drop(representatives);
             let labels = label(client, &numbers, &order, None);
-            mark(client, "labels")?;
+            end_phase(client, "labels")?;
             Ok(Self { device, labels, n, smallest })
         })
     }
 
     /// The group of each ghost.
-    pub fn of_others(&self) -> Result<Vec<i32>> {
+    pub fn ghost_groups(&self) -> Result<Vec<i32>> {
         let rows: Vec<u32> = (self.n..self.labels.len()).map(|row| row as u32).collect();
         self.of_rows(&rows)
     }
@@ -72,9 +72,9 @@ impl Groups {
     pub fn add(&mut self, rows: &[u32]) -> Result<()> {
         on!(self.device, client => {
             let (n, first) = (rows.len() as u32, self.smallest.len() as i32);
-            let dim = CubeDim::new_1d(UNITS);
+            let dim = CubeDim::new_1d(THREADS_PER_BLOCK);
             let at = Buffer::from_slice(client, rows);
-            number_rows::launch::<_>(client, cubes(rows.len()), dim, at.arg(), self.labels.arg(), first, n);
+            number_rows::launch::<_>(client, blocks_for(rows.len()), dim, at.arg(), self.labels.arg(), first, n);
             Ok::<_, crate::Error>(())
         })?;
         self.smallest.extend_from_slice(rows);
@@ -94,19 +94,17 @@ impl Groups {
         let count = self.smallest.len();
         match labels.iter().all(|&label| label < count as i32) {
             true => Ok(labels),
-            false => {
-                Err(errors::failed(format!("it gave groups that are none of its {count}; its memory may be full")))
-            }
+            false => Err(errors::failed(format!("it returned group numbers beyond {count}; its memory may be full"))),
         }
     }
 
     /// The labels of the stored points. `numbers` maps each group to a number below `n_clusters`.
     pub fn labels(self, numbers: &[i32], n_clusters: usize) -> Result<Labels> {
         on!(self.device, client => {
-            let (n, dim) = (self.n, CubeDim::new_1d(UNITS));
+            let (n, dim) = (self.n, CubeDim::new_1d(THREADS_PER_BLOCK));
             let (numbers, labels) = (Buffer::from_slice(client, numbers), Buffer::<i32>::new(client, n));
-            renumber::launch::<_>(client, cubes(n), dim, self.labels.arg(), numbers.arg(), labels.arg(), n as u32);
-            Ok(Labels { device: self.device, labels, n_clusters: n_clusters as u32, tells_border: false })
+            renumber::launch::<_>(client, blocks_for(n), dim, self.labels.arg(), numbers.arg(), labels.arg(), n as u32);
+            Ok(Labels { device: self.device, labels, n_clusters: n_clusters as u32, has_border_labels: false })
         })
     }
 }
@@ -115,8 +113,17 @@ impl Groups {
 fn behind<R: Runtime>(client: &ComputeClient<R>, order: &Buffer<u32>, others: &Buffer<u32>) -> Buffer<u32> {
     let (n, all) = (order.len(), order.len() + others.len());
     let both = Buffer::<u32>::new(client, all);
-    let dim = CubeDim::new_1d(UNITS);
-    append_order::launch::<R>(client, cubes(all), dim, order.arg(), others.arg(), both.arg(), n as u32, all as u32);
+    let dim = CubeDim::new_1d(THREADS_PER_BLOCK);
+    append_order::launch::<R>(
+        client,
+        blocks_for(all),
+        dim,
+        order.arg(),
+        others.arg(),
+        both.arg(),
+        n as u32,
+        all as u32,
+    );
     both
 }
 

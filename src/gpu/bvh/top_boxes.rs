@@ -7,7 +7,7 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::geometry::Aabb;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::device::on;
 use crate::gpu::primitives::compact::Compact;
@@ -18,12 +18,12 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     pub(crate) fn tops(&self, most: usize) -> Result<Vec<Aabb<S, D>>> {
         let Some(nodes) = &self.nodes else { return Ok(vec![]) };
         on!(self.device, client => {
-            let (end, dim) = (nodes.end(), CubeDim::new_1d(UNITS));
+            let (end, dim) = (nodes.end(), CubeDim::new_1d(THREADS_PER_BLOCK));
             let mut fill = self.len().div_ceil(most.max(1)).max(1);
             loop {
                 let flags = Buffer::<u32>::filled(client, end + 1, 0);
                 let limit = fill.min(self.len()) as u32;
-                flag_tops::launch::<_>(client, cubes(end), dim, nodes.links.arg(), flags.arg(), end as u32, limit);
+                flag_tops::launch::<_>(client, blocks_for(end), dim, nodes.links.arg(), flags.arg(), end as u32, limit);
                 let found = Compact::new(client, flags)?;
                 // With a limit equal to the number of points, the root is flagged.
                 if found.len > most && fill < self.len() {

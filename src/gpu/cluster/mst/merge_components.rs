@@ -1,8 +1,8 @@
 //! Merging of components along their least edges.
 //!
 //! In: the least edges of points. Out: the least edge of each component, and new components. Each component points to
-//! its neighbour across its edge, which makes a forest (`primitives::forest`). Cost: a pass over the points, three
-//! passes over those that may have the least edge of their component, and eight numbers per component. Source:
+//! its neighbour across its edge, which makes a forest (`primitives::pointer_jumping`). Cost: a pass over the points,
+//! three passes over those that may have the least edge of their component, and eight numbers per component. Source:
 //! Prokopenko, Sao and Lebrun-Grandié 2022.
 
 #![allow(clippy::too_many_arguments)] // The scope precedes the parameters of a kernel.
@@ -10,16 +10,18 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
-use crate::gpu::cluster::mst::least::{Least, LeastLaunch, NONE, Samples, SamplesLaunch, lower, upper, weight2_of};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
+use crate::gpu::cluster::mst::least_edges::{
+    NONE, PointEdges, PointEdgesLaunch, Samples, SamplesLaunch, lower, upper, weight2_of,
+};
+use crate::gpu::primitives::atomic_min::lower_to;
 use crate::gpu::primitives::compact::append;
-use crate::gpu::primitives::forest::{Joined, join_least};
-use crate::gpu::primitives::lower::lower_to;
+use crate::gpu::primitives::pointer_jumping::{Joined, join_least};
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::primitives::warp_atomics::{ReduceOp, block_aggregate};
 
 /// The least edge of each component: the halves of its weight, and its indices.
-pub(super) struct BestEdges {
+pub(super) struct ComponentEdges {
     pub upper: Buffer<u32>,
     lower: Buffer<u32>,
     low: Buffer<u32>,
@@ -28,9 +30,9 @@ pub(super) struct BestEdges {
     pub skipped: Buffer<u32>,
 }
 
-/// The kernel argument for [`BestEdges`].
+/// The kernel argument for [`ComponentEdges`].
 #[derive(CubeType, CubeLaunch)]
-struct BestEdgesArg {
+struct ComponentEdgesArg {
     upper: Array<u32>,
     lower: Array<u32>,
     low: Array<u32>,
@@ -72,13 +74,13 @@ impl Edges {
 
 /// The part of the least edge to minimize, among the edges that tie in all parts before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Part {
+enum EdgeKey {
     Lower,
     Low,
     High,
 }
 
-impl BestEdges {
+impl ComponentEdges {
     /// No edges.
     pub fn new<R: Runtime>(client: &ComputeClient<R>, components: usize) -> Self {
         let none = || Buffer::filled(client, components, NONE);
@@ -86,8 +88,8 @@ impl BestEdges {
         Self { upper: none(), lower: none(), low: none(), high: none(), skipped }
     }
 
-    fn arg<R: Runtime>(&self) -> BestEdgesArgLaunch<R> {
-        BestEdgesArgLaunch::new(self.upper.arg(), self.lower.arg(), self.low.arg(), self.high.arg())
+    fn arg<R: Runtime>(&self) -> ComponentEdgesArgLaunch<R> {
+        ComponentEdgesArgLaunch::new(self.upper.arg(), self.lower.arg(), self.low.arg(), self.high.arg())
     }
 
     /// Finds the least edge of each component, given `upper`.
@@ -95,25 +97,27 @@ impl BestEdges {
         &self,
         client: &ComputeClient<R>,
         samples: impl Fn() -> SamplesLaunch<R>,
-        least: impl Fn() -> LeastLaunch<R>,
+        least: impl Fn() -> PointEdgesLaunch<R>,
         component: &Buffer<u32>,
         warp: Warp,
     ) -> Result<()> {
-        let (n, dim) = (component.len(), CubeDim::new_1d(UNITS));
+        let (n, dim) = (component.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
         let (candidates, count) = (Buffer::<u32>::new(client, n), Buffer::<u32>::from_slice(client, &[0]));
         let known = CandidatesLaunch::new(component.arg(), self.upper.arg(), self.skipped.arg(), n as u32);
-        list_candidates::launch::<R>(client, cubes(n), dim, known, least(), candidates.arg(), count.arg(), warp);
+        list_candidates::launch::<R>(client, blocks_for(n), dim, known, least(), candidates.arg(), count.arg(), warp);
         let count = count.read(client)?[0];
         let Self { upper, lower, low, high, .. } = self;
         // Parts that are not read yet are bound to buffers that are read only, because no buffer may be bound both as
         // numbers and as atomics.
-        for (part, known, target) in
-            [(Part::Lower, [upper, upper], lower), (Part::Low, [lower, upper], low), (Part::High, [lower, low], high)]
-        {
+        for (part, known, target) in [
+            (EdgeKey::Lower, [upper, upper], lower),
+            (EdgeKey::Low, [lower, upper], low),
+            (EdgeKey::High, [lower, low], high),
+        ] {
             let [lower, low] = known.map(|known| known.arg());
             lower_part::launch::<R>(
                 client,
-                cubes(count as usize),
+                blocks_for(count as usize),
                 dim,
                 candidates.arg(),
                 samples(),
@@ -139,12 +143,12 @@ impl BestEdges {
         sizes: &Buffer<u32>,
         found: &Edges,
     ) -> Result<Buffer<u32>> {
-        let (n, components, dim) = (component.len(), sizes.len(), CubeDim::new_1d(UNITS));
+        let (n, components, dim) = (component.len(), sizes.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
         let count = components as u32;
         let next = Buffer::<u32>::new(client, components);
-        follow::launch::<R>(
+        component_across::launch::<R>(
             client,
-            cubes(components),
+            blocks_for(components),
             dim,
             self.arg(),
             position.arg(),
@@ -156,7 +160,7 @@ impl BestEdges {
         let first = (n - components) as u32;
         append_edges::launch::<R>(
             client,
-            cubes(components),
+            blocks_for(components),
             dim,
             self.arg(),
             roots.ranks.arg(),
@@ -168,7 +172,7 @@ impl BestEdges {
         let ranks = || roots.ranks.arg();
         add_sizes::launch::<R>(
             client,
-            cubes(components),
+            blocks_for(components),
             dim,
             root.arg(),
             ranks(),
@@ -177,7 +181,7 @@ impl BestEdges {
             count,
             Warp::of(client),
         );
-        renumber::launch::<R>(client, cubes(n), dim, root.arg(), ranks(), component.arg(), n as u32);
+        renumber::launch::<R>(client, blocks_for(n), dim, root.arg(), ranks(), component.arg(), n as u32);
         Ok(sums)
     }
 }
@@ -196,7 +200,7 @@ struct Candidates {
 #[cube(launch)]
 fn list_candidates(
     known: &Candidates,
-    least: &Least,
+    least: &PointEdges,
     candidates: &mut Array<u32>,
     count: &mut Array<Atomic<u32>>,
     #[comptime] warp: Warp,
@@ -220,12 +224,12 @@ fn list_candidates(
 fn lower_part(
     candidates: &Array<u32>,
     samples: &Samples,
-    least: &Least,
+    least: &PointEdges,
     component: &Array<u32>,
     known: &KnownParts,
     target: &mut Array<Atomic<u32>>,
     n: u32,
-    #[comptime] part: Part,
+    #[comptime] part: EdgeKey,
     #[comptime] warp: Warp,
 ) {
     let mut own = 0u32.runtime();
@@ -234,11 +238,11 @@ fn lower_part(
         let at = candidates[ABSOLUTE_POS] as usize;
         own = component[at];
         let lower = lower(least.weight2[at]);
-        if comptime!(part == Part::Lower) {
+        if comptime!(part == EdgeKey::Lower) {
             value = lower;
         } else if lower == known.lower[own as usize] {
             let (a, b) = (samples.order[at], samples.order[least.end[at] as usize]);
-            if comptime!(part == Part::Low) {
+            if comptime!(part == EdgeKey::Low) {
                 value = min(a, b);
             } else if min(a, b) == known.low[own as usize] {
                 value = max(a, b);
@@ -250,7 +254,13 @@ fn lower_part(
 
 /// Finds the component across the least edge of each component, or the component itself if it has no edge.
 #[cube(launch)]
-fn follow(best: &BestEdgesArg, position: &Array<u32>, component: &Array<u32>, next: &mut Array<u32>, components: u32) {
+fn component_across(
+    best: &ComponentEdgesArg,
+    position: &Array<u32>,
+    component: &Array<u32>,
+    next: &mut Array<u32>,
+    components: u32,
+) {
     let own = ABSOLUTE_POS;
     if (own as u32) < components {
         let mut across = own as u32 + 0;
@@ -266,7 +276,7 @@ fn follow(best: &BestEdgesArg, position: &Array<u32>, component: &Array<u32>, ne
 /// Appends the least edge of each component that is not a root. The edge of a root is also that of another component,
 /// which appends it.
 #[cube(launch)]
-fn append_edges(best: &BestEdgesArg, ranks: &Array<u32>, edges: &mut EdgesArg, components: u32, first: u32) {
+fn append_edges(best: &ComponentEdgesArg, ranks: &Array<u32>, edges: &mut EdgesArg, components: u32, first: u32) {
     let own = ABSOLUTE_POS;
     if (own as u32) < components {
         let before = ranks[own];

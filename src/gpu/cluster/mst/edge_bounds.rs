@@ -6,9 +6,9 @@
 use cubecl::prelude::*;
 
 use crate::gpu::bvh::traverse::spec::Tree;
-use crate::gpu::cluster::mst::least::{Least, MstSpec, NONE, Samples, point_at, upper, weight2};
+use crate::gpu::cluster::mst::least_edges::{MstSpec, NONE, PointEdges, Samples, point_at, upper, weight2};
+use crate::gpu::primitives::atomic_min::lower_to;
 use crate::gpu::primitives::compact::append;
-use crate::gpu::primitives::lower::lower_to;
 use crate::gpu::primitives::warp::Warp;
 
 /// Lists the first of the `k` nearest neighbours of each position; the neighbour of rank `core` gives the core
@@ -18,7 +18,7 @@ pub(super) fn list(
     indices: &Array<u32>,
     distances2: &Array<f64>,
     samples: &mut Samples,
-    least: &mut Least,
+    least: &mut PointEdges,
     component: &mut Array<u32>,
     n: u32,
     k: u32,
@@ -46,11 +46,11 @@ pub(super) fn list(
 /// Updates the known edge or bound of each point, and lowers the upper bound on the least edge of its component, by
 /// its upper bits.
 #[cube(launch)]
-pub(super) fn recall<F: Float>(
+pub(super) fn update_bounds<F: Float>(
     tree: &Tree<F>,
     samples: &Samples,
     component: &Array<u32>,
-    least: &mut Least,
+    least: &mut PointEdges,
     bounds: &mut Array<Atomic<u32>>,
     #[comptime] spec: MstSpec,
 ) {
@@ -73,7 +73,7 @@ pub(super) fn recall<F: Float>(
             let mut least2 = known + f64::new(0.0);
             let mut least_end = NONE.runtime();
             if known <= samples.last2[at as usize] {
-                let found = look_up::<F>(tree, samples, component, at, &point, own, known, spec);
+                let found = search_list::<F>(tree, samples, component, at, &point, own, known, spec);
                 least2 = found.weight2;
                 least_end = found.end;
                 bound = found.bound;
@@ -100,7 +100,7 @@ pub(super) fn recall<F: Float>(
 
 /// The information from a list.
 #[derive(CubeType)]
-struct Found {
+struct ListResult {
     weight2: f64,
     end: u32,
     /// The upper bits of a weight that the component's least edge does not exceed.
@@ -110,7 +110,7 @@ struct Found {
 /// Finds the least edge in the list of nearest neighbours, or a lower bound on its weight if the list does not
 /// determine it.
 #[cube]
-fn look_up<F: Float>(
+fn search_list<F: Float>(
     tree: &Tree<F>,
     samples: &Samples,
     component: &Array<u32>,
@@ -119,7 +119,7 @@ fn look_up<F: Float>(
     own: u32,
     known: f64,
     #[comptime] spec: MstSpec,
-) -> Found {
+) -> ListResult {
     let listed = comptime!(spec.listed);
     let mut end = NONE.runtime();
     let mut end_index = NONE.runtime();
@@ -165,7 +165,7 @@ fn look_up<F: Float>(
         others2 = others2.max(samples.core2[at as usize]);
     }
     let weight2 = select(is_least, end2, known.max(others2));
-    Found { weight2, end: select(is_least, end, NONE), bound }
+    ListResult { weight2, end: select(is_least, end, NONE), bound }
 }
 
 /// Data that identify the points that search.
@@ -185,7 +185,7 @@ pub(super) struct ActiveInput {
 #[cube(launch)]
 pub(super) fn list_active(
     input: &ActiveInput,
-    least: &Least,
+    least: &PointEdges,
     skipped: &mut Array<u32>,
     active: &mut Array<u32>,
     count: &mut Array<Atomic<u32>>,

@@ -18,8 +18,8 @@ pub(in crate::gpu) fn lower(numbers: &mut Array<Atomic<u32>>, at: u32, value: u3
 }
 
 /// Lowers the number at index `at` to `value`. Faster than `lower` if neighbouring threads often have the same
-/// index. A `value` of `u32::MAX` changes nothing. All threads of a block of [`UNITS`](crate::gpu::buffer::UNITS)
-/// must call it.
+/// index. A `value` of `u32::MAX` changes nothing. All threads of a block of
+/// [`THREADS_PER_BLOCK`](crate::gpu::buffer::THREADS_PER_BLOCK) must call it.
 #[cube]
 pub(in crate::gpu) fn lower_to(numbers: &mut Array<Atomic<u32>>, at: u32, value: u32, #[comptime] warp: Warp) {
     let own = block_aggregate(at, value, ReduceOp::Min, warp);

@@ -42,7 +42,7 @@ pub(super) struct Samples {
 
 /// The least edge found from each position to another component, or a lower bound on its weight.
 #[derive(CubeType, CubeLaunch)]
-pub(super) struct Least {
+pub(super) struct PointEdges {
     /// The squared weight of the edge or, without an end, a lower bound on it.
     pub weight2: Array<f64>,
     /// The position of the other end, or [`NONE`].

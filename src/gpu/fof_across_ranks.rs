@@ -52,7 +52,7 @@ impl Fof {
     ) -> Result<Halos> {
         let ranks = domain.ranks;
         let tree = agree(ranks, Points::new_in(&domain.points, domain.space, device).and_then(|own| Bvh::of(&own)))?;
-        let (groups, edges) = self.meet(domain, &tree)?;
+        let (groups, edges) = self.groups_and_edges(domain, &tree)?;
         drop(tree);
         let own = agree(ranks, groups.read())?;
         let numbered = number(domain, &own, groups.smallest.len(), edges)?;
@@ -89,7 +89,7 @@ impl Fof {
         tree: &Bvh<S, D>,
     ) -> Result<gpu::Labels> {
         let ranks = domain.ranks;
-        let (groups, edges) = self.meet(domain, tree)?;
+        let (groups, edges) = self.groups_and_edges(domain, tree)?;
         // Borrows these fields because `Domain` itself is not `Sync`.
         let (ids, rows) = (&domain.ids, &groups.smallest);
         let smallest = map(rows.len(), TASK, &|at| ids[rows[at] as usize]);
@@ -105,7 +105,7 @@ impl Fof {
     }
 
     /// Returns the groups of this rank's points, and their edges to the groups of other ranks. Collective.
-    fn meet<S: Coordinate, const D: usize>(
+    fn groups_and_edges<S: Coordinate, const D: usize>(
         &self,
         domain: &Domain<'_, S, D>,
         tree: &Bvh<S, D>,
@@ -125,7 +125,7 @@ impl Fof {
         mark("ghosts");
 
         let mut groups = agree(ranks, Groups::find(tree, &ghosts.points, length))?;
-        let met = agree(ranks, groups.of_others())?;
+        let met = agree(ranks, groups.ghost_groups())?;
         // Points without a group on this rank that join a group of another rank.
         let is_met = ghosts.route.answer(ranks, &met.iter().map(|&label| u8::from(label >= 0)).collect::<Vec<_>>())?;
         let rows = ghosts.route.rows();
@@ -139,7 +139,7 @@ impl Fof {
         let theirs = ghosts.route.send_packed(ranks, &own)?;
         let edges = ghosts.ranks().zip(met.iter().zip(theirs)).filter(|(_, (met, _))| **met >= 0);
         let edges = edges.map(|(rank, (&met, theirs))| (met as u32, vertex(rank, theirs as u32))).collect();
-        mark("groups that meet");
+        mark("group edges");
         Ok((groups, edges))
     }
 }
@@ -147,7 +147,7 @@ impl Fof {
 /// The error for a tree that does not hold the points of the domain.
 fn other_tree(points: usize, domain: usize) -> Error {
     let sentence = format!(
-        "the tree of {points} points is not of the {domain} points of the domain, or not in its space; build it of these"
+        "the tree ({points} points) does not match the points ({domain}) or the space of the domain; build it from domain.points()"
     );
     Error::new(ErrorKind::Parameter, sentence)
 }

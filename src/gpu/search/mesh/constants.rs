@@ -27,7 +27,7 @@ pub(super) const SHORTEST: usize = 12;
 pub(super) const THIN: usize = 13;
 pub(super) const WIDE: usize = 14;
 /// Zero, passed at run time so that the compiler cannot fold it.
-pub(super) const NO_BITS: usize = 15;
+pub(super) const ZERO_BITS: usize = 15;
 /// 2^27 + 1, which splits a number into halves.
 pub(super) const SPLIT: usize = 16;
 /// Factors between the first two have products of three that are far from the ends of `f64`, as in `ray_parameter`.

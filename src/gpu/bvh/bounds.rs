@@ -10,7 +10,7 @@ use cubecl::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::geometry::{Aabb, Scalar, Space};
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::Coordinate;
 
 /// Enough blocks to keep a device busy.
@@ -21,7 +21,7 @@ const NONE: u64 = u64::MAX;
 /// The results of a survey.
 pub(super) struct Survey<S, const D: usize> {
     pub bounds: Aabb<S, D>,
-    pub finest: f64,
+    pub smallest_nonzero: f64,
     /// The points, wrapped into the box if it is periodic.
     pub placed: Buffer<S>,
 }
@@ -47,7 +47,7 @@ pub(super) fn survey<R: Runtime, S: Coordinate, const D: usize>(
     survey_points::launch::<S, R>(
         client,
         CubeCount::Static(BLOCKS, 1, 1),
-        CubeDim::new_1d(UNITS),
+        CubeDim::new_1d(THREADS_PER_BLOCK),
         points.arg(),
         SurveyArgLaunch::new(limits.arg(), sides.arg(), n as u32, D, periodic),
         placed.arg(),
@@ -63,20 +63,27 @@ pub(super) fn survey<R: Runtime, S: Coordinate, const D: usize>(
         let (index, axis) = (fault as usize / D, fault as usize % D);
         return Err(Error::coordinate(index, axis, value, S::LIMIT));
     }
-    let (mut bounds, mut finest) = (Aabb::EMPTY, f64::INFINITY);
+    let (mut bounds, mut smallest_nonzero) = (Aabb::EMPTY, f64::INFINITY);
     for found in found.chunks_exact(row) {
         let (lo, hi) = (std::array::from_fn(|k| found[k]), std::array::from_fn(|k| found[D + k]));
         bounds = bounds.union(&Aabb { lo, hi });
-        finest = finest.min(found[2 * D].into());
+        smallest_nonzero = smallest_nonzero.min(found[2 * D].into());
     }
-    Ok(Survey { bounds, finest, placed: if periodic { placed } else { points.clone() } })
+    Ok(Survey { bounds, smallest_nonzero, placed: if periodic { placed } else { points.clone() } })
 }
 
 /// Reads one element. Waits for it.
 fn value_at<R: Runtime, S: Coordinate>(client: &ComputeClient<R>, values: &Buffer<S>, at: usize) -> Result<S> {
     let found = Buffer::<S>::new(client, 1);
     let at = Buffer::from_slice(client, &[at as u64]);
-    take::launch::<S, R>(client, cubes(1), CubeDim::new_1d(UNITS), values.arg(), at.arg(), found.arg());
+    take::launch::<S, R>(
+        client,
+        blocks_for(1),
+        CubeDim::new_1d(THREADS_PER_BLOCK),
+        values.arg(),
+        at.arg(),
+        found.arg(),
+    );
     Ok(found.read(client)?[0])
 }
 
@@ -141,15 +148,15 @@ fn survey_points<F: Float>(
                 fault.store(min(fault.read(), at * comptime!(d as u64) + comptime!(k as u64)));
             }
         }
-        at += comptime!((BLOCKS * UNITS) as u64);
+        at += comptime!((BLOCKS * THREADS_PER_BLOCK) as u64);
     }
 
-    let mut shared = SharedMemory::<F>::new(comptime!(UNITS as usize));
+    let mut shared = SharedMemory::<F>::new(comptime!(THREADS_PER_BLOCK as usize));
     #[unroll]
     for k in 0..comptime!(2 * d + 1) {
         shared[UNIT_POS as usize] = own[k];
         sync_cube();
-        let mut half = comptime!(UNITS / 2).runtime();
+        let mut half = comptime!(THREADS_PER_BLOCK / 2).runtime();
         while half > 0 {
             if UNIT_POS < half {
                 let (mine, other) = (shared[UNIT_POS as usize], shared[(UNIT_POS + half) as usize]);
@@ -168,10 +175,10 @@ fn survey_points<F: Float>(
         sync_cube();
     }
 
-    let mut shared = SharedMemory::<u64>::new(comptime!(UNITS as usize));
+    let mut shared = SharedMemory::<u64>::new(comptime!(THREADS_PER_BLOCK as usize));
     shared[UNIT_POS as usize] = fault.read();
     sync_cube();
-    let mut half = comptime!(UNITS / 2).runtime();
+    let mut half = comptime!(THREADS_PER_BLOCK / 2).runtime();
     while half > 0 {
         if UNIT_POS < half {
             let (mine, other) = (shared[UNIT_POS as usize], shared[(UNIT_POS + half) as usize]);
@@ -237,7 +244,10 @@ mod tests {
                 return;
             }
         };
-        assert_eq!((ours.len, ours.bounds, ours.finest), (theirs.len, theirs.bounds, theirs.finest));
+        assert_eq!(
+            (ours.len, ours.bounds, ours.smallest_nonzero),
+            (theirs.len, theirs.bounds, theirs.smallest_nonzero)
+        );
         let read = |points: &Points<S, D>| on!(device, client => points.values.read(client)).unwrap();
         assert_eq!(read(&ours), read(&theirs));
     }
@@ -288,6 +298,6 @@ mod tests {
         }
         let device = Device::first().unwrap();
         let error = Points::<f32, 3>::of(&DeviceVec::new(&[0.0f32; 7], device).unwrap(), None::<f64>).unwrap_err();
-        assert_eq!(error.to_string(), "7 coordinates do not make points of 3; their number must be a multiple of 3");
+        assert_eq!(error.to_string(), "the number of coordinates must be a multiple of the dimension 3, got 7");
     }
 }

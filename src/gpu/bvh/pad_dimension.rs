@@ -9,10 +9,10 @@ use cubecl::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::geometry::{BoxSize, Wider};
-use crate::gpu::buffer::{Buffer, UNITS, check_allocation, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, check_allocation};
 use crate::gpu::bvh::Coordinate;
+use crate::gpu::bvh::bounds::wrap;
 use crate::gpu::bvh::check_elements::check_elements;
-use crate::gpu::bvh::survey::wrap;
 use crate::gpu::device::on;
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::errors;
@@ -70,8 +70,8 @@ impl<S: Coordinate> DeviceVec<S> {
             let (limits, sides) = (Buffer::from_slice(client, &[S::from_f64(S::LIMIT)]), sides.unwrap_or_default());
             widen::launch::<S, _>(
                 client,
-                cubes(n * wide),
-                CubeDim::new_1d(UNITS),
+                blocks_for(n * wide),
+                CubeDim::new_1d(THREADS_PER_BLOCK),
                 self.values.arg(),
                 limits.arg(),
                 Buffer::from_slice(client, &sides).arg(),

@@ -6,14 +6,14 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::search::mesh::numbers::{HUGE, PADDING, SCALE, TINY};
+use crate::gpu::search::mesh::constants::{HUGE, PADDING, SCALE, TINY};
 use crate::gpu::search::mesh::rays::{ExactRay, longest_axis, pick};
 use crate::gpu::search::mesh::tree::Vec4;
 
 /// State of a ray that cannot meet anything.
-pub(super) const NOTHING: u32 = 0;
+pub(super) const MISSES: u32 = 0;
 /// State of a ray that is too far away for `f32`, so that every item must be tested.
-pub(super) const TOO_FAR: u32 = 1;
+pub(super) const TEST_ALL: u32 = 1;
 pub(super) const READY: u32 = 2;
 
 /// The number of vectors per ray.
@@ -55,7 +55,7 @@ impl FrameRay {
         }
     }
 
-    /// The state of the ray: `NOTHING`, `TOO_FAR` or `READY`.
+    /// The state of the ray: `MISSES`, `TEST_ALL` or `READY`.
     pub fn state(&self) -> u32 {
         self.bits[0] >> STATE
     }
@@ -112,9 +112,9 @@ impl FrameRay {
         }
         misses = misses || enter > leave + padding;
         let mut state = READY.runtime();
-        state = select(padding <= one, state, TOO_FAR.runtime());
-        state = select(misses, NOTHING.runtime(), state);
-        state = select(is_sound, state, TOO_FAR.runtime());
+        state = select(padding <= one, state, TEST_ALL.runtime());
+        state = select(misses, MISSES.runtime(), state);
+        state = select(is_sound, state, TEST_ALL.runtime());
         let last = longest_axis(&direction);
         let sign = pick(&direction, last);
         self.shear[0] = f32::cast_from(pick(&direction, (last + 1) % 3) * sign);

@@ -7,7 +7,7 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::primitives::compact::Compact;
 
 /// Parents that a kernel follows per vertex.
@@ -25,9 +25,9 @@ pub(in crate::gpu) struct Joined {
 /// Edges are totally ordered, so the only cycles are pairs of vertices that share an edge; the lower vertex becomes
 /// the root. Waits for the number of roots.
 pub(in crate::gpu) fn join_least<R: Runtime>(client: &ComputeClient<R>, next: &Buffer<u32>) -> Result<Joined> {
-    let (n, dim) = (next.len(), CubeDim::new_1d(UNITS));
+    let (n, dim) = (next.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
     let (flags, parent) = (Buffer::<u32>::new(client, n + 1), Buffer::<u32>::new(client, n));
-    flag_roots::launch::<R>(client, cubes(n + 1), dim, next.arg(), flags.arg(), parent.arg(), n as u32);
+    flag_roots::launch::<R>(client, blocks_for(n + 1), dim, next.arg(), flags.arg(), parent.arg(), n as u32);
     let roots = Compact::new(client, flags)?;
     Ok(Joined { roots, root: find_roots(client, parent, n) })
 }
@@ -38,11 +38,11 @@ pub(in crate::gpu) fn find_roots<R: Runtime>(
     parent: Buffer<u32>,
     longest: usize,
 ) -> Buffer<u32> {
-    let (n, dim) = (parent.len(), CubeDim::new_1d(UNITS));
+    let (n, dim) = (parent.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
     let (mut root, mut reach) = (parent, 1);
     while reach < longest {
         let ancestor = Buffer::<u32>::new(client, n);
-        climb::launch::<R>(client, cubes(n), dim, root.arg(), ancestor.arg(), n as u32);
+        climb::launch::<R>(client, blocks_for(n), dim, root.arg(), ancestor.arg(), n as u32);
         root = ancestor;
         reach = reach.saturating_mul(STEPS as usize);
     }
