@@ -27,7 +27,7 @@ class Served:
         print(library, op, file=self.process.stdin, flush=True)
         line = self.process.stdout.readline()
         if not line:
-            sys.exit(f"{library} {op}: the program ended")
+            sys.exit(f"{library} {op}: the program exited")
         return [float(x) for x in line.split()]
 
     def answer(self):

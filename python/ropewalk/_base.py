@@ -177,7 +177,7 @@ class Estimator:
             return sample_weight
         own = weights(sample_weight, n)
         if not np.any(own):
-            raise ValueError("sample_weight is zero for all samples; at least one weight must not be")
+            raise ValueError("sample_weight is zero for all samples; at least one weight must be positive")
         return own
 
     def _compare_names(self, names: NDArray[np.object_] | None) -> None:

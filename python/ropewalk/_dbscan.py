@@ -305,7 +305,7 @@ class DBSCAN(_base.WeightedClusterer):
         """
         self._check_fitted()
         if "components_" not in self.__dict__:
-            raise RuntimeError("the clusters were found on a device or across ranks; for new points fit with device='cpu' and without comm")
+            raise RuntimeError("the clusters were found on a device or across ranks; for predict, fit with device='cpu' and without comm")
         new = self._points(X, fitting=False)
         labels = self.labels_[self.core_sample_indices_]
         eps, size = _checks.real(self.eps, "eps"), _arrays.sides(self.box_size, new.shape[1])

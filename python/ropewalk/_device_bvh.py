@@ -69,7 +69,7 @@ class DeviceBvh:
     def __init__(self, points: Any, box_size: ArrayLike | None = None, *, device: str | None = None) -> None:
         there = on_device(points, device if device is not None or is_on_device(points) else "cuda")
         if there is None:
-            raise ValueError(f"device is {device!r}; on the processor the tree is Bvh")
+            raise ValueError(f"device is {device!r}; use Bvh for a tree on the CPU")
         self._tree = there.bvh(points, box_size, device)
 
     def __len__(self) -> int:

@@ -153,7 +153,7 @@ class OwnedGroups(Groups):
     >>> owned.members(owned.labels[1])
     Traceback (most recent call last):
         ...
-    IndexError: group 1 is another rank's; numbers has those of this rank
+    IndexError: group 1 is owned by another rank; `numbers` lists the groups of this rank
     """
 
     def __init__(
@@ -193,7 +193,7 @@ class OwnedGroups(Groups):
         number = _checked(group.__index__(), self.n_all)
         at = int(np.searchsorted(self.numbers, number))
         if at == self.n_groups or self.numbers[at] != number:
-            raise IndexError(f"group {number} is another rank's; numbers has those of this rank")
+            raise IndexError(f"group {number} is owned by another rank; `numbers` lists the groups of this rank")
         return self._members_at(at)
 
     def __repr__(self) -> str:

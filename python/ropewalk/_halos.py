@@ -249,7 +249,7 @@ def halos(
         },
     }
     if linking_length is not None and eps is not None:
-        raise ValueError("linking_length is in mean separations, eps in the unit of the positions; give one of them")
+        raise ValueError("linking_length and eps are both given; give linking_length in mean separations or eps in the unit of the positions")
     _check_finder(wanted)
     kinds = None if attach is None else particle_types("attach", () if isinstance(attach, str) and attach == "none" else attach)
     fields = _Fields(velocities, masses, ids)
@@ -292,14 +292,14 @@ def _of_arrays(positions: ArrayLike, fields: _Fields, wanted: dict[str, Any]) ->
     n = len(x)
     v = None if velocities is None else points(velocities, "velocities")
     if v is not None and v.shape != x.shape:
-        raise ValueError(f"velocities has the shape {v.shape}; one for each of the positions is needed, {x.shape}")
+        raise ValueError(f"velocities has the shape {v.shape}; it must be that of the positions, {x.shape}")
     m: float | NDArray[np.float64] | None
     if masses is None:
         m = None
     elif np.ndim(masses) == 0:
         m = real(cast("SupportsFloat", masses), "masses")
         if not 0 <= m < np.inf:
-            raise ValueError(f"masses is {m}; the mass of a particle is finite and not negative")
+            raise ValueError(f"masses is {m}; it must be finite and not negative")
     else:
         m = vector(masses, n, "masses")
     return _native.halos_of_arrays(x, v, m, _ids(ids, n), wanted)
@@ -310,20 +310,20 @@ def _of_snapshot(
 ) -> _Found:
     for name, value in fields._asdict().items():
         if value is not None:
-            raise ValueError(f"{name}: a snapshot has its own; for others give arrays: halos(snapshot.positions, {name}=..)")
+            raise ValueError(f"{name} is given, but a snapshot has its own; to use others, pass arrays: halos(snapshot.positions, {name}=..)")
     # Conversion to peculiar velocities happens during reading, so that redshift and velocity unit must be given there.
     universe = wanted["universe"]
     z = universe["redshift"]
     if universe["velocity_unit"] is not None or (z is not None and snapshot.redshift not in (None, z)):
         name = "redshift" if universe["velocity_unit"] is None else "velocity_unit"
-        raise ValueError(f"{name}: velocities are converted when they are read; say it there: read_snapshot(path, {name}=..)")
+        raise ValueError(f"{name}: velocities are converted when they are read; specify it when reading: read_snapshot(path, {name}=..)")
     if attach and wanted["finder"] == "adaptahop":
-        raise ValueError('attach is for finder="fof or hop"; the finder is "adaptahop"')
+        raise ValueError('attach is for finder="fof" or "hop"; the finder is "adaptahop"')
     if attach is None:
         counts_in_spheres = wanted["finder"] != "adaptahop" or wanted["overdensities"] or wanted["profiles"]
         attach = snapshot._unread_types() if counts_in_spheres else []
     if snapshot._how["single_part"] and wanted["eps"] is None and (wanted["finder"] == "fof" or (wanted["finder"] == "hop" and attach)):
-        raise ValueError("single_part: mean separations are of the particles of all files; give the linking length as eps")
+        raise ValueError("single_part: the mean separation depends on the particles of all files; give the linking length as eps")
     others = snapshot._others(attach, wanted["n_jobs"], bool(wanted["overdensities"])) if attach else None
     return _native.halos_of_particles(snapshot._whole(wanted["n_jobs"]), others, str(snapshot.path), wanted)
 
@@ -332,7 +332,7 @@ def _device(positions: object, device: str | None) -> int | None:
     """Returns the number of the device that finds the halos, or None for the processor."""
     array = None if isinstance(positions, Snapshot) else positions
     if array is not None and is_on_device(array):
-        raise ValueError("positions lie on a device; halos takes arrays in host memory, also with device='cuda': copy them")
+        raise ValueError("positions are on a device; halos accepts only arrays in host memory, also with device='cuda': copy them to the host")
     number = None if device == "cpu" else device_number(device)
     return None if on_device(array, device) is None else number or 0
 
@@ -344,12 +344,12 @@ def _types_notes(linked: Snapshot, given: Snapshot | None) -> tuple[str, ...]:
         return ()
     names = ", ".join(kinds[:-1]) + " and " + kinds[-1]
     if not linked._how["types"]:
-        return (f"particles of the types {names} are linked with one another; to link one type: read_snapshot(path, types=1)",)
+        return (f"particles of types {names} are linked together; to link one type: read_snapshot(path, types=1)",)
     if given is None or linked is given:
         return ()
     return (
-        f"the snapshot has particles of the types {names}, and type 1 is linked: labels and members index the particles of type 1, "
-        "catalog.particles, not those of the snapshot; to give these alone: read_snapshot(path, types=1)",
+        f"the snapshot has particles of types {names}, and only type 1 is linked: labels and members index the particles of type 1, "
+        "catalog.particles, not those of the snapshot; to select only type 1: read_snapshot(path, types=1)",
     )
 
 
@@ -358,11 +358,11 @@ def _ids(ids: ArrayLike | None, n: int) -> NDArray[np.uint64] | None:
         return None
     array = np.asarray(ids)
     if array.shape != (n,):
-        raise ValueError(f"ids has the shape {array.shape}; one for each of {n} particles is needed")
+        raise ValueError(f"ids has the shape {array.shape}; it must have one id for each of {n} particles")
     if array.dtype.kind not in "iu" and n > 0:
-        raise ValueError(f"ids has the type {array.dtype}; ids are whole numbers")
+        raise ValueError(f"ids has the type {array.dtype}; ids must be integers")
     if array.dtype.kind == "i" and n > 0 and (least := array.min()) < 0:
-        raise ValueError(f"ids has {least}; ids are not negative")
+        raise ValueError(f"ids must not be negative, got {least}")
     return np.ascontiguousarray(array, np.uint64)
 
 
@@ -375,7 +375,8 @@ def _check_finder(wanted: dict[str, Any]) -> None:
     given += [("density", wanted["density"] or None, "hop or adaptahop")]
     for name, value, of in given:
         if value is not None and value is not False and finder not in of.split(" or "):
-            raise ValueError(f'{name} is for finder="{of}"; the finder is "{finder}"')
+            known = " or ".join(f'"{word}"' for word in of.split(" or "))
+            raise ValueError(f'{name} is for finder={known}; the finder is "{finder}"')
 
 
 def _centers(center: str | Sequence[str] | None, device: str | None) -> list[str]:
@@ -383,9 +384,9 @@ def _centers(center: str | Sequence[str] | None, device: str | None) -> list[str
     for place, name in enumerate(names):
         choice(name, "center", CENTERS)
         if place > 0 and name != "mcp":
-            raise ValueError(f'center has "{name}" after another; only "mcp" may come after another')
+            raise ValueError(f'center has "{name}" after another; only "mcp" may follow another center')
         if device not in (None, "cpu") and name not in ("mbp", "mcp"):
-            raise ValueError(f'center is "{name}"; on the device {device} it is "mbp" or "mcp"')
+            raise ValueError(f'center is "{name}"; on the device {device} it must be "mbp" or "mcp"')
     return names
 
 

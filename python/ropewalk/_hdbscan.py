@@ -181,7 +181,7 @@ class HDBSCAN(_base.Clusterer):
         if self.store_centers is not None:
             _checks.choice(self.store_centers, "store_centers", ("centroid", "medoid", "both"))
             if self.box_size is not None:
-                raise ValueError("store_centers is for open space: in a periodic box there is no mean")
+                raise ValueError("store_centers is not supported with box_size: a periodic box has no mean")
         samples, largest = self.min_samples, self.max_cluster_size
         return HdbscanOptions(
             min_cluster_size=_checks.integer(self.min_cluster_size, "min_cluster_size", 2),
@@ -226,7 +226,7 @@ class HDBSCAN(_base.Clusterer):
         dim = _checks.shape(X)[1]
         options = self._options(dim)
         if self.store_centers is not None:
-            raise ValueError("store_centers is for the processor: pass device='cpu'")
+            raise ValueError("store_centers is not supported on a device; use device='cpu'")
         labels, probabilities = there.hdbscan(X, options, self.device)
         return {"labels_": labels, "probabilities_": probabilities, "_clusters": None}, dim
 
@@ -383,7 +383,7 @@ class HDBSCAN(_base.Clusterer):
     def _found(self) -> _native.Clusters:
         self._check_fitted()
         if self._clusters is None:
-            raise RuntimeError("the clusters were found on a device, which gives labels and probabilities only")
+            raise RuntimeError("the clusters were found on a device, which returns only labels and probabilities; fit with device='cpu'")
         return self._clusters
 
 

@@ -273,6 +273,6 @@ class HOP(_base.WeightedClusterer):
         n, dim = _checks.shape(points)
         masses = self._fit_weights(sample_weight, n)
         if dim not in (2, 3):
-            raise ValueError(f"X has {n} sample(s) with {dim} feature(s); HOP is for 2 or 3")
+            raise ValueError(f"X has {n} sample(s) with {dim} feature(s); HOP requires 2 or 3")
         groups = hop(points, masses=masses, **self.get_params())
         return {"groups_": groups, "labels_": groups.labels, "density_": groups.density}, dim

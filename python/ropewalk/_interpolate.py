@@ -276,7 +276,7 @@ class Sph:
         self.kernel = choice(kernel, "kernel", KERNELS)
         each = None if radius is None or np.ndim(radius) == 0 else numbers(radius, "radius").astype(np.float64)
         if each is not None and each.ndim != 1:
-            raise ValueError(f"radius has the shape {each.shape}; one number, or one for each point, is needed")
+            raise ValueError(f"radius has the shape {each.shape}; it must be a number or have one axis, one radius for each point")
         self.k, one = _reach(k, radius if each is None else 1.0)
         self.radius = one if each is None else each
         self.volumes = None if volumes is None else vector(volumes, np.size(volumes), "volumes")
@@ -331,7 +331,7 @@ class Sph:
         own = {"volumes": self.volumes is None, "normalized": self.normalized, "fallback": self.fallback == "nan"}
         for name, is_default in own.items():
             if not is_default:
-                raise ValueError(f"{name} is given, which is for gather; scatter shares all that a source has among targets")
+                raise ValueError(f"{name} is given, but only gather supports it; scatter distributes the whole value of each source")
         return _prepared(self, "scatter", sources, targets, self._own())
 
     def _own(self) -> dict[str, Any]:
@@ -342,7 +342,7 @@ class Sph:
 def _reach(k: int | None, radius: Any) -> tuple[int | None, float | None]:
     """Checks the two alternatives for choosing neighbours: their number `k`, or a radius."""
     if k is not None and radius is not None:
-        raise ValueError("k and radius are both given; either the k nearest count, or those within a radius")
+        raise ValueError("k and radius are both given; give the number of neighbours or their maximum distance")
     return None if k is None else integer(k, "k", 1), None if radius is None else real(radius, "radius")
 
 

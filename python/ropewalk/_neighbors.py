@@ -117,7 +117,7 @@ class NearestNeighbors(Estimator):
         euclidean(self.metric, self.p, self.metric_params, other="sklearn.neighbors.NearestNeighbors")
         if on_device(X, self.device):
             raise ValueError(
-                "NearestNeighbors works on the processor only: leave out device, and copy X to host memory if it is on a device"
+                "NearestNeighbors runs only on the CPU: omit device, and copy X to host memory if it is on a device"
             )
         points = self._points(X, fitting=True)
         self.bvh_ = Bvh(points, self.box_size, n_jobs=self.n_jobs)

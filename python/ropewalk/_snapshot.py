@@ -135,7 +135,7 @@ class Snapshot:
         """The type of each particle, shape (n,), computed at each use. Raises `KeyError` in formats without types."""
         kinds, counts = self._any().types()
         if len(kinds) == 0 and len(self) > 0:
-            raise KeyError(f"{self.path}: a {self.format} has no particle types")
+            raise KeyError(f"{self.path}: the format {self.format} has no particle types")
         return np.repeat(kinds, counts)
 
     def __len__(self) -> int:
@@ -159,10 +159,10 @@ class Snapshot:
         fields = [field for kind in self.types for field in kind.fields if field.name == name]
         if not fields:
             known = dict.fromkeys(field.name for kind in self.types for field in kind.fields if field.role is not None)
-            raise KeyError(f"{self.path}: there is no field {name}; those that are read are {', '.join([*FIELDS, *known])}")
+            raise KeyError(f"{self.path}: there is no field {name}; the fields are {', '.join([*FIELDS, *known])}")
         role = fields[0].role
         if role is None:
-            raise KeyError(f"{self.path}: the field {name} is none of {', '.join(FIELDS)}, and only these are read")
+            raise KeyError(f"{self.path}: the field {name} cannot be read; only {', '.join(FIELDS)} are read")
         array = self._array(role)
         if array.ndim == 2 and fields[0].width < array.shape[1]:
             return array[:, self._component(name, role)]
@@ -174,7 +174,7 @@ class Snapshot:
         names = chosen or [field.name for field in self.types[0].fields if field.role == role and field.width == 1]
         # A column that was chosen by number has no name in the list.
         if name not in names:
-            raise KeyError(f"{self.path}: the field {name} is not one of the columns that are read, {', '.join(names)}")
+            raise KeyError(f"{self.path}: the column {name} is not selected; the selected columns are {', '.join(names)}")
         axis = "xyz".find(name[-1].lower()) if role == "velocities" else -1
         return axis if axis >= 0 else names.index(name)
 
@@ -224,14 +224,14 @@ class Snapshot:
         """
         what = {"positions": "length", "velocities": "velocity", "masses": "mass"}.get(name)
         if what is None:
-            raise ValueError(f"{name!r} has no unit; positions, velocities and masses have one")
+            raise ValueError(f"{name!r} has no unit; name must be 'positions', 'velocities' or 'masses'")
         named, why = self._units[what], ""
         if named is None:
             self.load("masses")
             units, why = self._parts["masses"].units()
             named = units[what]
         if named is None:
-            raise ValueError(f"{self.path}: the unit of {name} is not known ({why}); say it: read_snapshot(path, {what}_unit=..)")
+            raise ValueError(f"{self.path}: the unit of {name} is unknown ({why}); specify it: read_snapshot(path, {what}_unit=..)")
         return self[name] * unit(named[1])
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -259,7 +259,7 @@ class Snapshot:
         """
         why = self._whole(None).write(os.fspath(path))
         if why is not None:
-            warn(f"{os.fspath(path)}: units are left out: {why}")
+            warn(f"{os.fspath(path)}: units are not stored: {why}")
 
     def __repr__(self) -> str:
         kinds = ", ".join(
@@ -287,7 +287,7 @@ class Snapshot:
         """Describes the number of selected particles and of particles in the file. Reads nothing."""
         all_of_file = sum(kind.count for kind in self.types)
         if self._how["subsample"] is not None and not self._parts:
-            return f"a part ({self._how['subsample']}) of {sum(kind.count for kind in self.types if self._selects(kind))} particles"
+            return f"a fraction {self._how['subsample']} of {sum(kind.count for kind in self.types if self._selects(kind))} particles"
         own = len(self)
         return f"{own} particles" if own == all_of_file else f"{own} of {all_of_file} particles"
 
@@ -362,10 +362,10 @@ class Snapshot:
     def _others(self, types: list[int], n_jobs: int | None, velocities: bool) -> _native.Particles:
         """Reads particles of types that are not selected, with velocities if `velocities`. Assumptions become notes of this snapshot."""
         if all(kind.particle_type is None for kind in self.types):
-            raise ValueError(f"attach: {self.path}: a {self.format} has no particle types")
+            raise ValueError(f"attach: {self.path}: the format {self.format} has no particle types")
         linked = self._how["types"] or [kind.particle_type for kind in self.types]
         if both := [kind for kind in types if kind in linked]:
-            raise ValueError(f"attach: type {both[0]} is linked; read others: read_snapshot(path, types=..)")
+            raise ValueError(f"attach: type {both[0]} is already linked; select the types to link: read_snapshot(path, types=..)")
         counts = {kind.particle_type: kind.count for kind in self.types if kind.count > 0}
         if absent := [kind for kind in types if kind not in counts]:
             present = ", ".join(f"{kind} ({count})" for kind, count in counts.items())
@@ -375,7 +375,7 @@ class Snapshot:
         try:
             others = _native.read_particles(self.path, {**self._how, "types": types}, True, fields, n_jobs)
         except ValueError as error:
-            raise ValueError(f"{error}; attach=() leaves other types out") from error
+            raise ValueError(f"{error}; use attach=() to omit other types") from error
         self._add_notes(others.notes())
         return others
 

@@ -45,8 +45,8 @@ class SpanningTree(_Edges):
     @property
     def _tree(self) -> _native.SpanningTree:
         if self._stored is None:
-            kept = "is made of two arrays alone" if isinstance(self.edges, np.ndarray) else "was found on a device"
-            raise RuntimeError(f"the tree {kept}, so it has edges and weights only; minimum_spanning_tree on the processor gives more")
+            kept = "was built from edges and weights only" if isinstance(self.edges, np.ndarray) else "was found on a device"
+            raise RuntimeError(f"the tree {kept}, so this is not available; compute the tree by minimum_spanning_tree(X, device='cpu')")
         return self._stored
 
     @property

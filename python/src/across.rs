@@ -191,8 +191,7 @@ pub fn friends_of_friends_across<'py>(
 /// count, so the error is the same on all ranks.
 fn check_count(what: &str, count: u64) -> Result<()> {
     if count > i32::MAX as u64 {
-        let sentence =
-            format!("there are {count} {what}; labels are 32-bit numbers, so at most {} can be told apart", i32::MAX);
+        let sentence = format!("there are {count} {what}; 32-bit labels allow at most {}", i32::MAX);
         return Err(Error::new(ErrorKind::Unsupported, sentence));
     }
     Ok(())

@@ -86,7 +86,9 @@ impl Bvh {
                 self.lists(queries.as_ref(), Nearest::new(k.min(self.0.len())).within(radius), excluding_self)?;
             Ok(rows(&lists, k, self.0.len()))
         })?;
-        let (distances, indices) = found.ok_or_else(|| PyMemoryError::new_err(format!("no memory for rows of {k}")))?;
+        let n = queries.as_ref().map_or(self.0.len(), |queries| queries.0.len());
+        let memory = || PyMemoryError::new_err(format!("cannot allocate {n} x {k} neighbours"));
+        let (distances, indices) = found.ok_or_else(memory)?;
         Ok((distances.into_pyarray(py), indices.into_pyarray(py)))
     }
 

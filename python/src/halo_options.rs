@@ -117,7 +117,7 @@ impl UniverseWanted {
 
 /// Returns an error for a name that the Python side should have rejected.
 fn unknown<T>(parameter: &str, name: &str) -> ropewalk::Result<T> {
-    Err(Error::new(ErrorKind::Internal, format!("the library of the package knows no {parameter} {name:?}")))
+    Err(Error::new(ErrorKind::Internal, format!("internal error: unknown {parameter} {name:?}")))
 }
 
 /// Returns the kind of centre with a name of the command line.

@@ -250,7 +250,7 @@ fn find(input: &Input<'_>, wanted: &Wanted) -> ropewalk::Result<Catalog> {
     // Adds the way to omit other particles to errors about particles that cannot be attached.
     let of_others = |error: Error| match error.kind() {
         ErrorKind::Memory | ErrorKind::Cancelled => error,
-        kind => Error::new(kind, format!("{error}; attach=() leaves other types out")),
+        kind => Error::new(kind, format!("{error}; use attach=() to omit other types")),
     };
     if let Some(others) = others {
         pipeline = pipeline.attaching(others).map_err(of_others)?;
@@ -317,8 +317,9 @@ fn refused(error: Error) -> PyErr {
 fn halos(py: Python<'_>, input: &Input<'_>, wanted: &Wanted) -> PyResult<Catalog> {
     #[cfg(not(feature = "cuda"))]
     if let Some(number) = wanted.device {
-        let message =
-            format!("device cuda:{number}: this ropewalk was built without CUDA; it has the device cpu alone");
+        let message = format!(
+            "device cuda:{number}: this build of ropewalk has no CUDA support; only the device cpu is available"
+        );
         return Err(pyo3::exceptions::PyRuntimeError::new_err(message));
     }
     run(py, wanted.n_jobs, || Ok(find(input, wanted)))?.map_err(refused)

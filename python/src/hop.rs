@@ -51,7 +51,7 @@ fn kernel(name: &str) -> PyResult<DensityKernel> {
         "symmetric" => Ok(DensityKernel::Symmetric),
         "gather" => Ok(DensityKernel::Gather),
         "top_hat" => Ok(DensityKernel::TopHat),
-        _ => Err(PyValueError::new_err(format!("there is no kernel {name:?}"))),
+        _ => Err(PyValueError::new_err(format!("unknown kernel {name:?}"))),
     }
 }
 
@@ -59,7 +59,7 @@ fn unit(name: &str) -> PyResult<DensityUnit> {
     match name {
         "mean" => Ok(DensityUnit::Mean),
         "absolute" => Ok(DensityUnit::Absolute),
-        _ => Err(PyValueError::new_err(format!("there is no unit {name:?}"))),
+        _ => Err(PyValueError::new_err(format!("unknown unit {name:?}"))),
     }
 }
 

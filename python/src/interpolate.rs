@@ -61,7 +61,7 @@ impl Options {
                 }
                 if self.method == "gather" { Interpolation::Gather(sph) } else { Interpolation::Scatter(sph) }
             }
-            other => return Err(PyValueError::new_err(format!("there is no method {other:?}"))),
+            other => return Err(PyValueError::new_err(format!("unknown method {other:?}"))),
         })
     }
 }
@@ -78,7 +78,7 @@ fn weight(name: &str) -> PyResult<Weight> {
         "buhmann3" => Weight::Buhmann3,
         "buhmann4" => Weight::Buhmann4,
         "gaussian" => Weight::Gaussian,
-        _ => return Err(PyValueError::new_err(format!("there is no weight {name:?}"))),
+        _ => return Err(PyValueError::new_err(format!("unknown weight {name:?}"))),
     })
 }
 
@@ -88,7 +88,7 @@ fn kernel(name: &str) -> PyResult<SmoothingKernel> {
         "wendland_c2" => SmoothingKernel::WendlandC2,
         "wendland_c4" => SmoothingKernel::WendlandC4,
         "wendland_c6" => SmoothingKernel::WendlandC6,
-        _ => return Err(PyValueError::new_err(format!("there is no kernel {name:?}"))),
+        _ => return Err(PyValueError::new_err(format!("unknown kernel {name:?}"))),
     })
 }
 
@@ -97,7 +97,7 @@ fn fallback(name: &str) -> PyResult<Fallback> {
         "nan" => Fallback::Nan,
         "nearest" => Fallback::Nearest,
         "inverse_distance" => Fallback::InverseDistance,
-        _ => return Err(PyValueError::new_err(format!("there is no fallback {name:?}"))),
+        _ => return Err(PyValueError::new_err(format!("unknown fallback {name:?}"))),
     })
 }
 
@@ -182,7 +182,7 @@ impl Interpolator {
         n_jobs: Option<isize>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         if !self.has_gradients {
-            let what = "gradients were not prepared; ask for them by MovingLeastSquares(gradients=True)";
+            let what = "gradients were not prepared; use MovingLeastSquares(gradients=True)";
             return Err(PyValueError::new_err(what));
         }
         let values = values.as_slice()?;
@@ -190,7 +190,7 @@ impl Interpolator {
             ($($dim:literal)*) => {
                 match self.dim {
                     $($dim => run(py, n_jobs, || Ok(self.own.gradient::<$dim>(values)?.into_flattened()))?,)*
-                    dim => return Err(PyValueError::new_err(format!("there are no gradients in {dim} dimensions"))),
+                    dim => return Err(PyValueError::new_err(format!("gradients are not supported in {dim} dimensions; 1 to 10 are"))),
                 }
             };
         }

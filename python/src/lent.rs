@@ -42,7 +42,7 @@ where
 {
     let values = values(owner.get());
     let view = ArrayView2::from_shape((values.len() / width.max(1), width), values)
-        .map_err(|error| PyRuntimeError::new_err(format!("a bug: rows of {width} values: {error}")))?;
+        .map_err(|error| PyRuntimeError::new_err(format!("internal error: rows of {width} values: {error}")))?;
     // SAFETY: the values live as long as `owner`, to which the array holds a reference. Nothing writes to them:
     // `owner` is frozen, and `read_only` makes the array read-only.
     let array = unsafe { PyArray2::borrow_from_array(&view, owner.clone().into_any()) };
@@ -51,7 +51,7 @@ where
 }
 
 fn read_only<T: Element, D: numpy::ndarray::Dimension>(array: &Bound<'_, numpy::PyArray<T, D>>) -> PyResult<()> {
-    let array = array.try_readwrite().map_err(|error| PyRuntimeError::new_err(format!("a bug: {error}")))?;
+    let array = array.try_readwrite().map_err(|error| PyRuntimeError::new_err(format!("internal error: {error}")))?;
     array.make_nonwriteable();
     Ok(())
 }

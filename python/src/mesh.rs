@@ -52,7 +52,7 @@ macro_rules! with_mesh {
                 $work
             }
             (Kind::F64($mesh), Points::F64($table)) => $work,
-            (Kind::F64(_), Points::F32(_)) => Err(mistake("points of 32 bits")),
+            (Kind::F64(_), Points::F32(_)) => Err(mistake("32-bit points for a 64-bit mesh")),
         }
     };
 }
@@ -194,11 +194,11 @@ pub fn read_mesh(py: Python<'_>, path: PathBuf) -> PyResult<(Bound<'_, PyAny>, M
 
 /// The error for arguments that violate the contract with the Python side.
 fn mistake(what: &str) -> Error {
-    Error::new(ErrorKind::Internal, format!("a bug: {what}"))
+    Error::new(ErrorKind::Internal, format!("internal error: {what}"))
 }
 
 fn rows<S, const D: usize>(table: &Table<S>) -> Result<&[[S; D]]> {
-    table.rows().ok_or_else(|| mistake("rows of other lengths"))
+    table.rows().ok_or_else(|| mistake("unexpected row length"))
 }
 
 fn pairs<'a>(limits: &'a Limits<'_>) -> PyResult<Option<&'a [[f64; 2]]>> {
@@ -211,7 +211,7 @@ fn half_lines<S: Scalar>(table: &Table<S>, limits: Option<&[[f64; 2]]>) -> Resul
     let rows = rows::<S, 6>(table)?;
     Ok(match limits {
         None => collected_by(rows, ray),
-        Some(limits) if limits.len() != rows.len() => return Err(mistake("limits of other rays")),
+        Some(limits) if limits.len() != rows.len() => return Err(mistake("numbers of rays and limits differ")),
         Some(limits) => {
             let mut rays = with_capacity(rows.len());
             let of = rows.par_iter().zip(limits).map(|(row, [from, to])| ray(row).between(*from, *to));

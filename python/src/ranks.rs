@@ -66,7 +66,7 @@ impl Raised {
     }
 
     fn error(&self, py: Python<'_>, error: PyErr) -> Error {
-        let sentence = format!("the communicator fails: {}", error.value(py));
+        let sentence = format!("the communicator failed: {}", error.value(py));
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         Error::new(ErrorKind::Rank, sentence)
     }
@@ -279,6 +279,6 @@ impl Communicator for Ranks {
 
     /// Unsupported, since none of the functions called here splits a communicator.
     fn split(&self, _color: usize, _key: usize) -> Result<Box<dyn Communicator>> {
-        Err(Error::new(ErrorKind::Unsupported, "a communicator of mpi4py is split by its own Split"))
+        Err(Error::new(ErrorKind::Unsupported, "use comm.Split to split an mpi4py communicator"))
     }
 }

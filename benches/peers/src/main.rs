@@ -53,7 +53,7 @@ struct Options {
     /// Number of threads, the same for all libraries
     #[arg(long, default_value_t = 1)]
     threads: usize,
-    /// Repetitions, after one for warming up
+    /// Repetitions after one warm-up
     #[arg(long, default_value_t = 5)]
     reps: usize,
     /// Maximum seconds of one repetition of a peer
@@ -72,7 +72,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut peers: Vec<&dyn Peer> = vec![];
     for name in &options.peers {
         let peer = PEERS.iter().find(|peer| peer.name() == name.as_str());
-        peers.push(*peer.ok_or_else(|| format!("no peer {name:?}; there are {}", names().join(", ")))?);
+        peers.push(*peer.ok_or_else(|| format!("unknown library {name:?}; known libraries: {}", names().join(", ")))?);
     }
     if peers.is_empty() {
         peers = PEERS.to_vec();
@@ -81,7 +81,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let points = data::read(&options.file).map_err(|error| format!("{}: {error}", options.file.display()))?;
     if points.is_empty() {
-        return Err("no points".into());
+        return Err(format!("{}: the file has no points", options.file.display()).into());
     }
     let eps = options.eps.unwrap_or_else(|| 0.2 * work::mean_separation(&points));
     let parameters = Parameters {
@@ -99,7 +99,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     if options.serve {
         let ([op], [peer]) = (&options.ops[..], &peers[..]) else {
-            return Err("--serve takes one operation and one library".into());
+            return Err("--serve requires exactly one operation and one library".into());
         };
         race::serve(*op, *peer, &work);
         return Ok(());

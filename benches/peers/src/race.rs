@@ -35,7 +35,7 @@ pub fn race(op: Op, peers: &[&dyn Peer], work: &Work, limits: &Limits) -> Vec<Ro
         // The reference has no trial.
         let trial = trial.as_ref().filter(|_| !runners.is_empty());
         if let Some(estimate) = trial.and_then(|part| estimate(op, peer, part)).filter(|&s| s > limits.cap) {
-            let reason = format!("about {estimate:.1} s, from 1/{TRIAL} of the points and in proportion");
+            let reason = format!("about {estimate:.1} s, extrapolated from 1/{TRIAL} of the points");
             rows.push(Row::skipped(op, peer, work, reason));
             continue;
         }
@@ -54,7 +54,7 @@ pub fn race(op: Op, peers: &[&dyn Peer], work: &Work, limits: &Limits) -> Vec<Ro
                 // Threads may sum in another order. Any other difference is reported.
                 let text = agreement(op, &runner.answer, &answer);
                 if text != "yes" {
-                    eprintln!("{} {}: answers differ between repetitions: {text}", op.name(), runner.peer.name());
+                    eprintln!("{} {}: results differ between repetitions: {text}", op.name(), runner.peer.name());
                 }
             }
         }

@@ -43,7 +43,7 @@ pub fn points(x: &Bound<'_, PyAny>) -> PyResult<Option<Foreign>> {
         DLDeviceType::CUDAMANAGED => None,
         DLDeviceType(other) => {
             return Err(PyValueError::new_err(format!(
-                "X says that it is in memory of DLPack's device type {other}; memory of CUDA's GPUs, 2 or 13, is needed"
+                "X is in memory of DLPack's device type {other}; it must be in CUDA memory, type 2 or 13"
             )));
         }
     };
@@ -55,14 +55,14 @@ pub fn points(x: &Bound<'_, PyAny>) -> PyResult<Option<Foreign>> {
             DLDataType::F64 => Kind::F64,
             other => {
                 return Err(PyTypeError::new_err(format!(
-                    "X holds numbers of DLPack's type {}, {} bits; float32 or float64 is needed",
+                    "X holds numbers of DLPack's type {}, {} bits; it must hold float32 or float64",
                     other.code.0, other.bits
                 )));
             }
         };
         let shape = checked_shape(tensor.shape(), tensor.strides())?;
         let address = (tensor.data_ptr() as u64).checked_add(tensor.byte_offset());
-        (address.ok_or_else(|| PyValueError::new_err("X begins beyond all addresses"))?, shape, kind)
+        (address.ok_or_else(|| PyValueError::new_err("X is invalid: its address is out of range"))?, shape, kind)
     };
     Ok(Some(Foreign { address, shape, kind, device: index, wait_for_all: false, lent: Some(lent) }))
 }

@@ -28,13 +28,16 @@ pub struct Foreign {
 pub fn checked_shape(shape: &[i64], strides: Option<&[i64]>) -> PyResult<[usize; 2]> {
     let refuse = |sentence: String| Err(PyValueError::new_err(sentence));
     let &[n, dim] = shape else {
-        return refuse(format!("X has {} dimensions; points are an array of two: (points, coordinates)", shape.len()));
+        return refuse(format!(
+            "X has {} dimensions; points must be a two-dimensional array, (points, coordinates)",
+            shape.len()
+        ));
     };
     let (Ok(rows), Ok(columns)) = (usize::try_from(n), usize::try_from(dim)) else {
-        return refuse(format!("X has the shape ({n}, {dim})"));
+        return refuse(format!("X has the shape ({n}, {dim}); lengths must not be negative"));
     };
     if rows.checked_mul(columns).and_then(|len| len.checked_mul(8)).is_none() {
-        return refuse(format!("X has the shape ({n}, {dim}), more than there are addresses"));
+        return refuse(format!("X has the shape ({n}, {dim}), which exceeds the address space"));
     }
     if let Some(strides) = strides {
         let &[by_row, by_column] = strides else {

@@ -103,7 +103,7 @@ pub fn device_hop(
     if !matches!(source.dim, 2 | 3) {
         // Points of another dimension would be padded to more coordinates, and the density kernels depend on the
         // dimension.
-        return Err(PyValueError::new_err(format!("X has {} coordinates a point; HOP is for 2 or 3", source.dim)));
+        return Err(PyValueError::new_err(format!("X has {} coordinates per point; HOP requires 2 or 3", source.dim)));
     }
     let box_size = options.box_size.clone();
     let mut hop = options.hop()?;
@@ -222,7 +222,7 @@ impl DeviceBvh {
     fn nearest_neighbors(&self, py: Python<'_>, k: usize, include_self: bool) -> PyResult<(DeviceArray, DeviceArray)> {
         let others = self.tree.len().saturating_sub(usize::from(!include_self));
         if k > others {
-            return Err(PyValueError::new_err(format!("k is {k}; there are {others} points to be neighbours of one")));
+            return Err(PyValueError::new_err(format!("k is {k}; each point has only {others} possible neighbours")));
         }
         there(py, || {
             let wanted = if include_self { Nearest::new(k) } else { Nearest::new(k).excluding_self() };

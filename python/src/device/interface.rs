@@ -14,15 +14,16 @@ use crate::device::foreign::{Foreign, Kind, checked_shape};
 /// process.
 pub fn points(x: &Bound<'_, PyAny>) -> PyResult<Option<Foreign>> {
     let Some(interface) = x.getattr_opt(pyo3::intern!(x.py(), "__cuda_array_interface__"))? else { return Ok(None) };
-    let interface =
-        interface.cast::<PyDict>().map_err(|_| PyTypeError::new_err("__cuda_array_interface__ is no dictionary"))?;
+    let interface = interface
+        .cast::<PyDict>()
+        .map_err(|_| PyTypeError::new_err("__cuda_array_interface__ must be a dictionary"))?;
     // A value of `None` is the same as a missing key.
     let optional = |key: &str| PyResult::Ok(interface.get_item(key)?.filter(|value| !value.is_none()));
     let needed = |key: &str| {
         optional(key)?.ok_or_else(|| PyValueError::new_err(format!("__cuda_array_interface__ has no {key:?}")))
     };
     if optional("mask")?.is_some() {
-        return Err(PyValueError::new_err("X has a mask; leave out what is masked"));
+        return Err(PyValueError::new_err("X has a mask; drop or fill the masked entries"));
     }
     let typestr: String = needed("typestr")?.extract()?;
     let (kind, size) = match typestr.as_str() {
@@ -30,7 +31,7 @@ pub fn points(x: &Bound<'_, PyAny>) -> PyResult<Option<Foreign>> {
         "<f8" => (Kind::F64, 8),
         other => {
             return Err(PyTypeError::new_err(format!(
-                "X holds numbers of the type {other:?}; float32 or float64 is needed"
+                "X holds numbers of the type {other:?}; it must hold float32 or float64"
             )));
         }
     };
@@ -40,7 +41,9 @@ pub fn points(x: &Bound<'_, PyAny>) -> PyResult<Option<Foreign>> {
         Some(strides) => {
             let strides: Vec<i64> = strides.extract()?;
             if strides.iter().any(|stride| stride % size != 0) {
-                return Err(PyValueError::new_err(format!("X is not in C order: its strides are {strides:?} bytes")));
+                return Err(PyValueError::new_err(format!(
+                    "X is not in C order: its strides are {strides:?} bytes, not multiples of {size}"
+                )));
             }
             Some(strides.iter().map(|stride| stride / size).collect())
         }

@@ -48,7 +48,7 @@ impl Source {
             && index != own
         {
             return Err(PyValueError::new_err(format!(
-                "device is 'cuda:{index}', but X lies on 'cuda:{own}'; move it, or leave the device out"
+                "device is 'cuda:{index}', but X is on 'cuda:{own}'; move X or omit device"
             )));
         }
         Ok(Self { place: Place::Foreign(foreign), device, dim })
@@ -76,12 +76,12 @@ impl Source {
     }
 }
 
-const NO_ARRAY: &str = "X is no array of points: neither of NumPy's, nor one on a GPU with __dlpack__ or \
+const NO_ARRAY: &str = "X is not an array of points: pass a NumPy array, or an array on a GPU with __dlpack__ or \
                         __cuda_array_interface__";
 
 fn checked_dim(dim: usize) -> PyResult<usize> {
     match dim {
         1..=10 => Ok(dim),
-        _ => Err(PyValueError::new_err(format!("X has {dim} coordinates a point; points have 1 to 10"))),
+        _ => Err(PyValueError::new_err(format!("X has {dim} coordinates per point; it must be 1 to 10"))),
     }
 }

@@ -23,16 +23,16 @@ static HEAP: Counted = Counted;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [what, folder] = arguments.as_slice() else { return Err("served mesh|values FOLDER".into()) };
+    let [what, folder] = arguments.as_slice() else { return Err("usage: served mesh|values FOLDER".into()) };
     let folder = Path::new(folder);
     let mut served: Box<dyn Served> = match what.as_str() {
         "mesh" => Box::new(mesh::Meshes::read(folder)?),
         "values" => Box::new(values::Values::read(folder)?),
-        _ => return Err(format!("{what:?} is neither mesh nor values").into()),
+        _ => return Err(format!("{what:?} is invalid; use mesh or values").into()),
     };
     for line in std::io::stdin().lock().lines() {
         let line = line?;
-        let (library, op) = line.split_once(' ').ok_or("a line is a library and an operation")?;
+        let (library, op) = line.split_once(' ').ok_or("a line must hold a library and an operation")?;
         let done = served.run(library, op)?;
         write(folder, "answer", done.answer.iter().flat_map(|x| x.to_le_bytes()).collect())?;
         write(folder, "triangles", done.triangles.iter().flat_map(|x| x.to_le_bytes()).collect())?;

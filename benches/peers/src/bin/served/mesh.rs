@@ -74,7 +74,7 @@ impl Meshes {
                 };
                 Ok((triangles, tree))
             }),
-            _ => Err(format!("no library {library:?}").into()),
+            _ => Err(format!("unknown library {library:?}").into()),
         }
     }
 }
@@ -110,7 +110,7 @@ impl Served for Meshes {
                     "first_hit" => Done::queries(|| each(&self.rays, |ray| mesh.first_hit(ray)), hit_at, hit),
                     "nearest_all" => Done::queries(|| mesh.nearest_all(&self.points, f64::INFINITY), distance, nearest),
                     "nearest" => Done::queries(|| each(&self.points, |&point| mesh.nearest(point)), distance, nearest),
-                    _ => return Err(format!("no operation {op:?}").into()),
+                    _ => return Err(format!("{library} has no operation {op:?}").into()),
                 }
             }
             "parry3d" => {
@@ -122,7 +122,7 @@ impl Served for Meshes {
                     "nearest" => numbers(|| {
                         each(&self.parry_points, |&at| (mesh.project_local_point(at, false).point - at).length())
                     }),
-                    _ => return Err(format!("no operation {op:?}").into()),
+                    _ => return Err(format!("{library} has no operation {op:?}").into()),
                 }
             }
             "bvh" => {
@@ -130,7 +130,7 @@ impl Served for Meshes {
                 let find = match op {
                     "first_hit_in_order" => first_hit_in_order,
                     "first_hit_by_walk" => first_hit_by_walk,
-                    _ => return Err(format!("no operation {op:?}").into()),
+                    _ => return Err(format!("{library} has no operation {op:?}").into()),
                 };
                 let mut done = numbers(|| each(&self.bvh_rays, |ray| find(tree, triangles, ray)));
                 // bvh normalizes the directions of rays, so `t` is converted back.
@@ -139,7 +139,7 @@ impl Served for Meshes {
                 }
                 done
             }
-            _ => return Err(format!("no library {library:?}").into()),
+            _ => return Err(format!("unknown library {library:?}").into()),
         })
     }
 }

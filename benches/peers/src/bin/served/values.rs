@@ -28,7 +28,7 @@ impl Served for Values {
     /// Computes the values at targets from sources, targets and values, including the tree.
     fn run(&mut self, library: &str, op: &str) -> Result<Done, Box<dyn Error>> {
         if (library, op) != ("ropewalk", "moving_least_squares") {
-            return Err(format!("{library} has no {op:?}").into());
+            return Err(format!("{library} has no operation {op:?}").into());
         }
         let start = std::time::Instant::now();
         let mls = MovingLeastSquares::new(2).neighbors(20);
