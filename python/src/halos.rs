@@ -13,11 +13,11 @@ use ropewalk_pipeline::{Found, Largest, Pipeline, profile_columns};
 use ropewalk_table::columns::{Column, Meta, Values, meta_in_units};
 
 use crate::arrays::Rows;
+use crate::borrowed::borrowed_array;
 use crate::calls::run;
 use crate::errors::exception;
 use crate::halo_options::Wanted;
 use crate::indices::narrow;
-use crate::lent::lend;
 use crate::snapshot::Particles;
 
 /// Columns with their units, and metadata of the table.
@@ -57,7 +57,7 @@ fn values<'py, T: numpy::Element>(
     place: usize,
     of: impl for<'a> Fn(&'a Values) -> &'a [T],
 ) -> PyResult<Bound<'py, PyAny>> {
-    let values = lend(slf, |table| table.columns.get(place).map_or(&[][..], |column| of(column.values())))?;
+    let values = borrowed_array(slf, |table| table.columns.get(place).map_or(&[][..], |column| of(column.values())))?;
     Ok(values.into_any())
 }
 
@@ -152,21 +152,22 @@ pub struct Halos {
 #[pymethods]
 impl Halos {
     fn labels<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<i32>>> {
-        lend(slf, |found| found.halos.labels().as_slice())
+        borrowed_array(slf, |found| found.halos.labels().as_slice())
     }
 
     fn density<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
         let has_density = slf.get().density.is_some();
-        has_density.then(|| lend(slf, |found| found.density.as_deref().unwrap_or_default())).transpose()
+        has_density.then(|| borrowed_array(slf, |found| found.density.as_deref().unwrap_or_default())).transpose()
     }
 
     /// Returns the attached types, each with the labels and ids of its particles in file order.
     fn attached<'py>(slf: &Bound<'py, Self>) -> PyResult<Vec<AttachedArrays<'py>>> {
         let of = |place: usize| {
             let own = &slf.get().attached[place];
-            let labels = lend(slf, move |found| &found.attached[place].labels[..])?;
+            let labels = borrowed_array(slf, move |found| &found.attached[place].labels[..])?;
             let has_ids = own.ids.is_some();
-            let ids = has_ids.then(|| lend(slf, move |found| found.attached[place].ids.as_deref().unwrap_or_default()));
+            let ids = has_ids
+                .then(|| borrowed_array(slf, move |found| found.attached[place].ids.as_deref().unwrap_or_default()));
             Ok((own.particle_type, labels, ids.transpose()?))
         };
         (0..slf.get().attached.len()).map(of).collect()
@@ -178,7 +179,7 @@ impl Halos {
         if n > i32::MAX as usize {
             return Ok(narrow(slf.py(), slf.get().row(row).to_vec(), n));
         }
-        Ok(lend(slf, move |found| cast_slice::<u32, i32>(found.row(row)))?.into_any())
+        Ok(borrowed_array(slf, move |found| cast_slice::<u32, i32>(found.row(row)))?.into_any())
     }
 
     /// Returns the offsets of rows, and the concatenated members of all rows.

@@ -9,9 +9,9 @@ use ropewalk::{BoxSize, InverseDistance, MovingLeastSquares, Sph};
 use ropewalk_table::{Interpolation, interpolator};
 
 use crate::arrays::{Rows, Vector};
+use crate::borrowed::borrowed_array;
 use crate::calls::run;
 use crate::indices::{narrow, offsets};
-use crate::lent::lend;
 
 /// The options of all methods, read from attributes of a Python object.
 #[derive(FromPyObject)]
@@ -147,7 +147,7 @@ impl Interpolator {
     }
 
     fn degrees<'py>(slf: &Bound<'py, Self>) -> PyResult<Vector<'py, i8>> {
-        lend(slf, |own| own.own.degrees())
+        borrowed_array(slf, |own| own.own.degrees())
     }
 
     /// Returns the coefficients in rows for targets: the offsets of rows, the sources, and the coefficients.
@@ -158,7 +158,7 @@ impl Interpolator {
         let (py, own) = (slf.py(), &slf.get().own);
         let (starts, sources) =
             run(py, n_jobs, || Ok((copy_of(own.sources().offsets()), copy_of(own.sources().values()))))?;
-        let coefficients = lend(slf, |own| own.own.coefficients().values())?;
+        let coefficients = borrowed_array(slf, |own| own.own.coefficients().values())?;
         Ok((offsets(starts).into_pyarray(py), narrow(py, sources, own.n_sources()), coefficients))
     }
 

@@ -10,9 +10,9 @@ use ropewalk_io::{
     Contents, Format, Header, Masses, Points, ReadOptions, Role, Snapshot, SnapshotFormat, Table, TypeContents,
 };
 
+use crate::borrowed::{borrowed_array, borrowed_rows};
 use crate::calls::run;
 use crate::errors::in_python;
-use crate::lent::{lend, lend_rows};
 
 /// Options of reading, and values that override those of the file.
 #[derive(FromPyObject)]
@@ -219,13 +219,13 @@ fn rows<'py>(
     let single = |particles: &'_ Particles| matches!(of(particles), Some(Points::F32(_)));
     let Some(dim) = of(slf.get()).map(Points::dim) else { return Ok(None) };
     Ok(Some(if single(slf.get()) {
-        lend_rows(slf, dim, |particles| match of(particles) {
+        borrowed_rows(slf, dim, |particles| match of(particles) {
             Some(Points::F32(table)) => table.as_slice(),
             _ => &[],
         })?
         .into_any()
     } else {
-        lend_rows(slf, dim, |particles| match of(particles) {
+        borrowed_rows(slf, dim, |particles| match of(particles) {
             Some(Points::F64(table)) => table.as_slice(),
             _ => &[],
         })?
@@ -245,7 +245,9 @@ impl Particles {
 
     fn ids<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyArray1<u64>>>> {
         let has_ids = slf.get().snapshot.ids.is_some();
-        has_ids.then(|| lend(slf, |particles| particles.snapshot.ids.as_deref().unwrap_or_default())).transpose()
+        has_ids
+            .then(|| borrowed_array(slf, |particles| particles.snapshot.ids.as_deref().unwrap_or_default()))
+            .transpose()
     }
 
     /// Returns the common mass of all particles, or an array with the mass of each, or `None`.
@@ -253,7 +255,7 @@ impl Particles {
         match &slf.get().snapshot.masses {
             Masses::Equal(mass) => Ok(Some(mass.into_pyobject(slf.py())?.into_any())),
             Masses::Each(_) => {
-                let masses = lend(slf, |particles| match &particles.snapshot.masses {
+                let masses = borrowed_array(slf, |particles| match &particles.snapshot.masses {
                     Masses::Each(masses) => masses,
                     _ => &[],
                 })?;

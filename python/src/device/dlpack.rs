@@ -15,7 +15,7 @@ use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueErro
 use pyo3::prelude::*;
 
 use crate::device::array::{Column, DeviceArray};
-use crate::device::foreign::{Foreign, Kind, checked_shape};
+use crate::device::external::{Foreign, Kind, checked_shape};
 
 /// The stream that waits for the producer's work.
 struct LegacyDefault;

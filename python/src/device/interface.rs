@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::device::foreign::{Foreign, Kind, checked_shape};
+use crate::device::external::{Foreign, Kind, checked_shape};
 
 /// Returns the points of an object that has the CUDA array interface; `None` if it does not.
 ///

@@ -6,7 +6,7 @@ use ropewalk::gpu::{Device, DeviceVec};
 use ropewalk_table::Coordinates;
 
 use crate::arrays::Rows;
-use crate::device::foreign::{Foreign, Kind};
+use crate::device::external::{Foreign, Kind};
 use crate::device::{dlpack, interface};
 use crate::errors::exception;
 

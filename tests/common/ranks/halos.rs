@@ -8,7 +8,7 @@ use ropewalk_io::{Masses, Points, ReadOptions, Snapshot, Table, TypeRun};
 use ropewalk_pipeline::{CenterKind, Finder, LinkingLength, Options, Output, Pipeline};
 use ropewalk_table::columns::Meta;
 
-use super::shares::{Share, shares};
+use super::distributions::{Distribution, distributions};
 use crate::clouds;
 use crate::data::root;
 use crate::random::Random;
@@ -141,7 +141,7 @@ fn catalogs_of_a_snapshot(ranks: &dyn Communicator) {
     let mut all = options(20, Some(CenterKind::MostBound));
     all.most_connected = true;
     let known = KNOWN.get_or_init(|| Known::of(&all));
-    let range = Share::Uneven.of(known.whole.points.len(), ranks);
+    let range = Distribution::Uneven.of(known.whole.points.len(), ranks);
     compare_with(ranks, known, &all, &part(&known.whole, range.clone()), range.start);
 }
 
@@ -187,7 +187,7 @@ fn catalogs_of_all_kinds_of_particles(ranks: &dyn Communicator) {
     chosen.columns = vec!["fof_halo_count".into(), "fof_halo_mass".into()];
     for whole in [&whole, &bare] {
         for options in [&options(2, Some(CenterKind::MostBound)), &open, &chosen] {
-            for share in shares() {
+            for share in distributions() {
                 let range = share.of(1000, ranks);
                 compare(ranks, whole, options, &part(whole, range.clone()), range.start);
             }
@@ -205,7 +205,7 @@ fn catalogs_by_hop(ranks: &dyn Communicator) {
             let mut options = options(5, Some(CenterKind::MostBound));
             options.open = open;
             options.finder = Finder::Hop(ropewalk::Hop::new(8.0).n_density(20).n_hop(12));
-            let range = Share::Uneven.of(1000, ranks);
+            let range = Distribution::Uneven.of(1000, ranks);
             compare(ranks, whole, &options, &part(whole, range.clone()), range.start);
         }
     }
@@ -216,7 +216,7 @@ fn hop_catalog_of_a_snapshot(ranks: &dyn Communicator) {
     let mut options = options(20, Some(CenterKind::MostBound));
     options.finder = Finder::Hop(ropewalk::Hop::new(80.0));
     let known = KNOWN.get_or_init(|| Known::of(&options));
-    let range = Share::Even.of(known.whole.points.len(), ranks);
+    let range = Distribution::Even.of(known.whole.points.len(), ranks);
     compare_with(ranks, known, &options, &part(&known.whole, range.clone()), range.start);
 }
 
@@ -228,7 +228,7 @@ fn halos_without_centers_are_noted(ranks: &dyn Communicator) {
     whole.box_size = Some(10.0);
     let mut options = options(2, Some(CenterKind::MostBound));
     options.linking_length = LinkingLength::Length(0.11);
-    let range = Share::Even.of(300, ranks);
+    let range = Distribution::Even.of(300, ranks);
     compare(ranks, &whole, &options, &part(&whole, range.clone()), range.start);
 }
 
@@ -237,18 +237,18 @@ fn a_snapshot_without_halos(ranks: &dyn Communicator) {
         let points = (0..3 * n).map(|i| i as f32).collect();
         let mut whole = Snapshot::new(Points::F32(Table::new(3, points).unwrap()));
         whole.box_size = Some(100.0);
-        let range = Share::Even.of(n, ranks);
+        let range = Distribution::Even.of(n, ranks);
         compare(ranks, &whole, &options(2, None), &part(&whole, range.clone()), range.start);
     }
     let clustered = clouds::clustered::<f64, 3>();
     let whole = Snapshot::new(Points::F64(Table::new(3, clustered.points.as_flattened().to_vec()).unwrap()));
-    let range = Share::Even.of(clustered.points.len(), ranks);
+    let range = Distribution::Even.of(clustered.points.len(), ranks);
     compare(ranks, &whole, &options(2, Some(CenterKind::MostBound)), &part(&whole, range.clone()), range.start);
 }
 
 fn refusals(ranks: &dyn Communicator) {
     let whole = mixed();
-    let range = Share::Even.of(1000, ranks);
+    let range = Distribution::Even.of(1000, ranks);
     let own = part(&whole, range.clone());
     let refused = |options: &Options, own: &Snapshot| {
         let pipeline = Pipeline::across(ranks, own, options);

@@ -3,7 +3,7 @@
 use ropewalk::{Center, CenterFinder, Halos, Labels, Result};
 
 use super::definition::whole;
-use super::way::Way;
+use super::search::Way;
 use ropewalk::reference::{PoissonGrid, most_bound_a_star, most_bound_poisson};
 
 #[track_caller]

@@ -4,7 +4,7 @@ use ropewalk::halo::HaloCenter;
 use ropewalk::reference::PoissonGrid;
 use ropewalk::{Center, Halos, Labels};
 
-use super::way::Way;
+use super::search::Way;
 use super::{oracle, shapes};
 use common::random::Random;
 

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use ropewalk::{Center, Fof};
 
 use super::definition::{center, most_bound_is_right};
+use super::search::Way;
 use super::shapes;
-use super::way::Way;
 use common::random::Random;
 
 proptest! {

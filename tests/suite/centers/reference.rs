@@ -6,7 +6,7 @@ use ropewalk::reference::PoissonGrid;
 use ropewalk::{Center, Centers, Fof, Halos};
 use ropewalk_io::{Points, ReadOptions};
 
-use super::way::Way;
+use super::search::Way;
 
 use common::data::{large, root};
 

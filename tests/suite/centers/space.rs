@@ -5,7 +5,7 @@ use ropewalk::reference::{fof_all_pairs, fof_bins};
 use ropewalk::{Boundary, Bvh, Center, CenterFinder, Fof, Halos, Labels, Particles, Result};
 use ropewalk_table::Catalog;
 
-use super::way::Way;
+use super::search::Way;
 use super::{oracle, shapes};
 use common::random::Random;
 

@@ -4,7 +4,7 @@ use common::random::Random;
 use ropewalk::halo::{Bound, Unbinding};
 use ropewalk::{AdaptaHop, Fof, Halos, Particles, Subhalos};
 
-use super::sky::{Clump, Sky};
+use super::clumps::{Clump, Sky};
 
 /// Returns a clump at rest around the origin, with a radius of 1 and `n` particles.
 fn one_clump(n: usize, heat: f64) -> Sky {

@@ -5,8 +5,8 @@ use rayon::ThreadPoolBuilder;
 use ropewalk::halo::{Bound, BoundStructure, Unbinding};
 use ropewalk::{AdaptaHop, Center, CenterFinder, Fof, Particles, Subhalos};
 
+use super::clumps::{Clump, Sky};
 use super::definition::{Rules, unbind, v_max};
-use super::sky::{Clump, Sky};
 
 /// Returns a host with three clumps, one of which has a clump of its own, and another halo, of various masses. Some
 /// particles are hot, and the second clump moves fast.

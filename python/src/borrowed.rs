@@ -13,8 +13,7 @@ use pyo3::pyclass::boolean_struct::True;
 ///
 /// `values` must work for any lifetime, so the slice that it returns is part of the object or static. The object is
 /// frozen, so its values neither move nor change while the array exists.
-/// or changes while an array is there.
-pub fn lend<'py, P, T>(
+pub fn borrowed_array<'py, P, T>(
     owner: &Bound<'py, P>,
     values: impl for<'a> FnOnce(&'a P) -> &'a [T],
 ) -> PyResult<Bound<'py, PyArray1<T>>>
@@ -30,8 +29,8 @@ where
     Ok(array)
 }
 
-/// Returns a read-only array as [`lend`] does, in rows of `width` values.
-pub fn lend_rows<'py, P, T>(
+/// Returns a read-only array as [`borrowed_array`] does, in rows of `width` values.
+pub fn borrowed_rows<'py, P, T>(
     owner: &Bound<'py, P>,
     width: usize,
     values: impl for<'a> FnOnce(&'a P) -> &'a [T],

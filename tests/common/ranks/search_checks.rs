@@ -5,7 +5,7 @@ use std::ops::Range;
 use ropewalk::distributed::{Bvh, Communicator, Neighbor, Reduction};
 use ropewalk::{Aabb, Csr, Nearest, Scalar, Sphere};
 
-use super::shares::Share;
+use super::distributions::Distribution;
 use crate::clouds::Cloud;
 use crate::oracle::{self, NearestQuery, Side};
 use crate::random::Random;
@@ -78,7 +78,7 @@ fn wide(list: Vec<u32>) -> Vec<u64> {
 }
 
 impl<'a, S: Scalar, const D: usize> Case<'a, S, D> {
-    pub fn new(ranks: &dyn Communicator, cloud: &'a Cloud<S, D>, side: Side, share: Share) -> Self {
+    pub fn new(ranks: &dyn Communicator, cloud: &'a Cloud<S, D>, side: Side, share: Distribution) -> Self {
         let points = &cloud.points[..];
         let one = match side {
             None => ropewalk::Bvh::build(points),

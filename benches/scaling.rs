@@ -1,8 +1,8 @@
 //! Growth of time with the number of points, on scale-free sets and on sets with copies:
-//! `cargo bench --bench growth`.
+//! `cargo bench --bench scaling`.
 //!
 //! Prints for each set and operation the seconds at several sizes, and the exponent of n between the smallest and the
-//! largest. Names after `--` select sets: `cargo bench --bench growth -- radii-3d copies`. Run as a test, it runs
+//! largest. Names after `--` select sets: `cargo bench --bench scaling -- radii-3d copies`. Run as a test, it runs
 //! once with few points.
 
 use std::hint::black_box;
