@@ -5,7 +5,7 @@ the surface. Results are compared first. Then the libraries run in turns in one 
 shortest time of each counts. Like parry3d and bvh, embree computes in 32 bits, so rays close to an edge may hit another triangle or
 none.
 
-    cargo build --release --bin served               (here)
+    cargo build --release --bin op_server               (here)
     python mesh_peers.py                             (needs numpy; embreex and trimesh with rtree, if they are there and asked for)
 """
 
@@ -15,7 +15,7 @@ import time
 
 import numpy as np
 
-from served import Served, in_turns
+from op_server import OpServer, in_turns
 
 
 def sphere(n):
@@ -127,22 +127,22 @@ def main():
             rays, points = np.ascontiguousarray(rays.astype("<f4")), points.astype("<f4")
             print(f"{name}, {len(faces)} triangles; {kind}, {len(rays)} rays, {len(points)} points; threads {options.threads};"
                   f" load {os.getloadavg()[0]:.2f}", flush=True)
-            served = Served("mesh", options.threads, vertices=vertices, faces=faces, rays=rays, points=points)
+            server = OpServer("mesh", options.threads, vertices=vertices, faces=faces, rays=rays, points=points)
             libraries = ["ropewalk", "parry3d", "bvh"]
-            built = {library: served.run(library, "build") for library in libraries}
+            built = {library: server.run(library, "build") for library in libraries}
             traced = embree(vertices, faces, rays) if options.threads == 1 else None
 
-            served.run("ropewalk", "first_hits")
-            t, triangles = served.answer()
+            server.run("ropewalk", "first_hits")
+            t, triangles = server.answer()
             rivals = [("parry3d", "first_hit"), ("bvh", "first_hit_by_walk"), ("bvh", "first_hit_in_order")]
             for library, op in rivals:
-                served.run(library, op)
-                agree &= compare(f"{library} {op}", t, served.answer()[0], 1e-5)
+                server.run(library, op)
+                agree &= compare(f"{library} {op}", t, server.answer()[0], 1e-5)
             if "nearest" in options.ops:
-                served.run("ropewalk", "nearest_all")
-                distances = served.answer()[0]
-                served.run("parry3d", "nearest")
-                agree &= compare("parry3d nearest", distances, served.answer()[0], 1e-5)
+                server.run("ropewalk", "nearest_all")
+                distances = server.answer()[0]
+                server.run("parry3d", "nearest")
+                agree &= compare("parry3d nearest", distances, server.answer()[0], 1e-5)
             if traced:
                 theirs = traced()
                 print(f"  embree: {(triangles != theirs).sum()} triangles differ, {((triangles < 0) != (theirs < 0)).sum()} in hit or miss")
@@ -150,7 +150,7 @@ def main():
                 check_with_trimesh(vertices, faces, rays[:50], triangles[:50])
 
             def ask(library, op):
-                return lambda: served.run(library, op)[0]
+                return lambda: server.run(library, op)[0]
 
             def timed(run):
                 start = time.perf_counter()
@@ -172,7 +172,7 @@ def main():
             runs = {f"{library} {op}": ask(library, op) for library, op in asked}
             if "nearest" in ops:
                 report("nearest", in_turns(runs, options.reps), "ropewalk nearest_all")
-            served.close()
+            server.close()
     if not agree:
         raise SystemExit("more than 0.1% of the results of a library differ")
 

@@ -5,7 +5,7 @@ weighted least squares of all targets at once, by normal equations (numpy.linalg
 smaller rounding errors. The weight is Wendland's of second order, which falls to zero at 1.1 times the distance of the last
 neighbour, as in ropewalk. Values are compared first, some of them also with scipy.linalg.lstsq, which pivots.
 
-    cargo build --release --bin served               (here)
+    cargo build --release --bin op_server               (here)
     python values_peers.py                           (needs numpy and scipy)
 """
 
@@ -21,7 +21,7 @@ import numpy as np
 from scipy.linalg import lstsq
 from scipy.spatial import cKDTree
 
-from served import Served, in_turns
+from op_server import OpServer, in_turns
 
 K = 20
 PIECE = 1 << 12
@@ -83,9 +83,9 @@ def main():
     values = np.sin(5 * sources[:, 0]) * np.cos(4 * sources[:, 1]) + sources[:, 2] ** 2
     print(f"{len(sources)} sources, {len(targets)} targets; threads {options.threads}; load {os.getloadavg()[0]:.2f}", flush=True)
 
-    served = Served("values", options.threads, sources=sources, targets=targets, values=values)
-    served.run("ropewalk", "moving_least_squares")
-    ours = served.answer()[0]
+    server = OpServer("values", options.threads, sources=sources, targets=targets, values=values)
+    server.run("ropewalk", "moving_least_squares")
+    ours = server.answer()[0]
     fits = {"normal equations": by_normal_equations, "QR": by_qr}
     run = lambda fit: moving_least_squares(fit, sources, targets, values, options.threads)
     worst = {f"scipy, {name}": np.abs(run(fit) - ours).max() for name, fit in fits.items()}
@@ -100,11 +100,11 @@ def main():
         run(fit)
         return time.perf_counter() - start
 
-    runs = {"ropewalk": lambda: served.run("ropewalk", "moving_least_squares")[0]}
+    runs = {"ropewalk": lambda: server.run("ropewalk", "moving_least_squares")[0]}
     runs |= {f"scipy, {name}": lambda fit=fit: timed(fit) for name, fit in fits.items()}
     taken = in_turns(runs, options.reps)
     print("  tree, neighbours and fits: " + ", ".join(f"{name} {s:.2f} s ({s / taken['ropewalk']:.2f})" for name, s in taken.items()))
-    served.close()
+    server.close()
 
 
 if __name__ == "__main__":

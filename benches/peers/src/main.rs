@@ -8,18 +8,18 @@ mod peer;
 mod peers;
 mod race;
 mod report;
-mod work;
+mod input;
 
 use std::error::Error;
 use std::path::PathBuf;
 
 use clap::Parser;
 
+use crate::input::{Input, Parameters};
 use crate::op::Op;
 use crate::peer::Peer;
 use crate::peers::PEERS;
 use crate::race::Limits;
-use crate::work::{Parameters, Work};
 
 #[derive(Parser)]
 struct Options {
@@ -83,7 +83,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if points.is_empty() {
         return Err(format!("{}: the file has no points", options.file.display()).into());
     }
-    let eps = options.eps.unwrap_or_else(|| 0.2 * work::mean_separation(&points));
+    let eps = options.eps.unwrap_or_else(|| 0.2 * input::mean_separation(&points));
     let parameters = Parameters {
         radius: options.radius.unwrap_or(eps),
         eps,
@@ -95,24 +95,24 @@ fn main() -> Result<(), Box<dyn Error>> {
     if ![parameters.radius, parameters.eps].iter().all(|&x| x > 0.0 && x.is_finite()) || options.reps == 0 {
         return Err("radius, eps and reps must be positive".into());
     }
-    let work = Work::new(points, parameters);
+    let input = Input::new(points, parameters);
 
     if options.serve {
         let ([op], [peer]) = (&options.ops[..], &peers[..]) else {
             return Err("--serve requires exactly one operation and one library".into());
         };
-        race::serve(*op, *peer, &work);
+        race::serve(*op, *peer, &input);
         return Ok(());
     }
 
     let limits = Limits { reps: options.reps, cap: options.cap };
-    let rows: Vec<_> = options.ops.iter().flat_map(|&op| race::race(op, &peers, &work, &limits)).collect();
+    let rows: Vec<_> = options.ops.iter().flat_map(|&op| race::race(op, &peers, &input, &limits)).collect();
     let Parameters { radius, eps, min_pts, min_cluster_size, k, threads } = parameters;
     let file = options.file.file_name().unwrap_or_default().to_string_lossy();
     println!(
         "{file}: {} points, radius {radius}, eps {eps}, min_pts {min_pts}, min_cluster_size {min_cluster_size}, k {k}, \
          threads {threads}\n",
-        work.points.len()
+        input.points.len()
     );
     print!("{}", report::markdown(&rows));
     if let Some(path) = &options.json {
