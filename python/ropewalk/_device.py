@@ -1,4 +1,4 @@
-"""Functions for arrays on NVIDIA GPUs. Other modules reach them through `ropewalk._placement.on_device`.
+"""Functions for arrays on NVIDIA GPUs. Other modules reach them through `ropewalk._placement.device_backend`.
 
 Arrays of CuPy, PyTorch, JAX and other libraries with DLPack or the CUDA array interface stay on the device; NumPy arrays are copied to
 it. Results are `DeviceArray`, which these libraries accept without a copy. Every function runs on the device that holds the array, and

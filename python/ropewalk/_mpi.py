@@ -69,7 +69,7 @@ def points(X: ArrayLike, sample_weight: ArrayLike | None, device: str | None) ->
     return _checks.sample(X, least=0)
 
 
-def names(X: ArrayLike) -> int:
+def feature_names_digest(X: ArrayLike) -> int:
     """Returns a digest of a data frame's column names in order, with which ranks compare them; 0 if there are no names."""
     found = _checks.feature_names(X)
     if found is None:

@@ -8,7 +8,7 @@ from types import ModuleType
 from ropewalk._checks import device_number, is_on_device
 
 
-def on_device(X: object, device: str | None) -> ModuleType | None:
+def device_backend(X: object, device: str | None) -> ModuleType | None:
     """Returns the functions for arrays on a device (`ropewalk._device`), or `None` if the work runs on the processor.
 
     Arrays in host memory are processed on the processor unless a device is named. No other function makes this choice.

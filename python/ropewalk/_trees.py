@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ropewalk import _native
 from ropewalk._arrays import box, points
 from ropewalk._checks import integer, real, threads
-from ropewalk._placement import on_device
+from ropewalk._placement import device_backend
 
 
 class _Edges(NamedTuple):
@@ -155,9 +155,9 @@ def minimum_spanning_tree(
     ([[0, 3], [0, 1], [1, 2]], [0.5, 1.0, 2.0])
     """
     samples, divisor, n_jobs = integer(min_samples, "min_samples", 1), real(alpha, "alpha"), threads(n_jobs)
-    there = on_device(X, device)
-    if there is not None:
-        return SpanningTree(*there.minimum_spanning_tree(X, samples, divisor, box_size, device))
+    backend = device_backend(X, device)
+    if backend is not None:
+        return SpanningTree(*backend.minimum_spanning_tree(X, samples, divisor, box_size, device))
     rows = points(X)
     native = _native.minimum_spanning_tree(rows, samples, divisor, box(box_size, rows, n_jobs), n_jobs)
     return spanning_tree(native, n_jobs)

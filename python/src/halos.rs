@@ -16,7 +16,7 @@ use crate::arrays::Rows;
 use crate::borrowed::borrowed_array;
 use crate::calls::run;
 use crate::errors::exception;
-use crate::halo_options::Wanted;
+use crate::halo_options::HaloArguments;
 use crate::indices::narrow;
 use crate::snapshot::Particles;
 
@@ -66,7 +66,7 @@ impl HaloTable {
     fn columns<'py>(slf: &Bound<'py, Self>) -> PyResult<Vec<ColumnAbout<'py>>> {
         let Self { columns, units, .. } = slf.get();
         let units = *units;
-        let about = |(place, column): (usize, &Column)| {
+        let description = |(place, column): (usize, &Column)| {
             let values = match column.values() {
                 Values::Integers(_) if is_id(column.name()) => values::<u64>(slf, place, |values| match values {
                     Values::Integers(values) => values,
@@ -92,7 +92,7 @@ impl HaloTable {
                 description: column.describe(units),
             })
         };
-        columns.iter().enumerate().map(about).collect()
+        columns.iter().enumerate().map(description).collect()
     }
 
     /// Returns the entries of the metadata in order.
@@ -226,13 +226,13 @@ fn in_units(
     })
 }
 
-/// Finds halos on the device that `wanted` selects.
-fn found<'a>(pipeline: &Pipeline<'a>, wanted: &Wanted) -> ropewalk::Result<Found<'a>> {
+/// Finds halos on the device that `arguments` selects.
+fn find_groups<'a>(pipeline: &Pipeline<'a>, arguments: &HaloArguments) -> ropewalk::Result<Found<'a>> {
     #[cfg(feature = "cuda")]
-    if let Some(number) = wanted.device {
+    if let Some(number) = arguments.device {
         return pipeline.find_on(ropewalk::gpu::Device::cuda(number)?);
     }
-    _ = wanted;
+    _ = arguments;
     pipeline.find()
 }
 
@@ -243,10 +243,10 @@ struct Input<'a> {
     name: Option<&'a str>,
 }
 
-fn find(input: &Input<'_>, wanted: &Wanted) -> ropewalk::Result<Catalog> {
+fn find(input: &Input<'_>, arguments: &HaloArguments) -> ropewalk::Result<Catalog> {
     let Input { snapshot, others, name } = *input;
-    let options = wanted.options()?;
-    let system = wanted.system()?;
+    let options = arguments.options()?;
+    let system = arguments.system()?;
     let mut pipeline = Pipeline::new(snapshot, &options)?;
     // Adds the way to omit other particles to errors about particles that cannot be attached.
     let of_others = |error: Error| match error.kind() {
@@ -256,7 +256,7 @@ fn find(input: &Input<'_>, wanted: &Wanted) -> ropewalk::Result<Catalog> {
     if let Some(others) = others {
         pipeline = pipeline.attaching(others).map_err(of_others)?;
     }
-    let mut found = found(&pipeline, wanted)?;
+    let mut found = find_groups(&pipeline, arguments)?;
     pipeline.attach(&mut found).map_err(of_others)?;
     let measured = pipeline.measure(&found)?;
     let mut meta: Vec<_> = name.map(|name| ("snapshot", Meta::Text(name.into()))).into_iter().collect();
@@ -278,7 +278,7 @@ fn find(input: &Input<'_>, wanted: &Wanted) -> ropewalk::Result<Catalog> {
     };
     let halos = Halos {
         order: catalog.order().to_vec(),
-        density: found.density().filter(|_| wanted.density).map(<[f64]>::to_vec),
+        density: found.density().filter(|_| arguments.density).map(<[f64]>::to_vec),
         notes: measured.notes.iter().map(ToString::to_string).collect(),
         linking_length: length * pipeline.scales().linking_length,
         volume: length.powi(3) * pipeline.scales().volume,
@@ -315,15 +315,15 @@ fn refused(error: Error) -> PyErr {
     pyo3::exceptions::PyValueError::new_err(format!("{error}; give {give}"))
 }
 
-fn halos(py: Python<'_>, input: &Input<'_>, wanted: &Wanted) -> PyResult<Catalog> {
+fn halos(py: Python<'_>, input: &Input<'_>, arguments: &HaloArguments) -> PyResult<Catalog> {
     #[cfg(not(feature = "cuda"))]
-    if let Some(number) = wanted.device {
+    if let Some(number) = arguments.device {
         let message = format!(
             "device cuda:{number}: this build of ropewalk has no CUDA support; only the device cpu is available"
         );
         return Err(pyo3::exceptions::PyRuntimeError::new_err(message));
     }
-    run(py, wanted.n_jobs, || Ok(find(input, wanted)))?.map_err(refused)
+    run(py, arguments.n_jobs, || Ok(find(input, arguments)))?.map_err(refused)
 }
 
 /// The mass of each particle, or one mass for all.
@@ -336,14 +336,14 @@ pub enum Mass<'py> {
 
 /// Finds the halos of particles in arrays.
 #[pyfunction]
-#[pyo3(signature = (positions, velocities, masses, ids, wanted))]
+#[pyo3(signature = (positions, velocities, masses, ids, arguments))]
 pub fn halos_of_arrays(
     py: Python<'_>,
     positions: Rows,
     velocities: Option<Rows>,
     masses: Option<Mass<'_>>,
     ids: Option<PyReadonlyArray1<'_, u64>>,
-    wanted: Wanted,
+    arguments: HaloArguments,
 ) -> PyResult<Catalog> {
     let each = match &masses {
         Some(Mass::Each(masses)) => Some(masses.as_slice()?),
@@ -362,19 +362,19 @@ pub fn halos_of_arrays(
         _ => (Masses::Unknown, None),
     };
     snapshot.ids = own_ids;
-    halos(py, &Input { snapshot: &snapshot, others: None, name: None }, &wanted)
+    halos(py, &Input { snapshot: &snapshot, others: None, name: None }, &arguments)
 }
 
 /// Finds the halos of particles that were read. `others` are attached to them, and `name` is the name of the file.
 #[pyfunction]
-#[pyo3(signature = (particles, others, name, wanted))]
+#[pyo3(signature = (particles, others, name, arguments))]
 pub fn halos_of_particles(
     py: Python<'_>,
     particles: &Bound<'_, Particles>,
     others: Option<&Bound<'_, Particles>>,
     name: &str,
-    wanted: Wanted,
+    arguments: HaloArguments,
 ) -> PyResult<Catalog> {
     let others = others.map(|others| &others.get().snapshot);
-    halos(py, &Input { snapshot: &particles.get().snapshot, others, name: Some(name) }, &wanted)
+    halos(py, &Input { snapshot: &particles.get().snapshot, others, name: Some(name) }, &arguments)
 }

@@ -64,7 +64,7 @@ fn unit(name: &str) -> PyResult<DensityUnit> {
 }
 
 /// The groups, and the density of each point.
-type Found<'py> = (Vector<'py, i32>, Vector<'py, i64>, Bound<'py, PyAny>, Vector<'py, f64>);
+type HopArrays<'py> = (Vector<'py, i32>, Vector<'py, i64>, Bound<'py, PyAny>, Vector<'py, f64>);
 
 /// Returns the groups of points, and the density of each point.
 #[pyfunction]
@@ -75,7 +75,7 @@ pub fn hop<'py>(
     masses: Option<PyReadonlyArray1<'py, f64>>,
     options: Options,
     n_jobs: Option<isize>,
-) -> PyResult<Found<'py>> {
+) -> PyResult<HopArrays<'py>> {
     let mut options = options.hop()?;
     if let Some(masses) = masses {
         options = options.masses(masses.as_slice()?);

@@ -35,7 +35,7 @@ impl Options {
     fn method(self) -> PyResult<Interpolation> {
         let (fallback, size) = (fallback(&self.fallback)?, BoxSize::from(self.box_size.clone()));
         // The option types have methods of the same names, but no common trait.
-        macro_rules! with_reach {
+        macro_rules! with_neighbor_choice {
             ($options:expr) => {{
                 let options = $options.fallback(fallback).periodic(size);
                 match (self.k, self.radius) {
@@ -48,11 +48,13 @@ impl Options {
         Ok(match self.method.as_str() {
             "moving_least_squares" => {
                 let options = MovingLeastSquares::new(self.degree).weight(weight(&self.weight)?);
-                Interpolation::MovingLeastSquares(with_reach!(options.with_gradients(self.gradients)))
+                Interpolation::MovingLeastSquares(with_neighbor_choice!(options.with_gradients(self.gradients)))
             }
-            "inverse_distance" => Interpolation::InverseDistance(with_reach!(InverseDistance::new(self.power))),
+            "inverse_distance" => {
+                Interpolation::InverseDistance(with_neighbor_choice!(InverseDistance::new(self.power)))
+            }
             "gather" | "scatter" => {
-                let mut sph = with_reach!(Sph::new(kernel(&self.kernel)?)).normalized(self.normalized);
+                let mut sph = with_neighbor_choice!(Sph::new(kernel(&self.kernel)?)).normalized(self.normalized);
                 if let Some(radii) = self.radii {
                     sph = sph.radii(radii);
                 }

@@ -6,22 +6,22 @@ use pyo3::exceptions::PyValueError;
 
 /// The type of coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Precision {
     F32,
     F64,
 }
 
 /// Points in another library's memory, as that library describes them.
-pub struct Foreign {
+pub struct ExternalPoints {
     pub address: u64,
     pub shape: [usize; 2],
-    pub kind: Kind,
+    pub precision: Precision,
     /// The number of the device; `None` if it must be derived from the address.
     pub device: Option<usize>,
     /// `true` if it is unknown when the points are written, so that all work of the device is waited for.
     pub wait_for_all: bool,
     /// The import from DLPack, which returns the memory to its owner when dropped.
-    pub lent: Option<ImportedDlpack>,
+    pub import: Option<ImportedDlpack>,
 }
 
 /// Checks that the shape is that of points, contiguous and in C order, and returns it. `strides` count elements.

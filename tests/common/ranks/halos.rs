@@ -59,13 +59,13 @@ pub(super) fn text(catalog: &ropewalk_table::Catalog, meta: &[(&'static str, Met
 
 /// Compares labels, catalogue, header and notes of a part with those of the whole snapshot.
 pub(super) fn compare(ranks: &dyn Communicator, whole: &Snapshot, options: &Options, own: &Snapshot, first: usize) {
-    let known = Known { whole: whole.clone(), expected: ropewalk_pipeline::run(whole, options).unwrap() };
+    let known = OneProcess { whole: whole.clone(), expected: ropewalk_pipeline::run(whole, options).unwrap() };
     compare_with(ranks, &known, options, own, first);
 }
 
 pub(super) fn compare_with(
     ranks: &dyn Communicator,
-    Known { whole, expected }: &Known,
+    OneProcess { whole, expected }: &OneProcess,
     options: &Options,
     own: &Snapshot,
     first: usize,
@@ -119,12 +119,12 @@ pub(super) fn options(min_members: usize, center: Option<CenterKind>) -> Options
 }
 
 /// The result of one process for the sample, shared by all ranks that are threads.
-pub(super) struct Known {
+pub(super) struct OneProcess {
     pub whole: Snapshot,
     pub expected: Output,
 }
 
-impl Known {
+impl OneProcess {
     pub fn of(options: &Options) -> Self {
         let whole = ropewalk_io::read(sample(), &ReadOptions::default()).unwrap();
         let expected = ropewalk_pipeline::run(&whole, options).unwrap();
@@ -137,18 +137,18 @@ fn sample() -> std::path::PathBuf {
 }
 
 fn catalogs_of_a_snapshot(ranks: &dyn Communicator) {
-    static KNOWN: OnceLock<Known> = OnceLock::new();
+    static ONE_PROCESS: OnceLock<OneProcess> = OnceLock::new();
     let mut all = options(20, Some(CenterKind::MostBound));
     all.most_connected = true;
-    let known = KNOWN.get_or_init(|| Known::of(&all));
+    let known = ONE_PROCESS.get_or_init(|| OneProcess::of(&all));
     let range = Distribution::Uneven.of(known.whole.points.len(), ranks);
     compare_with(ranks, known, &all, &part(&known.whole, range.clone()), range.start);
 }
 
 fn catalogs_of_parts_of_a_file(ranks: &dyn Communicator) {
-    static KNOWN: OnceLock<Known> = OnceLock::new();
+    static ONE_PROCESS: OnceLock<OneProcess> = OnceLock::new();
     let options = options(2, None);
-    let known = KNOWN.get_or_init(|| Known::of(&options));
+    let known = ONE_PROCESS.get_or_init(|| OneProcess::of(&options));
     let read = ReadOptions::default().part(ranks.rank(), ranks.size());
     let own = ropewalk_io::read(sample(), &read).unwrap();
     let first = own.first_row() as usize;
@@ -212,10 +212,10 @@ fn catalogs_by_hop(ranks: &dyn Communicator) {
 }
 
 fn hop_catalog_of_a_snapshot(ranks: &dyn Communicator) {
-    static KNOWN: OnceLock<Known> = OnceLock::new();
+    static ONE_PROCESS: OnceLock<OneProcess> = OnceLock::new();
     let mut options = options(20, Some(CenterKind::MostBound));
     options.finder = Finder::Hop(ropewalk::Hop::new(80.0));
-    let known = KNOWN.get_or_init(|| Known::of(&options));
+    let known = ONE_PROCESS.get_or_init(|| OneProcess::of(&options));
     let range = Distribution::Even.of(known.whole.points.len(), ranks);
     compare_with(ranks, known, &options, &part(&known.whole, range.clone()), range.start);
 }

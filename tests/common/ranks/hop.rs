@@ -25,13 +25,13 @@ super::scenario::scenarios![
 ];
 
 /// The result of one process, with thresholds that exclude some points, chains and boundaries.
-struct Known {
+struct OneProcess {
     hop: Hop,
     chains: HopChains,
     halos: ropewalk::Halos,
 }
 
-impl Known {
+impl OneProcess {
     fn of(hop: &dyn Fn(f64) -> Hop, chains: HopChains) -> Self {
         let mut sorted: Vec<f64> = chains.density().iter().copied().filter(|density| density.is_finite()).collect();
         sorted.sort_by(f64::total_cmp);
@@ -67,7 +67,7 @@ fn compare<S: Scalar, const D: usize>(
     };
     let found = one_process_result(points, (context, hop(0.0)), || {
         let chains = with(0..points.len(), hop(0.0)).chains(points)?;
-        Ok::<_, Error>(Known::of(&|outer| with(0..points.len(), hop(outer)), chains))
+        Ok::<_, Error>(OneProcess::of(&|outer| with(0..points.len(), hop(outer)), chains))
     });
     let known = match &*found {
         Ok(known) => known,
@@ -154,8 +154,9 @@ fn hop_with_masses_and_other_kernels(ranks: &dyn Communicator) {
 fn hop_however_points_are_shared(ranks: &dyn Communicator) {
     for cloud in [clouds::clustered::<f32, 3>(), clouds::whole_lattice(), clouds::thousandfold()] {
         let hop = |outer: f64| Hop::new(outer).n_density(12).n_hop(12).volume(1.0).periodic(cloud.side);
-        let known =
-            one_process_result(&cloud.points, hop(0.0), || Known::of(&hop, hop(0.0).chains(&cloud.points).unwrap()));
+        let known = one_process_result(&cloud.points, hop(0.0), || {
+            OneProcess::of(&hop, hop(0.0).chains(&cloud.points).unwrap())
+        });
         for share in distributions() {
             let range = share.of(cloud.points.len(), ranks);
             let points = &cloud.points[range.clone()];
@@ -199,7 +200,7 @@ fn hop_of_a_field(ranks: &dyn Communicator) {
             let hop = |outer: f64| Hop::new(outer).n_hop(n_hop).n_merge(5);
             let known = one_process_result(&cloud.points, (&field, hop(0.0)), || {
                 let tree = Bvh::build_periodic(&cloud.points, cloud.side).unwrap();
-                Known::of(&hop, hop(0.0).chains_of(&tree, &field).unwrap())
+                OneProcess::of(&hop, hop(0.0).chains_of(&tree, &field).unwrap())
             });
             let range = Distribution::Uneven.of(cloud.points.len(), ranks);
             let domain = Domain::new(ranks, &cloud.points[range.clone()], cloud.side).unwrap();
@@ -221,7 +222,7 @@ fn hop_over_a_ridge_through_all_ranks(ranks: &dyn Communicator) {
         let field: Vec<f64> = (0..n).map(|i| (i * 1013 % n % period) as f64).collect();
         let hop = |outer: f64| Hop::new(outer).n_hop(3).n_merge(4);
         let known = one_process_result(&points, (period, hop(0.0)), || {
-            Known::of(&hop, hop(0.0).chains_of(&Bvh::build(&points).unwrap(), &field).unwrap())
+            OneProcess::of(&hop, hop(0.0).chains_of(&Bvh::build(&points).unwrap(), &field).unwrap())
         });
         for share in [Distribution::Even, Distribution::OneEmpty] {
             let range = share.of(n, ranks);
@@ -235,11 +236,11 @@ fn hop_over_a_ridge_through_all_ranks(ranks: &dyn Communicator) {
 }
 
 fn hop_halos_of_a_snapshot(ranks: &dyn Communicator) {
-    static KNOWN: OnceLock<(Cloud<f32, 3>, Known)> = OnceLock::new();
-    let (cloud, known) = KNOWN.get_or_init(|| {
+    static ONE_PROCESS: OnceLock<(Cloud<f32, 3>, OneProcess)> = OnceLock::new();
+    let (cloud, known) = ONE_PROCESS.get_or_init(|| {
         let cloud: Cloud<f32, 3> = clouds::snapshot().unwrap();
         let chains = Hop::new(0.0).chains(&cloud.points).unwrap();
-        let known = Known::of(&|outer| Hop::new(outer), chains);
+        let known = OneProcess::of(&|outer| Hop::new(outer), chains);
         (cloud, known)
     });
     for share in [Distribution::Even, Distribution::Uneven] {

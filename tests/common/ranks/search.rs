@@ -8,7 +8,7 @@ use ropewalk::distributed::{Bvh, Communicator, Domain, Measured};
 use ropewalk::{Error, ErrorKind, Nearest, Scalar, Sphere};
 
 use super::distributions::{Distribution, distributions};
-use super::search_checks::{Case, Wanted, Without, others, queries, rows, some};
+use super::search_checks::{Case, Exclusion, NearestOptions, others, queries, rows, some};
 use crate::clouds::{self, Cloud};
 use crate::random::Random;
 
@@ -44,13 +44,13 @@ fn searches<S: Scalar, const D: usize>(ranks: &dyn Communicator, clouds: &[Cloud
         let radius = cloud.radii[0];
         let last = n.saturating_sub(1) as u32;
         let by_turns = [
-            [some(0), Wanted { radius, ..some(3) }],
-            [some(1), Wanted { radius, ..others(100) }],
-            [some(5), Wanted { without: Without::Index(last), ..some(7) }],
-            [others(4), Wanted { radius: -1.0, ..some(2) }],
+            [some(0), NearestOptions { radius, ..some(3) }],
+            [some(1), NearestOptions { radius, ..others(100) }],
+            [some(5), NearestOptions { exclusion: Exclusion::Index(last), ..some(7) }],
+            [others(4), NearestOptions { radius: -1.0, ..some(2) }],
         ];
-        for wanted in by_turns[number % 4] {
-            case.check_nearest(&bvh, &queries, &own, wanted);
+        for options in by_turns[number % 4] {
+            case.check_nearest(&bvh, &queries, &own, options);
         }
         case.check_nearest_defined(&bvh, &queries, &own, 6, f64::INFINITY);
         case.check_nearest_defined(&bvh, &queries, &own, 9, radius);
@@ -160,8 +160,8 @@ fn a_thousandfold_and_a_snapshot(ranks: &dyn Communicator) {
     let queries = queries(&cloud);
     let own = Distribution::Even.of(queries.len(), ranks);
     case.check_queries(&bvh, &queries, &own, 0.0);
-    for wanted in [some(3), others(30)] {
-        case.check_nearest(&bvh, &queries, &own, wanted);
+    for options in [some(3), others(30)] {
+        case.check_nearest(&bvh, &queries, &own, options);
     }
     let cloud: Cloud<f32, 3> = clouds::snapshot().unwrap();
     let case = Case::new(ranks, &cloud, Some(cloud.side), Distribution::Uneven);

@@ -7,7 +7,7 @@ use ropewalk_io::{Masses, Points, Snapshot, Table};
 use ropewalk_pipeline::{CenterKind, LinkingLength, Options};
 
 use super::distributions::{Distribution, distributions};
-use super::halos::{Known, compare, compare_with, options, part};
+use super::halos::{OneProcess, compare, compare_with, options, part};
 use crate::random::Random;
 
 super::scenario::scenarios![
@@ -66,11 +66,11 @@ fn compare_shared(ranks: &dyn Communicator, whole: &Snapshot, options: &Options,
 }
 
 fn spheres_of_a_snapshot(ranks: &dyn Communicator) {
-    static KNOWN: OnceLock<Known> = OnceLock::new();
+    static ONE_PROCESS: OnceLock<OneProcess> = OnceLock::new();
     let mut all = options(20, Some(CenterKind::MostBound));
     all.overdensities = ["200c", "500c", "200m", "vir"].map(|text| text.parse().unwrap()).to_vec();
     all.profiles = 10;
-    let known = KNOWN.get_or_init(|| Known::of(&all));
+    let known = ONE_PROCESS.get_or_init(|| OneProcess::of(&all));
     let range = Distribution::Uneven.of(known.whole.points.len(), ranks);
     compare_with(ranks, known, &all, &part(&known.whole, range.clone()), range.start);
 }
