@@ -36,7 +36,7 @@ fn main() -> Result<()> {
     let there = gpu::Mesh::upload(&mesh, device)?;
     let bytes = (device.memory()?.used - before) as f64 / mesh.len() as f64;
     let upload = began.elapsed().as_secs_f64() - first;
-    println!("first call to the device {first:.3} s, upload {upload:.3} s, {bytes:.0} bytes a triangle");
+    println!("first call of the device {first:.3} s, upload {upload:.3} s, {bytes:.0} bytes per triangle");
 
     let incoherent = incoherent(n);
     if let Some(folder) = folder {
@@ -56,20 +56,23 @@ fn main() -> Result<()> {
         let anys = there.any_hits(&asked)?.read()?;
         let wrong = anys.iter().zip(&firsts).filter(|(any, first)| (**any == 1) != first.is_some()).count();
         let hit = firsts.iter().flatten().count();
-        println!("{name}: {hit} hit, {differ} of {} differ from the CPU's, {wrong} of any", some.len());
+        println!(
+            "{name}: {hit} rays hit; first hits of {differ} of {} rays differ from the CPU, any hits of {wrong} from first hits",
+            some.len()
+        );
         time(&format!("{name}, first"), n, &|| Ok(there.first_hits(&asked)?.wait()?))?;
         time(&format!("{name}, any"), n, &|| Ok(there.any_hits(&asked)?.wait()?))?;
         let few = Rays::new(some, device)?;
         let lists = there.hits_all(&few)?.read()?;
-        println!("{name}: lists are the CPU's: {}", lists == mesh.hits_all(some));
+        println!("{name}: lists equal those of the CPU: {}", lists == mesh.hits_all(some));
         time(&format!("{name}, all"), some.len(), &|| Ok(there.hits_all(&few)?.triangles().wait()?))?;
     }
     let points: Vec<[f32; 3]> = self::incoherent(n.min(1 << 20)).iter().map(|ray| ray.origin).collect();
     let near = there.nearest_all(&points, f64::INFINITY)?.read()?;
     let some = &points[..points.len().min(100_000)];
     let differ = mesh.nearest_all(some, f64::INFINITY).iter().zip(&near).filter(|(a, b)| a != b).count();
-    println!("nearest: {differ} of {} differ from the CPU's", some.len());
-    time("nearest, with the upload of points", points.len(), &|| {
+    println!("nearest: {differ} of {} triangles differ from the CPU", some.len());
+    time("nearest, including the upload of points", points.len(), &|| {
         Ok(there.nearest_all(&points, f64::INFINITY)?.wait()?)
     })
 }
@@ -81,7 +84,7 @@ fn time(what: &str, n: usize, work: &dyn Fn() -> Result<()>) -> Result<()> {
         work()?;
         least = least.min(began.elapsed().as_secs_f64());
     }
-    println!("{what}: {:.3} ms, {:.1} million a second", 1e3 * least, n as f64 / least / 1e6);
+    println!("{what}: {:.3} ms, {:.1} million per second", 1e3 * least, n as f64 / least / 1e6);
     Ok(())
 }
 

@@ -35,7 +35,7 @@ fn measure<S: Coordinate>(name: &str, n: usize, targets: usize) -> Result<()> {
     let on_device = gpu::MovingLeastSquares::from(options);
     let bvh = Bvh::build(&sources, device)?;
     let is_equal = on_device.prepare_on(&bvh, &targets)?.read()? == expected;
-    println!("{name}: all have the CPU's coefficients: {is_equal}");
+    println!("{name}: coefficients equal those of the CPU: {is_equal}");
     let build = least(&|| Ok(Bvh::build(&sources, device)?.wait()?))?;
     let whole = least(&|| Ok(on_device.prepare_on(&bvh, &targets)?.wait()?))?;
     let near = least(&|| Ok(bvh.nearest_all(&targets, 20)?.wait()?))?;
@@ -43,7 +43,7 @@ fn measure<S: Coordinate>(name: &str, n: usize, targets: usize) -> Result<()> {
     let field = DeviceVec::new(&(0..n).map(|i| (i % 1000) as f64).collect::<Vec<_>>(), device)?;
     let apply = least(&|| Ok(interpolator.apply(&field)?.wait()?))?;
     println!(
-        "{name}, ms: upload of sources and tree {:.2}, coefficients {:.2}, of which upload of targets and neighbours {:.2}; a field {:.2}; on the CPU tree and coefficients {:.0}",
+        "{name}, ms: upload of sources and tree {:.2}, coefficients {:.2}, including {:.2} for upload of targets and neighbours; one field {:.2}; tree and coefficients on the CPU {:.0}",
         1e3 * build,
         1e3 * whole,
         1e3 * near,

@@ -80,8 +80,8 @@ def main():
     best = [min(column) for column in zip(*rows)]
     memory = max(row[0][2] for row in rows) / (n * BYTES)
     for name, (clock, processors, most) in zip(("ropewalk, 2 threads", "h5py, 1 thread"), best):
-        print(f"{name}: {clock:.2f} s, {processors:.2f} s of processors, {most / 1e6:.0f} MB")
-    print(f"{best[1][0] / best[0][0]:.2f} times as fast; memory {memory:.3f} of the arrays")
+        print(f"{name}: {clock:.2f} s, {processors:.2f} s of processor time, {most / 1e6:.0f} MB")
+    print(f"{best[1][0] / best[0][0]:.2f} times as fast; memory {memory:.3f} times that of the arrays")
 
 
 if __name__ == "__main__":

@@ -22,25 +22,25 @@ SHARE = 1 << 20  # maximum number of boxes, and of samples, of all ranks; 16 box
 a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 a.add_argument("--particles", type=float, default=1e12)
 a.add_argument("--ranks", type=float, default=1e4)
-a.add_argument("--network", type=float, default=1e9, help="bytes a second that a rank sends, all others sending")
-a.add_argument("--latency", type=float, default=2e-6, help="seconds that a message takes beside its bytes")
-a.add_argument("--memory", type=float, default=4e9, help="bytes of a rank")
-a.add_argument("--rank-0", type=float, default=64e9, help="bytes of rank 0")
+a.add_argument("--network", type=float, default=1e9, help="bytes per second that a rank sends while all ranks send")
+a.add_argument("--latency", type=float, default=2e-6, help="seconds per message in addition to its bytes")
+a.add_argument("--memory", type=float, default=4e9, help="bytes of memory per rank")
+a.add_argument("--rank-0", type=float, default=64e9, help="bytes of memory of rank 0")
 o = a.parse_args()
 N, P, n = o.particles, o.ranks, o.particles / o.ranks
 boxes = min(1 << 10, max(16, SHARE // int(P))) * P
 print(f"{N:.0e} particles on {P:.0f} ranks, {n:.1e} on each")
 # The number of passes of sorts and traversals is proportional to the number of levels of the tree.
 print(f"  work          {n * NANOSECONDS * 1e-9 * log2(n) / log2(AT):10.1f} s")
-print(f"  moving        {n * BYTES_SENT / o.network:10.1f} s      {n * BYTES_SENT / 1e9:8.2f} GB sent by a rank; 0 where particles are in place")
+print(f"  moving        {n * BYTES_SENT / o.network:10.1f} s      {n * BYTES_SENT / 1e9:8.2f} GB sent by a rank; 0 if particles are in place")
 # Ghosts at six faces of a cube, a fifth of a mean separation deep, and twice that number because of the corners of boxes.
 ghosts = 6 * n ** (2 / 3) * 0.2 * 2
-print(f"  ghosts        {ghosts * 2.5 * 12 / o.network:10.3f} s      {ghosts:8.1e} of a rank, 2.5 times their positions are sent")
-print(f"  calls         {CALLS * P * o.latency:10.2f} s      {CALLS} of a message to each rank")
-print(f"  boxes         {boxes * 24 / o.network:10.3f} s      {boxes * 64 / 1e9:8.2f} GB of a rank, with their tree")
-print(f"  memory                          {(n * MEMORY + boxes * 64 + SHARE * 16) / 1e9:8.1f} GB of a rank")
+print(f"  ghosts        {ghosts * 2.5 * 12 / o.network:10.3f} s      {ghosts:8.1e} per rank; 2.5 times their positions are sent")
+print(f"  calls         {CALLS * P * o.latency:10.2f} s      {CALLS} with a message to each rank")
+print(f"  boxes         {boxes * 24 / o.network:10.3f} s      {boxes * 64 / 1e9:8.2f} GB per rank, including their tree")
+print(f"  memory                          {(n * MEMORY + boxes * 64 + SHARE * 16) / 1e9:8.1f} GB per rank")
 print(f"  catalogue     {N * HALOS * SENT / o.network:10.1f} s      {N * HALOS * ROW / 1e9:8.1f} GB on rank 0: {N * HALOS:.1e} rows")
-print("what ends first, as particles grow on as many ranks:")
+print("limits as the number of particles grows on the same ranks:")
 for what, limit in sorted(
     {
         "labels of 32 bits in labels.npy": (2**31 - 1) / GROUPS,

@@ -56,7 +56,7 @@ fn main() -> Result<()> {
     let mut boxes: Vec<Aabb<f32, 3>> = crates.iter().map(Crate::bounds).collect();
     let mut bvh = Bvh::build(&boxes)?;
     let (mut before, mut rebuilds) = (bvh.overlapping_pairs(), 0);
-    println!("{} boxes, {} pairs overlap", boxes.len(), before.len());
+    println!("{} boxes, {} overlapping pairs", boxes.len(), before.len());
     let (mut begun, mut ended) = (0, 0);
     for step in 1..=STEPS {
         crates.iter_mut().for_each(Crate::advance);
@@ -72,7 +72,7 @@ fn main() -> Result<()> {
         begun += pairs.iter().filter(|pair| before.binary_search(pair).is_err()).count();
         ended += before.iter().filter(|pair| pairs.binary_search(pair).is_err()).count();
         if step % 20 == 0 {
-            println!("after {step} steps {} do: {begun} have begun, {ended} have ended", pairs.len());
+            println!("after {step} steps: {} overlapping pairs, {begun} appeared, {ended} disappeared", pairs.len());
         }
         before = pairs;
     }

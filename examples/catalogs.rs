@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         write_table(&folder.join(name), &pipeline, &found, &catalog, Some(system))?;
     }
     write_groups(&folder.join("fof_subhalo_tab_000.0.hdf5"), &pipeline, &found, &catalog)?;
-    println!("{} halos of friends of friends", catalog.halos().len());
+    println!("{} friends-of-friends halos", catalog.halos().len());
 
     let mut with_subhalos = options.clone();
     with_subhalos.finder = Finder::AdaptaHop { finder: AdaptaHop::new(), unbind: false };

@@ -23,12 +23,12 @@ fn main() -> ropewalk::Result<()> {
     println!("{n} galaxies, {} haloes", halos.len());
     println!("eps {eps:.3}, min_pts {min_pts}: {} clusters, {} noise", labels.n_clusters(), labels.n_noise());
 
-    println!("\nhalo  galaxies  cluster's");
+    println!("\nhalo  galaxies  in cluster");
     let tree = Bvh::build_periodic(&galaxies, side)?;
     for (rank, halo) in halos.iter().enumerate().take(8) {
         let densest = tree.nearest(halo.center.map(|x| x as f32), 1)[0].index;
         let found = labels.get(densest as usize).map_or(0, |cluster| sizes[cluster as usize]);
-        println!("{:>4}{:>10}{found:>11}", rank + 1, halo.mass);
+        println!("{:>4}{:>10}{found:>12}", rank + 1, halo.mass);
         // Outskirts are too sparse to be found, and neighbouring haloes may be joined.
         assert!(2 * found > halo.mass as usize);
     }

@@ -30,7 +30,10 @@ fn main() -> ropewalk::Result<()> {
     let mut distances: Vec<f64> = graph.iter().map(|near| near[3].distance2.sqrt()).collect();
     distances.sort_by(f64::total_cmp);
     let eps = distances[distances.len() * 9 / 10];
-    println!("fourth neighbours: median {:.3}, 90% {eps:.3}", distances[distances.len() / 2]);
+    println!(
+        "distance to the fourth neighbour: median {:.3}, 90th percentile {eps:.3}",
+        distances[distances.len() / 2]
+    );
 
     // The minimum of 5 counts four neighbours and the point itself.
     let labels = dbscan(&points, eps, 5)?;
@@ -41,7 +44,7 @@ fn main() -> ropewalk::Result<()> {
     // Border points are near a core point but not core. DBSCAN* excludes them.
     let border = (0..points.len()).filter(|&i| labels.get(i).is_some() && !labels.is_core(i)).count();
     let star = Dbscan::new(eps, 5).star(true).run(&points)?;
-    println!("{border} border points; without them {} are noise", star.n_noise());
+    println!("{border} border points; DBSCAN* has {} noise", star.n_noise());
     assert_eq!(star.n_noise(), labels.n_noise() + border);
 
     // With half of eps there is more noise; with four times eps the moons are one cluster.

@@ -27,7 +27,7 @@ fn main() -> ropewalk::Result<()> {
     let far = Sphere::new([3.0, 3.0], 0.5);
     assert_eq!(bvh.query(far).next(), None);
     let even = bvh.query(Sphere::new([0.5, 0.0], 0.1)).any(|i| i % 2 == 0);
-    println!("an even index near (0.5, 0): {even}");
+    println!("a point with an even index near (0.5, 0): {even}");
 
     // Many queries in parallel: Break ends one query, and the others continue.
     let balls: Vec<_> = points.iter().map(|&center| Sphere::new(center, 0.5)).collect();
@@ -38,7 +38,7 @@ fn main() -> ropewalk::Result<()> {
         if counts[ball].fetch_add(1, Relaxed) + 1 == 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     let all: f64 = hits.iter().map(|&n| f64::from(n)).sum();
-    println!("visited {} of {:.1} billion hits: five per ball", visited.load(Relaxed), all / 1e9);
+    println!("visited {} of {:.1} billion hits: five per sphere", visited.load(Relaxed), all / 1e9);
     assert_eq!(visited.load(Relaxed), 5 * balls.len());
     Ok(())
 }

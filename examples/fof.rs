@@ -24,7 +24,7 @@ fn main() -> ropewalk::Result<()> {
     let halos = Fof::new(0.15).min_members(20).periodic(10.0).run(&stars)?;
     println!("{} stars, {} halos", stars.len(), halos.len());
     for (halo, members) in halos.iter().enumerate() {
-        println!("halo {halo}: {:>4} stars, the first is number {}", members.len(), members[0]);
+        println!("halo {halo}: {:>4} stars, the first has index {}", members.len(), members[0]);
     }
     assert_eq!(halos.len(), 3);
 
@@ -32,7 +32,7 @@ fn main() -> ropewalk::Result<()> {
     let labels = halos.labels();
     let last = stars.len() - 1;
     println!("star 0: group {:?}, star {last}: group {:?}", labels.get(0), labels.get(last));
-    println!("{} stars are alone", labels.n_noise());
+    println!("{} stars without a group", labels.n_noise());
 
     // With open boundaries the third galaxy is split.
     let torn = Fof::new(0.15).min_members(20).run(&stars)?;

@@ -84,9 +84,9 @@ fn main() -> ropewalk::Result<()> {
     let (heaviest, is_crowded) = (heaviest.read()?, is_crowded.read()?);
     for i in [0, 250, 500, 750, 999] {
         let (j, place) = (heaviest[i] as usize, if is_crowded[i] == 1 { "crowded" } else { "lonely" });
-        println!("point {i:3} of mass {:2}, {place}: the heaviest around is {j:3} of mass {}", masses[i], masses[j]);
+        println!("point {i:3} of mass {:2}, {place}: the heaviest neighbour is {j:3} of mass {}", masses[i], masses[j]);
     }
     let own = (0..points.len()).filter(|&i| heaviest[i] as usize == i).count();
-    println!("{own} points have nothing heavier around");
+    println!("{own} points have no heavier neighbour");
     Ok(())
 }

@@ -30,10 +30,10 @@ fn main() -> ropewalk::Result<()> {
     for (at, place) in places.into_iter().enumerate() {
         let ([dx, dy], truth) = (gradients[at], temperature(place));
         let (fitted, weighted, degree) = (fitted[at], weighted[at], fit.degrees()[at]);
-        println!("{place:?}: {fitted:.3} (degree {degree}), {weighted:.2} by inverse distances, in truth {truth:.3}");
-        println!("  changes by {dx:.2} a step to the right, by {dy:.2} upwards");
+        println!("{place:?}: {fitted:.3} (degree {degree}), {weighted:.2} by inverse distances, exact {truth:.3}");
+        println!("  gradient ({dx:.2}, {dy:.2})");
     }
-    println!("{} of {} places have no station near", fit.n_without_neighbors(), fit.len());
+    println!("{} of {} places have no station within the radius", fit.n_without_neighbors(), fit.len());
     assert!((fitted[0] - temperature(places[0])).abs() < 0.01);
 
     // The mass of each station is distributed over the cells within its kernel, and the total is conserved.

@@ -15,12 +15,12 @@ fn main() -> ropewalk::Result<()> {
     println!("{n} galaxies, {} edges", tree.edges().len());
 
     // A cut keeps the edges of at most this length.
-    println!("\n   b  halos  largest  alone");
+    println!("\n   b  halos  largest single");
     for b in [0.05, 0.1, 0.15, 0.168, 0.2, 0.3, 0.5, 0.7, 1.0] {
         let labels = tree.cut(b * separation)?;
-        let alone = labels.n_noise();
+        let single = labels.n_noise();
         let halos = Halos::new(labels, 20);
-        println!("{b:>5}{:>6}{:>9}{alone:>7}", halos.len(), halos.members(0).len());
+        println!("{b:>5}{:>6}{:>9}{single:>7}", halos.len(), halos.members(0).len());
         assert_eq!(halos.labels(), Fof::new(b * separation).periodic(side).run(&galaxies)?.labels());
     }
 
@@ -28,8 +28,8 @@ fn main() -> ropewalk::Result<()> {
     let dendrogram = Dendrogram::new(&tree);
     let half = dendrogram.merges().iter().find(|merge| 2 * merge.size as usize > n);
     if let (Some(merge), Some(longest)) = (half, tree.edges().last()) {
-        println!("\none halo has half of all from b = {:.3}", merge.height / separation);
-        println!("all are one from b = {:.3}", longest.weight() / separation);
+        println!("\nthe largest halo has half of the galaxies from b = {:.3}", merge.height / separation);
+        println!("all galaxies are one halo from b = {:.3}", longest.weight() / separation);
     }
     Ok(())
 }

@@ -35,7 +35,7 @@ fn main() -> ropewalk::Result<()> {
     let wrong = count(&|i| moons[i].is_some() && labels.get(i).is_some_and(|label| Some(label) != moons[i]));
     let found = count(&|i| moons[i].is_none() && labels.get(i).is_none());
     println!(
-        "of 900 points of moons {right} are in the right cluster, {wrong} in the wrong one; of 100 of noise {found} are noise"
+        "of 900 moon points, {right} are in the right cluster and {wrong} in the wrong one; of 100 noise points, {found} are labelled noise"
     );
     assert_eq!((labels.n_clusters(), wrong), (2, 0));
 
@@ -44,7 +44,7 @@ fn main() -> ropewalk::Result<()> {
     }
     let (outlier, score) =
         clusters.outlier_scores().into_iter().enumerate().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
-    println!("the farthest out: point {outlier}, score {score:.3}");
+    println!("highest outlier score: {score:.3}, point {outlier}");
 
     // Other selections of clusters from one spanning tree.
     let tree = MinimumSpanningTree::new().min_samples(10).run(&points)?;

@@ -38,7 +38,7 @@ fn main() -> Result<()> {
         let weights = tetrahedron.barycentric(point).unwrap_or_default();
         let value: f64 = weights.iter().zip(values).map(|(weight, value)| weight * value).sum();
         println!("{point:?} is in tetrahedron {} of {}, one of {candidates} candidates", hit.index, bvh.len());
-        println!("the field there is {value:.6}, as it should be {:.6}", field(point));
+        println!("the field there is {value:.6}, exact {:.6}", field(point));
         assert!((value - field(point)).abs() < 1e-12);
     }
 
@@ -60,7 +60,7 @@ fn main() -> Result<()> {
     });
     let inside = inside.into_inner();
     let expected = points.iter().filter(|point| point.iter().all(|&x| x <= CELLS as f64)).count();
-    println!("{inside} of {} points are in the mesh", points.len());
+    println!("{inside} of {} points are inside the mesh", points.len());
     assert_eq!(inside, expected as u64);
     Ok(())
 }

@@ -15,7 +15,7 @@ fn main() -> ropewalk::Result<()> {
     // inclusive.
     let mut near: Vec<u32> = bvh.query(Sphere::new([50.0, 50.0, 50.0], 1.0)).collect();
     near.sort();
-    println!("in the ball:");
+    println!("in the sphere:");
     for &i in &near {
         println!("  point {i} at {:?}", points[i as usize]);
     }
@@ -31,12 +31,12 @@ fn main() -> ropewalk::Result<()> {
     let balls: Vec<_> = points.iter().step_by(999).map(|&center| Sphere::new(center, 2.0)).collect();
     let lists = bvh.query_all(&balls);
     let largest = lists.iter().map(|list| list.len()).max().unwrap_or(0);
-    println!("{} lists with {} hits in all, at most {largest}", lists.len(), lists.values().len());
+    println!("{} lists with {} hits in total, at most {largest} each", lists.len(), lists.values().len());
     assert_eq!(largest, 33); // the number of lattice points within 2 of a lattice point
 
     // A periodic box has no boundary, so all points have the same number of neighbours.
     let torus = Bvh::build_periodic(&points, 100.0)?;
     assert!(torus.count_all(&balls).iter().all(|&count| count == 33));
-    println!("on the torus every ball has 33");
+    println!("in the periodic box every sphere has 33 hits");
     Ok(())
 }

@@ -5,7 +5,7 @@ the surface. Results are compared first. Then the libraries run in turns in one 
 shortest time of each counts. Like parry3d and bvh, embree computes in 32 bits, so rays close to an edge may hit another triangle or
 none.
 
-    cargo build --release --bin served               (here)
+    cargo build --release --bin op_server               (here)
     python mesh_peers.py                             (needs numpy; embreex and trimesh with rtree, if they are there and asked for)
 """
 
@@ -15,7 +15,7 @@ import time
 
 import numpy as np
 
-from served import Served, in_turns
+from op_server import OpServer, in_turns
 
 
 def sphere(n):
@@ -70,7 +70,7 @@ def embree(vertices, faces, rays):
         from embreex import rtcore_scene
         from embreex.mesh_construction import TriangleMesh
     except ImportError:
-        return print("embreex is not there: not compared")
+        return print("embreex is not installed; skipped")
     scene = rtcore_scene.EmbreeScene()
     mesh = TriangleMesh(scene, vertices, faces.astype(np.int32))
     o, d = np.ascontiguousarray(rays[:, :3]), np.ascontiguousarray(rays[:, 3:])
@@ -84,10 +84,10 @@ def check_with_trimesh(vertices, faces, rays, ours):
         import trimesh
         from trimesh.ray.ray_triangle import RayMeshIntersector
     except ImportError:
-        return print("trimesh or rtree is not there: not compared")
+        return print("trimesh or rtree is not installed; skipped")
     mesh = trimesh.Trimesh(vertices, faces, process=False)
     theirs = RayMeshIntersector(mesh).intersects_first(rays[:, :3], rays[:, 3:])
-    print(f"trimesh: {(theirs != ours).sum()} of {len(rays)} differ")
+    print(f"trimesh: {(theirs != ours).sum()} of {len(rays)} triangles differ")
 
 
 def compare(what, found, theirs, close):
@@ -97,7 +97,7 @@ def compare(what, found, theirs, close):
     both = np.isfinite(found) & np.isfinite(theirs)
     apart = np.abs(found[both] - theirs[both])
     differ = (apart > close).sum()
-    print(f"  {what}: {whether.sum()} of {len(found)} differ in whether, {differ} by more than {close}; the rest by {apart[apart <= close].max(initial=0):.1g}")
+    print(f"  {what}: {whether.sum()} of {len(found)} differ in hit or miss, {differ} by more than {close}; the others by at most {apart[apart <= close].max(initial=0):.1g}")
     return whether.sum() + differ <= len(found) // 1000
 
 
@@ -109,13 +109,13 @@ def report(title, taken, first):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--triangles", type=float, default=1e6)
-    parser.add_argument("--queries", type=float, default=1e6, help="rays, and points")
-    parser.add_argument("--threads", type=int, default=1, help="embree runs on one, and is left out for more")
-    parser.add_argument("--reps", type=int, default=5, help="turns after one to warm up; the least time counts")
+    parser.add_argument("--queries", type=float, default=1e6, help="number of rays, and of points")
+    parser.add_argument("--threads", type=int, default=1, help="number of threads; embree is skipped if there is more than one")
+    parser.add_argument("--reps", type=int, default=5, help="repetitions after one warm-up; the minimum is reported")
     parser.add_argument("--meshes", default="sphere,tubes")
-    parser.add_argument("--kinds", default="around,camera", help="of rays; with the first come points all around, with the second those by the surface")
+    parser.add_argument("--kinds", default="around,camera", help="kinds of rays: around (with points everywhere), camera (with points near the surface)")
     parser.add_argument("--ops", default="build,first_hits,nearest")
-    parser.add_argument("--trimesh", action="store_true", help="compare 50 rays with trimesh's own search, too")
+    parser.add_argument("--trimesh", action="store_true", help="also compare 50 rays with the search of trimesh")
     options = parser.parse_args()
     agree = True
     for name in options.meshes.split(","):
@@ -127,30 +127,30 @@ def main():
             rays, points = np.ascontiguousarray(rays.astype("<f4")), points.astype("<f4")
             print(f"{name}, {len(faces)} triangles; {kind}, {len(rays)} rays, {len(points)} points; threads {options.threads};"
                   f" load {os.getloadavg()[0]:.2f}", flush=True)
-            served = Served("mesh", options.threads, vertices=vertices, faces=faces, rays=rays, points=points)
+            server = OpServer("mesh", options.threads, vertices=vertices, faces=faces, rays=rays, points=points)
             libraries = ["ropewalk", "parry3d", "bvh"]
-            built = {library: served.run(library, "build") for library in libraries}
+            built = {library: server.run(library, "build") for library in libraries}
             traced = embree(vertices, faces, rays) if options.threads == 1 else None
 
-            served.run("ropewalk", "first_hits")
-            t, triangles = served.answer()
+            server.run("ropewalk", "first_hits")
+            t, triangles = server.answer()
             rivals = [("parry3d", "first_hit"), ("bvh", "first_hit_by_walk"), ("bvh", "first_hit_in_order")]
             for library, op in rivals:
-                served.run(library, op)
-                agree &= compare(f"{library} {op}", t, served.answer()[0], 1e-5)
+                server.run(library, op)
+                agree &= compare(f"{library} {op}", t, server.answer()[0], 1e-5)
             if "nearest" in options.ops:
-                served.run("ropewalk", "nearest_all")
-                distances = served.answer()[0]
-                served.run("parry3d", "nearest")
-                agree &= compare("parry3d nearest", distances, served.answer()[0], 1e-5)
+                server.run("ropewalk", "nearest_all")
+                distances = server.answer()[0]
+                server.run("parry3d", "nearest")
+                agree &= compare("parry3d nearest", distances, server.answer()[0], 1e-5)
             if traced:
                 theirs = traced()
-                print(f"  embree: {(triangles != theirs).sum()} triangles differ, {((triangles < 0) != (theirs < 0)).sum()} in whether")
+                print(f"  embree: {(triangles != theirs).sum()} triangles differ, {((triangles < 0) != (theirs < 0)).sum()} in hit or miss")
             if options.trimesh:
                 check_with_trimesh(vertices, faces, rays[:50], triangles[:50])
 
             def ask(library, op):
-                return lambda: served.run(library, op)[0]
+                return lambda: server.run(library, op)[0]
 
             def timed(run):
                 start = time.perf_counter()
@@ -160,7 +160,7 @@ def main():
             ops = options.ops.split(",")
             if "build" in ops:
                 report("build", in_turns({library: ask(library, "build") for library in libraries}, 2), "ropewalk")
-            print("  bytes a triangle, kept and at the most: "
+            print("  bytes per triangle, result and peak: "
                   + ", ".join(f"{library} {kept / len(faces):.0f}, {most / len(faces):.0f}" for library, (_, kept, most) in built.items()))
             runs = {"ropewalk first_hits": ask("ropewalk", "first_hits"), "ropewalk first_hit": ask("ropewalk", "first_hit")}
             runs |= {f"{library} {op}": ask(library, op) for library, op in rivals}
@@ -172,9 +172,9 @@ def main():
             runs = {f"{library} {op}": ask(library, op) for library, op in asked}
             if "nearest" in ops:
                 report("nearest", in_turns(runs, options.reps), "ropewalk nearest_all")
-            served.close()
+            server.close()
     if not agree:
-        raise SystemExit("more than a thousandth of an answer differs")
+        raise SystemExit("more than 0.1% of the results of a library differ")
 
 
 if __name__ == "__main__":

@@ -32,14 +32,14 @@ def read(path):
     else:
         with open(path, "rb") as file:
             if np.fromfile(file, "<u4", 1)[0] != 256:
-                sys.exit(f"{path}: neither .npy nor little-endian Gadget-2 of format 1")
+                sys.exit(f"{path}: unknown format; use .npy or little-endian Gadget-2 of format 1")
             n = int(np.fromfile(file, "<u4", 6).sum())
             file.seek(4 + 256 + 4)
             if np.fromfile(file, "<u4", 1)[0] != 12 * n:
-                sys.exit(f"{path}: the positions must be f32")
+                sys.exit(f"{path}: positions must be float32")
             points = np.fromfile(file, "<f4", 3 * n).reshape(n, 3)
     if points.dtype != np.float32 or points.ndim != 2 or points.shape[1] != 3:
-        sys.exit(f"{path}: not f32 of shape (N, 3)")
+        sys.exit(f"{path}: points must be float32 of shape (N, 3)")
     return points
 
 
@@ -401,24 +401,24 @@ def build_rust():
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", help=".npy of shape (N, 3) in f32, or Gadget-2")
+    parser.add_argument("file", help="points: .npy of shape (N, 3) and type float32, or Gadget-2")
     parser.add_argument("--ops", default=",".join(OPS))
-    parser.add_argument("--peers", default=",".join(LIBRARIES), help="libraries of Python; all unless said")
-    parser.add_argument("--rust", default="ropewalk", help="libraries of the Rust program, the first to compare with")
-    parser.add_argument("--radius", type=float, help="of range_count; eps unless said")
-    parser.add_argument("--eps", type=float, help="of fof and dbscan; 0.2 mean separations unless said")
-    parser.add_argument("--min-pts", type=int, default=10, help="of dbscan; min_samples of the last two, itself included")
-    parser.add_argument("--min-cluster-size", type=int, default=10, help="of hdbscan")
+    parser.add_argument("--peers", default=",".join(LIBRARIES), help="Python libraries [default: all]")
+    parser.add_argument("--rust", default="ropewalk", help="libraries of the Rust program; others are compared with the first")
+    parser.add_argument("--radius", type=float, help="radius of range_count [default: eps]")
+    parser.add_argument("--eps", type=float, help="linking length of fof and dbscan [default: 0.2 mean separations]")
+    parser.add_argument("--min-pts", type=int, default=10, help="min_samples of dbscan, mutual_reachability and hdbscan, including the point itself")
+    parser.add_argument("--min-cluster-size", type=int, default=10, help="minimum cluster size of hdbscan")
     parser.add_argument("--k", type=int, default=10)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--reps", type=int, default=5, help="repetitions, after one to warm up")
-    parser.add_argument("--cap", type=float, default=120.0, help="seconds after which a library runs once more only")
+    parser.add_argument("--reps", type=int, default=5, help="repetitions after one warm-up; the minimum is reported")
+    parser.add_argument("--cap", type=float, default=120.0, help="run a library only once more after this many seconds")
     parser.add_argument("--json", help="write the table as JSON lines")
     parser.add_argument("--serve", choices=LIBRARIES, help=argparse.SUPPRESS)
     to = parser.parse_args()
     to.ops, to.rust = to.ops.split(","), to.rust.split(",")
     if unknown := set(to.ops) - set(OPS) or set(to.peers.split(",")) - set(LIBRARIES):
-        parser.error(f"unknown: {', '.join(unknown)}")
+        parser.error(f"unknown operation or library: {', '.join(unknown)}")
     return to
 
 

@@ -5,7 +5,7 @@ weighted least squares of all targets at once, by normal equations (numpy.linalg
 smaller rounding errors. The weight is Wendland's of second order, which falls to zero at 1.1 times the distance of the last
 neighbour, as in ropewalk. Values are compared first, some of them also with scipy.linalg.lstsq, which pivots.
 
-    cargo build --release --bin served               (here)
+    cargo build --release --bin op_server               (here)
     python values_peers.py                           (needs numpy and scipy)
 """
 
@@ -21,7 +21,7 @@ import numpy as np
 from scipy.linalg import lstsq
 from scipy.spatial import cKDTree
 
-from served import Served, in_turns
+from op_server import OpServer, in_turns
 
 K = 20
 PIECE = 1 << 12
@@ -76,16 +76,16 @@ def main():
     parser.add_argument("--sources", type=float, default=1e6)
     parser.add_argument("--targets", type=float, default=1e6)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--reps", type=int, default=3, help="turns after one to warm up; the least time counts")
+    parser.add_argument("--reps", type=int, default=3, help="repetitions after one warm-up; the minimum is reported")
     options = parser.parse_args()
     rng = np.random.default_rng(11)
     sources, targets = rng.random((int(options.sources), 3)), rng.random((int(options.targets), 3))
     values = np.sin(5 * sources[:, 0]) * np.cos(4 * sources[:, 1]) + sources[:, 2] ** 2
     print(f"{len(sources)} sources, {len(targets)} targets; threads {options.threads}; load {os.getloadavg()[0]:.2f}", flush=True)
 
-    served = Served("values", options.threads, sources=sources, targets=targets, values=values)
-    served.run("ropewalk", "moving_least_squares")
-    ours = served.answer()[0]
+    server = OpServer("values", options.threads, sources=sources, targets=targets, values=values)
+    server.run("ropewalk", "moving_least_squares")
+    ours = server.answer()[0]
     fits = {"normal equations": by_normal_equations, "QR": by_qr}
     run = lambda fit: moving_least_squares(fit, sources, targets, values, options.threads)
     worst = {f"scipy, {name}": np.abs(run(fit) - ours).max() for name, fit in fits.items()}
@@ -93,18 +93,18 @@ def main():
     worst["1000 by scipy.linalg.lstsq"] = np.abs(by_lstsq(sources, targets[some], values) - ours[some]).max()
     print("  values differ by at most: " + ", ".join(f"{name} {most:.1g}" for name, most in worst.items()), flush=True)
     if not max(worst.values()) < 1e-6:
-        raise SystemExit("the values differ")
+        raise SystemExit("values differ by 1e-6 or more")
 
     def timed(fit):
         start = time.perf_counter()
         run(fit)
         return time.perf_counter() - start
 
-    runs = {"ropewalk": lambda: served.run("ropewalk", "moving_least_squares")[0]}
+    runs = {"ropewalk": lambda: server.run("ropewalk", "moving_least_squares")[0]}
     runs |= {f"scipy, {name}": lambda fit=fit: timed(fit) for name, fit in fits.items()}
     taken = in_turns(runs, options.reps)
     print("  tree, neighbours and fits: " + ", ".join(f"{name} {s:.2f} s ({s / taken['ropewalk']:.2f})" for name, s in taken.items()))
-    served.close()
+    server.close()
 
 
 if __name__ == "__main__":

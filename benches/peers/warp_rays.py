@@ -48,7 +48,7 @@ def main(folder):
         # The first run compiles.
         least = min(times[1:])
         hit = int((face.numpy() >= 0).sum())
-        print(f"warp, {how}: {hit} hit, {1e3 * least:.3f} ms, {len(rays) / least / 1e6:.1f} million a second")
+        print(f"warp, {how}: {hit} hit, {1e3 * least:.3f} ms, {len(rays) / least / 1e6:.1f} million per second")
 
 
 main(sys.argv[1])

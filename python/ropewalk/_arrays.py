@@ -22,7 +22,7 @@ def points(x: ArrayLike, name: str = "X") -> Floats:
     array = numbers(x, name)
     if array.ndim != 2:
         hint = "; reshape it to (n, 1) if it is one coordinate of n points" if array.ndim == 1 else ""
-        raise ValueError(f"{name} has {array.ndim} dimensions; points are an array of two: (points, coordinates){hint}")
+        raise ValueError(f"{name} has {array.ndim} dimensions; points must be a two-dimensional array, (points, coordinates){hint}")
     return array
 
 
@@ -30,16 +30,16 @@ def numbers(x: ArrayLike, name: str) -> Floats:
     """Converts an array of any number of dimensions to ``float32`` or ``float64``, with the same rules as `points`."""
     refuse_unit(x, name)
     if hasattr(x, "toarray"):
-        raise ValueError(f"{name} is a sparse matrix; a dense array is needed: {name}.toarray()")
+        raise ValueError(f"{name} is a sparse matrix; pass a dense array: {name}.toarray()")
     if np.ma.isMaskedArray(x):
-        raise ValueError(f"{name} is a masked array; leave out what is masked, or fill it")
+        raise ValueError(f"{name} is a masked array; drop or fill the masked entries")
     array: NDArray[Any] = np.asarray(x)
     if np.issubdtype(array.dtype, np.complexfloating):
-        raise ValueError(f"{name} is complex; real numbers are needed")
+        raise ValueError(f"{name} is complex; it must be real")
     if array.dtype.kind in "mM":
-        raise ValueError(f"{name} holds times ({array.dtype}); numbers are needed: {name}.astype(float)")
+        raise ValueError(f"{name} holds times ({array.dtype}); convert them to numbers: {name}.astype(float)")
     if array.dtype.kind in "SU":
-        raise ValueError(f"{name} does not hold numbers: it is text; could not convert string to float without being told to")
+        raise ValueError(f"{name} holds text, not numbers")
     narrow = array.dtype.kind == "f" and array.dtype.itemsize <= 4
     try:
         # Copies unless the array has native byte order and is contiguous and aligned.
@@ -93,7 +93,7 @@ def _columns(x: Any) -> Iterator[NDArray[Any]]:
 
 def _refuse(name: str, at: list[int], value: object) -> None:
     place = f"[{', '.join(str(index) for index in at)}]" if at else ""
-    raise ValueError(f"{name}{place} is {value}, which float64 does not hold exactly; subtract an offset, or round it yourself")
+    raise ValueError(f"{name}{place} is {value}, which float64 does not hold exactly; subtract an offset or round it")
 
 
 #: The number of values that are checked at a time, which bounds the memory of the check.
@@ -146,7 +146,7 @@ def refuse_unit(x: object, name: str) -> None:
     """Raises `ValueError` for a quantity with a unit, since the unit would be lost."""
     unit = _unit(x)
     if unit:
-        raise ValueError(f"{name} has the unit {unit}; numbers have none here: give all lengths in one unit, {name}.to_value(unit)")
+        raise ValueError(f"{name} has the unit {unit}; pass plain numbers, with all lengths in one unit: {name}.to_value(unit)")
 
 
 def _unit(x: object) -> str:
@@ -163,7 +163,7 @@ def vector(x: ArrayLike, n: int, name: str) -> NDArray[np.float64]:
     """Converts `x` to an array with one ``float64`` for each of `n` points."""
     array = np.ascontiguousarray(numbers(x, name), np.float64)
     if array.shape != (n,):
-        raise ValueError(f"{name} has the shape {array.shape}; one number for each of {n} points is needed")
+        raise ValueError(f"{name} has the shape {array.shape}; it must have one number for each of {n} points")
     return array
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _mpi
 from ropewalk._checks import feature_names, is_on_device, sample, shape, weights
-from ropewalk._placement import on_device
+from ropewalk._placement import device_backend
 from ropewalk._types import Floats
 from ropewalk._warnings import warn
 
@@ -158,7 +158,7 @@ class Estimator:
 
     def _fit_points(self, X: ArrayLike, device: str | None) -> ArrayLike:
         """Returns the points for `fit`: checked and converted, or unchanged if the work runs on a device."""
-        if on_device(X, device) is None:
+        if device_backend(X, device) is None:
             return self._points(X, fitting=True)
         shape(X)
         return X
@@ -177,7 +177,7 @@ class Estimator:
             return sample_weight
         own = weights(sample_weight, n)
         if not np.any(own):
-            raise ValueError("sample_weight is zero for all samples; at least one weight must not be")
+            raise ValueError("sample_weight is zero for all samples; at least one weight must be positive")
         return own
 
     def _compare_names(self, names: NDArray[np.object_] | None) -> None:
@@ -211,7 +211,7 @@ class Clusterer(Estimator):
     labels_: NDArray[np.int32]
 
     #: Attributes that a fit may leave unset, and which are removed before a new fit's attributes are stored.
-    _stale: tuple[str, ...] = ()
+    _optional_attributes: tuple[str, ...] = ()
 
     if TYPE_CHECKING:
 
@@ -224,7 +224,7 @@ class Clusterer(Estimator):
     def _fit(self, X: ArrayLike, sample_weight: ArrayLike | None = None, comm: object = None) -> Self:
         """Finds the clusters, then replaces the attributes of an earlier fit, so that a failed fit changes nothing."""
         found, dim = self._find(X, sample_weight) if comm is None else self._find_across(X, sample_weight, _mpi.ranks(comm))
-        for name in self._stale:
+        for name in self._optional_attributes:
             self.__dict__.pop(name, None)
         self.__dict__.update(found)
         self._remember(X, dim)

@@ -391,8 +391,8 @@ class Bvh:
         """Returns the queries as an array of rows, and the shape of the leading axes."""
         array = numbers(x, name)
         if array.ndim == 0 or array.shape[-1] != self.dim:
-            hint = "; reshape it to (m, 1) if it is m of them" if array.ndim == self.dim == 1 else ""
-            raise ValueError(f"{name} has the shape {array.shape}; its last axis must be the {self.dim} coordinates{hint}")
+            hint = "; reshape it to (m, 1) if it holds m points" if array.ndim == self.dim == 1 else ""
+            raise ValueError(f"{name} has the shape {array.shape}; its last axis must have length {self.dim}, the number of coordinates{hint}")
         return array.reshape(-1, self.dim), array.shape[:-1]
 
 
@@ -406,6 +406,6 @@ def _radii(radius: ArrayLike, shape: tuple[int, ...]) -> float | NDArray[np.floa
         return float(array)
     if array.shape != shape:
         raise ValueError(
-            f"radius has the shape {array.shape}; one radius, or one for each center of the shape {shape}, is needed"
+            f"radius has the shape {array.shape}; it must be a number or have the shape {shape}, one radius for each center"
         )
     return np.ravel(array)

@@ -97,7 +97,7 @@ def choice(value: object, name: str, known: tuple[str, ...]) -> str:
     for word in known:
         if isinstance(value, str) and value == word:
             return word
-    raise ValueError(f"{name} is {value!r}; it may be {' or '.join(map(repr, known))}")
+    raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, known))}")
 
 
 def device_number(device: str | None) -> int | None:
@@ -107,18 +107,18 @@ def device_number(device: str | None) -> int | None:
     kind, colon, text = device.partition(":") if isinstance(device, str) else ("", "", "")
     if kind == "cuda" and (not colon or (text.isascii() and text.isdecimal() and len(text) < 10)):
         return int(text) if colon else None
-    raise ValueError(f"device is {device!r}; it must be 'cpu', 'cuda', or 'cuda:1' and so on")
+    raise ValueError(f"device is {device!r}; it must be 'cpu', 'cuda' or 'cuda:N'")
 
 
 def euclidean(metric: object, p: object = 2, metric_params: object = None, *, other: str) -> None:
     """Raises `ValueError` for metrics other than the Euclidean. `other` names the scikit-learn class that supports them."""
     if metric_params:
-        raise ValueError(f"metric_params is {metric_params!r}; the Euclidean distance, the only one here, has none; use {other}")
+        raise ValueError(f"metric_params is {metric_params!r}; it must be empty for the Euclidean metric; for other metrics use {other}")
     if isinstance(metric, str) and (metric in ("euclidean", "l2") or (metric == "minkowski" and p in (None, 2))):
         return
     if isinstance(metric, str) and metric == "minkowski":
-        raise ValueError(f"p is {p!r}; of the metric 'minkowski' only p=2, the Euclidean distance, is supported; use {other}")
-    raise ValueError(f"metric is {metric!r}; only 'euclidean' (or 'minkowski' with p=2) is supported; use {other}")
+        raise ValueError(f"p is {p!r}; the metric 'minkowski' is supported only with p=2 (Euclidean); for other metrics use {other}")
+    raise ValueError(f"metric is {metric!r}; only 'euclidean' (or 'minkowski' with p=2) is supported; for other metrics use {other}")
 
 
 def weights(values: ArrayLike | None, n: int, name: str = "sample_weight") -> NDArray[np.float64] | None:

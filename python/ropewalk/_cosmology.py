@@ -66,7 +66,7 @@ def halos_above(
     """
     values = np.atleast_1d(numbers(masses, "masses")).astype(np.float64)
     if values.ndim != 1:
-        raise ValueError(f"masses has the shape {values.shape}; one axis is needed")
+        raise ValueError(f"masses has the shape {values.shape}; it must have one axis")
     universe = {
         "omega_m": _checks.real(omega_m, "omega_m"),
         "omega_lambda": 1.0 - float(omega_m) if omega_lambda is None else _checks.real(omega_lambda, "omega_lambda"),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _base, _checks, _mpi, _native
-from ropewalk._placement import on_device
+from ropewalk._placement import device_backend
 from ropewalk._types import Floats
 
 if TYPE_CHECKING:
@@ -110,9 +110,9 @@ def _clusters(
     device: str | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     length, least, n_jobs = _checks.real(eps, "eps"), _checks.integer(min_samples, "min_samples", 1), _checks.threads(n_jobs)
-    there = on_device(X, device)
-    if there is not None:
-        found: tuple[NDArray[np.int64], NDArray[np.int32]] = there.dbscan(X, length, least, sample_weight, box_size, device)
+    backend = device_backend(X, device)
+    if backend is not None:
+        found: tuple[NDArray[np.int64], NDArray[np.int32]] = backend.dbscan(X, length, least, sample_weight, box_size, device)
         return found
     points = _arrays.points(X)
     weights = _checks.weights(sample_weight, len(points))
@@ -185,7 +185,7 @@ class DBSCAN(_base.WeightedClusterer):
 
     core_sample_indices_: NDArray[np.int64]
     components_: Floats
-    _stale = ("components_",)
+    _optional_attributes = ("components_",)
 
     def __init__(
         self,
@@ -257,7 +257,7 @@ class DBSCAN(_base.WeightedClusterer):
         weights = self._fit_weights(sample_weight, len(points))
         core, labels = _clusters(points, self.eps, self.min_samples, weights, self.box_size, self.n_jobs, self.device)
         found = {"core_sample_indices_": core, "labels_": labels}
-        if on_device(X, self.device) is None:
+        if device_backend(X, self.device) is None:
             found["components_"] = points[core]
         return found, _checks.shape(points)[1]
 
@@ -267,7 +267,7 @@ class DBSCAN(_base.WeightedClusterer):
             points = _mpi.points(X, sample_weight, self.device)
             length, least = _checks.real(self.eps, "eps"), _checks.integer(self.min_samples, "min_samples", 1)
             sides = _arrays.sides(self.box_size, points.shape[1])
-            return points, length, least, sides, _checks.threads(self.n_jobs), _mpi.names(X)
+            return points, length, least, sides, _checks.threads(self.n_jobs), _mpi.feature_names_digest(X)
 
         ready = _mpi.prepared(comm, prepare)
         core, labels = _native.dbscan_across(comm, *ready)
@@ -305,7 +305,7 @@ class DBSCAN(_base.WeightedClusterer):
         """
         self._check_fitted()
         if "components_" not in self.__dict__:
-            raise RuntimeError("the clusters were found on a device or across ranks; for new points fit with device='cpu' and without comm")
+            raise RuntimeError("the clusters were found on a device or across ranks; for predict, fit with device='cpu' and without comm")
         new = self._points(X, fitting=False)
         labels = self.labels_[self.core_sample_indices_]
         eps, size = _checks.real(self.eps, "eps"), _arrays.sides(self.box_size, new.shape[1])

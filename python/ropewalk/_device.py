@@ -1,4 +1,4 @@
-"""Functions for arrays on NVIDIA GPUs. Other modules reach them through `ropewalk._placement.on_device`.
+"""Functions for arrays on NVIDIA GPUs. Other modules reach them through `ropewalk._placement.device_backend`.
 
 Arrays of CuPy, PyTorch, JAX and other libraries with DLPack or the CUDA array interface stay on the device; NumPy arrays are copied to
 it. Results are `DeviceArray`, which these libraries accept without a copy. Every function runs on the device that holds the array, and
@@ -15,7 +15,7 @@ from ropewalk import _arrays, _checks, _native
 from ropewalk._types import HdbscanOptions, HopOptions
 
 if not hasattr(_native, "DeviceArray"):
-    raise ModuleNotFoundError("this build of ropewalk is for the processor only")
+    raise ModuleNotFoundError("this build of ropewalk has no CUDA support; build with --features cuda")
 
 from ropewalk._native import DeviceArray, DeviceBvh
 
@@ -37,7 +37,7 @@ def dbscan(
 ) -> tuple[DeviceArray, DeviceArray]:
     """Returns the indices of the core points, ascending, and the labels, -1 for noise."""
     if sample_weight is not None:
-        raise ValueError("sample_weight is given; on a device points have no weights, so leave it out or use device='cpu'")
+        raise ValueError("sample_weight is not supported on a device; omit it or use device='cpu'")
     points = ready(X)
     return _native.device_dbscan(points, eps, min_samples, box(points, box_size), _checks.device_number(device))
 
@@ -61,7 +61,7 @@ def hop(
 def hdbscan(X: Any, options: HdbscanOptions, device: str | None) -> tuple[DeviceArray, DeviceArray]:
     """Returns the labels, -1 for noise, and the probabilities."""
     if options.sequential:
-        raise ValueError("ties is 'sequential'; on a device edges of equal weight are removed together: pass ties='together'")
+        raise ValueError("ties is 'sequential'; on a device it must be 'together'")
     return _native.device_hdbscan(ready(X), options, _checks.device_number(device))
 
 

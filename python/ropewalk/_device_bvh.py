@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat, SupportsIndex
 from numpy.typing import ArrayLike
 
 from ropewalk._checks import integer, is_on_device, real
-from ropewalk._placement import on_device
+from ropewalk._placement import device_backend
 
 if TYPE_CHECKING:
     from ropewalk._native import DeviceArray
@@ -67,10 +67,10 @@ class DeviceBvh:
     __slots__ = ("_tree",)
 
     def __init__(self, points: Any, box_size: ArrayLike | None = None, *, device: str | None = None) -> None:
-        there = on_device(points, device if device is not None or is_on_device(points) else "cuda")
-        if there is None:
-            raise ValueError(f"device is {device!r}; on the processor the tree is Bvh")
-        self._tree = there.bvh(points, box_size, device)
+        backend = device_backend(points, device if device is not None or is_on_device(points) else "cuda")
+        if backend is None:
+            raise ValueError(f"device is {device!r}; use Bvh for a tree on the CPU")
+        self._tree = backend.bvh(points, box_size, device)
 
     def __len__(self) -> int:
         return len(self._tree)

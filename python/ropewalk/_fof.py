@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _base, _checks, _mpi, _native
-from ropewalk._placement import on_device
+from ropewalk._placement import device_backend
 from ropewalk._types import Floats, Indices
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class OwnedGroups(Groups):
     >>> owned.members(owned.labels[1])
     Traceback (most recent call last):
         ...
-    IndexError: group 1 is another rank's; numbers has those of this rank
+    IndexError: group 1 is owned by another rank; `numbers` lists the groups of this rank
     """
 
     def __init__(
@@ -193,7 +193,7 @@ class OwnedGroups(Groups):
         number = _checked(group.__index__(), self.n_all)
         at = int(np.searchsorted(self.numbers, number))
         if at == self.n_groups or self.numbers[at] != number:
-            raise IndexError(f"group {number} is another rank's; numbers has those of this rank")
+            raise IndexError(f"group {number} is owned by another rank; `numbers` lists the groups of this rank")
         return self._members_at(at)
 
     def __repr__(self) -> str:
@@ -254,9 +254,9 @@ def friends_of_friends(
     array([0, 1], dtype=int32)
     """
     length, least = _checks.real(linking_length, "linking_length"), _checks.integer(min_members, "min_members", 2)
-    n_jobs, there = _checks.threads(n_jobs), on_device(X, device)
-    if there is not None:
-        return Groups(*there.friends_of_friends(X, length, least, box_size, device))
+    n_jobs, backend = _checks.threads(n_jobs), device_backend(X, device)
+    if backend is not None:
+        return Groups(*backend.friends_of_friends(X, length, least, box_size, device))
     points = _arrays.points(X)
     return Groups(*_native.friends_of_friends(points, length, least, _arrays.box(box_size, points, n_jobs), n_jobs))
 
@@ -370,7 +370,7 @@ class FriendsOfFriends(_base.Clusterer):
             length = _checks.real(self.linking_length, "linking_length")
             least = _checks.integer(self.min_members, "min_members", 2)
             sides = _arrays.sides(self.box_size, points.shape[1])
-            return points, length, least, sides, _checks.threads(self.n_jobs), _mpi.names(X)
+            return points, length, least, sides, _checks.threads(self.n_jobs), _mpi.feature_names_digest(X)
 
         ready = _mpi.prepared(comm, prepare)
         owned, n_all = _native.friends_of_friends_across(comm, *ready)

@@ -14,14 +14,14 @@ from ropewalk._arrays import points, vector
 from ropewalk._checks import choice, device_number, integer, is_on_device, real, threads
 from ropewalk._halo_catalog import HaloCatalog
 from ropewalk._particle_types import particle_types
-from ropewalk._placement import on_device
+from ropewalk._placement import device_backend
 from ropewalk._read_snapshot import read_snapshot
 from ropewalk._snapshot import Snapshot
 from ropewalk._warnings import warn
 
 if TYPE_CHECKING:
     #: The halos, their catalogue, and the profiles of the largest ones.
-    _Found = tuple[_native.Halos, _native.HaloTable, _native.HaloTable | None]
+    _NativeResult = tuple[_native.Halos, _native.HaloTable, _native.HaloTable | None]
 
 Finder = Literal["fof", "hop", "adaptahop"]
 Center = Literal["mbp", "mbp-brute", "mcp", "com", "shrinking-sphere"]
@@ -204,7 +204,7 @@ def halos(
     >>> catalog.members(0)
     array([0, 1], dtype=int32)
     """
-    wanted = {
+    arguments = {
         "finder": choice(finder, "finder", ("fof", "hop", "adaptahop")),
         "linking_length": 0.2 if linking_length is None else real(linking_length, "linking_length"),
         "eps": _optional_number("eps", eps),
@@ -249,17 +249,17 @@ def halos(
         },
     }
     if linking_length is not None and eps is not None:
-        raise ValueError("linking_length is in mean separations, eps in the unit of the positions; give one of them")
-    _check_finder(wanted)
+        raise ValueError("linking_length and eps are both given; give linking_length in mean separations or eps in the unit of the positions")
+    _check_finder(arguments)
     kinds = None if attach is None else particle_types("attach", () if isinstance(attach, str) and attach == "none" else attach)
     fields = _Fields(velocities, masses, ids)
     if isinstance(positions, str | os.PathLike):
-        return _of_file(read_snapshot(positions, open=bool(open), n_jobs=n_jobs), None, fields, kinds, wanted)
+        return _of_file(read_snapshot(positions, open=bool(open), n_jobs=n_jobs), None, fields, kinds, arguments)
     if isinstance(positions, Snapshot):
-        return _of_file(positions, positions, fields, kinds, wanted)
+        return _of_file(positions, positions, fields, kinds, arguments)
     if kinds:
         raise ValueError("attach is for snapshots, which have particle types; the positions are an array")
-    catalog = HaloCatalog(*_of_arrays(positions, fields, wanted))
+    catalog = HaloCatalog(*_of_arrays(positions, fields, arguments))
     for note in catalog.notes:
         warn(note)
     return catalog
@@ -270,11 +270,11 @@ def _of_file(
     given: Snapshot | None,
     fields: _Fields,
     attach: list[int] | None,
-    wanted: dict[str, Any],
+    arguments: dict[str, Any],
 ) -> HaloCatalog:
     """Returns the catalogue of a snapshot. `given` is the caller's own `Snapshot`, or None if only a path was given."""
     linked = snapshot._linked()
-    catalog = HaloCatalog(*_of_snapshot(linked, fields, attach, wanted), linked)
+    catalog = HaloCatalog(*_of_snapshot(linked, fields, attach, arguments), linked)
     catalog.notes = (*_types_notes(linked, given), *catalog.notes)
     for note in catalog.notes:
         warn(note)
@@ -286,55 +286,55 @@ def _of_file(
     return catalog
 
 
-def _of_arrays(positions: ArrayLike, fields: _Fields, wanted: dict[str, Any]) -> _Found:
+def _of_arrays(positions: ArrayLike, fields: _Fields, arguments: dict[str, Any]) -> _NativeResult:
     velocities, masses, ids = fields
     x = points(positions, "positions")
     n = len(x)
     v = None if velocities is None else points(velocities, "velocities")
     if v is not None and v.shape != x.shape:
-        raise ValueError(f"velocities has the shape {v.shape}; one for each of the positions is needed, {x.shape}")
+        raise ValueError(f"velocities has the shape {v.shape}; it must be that of the positions, {x.shape}")
     m: float | NDArray[np.float64] | None
     if masses is None:
         m = None
     elif np.ndim(masses) == 0:
         m = real(cast("SupportsFloat", masses), "masses")
         if not 0 <= m < np.inf:
-            raise ValueError(f"masses is {m}; the mass of a particle is finite and not negative")
+            raise ValueError(f"masses is {m}; it must be finite and not negative")
     else:
         m = vector(masses, n, "masses")
-    return _native.halos_of_arrays(x, v, m, _ids(ids, n), wanted)
+    return _native.halos_of_arrays(x, v, m, _ids(ids, n), arguments)
 
 
 def _of_snapshot(
-    snapshot: Snapshot, fields: _Fields, attach: list[int] | None, wanted: dict[str, Any]
-) -> _Found:
+    snapshot: Snapshot, fields: _Fields, attach: list[int] | None, arguments: dict[str, Any]
+) -> _NativeResult:
     for name, value in fields._asdict().items():
         if value is not None:
-            raise ValueError(f"{name}: a snapshot has its own; for others give arrays: halos(snapshot.positions, {name}=..)")
+            raise ValueError(f"{name} is given, but a snapshot has its own; to use others, pass arrays: halos(snapshot.positions, {name}=..)")
     # Conversion to peculiar velocities happens during reading, so that redshift and velocity unit must be given there.
-    universe = wanted["universe"]
+    universe = arguments["universe"]
     z = universe["redshift"]
     if universe["velocity_unit"] is not None or (z is not None and snapshot.redshift not in (None, z)):
         name = "redshift" if universe["velocity_unit"] is None else "velocity_unit"
-        raise ValueError(f"{name}: velocities are converted when they are read; say it there: read_snapshot(path, {name}=..)")
-    if attach and wanted["finder"] == "adaptahop":
-        raise ValueError('attach is for finder="fof or hop"; the finder is "adaptahop"')
+        raise ValueError(f"{name}: velocities are converted when they are read; specify it when reading: read_snapshot(path, {name}=..)")
+    if attach and arguments["finder"] == "adaptahop":
+        raise ValueError('attach is for finder="fof" or "hop"; the finder is "adaptahop"')
     if attach is None:
-        counts_in_spheres = wanted["finder"] != "adaptahop" or wanted["overdensities"] or wanted["profiles"]
+        counts_in_spheres = arguments["finder"] != "adaptahop" or arguments["overdensities"] or arguments["profiles"]
         attach = snapshot._unread_types() if counts_in_spheres else []
-    if snapshot._how["single_part"] and wanted["eps"] is None and (wanted["finder"] == "fof" or (wanted["finder"] == "hop" and attach)):
-        raise ValueError("single_part: mean separations are of the particles of all files; give the linking length as eps")
-    others = snapshot._others(attach, wanted["n_jobs"], bool(wanted["overdensities"])) if attach else None
-    return _native.halos_of_particles(snapshot._whole(wanted["n_jobs"]), others, str(snapshot.path), wanted)
+    if snapshot._settings["single_part"] and arguments["eps"] is None and (arguments["finder"] == "fof" or (arguments["finder"] == "hop" and attach)):
+        raise ValueError("single_part: the mean separation depends on the particles of all files; give the linking length as eps")
+    others = snapshot._others(attach, arguments["n_jobs"], bool(arguments["overdensities"])) if attach else None
+    return _native.halos_of_particles(snapshot._whole(arguments["n_jobs"]), others, str(snapshot.path), arguments)
 
 
 def _device(positions: object, device: str | None) -> int | None:
     """Returns the number of the device that finds the halos, or None for the processor."""
     array = None if isinstance(positions, Snapshot) else positions
     if array is not None and is_on_device(array):
-        raise ValueError("positions lie on a device; halos takes arrays in host memory, also with device='cuda': copy them")
+        raise ValueError("positions are on a device; halos accepts only arrays in host memory, also with device='cuda': copy them to the host")
     number = None if device == "cpu" else device_number(device)
-    return None if on_device(array, device) is None else number or 0
+    return None if device_backend(array, device) is None else number or 0
 
 
 def _types_notes(linked: Snapshot, given: Snapshot | None) -> tuple[str, ...]:
@@ -343,13 +343,13 @@ def _types_notes(linked: Snapshot, given: Snapshot | None) -> tuple[str, ...]:
     if len(kinds) < 2:
         return ()
     names = ", ".join(kinds[:-1]) + " and " + kinds[-1]
-    if not linked._how["types"]:
-        return (f"particles of the types {names} are linked with one another; to link one type: read_snapshot(path, types=1)",)
+    if not linked._settings["types"]:
+        return (f"particles of types {names} are linked together; to link one type: read_snapshot(path, types=1)",)
     if given is None or linked is given:
         return ()
     return (
-        f"the snapshot has particles of the types {names}, and type 1 is linked: labels and members index the particles of type 1, "
-        "catalog.particles, not those of the snapshot; to give these alone: read_snapshot(path, types=1)",
+        f"the snapshot has particles of types {names}, and only type 1 is linked: labels and members index the particles of type 1, "
+        "catalog.particles, not those of the snapshot; to select only type 1: read_snapshot(path, types=1)",
     )
 
 
@@ -358,24 +358,25 @@ def _ids(ids: ArrayLike | None, n: int) -> NDArray[np.uint64] | None:
         return None
     array = np.asarray(ids)
     if array.shape != (n,):
-        raise ValueError(f"ids has the shape {array.shape}; one for each of {n} particles is needed")
+        raise ValueError(f"ids has the shape {array.shape}; it must have one id for each of {n} particles")
     if array.dtype.kind not in "iu" and n > 0:
-        raise ValueError(f"ids has the type {array.dtype}; ids are whole numbers")
+        raise ValueError(f"ids has the type {array.dtype}; ids must be integers")
     if array.dtype.kind == "i" and n > 0 and (least := array.min()) < 0:
-        raise ValueError(f"ids has {least}; ids are not negative")
+        raise ValueError(f"ids must not be negative, got {least}")
     return np.ascontiguousarray(array, np.uint64)
 
 
-def _check_finder(wanted: dict[str, Any]) -> None:
+def _check_finder(arguments: dict[str, Any]) -> None:
     """Raises `ValueError` for options of another finder, as the command line does."""
-    finder = wanted["finder"]
+    finder = arguments["finder"]
     both = ("n_density", "n_hop")
-    given = [(name, value, "adaptahop") for name, value in wanted["adaptahop"].items()]
-    given += [(name, value, "hop or adaptahop" if name in both else "hop") for name, value in wanted["hop"].items()]
-    given += [("density", wanted["density"] or None, "hop or adaptahop")]
+    given = [(name, value, "adaptahop") for name, value in arguments["adaptahop"].items()]
+    given += [(name, value, "hop or adaptahop" if name in both else "hop") for name, value in arguments["hop"].items()]
+    given += [("density", arguments["density"] or None, "hop or adaptahop")]
     for name, value, of in given:
         if value is not None and value is not False and finder not in of.split(" or "):
-            raise ValueError(f'{name} is for finder="{of}"; the finder is "{finder}"')
+            known = " or ".join(f'"{word}"' for word in of.split(" or "))
+            raise ValueError(f'{name} is for finder={known}; the finder is "{finder}"')
 
 
 def _centers(center: str | Sequence[str] | None, device: str | None) -> list[str]:
@@ -383,9 +384,9 @@ def _centers(center: str | Sequence[str] | None, device: str | None) -> list[str
     for place, name in enumerate(names):
         choice(name, "center", CENTERS)
         if place > 0 and name != "mcp":
-            raise ValueError(f'center has "{name}" after another; only "mcp" may come after another')
+            raise ValueError(f'center has "{name}" after another; only "mcp" may follow another center')
         if device not in (None, "cpu") and name not in ("mbp", "mcp"):
-            raise ValueError(f'center is "{name}"; on the device {device} it is "mbp" or "mcp"')
+            raise ValueError(f'center is "{name}"; on the device {device} it must be "mbp" or "mcp"')
     return names
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _base, _checks, _native
 from ropewalk._centers import centroids, medoids
-from ropewalk._placement import on_device
+from ropewalk._placement import device_backend
 from ropewalk._trees import SpanningTree, spanning_tree
 from ropewalk._types import Floats, HdbscanOptions
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _INFINITE, _MISSING = -2, -3
 
 #: Attributes that are computed at their first use.
-_LATER = ("outlier_scores_", "minimum_spanning_tree_", "single_linkage_tree_", "condensed_tree_")
+_LAZY_ATTRIBUTES = ("outlier_scores_", "minimum_spanning_tree_", "single_linkage_tree_", "condensed_tree_")
 
 #: The columns of a condensed tree.
 _CONDENSED = np.dtype([("parent", np.int64), ("child", np.int64), ("lambda_val", np.float64), ("child_size", np.int64)])
@@ -130,7 +130,7 @@ class HDBSCAN(_base.Clusterer):
     probabilities_: NDArray[np.float64]
     centroids_: NDArray[np.float64]
     medoids_: NDArray[np.float64]
-    _stale = (*_LATER, "_clusters", "_fit_X", "centroids_", "medoids_")
+    _optional_attributes = (*_LAZY_ATTRIBUTES, "_clusters", "_fit_X", "centroids_", "medoids_")
 
     def __init__(
         self,
@@ -181,7 +181,7 @@ class HDBSCAN(_base.Clusterer):
         if self.store_centers is not None:
             _checks.choice(self.store_centers, "store_centers", ("centroid", "medoid", "both"))
             if self.box_size is not None:
-                raise ValueError("store_centers is for open space: in a periodic box there is no mean")
+                raise ValueError("store_centers is not supported with box_size: a periodic box has no mean")
         samples, largest = self.min_samples, self.max_cluster_size
         return HdbscanOptions(
             min_cluster_size=_checks.integer(self.min_cluster_size, "min_cluster_size", 2),
@@ -218,34 +218,34 @@ class HDBSCAN(_base.Clusterer):
         return self._fit(X)
 
     def _find(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[dict[str, Any], int]:
-        there = on_device(X, self.device)
-        return self._found_here(X) if there is None else self._found_there(X, there)
+        backend = device_backend(X, self.device)
+        return self._fit_on_cpu(X) if backend is None else self._fit_on_device(X, backend)
 
-    def _found_there(self, X: ArrayLike, there: ModuleType) -> tuple[dict[str, Any], int]:
+    def _fit_on_device(self, X: ArrayLike, backend: ModuleType) -> tuple[dict[str, Any], int]:
         """Clusters points on a device. Returns the fitted attributes and the number of coordinates."""
         dim = _checks.shape(X)[1]
         options = self._options(dim)
         if self.store_centers is not None:
-            raise ValueError("store_centers is for the processor: pass device='cpu'")
-        labels, probabilities = there.hdbscan(X, options, self.device)
+            raise ValueError("store_centers is not supported on a device; use device='cpu'")
+        labels, probabilities = backend.hdbscan(X, options, self.device)
         return {"labels_": labels, "probabilities_": probabilities, "_clusters": None}, dim
 
-    def _found_here(self, X: ArrayLike) -> tuple[dict[str, Any], int]:
+    def _fit_on_cpu(self, X: ArrayLike) -> tuple[dict[str, Any], int]:
         """Clusters points on the processor. Returns the fitted attributes and the number of coordinates."""
         points = self._points(X, fitting=True)
         options = self._options(points.shape[1])
-        left_out = _not_finite(points)
-        finite = points if left_out is None else points[left_out == 0]
+        non_finite = _not_finite(points)
+        finite = points if non_finite is None else points[non_finite == 0]
         _arrays.box(self.box_size, finite, _checks.threads(self.n_jobs))
         clusters = _native.hdbscan(finite, options, _checks.threads(self.n_jobs))
         labels, probabilities = clusters.labels(), clusters.probabilities()
-        found: dict[str, Any] = {"_fitted_options": options, "_left_out": left_out, "_fit_X": finite, "_clusters": clusters}
+        found: dict[str, Any] = {"_fitted_options": options, "_non_finite_labels": non_finite, "_fit_X": finite, "_clusters": clusters}
         if self.store_centers in ("centroid", "both"):
             found["centroids_"] = centroids(finite, labels, probabilities)
         if self.store_centers in ("medoid", "both"):
             found["medoids_"] = medoids(finite, labels, probabilities)
-        found["labels_"] = _everywhere(labels, left_out)
-        found["probabilities_"] = _strengths(probabilities, left_out)
+        found["labels_"] = _labels_of_all(labels, non_finite)
+        found["probabilities_"] = _probabilities_of_all(probabilities, non_finite)
         return found, points.shape[1]
 
     def dbscan_clustering(self, cut_distance: SupportsFloat, min_cluster_size: SupportsIndex = 5) -> NDArray[np.int32]:
@@ -270,7 +270,7 @@ class HDBSCAN(_base.Clusterer):
         """
         size = _checks.integer(min_cluster_size, "min_cluster_size", 2)
         labels = self._found().dbscan_labels(_checks.real(cut_distance, "cut_distance"), size, _checks.threads(self.n_jobs))
-        return _everywhere(labels, self._left_out)
+        return _labels_of_all(labels, self._non_finite_labels)
 
     def predict(self, X: ArrayLike) -> NDArray[np.int32]:
         """Returns the clusters of new points; see `approximate_predict`.
@@ -316,19 +316,19 @@ class HDBSCAN(_base.Clusterer):
         searches per new point.
         """
         clusters, new = self._found(), self._points(X, fitting=False)
-        left_out = _not_finite(new)
-        found = clusters.predict(self._fit_X, new if left_out is None else new[left_out == 0], _checks.threads(self.n_jobs))
-        return _everywhere(found[0], left_out), _strengths(found[1], left_out)
+        non_finite = _not_finite(new)
+        found = clusters.predict(self._fit_X, new if non_finite is None else new[non_finite == 0], _checks.threads(self.n_jobs))
+        return _labels_of_all(found[0], non_finite), _probabilities_of_all(found[1], non_finite)
 
     @cached_property
     def outlier_scores_(self) -> NDArray[np.float64]:
         """The GLOSH outlier score of each point, from 0 for the densest to 1; NaN for points that are not finite."""
         scores = self._found().outlier_scores(_checks.threads(self.n_jobs))
-        if self._left_out is None:
+        if self._non_finite_labels is None:
             return scores
-        everywhere = np.full(len(self._left_out), np.nan)
-        everywhere[self._left_out == 0] = scores
-        return everywhere
+        values = np.full(len(self._non_finite_labels), np.nan)
+        values[self._non_finite_labels == 0] = scores
+        return values
 
     @property
     def cluster_persistence_(self) -> NDArray[np.float64]:
@@ -360,7 +360,7 @@ class HDBSCAN(_base.Clusterer):
 
     def __getstate__(self) -> dict[str, Any]:
         """Returns the state for pickling, with the spanning tree in place of the clusters, which are recomputed from it."""
-        state = {name: value for name, value in self.__dict__.items() if name not in _LATER}
+        state = {name: value for name, value in self.__dict__.items() if name not in _LAZY_ATTRIBUTES}
         if state.get("_clusters") is not None:
             tree, n_jobs = state.pop("_clusters").tree(), _checks.threads(self.n_jobs)
             state["_stored_tree"] = (tree.n_points, *tree.state(n_jobs))
@@ -376,14 +376,14 @@ class HDBSCAN(_base.Clusterer):
 
     _fit_X: Floats
     _fitted_options: HdbscanOptions
-    _left_out: NDArray[np.int32] | None
+    _non_finite_labels: NDArray[np.int32] | None
     #: None if the clusters were found on a device.
     _clusters: _native.Clusters | None
 
     def _found(self) -> _native.Clusters:
         self._check_fitted()
         if self._clusters is None:
-            raise RuntimeError("the clusters were found on a device, which gives labels and probabilities only")
+            raise RuntimeError("the clusters were found on a device, which returns only labels and probabilities; fit with device='cpu'")
         return self._clusters
 
 
@@ -398,19 +398,19 @@ def _not_finite(points: Floats) -> NDArray[np.int32] | None:
     return np.where(finite, 0, np.where(missing, _MISSING, _INFINITE)).astype(np.int32)
 
 
-def _everywhere(labels: NDArray[np.int32], left_out: NDArray[np.int32] | None) -> NDArray[np.int32]:
+def _labels_of_all(labels: NDArray[np.int32], non_finite: NDArray[np.int32] | None) -> NDArray[np.int32]:
     """Extends the labels of the finite points to all points."""
-    if left_out is None:
+    if non_finite is None:
         return labels
-    everywhere = left_out.copy()
-    everywhere[left_out == 0] = labels
-    return everywhere
+    values = non_finite.copy()
+    values[non_finite == 0] = labels
+    return values
 
 
-def _strengths(probabilities: NDArray[np.float64], left_out: NDArray[np.int32] | None) -> NDArray[np.float64]:
+def _probabilities_of_all(probabilities: NDArray[np.float64], non_finite: NDArray[np.int32] | None) -> NDArray[np.float64]:
     """Extends the probabilities of the finite points to all points: 0 for infinite points, NaN for points with a NaN coordinate."""
-    if left_out is None:
+    if non_finite is None:
         return probabilities
-    everywhere = np.where(left_out == _MISSING, np.nan, 0.0)
-    everywhere[left_out == 0] = probabilities
-    return everywhere
+    values = np.where(non_finite == _MISSING, np.nan, 0.0)
+    values[non_finite == 0] = probabilities
+    return values

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _base, _checks, _native
 from ropewalk._fof import Groups
-from ropewalk._placement import on_device
+from ropewalk._placement import device_backend
 from ropewalk._types import HopOptions, Indices
 
 if TYPE_CHECKING:
@@ -129,8 +129,8 @@ def hop(
     >>> groups.sizes, groups.labels[54]
     (array([27, 27]), np.int32(-1))
     """
-    n_jobs, there = _checks.threads(n_jobs), on_device(X, device)
-    points = X if there is not None else _arrays.points(X)
+    n_jobs, backend = _checks.threads(n_jobs), device_backend(X, device)
+    points = X if backend is not None else _arrays.points(X)
     n, dim = _checks.shape(points)
     optional = [None if value is None else _checks.real(value, name) for value, name in [
         (delta_saddle, "delta_saddle"), (delta_peak, "delta_peak"), (volume, "volume"),
@@ -148,8 +148,8 @@ def hop(
         volume=optional[2],
         box_size=_arrays.sides(box_size, dim),
     )
-    if there is not None:
-        return HopGroups(*there.hop(X, masses, options, device))
+    if backend is not None:
+        return HopGroups(*backend.hop(X, masses, options, device))
     rows = _arrays.points(points)
     _arrays.box(box_size, rows, n_jobs)
     return HopGroups(*_native.hop(rows, _checks.weights(masses, n, "masses"), options, n_jobs))
@@ -273,6 +273,6 @@ class HOP(_base.WeightedClusterer):
         n, dim = _checks.shape(points)
         masses = self._fit_weights(sample_weight, n)
         if dim not in (2, 3):
-            raise ValueError(f"X has {n} sample(s) with {dim} feature(s); HOP is for 2 or 3")
+            raise ValueError(f"X has {n} sample(s) with {dim} feature(s); HOP requires 2 or 3")
         groups = hop(points, masses=masses, **self.get_params())
         return {"groups_": groups, "labels_": groups.labels, "density_": groups.density}, dim

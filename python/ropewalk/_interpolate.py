@@ -92,7 +92,7 @@ class MovingLeastSquares:
         n_jobs: int | None = None,
     ) -> None:
         self.degree = integer(degree, "degree", 0, 2)
-        self.k, self.radius = _reach(k, radius)
+        self.k, self.radius = _neighbor_choice(k, radius)
         self.weight = choice(weight, "weight", WEIGHTS)
         self.fallback = choice(fallback, "fallback", FALLBACKS)
         self.gradients = bool(gradients)
@@ -180,7 +180,7 @@ class InverseDistance:
         n_jobs: int | None = None,
     ) -> None:
         self.power = real(power, "power")
-        self.k, self.radius = _reach(k, radius)
+        self.k, self.radius = _neighbor_choice(k, radius)
         self.fallback = choice(fallback, "fallback", FALLBACKS)
         self.box_size = box_size
         self.n_jobs = threads(n_jobs)
@@ -276,8 +276,8 @@ class Sph:
         self.kernel = choice(kernel, "kernel", KERNELS)
         each = None if radius is None or np.ndim(radius) == 0 else numbers(radius, "radius").astype(np.float64)
         if each is not None and each.ndim != 1:
-            raise ValueError(f"radius has the shape {each.shape}; one number, or one for each point, is needed")
-        self.k, one = _reach(k, radius if each is None else 1.0)
+            raise ValueError(f"radius has the shape {each.shape}; it must be a number or have one axis, one radius for each point")
+        self.k, one = _neighbor_choice(k, radius if each is None else 1.0)
         self.radius = one if each is None else each
         self.volumes = None if volumes is None else vector(volumes, np.size(volumes), "volumes")
         self.normalized = bool(normalized)
@@ -331,7 +331,7 @@ class Sph:
         own = {"volumes": self.volumes is None, "normalized": self.normalized, "fallback": self.fallback == "nan"}
         for name, is_default in own.items():
             if not is_default:
-                raise ValueError(f"{name} is given, which is for gather; scatter shares all that a source has among targets")
+                raise ValueError(f"{name} is given, but only gather supports it; scatter distributes the whole value of each source")
         return _prepared(self, "scatter", sources, targets, self._own())
 
     def _own(self) -> dict[str, Any]:
@@ -339,10 +339,10 @@ class Sph:
         return {"kernel": self.kernel, "radii": each, "volumes": self.volumes, "normalized": self.normalized}
 
 
-def _reach(k: int | None, radius: Any) -> tuple[int | None, float | None]:
+def _neighbor_choice(k: int | None, radius: Any) -> tuple[int | None, float | None]:
     """Checks the two alternatives for choosing neighbours: their number `k`, or a radius."""
     if k is not None and radius is not None:
-        raise ValueError("k and radius are both given; either the k nearest count, or those within a radius")
+        raise ValueError("k and radius are both given; give the number of neighbours or their maximum distance")
     return None if k is None else integer(k, "k", 1), None if radius is None else real(radius, "radius")
 
 

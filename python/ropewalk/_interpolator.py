@@ -167,6 +167,6 @@ class Interpolator:
     def _values(self, values: ArrayLike, dims: tuple[int, ...]) -> NDArray[np.float64]:
         array = numbers(values, "values").astype(np.float64, copy=False)
         if array.ndim not in dims or len(array) != self.n_sources:
-            rows = "one value for each of" if 2 not in dims else "one value, or a row of values, for each of"
-            raise ValueError(f"values has the shape {array.shape}; {rows} {self.n_sources} sources is needed")
+            rows = "one value" if 2 not in dims else "one value or a row of values"
+            raise ValueError(f"values has the shape {array.shape}; it must have {rows} for each of {self.n_sources} sources")
         return array

@@ -100,7 +100,7 @@ class Mesh:
     def __init__(self, vertices: ArrayLike, faces: ArrayLike, *, n_jobs: int | None = None) -> None:
         rows = as_points(vertices, "vertices")
         if rows.shape[1] != 3:
-            raise ValueError(f"vertices has the shape {rows.shape}; they have three coordinates")
+            raise ValueError(f"vertices has the shape {rows.shape}; it must be (n, 3)")
         self._vertices, self._faces = rows.copy(), _corners(faces, len(rows)).copy()
         for own in (self._vertices, self._faces):
             own.flags.writeable = False
@@ -333,11 +333,11 @@ class Mesh:
         zero = np.argwhere(~d.any(axis=-1))
         if len(zero):
             which = f"that of ray {_place(zero[0])}" if d.ndim > 1 else "it"
-            raise ValueError(f"directions: {which} is zero; a ray needs a direction")
+            raise ValueError(f"directions: {which} is zero; a direction must not be zero")
         try:
             shape = np.broadcast_shapes(o.shape, d.shape)[:-1]
         except ValueError:
-            raise ValueError(f"origins has the shape {o.shape} and directions {d.shape}; one of either for each ray is needed") from None
+            raise ValueError(f"origins has the shape {o.shape} and directions {d.shape}; they must have one origin and one direction for each ray") from None
         rays = np.empty((*shape, 6), np.result_type(o, d))
         rays[..., :3], rays[..., 3:] = o, d
         return self._alike(rays.reshape(-1, 6)), _limits(t_min, t_max, shape), shape
@@ -390,9 +390,9 @@ def _corners(faces: ArrayLike, n: int) -> NDArray[np.uint32]:
         # An empty list has no row length.
         array = array.reshape(0, 3)
     if array.ndim != 2 or array.shape[1] != 3:
-        raise ValueError(f"faces has the shape {array.shape}; rows of three vertices, a triangle each, are needed")
+        raise ValueError(f"faces has the shape {array.shape}; it must be (n, 3), three vertices for each triangle")
     if array.size and array.dtype.kind not in "iu":
-        raise ValueError(f"faces holds {array.dtype}; indices of vertices are whole numbers")
+        raise ValueError(f"faces holds {array.dtype}; indices of vertices must be integers")
     if array.dtype != np.uint32:
         # Conversion to uint32 would wrap these numbers. The compiled part checks arrays that are uint32 already.
         outside = np.argwhere((array < 0) | (array >= n))
@@ -406,7 +406,7 @@ def _vectors(x: ArrayLike, name: str) -> Floats:
     """Converts to an array whose last axis has three coordinates, and checks that all are finite."""
     array = numbers(x, name)
     if array.ndim == 0 or array.shape[-1] != 3:
-        raise ValueError(f"{name} has the shape {array.shape}; its last axis must be the three coordinates")
+        raise ValueError(f"{name} has the shape {array.shape}; its last axis must have length 3, the number of coordinates")
     finite = np.isfinite(array)
     if not finite.all():
         at = tuple(np.argwhere(~finite)[0])
@@ -426,7 +426,7 @@ def _limits(t_min: ArrayLike, t_max: ArrayLike, shape: tuple[int, ...]) -> NDArr
     for name, value in (("t_min", t_min), ("t_max", t_max)):
         array = numbers(value, name)
         if array.shape not in ((), shape):
-            raise ValueError(f"{name} has the shape {array.shape}; one number, or one for each ray of the shape {shape}, is needed")
+            raise ValueError(f"{name} has the shape {array.shape}; it must be a number or have the shape {shape}, one for each ray")
         if np.isnan(array).any():
             raise ValueError(f"{name} is NaN; it must be a number")
         ends.append(array)

@@ -34,9 +34,9 @@ def ranks(comm: object) -> Comm:
     """Converts a communicator for the compiled part. An invalid one raises on this rank only, as it cannot reach other ranks."""
     mpi = optional("mpi4py.MPI", "comm")
     if not isinstance(comm, mpi.Intracomm) or comm == mpi.COMM_NULL:
-        raise TypeError(f"comm is {comm!r}; it must be an intracommunicator of mpi4py, as mpi4py.MPI.COMM_WORLD")
+        raise TypeError(f"comm is {comm!r}; it must be an intracommunicator of mpi4py, such as mpi4py.MPI.COMM_WORLD")
     if mpi.Query_thread() < mpi.THREAD_SERIALIZED:
-        raise RuntimeError("mpi4py has started MPI for one thread alone; leave mpi4py.rc.thread_level at 'multiple'")
+        raise RuntimeError("mpi4py has initialized MPI for a single thread; leave mpi4py.rc.thread_level at 'multiple'")
     return comm, _limits
 
 
@@ -61,15 +61,15 @@ def _sentence(error: Exception) -> str:
 def points(X: ArrayLike, sample_weight: ArrayLike | None, device: str | None) -> Floats:
     """Checks and converts the points of this rank, possibly none."""
     if sample_weight is not None:
-        raise ValueError("sample_weight is given with comm; across ranks points have no weights, so leave out one of the two")
+        raise ValueError("sample_weight is not supported with comm")
     if device not in (None, "cpu"):
-        raise ValueError(f"device is {device!r} with comm; across ranks the processor works, so leave out one of the two")
+        raise ValueError(f"device is {device!r}; with comm it must be 'cpu' or None")
     if _checks.is_on_device(X):
-        raise ValueError("X lies on a device; across ranks the processor works, so copy X to the host")
+        raise ValueError("X is on a device; with comm it must be in host memory")
     return _checks.sample(X, least=0)
 
 
-def names(X: ArrayLike) -> int:
+def feature_names_digest(X: ArrayLike) -> int:
     """Returns a digest of a data frame's column names in order, with which ranks compare them; 0 if there are no names."""
     found = _checks.feature_names(X)
     if found is None:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ropewalk._base import Estimator
 from ropewalk._bvh import Bvh
 from ropewalk._checks import euclidean, integer, real
-from ropewalk._placement import on_device
+from ropewalk._placement import device_backend
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -115,9 +115,9 @@ class NearestNeighbors(Estimator):
             If a coordinate is not finite, a parameter is out of range, or the metric is not supported.
         """
         euclidean(self.metric, self.p, self.metric_params, other="sklearn.neighbors.NearestNeighbors")
-        if on_device(X, self.device):
+        if device_backend(X, self.device):
             raise ValueError(
-                "NearestNeighbors works on the processor only: leave out device, and copy X to host memory if it is on a device"
+                "NearestNeighbors runs only on the CPU: omit device, and copy X to host memory if it is on a device"
             )
         points = self._points(X, fitting=True)
         self.bvh_ = Bvh(points, self.box_size, n_jobs=self.n_jobs)

@@ -78,7 +78,7 @@ def read_snapshot(
     ...     len(snapshot), snapshot.positions.dtype, snapshot.box_size
     (4, dtype('float32'), None)
     """
-    how = {
+    settings = {
         "types": [] if types is None else particle_types("types", types),
         "subsample": None if subsample is None else real(subsample, "subsample"),
         "columns": [columns] if isinstance(columns, str) else [str(column) for column in columns],
@@ -89,4 +89,4 @@ def read_snapshot(
         "mass_unit": mass_unit,
         "velocity_unit": velocity_unit,
     }
-    return Snapshot(os.fsdecode(path), how, threads(n_jobs))
+    return Snapshot(os.fsdecode(path), settings, threads(n_jobs))

@@ -66,25 +66,25 @@ class Snapshot:
     (False, 10.0, array([2., 2., 2., 2.]))
     """
 
-    def __init__(self, path: str, how: dict[str, Any], n_jobs: int | None) -> None:
+    def __init__(self, path: str, settings: dict[str, Any], n_jobs: int | None) -> None:
         self.path = path
-        self._how = how
+        self._settings = settings
         self._n_jobs = n_jobs
         self._lock = RLock()
         self._parts: dict[str, _native.Particles] = {}
-        about = _native.inspect(path, how)
-        self.format: str = about["format"]
-        self.code: str | None = about["code"]
-        self.files: tuple[str, ...] = tuple(os.fspath(file) for file in about["files"])
+        description = _native.inspect(path, settings)
+        self.format: str = description["format"]
+        self.code: str | None = description["code"]
+        self.files: tuple[str, ...] = tuple(os.fspath(file) for file in description["files"])
         self.types = tuple(
-            ParticleType(**{**kind, "fields": tuple(Field(**field) for field in kind["fields"])}) for kind in about["types"]
+            ParticleType(**{**kind, "fields": tuple(Field(**field) for field in kind["fields"])}) for kind in description["types"]
         )
-        self.box_size: float | None = about["box_size"]
-        self.redshift: float | None = about["redshift"]
-        self.cosmology: dict[str, float | None] = about["cosmology"]
-        self._units: dict[str, tuple[str, str, str] | None] = about["units"]
-        self.header: dict[str, Any] | None = about["header"]
-        self._doubts: list[str] = about["notes"]
+        self.box_size: float | None = description["box_size"]
+        self.redshift: float | None = description["redshift"]
+        self.cosmology: dict[str, float | None] = description["cosmology"]
+        self._units: dict[str, tuple[str, str, str] | None] = description["units"]
+        self.header: dict[str, Any] | None = description["header"]
+        self._ambiguities: list[str] = description["notes"]
         self._assumed: tuple[str, ...] = ()
         self._stamps = self._stamp()
 
@@ -92,8 +92,8 @@ class Snapshot:
     def notes(self) -> tuple[str, ...]:
         """Ambiguities of the file, and assumptions made while reading. Each assumption is also issued as a `RopewalkWarning`."""
         # The text of an assumption starts with the text of the ambiguity that it resolves.
-        doubts = [doubt for doubt in self._doubts if not any(note.startswith(doubt) for note in self._assumed)]
-        return (*doubts, *self._assumed)
+        ambiguities = [ambiguity for ambiguity in self._ambiguities if not any(note.startswith(ambiguity) for note in self._assumed)]
+        return (*ambiguities, *self._assumed)
 
     @property
     def units(self) -> dict[str, str | None]:
@@ -135,14 +135,14 @@ class Snapshot:
         """The type of each particle, shape (n,), computed at each use. Raises `KeyError` in formats without types."""
         kinds, counts = self._any().types()
         if len(kinds) == 0 and len(self) > 0:
-            raise KeyError(f"{self.path}: a {self.format} has no particle types")
+            raise KeyError(f"{self.path}: the format {self.format} has no particle types")
         return np.repeat(kinds, counts)
 
     def __len__(self) -> int:
         """Returns the number of selected particles. With `subsample`, this reads positions if no field has been read yet."""
         for part in self._parts.values():
             return part.len
-        if self._how["subsample"] is not None:
+        if self._settings["subsample"] is not None:
             return self._any().len
         return sum(kind.count for kind in self.types if self._selects(kind))
 
@@ -159,10 +159,10 @@ class Snapshot:
         fields = [field for kind in self.types for field in kind.fields if field.name == name]
         if not fields:
             known = dict.fromkeys(field.name for kind in self.types for field in kind.fields if field.role is not None)
-            raise KeyError(f"{self.path}: there is no field {name}; those that are read are {', '.join([*FIELDS, *known])}")
+            raise KeyError(f"{self.path}: there is no field {name}; the fields are {', '.join([*FIELDS, *known])}")
         role = fields[0].role
         if role is None:
-            raise KeyError(f"{self.path}: the field {name} is none of {', '.join(FIELDS)}, and only these are read")
+            raise KeyError(f"{self.path}: the field {name} cannot be read; only {', '.join(FIELDS)} are read")
         array = self._array(role)
         if array.ndim == 2 and fields[0].width < array.shape[1]:
             return array[:, self._component(name, role)]
@@ -174,7 +174,7 @@ class Snapshot:
         names = chosen or [field.name for field in self.types[0].fields if field.role == role and field.width == 1]
         # A column that was chosen by number has no name in the list.
         if name not in names:
-            raise KeyError(f"{self.path}: the field {name} is not one of the columns that are read, {', '.join(names)}")
+            raise KeyError(f"{self.path}: the column {name} is not selected; the selected columns are {', '.join(names)}")
         axis = "xyz".find(name[-1].lower()) if role == "velocities" else -1
         return axis if axis >= 0 else names.index(name)
 
@@ -224,14 +224,14 @@ class Snapshot:
         """
         what = {"positions": "length", "velocities": "velocity", "masses": "mass"}.get(name)
         if what is None:
-            raise ValueError(f"{name!r} has no unit; positions, velocities and masses have one")
+            raise ValueError(f"{name!r} has no unit; name must be 'positions', 'velocities' or 'masses'")
         named, why = self._units[what], ""
         if named is None:
             self.load("masses")
             units, why = self._parts["masses"].units()
             named = units[what]
         if named is None:
-            raise ValueError(f"{self.path}: the unit of {name} is not known ({why}); say it: read_snapshot(path, {what}_unit=..)")
+            raise ValueError(f"{self.path}: the unit of {name} is unknown ({why}); specify it: read_snapshot(path, {what}_unit=..)")
         return self[name] * unit(named[1])
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -259,7 +259,7 @@ class Snapshot:
         """
         why = self._whole(None).write(os.fspath(path))
         if why is not None:
-            warn(f"{os.fspath(path)}: units are left out: {why}")
+            warn(f"{os.fspath(path)}: units are not stored: {why}")
 
     def __repr__(self) -> str:
         kinds = ", ".join(
@@ -280,14 +280,14 @@ class Snapshot:
 
     def _selects(self, kind: ParticleType) -> bool:
         """Returns `True` if the particles of a type are selected in this snapshot."""
-        wanted = self._how["types"]
-        return not wanted or kind.particle_type is None or kind.particle_type in wanted
+        selected = self._settings["types"]
+        return not selected or kind.particle_type is None or kind.particle_type in selected
 
     def _size(self) -> str:
         """Describes the number of selected particles and of particles in the file. Reads nothing."""
         all_of_file = sum(kind.count for kind in self.types)
-        if self._how["subsample"] is not None and not self._parts:
-            return f"a part ({self._how['subsample']}) of {sum(kind.count for kind in self.types if self._selects(kind))} particles"
+        if self._settings["subsample"] is not None and not self._parts:
+            return f"a fraction {self._settings['subsample']} of {sum(kind.count for kind in self.types if self._selects(kind))} particles"
         own = len(self)
         return f"{own} particles" if own == all_of_file else f"{own} of {all_of_file} particles"
 
@@ -306,7 +306,7 @@ class Snapshot:
         if self._stamp() != self._stamps:
             raise ValueError(f"{self.path}: changed since it was opened; open it again")
         others = [field for field in fields if field != "positions"]
-        part = _native.read_particles(self.path, self._how, "positions" in fields, others, n_jobs)
+        part = _native.read_particles(self.path, self._settings, "positions" in fields, others, n_jobs)
         self._parts.update(dict.fromkeys(fields, part))
         self._add_notes(part.notes())
         return part
@@ -334,9 +334,9 @@ class Snapshot:
     def _linked(self) -> Snapshot:
         """Returns the snapshot to find halos in: only type 1 if there are several types including it and the caller chose none."""
         kinds = [kind.particle_type for kind in self.types if kind.particle_type is not None and kind.count > 0]
-        if self._how["types"] or len(kinds) < 2 or 1 not in kinds:
+        if self._settings["types"] or len(kinds) < 2 or 1 not in kinds:
             return self
-        linked = Snapshot(self.path, {**self._how, "types": [1]}, self._n_jobs)
+        linked = Snapshot(self.path, {**self._settings, "types": [1]}, self._n_jobs)
         if linked._stamps != self._stamps:
             raise ValueError(f"{self.path}: changed since it was opened; open it again")
         # Assumptions about the file hold for this snapshot, too.
@@ -350,7 +350,7 @@ class Snapshot:
 
     def _unread_types(self) -> list[int]:
         """Returns the types that have positions in the file and are not selected."""
-        read = self._how["types"]
+        read = self._settings["types"]
         kinds = [kind for kind in self.types if kind.particle_type is not None and kind.count > 0]
         placed = [kind for kind in kinds if any(field.role == "positions" for field in kind.fields)] or kinds
         return [
@@ -362,10 +362,10 @@ class Snapshot:
     def _others(self, types: list[int], n_jobs: int | None, velocities: bool) -> _native.Particles:
         """Reads particles of types that are not selected, with velocities if `velocities`. Assumptions become notes of this snapshot."""
         if all(kind.particle_type is None for kind in self.types):
-            raise ValueError(f"attach: {self.path}: a {self.format} has no particle types")
-        linked = self._how["types"] or [kind.particle_type for kind in self.types]
+            raise ValueError(f"attach: {self.path}: the format {self.format} has no particle types")
+        linked = self._settings["types"] or [kind.particle_type for kind in self.types]
         if both := [kind for kind in types if kind in linked]:
-            raise ValueError(f"attach: type {both[0]} is linked; read others: read_snapshot(path, types=..)")
+            raise ValueError(f"attach: type {both[0]} is already linked; select the types to link: read_snapshot(path, types=..)")
         counts = {kind.particle_type: kind.count for kind in self.types if kind.count > 0}
         if absent := [kind for kind in types if kind not in counts]:
             present = ", ".join(f"{kind} ({count})" for kind, count in counts.items())
@@ -373,9 +373,9 @@ class Snapshot:
             raise ValueError(f"attach: {self.path} has no particles of type {names}; types present: {present}")
         fields = ["masses", "ids", "partial_ids", *(["velocities"] if velocities else [])]
         try:
-            others = _native.read_particles(self.path, {**self._how, "types": types}, True, fields, n_jobs)
+            others = _native.read_particles(self.path, {**self._settings, "types": types}, True, fields, n_jobs)
         except ValueError as error:
-            raise ValueError(f"{error}; attach=() leaves other types out") from error
+            raise ValueError(f"{error}; use attach=() to omit other types") from error
         self._add_notes(others.notes())
         return others
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ropewalk import _native
 from ropewalk._arrays import box, points
 from ropewalk._checks import integer, real, threads
-from ropewalk._placement import on_device
+from ropewalk._placement import device_backend
 
 
 class _Edges(NamedTuple):
@@ -45,8 +45,8 @@ class SpanningTree(_Edges):
     @property
     def _tree(self) -> _native.SpanningTree:
         if self._stored is None:
-            kept = "is made of two arrays alone" if isinstance(self.edges, np.ndarray) else "was found on a device"
-            raise RuntimeError(f"the tree {kept}, so it has edges and weights only; minimum_spanning_tree on the processor gives more")
+            kept = "was built from edges and weights only" if isinstance(self.edges, np.ndarray) else "was found on a device"
+            raise RuntimeError(f"the tree {kept}, so this is not available; compute the tree by minimum_spanning_tree(X, device='cpu')")
         return self._stored
 
     @property
@@ -155,9 +155,9 @@ def minimum_spanning_tree(
     ([[0, 3], [0, 1], [1, 2]], [0.5, 1.0, 2.0])
     """
     samples, divisor, n_jobs = integer(min_samples, "min_samples", 1), real(alpha, "alpha"), threads(n_jobs)
-    there = on_device(X, device)
-    if there is not None:
-        return SpanningTree(*there.minimum_spanning_tree(X, samples, divisor, box_size, device))
+    backend = device_backend(X, device)
+    if backend is not None:
+        return SpanningTree(*backend.minimum_spanning_tree(X, samples, divisor, box_size, device))
     rows = points(X)
     native = _native.minimum_spanning_tree(rows, samples, divisor, box(box_size, rows, n_jobs), n_jobs)
     return spanning_tree(native, n_jobs)

@@ -93,7 +93,7 @@ def clusters(X: ArrayLike, labels: ArrayLike, ax: Any = None, *, axes: tuple[int
     """
     x, found = points_of(X), np.asarray(labels)
     if found.shape != (len(x),):
-        raise ValueError(f"labels has the shape {found.shape}; one label for each of {len(x)} points is needed")
+        raise ValueError(f"labels has the shape {found.shape}; it must have one label for each of {len(x)} points")
     ax = _axes(ax)
     a, b = (x[:, axis] for axis in axes)
     size = float(np.clip(20 * (1000 / max(len(x), 1)) ** 0.7, 0.2, 20))
@@ -214,9 +214,9 @@ def projection(
     """
     x = points_of(positions, "positions")
     if x.shape[1] != 3:
-        raise ValueError(f"positions have {x.shape[1]} coordinates; 3 are needed")
+        raise ValueError(f"positions have {x.shape[1]} coordinates; they must have 3")
     if axis not in ("x", "y", "z"):
-        raise ValueError(f"axis is {axis!r}; it is x, y or z")
+        raise ValueError(f"axis is {axis!r}; it must be 'x', 'y' or 'z'")
     ax = _axes(ax)
     along = "xyz".index(axis)
     a, b = (k for k in range(3) if k != along)
@@ -293,7 +293,7 @@ def profile(catalog: HaloCatalog, i: int, ax: Any = None) -> Any:
     """
     shells = catalog.profiles
     if shells is None:
-        raise ValueError(f"the catalogue has no profiles; ask for them: halos(.., profiles={i + 1})")
+        raise ValueError(f"the catalogue has no profiles; request them: halos(.., profiles={i + 1})")
     tag = f"{catalog.prefix}_tag"
     tags = list(dict.fromkeys(shells[tag].tolist()))
     # Subhalos have rows but no profiles, and a halo without a sphere has no shells.
@@ -311,7 +311,7 @@ def profile(catalog: HaloCatalog, i: int, ax: Any = None) -> Any:
     if fitted.any():
         c, ce = rows["nfw_concentration"][0], rows["nfw_concentration_error"][0]
         ax.plot(middle[fitted], rows["nfw_density"][fitted], color=ORANGE, label=f"NFW, concentration {c:.1f} ± {ce:.1f}")
-    ax.axvline(rows["resolved_radius"][0], color=NOISE, linestyle="--", zorder=0, label="resolved outside of this")
+    ax.axvline(rows["resolved_radius"][0], color=NOISE, linestyle="--", zorder=0, label="resolved radius")
     ax.set_xscale("log")
     ax.set_yscale("log")
     frame = _frame(shells, "shell_outer")
@@ -351,8 +351,8 @@ def k_distances(
     if len(distances) and distances[-1] > 0:
         ax.set_yscale("log")
         _ticks(ax.xaxis, ax.yaxis)
-    ax.set_xlabel("points, from the farthest neighbour on")
-    ax.set_ylabel(f"distance of neighbour {k}, in the points' unit")
+    ax.set_xlabel("points, in descending order of distance")
+    ax.set_ylabel(f"distance to neighbour {k}, in the unit of the points")
     return ax
 
 
@@ -381,7 +381,7 @@ def dendrogram(linkage: Any, ax: Any = None, *, most: int = 50) -> Any:
     hierarchy = optional("scipy.cluster.hierarchy", "a dendrogram")
     tree = np.asarray(getattr(linkage, "single_linkage_tree_", linkage), np.float64)
     if tree.ndim != 2 or tree.shape[1] != 4:
-        raise ValueError(f"linkage has the shape {tree.shape}; (n - 1, 4) is needed, as scipy has it")
+        raise ValueError(f"linkage has the shape {tree.shape}; it must be (n - 1, 4), as in scipy")
     ax = _axes(ax)
     hierarchy.dendrogram(
         tree, ax=ax, p=most, truncate_mode="lastp", no_labels=True, color_threshold=0, above_threshold_color=BLUE

@@ -17,7 +17,7 @@ use crate::calls::run_in;
 use crate::errors::exception;
 use crate::indices::offsets;
 use crate::pools;
-use crate::ranks::{Limits, Raised, Ranks};
+use crate::ranks::{FirstException, Limits, Ranks};
 
 /// A communicator, and limits on messages that tests set; a pair in Python.
 #[derive(FromPyObject)]
@@ -86,7 +86,7 @@ fn run<T: Send>(
             return Err(error);
         }
     };
-    let raised = Arc::new(Raised::default());
+    let raised = Arc::new(FirstException::default());
     let result = run_in(py, pool, || {
         let ranks = Ranks::new(&comm.comm, comm.limits.unwrap_or_default(), &raised)?;
         let agreed = agree(&ranks, Ok(())).and_then(|()| call.agree(&ranks, &points.0));
@@ -109,15 +109,15 @@ fn end<T>(ranks: Ranks, result: Result<T>) -> Result<T> {
 #[pyfunction]
 #[pyo3(signature = (comm, sentence))]
 pub fn refuse_across(py: Python<'_>, comm: Comm, sentence: String) -> PyResult<()> {
-    let raised = Arc::new(Raised::default());
-    let told = py.detach(|| {
+    let raised = Arc::new(FirstException::default());
+    let outcome = py.detach(|| {
         let ranks = Ranks::new(&comm.comm, comm.limits.unwrap_or_default(), &raised)?;
         // All ranks get an error with the message of the first rank that rejects its arguments. The caller has this
         // rank's own error.
-        let told = agree(&ranks, Err::<(), _>(Error::new(ErrorKind::Input, sentence)));
-        end(ranks, told)
+        let outcome = agree(&ranks, Err::<(), _>(Error::new(ErrorKind::Input, sentence)));
+        end(ranks, outcome)
     });
-    match told {
+    match outcome {
         Err(error) if error.kind() == ErrorKind::Rank => Err(raised.ends(py).unwrap_or_else(|| exception(error))),
         _ => Ok(()),
     }
@@ -191,8 +191,7 @@ pub fn friends_of_friends_across<'py>(
 /// count, so the error is the same on all ranks.
 fn check_count(what: &str, count: u64) -> Result<()> {
     if count > i32::MAX as u64 {
-        let sentence =
-            format!("there are {count} {what}; labels are 32-bit numbers, so at most {} can be told apart", i32::MAX);
+        let sentence = format!("there are {count} {what}; 32-bit labels allow at most {}", i32::MAX);
         return Err(Error::new(ErrorKind::Unsupported, sentence));
     }
     Ok(())

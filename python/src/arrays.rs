@@ -40,7 +40,7 @@ impl<S> AsRef<[S]> for Memory<S> {
 
 fn shared<S: Element + Sync + 'static>(array: &Bound<'_, PyArray2<S>>) -> PyResult<Table<S>> {
     if !array.is_c_contiguous() || !(array.data() as usize).is_multiple_of(align_of::<S>()) {
-        return Err(PyTypeError::new_err("an array in C order is needed"));
+        return Err(PyTypeError::new_err("the array must be in C order"));
     }
     let (start, len) = (array.data().cast_const(), array.len());
     // The data pointer of an empty array may be null, but that of a slice must not be.
@@ -64,7 +64,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Rows {
         }
         match object.cast::<PyArray2<f64>>() {
             Ok(array) => Ok(Self(Points::F64(shared(&array)?))),
-            Err(_) => Err(PyTypeError::new_err("an array of two dimensions of float32 or float64 is needed")),
+            Err(_) => Err(PyTypeError::new_err("the array must have two dimensions and hold float32 or float64")),
         }
     }
 }

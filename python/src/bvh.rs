@@ -32,7 +32,7 @@ impl Radius<'_> {
 }
 
 /// Distances and indices of neighbours.
-type Near = (Vec<f64>, Vec<i64>);
+type DistancesAndIndices = (Vec<f64>, Vec<i64>);
 
 /// A search tree, immutable after construction.
 #[pyclass(frozen, module = "ropewalk._native")]
@@ -86,7 +86,9 @@ impl Bvh {
                 self.lists(queries.as_ref(), Nearest::new(k.min(self.0.len())).within(radius), excluding_self)?;
             Ok(rows(&lists, k, self.0.len()))
         })?;
-        let (distances, indices) = found.ok_or_else(|| PyMemoryError::new_err(format!("no memory for rows of {k}")))?;
+        let n = queries.as_ref().map_or(self.0.len(), |queries| queries.0.len());
+        let memory = || PyMemoryError::new_err(format!("cannot allocate {n} x {k} neighbours"));
+        let (distances, indices) = found.ok_or_else(memory)?;
         Ok((distances.into_pyarray(py), indices.into_pyarray(py)))
     }
 
@@ -103,7 +105,7 @@ impl Bvh {
         let (starts, (distances, indices)) = run(py, n_jobs, || {
             let wanted = Nearest::new(self.0.len()).within(radius);
             let (starts, found) = self.lists(queries.as_ref(), wanted, excluding_self)?.into_parts();
-            Ok((starts, taken_apart(&found)))
+            Ok((starts, unzip_neighbors(&found)))
         })?;
         Ok((offsets(starts).into_pyarray(py), distances.into_pyarray(py), indices.into_pyarray(py)))
     }
@@ -144,7 +146,7 @@ impl Bvh {
 }
 
 /// Splits neighbours into distances and indices.
-fn taken_apart(found: &[Neighbor]) -> Near {
+fn unzip_neighbors(found: &[Neighbor]) -> DistancesAndIndices {
     let (mut distances, mut indices) = (with_capacity(found.len()), with_capacity(found.len()));
     let near = found.par_iter().map(|near| (near.distance(), i64::from(near.index)));
     near.unzip_into_vecs(&mut distances, &mut indices);
@@ -153,12 +155,12 @@ fn taken_apart(found: &[Neighbor]) -> Near {
 
 /// Splits lists of neighbours into rows of `k` distances and `k` indices, padded with infinity and `n`. Returns
 /// `None` if memory is insufficient.
-fn rows(lists: &Csr<Neighbor>, k: usize, n: usize) -> Option<Near> {
+fn rows(lists: &Csr<Neighbor>, k: usize, n: usize) -> Option<DistancesAndIndices> {
     let len = lists.len().checked_mul(k)?;
     if len == lists.values().len() {
-        return Some(taken_apart(lists.values()));
+        return Some(unzip_neighbors(lists.values()));
     }
-    let (mut distances, mut indices): Near = (vec![], vec![]);
+    let (mut distances, mut indices): DistancesAndIndices = (vec![], vec![]);
     distances.try_reserve_exact(len).ok()?;
     indices.try_reserve_exact(len).ok()?;
     let near = |at: usize| match lists.of(at / k).get(at % k) {

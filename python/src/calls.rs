@@ -65,7 +65,7 @@ pub fn run_in<T: Send>(
         }
         match ended {
             Some(Ok(result)) => result.map_err(exception),
-            Some(Err(_)) | None => Err(PyRuntimeError::new_err("ropewalk: a bug: its message is on standard error")),
+            Some(Err(_)) | None => Err(PyRuntimeError::new_err("internal error (panic); see standard error")),
         }
     });
     pools::give_back(py, pool);

@@ -11,7 +11,7 @@ use crate::snapshot::units;
 /// All options, from a dictionary.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Wanted {
+pub struct HaloArguments {
     finder: String,
     linking_length: f64,
     eps: Option<f64>,
@@ -30,14 +30,14 @@ pub struct Wanted {
     /// The number of the CUDA device that finds the halos; `None` for the CPU.
     pub device: Option<usize>,
     pub n_jobs: Option<isize>,
-    hop: HopWanted,
-    adaptahop: AdaptaHopWanted,
-    universe: UniverseWanted,
+    hop: HopArguments,
+    adaptahop: AdaptaHopArguments,
+    universe: UniverseArguments,
 }
 
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct HopWanted {
+struct HopArguments {
     n_density: Option<usize>,
     n_hop: Option<usize>,
     n_merge: Option<usize>,
@@ -48,7 +48,7 @@ struct HopWanted {
 
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct AdaptaHopWanted {
+struct AdaptaHopArguments {
     density_threshold: Option<f64>,
     fudge: Option<f64>,
     fudge_epsilon: Option<f64>,
@@ -60,7 +60,7 @@ struct AdaptaHopWanted {
 
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct UniverseWanted {
+struct UniverseArguments {
     redshift: Option<f64>,
     omega_m: Option<f64>,
     omega_lambda: Option<f64>,
@@ -77,7 +77,7 @@ macro_rules! set {
     };
 }
 
-impl HopWanted {
+impl HopArguments {
     fn finder(&self) -> Hop {
         let mut hop = Hop::new(self.delta_outer.unwrap_or(80.0));
         set!(hop, self, n_density, n_hop, n_merge, delta_saddle, delta_peak);
@@ -85,8 +85,8 @@ impl HopWanted {
     }
 }
 
-impl AdaptaHopWanted {
-    fn finder(&self, hop: &HopWanted) -> ropewalk::Result<AdaptaHop> {
+impl AdaptaHopArguments {
+    fn finder(&self, hop: &HopArguments) -> ropewalk::Result<AdaptaHop> {
         let mut finder = AdaptaHop::new();
         set!(finder, hop, n_density, n_hop);
         set!(finder, self, density_threshold, fudge, fudge_epsilon, alpha);
@@ -105,7 +105,7 @@ impl AdaptaHopWanted {
     }
 }
 
-impl UniverseWanted {
+impl UniverseArguments {
     fn options(&self) -> ropewalk::Result<UniverseOptions> {
         let mut options = UniverseOptions::default();
         options.units = units(&self.length_unit, &self.mass_unit, &self.velocity_unit)?;
@@ -117,7 +117,7 @@ impl UniverseWanted {
 
 /// Returns an error for a name that the Python side should have rejected.
 fn unknown<T>(parameter: &str, name: &str) -> ropewalk::Result<T> {
-    Err(Error::new(ErrorKind::Internal, format!("the library of the package knows no {parameter} {name:?}")))
+    Err(Error::new(ErrorKind::Internal, format!("internal error: unknown {parameter} {name:?}")))
 }
 
 /// Returns the kind of centre with a name of the command line.
@@ -132,7 +132,7 @@ fn center(name: &str) -> ropewalk::Result<CenterKind> {
     })
 }
 
-impl Wanted {
+impl HaloArguments {
     /// Converts to the pipeline's options.
     pub fn options(&self) -> ropewalk::Result<Options> {
         let mut options = Options::default();

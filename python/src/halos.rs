@@ -13,11 +13,11 @@ use ropewalk_pipeline::{Found, Largest, Pipeline, profile_columns};
 use ropewalk_table::columns::{Column, Meta, Values, meta_in_units};
 
 use crate::arrays::Rows;
+use crate::borrowed::borrowed_array;
 use crate::calls::run;
 use crate::errors::exception;
-use crate::halo_options::Wanted;
+use crate::halo_options::HaloArguments;
 use crate::indices::narrow;
-use crate::lent::lend;
 use crate::snapshot::Particles;
 
 /// Columns with their units, and metadata of the table.
@@ -57,7 +57,7 @@ fn values<'py, T: numpy::Element>(
     place: usize,
     of: impl for<'a> Fn(&'a Values) -> &'a [T],
 ) -> PyResult<Bound<'py, PyAny>> {
-    let values = lend(slf, |table| table.columns.get(place).map_or(&[][..], |column| of(column.values())))?;
+    let values = borrowed_array(slf, |table| table.columns.get(place).map_or(&[][..], |column| of(column.values())))?;
     Ok(values.into_any())
 }
 
@@ -66,7 +66,7 @@ impl HaloTable {
     fn columns<'py>(slf: &Bound<'py, Self>) -> PyResult<Vec<ColumnAbout<'py>>> {
         let Self { columns, units, .. } = slf.get();
         let units = *units;
-        let about = |(place, column): (usize, &Column)| {
+        let description = |(place, column): (usize, &Column)| {
             let values = match column.values() {
                 Values::Integers(_) if is_id(column.name()) => values::<u64>(slf, place, |values| match values {
                     Values::Integers(values) => values,
@@ -92,7 +92,7 @@ impl HaloTable {
                 description: column.describe(units),
             })
         };
-        columns.iter().enumerate().map(about).collect()
+        columns.iter().enumerate().map(description).collect()
     }
 
     /// Returns the entries of the metadata in order.
@@ -152,21 +152,22 @@ pub struct Halos {
 #[pymethods]
 impl Halos {
     fn labels<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<i32>>> {
-        lend(slf, |found| found.halos.labels().as_slice())
+        borrowed_array(slf, |found| found.halos.labels().as_slice())
     }
 
     fn density<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
         let has_density = slf.get().density.is_some();
-        has_density.then(|| lend(slf, |found| found.density.as_deref().unwrap_or_default())).transpose()
+        has_density.then(|| borrowed_array(slf, |found| found.density.as_deref().unwrap_or_default())).transpose()
     }
 
     /// Returns the attached types, each with the labels and ids of its particles in file order.
     fn attached<'py>(slf: &Bound<'py, Self>) -> PyResult<Vec<AttachedArrays<'py>>> {
         let of = |place: usize| {
             let own = &slf.get().attached[place];
-            let labels = lend(slf, move |found| &found.attached[place].labels[..])?;
+            let labels = borrowed_array(slf, move |found| &found.attached[place].labels[..])?;
             let has_ids = own.ids.is_some();
-            let ids = has_ids.then(|| lend(slf, move |found| found.attached[place].ids.as_deref().unwrap_or_default()));
+            let ids = has_ids
+                .then(|| borrowed_array(slf, move |found| found.attached[place].ids.as_deref().unwrap_or_default()));
             Ok((own.particle_type, labels, ids.transpose()?))
         };
         (0..slf.get().attached.len()).map(of).collect()
@@ -178,7 +179,7 @@ impl Halos {
         if n > i32::MAX as usize {
             return Ok(narrow(slf.py(), slf.get().row(row).to_vec(), n));
         }
-        Ok(lend(slf, move |found| cast_slice::<u32, i32>(found.row(row)))?.into_any())
+        Ok(borrowed_array(slf, move |found| cast_slice::<u32, i32>(found.row(row)))?.into_any())
     }
 
     /// Returns the offsets of rows, and the concatenated members of all rows.
@@ -225,13 +226,13 @@ fn in_units(
     })
 }
 
-/// Finds halos on the device that `wanted` selects.
-fn found<'a>(pipeline: &Pipeline<'a>, wanted: &Wanted) -> ropewalk::Result<Found<'a>> {
+/// Finds halos on the device that `arguments` selects.
+fn find_groups<'a>(pipeline: &Pipeline<'a>, arguments: &HaloArguments) -> ropewalk::Result<Found<'a>> {
     #[cfg(feature = "cuda")]
-    if let Some(number) = wanted.device {
+    if let Some(number) = arguments.device {
         return pipeline.find_on(ropewalk::gpu::Device::cuda(number)?);
     }
-    _ = wanted;
+    _ = arguments;
     pipeline.find()
 }
 
@@ -242,20 +243,20 @@ struct Input<'a> {
     name: Option<&'a str>,
 }
 
-fn find(input: &Input<'_>, wanted: &Wanted) -> ropewalk::Result<Catalog> {
+fn find(input: &Input<'_>, arguments: &HaloArguments) -> ropewalk::Result<Catalog> {
     let Input { snapshot, others, name } = *input;
-    let options = wanted.options()?;
-    let system = wanted.system()?;
+    let options = arguments.options()?;
+    let system = arguments.system()?;
     let mut pipeline = Pipeline::new(snapshot, &options)?;
     // Adds the way to omit other particles to errors about particles that cannot be attached.
     let of_others = |error: Error| match error.kind() {
         ErrorKind::Memory | ErrorKind::Cancelled => error,
-        kind => Error::new(kind, format!("{error}; attach=() leaves other types out")),
+        kind => Error::new(kind, format!("{error}; use attach=() to omit other types")),
     };
     if let Some(others) = others {
         pipeline = pipeline.attaching(others).map_err(of_others)?;
     }
-    let mut found = found(&pipeline, wanted)?;
+    let mut found = find_groups(&pipeline, arguments)?;
     pipeline.attach(&mut found).map_err(of_others)?;
     let measured = pipeline.measure(&found)?;
     let mut meta: Vec<_> = name.map(|name| ("snapshot", Meta::Text(name.into()))).into_iter().collect();
@@ -277,7 +278,7 @@ fn find(input: &Input<'_>, wanted: &Wanted) -> ropewalk::Result<Catalog> {
     };
     let halos = Halos {
         order: catalog.order().to_vec(),
-        density: found.density().filter(|_| wanted.density).map(<[f64]>::to_vec),
+        density: found.density().filter(|_| arguments.density).map(<[f64]>::to_vec),
         notes: measured.notes.iter().map(ToString::to_string).collect(),
         linking_length: length * pipeline.scales().linking_length,
         volume: length.powi(3) * pipeline.scales().volume,
@@ -314,14 +315,15 @@ fn refused(error: Error) -> PyErr {
     pyo3::exceptions::PyValueError::new_err(format!("{error}; give {give}"))
 }
 
-fn halos(py: Python<'_>, input: &Input<'_>, wanted: &Wanted) -> PyResult<Catalog> {
+fn halos(py: Python<'_>, input: &Input<'_>, arguments: &HaloArguments) -> PyResult<Catalog> {
     #[cfg(not(feature = "cuda"))]
-    if let Some(number) = wanted.device {
-        let message =
-            format!("device cuda:{number}: this ropewalk was built without CUDA; it has the device cpu alone");
+    if let Some(number) = arguments.device {
+        let message = format!(
+            "device cuda:{number}: this build of ropewalk has no CUDA support; only the device cpu is available"
+        );
         return Err(pyo3::exceptions::PyRuntimeError::new_err(message));
     }
-    run(py, wanted.n_jobs, || Ok(find(input, wanted)))?.map_err(refused)
+    run(py, arguments.n_jobs, || Ok(find(input, arguments)))?.map_err(refused)
 }
 
 /// The mass of each particle, or one mass for all.
@@ -334,14 +336,14 @@ pub enum Mass<'py> {
 
 /// Finds the halos of particles in arrays.
 #[pyfunction]
-#[pyo3(signature = (positions, velocities, masses, ids, wanted))]
+#[pyo3(signature = (positions, velocities, masses, ids, arguments))]
 pub fn halos_of_arrays(
     py: Python<'_>,
     positions: Rows,
     velocities: Option<Rows>,
     masses: Option<Mass<'_>>,
     ids: Option<PyReadonlyArray1<'_, u64>>,
-    wanted: Wanted,
+    arguments: HaloArguments,
 ) -> PyResult<Catalog> {
     let each = match &masses {
         Some(Mass::Each(masses)) => Some(masses.as_slice()?),
@@ -360,19 +362,19 @@ pub fn halos_of_arrays(
         _ => (Masses::Unknown, None),
     };
     snapshot.ids = own_ids;
-    halos(py, &Input { snapshot: &snapshot, others: None, name: None }, &wanted)
+    halos(py, &Input { snapshot: &snapshot, others: None, name: None }, &arguments)
 }
 
 /// Finds the halos of particles that were read. `others` are attached to them, and `name` is the name of the file.
 #[pyfunction]
-#[pyo3(signature = (particles, others, name, wanted))]
+#[pyo3(signature = (particles, others, name, arguments))]
 pub fn halos_of_particles(
     py: Python<'_>,
     particles: &Bound<'_, Particles>,
     others: Option<&Bound<'_, Particles>>,
     name: &str,
-    wanted: Wanted,
+    arguments: HaloArguments,
 ) -> PyResult<Catalog> {
     let others = others.map(|others| &others.get().snapshot);
-    halos(py, &Input { snapshot: &particles.get().snapshot, others, name: Some(name) }, &wanted)
+    halos(py, &Input { snapshot: &particles.get().snapshot, others, name: Some(name) }, &arguments)
 }

@@ -51,7 +51,7 @@ fn kernel(name: &str) -> PyResult<DensityKernel> {
         "symmetric" => Ok(DensityKernel::Symmetric),
         "gather" => Ok(DensityKernel::Gather),
         "top_hat" => Ok(DensityKernel::TopHat),
-        _ => Err(PyValueError::new_err(format!("there is no kernel {name:?}"))),
+        _ => Err(PyValueError::new_err(format!("unknown kernel {name:?}"))),
     }
 }
 
@@ -59,12 +59,12 @@ fn unit(name: &str) -> PyResult<DensityUnit> {
     match name {
         "mean" => Ok(DensityUnit::Mean),
         "absolute" => Ok(DensityUnit::Absolute),
-        _ => Err(PyValueError::new_err(format!("there is no unit {name:?}"))),
+        _ => Err(PyValueError::new_err(format!("unknown unit {name:?}"))),
     }
 }
 
 /// The groups, and the density of each point.
-type Found<'py> = (Vector<'py, i32>, Vector<'py, i64>, Bound<'py, PyAny>, Vector<'py, f64>);
+type HopArrays<'py> = (Vector<'py, i32>, Vector<'py, i64>, Bound<'py, PyAny>, Vector<'py, f64>);
 
 /// Returns the groups of points, and the density of each point.
 #[pyfunction]
@@ -75,7 +75,7 @@ pub fn hop<'py>(
     masses: Option<PyReadonlyArray1<'py, f64>>,
     options: Options,
     n_jobs: Option<isize>,
-) -> PyResult<Found<'py>> {
+) -> PyResult<HopArrays<'py>> {
     let mut options = options.hop()?;
     if let Some(masses) = masses {
         options = options.masses(masses.as_slice()?);

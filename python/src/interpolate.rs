@@ -9,9 +9,9 @@ use ropewalk::{BoxSize, InverseDistance, MovingLeastSquares, Sph};
 use ropewalk_table::{Interpolation, interpolator};
 
 use crate::arrays::{Rows, Vector};
+use crate::borrowed::borrowed_array;
 use crate::calls::run;
 use crate::indices::{narrow, offsets};
-use crate::lent::lend;
 
 /// The options of all methods, read from attributes of a Python object.
 #[derive(FromPyObject)]
@@ -35,7 +35,7 @@ impl Options {
     fn method(self) -> PyResult<Interpolation> {
         let (fallback, size) = (fallback(&self.fallback)?, BoxSize::from(self.box_size.clone()));
         // The option types have methods of the same names, but no common trait.
-        macro_rules! with_reach {
+        macro_rules! with_neighbor_choice {
             ($options:expr) => {{
                 let options = $options.fallback(fallback).periodic(size);
                 match (self.k, self.radius) {
@@ -48,11 +48,13 @@ impl Options {
         Ok(match self.method.as_str() {
             "moving_least_squares" => {
                 let options = MovingLeastSquares::new(self.degree).weight(weight(&self.weight)?);
-                Interpolation::MovingLeastSquares(with_reach!(options.with_gradients(self.gradients)))
+                Interpolation::MovingLeastSquares(with_neighbor_choice!(options.with_gradients(self.gradients)))
             }
-            "inverse_distance" => Interpolation::InverseDistance(with_reach!(InverseDistance::new(self.power))),
+            "inverse_distance" => {
+                Interpolation::InverseDistance(with_neighbor_choice!(InverseDistance::new(self.power)))
+            }
             "gather" | "scatter" => {
-                let mut sph = with_reach!(Sph::new(kernel(&self.kernel)?)).normalized(self.normalized);
+                let mut sph = with_neighbor_choice!(Sph::new(kernel(&self.kernel)?)).normalized(self.normalized);
                 if let Some(radii) = self.radii {
                     sph = sph.radii(radii);
                 }
@@ -61,7 +63,7 @@ impl Options {
                 }
                 if self.method == "gather" { Interpolation::Gather(sph) } else { Interpolation::Scatter(sph) }
             }
-            other => return Err(PyValueError::new_err(format!("there is no method {other:?}"))),
+            other => return Err(PyValueError::new_err(format!("unknown method {other:?}"))),
         })
     }
 }
@@ -78,7 +80,7 @@ fn weight(name: &str) -> PyResult<Weight> {
         "buhmann3" => Weight::Buhmann3,
         "buhmann4" => Weight::Buhmann4,
         "gaussian" => Weight::Gaussian,
-        _ => return Err(PyValueError::new_err(format!("there is no weight {name:?}"))),
+        _ => return Err(PyValueError::new_err(format!("unknown weight {name:?}"))),
     })
 }
 
@@ -88,7 +90,7 @@ fn kernel(name: &str) -> PyResult<SmoothingKernel> {
         "wendland_c2" => SmoothingKernel::WendlandC2,
         "wendland_c4" => SmoothingKernel::WendlandC4,
         "wendland_c6" => SmoothingKernel::WendlandC6,
-        _ => return Err(PyValueError::new_err(format!("there is no kernel {name:?}"))),
+        _ => return Err(PyValueError::new_err(format!("unknown kernel {name:?}"))),
     })
 }
 
@@ -97,7 +99,7 @@ fn fallback(name: &str) -> PyResult<Fallback> {
         "nan" => Fallback::Nan,
         "nearest" => Fallback::Nearest,
         "inverse_distance" => Fallback::InverseDistance,
-        _ => return Err(PyValueError::new_err(format!("there is no fallback {name:?}"))),
+        _ => return Err(PyValueError::new_err(format!("unknown fallback {name:?}"))),
     })
 }
 
@@ -147,7 +149,7 @@ impl Interpolator {
     }
 
     fn degrees<'py>(slf: &Bound<'py, Self>) -> PyResult<Vector<'py, i8>> {
-        lend(slf, |own| own.own.degrees())
+        borrowed_array(slf, |own| own.own.degrees())
     }
 
     /// Returns the coefficients in rows for targets: the offsets of rows, the sources, and the coefficients.
@@ -158,7 +160,7 @@ impl Interpolator {
         let (py, own) = (slf.py(), &slf.get().own);
         let (starts, sources) =
             run(py, n_jobs, || Ok((copy_of(own.sources().offsets()), copy_of(own.sources().values()))))?;
-        let coefficients = lend(slf, |own| own.own.coefficients().values())?;
+        let coefficients = borrowed_array(slf, |own| own.own.coefficients().values())?;
         Ok((offsets(starts).into_pyarray(py), narrow(py, sources, own.n_sources()), coefficients))
     }
 
@@ -182,7 +184,7 @@ impl Interpolator {
         n_jobs: Option<isize>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         if !self.has_gradients {
-            let what = "gradients were not prepared; ask for them by MovingLeastSquares(gradients=True)";
+            let what = "gradients were not prepared; use MovingLeastSquares(gradients=True)";
             return Err(PyValueError::new_err(what));
         }
         let values = values.as_slice()?;
@@ -190,7 +192,7 @@ impl Interpolator {
             ($($dim:literal)*) => {
                 match self.dim {
                     $($dim => run(py, n_jobs, || Ok(self.own.gradient::<$dim>(values)?.into_flattened()))?,)*
-                    dim => return Err(PyValueError::new_err(format!("there are no gradients in {dim} dimensions"))),
+                    dim => return Err(PyValueError::new_err(format!("gradients are not supported in {dim} dimensions; 1 to 10 are"))),
                 }
             };
         }

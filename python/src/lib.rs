@@ -21,7 +21,7 @@ mod hop;
 mod indices;
 mod interpolate;
 mod k_distances;
-mod lent;
+mod borrowed;
 mod mesh;
 mod pools;
 mod ranks;

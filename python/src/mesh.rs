@@ -34,9 +34,9 @@ type Limits<'py> = Option<PyReadonlyArray2<'py, f64>>;
 
 /// A triangle mesh, immutable after construction.
 #[pyclass(frozen, module = "ropewalk._native")]
-pub struct Mesh(Kind);
+pub struct Mesh(TypedMesh);
 
-enum Kind {
+enum TypedMesh {
     /// A 32-bit mesh, and its 64-bit copy once there was a query with 64-bit points.
     F32(ropewalk::Mesh<f32>, OnceLock<ropewalk::Mesh<f64>>),
     F64(ropewalk::Mesh<f64>),
@@ -46,13 +46,13 @@ enum Kind {
 macro_rules! with_mesh {
     ($own:expr, $points:expr, |$mesh:ident, $table:ident| $work:expr) => {
         match (&$own.0, &$points.0) {
-            (Kind::F32($mesh, _), Points::F32($table)) => $work,
-            (Kind::F32(narrow, wide), Points::F64($table)) => {
+            (TypedMesh::F32($mesh, _), Points::F32($table)) => $work,
+            (TypedMesh::F32(narrow, wide), Points::F64($table)) => {
                 let $mesh = wide.get_or_init(|| narrow.widened());
                 $work
             }
-            (Kind::F64($mesh), Points::F64($table)) => $work,
-            (Kind::F64(_), Points::F32(_)) => Err(mistake("points of 32 bits")),
+            (TypedMesh::F64($mesh), Points::F64($table)) => $work,
+            (TypedMesh::F64(_), Points::F32(_)) => Err(internal_error("32-bit points for a 64-bit mesh")),
         }
     };
 }
@@ -65,8 +65,8 @@ impl Mesh {
         let faces = faces.as_slice()?.as_chunks().0;
         run(py, n_jobs, || {
             Ok(match &vertices.0 {
-                Points::F32(table) => Kind::F32(ropewalk::Mesh::build(rows(table)?, faces)?, OnceLock::new()),
-                Points::F64(table) => Kind::F64(ropewalk::Mesh::build(rows(table)?, faces)?),
+                Points::F32(table) => TypedMesh::F32(ropewalk::Mesh::build(rows(table)?, faces)?, OnceLock::new()),
+                Points::F64(table) => TypedMesh::F64(ropewalk::Mesh::build(rows(table)?, faces)?),
             })
         })
         .map(Self)
@@ -75,8 +75,8 @@ impl Mesh {
     /// Returns the lower and the upper corner of the box around all triangles.
     fn bounds(&self) -> ([f64; 3], [f64; 3]) {
         match &self.0 {
-            Kind::F32(mesh, _) => (mesh.bounds().lo.map(f64::from), mesh.bounds().hi.map(f64::from)),
-            Kind::F64(mesh) => (mesh.bounds().lo, mesh.bounds().hi),
+            TypedMesh::F32(mesh, _) => (mesh.bounds().lo.map(f64::from), mesh.bounds().hi.map(f64::from)),
+            TypedMesh::F64(mesh) => (mesh.bounds().lo, mesh.bounds().hi),
         }
     }
 
@@ -90,10 +90,10 @@ impl Mesh {
         limits: Limits<'py>,
         n_jobs: Option<isize>,
     ) -> PyResult<Hits<'py>> {
-        let limits = pairs(&limits)?;
+        let limits = limits_slice(&limits)?;
         let found = run(py, n_jobs, || {
             with_mesh!(self, rays, |mesh, table| {
-                let hits = mesh.first_hits(&half_lines(table, limits)?);
+                let hits = mesh.first_hits(&rays_with_limits(table, limits)?);
                 Ok(columns(&hits, |hit| hit.as_ref().map_or((-1, f64::INFINITY, [f64::NAN; 3]), of_hit)))
             })
         })?;
@@ -108,9 +108,10 @@ impl Mesh {
         limits: Limits<'py>,
         n_jobs: Option<isize>,
     ) -> PyResult<Vector<'py, bool>> {
-        let limits = pairs(&limits)?;
-        let found =
-            run(py, n_jobs, || with_mesh!(self, rays, |mesh, table| Ok(mesh.any_hits(&half_lines(table, limits)?))))?;
+        let limits = limits_slice(&limits)?;
+        let found = run(py, n_jobs, || {
+            with_mesh!(self, rays, |mesh, table| Ok(mesh.any_hits(&rays_with_limits(table, limits)?)))
+        })?;
         Ok(found.into_pyarray(py))
     }
 
@@ -123,10 +124,10 @@ impl Mesh {
         limits: Limits<'py>,
         n_jobs: Option<isize>,
     ) -> PyResult<(Vector<'py, i64>, Hits<'py>)> {
-        let limits = pairs(&limits)?;
+        let limits = limits_slice(&limits)?;
         let (starts, found) = run(py, n_jobs, || {
             with_mesh!(self, rays, |mesh, table| {
-                let (starts, hits) = mesh.hits_all(&half_lines(table, limits)?).into_parts();
+                let (starts, hits) = mesh.hits_all(&rays_with_limits(table, limits)?).into_parts();
                 Ok((starts, columns(&hits, of_hit)))
             })
         })?;
@@ -193,25 +194,25 @@ pub fn read_mesh(py: Python<'_>, path: PathBuf) -> PyResult<(Bound<'_, PyAny>, M
 }
 
 /// The error for arguments that violate the contract with the Python side.
-fn mistake(what: &str) -> Error {
-    Error::new(ErrorKind::Internal, format!("a bug: {what}"))
+fn internal_error(what: &str) -> Error {
+    Error::new(ErrorKind::Internal, format!("internal error: {what}"))
 }
 
 fn rows<S, const D: usize>(table: &Table<S>) -> Result<&[[S; D]]> {
-    table.rows().ok_or_else(|| mistake("rows of other lengths"))
+    table.rows().ok_or_else(|| internal_error("unexpected row length"))
 }
 
-fn pairs<'a>(limits: &'a Limits<'_>) -> PyResult<Option<&'a [[f64; 2]]>> {
+fn limits_slice<'a>(limits: &'a Limits<'_>) -> PyResult<Option<&'a [[f64; 2]]>> {
     limits.as_ref().map(|limits| Ok(limits.as_slice()?.as_chunks().0)).transpose()
 }
 
 /// Returns rays from rows of an origin and a direction, with the limits of each ray.
-fn half_lines<S: Scalar>(table: &Table<S>, limits: Option<&[[f64; 2]]>) -> Result<Vec<Ray<S, 3>>> {
+fn rays_with_limits<S: Scalar>(table: &Table<S>, limits: Option<&[[f64; 2]]>) -> Result<Vec<Ray<S, 3>>> {
     let ray = |[x, y, z, u, v, w]: &[S; 6]| Ray::new([*x, *y, *z], [*u, *v, *w]);
     let rows = rows::<S, 6>(table)?;
     Ok(match limits {
         None => collected_by(rows, ray),
-        Some(limits) if limits.len() != rows.len() => return Err(mistake("limits of other rays")),
+        Some(limits) if limits.len() != rows.len() => return Err(internal_error("numbers of rays and limits differ")),
         Some(limits) => {
             let mut rays = with_capacity(rows.len());
             let of = rows.par_iter().zip(limits).map(|(row, [from, to])| ray(row).between(*from, *to));

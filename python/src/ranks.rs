@@ -33,7 +33,7 @@ pub struct Ranks {
     rank: usize,
     size: usize,
     limits: Limits,
-    raised: Arc<Raised>,
+    raised: Arc<FirstException>,
 }
 
 /// Limits on messages, which tests lower so that few points reach them.
@@ -55,9 +55,9 @@ impl Default for Limits {
 
 /// The first exception that the communicator raised.
 #[derive(Default)]
-pub struct Raised(Mutex<Option<PyErr>>);
+pub struct FirstException(Mutex<Option<PyErr>>);
 
-impl Raised {
+impl FirstException {
     /// Returns the exception if it is one that ends programs, such as `KeyboardInterrupt`, or a `MemoryError`. Such
     /// an exception is not an error of the communicator, and is raised unchanged.
     pub fn ends(&self, py: Python<'_>) -> Option<PyErr> {
@@ -66,7 +66,7 @@ impl Raised {
     }
 
     fn error(&self, py: Python<'_>, error: PyErr) -> Error {
-        let sentence = format!("the communicator fails: {}", error.value(py));
+        let sentence = format!("the communicator failed: {}", error.value(py));
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         Error::new(ErrorKind::Rank, sentence)
     }
@@ -75,7 +75,7 @@ impl Raised {
 impl Ranks {
     /// Duplicates a communicator, so that no other messages interfere. Collective. [`Ranks::free`] frees the
     /// duplicate.
-    pub fn new(comm: &Py<PyAny>, limits: Limits, raised: &Arc<Raised>) -> Result<Self> {
+    pub fn new(comm: &Py<PyAny>, limits: Limits, raised: &Arc<FirstException>) -> Result<Self> {
         let opened = Python::attach(|py| {
             let open = || {
                 let comm = comm.bind(py).call_method0("Dup")?;
@@ -128,7 +128,7 @@ impl Ranks {
             }
         }
         let requests = Vec::with_capacity(arriving.len() + leaving.len());
-        let mut posted = Posted { arriving, leaving, requests };
+        let mut posted = InFlightMessages { arriving, leaving, requests };
         posted.post(comm)?;
         for request in &posted.requests {
             request.call_method0("Wait")?;
@@ -145,13 +145,13 @@ type Message<'py> = (usize, Bound<'py, PyArray1<u8>>);
 
 /// The buffers that MPI reads and writes during an exchange. Unless all requests have completed, they are leaked:
 /// neither an exception nor a panic may free them while MPI uses them.
-struct Posted<'py> {
+struct InFlightMessages<'py> {
     arriving: Vec<Message<'py>>,
     leaving: Vec<Message<'py>>,
     requests: Vec<Bound<'py, PyAny>>,
 }
 
-impl<'py> Posted<'py> {
+impl<'py> InFlightMessages<'py> {
     fn post(&mut self, comm: &Bound<'py, PyAny>) -> PyResult<()> {
         for (from, array) in &self.arriving {
             self.requests.push(comm.call_method1("Irecv", (array, *from, TAG))?);
@@ -170,7 +170,7 @@ impl<'py> Posted<'py> {
     }
 }
 
-impl Drop for Posted<'_> {
+impl Drop for InFlightMessages<'_> {
     fn drop(&mut self) {
         forget((take(&mut self.arriving), take(&mut self.leaving), take(&mut self.requests)));
     }
@@ -279,6 +279,6 @@ impl Communicator for Ranks {
 
     /// Unsupported, since none of the functions called here splits a communicator.
     fn split(&self, _color: usize, _key: usize) -> Result<Box<dyn Communicator>> {
-        Err(Error::new(ErrorKind::Unsupported, "a communicator of mpi4py is split by its own Split"))
+        Err(Error::new(ErrorKind::Unsupported, "use comm.Split to split an mpi4py communicator"))
     }
 }

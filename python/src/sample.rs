@@ -14,6 +14,6 @@ use crate::calls::run;
 pub fn sample<'py>(py: Python<'py>, spec: &str, n_jobs: Option<isize>) -> PyResult<Bound<'py, PyArray2<f32>>> {
     let points = run(py, n_jobs, || Sample::parse(spec)?.points())?;
     let rows = Array2::from_shape_vec((points.len(), 3), points.into_flattened());
-    let rows = rows.map_err(|error| PyRuntimeError::new_err(format!("ropewalk: a bug: {error}")))?;
+    let rows = rows.map_err(|error| PyRuntimeError::new_err(format!("internal error: {error}")))?;
     Ok(rows.into_pyarray(py))
 }

@@ -10,14 +10,14 @@ use ropewalk_io::{
     Contents, Format, Header, Masses, Points, ReadOptions, Role, Snapshot, SnapshotFormat, Table, TypeContents,
 };
 
+use crate::borrowed::{borrowed_array, borrowed_rows};
 use crate::calls::run;
 use crate::errors::in_python;
-use crate::lent::{lend, lend_rows};
 
 /// Options of reading, and values that override those of the file.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct How {
+pub struct ReadSettings {
     types: Vec<u8>,
     subsample: Option<f64>,
     columns: Vec<String>,
@@ -29,7 +29,7 @@ pub struct How {
     velocity_unit: Option<String>,
 }
 
-impl How {
+impl ReadSettings {
     fn units(&self) -> ropewalk::Result<KnownUnits> {
         units(&self.length_unit, &self.mass_unit, &self.velocity_unit)
     }
@@ -60,22 +60,22 @@ pub fn units(
 
 /// The description of a file: a dictionary in Python.
 #[derive(IntoPyObject)]
-pub struct About {
+pub struct FileDescription {
     format: String,
     code: Option<String>,
     files: Vec<PathBuf>,
-    types: Vec<Kind>,
+    types: Vec<TypeDescription>,
     box_size: Option<f64>,
     redshift: Option<f64>,
     cosmology: Background,
-    units: Named,
+    units: UnitNames,
     header: Option<GadgetHeader>,
     /// Features of the file that readers may reject or misinterpret.
     notes: Vec<String>,
 }
 
 #[derive(IntoPyObject)]
-struct Kind {
+struct TypeDescription {
     particle_type: Option<u8>,
     name: String,
     count: u64,
@@ -108,13 +108,13 @@ impl From<ropewalk_io::Background> for Background {
 
 /// Units, each with its name in messages, its name in astropy, and its frame.
 #[derive(IntoPyObject)]
-pub struct Named {
+pub struct UnitNames {
     length: Option<(String, String, &'static str)>,
     mass: Option<(String, String, &'static str)>,
     velocity: Option<(String, String, &'static str)>,
 }
 
-impl From<KnownUnits> for Named {
+impl From<KnownUnits> for UnitNames {
     fn from(units: KnownUnits) -> Self {
         let frame = |frame| if frame == Frame::Comoving { "comoving" } else { "physical" };
         Self {
@@ -129,7 +129,7 @@ impl From<KnownUnits> for Named {
     }
 }
 
-fn kind(kind: TypeContents) -> Kind {
+fn type_description(contents: TypeContents) -> TypeDescription {
     let field = |field: ropewalk_io::Field| {
         let role = match field.role {
             Role::Position => Some("positions"),
@@ -140,8 +140,8 @@ fn kind(kind: TypeContents) -> Kind {
         };
         Field { name: field.name, number: field.number, width: field.width, unit: field.unit, role }
     };
-    let TypeContents { particle_type, name, count, mass, fields, .. } = kind;
-    Kind { particle_type, name, count, mass, fields: fields.into_iter().map(field).collect() }
+    let TypeContents { particle_type, name, count, mass, fields, .. } = contents;
+    TypeDescription { particle_type, name, count, mass, fields: fields.into_iter().map(field).collect() }
 }
 
 /// Returns the particle type with a name, or `None` if there is no such type.
@@ -152,22 +152,22 @@ pub fn particle_type(name: &str) -> Option<u8> {
 
 /// Describes the contents of a file.
 #[pyfunction]
-pub fn inspect(py: Python<'_>, path: PathBuf, how: How) -> PyResult<About> {
+pub fn inspect(py: Python<'_>, path: PathBuf, settings: ReadSettings) -> PyResult<FileDescription> {
     let (contents, units, header) = run(py, None, || {
-        let contents = ropewalk_io::inspect(&path, &how.options()?)?;
+        let contents = ropewalk_io::inspect(&path, &settings.options()?)?;
         let is_gadget = matches!(contents.format, Format::Gadget1 | Format::Gadget2);
         // The header of a compressed file cannot be read, and is omitted.
         let header = is_gadget.then(|| ropewalk_io::read_header(&path).ok()).flatten();
-        Ok((contents, how.units()?, header))
+        Ok((contents, settings.units()?, header))
     })?;
     let Contents { format, code, files, types, box_size, redshift, background, notes, .. } = contents;
-    Ok(About {
+    Ok(FileDescription {
         format: format.to_string(),
         code,
         files,
-        types: types.into_iter().map(kind).collect(),
+        types: types.into_iter().map(type_description).collect(),
         box_size,
-        redshift: how.redshift.or(redshift),
+        redshift: settings.redshift.or(redshift),
         cosmology: background.into(),
         units: units.or(contents.units).into(),
         header: header.as_ref().map(GadgetHeader::from),
@@ -190,19 +190,19 @@ pub struct Particles {
 pub fn read_particles(
     py: Python<'_>,
     path: PathBuf,
-    how: How,
+    settings: ReadSettings,
     positions: bool,
     others: Vec<String>,
     n_jobs: Option<isize>,
 ) -> PyResult<Particles> {
     let has = |field: &str| others.iter().any(|other| other == field);
     run(py, n_jobs, || {
-        let options = how.options()?.velocities(has("velocities")).ids(has("ids")).masses(has("masses"));
+        let options = settings.options()?.velocities(has("velocities")).ids(has("ids")).masses(has("masses"));
         let options = options.partial_ids(has("partial_ids"));
-        let units = how.units()?;
+        let units = settings.units()?;
         let mut snapshot = ropewalk_io::read(&path, &options)?;
         snapshot.units = units.or(snapshot.units);
-        snapshot.redshift = how.redshift.or(snapshot.redshift);
+        snapshot.redshift = settings.redshift.or(snapshot.redshift);
         let len = snapshot.points.len();
         if !positions {
             snapshot.points = Points::F32(Table::new(3, vec![])?);
@@ -219,13 +219,13 @@ fn rows<'py>(
     let single = |particles: &'_ Particles| matches!(of(particles), Some(Points::F32(_)));
     let Some(dim) = of(slf.get()).map(Points::dim) else { return Ok(None) };
     Ok(Some(if single(slf.get()) {
-        lend_rows(slf, dim, |particles| match of(particles) {
+        borrowed_rows(slf, dim, |particles| match of(particles) {
             Some(Points::F32(table)) => table.as_slice(),
             _ => &[],
         })?
         .into_any()
     } else {
-        lend_rows(slf, dim, |particles| match of(particles) {
+        borrowed_rows(slf, dim, |particles| match of(particles) {
             Some(Points::F64(table)) => table.as_slice(),
             _ => &[],
         })?
@@ -245,7 +245,9 @@ impl Particles {
 
     fn ids<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyArray1<u64>>>> {
         let has_ids = slf.get().snapshot.ids.is_some();
-        has_ids.then(|| lend(slf, |particles| particles.snapshot.ids.as_deref().unwrap_or_default())).transpose()
+        has_ids
+            .then(|| borrowed_array(slf, |particles| particles.snapshot.ids.as_deref().unwrap_or_default()))
+            .transpose()
     }
 
     /// Returns the common mass of all particles, or an array with the mass of each, or `None`.
@@ -253,7 +255,7 @@ impl Particles {
         match &slf.get().snapshot.masses {
             Masses::Equal(mass) => Ok(Some(mass.into_pyobject(slf.py())?.into_any())),
             Masses::Each(_) => {
-                let masses = lend(slf, |particles| match &particles.snapshot.masses {
+                let masses = borrowed_array(slf, |particles| match &particles.snapshot.masses {
                     Masses::Each(masses) => masses,
                     _ => &[],
                 })?;
@@ -277,7 +279,7 @@ impl Particles {
 
     /// Returns units as named in the file or inferred from the mean matter density, and a description of their
     /// origin.
-    fn units(&self) -> (Named, String) {
+    fn units(&self) -> (UnitNames, String) {
         let universe = self.snapshot.universe(&UniverseOptions::default(), self.snapshot.box_size);
         (universe.known_units().into(), universe.describe_units())
     }

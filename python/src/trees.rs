@@ -86,7 +86,7 @@ impl SpanningTree {
     /// Returns the merges of single linkage in rows of four: two clusters, the height, the size.
     fn linkage<'py>(&self, py: Python<'py>, n_jobs: Option<isize>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         if self.0.n_points() > 1 << 31 {
-            let message = format!("{} points are too many for linkage; 2**31 are possible", self.0.n_points());
+            let message = format!("{} points are too many for linkage; at most 2**31 are supported", self.0.n_points());
             return Err(PyValueError::new_err(message));
         }
         let rows: Vec<[f64; 4]> = run(py, n_jobs, || {

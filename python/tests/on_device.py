@@ -290,7 +290,7 @@ def wrong_input(library) -> None:
     refuses(run(x[:, 0]), ValueError, "", "one dimension")
     refuses(run(x.astype(cupy.int32)), TypeError, "float32 or float64", "whole numbers")
     refuses(run(x.astype(cupy.float16)), TypeError, "float32 or float64", "float16")
-    refuses(lambda: ropewalk.hop(cupy.zeros((90, 4)), 20.0), ValueError, "HOP is for 2 or 3", "HOP of four coordinates")
+    refuses(lambda: ropewalk.hop(cupy.zeros((90, 4)), 20.0), ValueError, "HOP requires 2 or 3", "HOP of four coordinates")
     refuses(run(cupy.zeros((10, 11))), ValueError, "1 to 10", "eleven coordinates")
     refuses(run(x, device="cuda:99"), ValueError, "cuda:99", "another device than the array's")
     refuses(run(x.get(), device="cuda:99"), RuntimeError, "no CUDA device 99", "no such device")

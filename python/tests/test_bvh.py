@@ -313,8 +313,8 @@ BAD = np.where(np.arange(12).reshape(4, 3) == 7, np.nan, 0.0)
         (lambda: Bvh(POINTS, np.nan), ValueError, "box"),
         (lambda: Bvh(POINTS, n_jobs=0), ValueError, "n_jobs is 0"),
         (lambda: Bvh(POINTS, n_jobs=1.5), TypeError, "n_jobs is 1.5"),
-        (lambda: Bvh([["a"]]), ValueError, "does not hold numbers"),
-        (lambda: Bvh(POINTS).nearest(POINTS, 2**61), MemoryError, "memory"),
+        (lambda: Bvh([["a"]]), ValueError, "points holds text, not numbers"),
+        (lambda: Bvh(POINTS).nearest(POINTS, 2**61), MemoryError, f"cannot allocate {len(POINTS)} x {2**61} neighbours"),
     ],
 )
 def test_bad_input(call, error, words):

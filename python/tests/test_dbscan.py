@@ -223,7 +223,7 @@ def test_numbers_of_other_types():
         ([1.0, -2.0, 1.0], "weight of point 1 is -2"),
         ([1.0, 2.0, np.nan], "weight of point 2 is NaN"),
         ([1.0, np.inf, 1.0], "weight of point 1 is inf"),
-        (["a", "b", "c"], "sample_weight does not hold numbers"),
+        (["a", "b", "c"], "sample_weight holds text, not numbers"),
     ],
 )
 def test_weights_that_are_refused(weights, words):
@@ -281,7 +281,7 @@ def test_other_numbers(dtype):
         ([1.0, 2.0, 3.0], "reshape|Reshape your data"),
         (1.0, "dimensions"),
         (np.zeros((2, 2, 2)), "3 dimensions"),
-        ([["a", "b"], ["c", "d"]], "could not convert string"),
+        ([["a", "b"], ["c", "d"]], "X holds text, not numbers"),
         (np.array([["1", "x"]], dtype=object), "could not convert string"),
         ([[0.0, 1.0], [2.0, np.nan], [0.0, 0.0]], "point 1: coordinate 1 is NaN"),
         ([[0.0, 1.0], [-np.inf, 0.0]], "point 1: coordinate 0 is -inf"),

@@ -217,7 +217,7 @@ class OnDevice:
 @pytest.mark.skipif(hasattr(ropewalk._native, "DeviceArray"), reason="this build is for devices, too")
 def test_a_build_for_the_processor_says_so():
     for call in [lambda: DBSCAN().fit(OnDevice()), lambda: ropewalk.friends_of_friends(OnDevice(), 1.0)]:
-        with pytest.raises(RuntimeError, match="X lies on a device, but this build of ropewalk is for the processor only"):
+        with pytest.raises(RuntimeError, match="X is on a device, but this build of ropewalk has no CUDA support"):
             call()
     for device in ["cuda", "cuda:1"]:
         with pytest.raises(RuntimeError, match=f"device is '{device}', but this build"):

@@ -298,7 +298,7 @@ def test_what_is_found_later_is_of_the_last_fit():
         ({"metric": "cityblock"}, "metric is 'cityblock'"),
         ({"metric": "minkowski", "metric_params": {"p": 3}}, "p is 3"),
         ({"metric_params": {"V": 1}}, "metric_params"),
-        ({"cluster_selection_method": "best"}, "cluster_selection_method is 'best'; it may be 'eom' or 'leaf'"),
+        ({"cluster_selection_method": "best"}, "cluster_selection_method is 'best'; it must be one of 'eom', 'leaf'"),
         ({"store_centers": "mean"}, "store_centers is 'mean'"),
         ({"ties": True}, "ties is True"),
         ({"box_size": [1.0, 1.0, 1.0]}, "box_size has 3 sides"),

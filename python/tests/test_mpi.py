@@ -263,8 +263,8 @@ SENTENCES = {
     "NaN in groups": "point 3: coordinate 1 is NaN; coordinates must be finite",
     "no rows": "Expected a 2-dimensional array X",
     "eleven coordinates": "11 dimensions: points may have 1 to 10",
-    "weights": "sample_weight is given with comm",
-    "device": "device is 'cuda' with comm",
+    "weights": "sample_weight is not supported with comm",
+    "device": "device is 'cuda'; with comm it must be",
     "order of columns": "the digest of feature names (0 for none) is ",
     "no names": "the digest of feature names (0 for none) is ",
     "no sentence": "Mute",
@@ -321,7 +321,7 @@ def test_what_is_no_communicator(tmp_path):
     for own in start(tmp_path, 2, NO_COMMUNICATORS):
         assert len(own) == 24
         assert all(kind == "TypeError" and "it must be an intracommunicator of mpi4py" in text for kind, text in own[:16])
-        assert own[16:20] == [("RuntimeError", "the communicator fails: the cable is cut")] * 4
+        assert own[16:20] == [("RuntimeError", "the communicator failed: the cable is cut")] * 4
         assert own[20:] == [("KeyboardInterrupt", "Ctrl-C")] * 4
 
 
@@ -366,7 +366,7 @@ labels = FriendsOfFriends(0.1).fit(X, comm=comm).labels_
 
 def test_messages_that_are_broken_off(tmp_path):
     for own in start(tmp_path, 3, BROKEN_OFF):
-        assert own == ["the communicator fails: the cable is cut"] * 3
+        assert own == ["the communicator failed: the cable is cut"] * 3
 
 
 PARTS = """

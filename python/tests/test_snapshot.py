@@ -28,9 +28,9 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     made: list[tuple[str, ...]] = []
     read = _native.read_particles
 
-    def count(path: str, how: Any, positions: bool, others: list[str], n_jobs: int | None) -> _native.Particles:
+    def count(path: str, settings: Any, positions: bool, others: list[str], n_jobs: int | None) -> _native.Particles:
         made.append(("positions",) * positions + tuple(others))
-        return read(path, how, positions, others, n_jobs)
+        return read(path, settings, positions, others, n_jobs)
 
     monkeypatch.setattr(_native, "read_particles", count)
     return made
@@ -145,10 +145,10 @@ def test_types_of_hdf5() -> None:
 def test_fields_that_are_not_read() -> None:
     snapshot = read_snapshot(SNAPSHOTS / "tng.0.hdf5")
     other = next(field.name for kind in snapshot.types for field in kind.fields if field.role is None)
-    with pytest.raises(KeyError, match="only these are read"):
+    with pytest.raises(KeyError, match="the field .* cannot be read; only positions"):
         snapshot[other]
     assert other not in snapshot
-    with pytest.raises(KeyError, match="there is no field nothing; those that are read are positions"):
+    with pytest.raises(KeyError, match="there is no field nothing; the fields are positions"):
         snapshot["nothing"]
     with pytest.raises(ValueError, match="there is no field 'nothing'"):
         snapshot.load("nothing")
@@ -298,7 +298,7 @@ def test_write(tmp_path: Path, name: str) -> None:
 
 def test_a_snapshot_brings_its_own(tmp_path: Path) -> None:
     snapshot = read_snapshot(SNAPSHOTS / "gadget2.hdf5", types=(1, 2))
-    with pytest.raises(ValueError, match="masses: a snapshot has its own"):
+    with pytest.raises(ValueError, match="masses is given, but a snapshot has its own"):
         halos(snapshot, masses=1.0)
     with pytest.raises(ValueError, match=r"read_snapshot\(path, velocity_unit="):
         halos(snapshot, velocity_unit="km/s")
@@ -366,7 +366,7 @@ def test_units_that_are_left_out_are_said(tmp_path: Path) -> None:
     path = tmp_path / "points.npz"
     np.savez(path, positions=np.ones((4, 3)), masses=np.ones(4))
     snapshot = read_snapshot(path, length_unit="Mpc", mass_unit="Msun")
-    with pytest.warns(RopewalkWarning, match="units are left out"):
+    with pytest.warns(RopewalkWarning, match="units are not stored"):
         snapshot.write(tmp_path / "points.hdf5")
     snapshot.write(tmp_path / "points.ecsv")
 

@@ -206,7 +206,7 @@ def test_trees_of_two_arrays():
     found = ropewalk.minimum_spanning_tree([[0.0], [1.0], [9.0], [3.0]])
     tree = ropewalk.SpanningTree(found.edges, found.weights)
     assert tree.n_points == found.n_points == 4
-    with pytest.raises(RuntimeError, match="made of two arrays alone"):
+    with pytest.raises(RuntimeError, match="built from edges and weights only"):
         tree.cut(1.0)
     with pytest.raises(RuntimeError, match="was found on a device"):
         ropewalk.SpanningTree("there", "there").cut(1.0)

@@ -2,7 +2,7 @@
 
 use common::clouds::{self, Cloud};
 use common::ranks::clusters::owned_are;
-use common::ranks::shares::{Share, shares};
+use common::ranks::distributions::{Distribution, distributions};
 use ropewalk::distributed::{Communicator, Domain, on_threads};
 use ropewalk::gpu::{self, Bvh, Coordinate, Device};
 use ropewalk::halo::Overdensity;
@@ -14,7 +14,7 @@ fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
 }
 
-fn compare<S: Coordinate, const D: usize>(ranks: &dyn Communicator, cloud: &Cloud<S, D>, shares: &[Share]) {
+fn compare<S: Coordinate, const D: usize>(ranks: &dyn Communicator, cloud: &Cloud<S, D>, shares: &[Distribution]) {
     let n = cloud.points.len();
     for &radius in &cloud.radii {
         for space in [None, Some(cloud.side)].into_iter().filter(|side| side.is_none_or(|side| side >= 2.0 * radius)) {
@@ -52,7 +52,7 @@ fn compare<S: Coordinate, const D: usize>(ranks: &dyn Communicator, cloud: &Clou
 fn wide_groups_across_ranks() {
     on_threads(3, |ranks| {
         for cloud in clouds::small::<f32, 3>() {
-            compare(ranks, &cloud, &[Share::Uneven]);
+            compare(ranks, &cloud, &[Distribution::Uneven]);
         }
         Ok(())
     })
@@ -63,7 +63,7 @@ fn wide_groups_across_ranks() {
 fn groups_of_any_number_of_ranks() {
     for size in [1, 2, 7] {
         on_threads(size, |ranks| {
-            let shares = if size == 2 { &shares()[..] } else { &[Share::Even] };
+            let shares = if size == 2 { &distributions()[..] } else { &[Distribution::Even] };
             compare(ranks, &clouds::clustered::<f32, 2>(), shares);
             Ok(())
         })
@@ -74,7 +74,7 @@ fn groups_of_any_number_of_ranks() {
 #[test]
 fn groups_in_f64() {
     on_threads(2, |ranks| {
-        compare(ranks, &clouds::clustered::<f64, 3>(), &[Share::Even]);
+        compare(ranks, &clouds::clustered::<f64, 3>(), &[Distribution::Even]);
         Ok(())
     })
     .unwrap();
@@ -99,7 +99,7 @@ fn halos_of_a_snapshot() {
         options.overdensities = overdensities;
         let expected = ropewalk_pipeline::run(&part(0..cloud.points.len()), &options).unwrap();
         let found = on_threads(3, |ranks| {
-            let part = part(Share::Even.of(cloud.points.len(), ranks));
+            let part = part(Distribution::Even.of(cloud.points.len(), ranks));
             let pipeline = Pipeline::across(ranks, &part, &options)?;
             let found = pipeline.find_on(device())?;
             pipeline.gather(&found, &pipeline.measure(&found)?)

@@ -66,9 +66,9 @@ fn amid(path: &Path) {
 }
 
 /// A file that cancels a call when its end is reached.
-struct LastWords(File, Cancel);
+struct CancelAtEnd(File, Cancel);
 
-impl Read for LastWords {
+impl Read for CancelAtEnd {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let n = self.0.read(buffer)?;
         if n == 0 {
@@ -82,7 +82,7 @@ impl Read for LastWords {
 #[track_caller]
 fn before_a_look(path: &Path) {
     let cancel = Cancel::new();
-    let file = LastWords(File::open(path).unwrap(), cancel.clone());
+    let file = CancelAtEnd(File::open(path).unwrap(), cancel.clone());
     let result = cancel.run(|| read_from(file, path, &ReadOptions::default(), None));
     assert_eq!(result.map(|_| ()).unwrap_err().kind(), ErrorKind::Cancelled, "{}", path.display());
 }

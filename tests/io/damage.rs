@@ -5,16 +5,16 @@ use std::fs;
 
 use ropewalk_io::{GadgetOptions, Masses, ReadOptions, Species, read, read_header, write_gadget};
 
-use super::gadget::Made;
+use super::gadget::TypeParticles;
 use super::{Folder, all, assert_modest_memory, f32s, refused};
 
 /// Returns the bytes of a snapshot of types 0 (four particles, masses in a block) and 1 (three particles of equal
 /// mass).
 fn snapshot(folder: &Folder, labels: bool, big_endian: bool) -> Vec<u8> {
-    let made = [Made::new(0, 4, false, true), Made::new(1, 3, false, false)];
+    let made = [TypeParticles::new(0, 4, false, true), TypeParticles::new(1, 3, false, false)];
     let options = GadgetOptions::default().labels(labels).big_endian(big_endian);
     let path = folder.file("whole");
-    write_gadget(&path, &made.each_ref().map(Made::species), &options).unwrap();
+    write_gadget(&path, &made.each_ref().map(TypeParticles::species), &options).unwrap();
     fs::read(path).unwrap()
 }
 

@@ -10,7 +10,7 @@ use ropewalk_io::{
 use super::{Folder, all, f32s, f64s};
 
 /// The particles of one type, with values computed from their numbers.
-pub struct Made {
+pub struct TypeParticles {
     particle_type: u8,
     positions: Points,
     velocities: Points,
@@ -18,7 +18,7 @@ pub struct Made {
     masses: Masses,
 }
 
-impl Made {
+impl TypeParticles {
     pub fn new(particle_type: u8, n: usize, wide: bool, mass_block: bool) -> Self {
         let seed = f64::from(particle_type) * 1000.0;
         let vectors = |shift: f64| {
@@ -47,7 +47,11 @@ impl Made {
 }
 
 /// Returns the vectors of the particles in `order`, given as pairs of the index of a type and of a particle.
-fn pick<'a>(made: &'a [Made], order: &[(usize, usize)], of: impl Fn(&'a Made) -> &'a Points) -> Points {
+fn pick<'a>(
+    made: &'a [TypeParticles],
+    order: &[(usize, usize)],
+    of: impl Fn(&'a TypeParticles) -> &'a Points,
+) -> Points {
     fn rows<S>(table: &Table<S>, i: usize) -> &[S; 3] {
         &table.rows::<3>().unwrap()[i]
     }
@@ -70,7 +74,7 @@ fn pick<'a>(made: &'a [Made], order: &[(usize, usize)], of: impl Fn(&'a Made) ->
 }
 
 #[track_caller]
-fn check(snapshot: &Snapshot, made: &[Made], order: &[(usize, usize)]) {
+fn check(snapshot: &Snapshot, made: &[TypeParticles], order: &[(usize, usize)]) {
     assert_eq!(snapshot.points, pick(made, order, |made| &made.positions));
     assert_eq!(snapshot.velocities, Some(pick(made, order, |made| &made.velocities)));
     let ids: Vec<u64> = order.iter().map(|&(s, i)| made[s].ids[i]).collect();
@@ -100,8 +104,9 @@ fn round_trips() {
             // Five or more particles in three files, so that the number is not divisible. With one particle of type
             // 4, two files have none.
             let count = |t: u8| [7, 5, 0, 0, 1, 0][usize::from(t)];
-            let made: Vec<Made> = types.iter().map(|&t| Made::new(t, count(t), wide, block(t))).collect();
-            let species: Vec<_> = made.iter().map(Made::species).collect();
+            let made: Vec<TypeParticles> =
+                types.iter().map(|&t| TypeParticles::new(t, count(t), wide, block(t))).collect();
+            let species: Vec<_> = made.iter().map(TypeParticles::species).collect();
             let options = GadgetOptions::default()
                 .labels(labels)
                 .big_endian(big_endian)
@@ -207,7 +212,7 @@ fn velocity_unit() {
 #[test]
 fn other_blocks() {
     let folder = Folder::new("other-blocks");
-    let made = Made::new(0, 4, false, true);
+    let made = TypeParticles::new(0, 4, false, true);
     let path = folder.file("full");
     let options = GadgetOptions::default().labels(true);
     write_gadget(&path, &[made.species()], &options).unwrap();
@@ -244,7 +249,7 @@ fn no_particles() {
 #[test]
 fn totals_left_empty() {
     let folder = Folder::new("totals");
-    let made = Made::new(1, 4, false, false);
+    let made = TypeParticles::new(1, 4, false, false);
     let path = folder.file("full");
     write_gadget(&path, &[made.species()], &GadgetOptions::default()).unwrap();
     let mut bytes = std::fs::read(&path).unwrap();
@@ -256,7 +261,7 @@ fn totals_left_empty() {
 fn refused_to_write() {
     let folder = Folder::new("refused-to-write");
     let path = folder.with("there", "before");
-    let (a, b) = (Made::new(1, 3, false, false), Made::new(0, 2, true, false));
+    let (a, b) = (TypeParticles::new(1, 3, false, false), TypeParticles::new(0, 2, true, false));
     let (flat, unknown) = (f32s(2, [0.0; 6]), Masses::Unknown);
     let plain = GadgetOptions::default();
     let none = plain.clone().files(0);

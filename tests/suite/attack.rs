@@ -120,7 +120,7 @@ fn distance2<S: Scalar, const D: usize>(a: &[S; D], b: &[S; D], side: Option<f64
 }
 
 /// The data of a query: points, tree, and reference results.
-struct Asked<S, const D: usize> {
+struct QueryCase<S, const D: usize> {
     seed: u64,
     random: Random,
     cloud: Cloud<S, D>,
@@ -134,7 +134,7 @@ struct Asked<S, const D: usize> {
     near: Vec<Vec<u32>>,
 }
 
-impl<S: Scalar, const D: usize> Asked<S, D> {
+impl<S: Scalar, const D: usize> QueryCase<S, D> {
     fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let cloud = cloud::<S, D>(&mut random);
@@ -368,12 +368,12 @@ fn pairs(near: &[Neighbor]) -> Vec<(f64, u32)> {
 fn attack<S: Scalar, const D: usize>() {
     for seed in seeds() {
         POOLS[seed as usize % 2].install(|| {
-            let mut asked = Asked::<S, D>::new(seed);
-            asked.neighbors();
-            asked.nearest();
-            asked.queries();
-            asked.friends();
-            asked.clusters();
+            let mut case = QueryCase::<S, D>::new(seed);
+            case.neighbors();
+            case.nearest();
+            case.queries();
+            case.friends();
+            case.clusters();
         });
     }
 }

@@ -170,9 +170,9 @@ impl Bounded<f64, 3> for Star {
 }
 
 /// A point whose type does not declare that it is one.
-struct Shy([f64; 3]);
+struct UndeclaredPoint([f64; 3]);
 
-impl Bounded<f64, 3> for Shy {
+impl Bounded<f64, 3> for UndeclaredPoint {
     fn bounds(&self) -> Aabb<f64, 3> {
         Aabb::point(self.0)
     }
@@ -182,14 +182,14 @@ impl Bounded<f64, 3> for Shy {
 fn a_type_of_ones_own_is_as_good_as_an_array() {
     let cloud = common::clouds::clustered::<f64, 3>();
     let stars: Vec<Star> = cloud.points.iter().map(|&position| Star { position, _magnitude: 4.5 }).collect();
-    let shy: Vec<Shy> = cloud.points.iter().copied().map(Shy).collect();
+    let undeclared: Vec<UndeclaredPoint> = cloud.points.iter().copied().map(UndeclaredPoint).collect();
     let arrays = Bvh::build_periodic(&cloud.points, cloud.side).unwrap();
     let stars = Bvh::build_periodic(&stars, cloud.side).unwrap();
-    let shy = Bvh::build_periodic(&shy, cloud.side).unwrap();
+    let undeclared = Bvh::build_periodic(&undeclared, cloud.side).unwrap();
     for radius in cloud.radii {
         assert_eq!(stars.neighbors(radius), arrays.neighbors(radius));
-        assert_eq!(shy.neighbors(radius), arrays.neighbors(radius));
-        assert_eq!(Fof::new(radius).run_on(&shy).unwrap(), Fof::new(radius).run_on(&arrays).unwrap());
+        assert_eq!(undeclared.neighbors(radius), arrays.neighbors(radius));
+        assert_eq!(Fof::new(radius).run_on(&undeclared).unwrap(), Fof::new(radius).run_on(&arrays).unwrap());
     }
-    assert_eq!(shy.nearest_neighbors(4), arrays.nearest_neighbors(4));
+    assert_eq!(undeclared.nearest_neighbors(4), arrays.nearest_neighbors(4));
 }

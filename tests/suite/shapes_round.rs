@@ -26,13 +26,13 @@ fn length<const D: usize>(a: &P<D>) -> f64 {
 }
 
 /// A shape by its definition: the hull of corners, plus an ellipsoid with half axes, plus a sphere.
-struct Own<const D: usize> {
+struct ShapeDefinition<const D: usize> {
     corners: Vec<P<D>>,
     half_axes: Vec<P<D>>,
     radius: f64,
 }
 
-impl<const D: usize> Own<D> {
+impl<const D: usize> ShapeDefinition<D> {
     /// Returns the maximum of `normal · x`.
     fn support(&self, normal: &P<D>) -> f64 {
         let corner = self.corners.iter().map(|p| dot(p, normal)).fold(f64::NEG_INFINITY, f64::max);
@@ -48,7 +48,7 @@ impl<const D: usize> Own<D> {
 /// A shape of the library with its definition.
 struct Defined<'a, T, const D: usize> {
     shape: &'a T,
-    own: &'a Own<D>,
+    own: &'a ShapeDefinition<D>,
 }
 
 /// Returns a rotation from Householder reflections, a method independent of Gram-Schmidt.
@@ -131,7 +131,7 @@ macro_rules! with {
     ($numbers:expr, $dim:tt, |$shape:ident, $own:ident| $use:expr) => {{
         let Numbers { kind, points, sizes } = $numbers;
         let [a, b, c, _] = *points;
-        let hull = |corners: &[P<$dim>], radius: f64| Own { corners: corners.to_vec(), half_axes: vec![], radius };
+        let hull = |corners: &[P<$dim>], radius: f64| ShapeDefinition { corners: corners.to_vec(), half_axes: vec![], radius };
         let axes = axes(points);
         let stretched: Vec<P<$dim>> = (0..$dim).map(|i| axes[i].map(|x| x * sizes[i])).collect();
         match kind {
@@ -142,7 +142,7 @@ macro_rules! with {
             4 => { let ($shape, $own) = (Capsule::new(a, b, sizes[0]), hull(&[a, b], sizes[0])); $use }
             5 => {
                 let $shape = Ellipsoid::new(a, axes, *sizes);
-                let $own = Own { corners: vec![a], half_axes: stretched, radius: 0.0 };
+                let $own = ShapeDefinition { corners: vec![a], half_axes: stretched, radius: 0.0 };
                 $use
             }
             6 => {
@@ -326,7 +326,7 @@ proptest! {
     fn boxes_and_trees(a in numbers::<3>(12), other in numbers::<3>(1)) {
         prop_assume!(a.kind != 0 && a.kind != 7);
         let Numbers { points: [p, q, r, _], sizes, .. } = a;
-        let hull = |corners: &[P<3>], radius: f64| Own { corners: corners.to_vec(), half_axes: vec![], radius };
+        let hull = |corners: &[P<3>], radius: f64| ShapeDefinition { corners: corners.to_vec(), half_axes: vec![], radius };
         match a.kind {
             1 => box_is_right(Defined { shape: &Segment::new(p, q), own: &hull(&[p, q], 0.0) }, &other.points)?,
             2 => box_is_right(Defined { shape: &Triangle::new(p, q, r), own: &hull(&[p, q, r], 0.0) }, &other.points)?,
@@ -335,7 +335,7 @@ proptest! {
             5 => {
                 let axes = axes(&a.points);
                 let half_axes = (0..3).map(|i| axes[i].map(|x| x * sizes[i])).collect();
-                box_is_right(Defined { shape: &Ellipsoid::new(p, axes, sizes), own: &Own { corners: vec![p], half_axes, radius: 0.0 } }, &other.points)?;
+                box_is_right(Defined { shape: &Ellipsoid::new(p, axes, sizes), own: &ShapeDefinition { corners: vec![p], half_axes, radius: 0.0 } }, &other.points)?;
             }
             9..12 => {
                 let dop = Dop18::around(&a.points);

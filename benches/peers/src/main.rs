@@ -8,18 +8,18 @@ mod peer;
 mod peers;
 mod race;
 mod report;
-mod work;
+mod input;
 
 use std::error::Error;
 use std::path::PathBuf;
 
 use clap::Parser;
 
+use crate::input::{Input, Parameters};
 use crate::op::Op;
 use crate::peer::Peer;
 use crate::peers::PEERS;
 use crate::race::Limits;
-use crate::work::{Parameters, Work};
 
 #[derive(Parser)]
 struct Options {
@@ -53,7 +53,7 @@ struct Options {
     /// Number of threads, the same for all libraries
     #[arg(long, default_value_t = 1)]
     threads: usize,
-    /// Repetitions, after one for warming up
+    /// Repetitions after one warm-up
     #[arg(long, default_value_t = 5)]
     reps: usize,
     /// Maximum seconds of one repetition of a peer
@@ -72,7 +72,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut peers: Vec<&dyn Peer> = vec![];
     for name in &options.peers {
         let peer = PEERS.iter().find(|peer| peer.name() == name.as_str());
-        peers.push(*peer.ok_or_else(|| format!("no peer {name:?}; there are {}", names().join(", ")))?);
+        peers.push(*peer.ok_or_else(|| format!("unknown library {name:?}; known libraries: {}", names().join(", ")))?);
     }
     if peers.is_empty() {
         peers = PEERS.to_vec();
@@ -81,9 +81,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let points = data::read(&options.file).map_err(|error| format!("{}: {error}", options.file.display()))?;
     if points.is_empty() {
-        return Err("no points".into());
+        return Err(format!("{}: the file has no points", options.file.display()).into());
     }
-    let eps = options.eps.unwrap_or_else(|| 0.2 * work::mean_separation(&points));
+    let eps = options.eps.unwrap_or_else(|| 0.2 * input::mean_separation(&points));
     let parameters = Parameters {
         radius: options.radius.unwrap_or(eps),
         eps,
@@ -95,24 +95,24 @@ fn main() -> Result<(), Box<dyn Error>> {
     if ![parameters.radius, parameters.eps].iter().all(|&x| x > 0.0 && x.is_finite()) || options.reps == 0 {
         return Err("radius, eps and reps must be positive".into());
     }
-    let work = Work::new(points, parameters);
+    let input = Input::new(points, parameters);
 
     if options.serve {
         let ([op], [peer]) = (&options.ops[..], &peers[..]) else {
-            return Err("--serve takes one operation and one library".into());
+            return Err("--serve requires exactly one operation and one library".into());
         };
-        race::serve(*op, *peer, &work);
+        race::serve(*op, *peer, &input);
         return Ok(());
     }
 
     let limits = Limits { reps: options.reps, cap: options.cap };
-    let rows: Vec<_> = options.ops.iter().flat_map(|&op| race::race(op, &peers, &work, &limits)).collect();
+    let rows: Vec<_> = options.ops.iter().flat_map(|&op| race::race(op, &peers, &input, &limits)).collect();
     let Parameters { radius, eps, min_pts, min_cluster_size, k, threads } = parameters;
     let file = options.file.file_name().unwrap_or_default().to_string_lossy();
     println!(
         "{file}: {} points, radius {radius}, eps {eps}, min_pts {min_pts}, min_cluster_size {min_cluster_size}, k {k}, \
          threads {threads}\n",
-        work.points.len()
+        input.points.len()
     );
     print!("{}", report::markdown(&rows));
     if let Some(path) = &options.json {

@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use crate::answer::{Answer, agreement};
+use crate::input::Input;
 use crate::op::Op;
 use crate::peer::{Peer, Run};
 use crate::report::{Reference, Row, median, peak_bytes};
-use crate::work::Work;
 
 /// Before the race each peer gets a compact fraction of the points, 1 / `TRIAL`, to estimate its time.
 const TRIAL: usize = 32;
@@ -27,19 +27,19 @@ struct Runner<'a> {
 }
 
 /// Races all peers in one operation. The first that supports the operation is the reference for the others.
-pub fn race(op: Op, peers: &[&dyn Peer], work: &Work, limits: &Limits) -> Vec<Row> {
+pub fn race(op: Op, peers: &[&dyn Peer], input: &Input, limits: &Limits) -> Vec<Row> {
     let mut rows = vec![];
     let mut runners: Vec<Runner> = vec![];
-    let trial = (work.points.len() >= TRIAL << 10).then(|| work.part(TRIAL));
+    let trial = (input.points.len() >= TRIAL << 10).then(|| input.part(TRIAL));
     for &peer in peers {
         // The reference has no trial.
         let trial = trial.as_ref().filter(|_| !runners.is_empty());
         if let Some(estimate) = trial.and_then(|part| estimate(op, peer, part)).filter(|&s| s > limits.cap) {
-            let reason = format!("about {estimate:.1} s, from 1/{TRIAL} of the points and in proportion");
-            rows.push(Row::skipped(op, peer, work, reason));
+            let reason = format!("about {estimate:.1} s, extrapolated from 1/{TRIAL} of the points");
+            rows.push(Row::skipped(op, peer, input, reason));
             continue;
         }
-        let Some(mut run) = peer.enter(op, work) else { continue };
+        let Some(mut run) = peer.prepare(op, input) else { continue };
         // Warms up, and gets the answer.
         let (seconds, answer) = time(&mut run);
         let finished = seconds > limits.cap;
@@ -54,7 +54,7 @@ pub fn race(op: Op, peers: &[&dyn Peer], work: &Work, limits: &Limits) -> Vec<Ro
                 // Threads may sum in another order. Any other difference is reported.
                 let text = agreement(op, &runner.answer, &answer);
                 if text != "yes" {
-                    eprintln!("{} {}: answers differ between repetitions: {text}", op.name(), runner.peer.name());
+                    eprintln!("{} {}: results differ between repetitions: {text}", op.name(), runner.peer.name());
                 }
             }
         }
@@ -63,16 +63,16 @@ pub fn race(op: Op, peers: &[&dyn Peer], work: &Work, limits: &Limits) -> Vec<Ro
         let first = runners.first()?;
         let agrees = agreement(op, &first.answer, &runner.answer);
         let versus = Reference { library: first.peer.name(), median_s: median(&first.seconds) };
-        Some(Row::timed(op, runner.peer, work, &runner.seconds, runner.answer, versus, agrees))
+        Some(Row::timed(op, runner.peer, input, &runner.seconds, runner.answer, versus, agrees))
     });
     timed.chain(rows).collect()
 }
 
 /// Runs a repetition for each line on stdin and prints `{"seconds", "check", "peak_bytes"}`. For drivers in other
 /// languages.
-pub fn serve(op: Op, peer: &dyn Peer, work: &Work) {
+pub fn serve(op: Op, peer: &dyn Peer, input: &Input) {
     let before = peak_bytes();
-    let Some(mut run) = peer.enter(op, work) else {
+    let Some(mut run) = peer.prepare(op, input) else {
         println!("{}", serde_json::json!({ "skipped": "no such operation" }));
         return;
     };
@@ -89,8 +89,8 @@ pub fn serve(op: Op, peer: &dyn Peer, work: &Work) {
 }
 
 /// Estimates the time for all points, assuming that it is proportional to their number.
-fn estimate(op: Op, peer: &dyn Peer, part: &Work) -> Option<f64> {
-    let mut run = peer.enter(op, part)?;
+fn estimate(op: Op, peer: &dyn Peer, part: &Input) -> Option<f64> {
+    let mut run = peer.prepare(op, part)?;
     // If it is fast, the shorter of two runs: the first wakes threads and allocates memory.
     let first = time(&mut run).0;
     let seconds = if first < 0.1 { first.min(time(&mut run).0) } else { first };

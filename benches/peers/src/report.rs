@@ -7,9 +7,9 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::answer::Answer;
+use crate::input::Input;
 use crate::op::Op;
 use crate::peer::Peer;
-use crate::work::Work;
 
 #[derive(Serialize)]
 pub struct Row {
@@ -40,7 +40,7 @@ impl Row {
     pub fn timed(
         op: Op,
         peer: &dyn Peer,
-        work: &Work,
+        input: &Input,
         seconds: &[f64],
         check: Answer,
         versus: Reference,
@@ -55,21 +55,21 @@ impl Row {
             versus: Some(versus.library),
             agrees: Some(agrees),
             check: Some(check),
-            ..Self::empty(op, peer, work)
+            ..Self::empty(op, peer, input)
         }
     }
 
-    pub fn skipped(op: Op, peer: &dyn Peer, work: &Work, reason: String) -> Self {
-        Self { skipped: Some(reason), ..Self::empty(op, peer, work) }
+    pub fn skipped(op: Op, peer: &dyn Peer, input: &Input, reason: String) -> Self {
+        Self { skipped: Some(reason), ..Self::empty(op, peer, input) }
     }
 
-    fn empty(op: Op, peer: &dyn Peer, work: &Work) -> Self {
+    fn empty(op: Op, peer: &dyn Peer, input: &Input) -> Self {
         Self {
             op: op.name(),
             library: peer.name(),
             version: version(peer.package()),
-            n: work.points.len(),
-            threads: if peer.is_serial(op) { 1 } else { work.parameters.threads },
+            n: input.points.len(),
+            threads: if peer.is_serial(op) { 1 } else { input.parameters.threads },
             reps: 0,
             median_s: None,
             min_s: None,

@@ -12,7 +12,7 @@ use ropewalk::gpu::{CudaMemory, Device, DeviceVec};
 use crate::errors::exception;
 
 /// The values of an array.
-pub enum Column {
+pub enum DeviceColumn {
     Labels(DeviceVec<i32>),
     /// Indices, exported as `int32` if all are below 2^31, since not all libraries support `uint32`.
     Indices {
@@ -22,7 +22,7 @@ pub enum Column {
     Numbers(DeviceVec<f64>),
 }
 
-impl Column {
+impl DeviceColumn {
     /// Returns a column of indices below `end`.
     pub fn indices(values: DeviceVec<u32>, end: usize) -> Self {
         Self::Indices { values, is_narrow: end <= 1 << 31 }
@@ -69,24 +69,24 @@ impl Column {
 /// freed after the array and everything made from it are gone and the device has finished the work queued until then.
 #[pyclass(frozen, module = "ropewalk._native")]
 pub struct DeviceArray {
-    column: Column,
+    column: DeviceColumn,
     shape: Vec<usize>,
     /// Set when the array is first exported.
     memory: OnceLock<Arc<CudaMemory>>,
 }
 
 impl DeviceArray {
-    pub fn new(column: Column) -> Self {
+    pub fn new(column: DeviceColumn) -> Self {
         let shape = vec![column.len()];
         Self { column, shape, memory: OnceLock::new() }
     }
 
     /// Returns an array of the given shape over the values of the column.
-    pub fn rows(column: Column, shape: [usize; 2]) -> Self {
+    pub fn rows(column: DeviceColumn, shape: [usize; 2]) -> Self {
         Self { column, shape: shape.into(), memory: OnceLock::new() }
     }
 
-    pub fn column(&self) -> &Column {
+    pub fn column(&self) -> &DeviceColumn {
         &self.column
     }
 
@@ -158,14 +158,14 @@ impl DeviceArray {
     fn get<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let shape = self.shape.clone();
         Ok(match &self.column {
-            Column::Labels(values) => {
+            DeviceColumn::Labels(values) => {
                 py.detach(|| values.read()).map_err(exception)?.into_pyarray(py).reshape(shape)?.into_any()
             }
-            Column::Indices { values, is_narrow } => {
+            DeviceColumn::Indices { values, is_narrow } => {
                 let array = py.detach(|| values.read()).map_err(exception)?.into_pyarray(py).reshape(shape)?;
                 if *is_narrow { array.call_method1("view", (self.dtype(py)?,))? } else { array.into_any() }
             }
-            Column::Numbers(values) => {
+            DeviceColumn::Numbers(values) => {
                 py.detach(|| values.read()).map_err(exception)?.into_pyarray(py).reshape(shape)?.into_any()
             }
         })

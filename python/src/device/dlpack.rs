@@ -14,8 +14,8 @@ use dlpark::{DlpackFlags, Managed, ManagedTensorBase};
 use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::device::array::{Column, DeviceArray};
-use crate::device::foreign::{Foreign, Kind, checked_shape};
+use crate::device::array::{DeviceArray, DeviceColumn};
+use crate::device::external::{ExternalPoints, Precision, checked_shape};
 
 /// The stream that waits for the producer's work.
 struct LegacyDefault;
@@ -28,7 +28,7 @@ unsafe impl DlpackStream for LegacyDefault {
 }
 
 /// Returns the points of an object that supports DLPack; `None` if it does not, or if it is a NumPy array.
-pub fn points(x: &Bound<'_, PyAny>) -> PyResult<Option<Foreign>> {
+pub fn points(x: &Bound<'_, PyAny>) -> PyResult<Option<ExternalPoints>> {
     let py = x.py();
     if x.is_instance_of::<numpy::PyUntypedArray>() || !x.hasattr(pyo3::intern!(py, "__dlpack_device__"))? {
         return Ok(None);
@@ -43,35 +43,35 @@ pub fn points(x: &Bound<'_, PyAny>) -> PyResult<Option<Foreign>> {
         DLDeviceType::CUDAMANAGED => None,
         DLDeviceType(other) => {
             return Err(PyValueError::new_err(format!(
-                "X says that it is in memory of DLPack's device type {other}; memory of CUDA's GPUs, 2 or 13, is needed"
+                "X is in memory of DLPack's device type {other}; it must be in CUDA memory, type 2 or 13"
             )));
         }
     };
-    let lent = request.import(Some(&LegacyDefault), None)?;
-    let (address, shape, kind) = {
-        let tensor = lent.validate().map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let kind = match tensor.dtype() {
-            DLDataType::F32 => Kind::F32,
-            DLDataType::F64 => Kind::F64,
+    let import = request.import(Some(&LegacyDefault), None)?;
+    let (address, shape, precision) = {
+        let tensor = import.validate().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let precision = match tensor.dtype() {
+            DLDataType::F32 => Precision::F32,
+            DLDataType::F64 => Precision::F64,
             other => {
                 return Err(PyTypeError::new_err(format!(
-                    "X holds numbers of DLPack's type {}, {} bits; float32 or float64 is needed",
+                    "X holds numbers of DLPack's type {}, {} bits; it must hold float32 or float64",
                     other.code.0, other.bits
                 )));
             }
         };
         let shape = checked_shape(tensor.shape(), tensor.strides())?;
         let address = (tensor.data_ptr() as u64).checked_add(tensor.byte_offset());
-        (address.ok_or_else(|| PyValueError::new_err("X begins beyond all addresses"))?, shape, kind)
+        (address.ok_or_else(|| PyValueError::new_err("X is invalid: its address is out of range"))?, shape, precision)
     };
-    Ok(Some(Foreign { address, shape, kind, device: index, wait_for_all: false, lent: Some(lent) }))
+    Ok(Some(ExternalPoints { address, shape, precision, device: index, wait_for_all: false, import: Some(import) }))
 }
 
-fn data_type(column: &Column) -> DLDataType {
+fn data_type(column: &DeviceColumn) -> DLDataType {
     match column {
-        Column::Labels(_) | Column::Indices { is_narrow: true, .. } => DLDataType::I32,
-        Column::Indices { .. } => DLDataType::U32,
-        Column::Numbers(_) => DLDataType::F64,
+        DeviceColumn::Labels(_) | DeviceColumn::Indices { is_narrow: true, .. } => DLDataType::I32,
+        DeviceColumn::Indices { .. } => DLDataType::U32,
+        DeviceColumn::Numbers(_) => DLDataType::F64,
     }
 }
 

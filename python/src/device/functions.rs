@@ -9,7 +9,7 @@ use ropewalk::gpu::{self, Dbscan, Fof, Halos, MinimumSpanningTree, on_one_stream
 use ropewalk_table::{DeviceBvh as Tree, DevicePoints, on_device};
 
 use crate::calls::run;
-use crate::device::array::{Column, DeviceArray};
+use crate::device::array::{DeviceArray, DeviceColumn};
 use crate::device::source::Source;
 use crate::{hdbscan, hop};
 
@@ -27,16 +27,16 @@ fn tree_of(source: Source, size: Option<Vec<f64>>) -> ropewalk::Result<Tree> {
 
 /// Runs work on the device without the GIL. Calls come from threads of a pool. All of them use one stream, so that
 /// the device's memory pool exists only once.
-fn there<T: Send>(py: Python<'_>, work: impl FnOnce() -> ropewalk::Result<T> + Send) -> PyResult<T> {
+fn run_on_stream<T: Send>(py: Python<'_>, work: impl FnOnce() -> ropewalk::Result<T> + Send) -> PyResult<T> {
     run(py, None, || on_one_stream(work))
 }
 
 fn labels(column: gpu::DeviceVec<i32>) -> DeviceArray {
-    DeviceArray::new(Column::Labels(column))
+    DeviceArray::new(DeviceColumn::Labels(column))
 }
 
 fn numbers(column: gpu::DeviceVec<f64>) -> DeviceArray {
-    DeviceArray::new(Column::Numbers(column))
+    DeviceArray::new(DeviceColumn::Numbers(column))
 }
 
 /// The group of each point, the offsets of groups in the list of members, and the list of members.
@@ -47,8 +47,8 @@ fn groups(halos: &Halos, n: usize) -> ropewalk::Result<Groups> {
     halo_of_points.wait()?;
     Ok((
         labels(halo_of_points),
-        DeviceArray::new(Column::indices(halos.offsets(), n + 1)),
-        DeviceArray::new(Column::indices(halos.all_members(), n)),
+        DeviceArray::new(DeviceColumn::indices(halos.offsets(), n + 1)),
+        DeviceArray::new(DeviceColumn::indices(halos.all_members(), n)),
     ))
 }
 
@@ -63,12 +63,12 @@ pub fn device_dbscan(
     device: Option<usize>,
 ) -> PyResult<(DeviceArray, DeviceArray)> {
     let source = Source::new(x, device)?;
-    there(x.py(), || {
+    run_on_stream(x.py(), || {
         let tree = tree_of(source, box_size)?;
         let found = on_device!(DeviceBvh, &tree, bvh => Dbscan::new(eps, min_samples).run_on(bvh))?;
         let (core, column) = (found.core_indices()?, found.column()?);
         column.wait()?;
-        Ok((DeviceArray::new(Column::indices(core, tree.len())), labels(column)))
+        Ok((DeviceArray::new(DeviceColumn::indices(core, tree.len())), labels(column)))
     })
 }
 
@@ -83,7 +83,7 @@ pub fn device_friends_of_friends(
     device: Option<usize>,
 ) -> PyResult<Groups> {
     let source = Source::new(x, device)?;
-    there(x.py(), || {
+    run_on_stream(x.py(), || {
         let tree = tree_of(source, box_size)?;
         let found = on_device!(DeviceBvh, &tree, bvh => Fof::new(linking_length).min_members(min_members).run_on(bvh))?;
         groups(&found, tree.len())
@@ -103,14 +103,14 @@ pub fn device_hop(
     if !matches!(source.dim, 2 | 3) {
         // Points of another dimension would be padded to more coordinates, and the density kernels depend on the
         // dimension.
-        return Err(PyValueError::new_err(format!("X has {} coordinates a point; HOP is for 2 or 3", source.dim)));
+        return Err(PyValueError::new_err(format!("X has {} coordinates per point; HOP requires 2 or 3", source.dim)));
     }
     let box_size = options.box_size.clone();
     let mut hop = options.hop()?;
     if let Some(masses) = masses {
         hop = hop.masses(masses.as_slice()?);
     }
-    there(x.py(), || {
+    run_on_stream(x.py(), || {
         let hop = gpu::Hop::from(hop);
         let tree = tree_of(source, box_size)?;
         let chains = on_device!(DeviceBvh, &tree, bvh => hop.chains_on(bvh))?;
@@ -130,7 +130,7 @@ pub fn device_hdbscan(
 ) -> PyResult<(DeviceArray, DeviceArray)> {
     let source = Source::new(x, device)?;
     let (hdbscan, box_size) = (options.hdbscan(), options.box_size);
-    there(x.py(), || {
+    run_on_stream(x.py(), || {
         let tree = tree_of(source, box_size)?;
         let found = on_device!(DeviceBvh, &tree, bvh => gpu::Hdbscan::from(hdbscan).run_on(bvh))?;
         found.wait()?;
@@ -148,14 +148,14 @@ pub fn device_minimum_spanning_tree(
     device: Option<usize>,
 ) -> PyResult<(DeviceArray, DeviceArray)> {
     let source = Source::new(x, device)?;
-    there(x.py(), || {
+    run_on_stream(x.py(), || {
         let tree = tree_of(source, box_size)?;
         let found =
             on_device!(DeviceBvh, &tree, bvh => MinimumSpanningTree::new().min_samples(min_samples).run_on(bvh))?;
         let (ends, weights) = (found.ends()?, found.weights()?);
         weights.wait()?;
         let n_edges = weights.len();
-        Ok((DeviceArray::rows(Column::indices(ends, tree.len()), [n_edges, 2]), numbers(weights)))
+        Ok((DeviceArray::rows(DeviceColumn::indices(ends, tree.len()), [n_edges, 2]), numbers(weights)))
     })
 }
 
@@ -173,7 +173,7 @@ impl DeviceBvh {
     fn new(x: &Bound<'_, PyAny>, box_size: Option<Vec<f64>>, device: Option<usize>) -> PyResult<Self> {
         let source = Source::new(x, device)?;
         let dim = source.dim;
-        there(x.py(), || Ok(Self { tree: tree_of(source, box_size)?, dim }))
+        run_on_stream(x.py(), || Ok(Self { tree: tree_of(source, box_size)?, dim }))
     }
 
     fn __len__(&self) -> usize {
@@ -192,28 +192,28 @@ impl DeviceBvh {
     /// Returns the number of points within the radius of each point, the point itself included.
     fn count_neighbors(&self, py: Python<'_>, radius: f64) -> PyResult<DeviceArray> {
         let radius = checked_radius(radius)?;
-        there(py, || {
+        run_on_stream(py, || {
             let counts = on_device!(DeviceBvh, &self.tree, bvh => bvh.count_neighbors(radius))?;
             counts.wait()?;
-            Ok(DeviceArray::new(Column::indices(counts, self.tree.len() + 1)))
+            Ok(DeviceArray::new(DeviceColumn::indices(counts, self.tree.len() + 1)))
         })
     }
 
     /// Returns the number of pairs within the radius.
     fn count_pairs(&self, py: Python<'_>, radius: f64) -> PyResult<u64> {
         let radius = checked_radius(radius)?;
-        there(py, || on_device!(DeviceBvh, &self.tree, bvh => bvh.count_pairs(radius)))
+        run_on_stream(py, || on_device!(DeviceBvh, &self.tree, bvh => bvh.count_pairs(radius)))
     }
 
     /// Returns the offset of each point's list, and the indices of the points within the radius of each point, itself
     /// included.
     fn neighbors(&self, py: Python<'_>, radius: f64) -> PyResult<(DeviceArray, DeviceArray)> {
         let radius = checked_radius(radius)?;
-        there(py, || {
+        run_on_stream(py, || {
             let lists = on_device!(DeviceBvh, &self.tree, bvh => bvh.neighbors(radius))?;
             lists.wait()?;
-            let offsets = Column::indices(lists.offsets(), lists.n_values() + 1);
-            let values = Column::indices(lists.values(), self.tree.len());
+            let offsets = DeviceColumn::indices(lists.offsets(), lists.n_values() + 1);
+            let values = DeviceColumn::indices(lists.values(), self.tree.len());
             Ok((DeviceArray::new(offsets), DeviceArray::new(values)))
         })
     }
@@ -222,16 +222,16 @@ impl DeviceBvh {
     fn nearest_neighbors(&self, py: Python<'_>, k: usize, include_self: bool) -> PyResult<(DeviceArray, DeviceArray)> {
         let others = self.tree.len().saturating_sub(usize::from(!include_self));
         if k > others {
-            return Err(PyValueError::new_err(format!("k is {k}; there are {others} points to be neighbours of one")));
+            return Err(PyValueError::new_err(format!("k is {k}; each point has only {others} possible neighbours")));
         }
-        there(py, || {
+        run_on_stream(py, || {
             let wanted = if include_self { Nearest::new(k) } else { Nearest::new(k).excluding_self() };
             let found = on_device!(DeviceBvh, &self.tree, bvh => bvh.nearest_neighbors(wanted))?;
             let distances = found.distances()?;
             distances.wait()?;
-            let indices = Column::indices(found.indices(), self.tree.len());
+            let indices = DeviceColumn::indices(found.indices(), self.tree.len());
             let shape = [self.tree.len(), k];
-            Ok((DeviceArray::rows(indices, shape), DeviceArray::rows(Column::Numbers(distances), shape)))
+            Ok((DeviceArray::rows(indices, shape), DeviceArray::rows(DeviceColumn::Numbers(distances), shape)))
         })
     }
 }

@@ -6,31 +6,32 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::device::foreign::{Foreign, Kind, checked_shape};
+use crate::device::external::{ExternalPoints, Precision, checked_shape};
 
 /// Returns the points of an object that has the CUDA array interface; `None` if it does not.
 ///
 /// If the object names a stream, all streams are waited for instead: a number that is not a stream would end the
 /// process.
-pub fn points(x: &Bound<'_, PyAny>) -> PyResult<Option<Foreign>> {
+pub fn points(x: &Bound<'_, PyAny>) -> PyResult<Option<ExternalPoints>> {
     let Some(interface) = x.getattr_opt(pyo3::intern!(x.py(), "__cuda_array_interface__"))? else { return Ok(None) };
-    let interface =
-        interface.cast::<PyDict>().map_err(|_| PyTypeError::new_err("__cuda_array_interface__ is no dictionary"))?;
+    let interface = interface
+        .cast::<PyDict>()
+        .map_err(|_| PyTypeError::new_err("__cuda_array_interface__ must be a dictionary"))?;
     // A value of `None` is the same as a missing key.
     let optional = |key: &str| PyResult::Ok(interface.get_item(key)?.filter(|value| !value.is_none()));
     let needed = |key: &str| {
         optional(key)?.ok_or_else(|| PyValueError::new_err(format!("__cuda_array_interface__ has no {key:?}")))
     };
     if optional("mask")?.is_some() {
-        return Err(PyValueError::new_err("X has a mask; leave out what is masked"));
+        return Err(PyValueError::new_err("X has a mask; drop or fill the masked entries"));
     }
     let typestr: String = needed("typestr")?.extract()?;
-    let (kind, size) = match typestr.as_str() {
-        "<f4" => (Kind::F32, 4),
-        "<f8" => (Kind::F64, 8),
+    let (precision, size) = match typestr.as_str() {
+        "<f4" => (Precision::F32, 4),
+        "<f8" => (Precision::F64, 8),
         other => {
             return Err(PyTypeError::new_err(format!(
-                "X holds numbers of the type {other:?}; float32 or float64 is needed"
+                "X holds numbers of the type {other:?}; it must hold float32 or float64"
             )));
         }
     };
@@ -40,7 +41,9 @@ pub fn points(x: &Bound<'_, PyAny>) -> PyResult<Option<Foreign>> {
         Some(strides) => {
             let strides: Vec<i64> = strides.extract()?;
             if strides.iter().any(|stride| stride % size != 0) {
-                return Err(PyValueError::new_err(format!("X is not in C order: its strides are {strides:?} bytes")));
+                return Err(PyValueError::new_err(format!(
+                    "X is not in C order: its strides are {strides:?} bytes, not multiples of {size}"
+                )));
             }
             Some(strides.iter().map(|stride| stride / size).collect())
         }
@@ -50,5 +53,5 @@ pub fn points(x: &Bound<'_, PyAny>) -> PyResult<Option<Foreign>> {
     let version: u64 = needed("version")?.extract()?;
     // Before version 3 the interface did not specify streams.
     let wait_for_all = version < 3 || optional("stream")?.is_some();
-    Ok(Some(Foreign { address, shape, kind, device: None, wait_for_all, lent: None }))
+    Ok(Some(ExternalPoints { address, shape, precision, device: None, wait_for_all, import: None }))
 }

@@ -10,7 +10,7 @@
 
 mod array;
 mod dlpack;
-mod foreign;
+mod external;
 mod functions;
 mod interface;
 mod source;

@@ -4,8 +4,8 @@ use ropewalk::distributed::Communicator;
 use ropewalk_io::{Masses, Points, Snapshot, Table, TypeRun};
 use ropewalk_pipeline::{CenterKind, Finder, LinkingLength, Options, Pipeline};
 
+use super::distributions::{Distribution, distributions};
 use super::halos::{options, part, text};
-use super::shares::{Share, shares};
 use crate::random::Random;
 
 super::scenario::scenarios![
@@ -64,7 +64,12 @@ fn with_spheres() -> Options {
 }
 
 /// Compares labels, catalogue, header, notes, profiles and lists of members with those of one process.
-fn compare(ranks: &dyn Communicator, Particles { linked, others }: &Particles, options: &Options, share: [Share; 2]) {
+fn compare(
+    ranks: &dyn Communicator,
+    Particles { linked, others }: &Particles,
+    options: &Options,
+    share: [Distribution; 2],
+) {
     let pipeline = Pipeline::new(linked, options).unwrap().attaching(others).unwrap();
     let mut found = pipeline.find().unwrap();
     pipeline.attach(&mut found).unwrap();
@@ -109,25 +114,25 @@ fn others_join_halos_and_spheres(ranks: &dyn Communicator) {
     let closed = with_spheres();
     let mut open = closed.clone();
     (open.open, open.center) = (true, Some(CenterKind::CenterOfMass));
-    for share in shares() {
+    for share in distributions() {
         compare(ranks, &particles, &closed, [share; 2]);
     }
-    compare(ranks, &particles, &open, [Share::Uneven, Share::Even]);
+    compare(ranks, &particles, &open, [Distribution::Uneven, Distribution::Even]);
     // Equal masses within linked and within other particles; then no masses at all.
     let (mut equal, mut bare) = (both(), both());
     (equal.linked.masses, equal.others.masses) = (Masses::Equal(8.0), Masses::Equal(3.0));
-    compare(ranks, &equal, &closed, [Share::Even; 2]);
+    compare(ranks, &equal, &closed, [Distribution::Even; 2]);
     (bare.linked.masses, bare.others.masses) = (Masses::Unknown, Masses::Unknown);
     let mut counts = options(5, None);
     counts.linking_length = closed.linking_length;
-    compare(ranks, &bare, &counts, [Share::Even; 2]);
+    compare(ranks, &bare, &counts, [Distribution::Even; 2]);
 }
 
 fn others_join_by_hop(ranks: &dyn Communicator) {
     let particles = both();
     let mut options = with_spheres();
     options.finder = Finder::Hop(ropewalk::Hop::new(8.0).n_density(20).n_hop(12));
-    compare(ranks, &particles, &options, [Share::Uneven, Share::Even]);
+    compare(ranks, &particles, &options, [Distribution::Uneven, Distribution::Even]);
 }
 
 /// Ids of linked particles only, of attached particles only, and of neither.
@@ -138,26 +143,26 @@ fn members_with_and_without_ids(ranks: &dyn Communicator) {
         particles.others.ids = particles.others.ids.filter(|_| others_have);
         let mut options = options(5, None);
         options.linking_length = LinkingLength::Length(0.15);
-        compare(ranks, &particles, &options, [Share::Uneven, Share::OneEmpty]);
+        compare(ranks, &particles, &options, [Distribution::Uneven, Distribution::OneEmpty]);
     }
     // One type without ids.
     let mut particles = both();
     particles.others.types_without_ids = vec![4];
     let mut options = options(5, None);
     options.linking_length = LinkingLength::Length(0.15);
-    compare(ranks, &particles, &options, [Share::Even; 2]);
+    compare(ranks, &particles, &options, [Distribution::Even; 2]);
 }
 
 /// One rank has all linked or all other particles; there are no other particles, or only one.
 fn ranks_without_particles_of_a_kind(ranks: &dyn Communicator) {
     let mut particles = both();
     let options = with_spheres();
-    for share in [[Share::First, Share::Even], [Share::Even, Share::First]] {
+    for share in [[Distribution::First, Distribution::Even], [Distribution::Even, Distribution::First]] {
         compare(ranks, &particles, &options, share);
     }
     for types in [&[][..], &[(4, 1)]] {
         particles.others = clumps(types, 5);
-        compare(ranks, &particles, &options, [Share::Even; 2]);
+        compare(ranks, &particles, &options, [Distribution::Even; 2]);
     }
 }
 
@@ -180,14 +185,14 @@ fn precisions_that_differ(ranks: &dyn Communicator) {
     let Particles { linked, others } = both();
     for [a, b, c, d] in [[true, true, false, false], [false, false, true, true], [true, true, true, false], [true; 4]] {
         let particles = Particles { linked: narrowed(&linked, a, b), others: narrowed(&others, c, d) };
-        compare(ranks, &particles, &options, [Share::Uneven, Share::Even]);
+        compare(ranks, &particles, &options, [Distribution::Uneven, Distribution::Even]);
     }
 }
 
 /// All ranks have the same error.
 fn other_particles_that_are_refused(ranks: &dyn Communicator) {
     let Particles { linked, others } = both();
-    let own = |whole: &Snapshot| part(whole, Share::Even.of(whole.points.len(), ranks));
+    let own = |whole: &Snapshot| part(whole, Distribution::Even.of(whole.points.len(), ranks));
     let options = with_spheres();
     let refused = |linked: &Snapshot, others: &Snapshot| {
         let (linked, others) = (own(linked), own(others));

@@ -4,7 +4,7 @@ use ropewalk::distributed::Communicator;
 use ropewalk_io::{Points, Table};
 use ropewalk_table::{check_box_across, check_sides_across};
 
-use super::shares::shares;
+use super::distributions::distributions;
 use crate::random::Random;
 
 super::scenario::scenarios![points_fit_their_box];
@@ -18,7 +18,7 @@ fn points_fit_their_box(ranks: &dyn Communicator) {
     rows.sort_by(|a, b| a[0].total_cmp(&b[0]));
     rows[0][0] = -2.0;
     rows[89][0] = 8.0;
-    for share in shares() {
+    for share in distributions() {
         let of = |rows: &[[f64; 3]], is_wide: bool| {
             if is_wide {
                 return Points::F64(Table::new(3, rows.concat()).unwrap());

@@ -3,8 +3,8 @@
 use ropewalk::distributed::{Communicator, Domain, Halos, Reduction};
 use ropewalk::{Dbscan, Error, Fof, Scalar};
 
-use super::known::known;
-use super::shares::{Share, shares};
+use super::distributions::{Distribution, distributions};
+use super::one_process::one_process_result;
 use crate::clouds::{self, Cloud};
 
 super::scenario::scenarios![
@@ -27,12 +27,12 @@ fn spaces<S: Scalar, const D: usize>(cloud: &Cloud<S, D>, radius: f64) -> Vec<Op
     spaces
 }
 
-fn groups<S: Scalar, const D: usize>(ranks: &dyn Communicator, clouds: &[Cloud<S, D>], shares: &[Share]) {
+fn groups<S: Scalar, const D: usize>(ranks: &dyn Communicator, clouds: &[Cloud<S, D>], shares: &[Distribution]) {
     for cloud in clouds {
         for &radius in &cloud.radii {
             for space in spaces(cloud, radius) {
                 let fof = Fof::new(radius).periodic(space);
-                let expected = known(&cloud.points, &fof, || fof.run(&cloud.points).unwrap());
+                let expected = one_process_result(&cloud.points, &fof, || fof.run(&cloud.points).unwrap());
                 for share in shares {
                     let range = share.of(cloud.points.len(), ranks);
                     let halos = fof.run_across(ranks, &cloud.points[range.clone()]).unwrap();
@@ -68,8 +68,8 @@ fn clusters<S: Scalar, const D: usize>(ranks: &dyn Communicator, clouds: &[Cloud
             for space in spaces(cloud, radius).into_iter().filter(|space| space.is_some() == is_periodic) {
                 for (min_pts, star) in [(1, false), (2, false), (3, false), (3, true), (7, false)] {
                     let dbscan = Dbscan::new(radius, min_pts).periodic(space).star(star);
-                    let expected = known(&cloud.points, &dbscan, || dbscan.run(&cloud.points).unwrap());
-                    for share in [Share::Even, Share::Uneven] {
+                    let expected = one_process_result(&cloud.points, &dbscan, || dbscan.run(&cloud.points).unwrap());
+                    for share in [Distribution::Even, Distribution::Uneven] {
                         let range = share.of(cloud.points.len(), ranks);
                         let labels = dbscan.run_across(ranks, &cloud.points[range.clone()]).unwrap();
                         let context = format!("{}, radius {radius}, {space:?}, min_pts {min_pts}", cloud.name);
@@ -87,17 +87,17 @@ fn clusters<S: Scalar, const D: usize>(ranks: &dyn Communicator, clouds: &[Cloud
 }
 
 fn groups_of_clouds(ranks: &dyn Communicator) {
-    groups::<f32, 3>(ranks, &clouds::small(), &shares());
+    groups::<f32, 3>(ranks, &clouds::small(), &distributions());
 }
 
 fn groups_of_clouds_in_f64(ranks: &dyn Communicator) {
-    groups::<f64, 3>(ranks, &clouds::small(), &[Share::Even]);
+    groups::<f64, 3>(ranks, &clouds::small(), &[Distribution::Even]);
 }
 
 fn groups_in_other_dimensions(ranks: &dyn Communicator) {
-    groups::<f32, 1>(ranks, &clouds::small(), &[Share::Even]);
-    groups::<f32, 2>(ranks, &clouds::small(), &[Share::Uneven]);
-    groups::<f64, 6>(ranks, &clouds::small(), &[Share::Even]);
+    groups::<f32, 1>(ranks, &clouds::small(), &[Distribution::Even]);
+    groups::<f32, 2>(ranks, &clouds::small(), &[Distribution::Uneven]);
+    groups::<f64, 6>(ranks, &clouds::small(), &[Distribution::Even]);
 }
 
 fn clusters_of_clouds(ranks: &dyn Communicator) {
@@ -115,8 +115,8 @@ fn groups_however_points_are_shared(ranks: &dyn Communicator) {
     let cloud: Cloud<f32, 3> = clouds::clustered();
     for &radius in &cloud.radii {
         let fof = Fof::new(radius);
-        let expected = known(&cloud.points, &fof, || fof.run(&cloud.points).unwrap());
-        for share in shares() {
+        let expected = one_process_result(&cloud.points, &fof, || fof.run(&cloud.points).unwrap());
+        for share in distributions() {
             let range = share.of(cloud.points.len(), ranks);
             let points = &cloud.points[range.clone()];
             let weights: Vec<f64> = range.clone().map(|point| (point % 10) as f64).collect();
@@ -149,7 +149,7 @@ fn a_chain_through_all_ranks(ranks: &dyn Communicator) {
     let points: Vec<[f32; 2]> = (0..n).map(|i| at(i * 1013 % n)).collect();
     for radius in [0.9, 1.0, 1.4, 1.5] {
         let expected = Fof::new(radius).run(&points).unwrap();
-        for share in shares() {
+        for share in distributions() {
             let range = share.of(n, ranks);
             let halos = Fof::new(radius).run_across(ranks, &points[range.clone()]).unwrap();
             let own: Vec<i64> = expected.labels().as_slice()[range].iter().map(|&l| l.into()).collect();
@@ -160,7 +160,7 @@ fn a_chain_through_all_ranks(ranks: &dyn Communicator) {
 
 fn groups_of_a_snapshot(ranks: &dyn Communicator) {
     let cloud: Cloud<f32, 3> = clouds::snapshot().unwrap();
-    groups(ranks, std::slice::from_ref(&cloud), &[Share::Even]);
+    groups(ranks, std::slice::from_ref(&cloud), &[Distribution::Even]);
 }
 
 fn refusals_are_those_of_one_rank(ranks: &dyn Communicator) {

@@ -8,7 +8,7 @@ use ropewalk_io::{Masses, Points, ReadOptions, Snapshot, Table, TypeRun};
 use ropewalk_pipeline::{CenterKind, Finder, LinkingLength, Options, Output, Pipeline};
 use ropewalk_table::columns::Meta;
 
-use super::shares::{Share, shares};
+use super::distributions::{Distribution, distributions};
 use crate::clouds;
 use crate::data::root;
 use crate::random::Random;
@@ -59,13 +59,13 @@ pub(super) fn text(catalog: &ropewalk_table::Catalog, meta: &[(&'static str, Met
 
 /// Compares labels, catalogue, header and notes of a part with those of the whole snapshot.
 pub(super) fn compare(ranks: &dyn Communicator, whole: &Snapshot, options: &Options, own: &Snapshot, first: usize) {
-    let known = Known { whole: whole.clone(), expected: ropewalk_pipeline::run(whole, options).unwrap() };
+    let known = OneProcess { whole: whole.clone(), expected: ropewalk_pipeline::run(whole, options).unwrap() };
     compare_with(ranks, &known, options, own, first);
 }
 
 pub(super) fn compare_with(
     ranks: &dyn Communicator,
-    Known { whole, expected }: &Known,
+    OneProcess { whole, expected }: &OneProcess,
     options: &Options,
     own: &Snapshot,
     first: usize,
@@ -119,12 +119,12 @@ pub(super) fn options(min_members: usize, center: Option<CenterKind>) -> Options
 }
 
 /// The result of one process for the sample, shared by all ranks that are threads.
-pub(super) struct Known {
+pub(super) struct OneProcess {
     pub whole: Snapshot,
     pub expected: Output,
 }
 
-impl Known {
+impl OneProcess {
     pub fn of(options: &Options) -> Self {
         let whole = ropewalk_io::read(sample(), &ReadOptions::default()).unwrap();
         let expected = ropewalk_pipeline::run(&whole, options).unwrap();
@@ -137,18 +137,18 @@ fn sample() -> std::path::PathBuf {
 }
 
 fn catalogs_of_a_snapshot(ranks: &dyn Communicator) {
-    static KNOWN: OnceLock<Known> = OnceLock::new();
+    static ONE_PROCESS: OnceLock<OneProcess> = OnceLock::new();
     let mut all = options(20, Some(CenterKind::MostBound));
     all.most_connected = true;
-    let known = KNOWN.get_or_init(|| Known::of(&all));
-    let range = Share::Uneven.of(known.whole.points.len(), ranks);
+    let known = ONE_PROCESS.get_or_init(|| OneProcess::of(&all));
+    let range = Distribution::Uneven.of(known.whole.points.len(), ranks);
     compare_with(ranks, known, &all, &part(&known.whole, range.clone()), range.start);
 }
 
 fn catalogs_of_parts_of_a_file(ranks: &dyn Communicator) {
-    static KNOWN: OnceLock<Known> = OnceLock::new();
+    static ONE_PROCESS: OnceLock<OneProcess> = OnceLock::new();
     let options = options(2, None);
-    let known = KNOWN.get_or_init(|| Known::of(&options));
+    let known = ONE_PROCESS.get_or_init(|| OneProcess::of(&options));
     let read = ReadOptions::default().part(ranks.rank(), ranks.size());
     let own = ropewalk_io::read(sample(), &read).unwrap();
     let first = own.first_row() as usize;
@@ -187,7 +187,7 @@ fn catalogs_of_all_kinds_of_particles(ranks: &dyn Communicator) {
     chosen.columns = vec!["fof_halo_count".into(), "fof_halo_mass".into()];
     for whole in [&whole, &bare] {
         for options in [&options(2, Some(CenterKind::MostBound)), &open, &chosen] {
-            for share in shares() {
+            for share in distributions() {
                 let range = share.of(1000, ranks);
                 compare(ranks, whole, options, &part(whole, range.clone()), range.start);
             }
@@ -205,18 +205,18 @@ fn catalogs_by_hop(ranks: &dyn Communicator) {
             let mut options = options(5, Some(CenterKind::MostBound));
             options.open = open;
             options.finder = Finder::Hop(ropewalk::Hop::new(8.0).n_density(20).n_hop(12));
-            let range = Share::Uneven.of(1000, ranks);
+            let range = Distribution::Uneven.of(1000, ranks);
             compare(ranks, whole, &options, &part(whole, range.clone()), range.start);
         }
     }
 }
 
 fn hop_catalog_of_a_snapshot(ranks: &dyn Communicator) {
-    static KNOWN: OnceLock<Known> = OnceLock::new();
+    static ONE_PROCESS: OnceLock<OneProcess> = OnceLock::new();
     let mut options = options(20, Some(CenterKind::MostBound));
     options.finder = Finder::Hop(ropewalk::Hop::new(80.0));
-    let known = KNOWN.get_or_init(|| Known::of(&options));
-    let range = Share::Even.of(known.whole.points.len(), ranks);
+    let known = ONE_PROCESS.get_or_init(|| OneProcess::of(&options));
+    let range = Distribution::Even.of(known.whole.points.len(), ranks);
     compare_with(ranks, known, &options, &part(&known.whole, range.clone()), range.start);
 }
 
@@ -228,7 +228,7 @@ fn halos_without_centers_are_noted(ranks: &dyn Communicator) {
     whole.box_size = Some(10.0);
     let mut options = options(2, Some(CenterKind::MostBound));
     options.linking_length = LinkingLength::Length(0.11);
-    let range = Share::Even.of(300, ranks);
+    let range = Distribution::Even.of(300, ranks);
     compare(ranks, &whole, &options, &part(&whole, range.clone()), range.start);
 }
 
@@ -237,18 +237,18 @@ fn a_snapshot_without_halos(ranks: &dyn Communicator) {
         let points = (0..3 * n).map(|i| i as f32).collect();
         let mut whole = Snapshot::new(Points::F32(Table::new(3, points).unwrap()));
         whole.box_size = Some(100.0);
-        let range = Share::Even.of(n, ranks);
+        let range = Distribution::Even.of(n, ranks);
         compare(ranks, &whole, &options(2, None), &part(&whole, range.clone()), range.start);
     }
     let clustered = clouds::clustered::<f64, 3>();
     let whole = Snapshot::new(Points::F64(Table::new(3, clustered.points.as_flattened().to_vec()).unwrap()));
-    let range = Share::Even.of(clustered.points.len(), ranks);
+    let range = Distribution::Even.of(clustered.points.len(), ranks);
     compare(ranks, &whole, &options(2, Some(CenterKind::MostBound)), &part(&whole, range.clone()), range.start);
 }
 
 fn refusals(ranks: &dyn Communicator) {
     let whole = mixed();
-    let range = Share::Even.of(1000, ranks);
+    let range = Distribution::Even.of(1000, ranks);
     let own = part(&whole, range.clone());
     let refused = |options: &Options, own: &Snapshot| {
         let pipeline = Pipeline::across(ranks, own, options);

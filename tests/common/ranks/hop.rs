@@ -6,8 +6,8 @@ use ropewalk::distributed::{Communicator, Domain, Halos};
 use ropewalk::{Bvh, DensityKernel, DensityUnit, Error, Hop, HopChains, Scalar};
 
 use super::clusters::owned_are;
-use super::known::known;
-use super::shares::{Share, shares};
+use super::distributions::{Distribution, distributions};
+use super::one_process::one_process_result;
 use crate::clouds::{self, Cloud};
 use crate::random::Random;
 
@@ -25,13 +25,13 @@ super::scenario::scenarios![
 ];
 
 /// The result of one process, with thresholds that exclude some points, chains and boundaries.
-struct Known {
+struct OneProcess {
     hop: Hop,
     chains: HopChains,
     halos: ropewalk::Halos,
 }
 
-impl Known {
+impl OneProcess {
     fn of(hop: &dyn Fn(f64) -> Hop, chains: HopChains) -> Self {
         let mut sorted: Vec<f64> = chains.density().iter().copied().filter(|density| density.is_finite()).collect();
         sorted.sort_by(f64::total_cmp);
@@ -58,22 +58,22 @@ fn compare<S: Scalar, const D: usize>(
     points: &[[S; D]],
     masses: Option<&[f64]>,
     hop: &dyn Fn(f64) -> Hop,
-    shares: &[Share],
+    shares: &[Distribution],
     context: &str,
 ) {
     let with = |range: std::ops::Range<usize>, hop: Hop| match masses {
         Some(masses) => hop.masses(&masses[range]),
         None => hop,
     };
-    let found = known(points, (context, hop(0.0)), || {
+    let found = one_process_result(points, (context, hop(0.0)), || {
         let chains = with(0..points.len(), hop(0.0)).chains(points)?;
-        Ok::<_, Error>(Known::of(&|outer| with(0..points.len(), hop(outer)), chains))
+        Ok::<_, Error>(OneProcess::of(&|outer| with(0..points.len(), hop(outer)), chains))
     });
     let known = match &*found {
         Ok(known) => known,
         Err(error) => {
             // All ranks have the error of one process.
-            let range = Share::Even.of(points.len(), ranks);
+            let range = Distribution::Even.of(points.len(), ranks);
             let told = with(range.clone(), hop(0.0)).run_across(ranks, &points[range]).unwrap_err().to_string();
             assert!(told == error.to_string() || told == format!("rank 0: {error}"), "{context}: {told}, not {error}");
             return;
@@ -97,7 +97,7 @@ fn halos<S: Scalar, const D: usize>(
     ranks: &dyn Communicator,
     clouds: &[Cloud<S, D>],
     counts: &[Counts],
-    shares: &[Share],
+    shares: &[Distribution],
 ) {
     for cloud in clouds {
         for side in [None, Some(cloud.side)] {
@@ -113,16 +113,16 @@ fn halos<S: Scalar, const D: usize>(
 }
 
 fn hop_halos_of_clouds(ranks: &dyn Communicator) {
-    halos::<f32, 3>(ranks, &clouds::small(), &[(16, 16, 4)], &[Share::Even]);
+    halos::<f32, 3>(ranks, &clouds::small(), &[(16, 16, 4)], &[Distribution::Even]);
 }
 
 fn hop_halos_in_f64(ranks: &dyn Communicator) {
-    halos::<f64, 3>(ranks, &clouds::small(), &[(7, 9, 2)], &[Share::OneEmpty]);
+    halos::<f64, 3>(ranks, &clouds::small(), &[(7, 9, 2)], &[Distribution::OneEmpty]);
 }
 
 fn hop_halos_in_the_plane(ranks: &dyn Communicator) {
-    halos::<f32, 2>(ranks, &clouds::small(), &[(20, 1, 8)], &[Share::Uneven]);
-    halos::<f64, 2>(ranks, &[clouds::whole_lattice(), clouds::clustered()], &[(7, 9, 2)], &[Share::First]);
+    halos::<f32, 2>(ranks, &clouds::small(), &[(20, 1, 8)], &[Distribution::Uneven]);
+    halos::<f64, 2>(ranks, &[clouds::whole_lattice(), clouds::clustered()], &[(7, 9, 2)], &[Distribution::First]);
 }
 
 fn masses(n: usize) -> Vec<f64> {
@@ -143,7 +143,7 @@ fn hop_with_masses_and_other_kernels(ranks: &dyn Communicator) {
                         Hop::new(outer).density(density.n_density(12)).n_hop(14)
                     };
                     let context = format!("{}, {kernel:?}, {unit:?}, {}", cloud.name, masses.is_some());
-                    compare(ranks, &cloud.points, masses, &hop, &[Share::Uneven], &context);
+                    compare(ranks, &cloud.points, masses, &hop, &[Distribution::Uneven], &context);
                 }
             }
         }
@@ -154,8 +154,10 @@ fn hop_with_masses_and_other_kernels(ranks: &dyn Communicator) {
 fn hop_however_points_are_shared(ranks: &dyn Communicator) {
     for cloud in [clouds::clustered::<f32, 3>(), clouds::whole_lattice(), clouds::thousandfold()] {
         let hop = |outer: f64| Hop::new(outer).n_density(12).n_hop(12).volume(1.0).periodic(cloud.side);
-        let known = known(&cloud.points, hop(0.0), || Known::of(&hop, hop(0.0).chains(&cloud.points).unwrap()));
-        for share in shares() {
+        let known = one_process_result(&cloud.points, hop(0.0), || {
+            OneProcess::of(&hop, hop(0.0).chains(&cloud.points).unwrap())
+        });
+        for share in distributions() {
             let range = share.of(cloud.points.len(), ranks);
             let points = &cloud.points[range.clone()];
             let weights: Vec<f64> = range.clone().map(|point| (point % 10) as f64).collect();
@@ -183,7 +185,7 @@ fn hop_of_few_points(ranks: &dyn Communicator) {
                 let density = ropewalk::KernelDensity::new().kernel(kernel).n_density(n_density).volume(1.0);
                 let hop = |outer: f64| Hop::new(outer).density(density.clone()).n_hop(n_hop).n_merge(n_merge);
                 let context = format!("{n} points, {n_density}, {n_hop}, {n_merge}, {kernel:?}");
-                compare(ranks, &cloud.points, None, &hop, &[Share::Even, Share::First], &context);
+                compare(ranks, &cloud.points, None, &hop, &[Distribution::Even, Distribution::First], &context);
             }
         }
     }
@@ -196,11 +198,11 @@ fn hop_of_a_field(ranks: &dyn Communicator) {
         let field: Vec<f64> = cloud.points.iter().map(|_| random.below(9) as f64 - 2.0).collect();
         for n_hop in [1, 10, cloud.points.len()] {
             let hop = |outer: f64| Hop::new(outer).n_hop(n_hop).n_merge(5);
-            let known = known(&cloud.points, (&field, hop(0.0)), || {
+            let known = one_process_result(&cloud.points, (&field, hop(0.0)), || {
                 let tree = Bvh::build_periodic(&cloud.points, cloud.side).unwrap();
-                Known::of(&hop, hop(0.0).chains_of(&tree, &field).unwrap())
+                OneProcess::of(&hop, hop(0.0).chains_of(&tree, &field).unwrap())
             });
-            let range = Share::Uneven.of(cloud.points.len(), ranks);
+            let range = Distribution::Uneven.of(cloud.points.len(), ranks);
             let domain = Domain::new(ranks, &cloud.points[range.clone()], cloud.side).unwrap();
             let found = known.hop.run_on_domain_of(&domain, &field[range.clone()]).unwrap();
             known.is(ranks, &found, range, &format!("{}, {n_hop}", cloud.name));
@@ -219,10 +221,10 @@ fn hop_over_a_ridge_through_all_ranks(ranks: &dyn Communicator) {
     for period in [n, 700] {
         let field: Vec<f64> = (0..n).map(|i| (i * 1013 % n % period) as f64).collect();
         let hop = |outer: f64| Hop::new(outer).n_hop(3).n_merge(4);
-        let known = known(&points, (period, hop(0.0)), || {
-            Known::of(&hop, hop(0.0).chains_of(&Bvh::build(&points).unwrap(), &field).unwrap())
+        let known = one_process_result(&points, (period, hop(0.0)), || {
+            OneProcess::of(&hop, hop(0.0).chains_of(&Bvh::build(&points).unwrap(), &field).unwrap())
         });
-        for share in [Share::Even, Share::OneEmpty] {
+        for share in [Distribution::Even, Distribution::OneEmpty] {
             let range = share.of(n, ranks);
             for domain in [Domain::new, Domain::in_place] {
                 let domain = domain(ranks, &points[range.clone()], None::<f64>).unwrap();
@@ -234,14 +236,14 @@ fn hop_over_a_ridge_through_all_ranks(ranks: &dyn Communicator) {
 }
 
 fn hop_halos_of_a_snapshot(ranks: &dyn Communicator) {
-    static KNOWN: OnceLock<(Cloud<f32, 3>, Known)> = OnceLock::new();
-    let (cloud, known) = KNOWN.get_or_init(|| {
+    static ONE_PROCESS: OnceLock<(Cloud<f32, 3>, OneProcess)> = OnceLock::new();
+    let (cloud, known) = ONE_PROCESS.get_or_init(|| {
         let cloud: Cloud<f32, 3> = clouds::snapshot().unwrap();
         let chains = Hop::new(0.0).chains(&cloud.points).unwrap();
-        let known = Known::of(&|outer| Hop::new(outer), chains);
+        let known = OneProcess::of(&|outer| Hop::new(outer), chains);
         (cloud, known)
     });
-    for share in [Share::Even, Share::Uneven] {
+    for share in [Distribution::Even, Distribution::Uneven] {
         let range = share.of(cloud.points.len(), ranks);
         let found = known.hop.run_across(ranks, &cloud.points[range.clone()]).unwrap();
         known.is(ranks, &found, range, "snapshot");
@@ -250,7 +252,7 @@ fn hop_halos_of_a_snapshot(ranks: &dyn Communicator) {
 
 fn hop_refusals_are_those_of_one_rank(ranks: &dyn Communicator) {
     let points: Vec<[f64; 2]> = (0..40).map(|i| [f64::from(i), f64::from(i * i % 7)]).collect();
-    let range = Share::Even.of(40, ranks);
+    let range = Distribution::Even.of(40, ranks);
     let own = &points[range.clone()];
     let refused = |hop: &Hop| {
         let one = hop.run(&points).unwrap_err().to_string();

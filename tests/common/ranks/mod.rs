@@ -7,11 +7,11 @@ pub mod clusters;
 pub mod communicator;
 pub mod halos;
 pub mod hop;
-mod known;
+mod one_process;
 mod scenario;
 pub mod search;
-mod searched;
-pub mod shares;
+mod search_checks;
+pub mod distributions;
 pub mod spheres;
 pub mod tables;
 

@@ -7,8 +7,8 @@ use std::sync::Mutex;
 use ropewalk::distributed::{Bvh, Communicator, Domain, Measured};
 use ropewalk::{Error, ErrorKind, Nearest, Scalar, Sphere};
 
-use super::searched::{Case, Wanted, Without, others, queries, rows, some};
-use super::shares::{Share, shares};
+use super::distributions::{Distribution, distributions};
+use super::search_checks::{Case, Exclusion, NearestOptions, others, queries, rows, some};
 use crate::clouds::{self, Cloud};
 use crate::random::Random;
 
@@ -26,7 +26,7 @@ super::scenario::scenarios![
     refusals_are_known_to_all,
 ];
 
-fn searches<S: Scalar, const D: usize>(ranks: &dyn Communicator, clouds: &[Cloud<S, D>], of: &[Share]) {
+fn searches<S: Scalar, const D: usize>(ranks: &dyn Communicator, clouds: &[Cloud<S, D>], of: &[Distribution]) {
     // Every second cloud, alternately in open space and in a box. Other numbers of ranks cover the other
     // combinations.
     let size = ranks.size();
@@ -36,7 +36,7 @@ fn searches<S: Scalar, const D: usize>(ranks: &dyn Communicator, clouds: &[Cloud
         let side = [None, Some(cloud.side)][(number / 2 + size / 3) % 2];
         let case = Case::new(ranks, cloud, side, of[(number / 2) % of.len()]);
         let bvh = case.build(ranks);
-        let own = shares()[(number + 1) % 4].of(queries.len(), ranks);
+        let own = distributions()[(number + 1) % 4].of(queries.len(), ranks);
         for &radius in cloud.radii.iter().take(2) {
             case.check_stored(ranks, &bvh, radius);
             case.check_queries(&bvh, &queries, &own, radius);
@@ -44,13 +44,13 @@ fn searches<S: Scalar, const D: usize>(ranks: &dyn Communicator, clouds: &[Cloud
         let radius = cloud.radii[0];
         let last = n.saturating_sub(1) as u32;
         let by_turns = [
-            [some(0), Wanted { radius, ..some(3) }],
-            [some(1), Wanted { radius, ..others(100) }],
-            [some(5), Wanted { without: Without::Index(last), ..some(7) }],
-            [others(4), Wanted { radius: -1.0, ..some(2) }],
+            [some(0), NearestOptions { radius, ..some(3) }],
+            [some(1), NearestOptions { radius, ..others(100) }],
+            [some(5), NearestOptions { exclusion: Exclusion::Index(last), ..some(7) }],
+            [others(4), NearestOptions { radius: -1.0, ..some(2) }],
         ];
-        for wanted in by_turns[number % 4] {
-            case.check_nearest(&bvh, &queries, &own, wanted);
+        for options in by_turns[number % 4] {
+            case.check_nearest(&bvh, &queries, &own, options);
         }
         case.check_nearest_defined(&bvh, &queries, &own, 6, f64::INFINITY);
         case.check_nearest_defined(&bvh, &queries, &own, 9, radius);
@@ -58,33 +58,33 @@ fn searches<S: Scalar, const D: usize>(ranks: &dyn Communicator, clouds: &[Cloud
 }
 
 fn searches_in_clouds(ranks: &dyn Communicator) {
-    searches::<f32, 3>(ranks, &clouds::small(), &[Share::Even, Share::Uneven]);
+    searches::<f32, 3>(ranks, &clouds::small(), &[Distribution::Even, Distribution::Uneven]);
 }
 
 fn searches_in_clouds_in_f64(ranks: &dyn Communicator) {
-    searches::<f64, 2>(ranks, &clouds::small(), &[Share::OneEmpty]);
+    searches::<f64, 2>(ranks, &clouds::small(), &[Distribution::OneEmpty]);
 }
 
 fn searches_in_other_dimensions(ranks: &dyn Communicator) {
-    searches::<f32, 1>(ranks, &clouds::small(), &[Share::Uneven]);
-    searches::<f64, 5>(ranks, &[clouds::clustered()], &[Share::Even]);
+    searches::<f32, 1>(ranks, &clouds::small(), &[Distribution::Uneven]);
+    searches::<f64, 5>(ranks, &[clouds::clustered()], &[Distribution::Even]);
 }
 
 fn searches_however_points_are_shared(ranks: &dyn Communicator) {
     let cloud = clouds::whole_lattice::<f32, 3>();
     let queries = queries(&cloud);
     let n = cloud.points.len();
-    for (share, side) in shares().into_iter().zip([None, Some(cloud.side), Some(cloud.side), None]) {
+    for (share, side) in distributions().into_iter().zip([None, Some(cloud.side), Some(cloud.side), None]) {
         let case = Case::new(ranks, &cloud, side, share);
         let bvh = case.build(ranks);
-        for of in shares() {
+        for of in distributions() {
             let own = of.of(queries.len(), ranks);
             case.check_queries(&bvh, &queries, &own, cloud.radii[0]);
         }
-        let own = Share::Even.of(queries.len(), ranks);
+        let own = Distribution::Even.of(queries.len(), ranks);
         // With infinite radius all points are found. Some `k` exceed the number of points of a rank, or of all ranks.
         let (radii, ks) = match share {
-            Share::Even => ([f64::INFINITY, 0.0], [n + 5, n / ranks.size() + 1]),
+            Distribution::Even => ([f64::INFINITY, 0.0], [n + 5, n / ranks.size() + 1]),
             _ => ([0.4 * cloud.side, if side.is_some() { -1.0 } else { f64::NAN }], [n / 2, 4]),
         };
         for radius in radii {
@@ -100,9 +100,9 @@ fn searches_however_points_are_shared(ranks: &dyn Communicator) {
 fn searches_in_batches(ranks: &dyn Communicator) {
     let cloud = clouds::plummer::<f32, 2>();
     let queries = queries(&cloud);
-    let own = Share::Uneven.of(queries.len(), ranks);
+    let own = Distribution::Uneven.of(queries.len(), ranks);
     for batch in [0, 3, 7] {
-        let case = Case::new(ranks, &cloud, None, Share::Even);
+        let case = Case::new(ranks, &cloud, None, Distribution::Even);
         // The batch size may differ between ranks.
         let bvh = case.build(ranks).batches_of(batch + ranks.rank() % 2);
         case.check_queries(&bvh, &queries, &own, 0.4);
@@ -112,15 +112,17 @@ fn searches_in_batches(ranks: &dyn Communicator) {
 
 /// Regions by weight with points left in place: some ranks have few points, and regions overlap.
 fn searches_where_points_live(ranks: &dyn Communicator) {
-    for (cloud, share) in [(clouds::plummer::<f64, 3>(), Share::Uneven), (clouds::clustered(), Share::Even)] {
+    for (cloud, share) in
+        [(clouds::plummer::<f64, 3>(), Distribution::Uneven), (clouds::clustered(), Distribution::Even)]
+    {
         let queries = queries(&cloud);
         for side in [None, Some(cloud.side)] {
             let case = Case::new(ranks, &cloud, side, share);
             let points = &cloud.points[case.range.clone()];
             let weights: Vec<f64> = case.range.clone().map(|point| (point % 10) as f64).collect();
-            let own = Share::Even.of(queries.len(), ranks);
+            let own = Distribution::Even.of(queries.len(), ranks);
             let domain = match share {
-                Share::Even => Domain::weighted(ranks, points, &weights, side),
+                Distribution::Even => Domain::weighted(ranks, points, &weights, side),
                 _ => Domain::in_place(ranks, points, side),
             };
             let bvh = Bvh::of_domain(domain.unwrap()).unwrap();
@@ -136,10 +138,10 @@ fn fewer_points_than_ranks(ranks: &dyn Communicator) {
     for n in [0, 1, 2, 5, 15] {
         let cloud: Cloud<f32, 3> = clouds::uniform("few", n, 0.0, 1.0, &[0.5], 1.0);
         let queries = queries(&cloud);
-        for share in shares() {
+        for share in distributions() {
             let case = Case::new(ranks, &cloud, None, share);
             let bvh = case.build(ranks);
-            let own = Share::Uneven.of(queries.len(), ranks);
+            let own = Distribution::Uneven.of(queries.len(), ranks);
             case.check_stored(ranks, &bvh, 0.5);
             case.check_queries(&bvh, &queries, &own, 0.5);
             for k in [1, n + 1] {
@@ -153,19 +155,19 @@ fn fewer_points_than_ranks(ranks: &dyn Communicator) {
 /// Many points at one position, of which those with the lowest indices count as nearest; and halos.
 fn a_thousandfold_and_a_snapshot(ranks: &dyn Communicator) {
     let cloud = clouds::thousandfold::<f32, 2>();
-    let case = Case::new(ranks, &cloud, None, Share::Even);
+    let case = Case::new(ranks, &cloud, None, Distribution::Even);
     let bvh = case.build(ranks);
     let queries = queries(&cloud);
-    let own = Share::Even.of(queries.len(), ranks);
+    let own = Distribution::Even.of(queries.len(), ranks);
     case.check_queries(&bvh, &queries, &own, 0.0);
-    for wanted in [some(3), others(30)] {
-        case.check_nearest(&bvh, &queries, &own, wanted);
+    for options in [some(3), others(30)] {
+        case.check_nearest(&bvh, &queries, &own, options);
     }
     let cloud: Cloud<f32, 3> = clouds::snapshot().unwrap();
-    let case = Case::new(ranks, &cloud, Some(cloud.side), Share::Uneven);
+    let case = Case::new(ranks, &cloud, Some(cloud.side), Distribution::Uneven);
     let bvh = case.build(ranks);
     case.check_stored(ranks, &bvh, 0.1);
-    case.check_nearest(&bvh, &queries_of(&cloud), &Share::Even.of(400, ranks), some(10));
+    case.check_nearest(&bvh, &queries_of(&cloud), &Distribution::Even.of(400, ranks), some(10));
 }
 
 fn queries_of<S: Scalar, const D: usize>(cloud: &Cloud<S, D>) -> Vec<[S; D]> {
@@ -188,9 +190,9 @@ fn all_of(ranks: &dyn Communicator, own: &[[u64; 2]]) -> Vec<[u64; 2]> {
 fn each_hit_is_visited_once(ranks: &dyn Communicator) {
     let cloud = clouds::plummer::<f32, 3>();
     let points = queries(&cloud);
-    let own = Share::Uneven.of(points.len(), ranks);
+    let own = Distribution::Uneven.of(points.len(), ranks);
     let balls: Vec<Sphere<f32, 3>> = points.iter().map(|&center| Sphere { center, radius: 0.5 }).collect();
-    let case = Case::new(ranks, &cloud, None, Share::Even);
+    let case = Case::new(ranks, &cloud, None, Distribution::Even);
     let bvh = case.build(ranks).batches_of(5);
     let seen = Mutex::new(vec![]);
     let (indices, stored) = (bvh.domain().indices(), bvh.domain().points());
@@ -227,7 +229,7 @@ fn each_hit_is_visited_once(ranks: &dyn Communicator) {
 /// The traffic of queries in a rank's own region, which are nearly all answered there.
 fn few_queries_go_to_several_ranks(ranks: &dyn Communicator) {
     let cloud: Cloud<f32, 3> = clouds::uniform("uniform", 8000, 0.0, 1.0, &[0.03], 1.0);
-    let range = Share::Even.of(8000, ranks);
+    let range = Distribution::Even.of(8000, ranks);
     let measured = Measured::new(ranks);
     let bvh = Bvh::build(&measured, &cloud.points[range]).unwrap();
     let own = bvh.domain().points().to_vec();

@@ -6,8 +6,8 @@ use ropewalk::distributed::Communicator;
 use ropewalk_io::{Masses, Points, Snapshot, Table};
 use ropewalk_pipeline::{CenterKind, LinkingLength, Options};
 
-use super::halos::{Known, compare, compare_with, options, part};
-use super::shares::{Share, shares};
+use super::distributions::{Distribution, distributions};
+use super::halos::{OneProcess, compare, compare_with, options, part};
 use crate::random::Random;
 
 super::scenario::scenarios![
@@ -58,7 +58,7 @@ fn narrow(whole: &Snapshot) -> Snapshot {
     narrow
 }
 
-fn compare_shared(ranks: &dyn Communicator, whole: &Snapshot, options: &Options, shares: &[Share]) {
+fn compare_shared(ranks: &dyn Communicator, whole: &Snapshot, options: &Options, shares: &[Distribution]) {
     for share in shares {
         let range = share.of(whole.points.len(), ranks);
         compare(ranks, whole, options, &part(whole, range.clone()), range.start);
@@ -66,12 +66,12 @@ fn compare_shared(ranks: &dyn Communicator, whole: &Snapshot, options: &Options,
 }
 
 fn spheres_of_a_snapshot(ranks: &dyn Communicator) {
-    static KNOWN: OnceLock<Known> = OnceLock::new();
+    static ONE_PROCESS: OnceLock<OneProcess> = OnceLock::new();
     let mut all = options(20, Some(CenterKind::MostBound));
     all.overdensities = ["200c", "500c", "200m", "vir"].map(|text| text.parse().unwrap()).to_vec();
     all.profiles = 10;
-    let known = KNOWN.get_or_init(|| Known::of(&all));
-    let range = Share::Uneven.of(known.whole.points.len(), ranks);
+    let known = ONE_PROCESS.get_or_init(|| OneProcess::of(&all));
+    let range = Distribution::Uneven.of(known.whole.points.len(), ranks);
     compare_with(ranks, known, &all, &part(&known.whole, range.clone()), range.start);
 }
 
@@ -86,8 +86,8 @@ fn spheres_about_clumps_at_faces(ranks: &dyn Communicator) {
     (open.open, open.center) = (true, Some(CenterKind::CenterOfMass));
     open.softening = 0.02;
     for whole in [&whole, &narrow(&whole)] {
-        compare_shared(ranks, whole, &closed, &shares());
-        compare_shared(ranks, whole, &open, &[Share::Even]);
+        compare_shared(ranks, whole, &closed, &distributions());
+        compare_shared(ranks, whole, &open, &[Distribution::Even]);
     }
 }
 
@@ -96,7 +96,7 @@ fn a_halo_larger_than_a_share(ranks: &dyn Communicator) {
     let whole = clumps(&[([4.0; 3], 0.6, 900), ([8.0; 3], 0.1, 50)], 16.0);
     let mut options = with_spheres(10, &["200c", "20m", "3m"]);
     options.linking_length = LinkingLength::Length(0.4);
-    compare_shared(ranks, &whole, &options, &[Share::Even, Share::First]);
+    compare_shared(ranks, &whole, &options, &[Distribution::Even, Distribution::First]);
 }
 
 /// Densities that decrease too slowly, and some that are too low at the centre.
@@ -108,7 +108,7 @@ fn spheres_that_meet_their_images(ranks: &dyn Communicator) {
     let mut options = with_spheres(2, &["1m", "2m", "100000c"]);
     options.linking_length = LinkingLength::Length(0.2);
     (options.center, options.profiles) = (Some(CenterKind::CenterOfMass), 300);
-    compare_shared(ranks, &whole, &options, &[Share::Uneven]);
+    compare_shared(ranks, &whole, &options, &[Distribution::Uneven]);
 }
 
 /// Every other mass is nearly zero, so that the order of summation matters; then all masses are equal.
@@ -119,9 +119,9 @@ fn spheres_of_unlike_and_of_equal_masses(ranks: &dyn Communicator) {
     }
     let mut options = with_spheres(5, &["200c"]);
     options.linking_length = LinkingLength::Length(0.15);
-    compare_shared(ranks, &whole, &options, &[Share::Even]);
+    compare_shared(ranks, &whole, &options, &[Distribution::Even]);
     whole.masses = Masses::Equal(4.0);
-    compare_shared(ranks, &whole, &options, &[Share::OneEmpty]);
+    compare_shared(ranks, &whole, &options, &[Distribution::OneEmpty]);
 }
 
 /// One halo, or no halos.
@@ -130,6 +130,6 @@ fn spheres_where_ranks_have_no_halos(ranks: &dyn Communicator) {
         let whole = clumps(&[([0.0; 3], 0.1, count)], 16.0);
         let mut options = with_spheres(least, &["200c", "vir"]);
         options.linking_length = LinkingLength::Length(0.3);
-        compare_shared(ranks, &whole, &options, &shares());
+        compare_shared(ranks, &whole, &options, &distributions());
     }
 }

@@ -4,7 +4,7 @@ use ropewalk::distributed::Communicator;
 use ropewalk::{Dbscan, Fof, Scalar};
 use ropewalk_table::{Points, Table};
 
-use super::shares::{Share, shares};
+use super::distributions::{Distribution, distributions};
 use crate::clouds::{self, Cloud};
 
 super::scenario::scenarios![
@@ -18,7 +18,7 @@ super::scenario::scenarios![
 fn agree_with_one<S: Scalar, const D: usize>(
     ranks: &dyn Communicator,
     clouds: &[Cloud<S, D>],
-    shares: &[Share],
+    shares: &[Distribution],
     of: fn(Table<S>) -> Points,
 ) {
     let table = |points: &[[S; D]]| of(Table::new(D, points.as_flattened().to_vec()).unwrap());
@@ -51,14 +51,14 @@ fn agree_with_one<S: Scalar, const D: usize>(
 }
 
 fn tables_of_all_kinds(ranks: &dyn Communicator) {
-    agree_with_one::<f32, 2>(ranks, &clouds::small(), &[Share::Uneven], Points::F32);
-    agree_with_one::<f32, 3>(ranks, &clouds::small(), &[Share::OneEmpty], Points::F32);
-    agree_with_one::<f64, 2>(ranks, &clouds::small(), &[Share::OneEmpty], Points::F64);
-    agree_with_one::<f64, 3>(ranks, &clouds::small(), &[Share::Uneven], Points::F64);
+    agree_with_one::<f32, 2>(ranks, &clouds::small(), &[Distribution::Uneven], Points::F32);
+    agree_with_one::<f32, 3>(ranks, &clouds::small(), &[Distribution::OneEmpty], Points::F32);
+    agree_with_one::<f64, 2>(ranks, &clouds::small(), &[Distribution::OneEmpty], Points::F64);
+    agree_with_one::<f64, 3>(ranks, &clouds::small(), &[Distribution::Uneven], Points::F64);
     // Other dimensions are padded to a larger one.
-    agree_with_one::<f32, 1>(ranks, &[clouds::clustered(), clouds::whole_lattice()], &shares(), Points::F32);
-    agree_with_one::<f64, 4>(ranks, &[clouds::clustered()], &[Share::Uneven], Points::F64);
-    agree_with_one::<f32, 7>(ranks, &[clouds::clustered()], &[Share::First], Points::F32);
+    agree_with_one::<f32, 1>(ranks, &[clouds::clustered(), clouds::whole_lattice()], &distributions(), Points::F32);
+    agree_with_one::<f64, 4>(ranks, &[clouds::clustered()], &[Distribution::Uneven], Points::F64);
+    agree_with_one::<f32, 7>(ranks, &[clouds::clustered()], &[Distribution::First], Points::F32);
 }
 
 /// Rows of points along an axis, of known lengths, with interleaved indices.
@@ -72,7 +72,7 @@ fn halos_are_numbered_by_size(ranks: &dyn Communicator) {
     points.sort_by_key(|&(row, x)| (x as u64 % 100, row));
     // By decreasing length, ties by the first point of a row.
     let number_of_row = [4, 1, 5, 3, 2, -1, 0, 6];
-    for share in shares() {
+    for share in distributions() {
         let range = share.of(points.len(), ranks);
         let own = Table::new(1, points[range.clone()].iter().map(|point| point.1).collect()).unwrap();
         let halos = ropewalk_table::fof_across(ranks, &Points::F64(own), &Fof::new(1.0)).unwrap();

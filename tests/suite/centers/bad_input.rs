@@ -3,7 +3,7 @@
 use ropewalk::{Center, CenterFinder, Halos, Labels, Result};
 
 use super::definition::whole;
-use super::way::Way;
+use super::search::CenterSearch;
 use ropewalk::reference::{PoissonGrid, most_bound_a_star, most_bound_poisson};
 
 #[track_caller]
@@ -31,17 +31,17 @@ fn masses() {
 
 #[test]
 fn parameters() {
-    let refuse = |way: Way, words: &[&str]| refused(way.centers(&POINTS, &whole(3)), words);
+    let refuse = |search: CenterSearch, words: &[&str]| refused(search.centers(&POINTS, &whole(3)), words);
     for softening in [-1.0, f64::NAN, f64::INFINITY] {
         let value = softening.to_string();
         refuse(Center::MostBound { softening }.into(), &["softening", &value]);
         refuse(Center::MostBoundBrute { softening }.into(), &["softening", &value]);
-        refuse(Way::AStar(softening), &["softening", &value]);
-        refuse(Way::poisson(softening), &["softening", &value]);
+        refuse(CenterSearch::AStar(softening), &["softening", &value]);
+        refuse(CenterSearch::poisson(softening), &["softening", &value]);
         refuse(Center::MostConnected { linking_length: softening }.into(), &["linking length", &value]);
     }
     for cells in [0, 256] {
-        refuse(Way::Poisson(0.0, PoissonGrid { cells, search: 2 }), &["cells", &cells.to_string()]);
+        refuse(CenterSearch::Poisson(0.0, PoissonGrid { cells, search: 2 }), &["cells", &cells.to_string()]);
     }
     for shrink in [0.0, 1.0, 1.0 - 1e-16, 0.99991, -0.5, f64::NAN] {
         refuse(Center::ShrinkingSphere { shrink, least: 1 }.into(), &["shrinking", &shrink.to_string()]);
@@ -75,7 +75,7 @@ fn periodic_boxes() {
     let wide = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [4.5, 0.0, 0.0], [1.0, 1.0, 1.0]];
     // The first halo is narrow enough.
     let halos = Halos::from_lists(4, &[0, 1, 4], &[3, 0, 1, 2]).unwrap();
-    let poisson = Way::poisson(0.0);
+    let poisson = CenterSearch::poisson(0.0);
     for center in [MBP.into(), Center::CenterOfMass.into(), Center::shrinking_sphere().into(), poisson] {
         for side in [8.0, 9.0] {
             let centers = center.run(|finder| finder.periodic(side), &wide, &halos).unwrap();
@@ -105,13 +105,13 @@ fn no_halos_and_lonely_members() {
     assert!(Halos::new(Labels::from_slice(&[]).unwrap(), 1).centers::<[f32; 3], _>(&[], MBP).unwrap().is_empty());
     let alone = Halos::from_lists(3, &[0, 1], &[1]).unwrap();
     for center in [
-        Way::Of(MBP),
-        Way::Of(Center::MostBoundBrute { softening: 0.0 }),
-        Way::AStar(1.0),
-        Way::poisson(0.0),
-        Way::Of(Center::MostConnected { linking_length: 0.0 }),
-        Way::Of(Center::CenterOfMass),
-        Way::Of(Center::shrinking_sphere()),
+        CenterSearch::Of(MBP),
+        CenterSearch::Of(Center::MostBoundBrute { softening: 0.0 }),
+        CenterSearch::AStar(1.0),
+        CenterSearch::poisson(0.0),
+        CenterSearch::Of(Center::MostConnected { linking_length: 0.0 }),
+        CenterSearch::Of(Center::CenterOfMass),
+        CenterSearch::Of(Center::shrinking_sphere()),
     ] {
         let found = center.centers(&POINTS, &alone).unwrap().as_slice()[0];
         assert_eq!(found.position, POINTS[1]);

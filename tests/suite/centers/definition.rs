@@ -4,7 +4,7 @@ use ropewalk::halo::HaloCenter;
 use ropewalk::reference::PoissonGrid;
 use ropewalk::{Center, Halos, Labels};
 
-use super::way::Way;
+use super::search::CenterSearch;
 use super::{oracle, shapes};
 use common::random::Random;
 
@@ -13,11 +13,11 @@ pub fn whole(n: usize) -> Halos {
     Halos::new(Labels::from_slice(&vec![0; n]).unwrap(), 1)
 }
 
-pub fn center(points: &[[f64; 3]], way: impl Into<Way>, masses: Option<&[f64]>) -> HaloCenter {
+pub fn center(points: &[[f64; 3]], search: impl Into<CenterSearch>, masses: Option<&[f64]>) -> HaloCenter {
     let halos = whole(points.len());
     let centers = match masses {
-        Some(masses) => way.into().run(|finder| finder.masses(masses), points, &halos),
-        None => way.into().centers(points, &halos),
+        Some(masses) => search.into().run(|finder| finder.masses(masses), points, &halos),
+        None => search.into().centers(points, &halos),
     };
     centers.unwrap().as_slice()[0]
 }
@@ -43,12 +43,12 @@ pub fn most_bound_is_right(points: &[[f64; 3]], masses: Option<&[f64]>, softenin
     if (brute.coincident, brute.pairs) != (oracle::coincident(points), n * (n - 1)) {
         return Err(format!("{} coincident pairs, {} pairs", brute.coincident, brute.pairs));
     }
-    for way in [Way::Of(Center::MostBound { softening }), Way::AStar(softening)] {
-        let other = center(points, way, masses);
+    for search in [CenterSearch::Of(Center::MostBound { softening }), CenterSearch::AStar(softening)] {
+        let other = center(points, search, masses);
         if (other.member, other.potential) != (brute.member, brute.potential) {
-            return Err(format!("{way:?}: {:?} instead of {:?}", other, brute));
+            return Err(format!("{search:?}: {:?} instead of {:?}", other, brute));
         }
-        let is_whole = way == Way::Of(Center::MostBound { softening: 0.0 });
+        let is_whole = search == CenterSearch::Of(Center::MostBound { softening: 0.0 });
         if is_whole && other.coincident != brute.coincident {
             return Err(format!("{} coincident pairs instead of {}", other.coincident, brute.coincident));
         }
@@ -126,22 +126,22 @@ fn halos_across_the_boundary() {
         .map(|point| point.map(|x| 4.0 + (x * 1024.0).round() / 1024.0))
         .collect();
     let around: Vec<[f64; 3]> = middle.iter().map(|point| point.map(|x| (x + 3.875).rem_euclid(side))).collect();
-    for way in [
-        Way::Of(Center::MostBound { softening: 0.0 }),
-        Way::Of(Center::MostBoundBrute { softening: 0.01 }),
-        Way::AStar(0.0),
-        Way::poisson(0.0),
-        Way::Of(Center::MostConnected { linking_length: 0.1 }),
-        Way::Of(Center::CenterOfMass),
-        Way::Of(Center::shrinking_sphere()),
+    for search in [
+        CenterSearch::Of(Center::MostBound { softening: 0.0 }),
+        CenterSearch::Of(Center::MostBoundBrute { softening: 0.01 }),
+        CenterSearch::AStar(0.0),
+        CenterSearch::poisson(0.0),
+        CenterSearch::Of(Center::MostConnected { linking_length: 0.1 }),
+        CenterSearch::Of(Center::CenterOfMass),
+        CenterSearch::Of(Center::shrinking_sphere()),
     ] {
-        let inside = center(&middle, way, None);
+        let inside = center(&middle, search, None);
         let halos = whole(around.len());
-        let across = way.run(|finder| finder.periodic(side), &around, &halos).unwrap().as_slice()[0];
-        assert_eq!((across.member, across.friends), (inside.member, inside.friends), "{way:?}");
+        let across = search.run(|finder| finder.periodic(side), &around, &halos).unwrap().as_slice()[0];
+        assert_eq!((across.member, across.friends), (inside.member, inside.friends), "{search:?}");
         for k in 0..3 {
             let expected = (inside.position[k] + 3.875).rem_euclid(side);
-            assert!(oracle::apart(across.position[k], expected, Some(side)) < 1e-9, "{way:?}");
+            assert!(oracle::apart(across.position[k], expected, Some(side)) < 1e-9, "{search:?}");
             assert!((0.0..=side).contains(&across.position[k]));
         }
     }
@@ -222,12 +222,12 @@ fn a_sphere_does_not_shrink_for_ever() {
 fn poisson_finds_the_peak() {
     let points = shapes::cusp(&mut Random::new(4), 20_000);
     let exact = center(&points, Center::MostBound { softening: 0.05 }, None);
-    assert_eq!(center(&points, Way::poisson(0.05), None).member, exact.member);
+    assert_eq!(center(&points, CenterSearch::poisson(0.05), None).member, exact.member);
     // There is a result for any grid and any halo.
     for (shape, points) in shapes::all(&mut Random::new(1), 200) {
         for cells in [1, 2, 8] {
-            let way = Way::Poisson(0.0, PoissonGrid { cells, search: 0 });
-            assert!(center(&points, way, None).member.is_some(), "{shape}");
+            let search = CenterSearch::Poisson(0.0, PoissonGrid { cells, search: 0 });
+            assert!(center(&points, search, None).member.is_some(), "{shape}");
         }
     }
 }

@@ -22,8 +22,8 @@ fn round_trips() {
     shuffled[..100].reverse();
     let lists = Halos::from_lists(points.len(), halos.offsets(), &shuffled).unwrap();
     assert!(lists.iter().eq(halos.iter()));
-    let way = Center::MostBound { softening: 0.0 };
-    assert_eq!(lists.centers(&points, way).unwrap(), halos.centers(&points, way).unwrap());
+    let search = Center::MostBound { softening: 0.0 };
+    assert_eq!(lists.centers(&points, search).unwrap(), halos.centers(&points, search).unwrap());
 }
 
 #[test]

@@ -9,4 +9,4 @@ mod properties;
 mod reference;
 mod shapes;
 mod space;
-mod way;
+mod search;

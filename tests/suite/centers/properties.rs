@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use ropewalk::{Center, Fof};
 
 use super::definition::{center, most_bound_is_right};
+use super::search::CenterSearch;
 use super::shapes;
-use super::way::Way;
 use common::random::Random;
 
 proptest! {
@@ -31,14 +31,14 @@ proptest! {
     }
 }
 
-const WAYS: [Way; 7] = [
-    Way::Of(Center::MostBound { softening: 0.0 }),
-    Way::Of(Center::MostBound { softening: 0.125 }),
-    Way::Of(Center::MostBoundBrute { softening: 0.125 }),
-    Way::AStar(0.0),
-    Way::Of(Center::MostConnected { linking_length: 0.25 }),
-    Way::Of(Center::CenterOfMass),
-    Way::Of(Center::ShrinkingSphere { shrink: 0.975, least: 5 }),
+const SEARCHES: [CenterSearch; 7] = [
+    CenterSearch::Of(Center::MostBound { softening: 0.0 }),
+    CenterSearch::Of(Center::MostBound { softening: 0.125 }),
+    CenterSearch::Of(Center::MostBoundBrute { softening: 0.125 }),
+    CenterSearch::AStar(0.0),
+    CenterSearch::Of(Center::MostConnected { linking_length: 0.25 }),
+    CenterSearch::Of(Center::CenterOfMass),
+    CenterSearch::Of(Center::ShrinkingSphere { shrink: 0.975, least: 5 }),
 ];
 
 /// Returns points in steps of 1 / 64, many of which coincide. Translation and scaling by powers of two are exact.
@@ -51,37 +51,39 @@ fn dyadic(seed: u64, n: usize) -> Vec<[f64; 3]> {
 fn places_and_units_do_not_matter() {
     for (seed, n) in [(1, 30), (2, 700), (3, 2500)] {
         let points = dyadic(seed, n);
-        for way in WAYS {
-            let expected = center(&points, way, None);
-            let heavy = center(&points, way, Some(&vec![8.0; n]));
+        for search in SEARCHES {
+            let expected = center(&points, search, None);
+            let heavy = center(&points, search, Some(&vec![8.0; n]));
             assert_eq!(
                 (heavy.member, heavy.potential),
                 (expected.member, expected.potential.map(|phi| 8.0 * phi)),
-                "{way:?}"
+                "{search:?}"
             );
             for far in [1024.0, -3e9] {
                 let moved: Vec<[f64; 3]> = points.iter().map(|point| point.map(|x| x + far)).collect();
-                let found = center(&moved, way, None);
+                let found = center(&moved, search, None);
                 assert_eq!(
                     (found.member, found.potential, found.friends),
                     (expected.member, expected.potential, expected.friends),
-                    "{way:?}, {n} points, {far} away"
+                    "{search:?}, {n} points, {far} away"
                 );
             }
             let scale = 2f64.powi(-60);
             let scaled: Vec<[f64; 3]> = points.iter().map(|point| point.map(|x| x * scale)).collect();
-            let way = match way {
-                Way::Of(Center::MostBound { softening }) => Center::MostBound { softening: softening * scale }.into(),
-                Way::Of(Center::MostBoundBrute { softening }) => {
+            let search = match search {
+                CenterSearch::Of(Center::MostBound { softening }) => {
+                    Center::MostBound { softening: softening * scale }.into()
+                }
+                CenterSearch::Of(Center::MostBoundBrute { softening }) => {
                     Center::MostBoundBrute { softening: softening * scale }.into()
                 }
-                Way::Of(Center::MostConnected { linking_length }) => {
+                CenterSearch::Of(Center::MostConnected { linking_length }) => {
                     Center::MostConnected { linking_length: linking_length * scale }.into()
                 }
                 same => same,
             };
-            let found = center(&scaled, way, None);
-            assert_eq!(found.position, expected.position.map(|x| x * scale), "{way:?}");
+            let found = center(&scaled, search, None);
+            assert_eq!(found.position, expected.position.map(|x| x * scale), "{search:?}");
             assert_eq!((found.member, found.friends, found.ties), (expected.member, expected.friends, expected.ties));
         }
     }
@@ -99,13 +101,13 @@ fn the_order_does_not_matter() {
             order.swap(i, random.below(i + 1));
         }
         let shuffled: Vec<[f64; 3]> = order.iter().map(|&i| points[i]).collect();
-        for way in WAYS {
-            let (a, b) = (center(&points, way, None), center(&shuffled, way, None));
+        for search in SEARCHES {
+            let (a, b) = (center(&points, search, None), center(&shuffled, search, None));
             assert_eq!((a.friends, a.ties, a.member.is_some()), (b.friends, b.ties, b.member.is_some()));
             let (ours, theirs) = (a.potential.unwrap_or(0.0), b.potential.unwrap_or(0.0));
-            assert!((ours - theirs).abs() <= 1e-12 * ours.abs(), "{way:?}: {ours}, {theirs}");
+            assert!((ours - theirs).abs() <= 1e-12 * ours.abs(), "{search:?}: {ours}, {theirs}");
             if a.member.is_none() {
-                assert!((0..3).all(|k| (a.position[k] - b.position[k]).abs() < 1e-9), "{way:?}");
+                assert!((0..3).all(|k| (a.position[k] - b.position[k]).abs() < 1e-9), "{search:?}");
             }
         }
     }
@@ -123,20 +125,20 @@ fn halos_are_on_their_own() {
     let run = |points: &[[f64; 3]]| Fof::new(0.25).min_members(50).periodic(16.0).run(points).unwrap();
     let halos = run(&points);
     assert_eq!(halos.len(), 3);
-    for way in WAYS {
-        let all = way.centers(&points, &halos).unwrap();
+    for search in SEARCHES {
+        let all = search.centers(&points, &halos).unwrap();
         for (halo, members) in halos.iter().enumerate() {
             let own: Vec<[f64; 3]> = members.iter().map(|&i| points[i as usize]).collect();
-            let alone = way.centers(&own, &run(&own)).unwrap().as_slice()[0];
+            let alone = search.centers(&own, &run(&own)).unwrap().as_slice()[0];
             let there = all.as_slice()[halo];
             assert_eq!((alone.member.map(|i| members[i as usize]), alone.potential), (there.member, there.potential));
             assert_eq!(alone.position, there.position);
         }
         let moved: Vec<[f64; 3]> =
             points.iter().map(|p| -> [f64; 3] { [p[0] + 5.0, p[1] + 11.5, p[2] + 0.125].map(|x| x % 16.0) }).collect();
-        let there = way.centers(&moved, &run(&moved)).unwrap();
+        let there = search.centers(&moved, &run(&moved)).unwrap();
         for (a, b) in all.as_slice().iter().zip(there.as_slice()) {
-            assert_eq!((a.member, a.potential, a.friends), (b.member, b.potential, b.friends), "{way:?}");
+            assert_eq!((a.member, a.potential, a.friends), (b.member, b.potential, b.friends), "{search:?}");
         }
     }
 }

@@ -6,7 +6,7 @@ use ropewalk::reference::PoissonGrid;
 use ropewalk::{Center, Centers, Fof, Halos};
 use ropewalk_io::{Points, ReadOptions};
 
-use super::way::Way;
+use super::search::CenterSearch;
 
 use common::data::{large, root};
 
@@ -37,8 +37,8 @@ impl Snapshot {
         self.reference.1.iter().map(|row| row[column].parse().unwrap()).collect()
     }
 
-    fn centers(&self, way: impl Into<Way>) -> Centers {
-        way.into().run(|finder| finder.periodic(self.side), &self.points, &self.halos).unwrap()
+    fn centers(&self, search: impl Into<CenterSearch>) -> Centers {
+        search.into().run(|finder| finder.periodic(self.side), &self.points, &self.halos).unwrap()
     }
 
     /// Returns centres in the order of tags. Halos of equal size are ordered by smallest member here, and by smallest
@@ -54,8 +54,8 @@ impl Snapshot {
         tags.iter().map(|tag| centers.as_slice()[ours[tag]]).collect()
     }
 
-    fn assert_most_bound(&self, way: impl Into<Way>) {
-        let centers = self.by_tag(&self.centers(way));
+    fn assert_most_bound(&self, search: impl Into<CenterSearch>) {
+        let centers = self.by_tag(&self.centers(search));
         let ids: Vec<u64> = self.column("mbp_id");
         let sums: Vec<f64> = self.column("mbp_sum_inverse_distance");
         for (halo, ((center, id), sum)) in centers.iter().zip(ids).zip(sums).enumerate() {
@@ -74,7 +74,7 @@ impl Snapshot {
         assert_eq!((self.halos.len(), self.reference.1.len()), (count, count));
         self.assert_most_bound(Center::MostBound { softening: 0.0 });
         self.assert_most_bound(Center::MostBoundBrute { softening: 0.0 });
-        self.assert_most_bound(Way::AStar(0.0));
+        self.assert_most_bound(CenterSearch::AStar(0.0));
 
         let connected = self.by_tag(&self.centers(Center::MostConnected { linking_length: 0.1 }));
         let friends: Vec<u32> = self.column("mcp_friends");
@@ -116,9 +116,9 @@ fn centers_of_p3m_128() {
 fn poisson_agrees_more_often_than_not() {
     let snapshot = p3m_64();
     let large = Halos::new(snapshot.halos.labels().clone(), 300);
-    let run = |way: Way| way.run(|finder| finder.periodic(32.0), &snapshot.points, &large).unwrap();
+    let run = |search: CenterSearch| search.run(|finder| finder.periodic(32.0), &snapshot.points, &large).unwrap();
     let exact = run(Center::MostBound { softening: 0.0 }.into());
-    let poisson = run(Way::poisson(0.0));
+    let poisson = run(CenterSearch::poisson(0.0));
     let mut agreed = 0;
     for (poisson, exact) in poisson.as_slice().iter().zip(exact.as_slice()) {
         assert!(poisson.potential >= exact.potential);
@@ -132,13 +132,13 @@ fn poisson_agrees_more_often_than_not() {
 fn threads_do_not_matter() {
     let snapshot = p3m_64();
     for center in [
-        Way::Of(Center::MostBound { softening: 0.0 }),
-        Way::Of(Center::MostBoundBrute { softening: 0.01 }),
-        Way::AStar(0.0),
-        Way::Poisson(0.0, PoissonGrid { cells: 15, search: 1 }),
-        Way::Of(Center::MostConnected { linking_length: 0.1 }),
-        Way::Of(Center::CenterOfMass),
-        Way::Of(Center::shrinking_sphere()),
+        CenterSearch::Of(Center::MostBound { softening: 0.0 }),
+        CenterSearch::Of(Center::MostBoundBrute { softening: 0.01 }),
+        CenterSearch::AStar(0.0),
+        CenterSearch::Poisson(0.0, PoissonGrid { cells: 15, search: 1 }),
+        CenterSearch::Of(Center::MostConnected { linking_length: 0.1 }),
+        CenterSearch::Of(Center::CenterOfMass),
+        CenterSearch::Of(Center::shrinking_sphere()),
     ] {
         let [one, two] = [1, 2].map(|threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

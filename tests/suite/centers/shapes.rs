@@ -3,9 +3,9 @@
 use common::random::Random;
 
 fn direction(random: &mut Random) -> [f64; 3] {
-    let way: [f64; 3] = std::array::from_fn(|_| random.normal());
-    let length = way.iter().map(|x| x * x).sum::<f64>().sqrt().max(1e-300);
-    way.map(|x| x / length)
+    let direction: [f64; 3] = std::array::from_fn(|_| random.normal());
+    let length = direction.iter().map(|x| x * x).sum::<f64>().sqrt().max(1e-300);
+    direction.map(|x| x / length)
 }
 
 fn ball(random: &mut Random, n: usize, radius: impl Fn(f64) -> f64) -> Vec<[f64; 3]> {

@@ -5,20 +5,20 @@ use ropewalk::reference::{fof_all_pairs, fof_bins};
 use ropewalk::{Boundary, Bvh, Center, CenterFinder, Fof, Halos, Labels, Particles, Result};
 use ropewalk_table::Catalog;
 
-use super::way::Way;
+use super::search::CenterSearch;
 use super::{oracle, shapes};
 use common::random::Random;
 
 const MBP: Center = Center::MostBound { softening: 0.0 };
 const SIDE: f64 = 8.0;
-const ALL: [Way; 7] = [
-    Way::Of(MBP),
-    Way::Of(Center::MostBound { softening: 0.05 }),
-    Way::Of(Center::MostBoundBrute { softening: 0.01 }),
-    Way::AStar(0.0),
-    Way::Of(Center::MostConnected { linking_length: 0.1 }),
-    Way::Of(Center::CenterOfMass),
-    Way::Of(Center::ShrinkingSphere { shrink: 0.9, least: 10 }),
+const ALL: [CenterSearch; 7] = [
+    CenterSearch::Of(MBP),
+    CenterSearch::Of(Center::MostBound { softening: 0.05 }),
+    CenterSearch::Of(Center::MostBoundBrute { softening: 0.01 }),
+    CenterSearch::AStar(0.0),
+    CenterSearch::Of(Center::MostConnected { linking_length: 0.1 }),
+    CenterSearch::Of(Center::CenterOfMass),
+    CenterSearch::Of(Center::ShrinkingSphere { shrink: 0.9, least: 10 }),
 ];
 
 #[track_caller]
@@ -184,7 +184,7 @@ fn a_wide_halo_is_alone_in_that() {
     let centers = ALL.map(|center| center.centers(&points, &halos).unwrap());
     for (centers, center) in centers.iter().zip(ALL) {
         let rows = centers.as_slice();
-        if !matches!(center, Way::Of(Center::MostConnected { .. })) {
+        if !matches!(center, CenterSearch::Of(Center::MostConnected { .. })) {
             let wide = NoCenter::TooWide { axis: 0, width: 9.75, size: 10.0 };
             assert_eq!(rows[0].missing, Some(wide), "{center:?}");
             assert!(rows[0].position.iter().all(|x| x.is_nan()) && rows[0].member.is_none());

@@ -7,7 +7,7 @@ mod predict;
 mod properties;
 mod snapshot;
 mod stored;
-mod traps;
+mod pitfalls;
 
 use std::sync::LazyLock;
 

@@ -84,11 +84,11 @@ fn refused() -> Error {
 }
 
 /// The rank, the message and the kind of an error.
-type Told = (usize, String, ErrorKind);
+type RankError = (usize, String, ErrorKind);
 
 /// Returns the result of `on_threads`, which must arrive within 30 seconds, and the error of each rank that returned
 /// one.
-fn ends(work: fn(&ThreadRank) -> Result<()>) -> (std::thread::Result<Result<()>>, Vec<Told>) {
+fn ends(work: fn(&ThreadRank) -> Result<()>) -> (std::thread::Result<Result<()>>, Vec<RankError>) {
     let (send, receive) = channel();
     std::thread::spawn(move || {
         let (seen, errors) = channel();
@@ -105,7 +105,7 @@ fn ends(work: fn(&ThreadRank) -> Result<()>) -> (std::thread::Result<Result<()>>
     receive.recv_timeout(Duration::from_secs(30)).expect("the ranks do not end")
 }
 
-fn gone(rank: usize, of: usize) -> Told {
+fn gone(rank: usize, of: usize) -> RankError {
     (rank, format!("rank {of} has ended before the others"), ErrorKind::Rank)
 }
 

@@ -35,7 +35,7 @@ struct Node {
     children: Vec<Node>,
 }
 
-struct Sky<'a> {
+struct Particles<'a> {
     points: &'a [[f64; 3]],
     masses: &'a [f64],
     density: &'a [f64],
@@ -62,14 +62,14 @@ pub fn structures(points: &[[f64; 3]], masses: &[f64], density: &[f64], side: Si
         }
     }
     let saddle = (0..n).map(|a| (0..n).map(|b| seen[a][b].min(seen[b][a])).collect()).collect();
-    let sky = Sky { points, masses, density, side, rules, peaks: found.peaks, chain: found.chain, saddle };
+    let particles = Particles { points, masses, density, side, rules, peaks: found.peaks, chain: found.chain, saddle };
     let all: Vec<usize> = (0..n).collect();
     let hosts = match rules.algorithm {
-        AdaptaHopAlgorithm::Stepped => sky.children_by_steps(&all, rules.threshold),
+        AdaptaHopAlgorithm::Stepped => particles.children_by_steps(&all, rules.threshold),
         _ => {
-            let hosts = sky.components(&all, rules.threshold).into_iter();
+            let hosts = particles.components(&all, rules.threshold).into_iter();
             let host = |chains: Vec<usize>| {
-                let (counts, children) = sky.look_into(&chains, rules.threshold);
+                let (counts, children) = particles.look_into(&chains, rules.threshold);
                 counts.then_some(Node { chains, saddle: rules.threshold, children })
             };
             hosts.filter_map(host).collect()
@@ -77,12 +77,12 @@ pub fn structures(points: &[[f64; 3]], masses: &[f64], density: &[f64], side: Si
     };
     let mut rows = vec![];
     for host in &hosts {
-        sky.list(host, None, &mut rows);
+        particles.list(host, None, &mut rows);
     }
     rows
 }
 
-impl Sky<'_> {
+impl Particles<'_> {
     /// Returns groups of chains connected by saddles above a density, for chains with peaks above that density.
     fn components(&self, chains: &[usize], above: f64) -> Vec<Vec<usize>> {
         let mut left: Vec<usize> = chains.iter().copied().filter(|&c| self.density[self.peaks[c]] > above).collect();

@@ -4,20 +4,20 @@ use common::random::Random;
 use ropewalk::halo::{Bound, Unbinding};
 use ropewalk::{AdaptaHop, Fof, Halos, Particles, Subhalos};
 
-use super::sky::{Clump, Sky};
+use super::clumps::{Clump, MovingClumps};
 
 /// Returns a clump at rest around the origin, with a radius of 1 and `n` particles.
-fn one_clump(n: usize, heat: f64) -> Sky {
-    let mut sky = Sky::default();
-    sky.add(&mut Random::new(1), &Clump { n, radius: 1.0, center: [0.0; 3], velocity: [0.0; 3], heat });
-    sky
+fn one_clump(n: usize, heat: f64) -> MovingClumps {
+    let mut clumps = MovingClumps::default();
+    clumps.add(&mut Random::new(1), &Clump { n, radius: 1.0, center: [0.0; 3], velocity: [0.0; 3], heat });
+    clumps
 }
 
 /// Unbinds all particles as one halo.
-fn as_one(sky: &Sky, options: &Unbinding) -> Bound<Halos> {
-    let n = sky.points.len();
+fn as_one(clumps: &MovingClumps, options: &Unbinding) -> Bound<Halos> {
+    let n = clumps.points.len();
     let all: Vec<u32> = (0..n as u32).collect();
-    let particles = Particles::new(&sky.points).velocities(&sky.velocities);
+    let particles = Particles::new(&clumps.points).velocities(&clumps.velocities);
     Halos::from_lists(n, &[0, n], &all).unwrap().unbind(&particles, options).unwrap()
 }
 
@@ -58,19 +58,19 @@ fn an_energy_of_zero_is_bound() {
 /// the mean is that of the cloud again.
 #[test]
 fn a_cloud_at_rest_stays_though_others_pass() {
-    let mut sky = one_clump(1000, 0.0);
-    sky.velocities[..10].fill([1e6, 0.0, 0.0]);
-    let bound = as_one(&sky, &Unbinding::new(1.0));
+    let mut clumps = one_clump(1000, 0.0);
+    clumps.velocities[..10].fill([1e6, 0.0, 0.0]);
+    let bound = as_one(&clumps, &Unbinding::new(1.0));
     assert_eq!((bound.structures.members(0), bound.rows[0].rounds), (&(10..1000).collect::<Vec<u32>>()[..], 2));
 }
 
 /// Comoving and physical lengths: G / a for the former is equivalent to G for the latter.
 #[test]
 fn the_scale_factor_is_in_the_constant_of_gravity() {
-    let sky = one_clump(2000, 1.3);
-    let mut physical = sky.clone();
+    let clumps = one_clump(2000, 1.3);
+    let mut physical = clumps.clone();
     physical.points.iter_mut().flatten().for_each(|x| *x *= 0.25);
-    let comoving = as_one(&sky, &Unbinding::new(4.0 * 0.5).softening(0.04));
+    let comoving = as_one(&clumps, &Unbinding::new(4.0 * 0.5).softening(0.04));
     let physical = as_one(&physical, &Unbinding::new(0.5).softening(0.01));
     assert!((1..2000).contains(&comoving.structures.members(0).len()));
     assert_eq!(comoving.structures, physical.structures);
@@ -78,13 +78,13 @@ fn the_scale_factor_is_in_the_constant_of_gravity() {
     assert_eq!(comoving.rows[0].v_max, physical.rows[0].v_max);
 }
 
-fn subhalos(sky: &Sky) -> Subhalos {
+fn subhalos(clumps: &MovingClumps) -> Subhalos {
     AdaptaHop::new()
         .density_threshold(10.0)
         .volume(1000.0)
         .fudge_epsilon(0.001)
         .min_members(100)
-        .run(&sky.points)
+        .run(&clumps.points)
         .unwrap()
 }
 
@@ -100,13 +100,13 @@ fn structure_of(found: &Subhalos, part: std::ops::Range<usize>) -> usize {
 #[test]
 fn two_clumps_fly_through_each_other() {
     let mut random = Random::new(2);
-    let mut sky = Sky::default();
+    let mut clumps = MovingClumps::default();
     let clump =
         |n, radius, x, speed| Clump { n, radius, center: [x, 0.0, 0.0], velocity: [speed, 0.0, 0.0], heat: 0.6 };
-    sky.add(&mut random, &clump(12_000, 1.0, 0.0, 0.0));
+    clumps.add(&mut random, &clump(12_000, 1.0, 0.0, 0.0));
     // There, the escape velocity of the larger clump is below 200.
-    sky.add(&mut random, &clump(1500, 0.2, 0.6, 1000.0));
-    let found = subhalos(&sky);
+    clumps.add(&mut random, &clump(1500, 0.2, 0.6, 1000.0));
+    let found = subhalos(&clumps);
     let small = structure_of(&found, 12_000..13_500);
     assert_eq!((found.len(), found.rows()[small].level), (2, 2));
     let others = |found: &Subhalos, at: usize| {
@@ -114,7 +114,7 @@ fn two_clumps_fly_through_each_other() {
             / found.structures().members(at).len() as f64
     };
     assert!(others(&found, small) > 0.03, "{}", others(&found, small));
-    let particles = Particles::new(&sky.points).velocities(&sky.velocities);
+    let particles = Particles::new(&clumps.points).velocities(&clumps.velocities);
     let bound = found.unbind(&particles, &Unbinding::new(1.0).softening(0.01)).unwrap();
     let (small, after) = (structure_of(&bound.structures, 12_000..13_500), &bound.structures);
     assert_eq!((after.len(), others(after, small), others(after, 1 - small)), (2, 0.0, 1.0));
@@ -129,13 +129,13 @@ fn two_clumps_fly_through_each_other() {
 /// the unbound particles.
 #[test]
 fn a_clump_in_a_stream() {
-    let mut sky = one_clump(1000, 0.5);
+    let mut clumps = one_clump(1000, 0.5);
     let stream = Clump { n: 400, radius: 1.0, center: [0.0; 3], velocity: [500.0, 0.0, 0.0], heat: 0.1 };
-    sky.add(&mut Random::new(3), &stream);
-    let bound = as_one(&sky, &Unbinding::new(1.0));
+    clumps.add(&mut Random::new(3), &stream);
+    let bound = as_one(&clumps, &Unbinding::new(1.0));
     let members = bound.structures.members(0);
     assert!(members.len() > 950 && members.iter().all(|&i| i < 1000), "{:?}", bound.rows);
-    assert!(as_one(&sky, &Unbinding::new(1.0).max_removed(1.0)).structures.is_empty());
+    assert!(as_one(&clumps, &Unbinding::new(1.0).max_removed(1.0)).structures.is_empty());
 }
 
 /// A hot subhalo between its host and its own subhalo; then a hot host.
@@ -143,19 +143,19 @@ fn a_clump_in_a_stream() {
 fn what_is_in_a_dissolved_structure_goes_up() {
     let with = |host: f64, middle: f64| {
         let mut random = Random::new(4);
-        let mut sky = Sky::default();
+        let mut clumps = MovingClumps::default();
         let mut add = |n, radius, x, heat| {
-            sky.add(&mut random, &Clump { n, radius, center: [x, 0.0, 0.0], velocity: [0.0; 3], heat });
+            clumps.add(&mut random, &Clump { n, radius, center: [x, 0.0, 0.0], velocity: [0.0; 3], heat });
         };
         add(20_000, 1.5, 0.0, host);
         add(6000, 0.18, 1.0, middle);
         add(1200, 0.02, 1.12, 0.5);
-        let found = subhalos(&sky);
+        let found = subhalos(&clumps);
         let parts = [0..20_000, 20_000..26_000, 26_000..27_200].map(|part| structure_of(&found, part));
         let rows = parts.map(|at| found.rows()[at]);
         assert_eq!(rows.map(|row| row.level), [1, 2, 3]);
         assert_eq!(found.len(), 3);
-        let particles = Particles::new(&sky.points).velocities(&sky.velocities);
+        let particles = Particles::new(&clumps.points).velocities(&clumps.velocities);
         (parts, found.unbind(&particles, &Unbinding::new(1.0).softening(0.001).min_members(100)).unwrap())
     };
     let (parts, bound) = with(0.6, 9.0);

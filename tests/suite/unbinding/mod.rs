@@ -4,5 +4,5 @@ mod bad_input;
 mod definition;
 mod known;
 mod properties;
-mod sky;
+mod clumps;
 mod snapshot;

@@ -5,18 +5,18 @@ use rayon::ThreadPoolBuilder;
 use ropewalk::halo::{Bound, BoundStructure, Unbinding};
 use ropewalk::{AdaptaHop, Center, CenterFinder, Fof, Particles, Subhalos};
 
+use super::clumps::{Clump, MovingClumps};
 use super::definition::{Rules, unbind, v_max};
-use super::sky::{Clump, Sky};
 
 /// Returns a host with three clumps, one of which has a clump of its own, and another halo, of various masses. Some
 /// particles are hot, and the second clump moves fast.
-fn sky(scale: usize, seed: u64) -> (Sky, Vec<f64>) {
+fn clumps(scale: usize, seed: u64) -> (MovingClumps, Vec<f64>) {
     let mut random = Random::new(seed);
-    let mut sky = Sky::default();
+    let mut clumps = MovingClumps::default();
     let mut clump = |n: usize, radius: f64, center: [f64; 3], velocity: f64, heat: f64| {
         let speed = velocity * (6.0 * scale as f64 / 0.15).sqrt();
         let velocity = [speed, -0.5 * speed, 0.0];
-        sky.add(&mut random, &Clump { n: n * scale, radius, center, velocity, heat });
+        clumps.add(&mut random, &Clump { n: n * scale, radius, center, velocity, heat });
     };
     clump(6, 0.15, [0.5, 0.5, 0.5], 0.0, 0.7);
     clump(2, 0.02, [0.42, 0.5, 0.5], 0.5, 0.8);
@@ -24,8 +24,8 @@ fn sky(scale: usize, seed: u64) -> (Sky, Vec<f64>) {
     clump(1, 0.012, [0.57, 0.45, 0.42], 0.3, 2.5);
     clump(1, 0.004, [0.43, 0.509, 0.5], 1.0, 0.5);
     clump(2, 0.05, [0.1, 0.1, 0.2], 0.0, 1.1);
-    let masses = (0..sky.points.len()).map(|_| 0.5 + random.unit()).collect();
-    (sky, masses)
+    let masses = (0..clumps.points.len()).map(|_| 0.5 + random.unit()).collect();
+    (clumps, masses)
 }
 
 fn finder(masses: &[f64]) -> AdaptaHop {
@@ -79,12 +79,12 @@ pub fn assert_as_defined(before: &Subhalos, bound: &Bound<Subhalos>, rules: Rule
 fn as_all_pairs_have_it() {
     let (mut dissolved, mut most_rounds, mut lost) = (0, 0, 0);
     for (seed, scale) in [(0, 25), (1, 40), (2, 60), (3, 250)] {
-        let (sky, masses) = sky(scale, seed);
-        let n = sky.points.len();
+        let (clumps, masses) = clumps(scale, seed);
+        let n = clumps.points.len();
         // Every other case is across the faces of the box.
         let side = [None, Some(1.0)][seed as usize % 2];
         let move_by = |x: &f64| side.map_or(*x, |side| (x + 0.55) % side);
-        let points: Vec<[f64; 3]> = sky.points.iter().map(|point| point.each_ref().map(move_by)).collect();
+        let points: Vec<[f64; 3]> = clumps.points.iter().map(|point| point.each_ref().map(move_by)).collect();
         let found = finder(&masses).periodic(side).run(&points).unwrap();
         assert!(found.rows().iter().any(|row| row.level > 1), "{seed}");
         let mut options = vec![(1.0, 0.0, 0.25, 20), (2.0, 0.002, 1.0, 5), (0.3, 0.01, 0.1, 1), (0.5, 0.0, 0.5, 60)];
@@ -94,11 +94,11 @@ fn as_all_pairs_have_it() {
         for ((gravity, softening, max_removed, min_members), hubble_flow) in options.into_iter().zip(flows) {
             let unbinding = Unbinding::new(gravity).softening(softening).hubble_flow(hubble_flow);
             let unbinding = unbinding.max_removed(max_removed).min_members(min_members);
-            let particles = Particles::new(&points).velocities(&sky.velocities).masses(&masses);
+            let particles = Particles::new(&points).velocities(&clumps.velocities).masses(&masses);
             let bound = found.unbind(&particles, &unbinding).unwrap();
             let rules = Rules {
                 points: &points,
-                velocities: &sky.velocities,
+                velocities: &clumps.velocities,
                 masses: &masses,
                 side,
                 gravity,
@@ -124,9 +124,9 @@ fn as_all_pairs_have_it() {
 
 #[test]
 fn the_number_of_threads_does_not_matter() {
-    let (sky, masses) = sky(700, 4);
-    let found = finder(&masses).run(&sky.points).unwrap();
-    let particles = Particles::new(&sky.points).velocities(&sky.velocities).masses(&masses);
+    let (clumps, masses) = clumps(700, 4);
+    let found = finder(&masses).run(&clumps.points).unwrap();
+    let particles = Particles::new(&clumps.points).velocities(&clumps.velocities).masses(&masses);
     let run = |threads: usize| {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| found.unbind(&particles, &Unbinding::new(0.8).softening(0.001)).unwrap())
@@ -139,22 +139,22 @@ fn the_number_of_threads_does_not_matter() {
 /// Equal to the last bit.
 #[test]
 fn the_order_of_particles_does_not_matter() {
-    let (sky, masses) = sky(100, 5);
-    let n = sky.points.len();
+    let (clumps, masses) = clumps(100, 5);
+    let n = clumps.points.len();
     let mut random = Random::new(6);
     let mut order: Vec<usize> = (0..n).collect();
     (1..n).for_each(|at| order.swap(at, random.below(at + 1)));
-    let shuffled = Sky {
-        points: order.iter().map(|&at| sky.points[at]).collect(),
-        velocities: order.iter().map(|&at| sky.velocities[at]).collect(),
+    let shuffled = MovingClumps {
+        points: order.iter().map(|&at| clumps.points[at]).collect(),
+        velocities: order.iter().map(|&at| clumps.velocities[at]).collect(),
     };
     let shuffled_masses: Vec<f64> = order.iter().map(|&at| masses[at]).collect();
-    let run = |sky: &Sky, masses: &[f64]| {
-        let found = finder(masses).run(&sky.points).unwrap();
-        let particles = Particles::new(&sky.points).velocities(&sky.velocities).masses(masses);
+    let run = |clumps: &MovingClumps, masses: &[f64]| {
+        let found = finder(masses).run(&clumps.points).unwrap();
+        let particles = Particles::new(&clumps.points).velocities(&clumps.velocities).masses(masses);
         found.unbind(&particles, &Unbinding::new(0.8).softening(0.001)).unwrap()
     };
-    let (one, mut other) = (run(&sky, &masses), run(&shuffled, &shuffled_masses));
+    let (one, mut other) = (run(&clumps, &masses), run(&shuffled, &shuffled_masses));
     let labels = other.structures.structures().labels().as_slice();
     assert!((0..n).all(|at| labels[at] == one.structures.structures().labels().as_slice()[order[at]]));
     other.rows.iter_mut().for_each(|row| row.most_bound = row.most_bound.map(|at| order[at as usize] as u32));
@@ -169,14 +169,14 @@ fn the_order_of_particles_does_not_matter() {
 /// Halos are structures without substructures.
 #[test]
 fn halos_as_all_pairs_have_them() {
-    let (sky, masses) = sky(60, 7);
-    let halos = Fof::new(0.012).min_members(30).run(&sky.points).unwrap();
-    let particles = Particles::new(&sky.points).velocities(&sky.velocities).masses(&masses);
+    let (clumps, masses) = clumps(60, 7);
+    let halos = Fof::new(0.012).min_members(30).run(&clumps.points).unwrap();
+    let particles = Particles::new(&clumps.points).velocities(&clumps.velocities).masses(&masses);
     let bound = halos.unbind(&particles, &Unbinding::new(1.0).softening(0.002)).unwrap();
     let own: Vec<Vec<usize>> = halos.iter().map(|list| list.iter().map(|&i| i as usize).collect()).collect();
     let rules = Rules {
-        points: &sky.points,
-        velocities: &sky.velocities,
+        points: &clumps.points,
+        velocities: &clumps.velocities,
         masses: &masses,
         side: None,
         gravity: 1.0,

@@ -11,9 +11,9 @@ use parry3d::partitioning::{BvhBuildStrategy, BvhNode};
 use super::queries::{counted, counts};
 use crate::answer::Answer;
 use crate::data::Point;
+use crate::input::Input;
 use crate::op::Op;
 use crate::peer::{Peer, Run};
-use crate::work::Work;
 
 /// parry3d, whose build uses one thread.
 pub struct Parry;
@@ -27,11 +27,11 @@ impl Peer for Parry {
         op == Op::Build
     }
 
-    fn enter<'a>(&self, op: Op, work: &'a Work) -> Option<Run<'a>> {
+    fn prepare<'a>(&self, op: Op, input: &'a Input) -> Option<Run<'a>> {
         let vector = |&[x, y, z]: &Point| Vector::new(x, y, z);
         let tree = move || {
             let boxes =
-                work.points.iter().map(|point| parry3d::bounding_volume::Aabb::new(vector(point), vector(point)));
+                input.points.iter().map(|point| parry3d::bounding_volume::Aabb::new(vector(point), vector(point)));
             parry3d::partitioning::Bvh::from_iter(BvhBuildStrategy::Binned, boxes.enumerate())
         };
         Some(match op {
@@ -41,8 +41,8 @@ impl Peer for Parry {
             }),
             Op::RangeCount => {
                 let tree = tree();
-                let queries = work.sorted();
-                let square = (work.parameters.radius as f32).powi(2);
+                let queries = input.sorted();
+                let square = (input.parameters.radius as f32).powi(2);
                 Box::new(move || {
                     counted(counts(queries, |query| {
                         let query = vector(query);
@@ -97,10 +97,10 @@ impl Peer for Bvh {
         "bvh"
     }
 
-    fn enter<'a>(&self, op: Op, work: &'a Work) -> Option<Run<'a>> {
-        let threads = work.parameters.threads;
+    fn prepare<'a>(&self, op: Op, input: &'a Input) -> Option<Run<'a>> {
+        let threads = input.parameters.threads;
         // Conversion to the library's own type of points, which is not timed.
-        let mut shapes: Vec<Shape> = work.points.iter().map(|&at| Shape { at: at.into(), node: 0 }).collect();
+        let mut shapes: Vec<Shape> = input.points.iter().map(|&at| Shape { at: at.into(), node: 0 }).collect();
         Some(match op {
             Op::Build => Box::new(move || {
                 let tree = Self::tree(&mut shapes, threads);
@@ -109,8 +109,8 @@ impl Peer for Bvh {
             }),
             Op::RangeCount => {
                 let tree = Self::tree(&mut shapes, threads);
-                let queries = work.sorted();
-                let radius = work.parameters.radius as f32;
+                let queries = input.sorted();
+                let radius = input.parameters.radius as f32;
                 Box::new(move || {
                     counted(counts(queries, |&query| {
                         tree.traverse_iterator(&Ball::new(query.into(), radius), &shapes).count() as u32

@@ -9,14 +9,14 @@ use petal_neighbors::distance::Euclidean;
 
 use crate::answer::Answer;
 use crate::data::Point;
+use crate::input::Input;
 use crate::op::Op;
 use crate::peer::{Peer, Run};
-use crate::work::Work;
 
-fn min_pts(op: Op, work: &Work) -> Option<usize> {
+fn min_pts(op: Op, input: &Input) -> Option<usize> {
     match op {
         Op::Fof => Some(2),
-        Op::Dbscan => Some(work.parameters.min_pts),
+        Op::Dbscan => Some(input.parameters.min_pts),
         _ => None,
     }
 }
@@ -37,11 +37,11 @@ impl Peer for Linfa {
         true
     }
 
-    fn enter<'a>(&self, op: Op, work: &'a Work) -> Option<Run<'a>> {
-        let min_pts = min_pts(op, work)?;
-        let n = work.points.len();
-        let points = LinfaArray::from_shape_vec((n, 3), flat(&work.points)).expect("three coordinates a point");
-        let eps = work.parameters.eps as f32;
+    fn prepare<'a>(&self, op: Op, input: &'a Input) -> Option<Run<'a>> {
+        let min_pts = min_pts(op, input)?;
+        let n = input.points.len();
+        let points = LinfaArray::from_shape_vec((n, 3), flat(&input.points)).expect("three coordinates per point");
+        let eps = input.parameters.eps as f32;
         Some(Box::new(move || {
             let found = linfa_clustering::Dbscan::params(min_pts).tolerance(eps).transform(&points);
             let labels = found.expect("eps is positive");
@@ -58,10 +58,11 @@ impl Peer for Petal {
         "petal-clustering"
     }
 
-    fn enter<'a>(&self, op: Op, work: &'a Work) -> Option<Run<'a>> {
-        let min_pts = min_pts(op, work)?;
-        let points = PetalArray::from_shape_vec((work.points.len(), 3), flat(&work.points)).expect("three a point");
-        let eps = work.parameters.eps as f32;
+    fn prepare<'a>(&self, op: Op, input: &'a Input) -> Option<Run<'a>> {
+        let min_pts = min_pts(op, input)?;
+        let points = PetalArray::from_shape_vec((input.points.len(), 3), flat(&input.points))
+            .expect("three coordinates per point");
+        let eps = input.parameters.eps as f32;
         Some(Box::new(move || {
             let found = petal_clustering::Dbscan::new(eps, min_pts, Euclidean::default()).fit(&points, None);
             Box::new(move || {
@@ -88,21 +89,21 @@ impl Peer for HdbscanRs {
         true
     }
 
-    fn enter<'a>(&self, op: Op, work: &'a Work) -> Option<Run<'a>> {
+    fn prepare<'a>(&self, op: Op, input: &'a Input) -> Option<Run<'a>> {
         if op != Op::Hdbscan {
             return None;
         }
-        let n = work.points.len();
-        let wide = work.points.as_flattened().iter().map(|&x| f64::from(x)).collect();
-        let points = LinfaArray::from_shape_vec((n, 3), wide).expect("three coordinates a point");
+        let n = input.points.len();
+        let wide = input.points.as_flattened().iter().map(|&x| f64::from(x)).collect();
+        let points = LinfaArray::from_shape_vec((n, 3), wide).expect("three coordinates per point");
         let wanted = hdbscan_rs::HdbscanParams {
-            min_cluster_size: work.parameters.min_cluster_size,
-            min_samples: Some(work.parameters.min_pts),
+            min_cluster_size: input.parameters.min_cluster_size,
+            min_samples: Some(input.parameters.min_pts),
             ..Default::default()
         };
         Some(Box::new(move || {
             let found = hdbscan_rs::Hdbscan::new(wanted.clone()).fit_predict(&points.view());
-            let labels = found.expect("there are as many points");
+            let labels = found.expect("there are enough points");
             Box::new(move || Answer::labels(n, labels.iter().map(|&label| u32::try_from(label).ok()), false))
         }))
     }

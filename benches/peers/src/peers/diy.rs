@@ -9,9 +9,9 @@ use super::kiddo::{Metric, Tree, tree};
 use super::queries::TASK;
 use crate::answer::Answer;
 use crate::data::Point;
+use crate::input::{Input, morton_order};
 use crate::op::Op;
-use crate::peer::{Done, Peer, Run};
-use crate::work::{Work, morton_order};
+use crate::peer::{FinishedRun, Peer, Run};
 
 pub struct Diy;
 
@@ -24,9 +24,9 @@ impl Peer for Diy {
         "kiddo"
     }
 
-    fn enter<'a>(&self, op: Op, work: &'a Work) -> Option<Run<'a>> {
-        let points = &work.points;
-        let wanted = work.parameters;
+    fn prepare<'a>(&self, op: Op, input: &'a Input) -> Option<Run<'a>> {
+        let points = &input.points;
+        let wanted = input.parameters;
         let eps = wanted.eps as f32;
         match op {
             Op::Fof => Some(Box::new(move || labelled(fof(points, eps), true))),
@@ -36,7 +36,7 @@ impl Peer for Diy {
     }
 }
 
-fn labelled<'a>(labels: Vec<u32>, singles: bool) -> Done<'a> {
+fn labelled<'a>(labels: Vec<u32>, singles: bool) -> FinishedRun<'a> {
     Box::new(move || {
         let labels = labels.iter().map(|&label| (label != NOISE).then_some(label));
         Answer::labels(labels.len(), labels, singles)

@@ -5,9 +5,9 @@ use nabo::simple_point::SimplePoint;
 use super::queries::{counted, counts, fill, found, nearest};
 use crate::answer::Answer;
 use crate::data::Point;
+use crate::input::Input;
 use crate::op::Op;
 use crate::peer::{Peer, Run};
-use crate::work::Work;
 
 /// nabo: only nearest neighbours; builds on one thread.
 pub struct Nabo;
@@ -21,12 +21,12 @@ impl Peer for Nabo {
         op == Op::Build
     }
 
-    fn enter<'a>(&self, op: Op, work: &'a Work) -> Option<Run<'a>> {
+    fn prepare<'a>(&self, op: Op, input: &'a Input) -> Option<Run<'a>> {
         let own = |points: &[Point]| -> Vec<SimplePoint<3>> {
             points.iter().map(|&[x, y, z]| SimplePoint::new3d(x, y, z)).collect()
         };
-        let points = own(&work.points);
-        let k = work.parameters.k;
+        let points = own(&input.points);
+        let k = input.parameters.k;
         Some(match op {
             Op::Build => Box::new(move || {
                 let tree = nabo::KDTree::new(&points);
@@ -38,7 +38,7 @@ impl Peer for Nabo {
             }),
             Op::Knn => {
                 let tree = nabo::KDTree::new(&points);
-                let queries = own(work.sorted());
+                let queries = own(input.sorted());
                 Box::new(move || {
                     found(nearest(&queries, k, |query, slots| {
                         let near = tree.knn(k as u32, query);
@@ -58,11 +58,11 @@ impl Fnntw {
     /// The value in its documentation.
     const LEAF: usize = 32;
 
-    fn tree(work: &Work) -> fnntw::Tree<'_, f32, 3> {
-        match work.parameters.threads {
-            1 => fnntw::Tree::new(&work.points, Self::LEAF),
+    fn tree(input: &Input) -> fnntw::Tree<'_, f32, 3> {
+        match input.parameters.threads {
+            1 => fnntw::Tree::new(&input.points, Self::LEAF),
             // The argument is the number of levels that are split before threads start: one level gives two tasks.
-            threads => fnntw::Tree::new_parallel(&work.points, Self::LEAF, threads.ilog2().max(1) as usize),
+            threads => fnntw::Tree::new_parallel(&input.points, Self::LEAF, threads.ilog2().max(1) as usize),
         }
         .expect("points are finite")
     }
@@ -73,16 +73,16 @@ impl Peer for Fnntw {
         "fnntw"
     }
 
-    fn enter<'a>(&self, op: Op, work: &'a Work) -> Option<Run<'a>> {
-        let k = work.parameters.k;
+    fn prepare<'a>(&self, op: Op, input: &'a Input) -> Option<Run<'a>> {
+        let k = input.parameters.k;
         Some(match op {
             Op::Build => Box::new(move || {
-                let tree = Self::tree(work);
+                let tree = Self::tree(input);
                 Box::new(move || Answer::built(tree.get_data().len()))
             }),
             Op::Knn => {
-                let tree = Self::tree(work);
-                let queries = work.sorted();
+                let tree = Self::tree(input);
+                let queries = input.sorted();
                 // The library's own parallel loop over queries returns distances and indices.
                 Box::new(move || {
                     let (squares, indices) = tree.query_nearest_k_parallel(queries, k).expect("points are finite");
@@ -101,9 +101,9 @@ impl Peer for Fnntw {
 pub struct KdTree;
 
 impl KdTree {
-    fn tree(work: &Work) -> kd_tree::KdTree3<(Point, u32)> {
-        let items = work.points.iter().zip(0..).map(|(&point, at)| (point, at)).collect();
-        match work.parameters.threads {
+    fn tree(input: &Input) -> kd_tree::KdTree3<(Point, u32)> {
+        let items = input.points.iter().zip(0..).map(|(&point, at)| (point, at)).collect();
+        match input.parameters.threads {
             1 => kd_tree::KdTree::build_by_ordered_float(items),
             _ => kd_tree::KdTree::par_build_by_ordered_float(items),
         }
@@ -115,22 +115,22 @@ impl Peer for KdTree {
         "kd-tree"
     }
 
-    fn enter<'a>(&self, op: Op, work: &'a Work) -> Option<Run<'a>> {
-        let wanted = work.parameters;
+    fn prepare<'a>(&self, op: Op, input: &'a Input) -> Option<Run<'a>> {
+        let wanted = input.parameters;
         Some(match op {
             Op::Build => Box::new(move || {
-                let tree = Self::tree(work);
+                let tree = Self::tree(input);
                 Box::new(move || Answer::built(tree.len()))
             }),
             Op::RangeCount => {
-                let tree = Self::tree(work);
-                let queries = work.sorted();
+                let tree = Self::tree(input);
+                let queries = input.sorted();
                 let radius = wanted.radius as f32;
                 Box::new(move || counted(counts(queries, |query| tree.within_radius(query, radius).len() as u32)))
             }
             Op::Knn => {
-                let tree = Self::tree(work);
-                let queries = work.sorted();
+                let tree = Self::tree(input);
+                let queries = input.sorted();
                 Box::new(move || {
                     found(nearest(queries, wanted.k, |query, slots| {
                         let near = tree.nearests(query, wanted.k);

@@ -8,9 +8,9 @@ use kiddo::{ImmutableKdTree, SquaredEuclidean};
 use super::queries::{counted, counts, densities, fill, found, nearest};
 use crate::answer::Answer;
 use crate::data::Point;
+use crate::input::Input;
 use crate::op::Op;
 use crate::peer::{Peer, Run};
-use crate::work::Work;
 
 pub type Tree = ImmutableKdTree<f32, 3>;
 pub type Metric = SquaredEuclidean<f32>;
@@ -38,10 +38,10 @@ impl Peer for Kiddo {
         "kiddo"
     }
 
-    fn enter<'a>(&self, op: Op, work: &'a Work) -> Option<Run<'a>> {
-        let points = &work.points;
-        let queries = if self.sorted { work.sorted() } else { points };
-        let wanted = work.parameters;
+    fn prepare<'a>(&self, op: Op, input: &'a Input) -> Option<Run<'a>> {
+        let points = &input.points;
+        let queries = if self.sorted { input.sorted() } else { points };
+        let wanted = input.parameters;
         Some(match op {
             // The order of queries does not affect a build.
             Op::Build if !self.sorted => Box::new(move || {
@@ -70,11 +70,11 @@ impl Peer for Kiddo {
                 })
             }
             Op::Nearest if !self.sorted => {
-                let (tree, places) = (tree(points), work.places());
+                let (tree, query_points) = (tree(points), input.query_points());
                 let k = NonZeroUsize::new(wanted.k)?;
                 Box::new(move || {
-                    let mut all = vec![(0, 0.0); places.len() * wanted.k];
-                    for (place, slots) in places.iter().zip(all.chunks_mut(wanted.k)) {
+                    let mut all = vec![(0, 0.0); query_points.len() * wanted.k];
+                    for (place, slots) in query_points.iter().zip(all.chunks_mut(wanted.k)) {
                         if wanted.k == 1 {
                             let near = tree.query(place).nearest_one::<Metric>().execute();
                             slots[0] = (near.item, near.distance);

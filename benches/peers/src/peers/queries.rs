@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::answer::Answer;
-use crate::peer::Done;
+use crate::peer::FinishedRun;
 
 /// The number of queries per parallel task.
 pub const TASK: usize = 1 << 10;
@@ -38,11 +38,11 @@ pub fn fill(slots: &mut [(u32, f32)], found: impl Iterator<Item = (u32, f32)>) {
 }
 
 /// Returns the sum of counts as an answer, computed after the clock has stopped.
-pub fn counted<'a>(counts: Vec<u32>) -> Done<'a> {
+pub fn counted<'a>(counts: Vec<u32>) -> FinishedRun<'a> {
     Box::new(move || Answer::neighbors(&counts))
 }
 
 /// Returns the sum of distances as an answer, computed after the clock has stopped.
-pub fn found<'a>(found: Vec<(u32, f32)>) -> Done<'a> {
+pub fn found<'a>(found: Vec<(u32, f32)>) -> FinishedRun<'a> {
     Box::new(move || Answer::distances(found.iter().map(|&(_, square)| square)))
 }

@@ -5,9 +5,9 @@ use ropewalk::{Bvh, DensityKernel, DensityUnit, Fof, Hdbscan, KernelDensity, Lab
 use super::queries::{counted, fill, found as all_found};
 use crate::answer::Answer;
 use crate::data::Point;
+use crate::input::Input;
 use crate::op::Op;
 use crate::peer::{Peer, Run};
-use crate::work::Work;
 
 pub struct Ropewalk;
 
@@ -16,9 +16,9 @@ impl Peer for Ropewalk {
         "ropewalk"
     }
 
-    fn enter<'a>(&self, op: Op, work: &'a Work) -> Option<Run<'a>> {
-        let points = &work.points;
-        let wanted = work.parameters;
+    fn prepare<'a>(&self, op: Op, input: &'a Input) -> Option<Run<'a>> {
+        let points = &input.points;
+        let wanted = input.parameters;
         let tree = || Bvh::build(points).expect("points are finite");
         Some(match op {
             Op::Build => Box::new(move || {
@@ -37,10 +37,10 @@ impl Peer for Ropewalk {
                 })
             }
             Op::Nearest => {
-                let (tree, places) = (tree(), work.places());
+                let (tree, query_points) = (tree(), input.query_points());
                 Box::new(move || {
-                    let (mut near, mut found) = (vec![], vec![(0, 0.0); places.len() * wanted.k]);
-                    for (&place, slots) in places.iter().zip(found.chunks_mut(wanted.k)) {
+                    let (mut near, mut found) = (vec![], vec![(0, 0.0); query_points.len() * wanted.k]);
+                    for (&place, slots) in query_points.iter().zip(found.chunks_mut(wanted.k)) {
                         tree.nearest_into(place, wanted.k, &mut near);
                         fill(slots, near.iter().map(|near| (near.index, near.distance2 as f32)));
                     }
@@ -74,7 +74,7 @@ impl Peer for Ropewalk {
             Op::MutualReachability => spanning(points, wanted.min_pts),
             Op::Hdbscan => Box::new(move || {
                 let hdbscan = Hdbscan::new(wanted.min_cluster_size).min_samples(wanted.min_pts);
-                let found = hdbscan.run(points).expect("there are as many points");
+                let found = hdbscan.run(points).expect("there are enough points");
                 Box::new(move || labelled(found.labels()))
             }),
         })
@@ -87,7 +87,7 @@ impl Peer for Ropewalk {
 
 fn spanning(points: &[Point], samples: usize) -> Run<'_> {
     Box::new(move || {
-        let tree = MinimumSpanningTree::new().min_samples(samples).run(points).expect("there are as many points");
+        let tree = MinimumSpanningTree::new().min_samples(samples).run(points).expect("there are enough points");
         Box::new(move || Answer::Weights { weights: tree.edges().iter().map(|edge| edge.weight()).sum() })
     })
 }

@@ -6,9 +6,9 @@ use rstar::primitives::GeomWithData;
 use super::queries::{counted, counts, fill, found, nearest};
 use crate::answer::Answer;
 use crate::data::Point;
+use crate::input::Input;
 use crate::op::Op;
 use crate::peer::{Peer, Run};
-use crate::work::Work;
 
 pub struct Rstar;
 
@@ -25,9 +25,9 @@ impl Peer for Rstar {
         op == Op::Build
     }
 
-    fn enter<'a>(&self, op: Op, work: &'a Work) -> Option<Run<'a>> {
-        let points = &work.points;
-        let wanted = work.parameters;
+    fn prepare<'a>(&self, op: Op, input: &'a Input) -> Option<Run<'a>> {
+        let points = &input.points;
+        let wanted = input.parameters;
         Some(match op {
             Op::Build => Box::new(move || {
                 let tree = tree(points);
@@ -36,14 +36,14 @@ impl Peer for Rstar {
             Op::RangeCount => {
                 let tree = tree(points);
                 let square = (wanted.radius as f32).powi(2);
-                let queries = work.sorted();
+                let queries = input.sorted();
                 Box::new(move || {
                     counted(counts(queries, |&query| tree.locate_within_distance(query, square).count() as u32))
                 })
             }
             Op::Knn => {
                 let tree = tree(points);
-                let queries = work.sorted();
+                let queries = input.sorted();
                 Box::new(move || {
                     found(nearest(queries, wanted.k, |&query, slots| {
                         let near = tree.nearest_neighbor_iter_with_distance_2(query);

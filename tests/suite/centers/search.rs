@@ -5,7 +5,7 @@ use ropewalk::{Bounded, Center, CenterFinder, Centers, Halos, Result, Scalar};
 
 /// A definition of centres, with the search method.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Way {
+pub enum CenterSearch {
     Of(Center),
     /// The most bound particle with this softening.
     AStar(f64),
@@ -13,13 +13,13 @@ pub enum Way {
     Poisson(f64, PoissonGrid),
 }
 
-impl From<Center> for Way {
+impl From<Center> for CenterSearch {
     fn from(center: Center) -> Self {
         Self::Of(center)
     }
 }
 
-impl Way {
+impl CenterSearch {
     /// Returns the Poisson method with the grid of the paper.
     pub fn poisson(softening: f64) -> Self {
         Self::Poisson(softening, PoissonGrid::default())

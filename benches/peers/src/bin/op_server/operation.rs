@@ -7,12 +7,12 @@ use std::time::Instant;
 use crate::counted;
 
 /// A set of arrays on which operations of libraries are run and timed.
-pub trait Served {
-    fn run(&mut self, library: &str, op: &str) -> Result<Done, Box<dyn Error>>;
+pub trait OpServer {
+    fn run(&mut self, library: &str, op: &str) -> Result<FinishedRun, Box<dyn Error>>;
 }
 
 /// The time of an operation, and a number for each query.
-pub struct Done {
+pub struct FinishedRun {
     pub seconds: f64,
     /// For a build, the bytes of the result and the peak of allocated bytes.
     pub bytes: Option<[usize; 2]>,
@@ -21,7 +21,7 @@ pub struct Done {
     pub triangles: Vec<u32>,
 }
 
-impl Done {
+impl FinishedRun {
     pub fn build<T>(
         kept: &mut Option<T>,
         make: impl FnOnce() -> Result<T, Box<dyn Error>>,

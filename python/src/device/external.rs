@@ -6,35 +6,38 @@ use pyo3::exceptions::PyValueError;
 
 /// The type of coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Precision {
     F32,
     F64,
 }
 
 /// Points in another library's memory, as that library describes them.
-pub struct Foreign {
+pub struct ExternalPoints {
     pub address: u64,
     pub shape: [usize; 2],
-    pub kind: Kind,
+    pub precision: Precision,
     /// The number of the device; `None` if it must be derived from the address.
     pub device: Option<usize>,
     /// `true` if it is unknown when the points are written, so that all work of the device is waited for.
     pub wait_for_all: bool,
     /// The import from DLPack, which returns the memory to its owner when dropped.
-    pub lent: Option<ImportedDlpack>,
+    pub import: Option<ImportedDlpack>,
 }
 
 /// Checks that the shape is that of points, contiguous and in C order, and returns it. `strides` count elements.
 pub fn checked_shape(shape: &[i64], strides: Option<&[i64]>) -> PyResult<[usize; 2]> {
     let refuse = |sentence: String| Err(PyValueError::new_err(sentence));
     let &[n, dim] = shape else {
-        return refuse(format!("X has {} dimensions; points are an array of two: (points, coordinates)", shape.len()));
+        return refuse(format!(
+            "X has {} dimensions; points must be a two-dimensional array, (points, coordinates)",
+            shape.len()
+        ));
     };
     let (Ok(rows), Ok(columns)) = (usize::try_from(n), usize::try_from(dim)) else {
-        return refuse(format!("X has the shape ({n}, {dim})"));
+        return refuse(format!("X has the shape ({n}, {dim}); lengths must not be negative"));
     };
     if rows.checked_mul(columns).and_then(|len| len.checked_mul(8)).is_none() {
-        return refuse(format!("X has the shape ({n}, {dim}), more than there are addresses"));
+        return refuse(format!("X has the shape ({n}, {dim}), which exceeds the address space"));
     }
     if let Some(strides) = strides {
         let &[by_row, by_column] = strides else {

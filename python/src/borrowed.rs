@@ -13,8 +13,7 @@ use pyo3::pyclass::boolean_struct::True;
 ///
 /// `values` must work for any lifetime, so the slice that it returns is part of the object or static. The object is
 /// frozen, so its values neither move nor change while the array exists.
-/// or changes while an array is there.
-pub fn lend<'py, P, T>(
+pub fn borrowed_array<'py, P, T>(
     owner: &Bound<'py, P>,
     values: impl for<'a> FnOnce(&'a P) -> &'a [T],
 ) -> PyResult<Bound<'py, PyArray1<T>>>
@@ -30,8 +29,8 @@ where
     Ok(array)
 }
 
-/// Returns a read-only array as [`lend`] does, in rows of `width` values.
-pub fn lend_rows<'py, P, T>(
+/// Returns a read-only array as [`borrowed_array`] does, in rows of `width` values.
+pub fn borrowed_rows<'py, P, T>(
     owner: &Bound<'py, P>,
     width: usize,
     values: impl for<'a> FnOnce(&'a P) -> &'a [T],
@@ -42,7 +41,7 @@ where
 {
     let values = values(owner.get());
     let view = ArrayView2::from_shape((values.len() / width.max(1), width), values)
-        .map_err(|error| PyRuntimeError::new_err(format!("a bug: rows of {width} values: {error}")))?;
+        .map_err(|error| PyRuntimeError::new_err(format!("internal error: rows of {width} values: {error}")))?;
     // SAFETY: the values live as long as `owner`, to which the array holds a reference. Nothing writes to them:
     // `owner` is frozen, and `read_only` makes the array read-only.
     let array = unsafe { PyArray2::borrow_from_array(&view, owner.clone().into_any()) };
@@ -51,7 +50,7 @@ where
 }
 
 fn read_only<T: Element, D: numpy::ndarray::Dimension>(array: &Bound<'_, numpy::PyArray<T, D>>) -> PyResult<()> {
-    let array = array.try_readwrite().map_err(|error| PyRuntimeError::new_err(format!("a bug: {error}")))?;
+    let array = array.try_readwrite().map_err(|error| PyRuntimeError::new_err(format!("internal error: {error}")))?;
     array.make_nonwriteable();
     Ok(())
 }

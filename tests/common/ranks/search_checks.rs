@@ -5,7 +5,7 @@ use std::ops::Range;
 use ropewalk::distributed::{Bvh, Communicator, Neighbor, Reduction};
 use ropewalk::{Aabb, Csr, Nearest, Scalar, Sphere};
 
-use super::shares::Share;
+use super::distributions::Distribution;
 use crate::clouds::Cloud;
 use crate::oracle::{self, NearestQuery, Side};
 use crate::random::Random;
@@ -25,42 +25,43 @@ pub struct Case<'a, S, const D: usize> {
 
 /// A nearest-neighbour query: `k` points within a radius, with or without an excluded point.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub struct NearestOptions {
     pub k: usize,
     pub radius: f64,
-    pub without: Without,
+    pub exclusion: Exclusion,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub enum Without {
+pub enum Exclusion {
     Nothing,
     Own,
     Index(u32),
 }
 
-impl Wanted {
+impl NearestOptions {
     fn nearest(self) -> Nearest {
         let all = Nearest::new(self.k).within(self.radius);
-        match self.without {
-            Without::Nothing => all,
-            Without::Own => all.excluding_self(),
-            Without::Index(index) => all.excluding(index),
+        match self.exclusion {
+            Exclusion::Nothing => all,
+            Exclusion::Own => all.excluding_self(),
+            Exclusion::Index(index) => all.excluding(index),
         }
     }
 
     /// Returns the options for one query, given its number.
     fn nearest_of(self, query: usize) -> Nearest {
-        let without = if let Without::Own = self.without { Without::Index(query as u32) } else { self.without };
-        Self { without, ..self }.nearest()
+        let exclusion =
+            if let Exclusion::Own = self.exclusion { Exclusion::Index(query as u32) } else { self.exclusion };
+        Self { exclusion, ..self }.nearest()
     }
 }
 
-pub fn some(k: usize) -> Wanted {
-    Wanted { k, radius: f64::INFINITY, without: Without::Nothing }
+pub fn some(k: usize) -> NearestOptions {
+    NearestOptions { k, radius: f64::INFINITY, exclusion: Exclusion::Nothing }
 }
 
-pub fn others(k: usize) -> Wanted {
-    Wanted { without: Without::Own, ..some(k) }
+pub fn others(k: usize) -> NearestOptions {
+    NearestOptions { exclusion: Exclusion::Own, ..some(k) }
 }
 
 /// Returns the lists as 64-bit indices, each ascending.
@@ -78,7 +79,7 @@ fn wide(list: Vec<u32>) -> Vec<u64> {
 }
 
 impl<'a, S: Scalar, const D: usize> Case<'a, S, D> {
-    pub fn new(ranks: &dyn Communicator, cloud: &'a Cloud<S, D>, side: Side, share: Share) -> Self {
+    pub fn new(ranks: &dyn Communicator, cloud: &'a Cloud<S, D>, side: Side, share: Distribution) -> Self {
         let points = &cloud.points[..];
         let one = match side {
             None => ropewalk::Bvh::build(points),
@@ -130,20 +131,20 @@ impl<'a, S: Scalar, const D: usize> Case<'a, S, D> {
     }
 
     /// Compares nearest neighbours of all stored points, and of this rank's queries.
-    pub fn check_nearest(&self, bvh: &Bvh<'_, S, D>, queries: &[[S; D]], own: &Range<usize>, wanted: Wanted) {
-        let lists = bvh.nearest_neighbors(wanted.nearest()).unwrap();
-        self.check_lists(&lists, self.points, &self.range, wanted);
-        let lists = bvh.nearest_all(&queries[own.clone()], wanted.nearest()).unwrap();
-        self.check_lists(&lists, queries, own, wanted);
+    pub fn check_nearest(&self, bvh: &Bvh<'_, S, D>, queries: &[[S; D]], own: &Range<usize>, options: NearestOptions) {
+        let lists = bvh.nearest_neighbors(options.nearest()).unwrap();
+        self.check_lists(&lists, self.points, &self.range, options);
+        let lists = bvh.nearest_all(&queries[own.clone()], options.nearest()).unwrap();
+        self.check_lists(&lists, queries, own, options);
     }
 
-    fn check_lists(&self, lists: &Csr<Neighbor>, queries: &[[S; D]], own: &Range<usize>, wanted: Wanted) {
-        assert_eq!(lists.len(), own.len(), "{}, {wanted:?}", self.context);
+    fn check_lists(&self, lists: &Csr<Neighbor>, queries: &[[S; D]], own: &Range<usize>, options: NearestOptions) {
+        assert_eq!(lists.len(), own.len(), "{}, {options:?}", self.context);
         for (list, query) in lists.iter().zip(own.clone()) {
             let list: Vec<(u64, f64)> = list.iter().map(|near| (near.index, near.distance2)).collect();
-            let expected = self.one.nearest(queries[query], wanted.nearest_of(query));
+            let expected = self.one.nearest(queries[query], options.nearest_of(query));
             let expected: Vec<(u64, f64)> = expected.iter().map(|near| (near.index.into(), near.distance2)).collect();
-            assert_eq!(list, expected, "{}, {wanted:?}, query {query}: {:?}", self.context, queries[query]);
+            assert_eq!(list, expected, "{}, {options:?}, query {query}: {:?}", self.context, queries[query]);
         }
     }
 

@@ -16,16 +16,16 @@ pub struct Parameters {
     pub threads: usize,
 }
 
-pub struct Work {
+pub struct Input {
     pub points: Vec<Point>,
     pub parameters: Parameters,
     sorted: OnceLock<Vec<Point>>,
-    places: OnceLock<Vec<Point>>,
+    query_points: OnceLock<Vec<Point>>,
 }
 
-impl Work {
+impl Input {
     pub fn new(points: Vec<Point>, parameters: Parameters) -> Self {
-        Self { points, parameters, sorted: OnceLock::new(), places: OnceLock::new() }
+        Self { points, parameters, sorted: OnceLock::new(), query_points: OnceLock::new() }
     }
 
     /// The points in Morton order, which makes queries cache-friendly. Computed at the first use, so that a run of
@@ -36,17 +36,17 @@ impl Work {
 
     /// A position between each point and the next in Morton order, in random order, for single queries. It is at
     /// three tenths of the way, since the midpoint would have both points at the same distance.
-    pub fn places(&self) -> &[Point] {
-        self.places.get_or_init(|| {
+    pub fn query_points(&self) -> &[Point] {
+        self.query_points.get_or_init(|| {
             let between = |two: &[Point]| std::array::from_fn(|axis| 0.7 * two[0][axis] + 0.3 * two[1][axis]);
-            let mut places: Vec<Point> = self.sorted().windows(2).map(between).collect();
+            let mut query_points: Vec<Point> = self.sorted().windows(2).map(between).collect();
             // Fisher-Yates shuffle with a linear congruential generator.
             let mut state = 1u64;
-            for behind in (1..places.len()).rev() {
+            for behind in (1..query_points.len()).rev() {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                places.swap(behind, (state >> 33) as usize % (behind + 1));
+                query_points.swap(behind, (state >> 33) as usize % (behind + 1));
             }
-            places
+            query_points
         })
     }
 

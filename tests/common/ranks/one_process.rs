@@ -15,7 +15,7 @@ static ANSWERS: Mutex<Option<HashMap<(String, u64), Answer>>> = Mutex::new(None)
 
 /// Returns the result for a question about points, which `find` computes at the first use. `question` must name
 /// everything except the points that the result depends on.
-pub fn known<S: Scalar, const D: usize, T: Any + Send + Sync>(
+pub fn one_process_result<S: Scalar, const D: usize, T: Any + Send + Sync>(
     points: &[[S; D]],
     question: impl Debug,
     find: impl FnOnce() -> T,

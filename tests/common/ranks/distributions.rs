@@ -8,7 +8,7 @@ use crate::random::Random;
 
 /// A distribution of points over ranks.
 #[derive(Clone, Copy, Debug)]
-pub enum Share {
+pub enum Distribution {
     /// Equal numbers.
     Even,
     /// Unequal numbers.
@@ -20,11 +20,11 @@ pub enum Share {
 }
 
 /// Returns all distributions.
-pub fn shares() -> [Share; 4] {
-    [Share::Even, Share::Uneven, Share::First, Share::OneEmpty]
+pub fn distributions() -> [Distribution; 4] {
+    [Distribution::Even, Distribution::Uneven, Distribution::First, Distribution::OneEmpty]
 }
 
-impl Share {
+impl Distribution {
     /// Returns the range of a rank's points.
     pub fn of(self, n: usize, ranks: &dyn Communicator) -> Range<usize> {
         let (rank, size) = (ranks.rank(), ranks.size());

@@ -1,4 +1,4 @@
-"""The Rust program `served`, which runs an operation on request, and timing in turns."""
+"""The Rust program `op_server`, which runs an operation on request, and timing in turns."""
 
 import os
 import subprocess
@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-PROGRAM = Path(__file__).parent / "target/release/served"
+PROGRAM = Path(__file__).parent / "target/release/op_server"
 
 
-class Served:
+class OpServer:
     """Arrays in a folder, and the program that works on them."""
 
     def __init__(self, what, threads, **arrays):
@@ -27,7 +27,7 @@ class Served:
         print(library, op, file=self.process.stdin, flush=True)
         line = self.process.stdout.readline()
         if not line:
-            sys.exit(f"{library} {op}: the program ended")
+            sys.exit(f"{library} {op}: the program exited")
         return [float(x) for x in line.split()]
 
     def answer(self):

@@ -4,7 +4,7 @@ use common::random::Random;
 
 /// Particles of mass 1 with their velocities.
 #[derive(Clone, Default)]
-pub struct Sky {
+pub struct MovingClumps {
     pub points: Vec<[f64; 3]>,
     pub velocities: Vec<[f64; 3]>,
 }
@@ -20,13 +20,13 @@ pub struct Clump {
     pub heat: f64,
 }
 
-impl Sky {
+impl MovingClumps {
     pub fn add(&mut self, random: &mut Random, clump: &Clump) {
         let circular = (clump.n as f64 / clump.radius).sqrt();
         for _ in 0..clump.n {
-            let way: [f64; 3] = std::array::from_fn(|_| random.normal());
-            let r = clump.radius * random.unit() / way.iter().map(|x| x * x).sum::<f64>().sqrt();
-            self.points.push(std::array::from_fn(|k| clump.center[k] + r * way[k]));
+            let direction: [f64; 3] = std::array::from_fn(|_| random.normal());
+            let r = clump.radius * random.unit() / direction.iter().map(|x| x * x).sum::<f64>().sqrt();
+            self.points.push(std::array::from_fn(|k| clump.center[k] + r * direction[k]));
             let mut heat = || clump.heat * circular * random.normal().clamp(-1.5, 1.5);
             self.velocities.push(std::array::from_fn(|k| clump.velocity[k] + heat()));
         }

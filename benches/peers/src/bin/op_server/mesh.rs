@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use ropewalk::{Mesh, Ray};
 
 use crate::moller_trumbore::{Triangle, first_hit_by_walk, first_hit_in_order};
-use crate::operation::{Done, Served, rows};
+use crate::operation::{FinishedRun, OpServer, rows};
 
 pub struct Meshes {
     vertices: Vec<[f32; 3]>,
@@ -56,15 +56,15 @@ impl Meshes {
         })
     }
 
-    fn build(&mut self, library: &str) -> Result<Done, Box<dyn Error>> {
+    fn build(&mut self, library: &str) -> Result<FinishedRun, Box<dyn Error>> {
         let (vertices, faces) = (&self.vertices, &self.faces);
         match library {
-            "ropewalk" => Done::build(&mut self.ropewalk, || Ok(Mesh::build(vertices, faces)?)),
-            "parry3d" => Done::build(&mut self.parry, || {
+            "ropewalk" => FinishedRun::build(&mut self.ropewalk, || Ok(Mesh::build(vertices, faces)?)),
+            "parry3d" => FinishedRun::build(&mut self.parry, || {
                 let vertices = vertices.iter().map(|&[x, y, z]| Vector::new(x, y, z)).collect();
                 Ok(TriMesh::new(vertices, faces.clone())?)
             }),
-            "bvh" => Done::build(&mut self.bvh, || {
+            "bvh" => FinishedRun::build(&mut self.bvh, || {
                 let corners = |face: &[u32; 3]| face.map(|vertex| vertices[vertex as usize].into());
                 let mut triangles: Vec<Triangle> =
                     faces.iter().map(|face| Triangle { corners: corners(face), node: 0 }).collect();
@@ -74,7 +74,7 @@ impl Meshes {
                 };
                 Ok((triangles, tree))
             }),
-            _ => Err(format!("no library {library:?}").into()),
+            _ => Err(format!("unknown library {library:?}").into()),
         }
     }
 }
@@ -88,12 +88,12 @@ fn each<Q: Sync, T: Send>(queries: &[Q], find: impl Fn(&Q) -> T + Send + Sync) -
 }
 
 /// Runs queries that return a number without a triangle.
-fn numbers(work: impl FnOnce() -> Vec<f32>) -> Done {
-    Done::queries(work, |&x| f64::from(x), |_| u32::MAX)
+fn numbers(work: impl FnOnce() -> Vec<f32>) -> FinishedRun {
+    FinishedRun::queries(work, |&x| f64::from(x), |_| u32::MAX)
 }
 
-impl Served for Meshes {
-    fn run(&mut self, library: &str, op: &str) -> Result<Done, Box<dyn Error>> {
+impl OpServer for Meshes {
+    fn run(&mut self, library: &str, op: &str) -> Result<FinishedRun, Box<dyn Error>> {
         if op == "build" {
             return self.build(library);
         }
@@ -106,11 +106,15 @@ impl Served for Meshes {
             "ropewalk" => {
                 let mesh = self.ropewalk.as_ref().ok_or_else(absent)?;
                 match op {
-                    "first_hits" => Done::queries(|| mesh.first_hits(&self.rays), hit_at, hit),
-                    "first_hit" => Done::queries(|| each(&self.rays, |ray| mesh.first_hit(ray)), hit_at, hit),
-                    "nearest_all" => Done::queries(|| mesh.nearest_all(&self.points, f64::INFINITY), distance, nearest),
-                    "nearest" => Done::queries(|| each(&self.points, |&point| mesh.nearest(point)), distance, nearest),
-                    _ => return Err(format!("no operation {op:?}").into()),
+                    "first_hits" => FinishedRun::queries(|| mesh.first_hits(&self.rays), hit_at, hit),
+                    "first_hit" => FinishedRun::queries(|| each(&self.rays, |ray| mesh.first_hit(ray)), hit_at, hit),
+                    "nearest_all" => {
+                        FinishedRun::queries(|| mesh.nearest_all(&self.points, f64::INFINITY), distance, nearest)
+                    }
+                    "nearest" => {
+                        FinishedRun::queries(|| each(&self.points, |&point| mesh.nearest(point)), distance, nearest)
+                    }
+                    _ => return Err(format!("{library} has no operation {op:?}").into()),
                 }
             }
             "parry3d" => {
@@ -122,7 +126,7 @@ impl Served for Meshes {
                     "nearest" => numbers(|| {
                         each(&self.parry_points, |&at| (mesh.project_local_point(at, false).point - at).length())
                     }),
-                    _ => return Err(format!("no operation {op:?}").into()),
+                    _ => return Err(format!("{library} has no operation {op:?}").into()),
                 }
             }
             "bvh" => {
@@ -130,7 +134,7 @@ impl Served for Meshes {
                 let find = match op {
                     "first_hit_in_order" => first_hit_in_order,
                     "first_hit_by_walk" => first_hit_by_walk,
-                    _ => return Err(format!("no operation {op:?}").into()),
+                    _ => return Err(format!("{library} has no operation {op:?}").into()),
                 };
                 let mut done = numbers(|| each(&self.bvh_rays, |ray| find(tree, triangles, ray)));
                 // bvh normalizes the directions of rays, so `t` is converted back.
@@ -139,7 +143,7 @@ impl Served for Meshes {
                 }
                 done
             }
-            _ => return Err(format!("no library {library:?}").into()),
+            _ => return Err(format!("unknown library {library:?}").into()),
         })
     }
 }

@@ -1,8 +1,8 @@
 //! Growth of time with the number of points, on scale-free sets and on sets with copies:
-//! `cargo bench --bench growth`.
+//! `cargo bench --bench scaling`.
 //!
 //! Prints for each set and operation the seconds at several sizes, and the exponent of n between the smallest and the
-//! largest. Names after `--` select sets: `cargo bench --bench growth -- radii-3d copies`. Run as a test, it runs
+//! largest. Names after `--` select sets: `cargo bench --bench scaling -- radii-3d copies`. Run as a test, it runs
 //! once with few points.
 
 use std::hint::black_box;
@@ -35,15 +35,20 @@ fn print<const D: usize>(named: &[String], name: &str, sizes: &[usize], of: impl
     let mut operations: Vec<(&str, Run<'_, D>)> = vec![
         ("build", &|points, _| drop(black_box(Bvh::build(points).expect("points are finite")))),
         ("nearest", &|_, tree| drop(black_box(tree.nearest_neighbors(Nearest::new(8).excluding_self())))),
-        ("spanning tree", &|points, _| drop(black_box(minimum_spanning_tree(points).expect("a tree")))),
-        ("HDBSCAN", &|points, _| drop(black_box(Hdbscan::new(5).run(points).expect("clusters")))),
+        ("spanning tree", &|points, _| drop(black_box(minimum_spanning_tree(points).expect("points are finite")))),
+        ("HDBSCAN", &|points, _| drop(black_box(Hdbscan::new(5).run(points).expect("points are finite")))),
         ("moving least squares", &|points, _| {
-            drop(black_box(MovingLeastSquares::new(1).prepare(points, points).expect("weights")))
+            drop(black_box(MovingLeastSquares::new(1).prepare(points, points).expect("points are finite")))
         }),
     ];
     if (2..=3).contains(&D) {
         operations.push(("AdaptaHOP", &|_, tree| {
-            drop(black_box(AdaptaHop::new().density(KernelDensity::new().volume(1.0)).run_on(tree).expect("halos")));
+            drop(black_box(
+                AdaptaHop::new()
+                    .density(KernelDensity::new().volume(1.0))
+                    .run_on(tree)
+                    .expect("there are enough points"),
+            ));
         }));
     }
     for (what, run) in operations {
@@ -65,7 +70,7 @@ fn main() {
     let named: Vec<String> = arguments.into_iter().filter(|argument| !argument.starts_with("--")).collect();
     let known = ["uniform", "radii-3d", "radii-2d", "axis", "progression", "copies", "heaps", "outlier"];
     if let Some(name) = named.iter().find(|name| !known.contains(&name.as_str())) {
-        panic!("there is no set {name}; there are {}", known.join(", "));
+        panic!("unknown set {name}; known sets: {}", known.join(", "));
     }
     print(&named, "uniform", sizes, sets::uniform);
     print(&named, "radii-3d", sizes, |n| sets::exponential::<3>(n, 300.0));

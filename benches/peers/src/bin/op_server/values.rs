@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ropewalk::MovingLeastSquares;
 
-use crate::operation::{Done, Served, rows};
+use crate::operation::{FinishedRun, OpServer, rows};
 
 pub struct Values {
     sources: Vec<[f64; 3]>,
@@ -24,15 +24,15 @@ impl Values {
     }
 }
 
-impl Served for Values {
+impl OpServer for Values {
     /// Computes the values at targets from sources, targets and values, including the tree.
-    fn run(&mut self, library: &str, op: &str) -> Result<Done, Box<dyn Error>> {
+    fn run(&mut self, library: &str, op: &str) -> Result<FinishedRun, Box<dyn Error>> {
         if (library, op) != ("ropewalk", "moving_least_squares") {
-            return Err(format!("{library} has no {op:?}").into());
+            return Err(format!("{library} has no operation {op:?}").into());
         }
         let start = std::time::Instant::now();
         let mls = MovingLeastSquares::new(2).neighbors(20);
         let answer = mls.prepare(&self.sources, &self.targets)?.apply(&self.values)?;
-        Ok(Done { seconds: start.elapsed().as_secs_f64(), bytes: None, answer, triangles: vec![] })
+        Ok(FinishedRun { seconds: start.elapsed().as_secs_f64(), bytes: None, answer, triangles: vec![] })
     }
 }

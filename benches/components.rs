@@ -15,7 +15,7 @@ const N: usize = 100_000;
 /// A uniform and a clustered point set, each with a radius of 0.3 mean separations.
 fn clouds() -> [(&'static str, Vec<[f32; 3]>, f64); 2] {
     let radius = 0.3 * (1.0 / N as f64).cbrt();
-    let made = "the sample's parameters are valid";
+    let made = "the parameters of the sample are valid";
     [
         ("uniform", Uniform::new(N).seed(1).points().expect(made), radius),
         ("halos", MockHalos::new(N).seed(1).points().expect(made), radius),
@@ -26,7 +26,7 @@ fn clouds() -> [(&'static str, Vec<[f32; 3]>, f64); 2] {
 fn build(criterion: &mut Criterion) {
     for (cloud, points, _) in clouds() {
         let (tree, steps) = phases(|| Bvh::build(&points));
-        tree.and_then(|tree| tree.validate()).expect("the tree is sound");
+        tree.and_then(|tree| tree.validate()).expect("the tree is valid");
         for (i, (step, _)) in steps.into_iter().enumerate() {
             criterion.bench_function(&format!("{cloud}/build: {step}"), |bencher| {
                 bencher.iter_custom(|times| (0..times).map(|_| phases(|| black_box(Bvh::build(&points))).1[i].1).sum());
