@@ -84,7 +84,7 @@ impl fmt::Display for Boundary {
     /// Writes the space as part of a sentence: "a periodic box of 10".
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Self::Unknown => f.write_str("a space that is not known"),
+            Self::Unknown => f.write_str("an unknown space"),
             Self::Open => f.write_str("open space"),
             Self::Periodic(sides) => match sides.first() {
                 // Only a three-dimensional cube is written as one side, so that a square stays distinct from a cube.

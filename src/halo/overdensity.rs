@@ -66,8 +66,8 @@ impl FromStr for Overdensity {
     /// Parses a whole number followed by `c` or `m`, as in `200c`, `500c` and `200m`, or `vir`.
     fn from_str(name: &str) -> Result<Self> {
         let unknown = || {
-            let known = "200c is 200 times the critical density, 200m the mean one; or vir";
-            Error::new(ErrorKind::Parameter, format!("{name:?} is not an overdensity: {known}"))
+            let known = "a whole number with c (critical density) or m (mean density), such as 200c, or vir";
+            Error::new(ErrorKind::Parameter, format!("{name:?} is not an overdensity; use {known}"))
         };
         let times =
             |digits: &str| digits.parse().ok().filter(|&times: &u32| times > 0).map(f64::from).ok_or_else(unknown);

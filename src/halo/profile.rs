@@ -193,7 +193,7 @@ impl Profiles {
             return Err(Error::column_length("radii", radii.len(), centers.len()));
         }
         for &value in radii {
-            around.space.check_length("a radius", value)?;
+            around.space.check_length("radius", value)?;
         }
         self.check()?;
         let measure = |index: usize| match centers.at(index) {
@@ -208,10 +208,10 @@ impl Profiles {
         let known = match self.resolution {
             Resolution::Everywhere => None,
             Resolution::Softening(softening) => Some(("softening", softening)),
-            Resolution::Power2003(critical) => Some(("critical density", critical)),
+            Resolution::Power2003(critical) => Some(("critical_density", critical)),
         };
         if let Some((name, value)) = known.filter(|(_, value)| !(*value >= 0.0 && *value < f64::INFINITY)) {
-            return Err(Error::parameter_must(name, value, "at least 0 and finite"));
+            return Err(Error::parameter_must(name, value, "finite and not negative"));
         }
         Ok(())
     }

@@ -135,10 +135,10 @@ impl Universe {
         let density = stated.matter.zip(side).map(|(mass, side)| mass / side.powi(3));
         let z = redshift.unwrap_or(0.0);
         let (found, source) = match (known.complete(), density.zip(omega_m)) {
-            (Some(units), _) => (Ok(units), "as told"),
+            (Some(units), _) => (Ok(units), "as specified"),
             (None, Some((density, omega_m))) => {
                 let found = Units::matching(density, omega_m, z, h, known).map_err(|error| error.to_string());
-                (found, "by the mean density of matter")
+                (found, "inferred from the mean density of matter")
             }
             (None, None) => {
                 let lacks = [
@@ -150,7 +150,7 @@ impl Universe {
                 let lacks = lacks.join(", ");
                 let them = if known.length.is_some() || known.mass.is_some() { "it" } else { "them" };
                 let why = format!(
-                    "the file does not say {them}, and to tell {them} from the density of matter it lacks {lacks}"
+                    "the file does not specify {them}, and inferring {them} from the density of matter also needs {lacks}"
                 );
                 (Err(why), "")
             }
@@ -196,7 +196,7 @@ impl Universe {
         match (&self.units, self.lacking()) {
             (Ok(_), _) => format!("{}, {}", self.known, self.source),
             (Err(Lack::Units(why)), _) if self.known.is_empty() => format!("not known: {why}"),
-            (Err(_), lacking) => format!("{}, as told; {}", self.known, lacking.unwrap_or_default()),
+            (Err(_), lacking) => format!("{}, as specified; {}", self.known, lacking.unwrap_or_default()),
         }
     }
 
@@ -220,7 +220,7 @@ impl Universe {
     pub fn factors(&self, system: UnitSystem) -> Result<Factors> {
         let (units, to) = (self.known("other units")?.0, system.units());
         if units.length.frame != to.length.frame && self.redshift.is_none() {
-            let message = "between comoving and physical lengths is the redshift, which is not known";
+            let message = "conversions between comoving and physical lengths need the redshift, which is not known";
             return Err(Error::missing("redshift", message));
         }
         Factors::new(&units, &to, self.redshift.unwrap_or(0.0), self.h)
@@ -266,7 +266,7 @@ impl Universe {
     /// [`UniverseOptions::check`].
     pub fn thresholds(&self, overdensities: &[Overdensity], what: &str) -> Result<Vec<f64>> {
         let Some(omega_m) = self.omega_m else {
-            let message = format!("{what} need the density of matter, which the snapshot does not tell");
+            let message = format!("{what} need omega_m, which the snapshot does not specify");
             return Err(Error::missing("omega_m", message));
         };
         let critical_density = self.conversion(what)?.critical_density();
@@ -295,7 +295,7 @@ impl Universe {
     /// An unknown density of matter, unknown units, and all errors of [`Cosmology::halos_above`].
     pub fn halos_above(&self, masses: &[f64], function: MassFunction) -> Result<Vec<f64>> {
         let Some(omega_m) = self.omega_m else {
-            return Err(Error::missing("omega_m", "omega_m is not known"));
+            return Err(Error::missing("omega_m", "mass functions need omega_m, which the snapshot does not specify"));
         };
         let conversion = self.conversion("mass functions")?;
         let masses: Vec<f64> = masses.iter().map(|mass| 1e10 * conversion.mass * mass).collect();

@@ -206,7 +206,7 @@ impl HdbscanClusters {
         guarded(|| {
             let eps = eps.into();
             if eps.is_nan() || eps < 0.0 {
-                return Err(Error::parameter_must("eps", eps, "a number, not negative"));
+                return Err(Error::parameter_must("eps", eps, "non-negative"));
             }
             let (clusters, eps2) = (&self.tree.clusters, eps * eps);
             // For each cluster, the cluster that contains it once pieces within eps are merged.

@@ -188,7 +188,7 @@ impl Hdbscan {
             return refuse("min_samples", 0.0, "at least 1");
         }
         if self.epsilon.is_nan() || self.epsilon < 0.0 {
-            return refuse("cluster_selection_epsilon", self.epsilon, "a number, not negative");
+            return refuse("cluster_selection_epsilon", self.epsilon, "non-negative");
         }
         if self.max_cluster_size == Some(0) {
             return refuse("max_cluster_size", 0.0, "at least 1");

@@ -58,7 +58,7 @@ pub(super) fn edges<S: Scalar, const D: usize>(tree: &Bvh<S, D>, min_samples: us
         rounds.shares = true;
         mark("components");
         if found.len() == before {
-            return Err(Error::invariant("a component has no edge to another"));
+            return Err(Error::invariant("a component has no edge to another component"));
         }
     }
     sort(&mut found);

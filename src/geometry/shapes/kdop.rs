@@ -69,7 +69,7 @@ impl<S: Scalar, const D: usize, const N: usize> Kdop<S, D, N> {
         (3, 9) => &EDGES,
         (3, 13) => &DIRECTIONS,
         (2, 4) => &PLANE,
-        _ => panic!("there are k-DOPs of 6, 14, 18 and 26 planes in three dimensions, of 8 in two"),
+        _ => panic!("unsupported k-DOP; use 6, 14, 18 or 26 planes in three dimensions, or 8 in two"),
     };
 
     /// The empty k-DOP, the initial value of a union.

@@ -114,10 +114,8 @@ impl<'a> CenterFinder<'a> {
     ) -> Result<Centers> {
         self.center.check()?;
         let said = Boundary::said(&self.size)?;
-        let boundary = Boundary::agree(&[
-            ("the halos were found in", halos.boundary()),
-            ("their centres are looked for in", &said),
-        ])?;
+        let boundary =
+            Boundary::agree(&[("the halos were found in", halos.boundary()), ("the centres are computed in", &said)])?;
         let space = boundary.space()?;
         self.check_points(points, halos)?;
         let order = balanced_order(halos);

@@ -341,10 +341,15 @@ impl AdaptaHop {
         let is_stepped = self.algorithm == AdaptaHopAlgorithm::Stepped;
         let is_finite = |value: f64| (0.0..f64::INFINITY).contains(&value);
         let checks = [
-            ("density_threshold", threshold, threshold >= 0.0, "a number, not negative"),
-            ("density_threshold", threshold, !is_stepped || threshold >= f64::MIN_POSITIVE, "positive, with steps"),
+            ("density_threshold", threshold, threshold >= 0.0, "non-negative"),
+            (
+                "density_threshold",
+                threshold,
+                !is_stepped || threshold >= f64::MIN_POSITIVE,
+                "positive for the stepped algorithm",
+            ),
             ("fudge", self.fudge, is_finite(self.fudge), "finite and not negative"),
-            ("fudge", self.fudge, !is_stepped || self.fudge >= 0.001, "at least 0.001, with steps"),
+            ("fudge", self.fudge, !is_stepped || self.fudge >= 0.001, "at least 0.001 for the stepped algorithm"),
             ("fudge_epsilon", self.fudge_epsilon, is_finite(self.fudge_epsilon), "finite and not negative"),
             ("alpha", self.alpha, is_finite(self.alpha), "finite and not negative"),
         ];
