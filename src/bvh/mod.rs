@@ -52,7 +52,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         Self::build_in(primitives, Space::OPEN)
     }
 
-    /// Builds the tree in a periodic box. All queries and pairs then use nearest images.
+    /// Builds the tree in a periodic box. All queries and pairs then use nearest images. A size without sides (`None`)
+    /// builds the tree in open space.
     ///
     /// Points outside `[0, L]` are first wrapped into the box, rounded to `S`.
     ///
@@ -65,7 +66,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Bvh::build`]. The box must have one positive side of at most 1e150, or one such side per axis.
+    /// Those of [`Bvh::build`]; a box with a side that is not positive or exceeds 1e150, or with another number of sides
+    /// than one or one per axis.
     pub fn build_periodic<T: Bounded<S, D>>(primitives: &[T], size: impl Into<BoxSize>) -> Result<Self> {
         Self::build_in(primitives, Space::periodic(size)?)
     }
