@@ -9,6 +9,7 @@
 use std::f64::consts::PI;
 use std::str::FromStr;
 
+use crate::cancel::guarded;
 use crate::error::{Error, ErrorKind, Result};
 use crate::geometry::{Scalar, Space};
 use crate::halo::centers::Places;
@@ -169,7 +170,8 @@ pub fn overdensities<'c, S: Scalar>(
     centers: impl Into<Places<'c>>,
     thresholds: &[f64],
 ) -> Result<Vec<Vec<Outcome>>> {
-    overdensities_about(particles, &centers.into(), thresholds)
+    let centers = centers.into();
+    guarded(|| overdensities_about(particles, &centers, thresholds))
 }
 
 /// A sphere, or the reason why it is missing.

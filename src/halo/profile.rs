@@ -6,6 +6,7 @@
 
 use std::f64::consts::PI;
 
+use crate::cancel::guarded;
 use crate::error::{Error, Result};
 use crate::geometry::Scalar;
 use crate::halo::centers::Places;
@@ -184,7 +185,8 @@ impl Profiles {
         centers: impl Into<Places<'c>>,
         radii: &[f64],
     ) -> Result<Vec<Profile>> {
-        self.about(particles, &centers.into(), radii)
+        let centers = centers.into();
+        guarded(|| self.about(particles, &centers, radii))
     }
 
     fn about<S: Scalar>(&self, particles: &Particles<S>, centers: &Places<'_>, radii: &[f64]) -> Result<Vec<Profile>> {

@@ -30,6 +30,7 @@ use self::direct::MostBound;
 use self::members::{Members, unwrap};
 #[cfg(feature = "gpu")]
 pub(crate) use self::members::{exponent, power};
+use crate::cancel::guarded;
 use crate::cluster::Halos;
 use crate::error::{Error, Result};
 use crate::geometry::{Boundary, Bounded, BoxSize, Scalar, Space};
@@ -102,7 +103,7 @@ impl<'a> CenterFinder<'a> {
     /// - A parameter that is out of range.
     /// - A periodic box that is not positive, or smaller than twice the linking length.
     pub fn run<T: Bounded<S, 3>, S: Scalar>(&self, points: &[T], halos: &Halos) -> Result<Centers> {
-        self.run_by(points, halos, self.find_most_bound())
+        guarded(|| self.run_by(points, halos, self.find_most_bound()))
     }
 
     /// Like [`CenterFinder::run`], with another search for most bound particles.

@@ -25,7 +25,7 @@ pub use unbind::{Bound, BoundStructure};
 pub use unbinding::Unbinding;
 
 use crate::bvh::Bvh;
-use crate::cancel::check_at;
+use crate::cancel::{check_at, guarded};
 use crate::cluster::hop::boundaries::falling;
 use crate::cluster::hop::density::density_options;
 use crate::cluster::{DensityKernel, Hop, HopChains, KernelDensity};
@@ -240,7 +240,7 @@ impl AdaptaHop {
     ///   end.
     /// - More than 2^31 - 1 structures.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<Subhalos> {
-        self.run_on(&Bvh::build_in(points, Space::periodic(self.density.size.clone())?)?)
+        guarded(|| self.run_on(&Bvh::build_in(points, Space::periodic(self.density.size.clone())?)?))
     }
 
     /// Finds the halos and subhalos of the points in an existing tree. The space is that of the tree, open or
@@ -249,45 +249,49 @@ impl AdaptaHop {
     /// # Errors
     /// As for [`AdaptaHop::run`].
     pub fn run_on<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Subhalos> {
-        self.check()?;
-        if self.n_hop == 0 {
-            return Err(Error::parameter_must("n_hop", 0.0, "at least 1"));
-        }
-        if !tree.is_empty() && self.n_hop >= tree.len() {
-            let must = "less than the number of points";
-            return Err(Error::parameter_must("n_hop", self.n_hop as f64, must));
-        }
-        // Only chains are used from HOP, because its boundaries are defined differently.
-        let hop = Hop::new(0.0).density(self.density.clone()).n_hop(self.n_hop.saturating_add(1)).n_merge(0);
-        let chains = hop.chains_on(tree)?;
-        let threshold = self.density_threshold;
-        let (chain, density) = (chains.chain(), chains.density());
-        let saddles = saddles(tree, &Chained { chain, density, threshold, n_hop: self.n_hop });
-        mark("saddles");
-        // Peaks are in descending order of density.
-        let kept = chains.peaks().partition_point(|peak| peak.density > threshold);
-        let places = self.places(tree, &chains, kept);
-        let particles = self.particles(tree, &chains, &places);
-        let peaks: Vec<f64> = chains.peaks()[..kept].iter().map(|peak| peak.density).collect();
-        let offset = |from: u32, to: u32| padded(tree.space().offset(&places[from as usize], &places[to as usize]));
-        let tests = Tests {
-            fudge: self.fudge,
-            alpha: self.alpha,
-            min_members: self.min_members as f64,
-            min_radius: self.fudge_epsilon * (self.density.volume_of(tree) / tree.len() as f64).powf(1.0 / D as f64),
-        };
-        let field =
-            Field { particles: &particles, saddles: &saddles, peaks: &peaks, offset: &offset, threshold, tests };
-        let nodes = match self.algorithm {
-            AdaptaHopAlgorithm::Exact => join_tree(&field),
-            AdaptaHopAlgorithm::Stepped => stepped_tree(&field),
-        };
-        mark("nodes");
-        let structures = nodes.structures(self.selection);
-        let peaks: Vec<(u32, f64)> = chains.peaks()[..kept].iter().map(|peak| (peak.index, peak.density)).collect();
-        let found = Subhalos::new(&structures, &particles, &peaks, chains.into_density(), Boundary::of(tree.space()));
-        mark("structures");
-        found
+        guarded(|| {
+            self.check()?;
+            if self.n_hop == 0 {
+                return Err(Error::parameter_must("n_hop", 0.0, "at least 1"));
+            }
+            if !tree.is_empty() && self.n_hop >= tree.len() {
+                let must = "less than the number of points";
+                return Err(Error::parameter_must("n_hop", self.n_hop as f64, must));
+            }
+            // Only chains are used from HOP, because its boundaries are defined differently.
+            let hop = Hop::new(0.0).density(self.density.clone()).n_hop(self.n_hop.saturating_add(1)).n_merge(0);
+            let chains = hop.chains_on(tree)?;
+            let threshold = self.density_threshold;
+            let (chain, density) = (chains.chain(), chains.density());
+            let saddles = saddles(tree, &Chained { chain, density, threshold, n_hop: self.n_hop });
+            mark("saddles");
+            // Peaks are in descending order of density.
+            let kept = chains.peaks().partition_point(|peak| peak.density > threshold);
+            let places = self.places(tree, &chains, kept);
+            let particles = self.particles(tree, &chains, &places);
+            let peaks: Vec<f64> = chains.peaks()[..kept].iter().map(|peak| peak.density).collect();
+            let offset = |from: u32, to: u32| padded(tree.space().offset(&places[from as usize], &places[to as usize]));
+            let tests = Tests {
+                fudge: self.fudge,
+                alpha: self.alpha,
+                min_members: self.min_members as f64,
+                min_radius: self.fudge_epsilon
+                    * (self.density.volume_of(tree) / tree.len() as f64).powf(1.0 / D as f64),
+            };
+            let field =
+                Field { particles: &particles, saddles: &saddles, peaks: &peaks, offset: &offset, threshold, tests };
+            let nodes = match self.algorithm {
+                AdaptaHopAlgorithm::Exact => join_tree(&field),
+                AdaptaHopAlgorithm::Stepped => stepped_tree(&field),
+            };
+            mark("nodes");
+            let structures = nodes.structures(self.selection);
+            let peaks: Vec<(u32, f64)> = chains.peaks()[..kept].iter().map(|peak| (peak.index, peak.density)).collect();
+            let found =
+                Subhalos::new(&structures, &particles, &peaks, chains.into_density(), Boundary::of(tree.space()));
+            mark("structures");
+            found
+        })
     }
 
     /// The positions of the first `kept` peaks.

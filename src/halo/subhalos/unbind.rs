@@ -8,6 +8,7 @@
 use super::binding::{Settled, settle};
 use super::result::{Subhalo, Subhalos, numbers, renumbered};
 use super::unbinding::Unbinding;
+use crate::cancel::guarded;
 use crate::cluster::halos::Halos;
 use crate::error::Result;
 use crate::geometry::{Boundary, Scalar, Space};
@@ -96,23 +97,25 @@ impl Subhalos {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn unbind<S: Scalar>(&self, particles: &Particles<S>, options: &Unbinding) -> Result<Bound<Self>> {
-        let parents: Vec<Option<u32>> = self.rows().iter().map(|row| row.parent).collect();
-        let levels: Vec<u32> = self.rows().iter().map(|row| row.level).collect();
-        let mut found = Outcome::of(self.structures(), &parents, &levels, particles, options)?;
-        let density = self.density();
-        let row = |&(from, parent): &(u32, Option<u32>)| {
-            let settled = &found.settled[from as usize];
-            let denser = |a: u32, b: u32| if density[b as usize] > density[a as usize] { b } else { a };
-            let peak = settled.bound.iter().copied().reduce(denser).unwrap_or_default();
-            let (peak_density, old) = (density[peak as usize], self.rows()[from as usize]);
-            Subhalo { parent, peak, peak_density, mass: settled.mass, ..old }
-        };
-        let rows = found.kept.iter().map(row).collect();
-        let (labels, boundary) = (std::mem::take(&mut found.labels), found.boundary.clone());
-        let structures = Self::numbered(labels, rows, &found.numbers, density.to_vec(), boundary);
-        let members = |at: usize| structures.members(at);
-        let rows = found.rows(structures.structures(), &members, particles, options)?;
-        Ok(Bound { structures, rows })
+        guarded(|| {
+            let parents: Vec<Option<u32>> = self.rows().iter().map(|row| row.parent).collect();
+            let levels: Vec<u32> = self.rows().iter().map(|row| row.level).collect();
+            let mut found = Outcome::of(self.structures(), &parents, &levels, particles, options)?;
+            let density = self.density();
+            let row = |&(from, parent): &(u32, Option<u32>)| {
+                let settled = &found.settled[from as usize];
+                let denser = |a: u32, b: u32| if density[b as usize] > density[a as usize] { b } else { a };
+                let peak = settled.bound.iter().copied().reduce(denser).unwrap_or_default();
+                let (peak_density, old) = (density[peak as usize], self.rows()[from as usize]);
+                Subhalo { parent, peak, peak_density, mass: settled.mass, ..old }
+            };
+            let rows = found.kept.iter().map(row).collect();
+            let (labels, boundary) = (std::mem::take(&mut found.labels), found.boundary.clone());
+            let structures = Self::numbered(labels, rows, &found.numbers, density.to_vec(), boundary);
+            let members = |at: usize| structures.members(at);
+            let rows = found.rows(structures.structures(), &members, particles, options)?;
+            Ok(Bound { structures, rows })
+        })
     }
 }
 
@@ -120,10 +123,12 @@ impl Halos {
     /// Removes the particles that are not bound to their halo: see [`Unbinding`], which has an example. Cost and
     /// errors are those of [`Subhalos::unbind`].
     pub fn unbind<S: Scalar>(&self, particles: &Particles<S>, options: &Unbinding) -> Result<Bound<Self>> {
-        let mut found = Outcome::of(self, &filled(self.len(), None), &filled(self.len(), 1), particles, options)?;
-        let structures = renumbered(std::mem::take(&mut found.labels), &found.numbers, found.boundary.clone());
-        let rows = found.rows(&structures, &|at| structures.members(at).to_vec(), particles, options)?;
-        Ok(Bound { structures, rows })
+        guarded(|| {
+            let mut found = Outcome::of(self, &filled(self.len(), None), &filled(self.len(), 1), particles, options)?;
+            let structures = renumbered(std::mem::take(&mut found.labels), &found.numbers, found.boundary.clone());
+            let rows = found.rows(&structures, &|at| structures.members(at).to_vec(), particles, options)?;
+            Ok(Bound { structures, rows })
+        })
     }
 }
 
