@@ -1,7 +1,7 @@
 //! Internals used by the other crates of this workspace; not part of the public interface.
 
 pub use crate::bvh::{LEAF, Node};
-pub use crate::geometry::{Wider, length2};
+pub use crate::geometry::{PaddedDimension, length2};
 pub use crate::simd::instruction_set;
 
 pub mod brief {

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use crate::bvh::errors;
-use crate::bvh::layout::{Primitive, SortedPrimitives};
 use crate::bvh::morton::Grid;
 use crate::bvh::motion::{Memory, Motion};
 use crate::bvh::radix_sort::Source;
+use crate::bvh::sorted_primitives::{Primitive, SortedPrimitives};
 use crate::bvh::tree::{Bvh, Node};
 use crate::bvh::unfinished::Unfinished;
 use crate::bvh::{duplicates, ropes};

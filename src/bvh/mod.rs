@@ -3,7 +3,7 @@
 //! Input: bounded primitives in any order. Output: nodes in depth-first order, and the corners of the primitives in
 //! Morton order. The left child of a node is the next node. The *rope* of a node leads to the node at which a walk
 //! continues that skips it, so the whole state of a walk is one index. Leaves hold up to [`LEAF`] primitives.
-//! Steps: codes (`morton`), sort (`radix_sort`, `layout`), equal codes (`duplicates`), leaves and inner nodes
+//! Steps: codes (`morton`), sort (`radix_sort`, `sorted_primitives`), equal codes (`duplicates`), leaves and inner nodes
 //! (`hierarchy`), nodes (`ropes`). `traverse` walks the tree.
 //! Cost: O(n) in addition to the sort. The tree keeps `size_of::<S>() * D + 4` bytes per point (twice the corners for
 //! boxes) and about 2 nodes per 20 points.
@@ -14,14 +14,14 @@ mod build;
 mod duplicates;
 mod errors;
 mod hierarchy;
-mod layout;
-mod motion;
 pub(crate) mod morton;
+mod motion;
 pub(crate) mod radix_sort;
-mod ropes;
-pub(crate) mod traverse;
 mod reduce;
 mod refit;
+mod ropes;
+mod sorted_primitives;
+pub(crate) mod traverse;
 mod tree;
 mod unfinished;
 mod validate;

@@ -3,9 +3,9 @@
 
 pub(crate) mod ball_predicate;
 mod cast;
+pub(crate) mod leaf_neighborhood;
 mod map_neighbors;
 pub(crate) mod mesh;
-pub(crate) mod nearby;
 pub(crate) mod nearest;
 mod neighbors;
 pub(crate) mod pairs;

@@ -10,7 +10,7 @@ mod border;
 pub(super) mod core;
 mod predict;
 #[cfg(feature = "distributed")]
-pub(crate) mod steps;
+pub(crate) mod across_ranks;
 
 use crate::bvh::Bvh;
 use crate::cancel::guarded;

@@ -8,8 +8,8 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::Ties;
+use super::cluster_order::{Growing, above, breadth_first, rank_by_smallest_member};
 use super::nodes::{NONE, Nodes};
-use super::order::{Growing, above, breadth_first, rank_by_smallest_member};
 use super::stability::{by_node, by_row, gain, of_points};
 use super::tree::{CondensedCluster, CondensedTree, lambda};
 use crate::cancel::check_at;

@@ -22,7 +22,7 @@ use crate::memory::zeroed;
 use crate::parallel::{Scratch, for_tasks, map};
 use crate::search::Nearest;
 use crate::search::ball_predicate::BallPredicate;
-use crate::search::nearby::{Nearby, groups};
+use crate::search::leaf_neighborhood::{Nearby, groups};
 use crate::search::nearest::for_each_stored;
 use crate::simd::{Isa, LANES, Lanes, advance, dispatch, numbers};
 

@@ -16,7 +16,7 @@ mod most_connected;
 mod multipole;
 mod pairwise_f32;
 mod places;
-pub(crate) mod reach;
+pub(crate) mod potential_threshold;
 mod result;
 mod small_halo;
 

@@ -1,7 +1,7 @@
 //! The bound particles of one structure.
 //!
 //! In: the structure's own particles, and the bound particles of nested structures. Out: its bound particles. Each
-//! round computes the mean velocity of the remaining particles and finds the unbound ones (`centers::reach` compares
+//! round computes the mean velocity of the remaining particles and finds the unbound ones (`centers::potential_threshold` compares
 //! potentials with kinetic energies). It removes all or some of them.
 //! Sums are in the order of positions, then velocities, then masses, so not even their rounding depends on the order
 //! of the particles.
@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::geometry::{Scalar, Space, length2};
 use crate::halo::centers::NoCenter;
 use crate::halo::centers::members::{Members, unwrap};
-use crate::halo::centers::reach::{Known, reach};
+use crate::halo::centers::potential_threshold::{Known, reach};
 use crate::halo::particles::Particles;
 
 /// The result of unbinding one structure.

@@ -3,18 +3,17 @@
 //! In: points. Out: structures and their parents. Source: Aubert, Pichon and Colombi 2004, appendix B; Tweed et al.
 //! 2009.
 //!
-//! Steps: densities and chains ([`Hop`]), saddles (`saddles`), the tree of nodes (`exact` or `stepped`, with
+//! Steps: densities and chains ([`Hop`]), saddles (`saddles`), the tree of nodes (`adaptahop`, with
 //! `significance`), structures (`tree`), the result (`result`). Unbinding is separate (`unbind`, with its options in
 //! `unbinding`), and uses `binding` for each structure.
 
+mod adaptahop;
 mod binding;
-mod exact;
 mod nested;
 mod parameters;
 mod result;
 mod saddles;
 mod significance;
-mod stepped;
 mod tree;
 mod unbind;
 mod unbinding;
@@ -34,10 +33,9 @@ use crate::geometry::{Boundary, Bounded, BoxSize, Scalar, Space};
 use crate::memory::filled;
 use crate::parallel::{map, sort};
 use crate::phases::mark;
-use exact::{Field, join_tree};
+use adaptahop::{Field, join_tree, stepped_tree};
 use saddles::{Chained, saddles};
 use significance::{Kept, Tests};
-use stepped::stepped_tree;
 
 /// Points per parallel task.
 const TASK: usize = 1 << 14;

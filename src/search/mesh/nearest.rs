@@ -13,7 +13,7 @@ use crate::geometry::{Aabb, Scalar, distance_from_square};
 use crate::precompiled::precompiled_in_space;
 use crate::search::mesh::Mesh;
 use crate::search::mesh::batch::in_turn;
-use crate::search::mesh::far::walk_from_afar;
+use crate::search::mesh::f64_walk::walk_from_afar;
 use crate::search::mesh::frame::{FramePoint, Prepared};
 use crate::search::mesh::point_triangle::closest;
 use crate::search::mesh::wide_node::Node;

@@ -4,7 +4,7 @@
 //! A walk visits the nearest boxes first. The triangles of a block are tested in `f32`, with allowance for all
 //! rounding errors. Those that may be met are decided by [`TriangleRay`].
 //! Many rays are sorted along a curve through their entry points and directions, so that consecutive rays meet the
-//! same nodes. For first and any hits, a few rays are traversed at a time ([`turns`](super::turns)).
+//! same nodes. For first and any hits, a few rays are traversed at a time ([`interleaved`](super::interleaved)).
 //! Cost: O(log n) for the first hit on a compact mesh.
 #![allow(unsafe_code)] // To gather lists in place (see `Csr`); they start as zeros.
 

@@ -15,7 +15,7 @@ use crate::geometry::{Aabb, Lane, Scalar};
 use crate::parallel::{Scratch, list_tasks};
 use crate::precompiled::precompiled;
 use crate::search::ball_predicate::BallPredicate;
-use crate::search::nearby::{Nearby, groups};
+use crate::search::leaf_neighborhood::{Nearby, groups};
 use crate::search::nearest::top_down::exact_search;
 use crate::search::nearest::{ExactHeap, Nearest};
 use crate::simd::{Isa, LANES, Lanes, advance, dispatch, numbers};

@@ -3,9 +3,9 @@
 //! In: the table, in the order of the device. Out: the tree of clusters in breadth-first order, and the selected
 //! clusters, by the functions of `cluster::hdbscan`. Cost: a few passes over the clusters.
 
+use crate::cluster::hdbscan::cluster_order::{Growing, rank_by_smallest_member};
 use crate::cluster::hdbscan::clusters::Members;
 use crate::cluster::hdbscan::condense::numbered;
-use crate::cluster::hdbscan::order::{Growing, rank_by_smallest_member};
 use crate::cluster::hdbscan::select::select;
 use crate::cluster::hdbscan::tree::CondensedTree;
 use crate::gpu::cluster::hdbscan::condense::Rows;

@@ -7,26 +7,13 @@
 //! decide. Source: Kruskal 1956 and Carr, Snoeyink and Axen 2003 for join trees; the tests are those of Aubert, Pichon
 //! and Colombi 2004.
 
-use super::saddles::Saddle;
-use super::significance::{Kept, Sums, Tests};
-use super::tree::{NONE, Node, Tree};
+use super::Field;
 use crate::cancel::check_at;
 use crate::cluster::union_find::UnionFind;
+use crate::halo::subhalos::saddles::Saddle;
+use crate::halo::subhalos::significance::{Kept, Sums};
+use crate::halo::subhalos::tree::{NONE, Node, Tree};
 use crate::memory::filled;
-
-/// The input of the tree: particles, saddles and peaks above the threshold.
-pub(super) struct Field<'a> {
-    /// The particles, in descending order of density.
-    pub particles: &'a [Kept],
-    /// The saddles, in descending order of density, all above the threshold.
-    pub saddles: &'a [Saddle],
-    /// The densities of the peaks, in descending order, all above the threshold.
-    pub peaks: &'a [f64],
-    /// The vector from one chain's peak to another's.
-    pub offset: &'a dyn Fn(u32, u32) -> [f64; 3],
-    pub threshold: f64,
-    pub tests: Tests,
-}
 
 struct Sweep<'a> {
     field: &'a Field<'a>,
@@ -45,7 +32,7 @@ struct Sweep<'a> {
     tree: Tree,
 }
 
-pub(super) fn join_tree(field: &Field<'_>) -> Tree {
+pub fn join_tree(field: &Field<'_>) -> Tree {
     let n = field.peaks.len();
     let mut sweep = Sweep {
         field,
