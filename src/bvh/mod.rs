@@ -15,7 +15,7 @@ mod duplicates;
 mod errors;
 mod hierarchy;
 pub(crate) mod morton;
-mod motion;
+mod tree_state;
 pub(crate) mod radix_sort;
 mod reduce;
 mod refit;
@@ -23,7 +23,7 @@ mod ropes;
 mod sorted_primitives;
 pub(crate) mod traverse;
 mod tree;
-mod unfinished;
+mod clear_on_drop;
 mod validate;
 
 #[cfg(any(feature = "gpu", feature = "distributed"))]
@@ -104,13 +104,13 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Those of [`Bvh::build`]; the tree is then unchanged. If primitives change while they are read, or the call is
     /// [cancelled](crate::Cancel), the tree is empty afterwards.
     pub fn rebuild<T: Bounded<S, D>>(&mut self, primitives: &[T]) -> Result<()> {
-        let mut memory = self.motion.memory.take().unwrap_or_default();
-        memory.keeps = true;
+        let mut memory = self.state.memory.take().unwrap_or_default();
+        memory.keep_memory = true;
         let result = guarded(|| build::build_into(self, primitives, &mut memory));
-        self.motion.memory = Some(memory);
+        self.state.memory = Some(memory);
         if result.is_ok() {
-            (self.motion.built, self.motion.degradation) = (None, 1.0);
+            (self.state.built, self.state.degradation) = (None, 1.0);
         }
-        self.emptied_without_memory(result)
+        self.clear_on_memory_error(result)
     }
 }

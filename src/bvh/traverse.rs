@@ -39,7 +39,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
 
     /// The nodes after a leaf, which its half traversal covers.
     #[inline(always)]
-    pub(crate) fn behind(&self, leaf: usize) -> Range<usize> {
+    pub(crate) fn nodes_after(&self, leaf: usize) -> Range<usize> {
         self.node(leaf).rope as usize..self.end()
     }
 }

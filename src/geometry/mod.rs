@@ -41,8 +41,8 @@ pub use hit_by::HitBy;
 pub use padded_dimension::PaddedDimension;
 pub use predicate::Query;
 pub use ray::Ray;
-pub(crate) use scalar::Lane;
 pub use scalar::Scalar;
+pub(crate) use scalar::ScalarOps;
 pub use shapes::{
     Capsule, Convex, Dop6, Dop8, Dop14, Dop18, Dop26, Ellipsoid, Kdop, Obb, Segment, Tetrahedron, Triangle,
 };

@@ -116,7 +116,7 @@ fn structures_about<S: Scalar>(
         return Err(Error::parameter_must("gravity", gravity, "positive and finite"));
     }
     centers.check()?;
-    let boundary = Boundary::agree(&[
+    let boundary = Boundary::common(&[
         ("the halos were found in", halos.boundary()),
         ("the centres were found in", centers.boundary()),
         ("the particles are in", &particles.boundary()?),

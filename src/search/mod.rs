@@ -1,7 +1,7 @@
 //! Searches: range queries, neighbours of all stored points, pairs, nearest neighbours, rays, and trees that own
 //! their primitives.
 
-pub(crate) mod ball_predicate;
+pub(crate) mod radius_test;
 mod cast;
 pub(crate) mod leaf_neighborhood;
 mod map_neighbors;

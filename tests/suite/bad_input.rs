@@ -199,7 +199,7 @@ fn parameters_have_their_own_names() {
     refused(Dbscan::new(3.0, 2).periodic(5.0).run(&points), &["twice eps = 3"]);
     let halos = Fof::new(5.0).run(&points).unwrap();
     let connected = |linking_length| CenterFinder::new(Center::MostConnected { linking_length }).run(&points, &halos);
-    refused(connected(-1.0), &["linking length is -1"]);
+    refused(connected(-1.0), &["linking_length is -1"]);
     refused(profiles(&Particles::new(&points), &[[0.0; 3]], &[-1.0], 3), &["radius is -1"]);
 }
 

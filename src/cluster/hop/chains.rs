@@ -14,7 +14,7 @@ use crate::geometry::{Aabb, Blocks, Scalar, scale};
 use crate::parallel::{for_tasks, list_tasks};
 use crate::precompiled::precompiled;
 use crate::search::Nearest;
-use crate::search::ball_predicate::BallPredicate;
+use crate::search::radius_test::RadiusTest;
 use crate::simd::{Isa, dispatch};
 
 /// Nodes per parallel task.
@@ -101,8 +101,8 @@ impl<S: Scalar, const D: usize> Hops<'_, S, D> {
         let (own, bounds) = (tree.span(leaf), &tree.node(leaf).bounds);
         let here = tree.blocks(&own);
         let (scale, _) = tree.units(leaf, self.landscape.n_hop);
-        let open = BallPredicate::<S, D, false>::new(tree, 0.0);
-        let general = BallPredicate::<S, D, true>::scaled(tree, 0.0, scale);
+        let open = RadiusTest::<S, D, false>::new(tree, 0.0);
+        let general = RadiusTest::<S, D, true>::scaled(tree, 0.0, scale);
         let mut limits = [S::NEG_INFINITY; LEAF];
         let mut best = Best { density: [f64::INFINITY; LEAF], position: [0; LEAF] };
         let mut farthest = S::NEG_INFINITY;
@@ -132,8 +132,8 @@ impl<S: Scalar, const D: usize> Hops<'_, S, D> {
                         let there = tree.blocks(&tree.span(at));
                         let is_open = const { !I::OUTLINED } && general.is_open_between(bounds, &node.bounds);
                         let near = match is_open {
-                            true => open.closer_each(isa, &node.bounds, &here, &limits),
-                            false => general.closer_each(isa, &node.bounds, &here, &limits),
+                            true => open.within_own_limits(isa, &node.bounds, &here, &limits),
+                            false => general.within_own_limits(isa, &node.bounds, &here, &limits),
                         };
                         for i in bits(near) {
                             if self.highest[at] < best.density[i] {
@@ -160,10 +160,10 @@ impl<S: Scalar, const D: usize> Hops<'_, S, D> {
     /// Tests the points of a leaf. Updates the best of the `i`-th point if one is denser and nearer than the square
     /// root of `radius2`.
     #[inline(always)]
-    fn scan<I: Isa, const P: bool>(
+    fn scan<I: Isa, const GENERAL: bool>(
         &self,
         isa: I,
-        ball: &BallPredicate<'_, S, D, P>,
+        test: &RadiusTest<'_, S, D, GENERAL>,
         of: &Aabb<S, D>,
         there: &Blocks<'_, S, D>,
         limit: S,
@@ -171,9 +171,9 @@ impl<S: Scalar, const D: usize> Hops<'_, S, D> {
         i: usize,
         best: &mut Best,
     ) {
-        for bit in bits(ball.closer(isa, of, there, limit)) {
+        for bit in bits(test.within_limit(isa, of, there, limit)) {
             let at = there.first + bit;
-            if self.is_denser(at, best.position[i] as usize) && ball.distance2(of, at) < radius2 {
+            if self.is_denser(at, best.position[i] as usize) && test.distance2(of, at) < radius2 {
                 best.position[i] = at as u32;
                 best.density[i] = self.landscape.density[at];
             }

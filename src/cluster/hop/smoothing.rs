@@ -21,9 +21,9 @@ use crate::geometry::{Aabb, Scalar};
 use crate::memory::zeroed;
 use crate::parallel::{Scratch, for_tasks, map};
 use crate::search::Nearest;
-use crate::search::ball_predicate::BallPredicate;
-use crate::search::leaf_neighborhood::{Nearby, groups};
+use crate::search::leaf_neighborhood::{LeafNeighborhood, groups};
 use crate::search::nearest::for_each_stored;
+use crate::search::radius_test::RadiusTest;
 use crate::simd::{Isa, LANES, Lanes, advance, dispatch, numbers};
 
 /// Nodes per parallel task.
@@ -146,7 +146,7 @@ struct Sums<'a, S, const D: usize> {
 
 /// The points near a group, from which it gets terms.
 struct Block<S, const D: usize> {
-    nearby: Nearby<S, D>,
+    neighborhood: LeafNeighborhood<S, D>,
     inverse_h: Vec<f64>,
     mass: Vec<f64>,
     /// The indices in the block of the points that contribute to one point.
@@ -155,7 +155,7 @@ struct Block<S, const D: usize> {
 
 impl<S: Scalar, const D: usize> Block<S, D> {
     fn new() -> Self {
-        Self { nearby: Nearby::new(), inverse_h: vec![], mass: vec![], terms: vec![] }
+        Self { neighborhood: LeafNeighborhood::new(), inverse_h: vec![], mass: vec![], terms: vec![] }
     }
 }
 
@@ -166,8 +166,8 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
     fn group<I: Isa>(&self, isa: I, leaf: usize, own: Range<usize>, most: usize, block: &mut Block<S, D>) -> bool {
         let tree = self.tree;
         let (scale, _) = tree.units(leaf, self.terms + 1);
-        let open = BallPredicate::<S, D, false>::new(tree, 0.0);
-        let general = BallPredicate::<S, D, true>::scaled(tree, 0.0, scale);
+        let open = RadiusTest::<S, D, false>::new(tree, 0.0);
+        let general = RadiusTest::<S, D, true>::scaled(tree, 0.0, scale);
         // Points of infinite density, as among many copies of one point, need no terms. Kernels of ghost points
         // contribute to other points.
         let reaching = own.filter(|&at| self.inverse_h[at] != 0.0 && (self.is_symmetric || self.is_asked(at)));
@@ -180,7 +180,7 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
         }
         for at in reaching {
             let limit = general.limit(self.radius2[at].abs() * INSIDE);
-            if const { !I::OUTLINED } && block.nearby.is_open {
+            if const { !I::OUTLINED } && block.neighborhood.is_open {
                 self.add_terms(isa, &open, at, limit, block);
             } else {
                 self.add_terms(isa, &general, at, limit, block);
@@ -194,15 +194,15 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
     fn collect<I: Isa>(
         &self,
         isa: I,
-        general: &BallPredicate<'_, S, D, true>,
+        general: &RadiusTest<'_, S, D, true>,
         bounds: &Aabb<S, D>,
         limit: S,
         most: usize,
         block: &mut Block<S, D>,
     ) -> bool {
         let tree = self.tree;
-        let Block { nearby, inverse_h, mass, terms } = block;
-        nearby.clear();
+        let Block { neighborhood, inverse_h, mass, terms } = block;
+        neighborhood.clear();
         tree.walk(
             0..tree.end(),
             #[inline(always)]
@@ -211,30 +211,30 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
                     return Step::Skip;
                 }
                 if tree.is_leaf(at) {
-                    nearby.is_open &= general.is_open_between(bounds, &node.bounds);
+                    neighborhood.is_open &= general.is_open_between(bounds, &node.bounds);
                     let leaf = tree.blocks(&tree.span(at));
                     for i in 0..leaf.count() {
-                        let distance2 = general.lanes_by::<I>(bounds, &leaf, i, false);
+                        let distance2 = general.distances2_outlined::<I>(bounds, &leaf, i, false);
                         let own = low_bits((leaf.len - i * LANES).min(LANES));
-                        nearby.add(isa, &leaf, i, S::at_most(isa, &distance2, limit) & own);
+                        neighborhood.add(isa, &leaf, i, S::at_most(isa, &distance2, limit) & own);
                     }
                 }
-                if nearby.len() > most { Step::Stop } else { Step::Enter }
+                if neighborhood.len() > most { Step::Stop } else { Step::Enter }
             },
         );
-        let len = nearby.len();
+        let len = neighborhood.len();
         if len > most {
             return false;
         }
         inverse_h.clear();
         match self.is_symmetric {
-            true => inverse_h.extend(nearby.positions().iter().map(|&at| self.inverse_h[at as usize])),
+            true => inverse_h.extend(neighborhood.positions().iter().map(|&at| self.inverse_h[at as usize])),
             false => inverse_h.resize(len, 0.0),
         }
         mass.clear();
         match self.masses {
             Masses::Ones => mass.resize(len, 1.0),
-            Masses::Each { masses, .. } => mass.extend(nearby.positions().iter().map(|&at| masses[at as usize])),
+            Masses::Each { masses, .. } => mass.extend(neighborhood.positions().iter().map(|&at| masses[at as usize])),
         }
         if terms.len() < len + LANES {
             terms.resize(2 * len + LANES, 0);
@@ -245,19 +245,19 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
     /// Adds the terms that a point gets from the points of a block within its kernel. Gives terms to those of them
     /// whose kernels do not reach back.
     #[inline(always)]
-    fn add_terms<I: Isa, const P: bool>(
+    fn add_terms<I: Isa, const GENERAL: bool>(
         &self,
         isa: I,
-        ball: &BallPredicate<'_, S, D, P>,
+        test: &RadiusTest<'_, S, D, GENERAL>,
         at: usize,
         limit: S,
         block: &mut Block<S, D>,
     ) {
         let of = self.tree.item(at);
-        let there = block.nearby.blocks();
+        let there = block.neighborhood.blocks();
         let (mut len, mut near, mut index) = (0, 0, numbers(0));
         for i in 0..there.count() {
-            near = S::at_most(isa, &ball.lanes_by::<I>(&of, &there, i, true), limit);
+            near = S::at_most(isa, &test.distances2_outlined::<I>(&of, &there, i, true), limit);
             block.terms[len..len + LANES].copy_from_slice(&isa.compress_u32(&index, near));
             len += near.count_ones() as usize;
             advance(&mut index);
@@ -265,7 +265,7 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
         len -= there.beyond(near).count_ones() as usize;
         let inverse_h = self.inverse_h[at];
         let mut sum = Sum::<D>::new(inverse_h, self.most, self.terms);
-        let (axes, positions) = (block.nearby.axes(), block.nearby.positions());
+        let (axes, positions) = (block.neighborhood.axes(), block.neighborhood.positions());
         for terms in block.terms[..len].chunks(LANES) {
             let mut points = [[S::ZERO; LANES]; D];
             let [mut other_inverse_h, mut weight] = [[0.0; LANES]; 2];
@@ -277,7 +277,7 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
                 other_inverse_h[l] = block.inverse_h[term];
                 weight[l] = block.mass[term];
             }
-            let distances2 = ball.distances2(&of.lo, &points);
+            let distances2 = test.distances2(&of.lo, &points);
             let one_sided = sum.add(&distances2, &other_inverse_h, &weight);
             for l in bits(one_sided) {
                 self.give(at, positions[terms[l] as usize] as usize, distances2[l]);

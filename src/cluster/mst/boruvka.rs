@@ -25,7 +25,7 @@ use crate::geometry::{Aabb, Scalar, scale};
 use crate::memory::{with_capacity, zeroed};
 use crate::parallel::{atomics, fill, for_tasks, list_tasks, map, sort};
 use crate::phases::mark;
-use crate::search::ball_predicate::BallPredicates;
+use crate::search::radius_test::RadiusTests;
 use crate::simd::LANES;
 
 /// Positions per parallel task.
@@ -90,7 +90,7 @@ pub(super) struct Least {
 
 pub(super) struct Rounds<'a, S: Scalar, const D: usize> {
     pub(super) tree: &'a Bvh<S, D>,
-    pub(super) balls: BallPredicates<'a, S, D>,
+    pub(super) tests: RadiusTests<'a, S, D>,
     pub(super) forest: UnionFind,
     /// The position of each index.
     pub(super) position: Vec<u32>,
@@ -128,10 +128,10 @@ pub(super) struct Rounds<'a, S: Scalar, const D: usize> {
 impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
     fn new(tree: &'a Bvh<S, D>, min_samples: usize, alpha: f64) -> Self {
         let n = tree.len();
-        let has_differences = !S::NARROW || scale::has_differences(&tree.bounds());
+        let has_differences = !S::IS_F32 || scale::has_differences(&tree.bounds());
         let mut rounds = Self {
             tree,
-            balls: BallPredicates::new(tree, 0.0),
+            tests: RadiusTests::new(tree, 0.0),
             forest: UnionFind::new(n),
             position: tree.positions(),
             listed: vec![],
@@ -149,7 +149,7 @@ impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
             shares: false,
             alpha2: alpha * alpha,
             in_leaves: tree.holds_points() && has_differences,
-            has_units: S::NARROW && has_differences,
+            has_units: S::IS_F32 && has_differences,
         };
         rounds.number_components();
         if min_samples > 1 {
@@ -186,10 +186,10 @@ impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
 
     #[inline(always)]
     pub(super) fn distance2(&self, of: &Aabb<S, D>, other: usize) -> f64 {
-        if self.balls.has_general() {
-            self.balls.general.distance2(of, other)
+        if self.tests.has_general() {
+            self.tests.general.distance2(of, other)
         } else {
-            self.balls.open.distance2(of, other)
+            self.tests.open.distance2(of, other)
         }
     }
 

@@ -10,7 +10,7 @@
 use crate::bvh::traverse::{DeferredSiblings, Step, bits, low_bits};
 use crate::bvh::{Bvh, LEAF};
 use crate::geometry::{Aabb, Blocks, Scalar, scale};
-use crate::search::ball_predicate::BallPredicate;
+use crate::search::radius_test::RadiusTest;
 use crate::simd::{Isa, LANES, Lanes};
 
 /// The component of each position and node. Arrays by position are padded by [`LANES`].
@@ -28,9 +28,9 @@ pub(super) struct Components<'a, S> {
 pub(super) enum Cores<'a, S> {
     /// All core distances are 0.
     Zero,
-    /// In the predicate's unit, with the minimum below each node.
+    /// In the test's unit, with the minimum below each node.
     InUnit { core2: &'a [S], least: &'a [S] },
-    /// In the unit of the coordinates; the factor `by` converts them to the predicate's unit.
+    /// In the unit of the coordinates; the factor `by` converts them to the test's unit.
     Exact { core2: &'a [f64], by: f64 },
 }
 
@@ -131,11 +131,11 @@ impl<S: Scalar> LeafSearch<S> {
 impl<S: Scalar> Components<'_, S> {
     /// Walks upwards from a leaf and finds the `K` lightest edges of each active point.
     #[inline(always)]
-    pub fn search<I: Isa, const D: usize, const P: bool, const K: usize>(
+    pub fn search<I: Isa, const D: usize, const GENERAL: bool, const K: usize>(
         &self,
         isa: I,
         tree: &Bvh<S, D>,
-        ball: &BallPredicate<'_, S, D, P>,
+        test: &RadiusTest<'_, S, D, GENERAL>,
         leaf: usize,
         siblings: &DeferredSiblings,
         of: &mut LeafSearch<S>,
@@ -151,17 +151,17 @@ impl<S: Scalar> Components<'_, S> {
                 nodes,
                 #[inline(always)]
                 |at, node| {
-                    if ball.min_distance2(bounds, &node.bounds) > farthest
+                    if test.min_distance2(bounds, &node.bounds) > farthest
                         || Some(self.uniform[at]) == shared
                         || self.cores.are_beyond(at, farthest)
                     {
                         return Step::Skip;
                     }
                     if !tree.is_leaf(at) && !tree.is_degenerate(at) {
-                        let is_far = ball.is_far_from_each(isa, &node.bounds, extent, &here, &of.limits);
+                        let is_far = test.is_far_from_each(isa, &node.bounds, extent, &here, &of.limits);
                         return if is_far { Step::Skip } else { Step::Enter };
                     }
-                    let near = of.active & ball.closer_each(isa, &node.bounds, &here, &of.limits);
+                    let near = of.active & test.within_own_limits(isa, &node.bounds, &here, &of.limits);
                     if !tree.is_leaf(at) {
                         of.met_copies |= near;
                         return Step::Skip;
@@ -169,7 +169,15 @@ impl<S: Scalar> Components<'_, S> {
                     let there = tree.blocks(&tree.span(at));
                     for i in bits(near) {
                         if self.component[own.start + i] != self.uniform[at] {
-                            self.scan::<I, D, P, K>(isa, ball, &tree.item(own.start + i), own.start, &there, of, i);
+                            self.scan::<I, D, GENERAL, K>(
+                                isa,
+                                test,
+                                &tree.item(own.start + i),
+                                own.start,
+                                &there,
+                                of,
+                                i,
+                            );
                         }
                     }
                     farthest = of.farthest();
@@ -181,10 +189,10 @@ impl<S: Scalar> Components<'_, S> {
 
     /// Tests the points of a leaf for the `i`-th point, and lowers the limits of all points of its component.
     #[inline(always)]
-    fn scan<I: Isa, const D: usize, const P: bool, const K: usize>(
+    fn scan<I: Isa, const D: usize, const GENERAL: bool, const K: usize>(
         &self,
         isa: I,
-        ball: &BallPredicate<'_, S, D, P>,
+        test: &RadiusTest<'_, S, D, GENERAL>,
         point: &Aabb<S, D>,
         first: usize,
         there: &Blocks<'_, S, D>,
@@ -198,7 +206,7 @@ impl<S: Scalar> Components<'_, S> {
         for at in 0..there.count() {
             let start = there.first + at * LANES;
             let component: &Lanes<u32> = &self.component[start..].as_chunks().0[0];
-            let mut weight2 = ball.lanes_by::<I>(point, there, at, true);
+            let mut weight2 = test.distances2_outlined::<I>(point, there, at, true);
             self.cores.raise(start, own_core2, &mut weight2);
             for l in 0..LANES {
                 weight2[l] = if component[l] == own { S::INFINITY } else { weight2[l] };
@@ -211,7 +219,7 @@ impl<S: Scalar> Components<'_, S> {
         }
         let last = found.weight2[K - 1];
         if last < before {
-            limit = limit.min(ball.limit(ball.at_most(last)));
+            limit = limit.min(test.limit(test.at_most(last)));
             of.limits[i] = limit;
             if self.shares {
                 for (l, other) in of.limits.iter_mut().enumerate() {

@@ -13,8 +13,8 @@ use crate::bvh::traverse::{DeferredSiblings, bits, low_bits};
 use crate::geometry::Scalar;
 use crate::memory::{collected, zeroed};
 use crate::parallel::{Scratch, atomics, for_tasks};
-use crate::search::ball_predicate::BallPredicate;
 use crate::search::nearest::{Nearest, for_each_stored};
+use crate::search::radius_test::RadiusTest;
 use crate::simd::{Isa, LANES, dispatch};
 
 /// The maximum number of listed neighbours per point for mutual reachability. There they are known anyway, and this
@@ -48,32 +48,32 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
         of.active = low_bits(span.len());
         let mut siblings = DeferredSiblings::new();
         siblings.descend(tree, leaf);
-        let unit = tree.units(leaf, KEPT).0;
-        with_either!(I, self.balls, unit, |ball| {
+        let unit = tree.leaf_units(leaf, KEPT).0;
+        with_either!(I, self.tests, unit, |test| {
             for at in span.clone() {
-                of.limits[at - span.start] = ball.limit(ball.at_most(self.farthest_beside::<I, _>(ball, at)));
+                of.limits[at - span.start] = test.limit(test.at_most(self.farthest_beside::<I, _>(test, at)));
             }
-            self.components(unit).search::<_, D, _, KEPT>(isa, tree, ball, leaf, &siblings, of);
+            self.components(unit).search::<_, D, _, KEPT>(isa, tree, test, leaf, &siblings, of);
             for i in bits(of.active & !of.met_copies) {
                 let (at, found) = (span.start + i, &of.found[i]);
                 self.list(at, &found.position);
                 // Points that were too far to be tested are not nearer than the limit.
                 let next = found.next.min(of.limits[i]);
-                self.last2[at].store(ball.at_least(next).to_bits(), Relaxed);
+                self.last2[at].store(test.at_least(next).to_bits(), Relaxed);
             }
         });
     }
 
     /// The maximum squared distance to [`KEPT`] neighbours in tree order: an upper bound for the distances in the list.
     #[inline(always)]
-    fn farthest_beside<I: Isa, const P: bool>(&self, ball: &BallPredicate<'_, S, D, P>, at: usize) -> S {
+    fn farthest_beside<I: Isa, const GENERAL: bool>(&self, test: &RadiusTest<'_, S, D, GENERAL>, at: usize) -> S {
         let n = self.tree.len();
         if n <= KEPT {
             return S::INFINITY;
         }
         let first = at.saturating_sub(KEPT / 2).min(n - KEPT - 1);
         let beside = self.tree.blocks(&(first..first + KEPT + 1));
-        let lanes = ball.lanes_by::<I>(&self.tree.item(at), &beside, 0, true);
+        let lanes = test.distances2_outlined::<I>(&self.tree.item(at), &beside, 0, true);
         lanes[..KEPT + 1].iter().fold(S::ZERO, |farthest, &distance2| farthest.max(distance2))
     }
 
@@ -124,7 +124,7 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
         });
         let core2 = core2.into_iter().map(|bits| self.alpha2 * f64::from_bits(bits.into_inner()));
         self.core2 = collected(core2.chain(std::iter::repeat_n(0.0, LANES)));
-        self.core2_in_unit = collected(self.core2.iter().map(|&core2| self.balls.general.in_unit(core2)));
+        self.core2_in_unit = collected(self.core2.iter().map(|&core2| self.tests.general.in_unit(core2)));
         let least = |leaf| self.core2_in_unit[self.tree.span(leaf)].iter().fold(S::INFINITY, |a, &b| a.min(b));
         self.least_core2 = self.tree.reduce(least, |_, [left, right]| left.min(*right));
     }

@@ -114,9 +114,9 @@ impl<'a> CenterFinder<'a> {
         find: FindMostBound<'_>,
     ) -> Result<Centers> {
         self.center.check()?;
-        let said = Boundary::said(&self.size)?;
+        let said = Boundary::from_box_size(&self.size)?;
         let boundary =
-            Boundary::agree(&[("the halos were found in", halos.boundary()), ("the centres are computed in", &said)])?;
+            Boundary::common(&[("the halos were found in", halos.boundary()), ("the centres are computed in", &said)])?;
         let space = boundary.space()?;
         self.check_points(points, halos)?;
         let order = balanced_order(halos);

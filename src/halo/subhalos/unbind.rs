@@ -158,7 +158,7 @@ impl Outcome {
         particles.check_for_energies(halos.labels().as_slice().len())?;
         let said = particles.boundary()?;
         let boundary =
-            Boundary::agree(&[("the structures were found in", halos.boundary()), ("the particles are in", &said)])?;
+            Boundary::common(&[("the structures were found in", halos.boundary()), ("the particles are in", &said)])?;
         let space = boundary.space()?;
         let n = halos.len();
         let mut own: Vec<Vec<u32>> = halos.iter().map(<[u32]>::to_vec).collect();

@@ -18,7 +18,7 @@ use crate::memory::{append, collected};
 use crate::parallel::{for_tasks, map_tasks};
 use crate::precompiled::precompiled_in_space;
 use crate::search::mesh::Mesh;
-use crate::search::mesh::batch::in_turn;
+use crate::search::mesh::batch::run_ordered;
 use crate::search::mesh::frame::{FrameRay, Prepared};
 use crate::search::mesh::triangle_hit::{Rule, TriangleRay};
 use crate::search::mesh::wide_node::Node;
@@ -331,8 +331,8 @@ precompiled_in_space! {
 
 fn first_of_each<S: Scalar>(mesh: &Mesh<S>, rays: &[Ray<S, 3>]) -> Vec<Option<RayHit>> {
     let order = mesh.ray_order(rays);
-    in_turn(rays, order.as_deref(), TASK, &|rays, found: &mut [Option<RayHit>]| {
-        dispatch!(isa => mesh.take_turns(isa, rays, mesh.hits_by(Rule::Closed), #[inline(always)] |ray, hit| {
+    run_ordered(rays, order.as_deref(), TASK, &|rays, found: &mut [Option<RayHit>]| {
+        dispatch!(isa => mesh.walk_interleaved(isa, rays, mesh.hits_by(Rule::Closed), #[inline(always)] |ray, hit| {
             let best = &mut found[ray];
             if best.is_none_or(|best| hit.is_before(&best)) {
                 *best = Some(hit);
@@ -346,8 +346,8 @@ precompiled_in_space! { fn any = any_of_each(mesh: same_ref &Mesh<S>, rays: same
 
 fn any_of_each<S: Scalar>(mesh: &Mesh<S>, rays: &[Ray<S, 3>]) -> Vec<bool> {
     let order = mesh.ray_order(rays);
-    in_turn(rays, order.as_deref(), TASK, &|rays, found: &mut [bool]| {
-        dispatch!(isa => mesh.take_turns(isa, rays, mesh.meetings(), #[inline(always)] |ray, ()| {
+    run_ordered(rays, order.as_deref(), TASK, &|rays, found: &mut [bool]| {
+        dispatch!(isa => mesh.walk_interleaved(isa, rays, mesh.meetings(), #[inline(always)] |ray, ()| {
             found[ray] = true;
             None
         }));

@@ -15,9 +15,9 @@ use crate::csr::Csr;
 use crate::geometry::{Aabb, Bounded, Scalar};
 use crate::memory::append;
 use crate::precompiled::precompiled;
-use crate::search::ball_predicate::BallPredicate;
-use crate::search::nearest::nearer_first::Wanted;
+use crate::search::nearest::nearer_first::LeafVisitor;
 use crate::search::nearest::{ExactHeap, Excluded, Nearest, Neighbor, lists_along_curve};
+use crate::search::radius_test::RadiusTest;
 use crate::simd::{Isa, dispatch};
 
 /// Returns the squared distance of an index, given the squared distance to its box; `None` if the index is not
@@ -48,12 +48,12 @@ fn search_by_in<S: Scalar, const D: usize>(
     let mut best = ExactHeap::take_kept();
     best.reset(wanted);
     let of = tree.space().wrap_box(*of);
-    let scale = tree.scale_near(&of, &best);
+    let scale = tree.scale_for_neighborhood(&of, &best);
     dispatch!(isa => {
-        let ball = BallPredicate::<S, D, true>::scaled(tree, 0.0, scale);
-        let limit = ball.limit(best.limit());
-        let mut search = ByDistance { tree, ball: &ball, of, excluded, distance2, best: &mut best, limit };
-        tree.search_downwards::<_, true, DEPTH>(isa, &ball, &of, &mut search);
+        let test = RadiusTest::<S, D, true>::scaled(tree, 0.0, scale);
+        let limit = test.limit(best.limit());
+        let mut search = ByDistance { tree, test: &test, of, excluded, distance2, best: &mut best, limit };
+        tree.search_downwards::<_, true, DEPTH>(isa, &test, &of, &mut search);
     });
     best.sort();
     append(found, best.neighbors());
@@ -63,7 +63,7 @@ fn search_by_in<S: Scalar, const D: usize>(
 /// A search by distances of the caller.
 struct ByDistance<'a, S, const D: usize> {
     tree: &'a Bvh<S, D>,
-    ball: &'a BallPredicate<'a, S, D, true>,
+    test: &'a RadiusTest<'a, S, D, true>,
     of: Aabb<S, D>,
     excluded: Option<u32>,
     distance2: Distance2<'a>,
@@ -89,7 +89,7 @@ impl<S: Scalar, const D: usize> ByDistance<'_, S, D> {
     }
 }
 
-impl<S: Scalar, const D: usize> Wanted<S, D, true> for ByDistance<'_, S, D> {
+impl<S: Scalar, const D: usize> LeafVisitor<S, D, true> for ByDistance<'_, S, D> {
     #[inline(always)]
     fn limit(&self) -> S {
         self.limit
@@ -103,8 +103,8 @@ impl<S: Scalar, const D: usize> Wanted<S, D, true> for ByDistance<'_, S, D> {
     fn scan_leaf<I: Isa>(&mut self, isa: I, span: Range<usize>) {
         let mut candidates = [(0.0, 0); LEAF];
         let mut len = 0;
-        for bit in bits(self.ball.closer(isa, &self.of, &self.tree.blocks(&span), self.limit)) {
-            candidates[len] = (self.ball.distance2(&self.of, span.start + bit), span.start + bit);
+        for bit in bits(self.test.within_limit(isa, &self.of, &self.tree.blocks(&span), self.limit)) {
+            candidates[len] = (self.test.distance2(&self.of, span.start + bit), span.start + bit);
             len += 1;
         }
         let candidates = &mut candidates[..len];
@@ -113,7 +113,7 @@ impl<S: Scalar, const D: usize> Wanted<S, D, true> for ByDistance<'_, S, D> {
             self.push(position, to_box);
         }
         if len > 0 {
-            self.limit = self.ball.limit(self.best.limit());
+            self.limit = self.test.limit(self.best.limit());
         }
     }
 
@@ -121,9 +121,9 @@ impl<S: Scalar, const D: usize> Wanted<S, D, true> for ByDistance<'_, S, D> {
     #[cold]
     #[inline(never)]
     fn scan_copies(&mut self, mut span: Range<usize>) {
-        let to_box = self.ball.distance2(&self.of, span.start);
+        let to_box = self.test.distance2(&self.of, span.start);
         span.all(|position| self.push(position, to_box));
-        self.limit = self.ball.limit(self.best.limit());
+        self.limit = self.test.limit(self.best.limit());
     }
 }
 

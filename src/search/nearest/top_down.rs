@@ -12,13 +12,13 @@ use crate::bvh::{Bvh, DEPTH, LEAF};
 use crate::geometry::{Aabb, FilteredRadius, Scalar, scale};
 use crate::memory::append;
 use crate::precompiled::precompiled;
-use crate::search::ball_predicate::BallPredicate;
 use crate::search::nearest::approx_heap::ApproxHeap;
 use crate::search::nearest::closest::Closest;
 use crate::search::nearest::exact_heap::ExactHeap;
-use crate::search::nearest::nearer_first::{SHALLOW, Wanted};
+use crate::search::nearest::nearer_first::{LeafVisitor, SHALLOW};
 use crate::search::nearest::neighbor::Neighbor;
 use crate::search::nearest::options::Nearest;
+use crate::search::radius_test::RadiusTest;
 use crate::simd::{FALLBACK, Isa, dispatch};
 
 precompiled! {
@@ -43,7 +43,7 @@ pub(crate) fn search_in<S: Scalar, const D: usize>(
     if approximate && wanted.k == 1 && excluded.is_none() {
         match dispatch!(isa => tree.closest(isa, &of.lo, wanted)) {
             Closest::One(neighbor) => return found.push(neighbor),
-            Closest::Nothing => return,
+            Closest::NoneWithin => return,
             Closest::Unsure => (),
         }
     }
@@ -70,9 +70,9 @@ pub(super) fn exact_search<S: Scalar, const D: usize>(
 }
 
 /// A search by rounded distances.
-struct Approximate<'a, S, const D: usize, const P: bool> {
+struct Approximate<'a, S, const D: usize, const GENERAL: bool> {
     tree: &'a Bvh<S, D>,
-    ball: &'a BallPredicate<'a, S, D, P>,
+    test: &'a RadiusTest<'a, S, D, GENERAL>,
     of: Aabb<S, D>,
     k: usize,
     excluded: Option<u32>,
@@ -80,7 +80,7 @@ struct Approximate<'a, S, const D: usize, const P: bool> {
     limit: S,
 }
 
-impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for Approximate<'_, S, D, P> {
+impl<S: Scalar, const D: usize, const GENERAL: bool> LeafVisitor<S, D, GENERAL> for Approximate<'_, S, D, GENERAL> {
     #[inline(always)]
     fn limit(&self) -> S {
         self.limit
@@ -98,8 +98,8 @@ impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for Approximate<'
                 close.push(distance2, position);
             }
         };
-        self.ball.each_closer(isa, &self.of, &self.tree.blocks(&span), self.limit, push);
-        self.limit = self.limit.min(self.close.limit_of(self.k, self.ball));
+        self.test.for_each_within_limit(isa, &self.of, &self.tree.blocks(&span), self.limit, push);
+        self.limit = self.limit.min(self.close.limit_of(self.k, self.test));
     }
 
     /// Scans copies up to the number of slots. The omitted copies are no nearer than those that fill the slots.
@@ -115,24 +115,24 @@ impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for Approximate<'
 }
 
 /// A search by exact distances.
-struct Exact<'a, S, const D: usize, const P: bool> {
+struct Exact<'a, S, const D: usize, const GENERAL: bool> {
     tree: &'a Bvh<S, D>,
-    ball: &'a BallPredicate<'a, S, D, P>,
+    test: &'a RadiusTest<'a, S, D, GENERAL>,
     of: Aabb<S, D>,
     excluded: Option<u32>,
     best: &'a mut ExactHeap,
     limit: S,
 }
 
-impl<S: Scalar, const D: usize, const P: bool> Exact<'_, S, D, P> {
+impl<S: Scalar, const D: usize, const GENERAL: bool> Exact<'_, S, D, GENERAL> {
     #[inline(always)]
     fn push(&mut self, position: usize) -> bool {
         let index = self.tree.order()[position];
-        Some(index) == self.excluded || self.best.push(self.ball.distance2(&self.of, position), index)
+        Some(index) == self.excluded || self.best.push(self.test.distance2(&self.of, position), index)
     }
 }
 
-impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for Exact<'_, S, D, P> {
+impl<S: Scalar, const D: usize, const GENERAL: bool> LeafVisitor<S, D, GENERAL> for Exact<'_, S, D, GENERAL> {
     #[inline(always)]
     fn limit(&self) -> S {
         self.limit
@@ -144,12 +144,12 @@ impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for Exact<'_, S, 
 
     #[inline(always)]
     fn scan_leaf<I: Isa>(&mut self, isa: I, span: Range<usize>) {
-        let closer = self.ball.closer(isa, &self.of, &self.tree.blocks(&span), self.limit);
+        let closer = self.test.within_limit(isa, &self.of, &self.tree.blocks(&span), self.limit);
         for bit in bits(closer) {
             self.push(span.start + bit);
         }
         if closer != 0 {
-            self.limit = self.ball.limit(self.best.limit());
+            self.limit = self.test.limit(self.best.limit());
         }
     }
 
@@ -158,7 +158,7 @@ impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for Exact<'_, S, 
     #[inline(never)]
     fn scan_copies(&mut self, span: Range<usize>) {
         span.take_while(|&position| self.push(position)).for_each(drop);
-        self.limit = self.ball.limit(self.best.limit());
+        self.limit = self.test.limit(self.best.limit());
     }
 }
 
@@ -174,75 +174,75 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         best: &mut ExactHeap,
     ) -> bool {
         let of = Aabb::point(*point);
-        let scale = self.scale_from(&of);
+        let scale = self.scale_for_cloud(&of);
         #[allow(clippy::collapsible_if, reason = "what the first leaves out is not compiled")]
         if const { !I::OUTLINED } {
             if scale == 1.0 && self.space().period().is_none() {
-                let ball = BallPredicate::<S, D, false>::new(self, wanted.radius);
-                return self.approximate_by(isa, &ball, of, wanted.k, excluded, best);
+                let test = RadiusTest::<S, D, false>::new(self, wanted.radius);
+                return self.approximate_by(isa, &test, of, wanted.k, excluded, best);
             }
         }
-        let ball = BallPredicate::<S, D, true>::scaled(self, wanted.radius, scale);
-        self.approximate_by(isa, &ball, self.space().wrap_box(of), wanted.k, excluded, best)
+        let test = RadiusTest::<S, D, true>::scaled(self, wanted.radius, scale);
+        self.approximate_by(isa, &test, self.space().wrap_box(of), wanted.k, excluded, best)
     }
 
     #[inline(always)]
-    fn approximate_by<I: Isa, const P: bool>(
+    fn approximate_by<I: Isa, const GENERAL: bool>(
         &self,
         isa: I,
-        ball: &BallPredicate<'_, S, D, P>,
+        test: &RadiusTest<'_, S, D, GENERAL>,
         of: Aabb<S, D>,
         k: usize,
         excluded: Option<u32>,
         best: &mut ExactHeap,
     ) -> bool {
-        let unit = if S::NARROW {
+        let unit = if S::IS_F32 {
             1.0
         } else {
-            FilteredRadius::<S, D>::unit(scale::extent(&self.bounds()), self.space(), scale::LEAST_EXTENT)
+            FilteredRadius::<S, D>::unit(scale::extent(&self.bounds()), self.space(), scale::MIN_EXTENT_EXPONENT)
         };
-        let limit = ball.reach.maybe;
-        let mut search = Approximate { tree: self, ball, of, k, excluded, close: ApproxHeap::new(), limit };
+        let limit = test.thresholds.possible_limit;
+        let mut search = Approximate { tree: self, test, of, k, excluded, close: ApproxHeap::new(), limit };
         search.close.reset(k, limit.into(), unit * unit);
-        if !self.search_downwards::<I, P, SHALLOW>(isa, ball, &of, &mut search) {
+        if !self.search_downwards::<I, GENERAL, SHALLOW>(isa, test, &of, &mut search) {
             return false;
         }
         for position in search.close.positions() {
             best.push(self.space().distance2(&of.lo, &self.item(position).lo), self.order()[position]);
         }
-        search.close.holds_all_within(ball.limit(best.limit()))
+        search.close.holds_all_within(test.limit(best.limit()))
     }
 
     #[inline(always)]
     fn exact<I: Isa>(&self, isa: I, of: &Aabb<S, D>, excluded: Option<u32>, best: &mut ExactHeap) {
         let of = self.space().wrap_box(*of);
-        let scale = self.scale_near(&of, best);
+        let scale = self.scale_for_neighborhood(&of, best);
         #[allow(clippy::collapsible_if, reason = "what the first leaves out is not compiled")]
         if const { !I::OUTLINED } {
             if scale == 1.0 && self.space().period().is_none() {
-                let ball = BallPredicate::<S, D, false>::new(self, 0.0);
-                return self.exact_by(isa, &ball, of, excluded, best);
+                let test = RadiusTest::<S, D, false>::new(self, 0.0);
+                return self.exact_by(isa, &test, of, excluded, best);
             }
         }
-        let ball = BallPredicate::<S, D, true>::scaled(self, 0.0, scale);
-        self.exact_by(isa, &ball, of, excluded, best);
+        let test = RadiusTest::<S, D, true>::scaled(self, 0.0, scale);
+        self.exact_by(isa, &test, of, excluded, best);
     }
 
     #[inline(always)]
-    fn exact_by<I: Isa, const P: bool>(
+    fn exact_by<I: Isa, const GENERAL: bool>(
         &self,
         isa: I,
-        ball: &BallPredicate<'_, S, D, P>,
+        test: &RadiusTest<'_, S, D, GENERAL>,
         of: Aabb<S, D>,
         excluded: Option<u32>,
         best: &mut ExactHeap,
     ) {
-        let limit = ball.limit(best.limit());
-        self.search_downwards::<I, P, DEPTH>(
+        let limit = test.limit(best.limit());
+        self.search_downwards::<I, GENERAL, DEPTH>(
             isa,
-            ball,
+            test,
             &of,
-            &mut Exact { tree: self, ball, of, excluded, best, limit },
+            &mut Exact { tree: self, test, of, excluded, best, limit },
         );
     }
 }
@@ -309,7 +309,7 @@ mod tests {
         let wanted = Nearest::new(1);
         match tree.closest(FALLBACK, &of, &wanted) {
             Closest::One(found) => assert_eq!([found][..], expected(tree, of, &wanted)),
-            Closest::Nothing => panic!("there are points"),
+            Closest::NoneWithin => panic!("there are points"),
             Closest::Unsure => (),
         }
         for wanted in [Nearest::new(1), Nearest::new(8)] {
