@@ -1,6 +1,5 @@
 //! Errors about labels, member lists, weights and fields of clusters.
 
-use crate::cluster::Edge;
 use crate::error::{Error, ErrorKind};
 use crate::format::number;
 
@@ -72,8 +71,7 @@ pub(super) fn field_value(index: usize) -> Error {
 }
 
 /// An edge of a spanning tree with invalid ends or an invalid weight.
-pub(super) fn edge(index: usize, edge: &Edge, n_points: usize) -> Error {
-    let Edge { low, high, weight2 } = *edge;
+pub(super) fn edge(index: usize, [low, high]: [u32; 2], weight2: f64, n_points: usize) -> Error {
     let sentence = format!(
         "edge {index} has low {low}, high {high} and weight2 {}; it needs low < high < {n_points} and weight2 >= 0",
         number(weight2)
@@ -88,11 +86,9 @@ pub(super) fn edge_order(index: usize) -> Error {
 }
 
 /// An edge between points that earlier edges connect.
-pub(super) fn edge_cycle(index: usize, edge: &Edge) -> Error {
-    let sentence = format!(
-        "edge {index} between points {} and {} closes a cycle; a spanning tree has no cycles",
-        edge.low, edge.high
-    );
+pub(super) fn edge_cycle(index: usize, [low, high]: [u32; 2]) -> Error {
+    let sentence =
+        format!("edge {index} between points {low} and {high} closes a cycle; a spanning tree has no cycles");
     Error::new(ErrorKind::Parameter, sentence).about("edges").at(index)
 }
 

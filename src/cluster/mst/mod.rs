@@ -186,13 +186,13 @@ impl SpanningTree {
                 check_at(index);
                 let is_edge = edge.low < edge.high && (edge.high as usize) < n_points && edge.weight2 >= 0.0;
                 if !is_edge {
-                    return Err(errors::edge(index, edge, n_points));
+                    return Err(errors::edge(index, [edge.low, edge.high], edge.weight2, n_points));
                 }
                 if index > 0 && place(&edges[index - 1]) >= place(edge) {
                     return Err(errors::edge_order(index));
                 }
                 if forest.find(edge.low) == forest.find(edge.high) {
-                    return Err(errors::edge_cycle(index, edge));
+                    return Err(errors::edge_cycle(index, [edge.low, edge.high]));
                 }
                 forest.union(edge.low, edge.high);
             }
