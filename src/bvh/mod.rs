@@ -3,12 +3,11 @@
 //! Input: bounded primitives in any order. Output: nodes in depth-first order, and the corners of the primitives in
 //! Morton order. The left child of a node is the next node. The *rope* of a node leads to the node at which a walk
 //! continues that skips it, so the whole state of a walk is one index. Leaves hold up to [`LEAF`] primitives.
-//! Steps: codes (`morton`), sort (`radix_sort`, `sorted_primitives`), equal codes (`duplicates`), leaves and inner nodes
-//! (`hierarchy`), nodes (`ropes`). `traverse` walks the tree.
-//! Cost: O(n) in addition to the sort. The tree keeps `size_of::<S>() * D + 4` bytes per point (twice the corners for
-//! boxes) and about 2 nodes per 20 points.
-//! Source: Karras 2012 (trees from Morton codes), Apetrei 2014 (bottom-up construction), Prokopenko and
-//! Lebrun-Grandié 2024 (ropes).
+//! Steps: codes (`morton`), sort (`radix_sort`, `sorted_primitives`), equal codes (`duplicates`), leaves and inner
+//! nodes (`hierarchy`), nodes (`ropes`). `traverse` walks the tree. Cost: O(n) in addition to the sort. The tree keeps
+//! `size_of::<S>() * D + 4` bytes per point (twice the corners for boxes) and about 2 nodes per 20 points. Source:
+//! Karras 2012 (trees from Morton codes), Apetrei 2014 (bottom-up construction), Prokopenko and Lebrun-Grandié 2024
+//! (ropes).
 
 mod build;
 mod duplicates;
@@ -66,8 +65,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Bvh::build`]; a box with a side that is not positive or exceeds 1e150, or with another number of sides
-    /// than one or one per axis.
+    /// Those of [`Bvh::build`]; a box with a side that is not positive or exceeds 1e150, or with another number of
+    /// sides than one or one per axis.
     pub fn build_periodic<T: Bounded<S, D>>(primitives: &[T], size: impl Into<BoxSize>) -> Result<Self> {
         Self::build_in(primitives, Space::periodic(size)?)
     }

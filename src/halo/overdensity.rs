@@ -169,19 +169,19 @@ pub fn overdensities<'c, S: Scalar>(
     particles: &Particles<S>,
     centers: impl Into<Places<'c>>,
     thresholds: &[f64],
-) -> Result<Vec<Vec<Outcome>>> {
+) -> Result<Vec<Vec<SphereResult>>> {
     let centers = centers.into();
     guarded(|| overdensities_about(particles, &centers, thresholds))
 }
 
 /// A sphere, or the reason why it is missing.
-pub(crate) type Outcome = std::result::Result<SphericalOverdensity, NoSphere>;
+pub(crate) type SphereResult = std::result::Result<SphericalOverdensity, NoSphere>;
 
 fn overdensities_about<S: Scalar>(
     particles: &Particles<S>,
     centers: &Places<'_>,
     thresholds: &[f64],
-) -> Result<Vec<Vec<Outcome>>> {
+) -> Result<Vec<Vec<SphereResult>>> {
     for &value in thresholds {
         if !(value > 0.0 && value < f64::INFINITY) {
             return Err(Error::parameter_must("threshold", value, "positive and finite"));
@@ -218,8 +218,8 @@ struct Search<'a, S> {
 impl<S: Scalar> Search<'_, S> {
     /// Searches growing spheres until every threshold has a result, or until no farther particle can change one. At
     /// most ln(`MAX_RADIUS` / `MIN_RADIUS`) / ln(`GROWTH`) spheres are searched, which is 1475.
-    fn about(&self, center: &[f64; 3]) -> Vec<Outcome> {
-        let mut found: Vec<Option<Outcome>> = vec![None; self.thresholds.len()];
+    fn about(&self, center: &[f64; 3]) -> Vec<SphereResult> {
+        let mut found: Vec<Option<SphereResult>> = vec![None; self.thresholds.len()];
         let n = self.particles.positions().len();
         let lowest = self.thresholds.iter().copied().fold(f64::INFINITY, f64::min);
         let (reach, most) = reach(&self.around.space);
@@ -258,7 +258,7 @@ pub struct Crossing {
     /// True until a density has been tested.
     is_first: bool,
     /// The result, once no farther particle can change it.
-    pub found: Option<Outcome>,
+    pub found: Option<SphereResult>,
 }
 
 impl Crossing {

@@ -107,7 +107,7 @@ pub struct Universe {
     /// The stated units, or the units that fit the mean density of matter.
     known: KnownUnits,
     /// The units and their conversion, or the reason why they are unknown.
-    units: std::result::Result<(Units, Conversion), Lack>,
+    units: std::result::Result<(Units, Conversion), MissingUnits>,
     /// The source of the units, in words.
     source: &'static str,
     options: UniverseOptions,
@@ -115,7 +115,7 @@ pub struct Universe {
 
 /// The reason that units cannot be converted.
 #[derive(Clone, Debug, PartialEq)]
-enum Lack {
+enum MissingUnits {
     /// Unknown units of lengths or masses, and the reason.
     Units(String),
     /// An unknown Hubble constant, which the named unit needs.
@@ -157,12 +157,12 @@ impl Universe {
         };
         // Readers have already converted velocities to peculiar ones.
         let peculiar = |unit| VelocityUnit { is_internal: false, ..unit };
-        let units = found.map_err(Lack::Units).and_then(|units| {
+        let units = found.map_err(MissingUnits::Units).and_then(|units| {
             let units = Units { velocity: peculiar(units.velocity), ..units };
             let lacks_h = |error: Error| match h {
-                None if !units.length.per_h => Lack::Hubble(units.length.to_string()),
-                None if !units.mass.per_h => Lack::Hubble(units.mass.to_string()),
-                _ => Lack::Units(error.to_string()),
+                None if !units.length.per_h => MissingUnits::Hubble(units.length.to_string()),
+                None if !units.mass.per_h => MissingUnits::Hubble(units.mass.to_string()),
+                _ => MissingUnits::Units(error.to_string()),
             };
             Ok((units, units.conversion(z, h).map_err(lacks_h)?))
         });
@@ -195,7 +195,7 @@ impl Universe {
     pub fn describe_units(&self) -> String {
         match (&self.units, self.lacking()) {
             (Ok(_), _) => format!("{}, {}", self.known, self.source),
-            (Err(Lack::Units(why)), _) if self.known.is_empty() => format!("not known: {why}"),
+            (Err(MissingUnits::Units(why)), _) if self.known.is_empty() => format!("not known: {why}"),
             (Err(_), lacking) => format!("{}, as specified; {}", self.known, lacking.unwrap_or_default()),
         }
     }
@@ -204,11 +204,13 @@ impl Universe {
     /// `the unit of masses is not known: ..`. `None` if the units are complete.
     pub fn lacking(&self) -> Option<String> {
         match (self.units.as_ref().err()?, self.known.length, self.known.mass) {
-            (Lack::Hubble(unit), ..) => Some(format!("the Hubble constant h is not known, which {unit} needs")),
-            (Lack::Units(why), None, None) => Some(format!("the units of lengths and masses are not known: {why}")),
-            (Lack::Units(why), None, _) => Some(format!("the unit of lengths is not known: {why}")),
-            (Lack::Units(why), _, None) => Some(format!("the unit of masses is not known: {why}")),
-            (Lack::Units(why), ..) => Some(why.clone()),
+            (MissingUnits::Hubble(unit), ..) => Some(format!("the Hubble constant h is not known, which {unit} needs")),
+            (MissingUnits::Units(why), None, None) => {
+                Some(format!("the units of lengths and masses are not known: {why}"))
+            }
+            (MissingUnits::Units(why), None, _) => Some(format!("the unit of lengths is not known: {why}")),
+            (MissingUnits::Units(why), _, None) => Some(format!("the unit of masses is not known: {why}")),
+            (MissingUnits::Units(why), ..) => Some(why.clone()),
         }
     }
 
@@ -244,16 +246,16 @@ impl Universe {
     fn known(&self, what: &str) -> Result<(Units, Conversion)> {
         self.units.clone().map_err(|lack| {
             let (name, lacks) = match (lack, self.known.length, self.known.mass) {
-                (Lack::Hubble(unit), ..) => {
+                (MissingUnits::Hubble(unit), ..) => {
                     ("h", format!("the Hubble constant h, which is not known, for units in {unit}"))
                 }
-                (Lack::Units(why), None, Some(_)) => {
+                (MissingUnits::Units(why), None, Some(_)) => {
                     ("length_unit", format!("the unit of lengths, which is not known: {why}"))
                 }
-                (Lack::Units(why), Some(_), None) => {
+                (MissingUnits::Units(why), Some(_), None) => {
                     ("mass_unit", format!("the unit of masses, which is not known: {why}"))
                 }
-                (Lack::Units(why), ..) => ("units", format!("units, which are not known: {why}")),
+                (MissingUnits::Units(why), ..) => ("units", format!("units, which are not known: {why}")),
             };
             Error::missing(name, format!("{what} need {lacks}"))
         })

@@ -117,7 +117,7 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
 
     /// Returns `true` if sums do not depend on their order, so that a node's weight can be added as a whole.
     #[inline(always)]
-    fn adds_up(&self) -> bool {
+    fn is_exact(&self) -> bool {
         !matches!(self.weights, Weights::Given { slack, .. } if slack > 0.0)
     }
 
@@ -166,7 +166,7 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
         let here = self.tree.blocks(&self.tree.span(leaf));
         let bounds = &self.tree.node(leaf).bounds;
         let mut tally = Tally { weights: [0.0; LEAF], undecided: all };
-        let adds_up = self.adds_up();
+        let is_exact = self.is_exact();
         // The leaf itself comes first: in dense regions it holds enough neighbours.
         for (is_first, nodes) in [(true, leaf..leaf + 1), (false, 0..self.tree.end())] {
             if tally.undecided == 0 {
@@ -181,11 +181,11 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
                     }
                     if self.tree.is_leaf(at) {
                         let near = test.candidates(isa, &node.bounds, &here);
-                        self.see(isa, test, here.first, near & tally.undecided, at, &mut tally);
+                        self.add_hits(isa, test, here.first, near & tally.undecided, at, &mut tally);
                     } else if test.covers(bounds, &node.bounds) {
                         // All primitives of the node are neighbours; no distances are needed.
                         let bulk = self.weight_of(at);
-                        if adds_up {
+                        if is_exact {
                             let seen = if at < leaf && leaf < node.rope as usize { self.weight_of(leaf) } else { 0.0 };
                             for primitive in bits(all) {
                                 tally.add(primitive, bulk - seen, self.enough);
@@ -205,7 +205,7 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
 
     /// Adds the weights in leaf `other` within the radius of some primitives.
     #[inline(always)]
-    fn see<I: Isa, const GENERAL: bool>(
+    fn add_hits<I: Isa, const GENERAL: bool>(
         &self,
         isa: I,
         test: &RadiusTest<S, D, GENERAL>,

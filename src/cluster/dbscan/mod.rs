@@ -223,7 +223,7 @@ fn find_clusters<S: Scalar, const D: usize>(tree: &Bvh<S, D>, options: &Dbscan) 
     let order = tree.order();
     // A point and one neighbour are two points, so nothing has to be counted.
     if min_pts <= 2 && options.weights.is_none() {
-        let is_core = if min_pts == 1 { IsCore::Each } else { IsCore::InPairs };
+        let is_core = if min_pts == 1 { IsCore::Each } else { IsCore::NotSingle };
         let labels = connect(Participants::All).relabel(order, is_core)?.into_labels(order);
         mark("labels");
         return Ok(labels);

@@ -52,28 +52,32 @@ impl Contraction {
     pub fn new(tree: &SpanningTree) -> Self {
         let (n, edges) = (tree.n_points(), tree.edges());
         // Pages of fresh zeros that are never written take no memory.
-        let mut under_way =
-            UnderWay { up: zeroed(2 * n), lightest: zeroed(2 * n), below: zeroed(2 * edges.len()), inner: vec![] };
+        let mut builder = ContractionBuilder {
+            up: zeroed(2 * n),
+            lightest: zeroed(2 * n),
+            below: zeroed(2 * edges.len()),
+            inner: vec![],
+        };
         let (mut levels, mut links) = (vec![0], vec![]);
         if n > 1 {
             let link = |at: usize| Link { rank: at as u32, ends: [edges[at].low, edges[at].high] };
-            links = under_way.contract(0, n, link);
+            links = builder.contract(0, n, link);
             levels.push(n);
             while !links.is_empty() {
                 let (first, count) = (levels[levels.len() - 1], links.len() + 1);
-                links = under_way.contract(first, count, |at: usize| links[at]);
+                links = builder.contract(first, count, |at: usize| links[at]);
                 levels.push(first + count);
             }
         }
         drop(links);
         let last = levels[levels.len() - 1];
         let vertices = if n > 0 { last + 1 } else { 0 };
-        under_way.finish(levels, vertices)
+        builder.finish(levels, vertices)
     }
 }
 
 /// A [`Contraction`] under construction, written by many threads.
-struct UnderWay {
+struct ContractionBuilder {
     up: Vec<AtomicU32>,
     lightest: Vec<AtomicU32>,
     below: Vec<AtomicU32>,
@@ -82,13 +86,13 @@ struct UnderWay {
 
 /// The result of a task: inner edges, one end of each, and the edges that are not contracted.
 #[derive(Default)]
-struct Part {
+struct TaskResult {
     inner: Vec<u32>,
     roots: Vec<u32>,
     others: Vec<Link>,
 }
 
-impl UnderWay {
+impl ContractionBuilder {
     /// Contracts a level of `count` vertices from vertex `first` on, with `count - 1` edges. Returns the remaining
     /// edges.
     fn contract(&mut self, first: usize, count: usize, link: impl Fn(usize) -> Link + Sync) -> Vec<Link> {
@@ -147,8 +151,8 @@ impl UnderWay {
     }
 
     /// Makes vertices point along their lightest edges, for lightest edges in `range`.
-    fn follow(&self, range: Range<usize>, link: &impl Fn(usize) -> Link) -> Part {
-        let mut part = Part::default();
+    fn follow(&self, range: Range<usize>, link: &impl Fn(usize) -> Link) -> TaskResult {
+        let mut part = TaskResult::default();
         let last = range.end - 1;
         for at in range {
             let ahead = link(last.min(at + AHEAD));

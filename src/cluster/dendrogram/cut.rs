@@ -45,7 +45,7 @@ impl SpanningTree {
                 return Err(Error::parameter_must("length", length, "non-negative"));
             }
             let limit = squared_limit(length);
-            self.labels(self.edges().partition_point(|edge| edge.weight2 <= limit), IsCore::InPairs)
+            self.labels(self.edges().partition_point(|edge| edge.weight2 <= limit), IsCore::NotSingle)
         })
     }
 

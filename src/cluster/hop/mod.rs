@@ -255,7 +255,7 @@ impl Hop {
             };
             let labels = collected(chains.chain().iter().zip(chains.density()).map(number));
             check_clusters(count)?;
-            let halos = Halos::found_in(
+            let halos = Halos::new_in(
                 chains.boundary().clone(),
                 Labels::from_parts(labels, count as u32, None),
                 self.min_members,

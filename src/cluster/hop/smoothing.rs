@@ -123,7 +123,7 @@ pub(super) fn gather<S: Scalar, const D: usize>(
             });
         });
     });
-    map(tree.len(), POINTS, &|at| match sums.is_asked(at) {
+    map(tree.len(), POINTS, &|at| match sums.is_own_point(at) {
         true if sums.inverse_h[at] == 0.0 => f64::INFINITY * per,
         true => value_of(&sums.totals[at]) * per,
         false => 0.0,
@@ -165,12 +165,12 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
     #[inline(always)]
     fn group<I: Isa>(&self, isa: I, leaf: usize, own: Range<usize>, most: usize, block: &mut Block<S, D>) -> bool {
         let tree = self.tree;
-        let (scale, _) = tree.units(leaf, self.terms + 1);
+        let (scale, _) = tree.leaf_units(leaf, self.terms + 1);
         let open = RadiusTest::<S, D, false>::new(tree, 0.0);
         let general = RadiusTest::<S, D, true>::scaled(tree, 0.0, scale);
         // Points of infinite density, as among many copies of one point, need no terms. Kernels of ghost points
         // contribute to other points.
-        let reaching = own.filter(|&at| self.inverse_h[at] != 0.0 && (self.is_symmetric || self.is_asked(at)));
+        let reaching = own.filter(|&at| self.inverse_h[at] != 0.0 && (self.is_symmetric || self.is_own_point(at)));
         let Some(bounds) = reaching.clone().map(|at| tree.item(at)).reduce(|a, b| a.union(&b)) else {
             return true;
         };
@@ -283,7 +283,7 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
                 self.give(at, positions[terms[l] as usize] as usize, distances2[l]);
             }
         }
-        if self.is_asked(at) {
+        if self.is_own_point(at) {
             add_to(&self.totals[at], sum.parts());
         }
     }
@@ -291,14 +291,14 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
     /// Adds the term that a point gets from the kernel of `from`, which its own kernel does not reach.
     #[inline(always)]
     fn give(&self, from: usize, to: usize, distance2: f64) {
-        if self.is_asked(to) {
+        if self.is_own_point(to) {
             let sum = Sum::<D>::new(self.inverse_h[to], self.most, self.terms);
             let mass = if let Masses::Each { masses, .. } = self.masses { masses[from] } else { 1.0 };
             add_to(&self.totals[to], sum.rounded(distance2, self.inverse_h[from], mass));
         }
     }
 
-    fn is_asked(&self, at: usize) -> bool {
+    fn is_own_point(&self, at: usize) -> bool {
         self.ghosts.get(at) != Some(&true)
     }
 }

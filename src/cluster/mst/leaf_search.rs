@@ -20,7 +20,7 @@ pub(super) struct Components<'a, S> {
     pub uniform: &'a [u32],
     pub cores: Cores<'a, S>,
     /// True if components have more than one point.
-    pub shares: bool,
+    pub has_merged_components: bool,
 }
 
 /// Squared core distances by position.
@@ -80,21 +80,21 @@ pub(super) struct LeafSearch<S> {
     pub active: u32,
     /// The search limit of each point. Points that are not active have a limit that nothing reaches.
     pub limits: [S; LEAF],
-    pub found: [Found<S>; LEAF],
+    pub found: [LightestEdges<S>; LEAF],
     /// A mask of the points that met a node of identical points, which the walk does not enter.
     pub met_copies: u32,
 }
 
 /// The lightest edges found for one point, in ascending order, padded with infinite weights.
 #[derive(Clone, Copy)]
-pub(super) struct Found<S> {
+pub(super) struct LightestEdges<S> {
     pub weight2: [S; KEPT],
     pub position: [u32; KEPT],
     /// The minimum weight of all other edges found.
     pub next: S,
 }
 
-impl<S: Scalar> Found<S> {
+impl<S: Scalar> LightestEdges<S> {
     /// Inserts a position if it is one of the `K` lightest. Branchless, because a branch would often be mispredicted.
     #[inline(always)]
     fn push<const K: usize>(&mut self, position: usize, weight2: S) {
@@ -113,7 +113,7 @@ impl<S: Scalar> Found<S> {
 
 impl<S: Scalar> LeafSearch<S> {
     pub fn new() -> Self {
-        let found = Found { weight2: [S::INFINITY; KEPT], position: [u32::MAX; KEPT], next: S::INFINITY };
+        let found = LightestEdges { weight2: [S::INFINITY; KEPT], position: [u32::MAX; KEPT], next: S::INFINITY };
         Self { active: 0, limits: [S::NEG_INFINITY; LEAF], found: [found; LEAF], met_copies: 0 }
     }
 
@@ -146,7 +146,7 @@ impl<S: Scalar> Components<'_, S> {
         let shared = bits(of.active).all(|i| self.component[own.start + i] == first).then_some(first);
         let extent = scale::extent(bounds);
         let mut farthest = of.farthest();
-        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.upwards(tree)) {
+        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.ancestors(tree)) {
             tree.walk(
                 nodes,
                 #[inline(always)]
@@ -221,7 +221,7 @@ impl<S: Scalar> Components<'_, S> {
         if last < before {
             limit = limit.min(test.limit(test.at_most(last)));
             of.limits[i] = limit;
-            if self.shares {
+            if self.has_merged_components {
                 for (l, other) in of.limits.iter_mut().enumerate() {
                     let is_own = self.component.get(first + l).is_some_and(|&component| component == own);
                     *other = if is_own { other.min(limit) } else { *other };

@@ -5,7 +5,7 @@
 //! search alone, in `f64`. If the radius of a search is much smaller than the point set, or than
 //! the radii of other points of its leaf, the search has its own unit (`geometry::scale`).
 
-use super::boruvka::{Least, NODES, NONE, Rounds};
+use super::boruvka::{LightestEdge, NODES, NONE, Rounds};
 use super::leaf_search::{Components, Cores, LeafSearch};
 use crate::bvh::LEAF;
 use crate::bvh::traverse::{DeferredSiblings, bits};
@@ -47,7 +47,12 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
         } else {
             Cores::Exact { core2: &self.core2, by: unit * unit }
         };
-        Components { component: &self.component, uniform: &self.uniform, cores, shares: self.shares }
+        Components {
+            component: &self.component,
+            uniform: &self.uniform,
+            cores,
+            has_merged_components: self.has_merged_components,
+        }
     }
 
     /// The unit of a search within a squared distance: that of the point set, unless squares would lose precision in
@@ -55,7 +60,7 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
     #[inline(always)]
     fn unit_within(&self, limit2: f64) -> f64 {
         let unit = self.tests.general.unit();
-        if !self.has_units || limit2 * unit * unit >= scale::MIN_SQUARE {
+        if !self.may_rescale || limit2 * unit * unit >= scale::MIN_SQUARE {
             return unit;
         }
         // If copies are searched for, points near them must remain distinguishable.
@@ -95,7 +100,7 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
         let mut siblings = DeferredSiblings::new();
         siblings.descend(self.tree, leaf);
         let (mut left, mut nothing) = (searching, 0);
-        if self.in_leaves {
+        if self.searches_leaves {
             let unit = self.unit_within(bounds2.iter().fold(0.0, |farthest2, &bound2| bound2.max(farthest2)));
             of.reset();
             of.active =
@@ -114,7 +119,7 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
         }
         // These points have no edge within their limit, and bounds never rise: the current bound is a lower bound.
         for at in bits(nothing).map(|i| span.start + i) {
-            self.set(at, Least { weight2: self.bound2_at(at), end: NONE });
+            self.set(at, LightestEdge { weight2: self.bound2_at(at), end: NONE });
         }
     }
 
@@ -149,7 +154,7 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
                 left |= 1 << i;
                 continue;
             }
-            let least = Least { weight2: self.weight2(at, found.position[0] as usize), end: found.position[0] };
+            let least = LightestEdge { weight2: self.weight2(at, found.position[0] as usize), end: found.position[0] };
             let limit = test.limit(least.weight2);
             if found.next <= limit {
                 left |= 1 << i;
@@ -175,22 +180,23 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
         weight2: f64,
     ) {
         let own = self.component[at];
-        let mut visitor = LeastEdge { rounds: self, own, core2: self.core2(at), weight2, index: NONE, end: NONE };
+        let mut visitor =
+            LightestEdgeVisitor { rounds: self, own, core2: self.core2(at), weight2, index: NONE, end: NONE };
         self.tree.search_upwards(isa, test, &self.tree.item(at), leaf, siblings, &mut visitor);
-        self.keep(at, Least { weight2: visitor.weight2, end: visitor.end });
+        self.keep(at, LightestEdge { weight2: visitor.weight2, end: visitor.end });
     }
 
     /// Stores the lightest edge found for a point.
-    fn keep(&self, at: usize, least: Least) {
+    fn keep(&self, at: usize, least: LightestEdge) {
         if least.end != NONE {
-            self.lower(self.component[at], least.weight2);
+            self.tighten_bound2(self.component[at], least.weight2);
         }
         self.set(at, least);
     }
 }
 
 /// A visitor that finds the lightest edge from a point to another component.
-struct LeastEdge<'r, 'a, S: Scalar, const D: usize> {
+struct LightestEdgeVisitor<'r, 'a, S: Scalar, const D: usize> {
     rounds: &'r Rounds<'a, S, D>,
     own: u32,
     core2: f64,
@@ -200,7 +206,7 @@ struct LeastEdge<'r, 'a, S: Scalar, const D: usize> {
     end: u32,
 }
 
-impl<S: Scalar, const D: usize> NearestVisitor for LeastEdge<'_, '_, S, D> {
+impl<S: Scalar, const D: usize> NearestVisitor for LightestEdgeVisitor<'_, '_, S, D> {
     #[inline(always)]
     fn limit(&self) -> f64 {
         self.weight2

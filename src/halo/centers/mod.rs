@@ -27,7 +27,7 @@ pub use result::{Centers, HaloCenter, NoCenter};
 use std::cmp::Reverse;
 
 use self::direct::MostBound;
-use self::members::{Members, unwrap};
+use self::members::{ScaledMembers, unwrap};
 #[cfg(feature = "gpu")]
 pub(crate) use self::members::{exponent, power};
 use crate::cancel::guarded;
@@ -38,7 +38,7 @@ use crate::halo::errors;
 use crate::parallel::map;
 
 /// A function that finds the member with the lowest potential.
-pub(crate) type FindMostBound<'a> = &'a (dyn Fn(&Members) -> Result<Option<MostBound>> + Sync);
+pub(crate) type FindMostBound<'a> = &'a (dyn Fn(&ScaledMembers) -> Result<Option<MostBound>> + Sync);
 
 /// A builder of halo centres: set the options, then call [`CenterFinder::run`].
 ///
@@ -188,7 +188,7 @@ impl<'a> CenterFinder<'a> {
             }
             Center::MostConnected { .. } => return Ok(HaloCenter::at(first)),
         };
-        let members = Members::new(&offsets, mass, softening);
+        let members = ScaledMembers::new(&offsets, mass, softening);
         // Every search finds a member if there is one; direct sums do so by definition.
         let Some(MostBound { best, pairs, coincident }) = find(&members)?.or_else(|| direct::most_bound(&members))
         else {

@@ -25,7 +25,7 @@ pub use unbinding::Unbinding;
 
 use crate::bvh::Bvh;
 use crate::cancel::{check_at, guarded};
-use crate::cluster::hop::boundaries::falling;
+use crate::cluster::hop::boundaries::descending_key;
 use crate::cluster::hop::density::density_options;
 use crate::cluster::{DensityKernel, Hop, HopChains, KernelDensity};
 use crate::error::{Error, Result};
@@ -34,8 +34,8 @@ use crate::memory::filled;
 use crate::parallel::{map, sort};
 use crate::phases::mark;
 use adaptahop::{Field, join_tree, stepped_tree};
-use saddles::{Chained, saddles};
-use significance::{Kept, Tests};
+use saddles::{ChainField, saddles};
+use significance::{Criteria, FieldParticle};
 
 /// Points per parallel task.
 const TASK: usize = 1 << 14;
@@ -261,7 +261,7 @@ impl AdaptaHop {
             let chains = hop.chains_on(tree)?;
             let threshold = self.density_threshold;
             let (chain, density) = (chains.chain(), chains.density());
-            let saddles = saddles(tree, &Chained { chain, density, threshold, n_hop: self.n_hop });
+            let saddles = saddles(tree, &ChainField { chain, density, threshold, n_hop: self.n_hop });
             mark("saddles");
             // Peaks are in descending order of density.
             let kept = chains.peaks().partition_point(|peak| peak.density > threshold);
@@ -269,7 +269,7 @@ impl AdaptaHop {
             let particles = self.particles(tree, &chains, &places);
             let peaks: Vec<f64> = chains.peaks()[..kept].iter().map(|peak| peak.density).collect();
             let offset = |from: u32, to: u32| padded(tree.space().offset(&places[from as usize], &places[to as usize]));
-            let tests = Tests {
+            let criteria = Criteria {
                 fudge: self.fudge,
                 alpha: self.alpha,
                 min_members: self.min_members as f64,
@@ -277,7 +277,7 @@ impl AdaptaHop {
                     * (self.density.volume_of(tree) / tree.len() as f64).powf(1.0 / D as f64),
             };
             let field =
-                Field { particles: &particles, saddles: &saddles, peaks: &peaks, offset: &offset, threshold, tests };
+                Field { particles: &particles, saddles: &saddles, peaks: &peaks, offset: &offset, threshold, criteria };
             let nodes = match self.algorithm {
                 AdaptaHopAlgorithm::Exact => join_tree(&field),
                 AdaptaHopAlgorithm::Stepped => stepped_tree(&field),
@@ -312,20 +312,20 @@ impl AdaptaHop {
         tree: &Bvh<S, D>,
         chains: &HopChains,
         places: &[[f64; D]],
-    ) -> Vec<Kept> {
+    ) -> Vec<FieldParticle> {
         let (order, density) = (tree.order(), chains.density());
         let mut ranks: Vec<(u64, u32, u32)> = (0..order.len())
             .inspect(|&at| check_at(at))
             .map(|at| (order[at], at as u32))
             .filter(|&(index, _)| density[index as usize] > self.density_threshold)
-            .map(|(index, at)| (falling(density[index as usize]), index, at))
+            .map(|(index, at)| (descending_key(density[index as usize]), index, at))
             .collect();
         sort(&mut ranks);
         let particle = |rank: usize| {
             let (_, index, at) = ranks[rank];
             let chain = chains.chain()[index as usize];
             let place = tree.item(at as usize).lo.map(Into::into);
-            Kept {
+            FieldParticle {
                 density: density[index as usize],
                 mass: self.density.mass_of(index as usize),
                 offset: padded(tree.space().offset(&places[chain as usize], &place)),

@@ -16,8 +16,8 @@ use crate::search::mesh::batch::run_ordered;
 use crate::search::mesh::dipoles::{FAR_RADII, children, cross, dot, minus};
 use crate::search::mesh::wide_node::BLOCK;
 
-/// The maximum distance of dipoles, in radii of their nodes. If [`FAR_RADII`] does not decide between inside and outside,
-/// the distance is doubled up to this one. After that, all triangles are summed.
+/// The maximum distance of dipoles, in radii of their nodes. If [`FAR_RADII`] does not decide between inside and
+/// outside, the distance is doubled up to this one. After that, all triangles are summed.
 const FARTHEST: f64 = 80.0;
 
 /// The maximum error of a winding number that decides. Winding numbers of closed surfaces are integers, and then on

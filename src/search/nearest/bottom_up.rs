@@ -145,7 +145,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         let mut farthest = of.farthest();
         let mut siblings = DeferredSiblings::new();
         siblings.descend(self, leaf);
-        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.upwards(self)) {
+        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.ancestors(self)) {
             self.walk(
                 nodes,
                 #[inline(always)]
@@ -286,7 +286,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     ) {
         let mut limit = test.limit(visitor.limit());
         // The leaf is walked first, as the smallest subtree.
-        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.upwards(self)) {
+        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.ancestors(self)) {
             self.walk(
                 nodes,
                 #[inline(always)]

@@ -1,9 +1,8 @@
 //! The traversal of a tree from the root downwards, nearer child first.
 //!
-//! Input: a point or box, and a [`LeafVisitor`] that inspects leaves and provides the current limit. The farther child is
-//! stored with its distance, and visited later unless it is beyond the limit by then.
-//! Cost: O(k + depth) nodes for a compact point cloud. The stack holds one node per level; the search fails on a tree
-//! that is too deep for it.
+//! Input: a point or box, and a [`LeafVisitor`] that inspects leaves and provides the current limit. The farther child
+//! is stored with its distance, and visited later unless it is beyond the limit by then. Cost: O(k + depth) nodes for a
+//! compact point cloud. The stack holds one node per level; the search fails on a tree that is too deep for it.
 
 use std::array;
 use std::ops::Range;
@@ -45,9 +44,9 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         }
     }
 
-    /// Same as [`scale_for_cloud`](Self::scale_for_cloud), for a search whose neighbours may all be much nearer than the extent
-    /// of the point cloud. Uses the farthest distance to a near node that holds more primitives than requested, or
-    /// the radius.
+    /// Same as [`scale_for_cloud`](Self::scale_for_cloud), for a search whose neighbours may all be much nearer than
+    /// the extent of the point cloud. Uses the farthest distance to a near node that holds more primitives than
+    /// requested, or the radius.
     pub(super) fn scale_for_neighborhood(&self, of: &Aabb<S, D>, wanted: &ExactHeap) -> f64 {
         if !S::IS_F32 || !scale::has_differences(&self.bounds().union(of)) {
             return 1.0;

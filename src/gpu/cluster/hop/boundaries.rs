@@ -10,7 +10,7 @@
 use cubecl::prelude::*;
 
 use crate::cluster::ChainBoundary;
-use crate::cluster::hop::boundaries::density_of;
+use crate::cluster::hop::boundaries::density_of_key;
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::{Bvh, Coordinate};
@@ -62,7 +62,7 @@ fn boundaries_of(pairs: &[u64], falling: &[u64]) -> Vec<ChainBoundary> {
     let boundary = |(&pair, &falling): (&u64, &u64)| ChainBoundary {
         denser: (pair >> 32) as u32,
         other: pair as u32,
-        density: density_of(falling),
+        density: density_of_key(falling),
     };
     pairs.iter().zip(falling).map(boundary).collect()
 }

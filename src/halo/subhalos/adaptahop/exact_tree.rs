@@ -11,7 +11,7 @@ use super::Field;
 use crate::cancel::check_at;
 use crate::cluster::union_find::UnionFind;
 use crate::halo::subhalos::saddles::Saddle;
-use crate::halo::subhalos::significance::{Kept, Sums};
+use crate::halo::subhalos::significance::{FieldParticle, Sums};
 use crate::halo::subhalos::tree::{NONE, Node, Tree};
 use crate::memory::filled;
 
@@ -62,7 +62,7 @@ pub fn join_tree(field: &Field<'_>) -> Tree {
 
 impl Sweep<'_> {
     /// Adds the particles denser than `density`, and returns the remaining ones.
-    fn add_above<'p>(&mut self, particles: &'p [Kept], density: f64) -> &'p [Kept] {
+    fn add_above<'p>(&mut self, particles: &'p [FieldParticle], density: f64) -> &'p [FieldParticle] {
         let end = particles.iter().position(|particle| particle.density <= density).unwrap_or(particles.len());
         for (at, particle) in particles[..end].iter().enumerate() {
             check_at(at);
@@ -86,7 +86,7 @@ impl Sweep<'_> {
         let list = std::iter::successors(Some(self.last[at]), |&chain| self.before.get(chain as usize).copied());
         let chains = list.take_while(|&chain| chain != NONE).map(|chain| &self.own[chain as usize]);
         let field = self.field;
-        self.node[at] != NONE || field.tests.hold(&self.total[at], chains, field.peaks[at], density)
+        self.node[at] != NONE || field.criteria.counts(&self.total[at], chains, field.peaks[at], density)
     }
 
     /// Makes a component a node of particles denser than `saddle`.

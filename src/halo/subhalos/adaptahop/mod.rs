@@ -10,12 +10,12 @@ pub use exact_tree::join_tree;
 pub use stepped_tree::stepped_tree;
 
 use crate::halo::subhalos::saddles::Saddle;
-use crate::halo::subhalos::significance::{Kept, Tests};
+use crate::halo::subhalos::significance::{Criteria, FieldParticle};
 
 /// The input of the tree: particles, saddles and peaks above the threshold.
 pub(super) struct Field<'a> {
     /// The particles, in descending order of density.
-    pub particles: &'a [Kept],
+    pub particles: &'a [FieldParticle],
     /// The saddles, in descending order of density, all above the threshold.
     pub saddles: &'a [Saddle],
     /// The densities of the peaks, in descending order, all above the threshold.
@@ -23,5 +23,5 @@ pub(super) struct Field<'a> {
     /// The vector from one chain's peak to another's.
     pub offset: &'a dyn Fn(u32, u32) -> [f64; 3],
     pub threshold: f64,
-    pub tests: Tests,
+    pub criteria: Criteria,
 }

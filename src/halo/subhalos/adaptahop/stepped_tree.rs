@@ -53,7 +53,7 @@ pub fn stepped_tree(field: &Field<'_>) -> Tree {
     while let Some(Task { node, chains, threshold }) = open.pop() {
         check();
         let components = steps.components(&chains, threshold);
-        let higher = |component: &Component| threshold * (1.0 + field.tests.fudge / component.largest.sqrt());
+        let higher = |component: &Component| threshold * (1.0 + field.criteria.fudge / component.largest.sqrt());
         let mut counting = components.iter().filter(|component| component.counts);
         match (counting.next(), counting.next()) {
             (Some(only), None) => {
@@ -153,7 +153,7 @@ impl<'a> Steps<'a> {
             largest = largest.max(sums.n);
         }
         let each = chains.iter().map(|&chain| self.above(chain, threshold));
-        let counts = field.tests.hold(&total, each, field.peaks[chains[0] as usize], threshold);
+        let counts = field.criteria.counts(&total, each, field.peaks[chains[0] as usize], threshold);
         Component { mass: total.mass, largest, counts, chains }
     }
 }
