@@ -2,10 +2,11 @@
 //!
 //! In: the structure's own particles, and the bound particles of nested structures. Out: its bound particles. Each
 //! round computes the mean velocity of the remaining particles and finds the unbound ones
-//! (`centers::potential_threshold` compares potentials with kinetic energies). It removes all or some of them. Sums are
-//! in the order of positions, then velocities, then masses, so not even their rounding depends on the order of the
-//! particles. Cost: O(n log n) per round. If the preceding round removed few particles, O(n) for each of these. Source:
-//! Springel et al. 2001 (SUBFIND), whose program also limits the number of particles that one round removes.
+//! (`centers::potential_threshold` compares potentials with kinetic energies). It removes all or some of them.
+//! Sums are in the order of positions, then velocities, then masses, so not even their rounding depends on the order of
+//! the particles.
+//! Cost: O(n log n) per round. If the preceding round removed few particles, O(n) for each of these. Source: Springel
+//! et al. 2001 (SUBFIND), whose program also limits the number of particles that one round removes.
 
 use std::cmp::Ordering;
 

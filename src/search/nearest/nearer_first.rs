@@ -1,8 +1,9 @@
 //! The traversal of a tree from the root downwards, nearer child first.
 //!
 //! Input: a point or box, and a [`LeafVisitor`] that inspects leaves and provides the current limit. The farther child
-//! is stored with its distance, and visited later unless it is beyond the limit by then. Cost: O(k + depth) nodes for a
-//! compact point cloud. The stack holds one node per level; the search fails on a tree that is too deep for it.
+//! is stored with its distance, and visited later unless it is beyond the limit by then.
+//! Cost: O(k + depth) nodes for a compact point cloud. The stack holds one node per level; the search fails on a tree
+//! that is too deep for it.
 
 use std::array;
 use std::ops::Range;
