@@ -80,13 +80,13 @@ fn copy<T: Sync, U: bytemuck::Zeroable + Send>(all: &mut Vec<U>, primitives: &[T
 
 precompiled! {
     fn of_points = build_from(
-        tree: same_mut &mut Bvh<S, D>, points: same_points &[[S; D]], memory: keep &mut Memory
+        tree: same_mut &mut Bvh<S, D>, points: same_points &[[S; D]], memory: keep &mut BuildScratch
     ) -> Result<()>
 }
 
 precompiled! {
     fn of_boxes = build_from(
-        tree: same_mut &mut Bvh<S, D>, boxes: same_slice &[Aabb<S, D>], memory: keep &mut Memory
+        tree: same_mut &mut Bvh<S, D>, boxes: same_slice &[Aabb<S, D>], memory: keep &mut BuildScratch
     ) -> Result<()>
 }
 

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use crate::bvh::traverse::{Step, bits, low_bits};
 use crate::bvh::{Bvh, LEAF};
-use crate::geometry::{Aabb, Lane, Scalar};
+use crate::geometry::{Aabb, Scalar, ScalarOps};
 use crate::parallel::{Scratch, list_tasks};
 use crate::precompiled::precompiled;
 use crate::search::leaf_neighborhood::{LeafNeighborhood, groups};
