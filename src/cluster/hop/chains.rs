@@ -120,7 +120,7 @@ impl<S: Scalar, const D: usize> Hops<'_, S, D> {
         let extent = scale::extent(bounds);
         let mut siblings = DeferredSiblings::new();
         siblings.descend(tree, leaf);
-        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.ancestors(tree)) {
+        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.subtrees(tree)) {
             tree.walk(
                 nodes,
                 #[inline(always)]

@@ -102,7 +102,7 @@ pub(super) fn gather<S: Scalar, const D: usize>(
     });
     let totals = zeroed(tree.len());
     let sums = Sums { tree, radius2, inverse_h, masses, is_symmetric, most, terms: n_density, ghosts, totals };
-    let scratch = Scratch::new(Block::new);
+    let scratch = Scratch::new(GroupScratch::new);
     for_tasks(tree.end(), TASK, &|nodes| {
         scratch.with(|block| {
             dispatch!(isa => for leaf in nodes {
@@ -145,7 +145,7 @@ struct Sums<'a, S, const D: usize> {
 }
 
 /// The points near a group, from which it gets terms.
-struct Block<S, const D: usize> {
+struct GroupScratch<S, const D: usize> {
     neighborhood: LeafNeighborhood<S, D>,
     inverse_h: Vec<f64>,
     mass: Vec<f64>,
@@ -153,7 +153,7 @@ struct Block<S, const D: usize> {
     terms: Vec<u32>,
 }
 
-impl<S: Scalar, const D: usize> Block<S, D> {
+impl<S: Scalar, const D: usize> GroupScratch<S, D> {
     fn new() -> Self {
         Self { neighborhood: LeafNeighborhood::new(), inverse_h: vec![], mass: vec![], terms: vec![] }
     }
@@ -163,7 +163,14 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
     /// Adds the terms of the kernels of a group of points of a leaf. Returns `false` if more than `most` points are
     /// near the group.
     #[inline(always)]
-    fn group<I: Isa>(&self, isa: I, leaf: usize, own: Range<usize>, most: usize, block: &mut Block<S, D>) -> bool {
+    fn group<I: Isa>(
+        &self,
+        isa: I,
+        leaf: usize,
+        own: Range<usize>,
+        most: usize,
+        block: &mut GroupScratch<S, D>,
+    ) -> bool {
         let tree = self.tree;
         let (scale, _) = tree.leaf_units(leaf, self.terms + 1);
         let open = RadiusTest::<S, D, false>::new(tree, 0.0);
@@ -198,10 +205,10 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
         bounds: &Aabb<S, D>,
         limit: S,
         most: usize,
-        block: &mut Block<S, D>,
+        block: &mut GroupScratch<S, D>,
     ) -> bool {
         let tree = self.tree;
-        let Block { neighborhood, inverse_h, mass, terms } = block;
+        let GroupScratch { neighborhood, inverse_h, mass, terms } = block;
         neighborhood.clear();
         tree.walk(
             0..tree.end(),
@@ -251,7 +258,7 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
         test: &RadiusTest<'_, S, D, GENERAL>,
         at: usize,
         limit: S,
-        block: &mut Block<S, D>,
+        block: &mut GroupScratch<S, D>,
     ) {
         let of = self.tree.item(at);
         let there = block.neighborhood.blocks();

@@ -146,7 +146,7 @@ impl<S: Scalar> Components<'_, S> {
         let shared = bits(of.active).all(|i| self.component[own.start + i] == first).then_some(first);
         let extent = scale::extent(bounds);
         let mut farthest = of.farthest();
-        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.ancestors(tree)) {
+        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.subtrees(tree)) {
             tree.walk(
                 nodes,
                 #[inline(always)]

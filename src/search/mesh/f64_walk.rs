@@ -6,7 +6,7 @@
 
 use crate::search::mesh::frame::{Frame, PADDING, magnitude};
 use crate::search::mesh::wide_node::{BLOCK, Node};
-use crate::search::mesh::wide_tree::{Block, WideTree};
+use crate::search::mesh::wide_tree::{TriangleBlock, WideTree};
 use crate::simd::LANES;
 
 /// Visits blocks that may have a triangle within a distance in the caller's unit. `visit` returns the new distance.
@@ -16,7 +16,7 @@ pub(super) fn walk_f64(
     frame: &Frame,
     point: [f64; 3],
     within: f64,
-    mut visit: impl FnMut(&Block) -> f64,
+    mut visit: impl FnMut(&TriangleBlock) -> f64,
 ) {
     let from = frame.place(point);
     // Corners are rounded by less than the padding. The errors of distances are relative to their values.

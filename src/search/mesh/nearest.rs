@@ -17,7 +17,7 @@ use crate::search::mesh::f64_walk::walk_f64;
 use crate::search::mesh::frame::{FramePoint, Prepared};
 use crate::search::mesh::point_triangle::closest;
 use crate::search::mesh::wide_node::Node;
-use crate::search::mesh::wide_tree::{Block, higher, lower};
+use crate::search::mesh::wide_tree::{TriangleBlock, higher, lower};
 use crate::simd::{Isa, LANES, Lanes, dispatch};
 
 /// Points per parallel task.
@@ -186,7 +186,7 @@ fn keys(from: &FramePoint, node: &Node) -> Lanes<f32> {
 ///   distance is at least sqrt(e^2 - s^2).
 /// - For a foot inside, the height above the plane. A tilt changes it by the angle times the longest edge.
 #[inline(always)]
-fn lower_bounds(from: &FramePoint, block: &Block) -> Lanes<f32> {
+fn lower_bounds(from: &FramePoint, block: &TriangleBlock) -> Lanes<f32> {
     /// A number below any relevant square.
     const TINY: f32 = 1e-30;
     let padding = from.padding;

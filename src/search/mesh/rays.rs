@@ -22,7 +22,7 @@ use crate::search::mesh::batch::run_ordered;
 use crate::search::mesh::frame::{FrameRay, Prepared};
 use crate::search::mesh::triangle_hit::{Rule, TriangleRay};
 use crate::search::mesh::wide_node::Node;
-use crate::search::mesh::wide_tree::{Block, higher, lower};
+use crate::search::mesh::wide_tree::{TriangleBlock, higher, lower};
 use crate::simd::{Isa, LANES, Lanes, dispatch};
 
 /// Rays per parallel task.
@@ -309,7 +309,7 @@ impl<S: Scalar> Mesh<S> {
                     #[inline(always)]
                     |node: &Node| keys(&frame_ray, node),
                     #[inline(always)]
-                    |block: &Block, mut limit: f32| {
+                    |block: &TriangleBlock, mut limit: f32| {
                         for lane in bits(candidates(isa, &frame_ray, block, limit)) {
                             match decide(block.triangle[lane % LANES]) {
                                 None => {}
@@ -406,7 +406,7 @@ pub(super) fn keys_between(
 
 /// A mask of the triangles of a block that a ray may meet below a limit.
 #[inline(always)]
-pub(super) fn candidates<I: Isa>(isa: I, ray: &FrameRay, block: &Block, limit: f32) -> u32 {
+pub(super) fn candidates<I: Isa>(isa: I, ray: &FrameRay, block: &TriangleBlock, limit: f32) -> u32 {
     let [kx, ky, kz] = ray.axes;
     let mut x = [[0.0f32; LANES]; 3];
     let mut y = [[0.0f32; LANES]; 3];

@@ -33,55 +33,55 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         &self,
         isa: I,
         leaf: usize,
-        wanted: &Nearest,
+        options: &Nearest,
         scratch: &mut LeafScratch,
         found: &mut dyn FnMut(usize, &ExactHeap),
     ) {
         let LeafScratch { close, best } = scratch;
-        let approximate = self.holds_points() && ApproxHeap::holds(wanted.k);
+        let approximate = self.holds_points() && ApproxHeap::holds(options.k);
         let (scale, unit) =
-            if approximate { self.leaf_units(leaf, ApproxHeap::slots_for(wanted.k)) } else { (1.0, 1.0) };
+            if approximate { self.leaf_units(leaf, ApproxHeap::slots_for(options.k)) } else { (1.0, 1.0) };
         // Its error bounds also hold in open space.
-        let general = RadiusTest::<S, D, true>::scaled(self, wanted.radius, scale);
+        let general = RadiusTest::<S, D, true>::scaled(self, options.radius, scale);
         if approximate {
             #[allow(clippy::if_same_then_else, reason = "what the first leaves out is not compiled")]
             if const { I::OUTLINED } {
-                self.approximate_leaf(isa, &general, leaf, wanted, unit, close);
+                self.approximate_leaf(isa, &general, leaf, options, unit, close);
             } else if scale != 1.0 || self.space().period().is_some() {
-                self.approximate_leaf(isa, &general, leaf, wanted, unit, close);
+                self.approximate_leaf(isa, &general, leaf, options, unit, close);
             } else {
                 self.approximate_leaf(
                     isa,
-                    &RadiusTest::<S, D, false>::new(self, wanted.radius),
+                    &RadiusTest::<S, D, false>::new(self, options.radius),
                     leaf,
-                    wanted,
+                    options,
                     unit,
                     close,
                 );
             }
         }
         for (primitive, close) in self.span(leaf).zip(close) {
-            best.reset(wanted);
+            best.reset(options);
             if !(approximate && self.verify(&general, close, primitive, best)) {
-                best.reset(wanted);
-                exact_search(self, &self.item(primitive), wanted.excluded_for(self.order()[primitive]), best);
+                best.reset(options);
+                exact_search(self, &self.item(primitive), options.excluded_for(self.order()[primitive]), best);
             }
             best.sort();
             found(primitive, best);
         }
     }
 
-    /// The factors of distances from a leaf to its `wanted` nearest points: of distances in `S`, and of squared
+    /// The factors of distances from a leaf to its `k` nearest points: of distances in `S`, and of squared
     /// distances in `f64` before they are rounded to `f32`. One of the two is 1.
     #[inline(always)]
-    pub(crate) fn leaf_units(&self, leaf: usize, wanted: usize) -> (f64, f64) {
+    pub(crate) fn leaf_units(&self, leaf: usize, k: usize) -> (f64, f64) {
         let whole = self.bounds();
         if S::IS_F32 && !scale::has_differences(&whole) {
             return (1.0, 1.0);
         }
         let mut unit = FilteredRadius::<S, D>::unit(scale::extent(&whole), self.space(), scale::MIN_EXTENT_EXPONENT);
         if scale::extent(&self.node(leaf).bounds) * unit < SMALL {
-            let around = self.extent_around(leaf, wanted);
+            let around = self.extent_around(leaf, k);
             if around * unit < SMALL {
                 unit = FilteredRadius::<S, D>::unit(around, self.space(), scale::MIN_EXPONENT);
             }
@@ -89,13 +89,13 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         if S::IS_F32 { (unit, 1.0) } else { (1.0, unit * unit) }
     }
 
-    /// The extent of the smallest node around a leaf that holds more than `wanted` points, not all of them copies of
+    /// The extent of the smallest node around a leaf that holds more than `k` points, not all of them copies of
     /// one point.
-    fn extent_around(&self, leaf: usize, wanted: usize) -> f64 {
+    fn extent_around(&self, leaf: usize, k: usize) -> f64 {
         let (mut at, mut extent) = (0, 0.0);
         loop {
             let own = scale::extent(&self.node(at).bounds);
-            if own == 0.0 || self.span(at).len() <= wanted {
+            if own == 0.0 || self.span(at).len() <= k {
                 return extent;
             }
             extent = own;
@@ -130,22 +130,22 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         isa: I,
         test: &RadiusTest<S, D, GENERAL>,
         leaf: usize,
-        wanted: &Nearest,
+        options: &Nearest,
         unit: f64,
         close: &mut [ApproxHeap; LEAF],
     ) {
         let bounds = &self.node(leaf).bounds;
         let here = self.blocks(&self.span(leaf));
-        let mut of = LeafSearch { own: self.span(leaf), wanted, close, limits: [S::NEG_INFINITY; LEAF] };
+        let mut of = LeafSearch { own: self.span(leaf), options, close, limits: [S::NEG_INFINITY; LEAF] };
         for i in 0..of.own.len() {
-            of.close[i].reset(wanted.k, test.thresholds.possible_limit.into(), unit);
+            of.close[i].reset(options.k, test.thresholds.possible_limit.into(), unit);
             of.limits[i] = test.thresholds.possible_limit;
         }
         let extent = scale::extent(bounds);
         let mut farthest = of.farthest();
         let mut siblings = DeferredSiblings::new();
         siblings.descend(self, leaf);
-        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.ancestors(self)) {
+        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.subtrees(self)) {
             self.walk(
                 nodes,
                 #[inline(always)]
@@ -234,7 +234,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         i: usize,
     ) {
         let primitive = of.own.start + i;
-        let excluded = of.wanted.excluded_for(self.order()[primitive]);
+        let excluded = of.options.excluded_for(self.order()[primitive]);
         let (close, limit) = (&mut of.close[i], &mut of.limits[i]);
         let push = |position: usize, distance2: S| {
             if Some(self.order()[position]) != excluded {
@@ -249,7 +249,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
 /// The primitives of a leaf with the candidates and the limit of each.
 struct LeafSearch<'a, S> {
     own: Range<usize>,
-    wanted: &'a Nearest,
+    options: &'a Nearest,
     close: &'a mut [ApproxHeap; LEAF],
     limits: [S; LEAF],
 }
@@ -286,7 +286,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     ) {
         let mut limit = test.limit(visitor.limit());
         // The leaf is walked first, as the smallest subtree.
-        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.ancestors(self)) {
+        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.subtrees(self)) {
             self.walk(
                 nodes,
                 #[inline(always)]

@@ -116,16 +116,16 @@ fn smallest<S: Scalar>(lanes: &Lanes<S>) -> S {
 impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Searches for the nearest neighbour of a point.
     #[inline(always)]
-    pub(super) fn closest<I: Isa>(&self, isa: I, point: &[S; D], wanted: &Nearest) -> Closest {
+    pub(super) fn closest<I: Isa>(&self, isa: I, point: &[S; D], options: &Nearest) -> Closest {
         let of = Aabb::point(*point);
         let scale = self.scale_for_cloud(&of);
         #[allow(clippy::collapsible_if, reason = "what the first leaves out is not compiled")]
         if const { !I::OUTLINED } {
             if scale == 1.0 && self.space().period().is_none() {
-                return self.closest_by(isa, &RadiusTest::<S, D, false>::new(self, wanted.radius), of);
+                return self.closest_by(isa, &RadiusTest::<S, D, false>::new(self, options.radius), of);
             }
         }
-        let test = RadiusTest::<S, D, true>::scaled(self, wanted.radius, scale);
+        let test = RadiusTest::<S, D, true>::scaled(self, options.radius, scale);
         self.closest_by(isa, &test, self.space().wrap_box(of))
     }
 

@@ -156,10 +156,10 @@ impl<'a, S: Scalar, const D: usize> Search<'a, S, D> {
     #[cold]
     #[inline(never)]
     fn each(&self, found: &mut Vec<f64>) -> f64 {
-        let (mut best, wanted) = (ExactHeap::new(), Nearest::new(self.k));
+        let (mut best, options) = (ExactHeap::new(), Nearest::new(self.k));
         let mut largest2 = 0f64;
         for at in self.own.clone() {
-            best.reset(&wanted);
+            best.reset(&options);
             exact_search(self.tree, &self.tree.item(at), None, &mut best);
             best.sort();
             let distances2: Vec<f64> = best.neighbors().map(|near| near.distance2).collect();

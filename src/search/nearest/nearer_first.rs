@@ -48,7 +48,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Same as [`scale_for_cloud`](Self::scale_for_cloud), for a search whose neighbours may all be much nearer than
     /// the extent of the point cloud. Uses the farthest distance to a near node that holds more primitives than
     /// requested, or the radius.
-    pub(super) fn scale_for_neighborhood(&self, of: &Aabb<S, D>, wanted: &ExactHeap) -> f64 {
+    pub(super) fn scale_for_neighborhood(&self, of: &Aabb<S, D>, best: &ExactHeap) -> f64 {
         if !S::IS_F32 || !scale::has_differences(&self.bounds().union(of)) {
             return 1.0;
         }
@@ -69,7 +69,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
             let [left, right] = [at + 1, self.node(at + 1).rope as usize];
             let nearer = if distance2(left) <= distance2(right) { left } else { right };
             // More than `k`, because one may be excluded.
-            if self.span(nearer).len() <= wanted.k() {
+            if self.span(nearer).len() <= best.k() {
                 break;
             }
             // Copies of the query give no information about the distances of other points.
@@ -80,7 +80,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
             (at, reach) = (nearer, next);
         }
         // Without a radius the limit is infinite. If no neighbours are wanted, it is negative.
-        let radius = wanted.limit().max(0.0).sqrt();
+        let radius = best.limit().max(0.0).sqrt();
         let length = if radius > 0.0 { reach.min(radius) } else { reach };
         if length > 0.0 {
             FilteredRadius::<S, D>::unit(length, self.space(), scale::MIN_EXPONENT)
@@ -89,7 +89,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         }
     }
 
-    /// Visits the leaves within the limit of `wanted`, nearer child first. Returns `false` if the tree is too deep
+    /// Visits the leaves within the limit of `visitor`, nearer child first. Returns `false` if the tree is too deep
     /// for `STACK`. A `STACK` that does not suffice for all trees also makes it return `false` if underflow hides
     /// which points are near.
     #[inline(always)]
@@ -98,7 +98,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         isa: I,
         test: &RadiusTest<'_, S, D, GENERAL>,
         of: &Aabb<S, D>,
-        wanted: &mut impl LeafVisitor<S, D, GENERAL>,
+        visitor: &mut impl LeafVisitor<S, D, GENERAL>,
     ) -> bool {
         let mut deferred = [(S::ZERO, 0u32); STACK];
         let (mut depth, mut leaves) = (0, 0);
@@ -132,13 +132,13 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                     node = right;
                 }
                 depth += 1;
-                if distance2 > wanted.limit() {
+                if distance2 > visitor.limit() {
                     break;
                 }
             }
-            if distance2 <= wanted.limit() {
+            if distance2 <= visitor.limit() {
                 leaves += 1;
-                if STACK < DEPTH && leaves > MANY_LEAVES && wanted.is_blurred() {
+                if STACK < DEPTH && leaves > MANY_LEAVES && visitor.is_blurred() {
                     return false;
                 }
                 if depth > 0 {
@@ -146,7 +146,11 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                     let first = self.node(deferred[depth - 1].1 as usize).first as usize;
                     self.corners().0.iter().for_each(|axis| prefetch(&axis[first]));
                 }
-                if self.is_leaf(at) { wanted.scan_leaf(isa, self.span(at)) } else { wanted.scan_copies(self.span(at)) }
+                if self.is_leaf(at) {
+                    visitor.scan_leaf(isa, self.span(at))
+                } else {
+                    visitor.scan_copies(self.span(at))
+                }
             }
             loop {
                 if depth == 0 {
@@ -155,7 +159,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                 depth -= 1;
                 let node;
                 (distance2, node) = deferred[depth];
-                if distance2 <= wanted.limit() {
+                if distance2 <= visitor.limit() {
                     at = node as usize;
                     break;
                 }

@@ -24,14 +24,14 @@ use crate::simd::{FALLBACK, Isa, dispatch};
 precompiled! {
     /// Appends the nearest neighbours of a point or box, nearest first, ties by index.
     pub(super) fn search = search_in(
-        tree: same_ref &Bvh<S, D>, of: same_ref &Aabb<S, D>, wanted: keep &Nearest, excluded: keep Option<u32>, found: keep &mut Vec<Neighbor>
+        tree: same_ref &Bvh<S, D>, of: same_ref &Aabb<S, D>, options: keep &Nearest, excluded: keep Option<u32>, found: keep &mut Vec<Neighbor>
     ) -> ()
 }
 
 pub(crate) fn search_in<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     of: &Aabb<S, D>,
-    wanted: &Nearest,
+    options: &Nearest,
     excluded: Option<u32>,
     found: &mut Vec<Neighbor>,
 ) {
@@ -39,18 +39,18 @@ pub(crate) fn search_in<S: Scalar, const D: usize>(
     if tree.is_empty() || !of.is_finite() {
         return;
     }
-    let approximate = tree.holds_points() && ApproxHeap::holds(wanted.k);
-    if approximate && wanted.k == 1 && excluded.is_none() {
-        match dispatch!(isa => tree.closest(isa, &of.lo, wanted)) {
+    let approximate = tree.holds_points() && ApproxHeap::holds(options.k);
+    if approximate && options.k == 1 && excluded.is_none() {
+        match dispatch!(isa => tree.closest(isa, &of.lo, options)) {
             Closest::One(neighbor) => return found.push(neighbor),
             Closest::NoneWithin => return,
             Closest::Unsure => (),
         }
     }
     let mut best = ExactHeap::take_kept();
-    best.reset(wanted);
-    if !(approximate && dispatch!(isa => tree.approximate(isa, &of.lo, wanted, excluded, &mut best))) {
-        best.reset(wanted);
+    best.reset(options);
+    if !(approximate && dispatch!(isa => tree.approximate(isa, &of.lo, options, excluded, &mut best))) {
+        best.reset(options);
         exact_search(tree, of, excluded, &mut best);
         best.sort();
     }
@@ -169,7 +169,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         &self,
         isa: I,
         point: &[S; D],
-        wanted: &Nearest,
+        options: &Nearest,
         excluded: Option<u32>,
         best: &mut ExactHeap,
     ) -> bool {
@@ -178,12 +178,12 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         #[allow(clippy::collapsible_if, reason = "what the first leaves out is not compiled")]
         if const { !I::OUTLINED } {
             if scale == 1.0 && self.space().period().is_none() {
-                let test = RadiusTest::<S, D, false>::new(self, wanted.radius);
-                return self.approximate_by(isa, &test, of, wanted.k, excluded, best);
+                let test = RadiusTest::<S, D, false>::new(self, options.radius);
+                return self.approximate_by(isa, &test, of, options.k, excluded, best);
             }
         }
-        let test = RadiusTest::<S, D, true>::scaled(self, wanted.radius, scale);
-        self.approximate_by(isa, &test, self.space().wrap_box(of), wanted.k, excluded, best)
+        let test = RadiusTest::<S, D, true>::scaled(self, options.radius, scale);
+        self.approximate_by(isa, &test, self.space().wrap_box(of), options.k, excluded, best)
     }
 
     #[inline(always)]
@@ -259,15 +259,15 @@ mod tests {
     }
 
     /// The expected result: all distances in `f64`, sorted, ties by index.
-    fn expected<S: Scalar, const D: usize>(tree: &Bvh<S, D>, of: [S; D], wanted: &Nearest) -> Vec<Neighbor> {
+    fn expected<S: Scalar, const D: usize>(tree: &Bvh<S, D>, of: [S; D], options: &Nearest) -> Vec<Neighbor> {
         let of = tree.space().wrap_box(Aabb::point(of)).lo;
         let mut all: Vec<Neighbor> = (0..tree.len())
             .map(|at| Neighbor { index: tree.order()[at], distance2: tree.space().distance2(&of, &tree.item(at).lo) })
-            .filter(|near| wanted.excluded_for(u32::MAX) != Some(near.index))
-            .filter(|near| wanted.radius >= 0.0 && near.distance2 <= wanted.radius * wanted.radius)
+            .filter(|near| options.excluded_for(u32::MAX) != Some(near.index))
+            .filter(|near| options.radius >= 0.0 && near.distance2 <= options.radius * options.radius)
             .collect();
         all.sort_by(|a, b| a.distance2.total_cmp(&b.distance2).then(a.index.cmp(&b.index)));
-        all.truncate(wanted.k);
+        all.truncate(options.k);
         all
     }
 
@@ -292,10 +292,10 @@ mod tests {
                 for of in asked.iter().map(scaled) {
                     let radius = unit * 0.1 * (1.0 + random(&mut state));
                     for k in [0, 1, 2, 8, 34, 35, stored.len(), stored.len() + 1] {
-                        let wanted = Nearest::new(k);
-                        for wanted in [wanted, wanted.within(radius), wanted.excluding(0), wanted.within(-1.0)] {
-                            let what = format!("{D} dimensions, unit 2^{exponent}, {side:?}, {of:?}, {wanted:?}");
-                            assert_eq!(tree.nearest(of, wanted), expected(&tree, of, &wanted), "{what}");
+                        let options = Nearest::new(k);
+                        for options in [options, options.within(radius), options.excluding(0), options.within(-1.0)] {
+                            let what = format!("{D} dimensions, unit 2^{exponent}, {side:?}, {of:?}, {options:?}");
+                            assert_eq!(tree.nearest(of, options), expected(&tree, of, &options), "{what}");
                         }
                     }
                     compare_fallback(&tree, of);
@@ -306,20 +306,20 @@ mod tests {
 
     /// Checks the searches without this processor's vector instructions.
     fn compare_fallback<S: Scalar, const D: usize>(tree: &Bvh<S, D>, of: [S; D]) {
-        let wanted = Nearest::new(1);
-        match tree.closest(FALLBACK, &of, &wanted) {
-            Closest::One(found) => assert_eq!([found][..], expected(tree, of, &wanted)),
+        let options = Nearest::new(1);
+        match tree.closest(FALLBACK, &of, &options) {
+            Closest::One(found) => assert_eq!([found][..], expected(tree, of, &options)),
             Closest::NoneWithin => panic!("there are points"),
             Closest::Unsure => (),
         }
-        for wanted in [Nearest::new(1), Nearest::new(8)] {
+        for options in [Nearest::new(1), Nearest::new(8)] {
             let mut best = ExactHeap::new();
-            best.reset(&wanted);
-            if !tree.approximate(FALLBACK, &of, &wanted, None, &mut best) {
-                best.reset(&wanted);
+            best.reset(&options);
+            if !tree.approximate(FALLBACK, &of, &options, None, &mut best) {
+                best.reset(&options);
                 tree.exact(FALLBACK, &Aabb::point(of), None, &mut best);
             }
-            assert_eq!(best.neighbors().collect::<Vec<_>>(), expected(tree, of, &wanted));
+            assert_eq!(best.neighbors().collect::<Vec<_>>(), expected(tree, of, &options));
         }
     }
 
@@ -348,8 +348,8 @@ mod tests {
         let points: Vec<[f64; 3]> = (0..500).map(|i| [0.87f64.powi(i), 0.0, 0.0]).collect();
         let tree = Bvh::build(&points).unwrap();
         for x in [0.0, 1e-9, 0.3, 2.0] {
-            for wanted in [1, 8].map(Nearest::new) {
-                assert_eq!(tree.nearest([x, 0.0, 0.0], wanted), expected(&tree, [x, 0.0, 0.0], &wanted));
+            for options in [1, 8].map(Nearest::new) {
+                assert_eq!(tree.nearest([x, 0.0, 0.0], options), expected(&tree, [x, 0.0, 0.0], &options));
             }
         }
     }
