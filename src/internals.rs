@@ -32,7 +32,7 @@ pub mod format {
 }
 
 pub mod halo {
-    pub use crate::halo::overdensity::{Crossing, GROWTH, MIN_RADIUS, radius_of, reach};
+    pub use crate::halo::overdensity::{Crossing, GROWTH, MIN_RADIUS, max_radii, radius_of};
     pub use crate::halo::particles::{check_masses, check_velocities};
 
     pub mod sphere_search {

@@ -204,7 +204,7 @@ pub const GROWTH: f64 = 1.6;
 
 /// The radius beyond which no particle counts, because a larger sphere overlaps its own image; and the maximum radius
 /// of a search.
-pub fn reach(space: &Space<3>) -> (f64, f64) {
+pub fn max_radii(space: &Space<3>) -> (f64, f64) {
     let reach = space.period().map_or(f64::INFINITY, |sides| sides.iter().fold(f64::INFINITY, |a, &b| a.min(0.5 * b)));
     (reach, reach.min(MAX_RADIUS))
 }
@@ -222,7 +222,7 @@ impl<S: Scalar> Search<'_, S> {
         let mut found: Vec<Option<SphereResult>> = vec![None; self.thresholds.len()];
         let n = self.particles.positions().len();
         let lowest = self.thresholds.iter().copied().fold(f64::INFINITY, f64::min);
-        let (reach, most) = reach(&self.around.space);
+        let (reach, most) = max_radii(&self.around.space);
         // The first sphere has the mass of some particles at the lowest threshold.
         let mass = (0..n.min(64)).map(|i| self.particles.mass_of(i)).sum::<f64>();
         let mut radius = radius_of(mass, lowest).max(MIN_RADIUS).min(most);

@@ -97,7 +97,7 @@ impl ContractionBuilder {
     /// edges.
     fn contract(&mut self, first: usize, count: usize, link: impl Fn(usize) -> Link + Sync) -> Vec<Link> {
         self.find_lightest(first, count, &link);
-        let parts = map_tasks(count - 1, TASK, &|range| self.follow(range, &link));
+        let parts = map_tasks(count - 1, TASK, &|range| self.point_along_lightest(range, &link));
         // A vertex is contained in the new vertex of its tree's root. New vertices are numbered after this level, so
         // their numbers identify them.
         let next = first + count;
@@ -137,7 +137,7 @@ impl ContractionBuilder {
         for_tasks(count - 1, TASK, &|range| {
             let last = range.end - 1;
             for at in range {
-                self.ask(link(last.min(at + AHEAD)));
+                self.prefetch_ends(link(last.min(at + AHEAD)));
                 let Link { rank, ends } = link(at);
                 for end in ends {
                     let lightest = &self.lightest[end as usize];
@@ -151,12 +151,12 @@ impl ContractionBuilder {
     }
 
     /// Makes vertices point along their lightest edges, for lightest edges in `range`.
-    fn follow(&self, range: Range<usize>, link: &impl Fn(usize) -> Link) -> TaskResult {
+    fn point_along_lightest(&self, range: Range<usize>, link: &impl Fn(usize) -> Link) -> TaskResult {
         let mut part = TaskResult::default();
         let last = range.end - 1;
         for at in range {
             let ahead = link(last.min(at + AHEAD));
-            self.ask(ahead);
+            self.prefetch_ends(ahead);
             ahead.ends.into_iter().for_each(|end| prefetch(&self.up[end as usize]));
             let Link { rank, ends: [low, high] } = link(at);
             let of_low = self.lightest[low as usize].load(Relaxed) == rank;
@@ -180,7 +180,7 @@ impl ContractionBuilder {
 
     /// Prefetches the data of an edge that is needed soon.
     #[inline(always)]
-    fn ask(&self, link: Link) {
+    fn prefetch_ends(&self, link: Link) {
         link.ends.into_iter().for_each(|end| prefetch(&self.lightest[end as usize]));
     }
 
