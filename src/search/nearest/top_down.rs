@@ -24,7 +24,8 @@ use crate::simd::{FALLBACK, Isa, dispatch};
 precompiled! {
     /// Appends the nearest neighbours of a point or box, nearest first, ties by index.
     pub(super) fn search = search_in(
-        tree: same_ref &Bvh<S, D>, of: same_ref &Aabb<S, D>, options: keep &Nearest, excluded: keep Option<u32>, found: keep &mut Vec<Neighbor>
+        tree: same_ref &Bvh<S, D>, of: same_ref &Aabb<S, D>, options: keep &Nearest, excluded: keep Option<u32>,
+        found: keep &mut Vec<Neighbor>
     ) -> ()
 }
 
